@@ -1,0 +1,246 @@
+//===- Problem.h - What is to be scheduled ----------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A scheduling problem on dense indices: operations with a kind, a cost and a
+// stream; dependences between them; buffers with a size, a producer and users.
+// It is built by the add functions, closed by finalize(), and read-only input
+// to every solver, simulator and bound of this library. Nothing here knows what
+// the operations are.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_SCHEDULE_PROBLEM_H
+#define COMMSCHED_SCHEDULE_PROBLEM_H
+
+#include "CommSched/Schedule/Csr.h"
+#include "CommSched/Schedule/Result.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace commsched {
+
+/// Index of an operation. Indices are the order of the program.
+using NodeId = int32_t;
+/// Index of a buffer.
+using BufferId = int32_t;
+/// Index of a communication stream: one per process group, numbered from 0.
+using StreamId = int32_t;
+
+/// No operation: the producer of a buffer that is live from the start.
+inline constexpr NodeId noNode = -1;
+/// No stream: what operations on the compute stream have.
+inline constexpr StreamId noStream = -1;
+
+/// An order of execution: position -> operation.
+using Order = std::vector<NodeId>;
+
+enum class NodeKind : uint8_t {
+  /// Runs on the compute stream.
+  Compute,
+  /// Starts a collective on its stream; the compute stream goes on at once.
+  Start,
+  /// Holds the compute stream until the collective of its start has ended.
+  Wait,
+  /// A collective that is start and wait in one, such as a barrier: begins when
+  /// both the compute stream and its own stream are free, and holds both.
+  Blocking,
+};
+
+/// Why one operation has to come after another. Ordered by how hard the reason
+/// is: of several reasons for one pair, the first is the one to tell.
+enum class DependenceKind : uint8_t {
+  /// It reads a value that the other makes.
+  Data,
+  /// It touches memory that the other touches.
+  Memory,
+  /// Both are collectives whose relative order is kept.
+  Order,
+  /// One of them may communicate in a way that nobody knows.
+  Barrier,
+};
+
+/// "compute", "start", "wait" or "blocking".
+const char *toString(NodeKind kind);
+/// "data", "memory", "order" or "barrier".
+const char *toString(DependenceKind kind);
+
+/// `to` runs after `from`.
+struct Dependence {
+  NodeId from;
+  NodeId to;
+  DependenceKind kind;
+};
+
+/// One end of a dependence, seen from the other end.
+struct DependenceEnd {
+  NodeId node;
+  DependenceKind kind;
+};
+
+/// Storage that an operation makes, or that is there from the start.
+struct Buffer {
+  int64_t bytes;
+  /// Who allocates it; noNode: it is live from the start.
+  NodeId producer;
+  /// Whether its last user frees it; otherwise it stays to the end.
+  bool freed;
+};
+
+/// A problem under construction, or (after finalize()) closed and checked.
+class Problem {
+public:
+  //===--------------------------------------------------------------------===//
+  // Building. Nothing is checked here; finalize() checks everything.
+  //===--------------------------------------------------------------------===//
+
+  /// Adds an operation at the end of the program. `costNs` is its duration in
+  /// nanoseconds. `stream` is given for Start and Blocking only. Waits are
+  /// added by addWait().
+  NodeId addNode(NodeKind kind, int64_t costNs, StreamId stream = noStream);
+
+  /// Adds the one wait of `start`, and the data dependence between the two.
+  ///
+  /// A collective reads and writes its operands until it is waited for, so the
+  /// caller adds the wait as a user (addUse()) of every buffer that the start
+  /// uses.
+  NodeId addWait(NodeId start);
+
+  /// Says that `to` runs after `from`. Several dependences between one pair
+  /// are allowed, also of the same kind; one of an operation on itself is not.
+  /// A dependence may point backwards in the program (then the program is not
+  /// itself a valid order), as long as there is no cycle.
+  void addDependence(NodeId from, NodeId to, DependenceKind kind);
+
+  /// Adds storage. `producer`: the operation that allocates it, or noNode if
+  /// it is live from the start (an argument). `freed`: whether its last user
+  /// frees it; false for what stays to the end (a returned value, an argument
+  /// that the caller owns).
+  BufferId addBuffer(int64_t bytes, NodeId producer, bool freed);
+
+  /// Says that `node` needs `buffer`, itself or through any alias of it. The
+  /// producer need not be added. Repeated uses count once.
+  void addUse(BufferId buffer, NodeId node);
+
+  /// Reserves memory for what will be added; never needed, only faster.
+  void reserve(size_t numNodes, size_t numDependences);
+
+  /// Closes the problem: checks it and builds the adjacency. Returns check().
+  /// May be called again after further additions. O(nodes + dependences +
+  /// buffers + uses).
+  const OptionalError &finalize();
+
+  /// What is wrong with the problem, naming the operations by their index; or
+  /// nothing. Before finalize() that is itself the error. Costs nothing: the
+  /// answer is finalize()'s. A problem without error has
+  ///   - all indices in range, streams exactly on Start and Blocking,
+  ///   - no negative cost or size, and sums of all costs and of all sizes that
+  ///     fit 64 bits (so that nothing computed from them overflows),
+  ///   - exactly one Wait for each Start, later in the program,
+  ///   - no cycle of dependences.
+  const OptionalError &check() const { return error; }
+
+  //===--------------------------------------------------------------------===//
+  // Operations.
+  //===--------------------------------------------------------------------===//
+
+  NodeId numNodes() const { return static_cast<NodeId>(nodes.size()); }
+  NodeKind kind(NodeId node) const { return nodes[node].kind; }
+  /// Duration in nanoseconds; 0 for a Wait.
+  int64_t costNs(NodeId node) const { return nodes[node].costNs; }
+  /// The stream of a Start or Blocking; noStream otherwise.
+  StreamId stream(NodeId node) const { return nodes[node].stream; }
+  /// The Start that a Wait completes; noNode otherwise.
+  NodeId startOf(NodeId wait) const {
+    return kind(wait) == NodeKind::Wait ? nodes[wait].partner : noNode;
+  }
+  /// The Wait of a Start (after finalize()); noNode otherwise.
+  NodeId waitOf(NodeId start) const {
+    return kind(start) == NodeKind::Start ? nodes[start].partner : noNode;
+  }
+  /// Whether the operation is a collective: Start or Blocking.
+  bool isCollective(NodeId node) const {
+    return kind(node) == NodeKind::Start || kind(node) == NodeKind::Blocking;
+  }
+  /// The number of streams: the largest index of one, plus 1.
+  StreamId numStreams() const { return streamCount; }
+
+  //===--------------------------------------------------------------------===//
+  // Dependences. All but numDependences() are empty before finalize().
+  //===--------------------------------------------------------------------===//
+
+  size_t numDependences() const { return dependences.size(); }
+  /// Who has to come after `node`, one entry per dependence.
+  ArrayView<DependenceEnd> successors(NodeId node) const {
+    return successorRows[node];
+  }
+  /// Who has to come before `node`, one entry per dependence.
+  ArrayView<DependenceEnd> predecessors(NodeId node) const {
+    return predecessorRows[node];
+  }
+  /// Some order that respects all dependences: the program's if that does.
+  const Order &topologicalOrder() const { return topological; }
+
+  //===--------------------------------------------------------------------===//
+  // Buffers. The rows are empty before finalize().
+  //===--------------------------------------------------------------------===//
+
+  BufferId numBuffers() const { return static_cast<BufferId>(buffers.size()); }
+  const Buffer &buffer(BufferId buffer) const { return buffers[buffer]; }
+  ArrayView<NodeId> users(BufferId buffer) const { return userRows[buffer]; }
+  ArrayView<BufferId> buffersUsedBy(NodeId node) const {
+    return usedRows[node];
+  }
+  ArrayView<BufferId> buffersMadeBy(NodeId node) const {
+    return producedRows[node];
+  }
+
+private:
+  struct Node {
+    int64_t costNs;
+    StreamId stream;
+    /// Wait: its start. Start: its wait, once finalized.
+    NodeId partner;
+    NodeKind kind;
+  };
+  struct Use {
+    BufferId buffer;
+    NodeId node;
+  };
+
+  void reopen();
+  bool isNode(NodeId node) const { return node >= 0 && node < numNodes(); }
+  std::string describe(NodeId node) const;
+  OptionalError checkNodes();
+  OptionalError pairWaits();
+  OptionalError checkDependences() const;
+  OptionalError checkBuffers() const;
+  void buildRows();
+  OptionalError sortTopologically();
+  std::string describeCycle(const std::vector<int32_t> &missing) const;
+
+  std::vector<Node> nodes;
+  std::vector<Dependence> dependences;
+  std::vector<Buffer> buffers;
+  std::vector<Use> uses;
+
+  StreamId streamCount = 0;
+  Csr<DependenceEnd> successorRows;
+  Csr<DependenceEnd> predecessorRows;
+  Csr<NodeId> userRows;
+  Csr<BufferId> usedRows;
+  Csr<BufferId> producedRows;
+  Order topological;
+  bool finalized = false;
+  OptionalError error = std::string("the problem is not finalized");
+};
+
+} // namespace commsched
+
+#endif // COMMSCHED_SCHEDULE_PROBLEM_H
