@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""CommSched: schedule the collectives of distributed training programs.
+
+This package needs nothing but Python:
+
+* :mod:`commsched.ir` writes modules of the ``commsched`` dialect as text;
+* :mod:`commsched.opt` runs the ``commsched-opt`` program on them.
+
+:mod:`commsched.torch` turns PyTorch graphs into such modules and needs the
+extra ``commsched[torch]``.
+"""
+
+__version__ = "0.1.0"

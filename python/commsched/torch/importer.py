@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The importer's public functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Mapping, Optional, Sequence, Union
+
+import torch
+
+from commsched import ir
+
+
+@dataclass
+class GraphSpec:
+    """One graph to import as one function.
+
+    name:    the function's name.
+    gm:      the graph, with fake (or real) values in its nodes' metadata.
+    kind:    "forward", "backward", "joint" or "inference".
+    roles:   `commsched.role` by placeholder name; overrides what the graph
+             says. None as a role means: no role.
+    forward: for a backward graph, its forward: gives module paths and the
+             roles of what was saved.
+    """
+
+    name: str
+    gm: torch.fx.GraphModule
+    kind: str = "inference"
+    roles: Mapping[str, Optional[str]] = field(default_factory=dict)
+    forward: Optional[torch.fx.GraphModule] = None
+
+
+@dataclass
+class ImportOptions:
+    """What the graphs do not say.
+
+    groups: process groups that torch.distributed does not know here, by
+            name: a size, a list of ranks, or a list of rows of ranks (every
+            group of the partition).
+    ranks_per_node: how many consecutive ranks share a node.
+    hints:  sizes for symbols that have none, by symbol name ("u0").
+    """
+
+    groups: Mapping[str, Union[int, Sequence]] = field(default_factory=dict)
+    ranks_per_node: int = 8
+    hints: Mapping[str, int] = field(default_factory=dict)
+
+
+def import_graphs(
+    graphs: Sequence[GraphSpec], options: Optional[ImportOptions] = None
+) -> ir.Module:
+    """Imports `graphs`, one function each, into one module."""
+    raise NotImplementedError
+
+
+def import_graph_module(
+    gm: torch.fx.GraphModule,
+    name: str = "main",
+    *,
+    kind: str = "inference",
+    roles: Optional[Mapping[str, Optional[str]]] = None,
+    forward: Optional[torch.fx.GraphModule] = None,
+    options: Optional[ImportOptions] = None,
+) -> ir.Module:
+    """Imports one graph as the function `name` of a module of its own."""
+    spec = GraphSpec(name, gm, kind, roles or {}, forward)
+    return import_graphs([spec], options)

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The Llama 3 decoder as a plain ``torch.nn.Module``.
+
+Pre-normalised transformer blocks: RMSNorm, rotary position embedding,
+grouped-query attention and a SwiGLU feed-forward network, an untied output
+projection, and the mean cross-entropy loss over every token. The module knows
+nothing of parallelism: ``commsched.torch.fsdp`` shards it from outside.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+@dataclasses.dataclass(frozen=True)
+class LlamaConfig:
+    """Sizes of one model of the family.
+
+    ``num_kv_heads`` must divide ``num_heads``, and ``num_heads`` must divide
+    ``dim`` into heads of even size (rotary embedding rotates pairs).
+    """
+
+    num_layers: int
+    dim: int
+    num_heads: int
+    num_kv_heads: int
+    ffn_dim: int
+    vocab_size: int
+    rope_theta: float = 500000.0
+    norm_eps: float = 1e-5
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if value <= 0:
+                raise ValueError(f"{field.name} must be positive, got {value}")
+        if self.dim % self.num_heads:
+            raise ValueError(
+                f"num_heads {self.num_heads} does not divide dim {self.dim}"
+            )
+        if self.num_heads % self.num_kv_heads:
+            raise ValueError(
+                f"num_kv_heads {self.num_kv_heads} does not divide "
+                f"num_heads {self.num_heads}"
+            )
+        if self.head_dim % 2:
+            raise ValueError(f"head dimension {self.head_dim} is odd")
+
+    @property
+    def head_dim(self) -> int:
+        """Elements of one attention head."""
+        return self.dim // self.num_heads
+
+    @property
+    def kv_dim(self) -> int:
+        """Elements of all key (or value) heads of one token."""
+        return self.num_kv_heads * self.head_dim
+
+
+#: The published sizes of the family, and one for tests.
+LLAMA_CONFIGS: dict[str, LlamaConfig] = {
+    "llama3-8b": LlamaConfig(32, 4096, 32, 8, 14336, 128256),
+    "llama3-70b": LlamaConfig(80, 8192, 64, 8, 28672, 128256),
+    "llama3-tiny": LlamaConfig(2, 128, 8, 2, 448, 512),
+}
+
+
+def rotary_table(
+    head_dim: int, max_seq_len: int, theta: float
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Cosine and sine of every position's angles, each [seq, head_dim / 2].
+
+    Pair ``i`` of a head turns by ``position * theta ** (-2 i / head_dim)``
+    (Su et al., "RoFormer", 2021, section 3.2.2).
+    """
+    exponents = torch.arange(0, head_dim, 2, dtype=torch.float32) / head_dim
+    positions = torch.arange(max_seq_len, dtype=torch.float32)
+    angles = torch.outer(positions, theta**-exponents)
+    return angles.cos(), angles.sin()
+
+
+def apply_rotary(
+    x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor
+) -> torch.Tensor:
+    """Rotate the pairs (2i, 2i + 1) of ``x`` [batch, seq, heads, head_dim].
+
+    Works in float32 and returns ``x``'s type.
+    """
+    even, odd = x.float().unflatten(-1, (-1, 2)).unbind(-1)
+    cos, sin = cos[:, None, :], sin[:, None, :]
+    rotated = torch.stack((even * cos - odd * sin, even * sin + odd * cos), -1)
+    return rotated.flatten(-2).to(x.dtype)
+
+
+class RMSNorm(nn.Module):
+    """``x / rms(x) * weight``, the root mean square taken in float32."""
+
+    def __init__(self, dim: int, eps: float) -> None:
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x32 = x.float()
+        scale = torch.rsqrt(x32.square().mean(-1, keepdim=True) + self.eps)
+        return (x32 * scale).to(x.dtype) * self.weight
+
+
+class Attention(nn.Module):
+    """Causal grouped-query attention with rotary positions."""
+
+    def __init__(self, config: LlamaConfig) -> None:
+        super().__init__()
+        self.head_dim = config.head_dim
+        self.enable_gqa = config.num_kv_heads != config.num_heads
+        self.wq = nn.Linear(config.dim, config.dim, bias=False)
+        self.wk = nn.Linear(config.dim, config.kv_dim, bias=False)
+        self.wv = nn.Linear(config.dim, config.kv_dim, bias=False)
+        self.wo = nn.Linear(config.dim, config.dim, bias=False)
+
+    def forward(
+        self, x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor
+    ) -> torch.Tensor:
+        heads = (-1, self.head_dim)
+        query = apply_rotary(self.wq(x).unflatten(-1, heads), cos, sin)
+        key = apply_rotary(self.wk(x).unflatten(-1, heads), cos, sin)
+        value = self.wv(x).unflatten(-1, heads)
+        out = F.scaled_dot_product_attention(
+            query.transpose(1, 2),
+            key.transpose(1, 2),
+            value.transpose(1, 2),
+            is_causal=True,
+            enable_gqa=self.enable_gqa,
+        )
+        return self.wo(out.transpose(1, 2).flatten(-2))
+
+
+class FeedForward(nn.Module):
+    """SwiGLU: ``w2(silu(w1 x) * w3 x)``."""
+
+    def __init__(self, config: LlamaConfig) -> None:
+        super().__init__()
+        self.w1 = nn.Linear(config.dim, config.ffn_dim, bias=False)
+        self.w2 = nn.Linear(config.ffn_dim, config.dim, bias=False)
+        self.w3 = nn.Linear(config.dim, config.ffn_dim, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.w2(F.silu(self.w1(x)) * self.w3(x))
+
+
+class Block(nn.Module):
+    """One decoder layer."""
+
+    def __init__(self, config: LlamaConfig) -> None:
+        super().__init__()
+        self.attention_norm = RMSNorm(config.dim, config.norm_eps)
+        self.attention = Attention(config)
+        self.ffn_norm = RMSNorm(config.dim, config.norm_eps)
+        self.feed_forward = FeedForward(config)
+
+    def forward(
+        self, x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor
+    ) -> torch.Tensor:
+        x = x + self.attention(self.attention_norm(x), cos, sin)
+        return x + self.feed_forward(self.ffn_norm(x))
+
+
+class Llama(nn.Module):
+    """The whole decoder; ``forward`` returns the mean loss of a batch."""
+
+    def __init__(self, config: LlamaConfig, max_seq_len: int) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Embedding(config.vocab_size, config.dim)
+        self.layers = nn.ModuleList(
+            Block(config) for _ in range(config.num_layers)
+        )
+        self.norm = RMSNorm(config.dim, config.norm_eps)
+        self.output = nn.Linear(config.dim, config.vocab_size, bias=False)
+        cos, sin = rotary_table(config.head_dim, max_seq_len, config.rope_theta)
+        self.register_buffer("rope_cos", cos, persistent=False)
+        self.register_buffer("rope_sin", sin, persistent=False)
+
+    def forward(
+        self, tokens: torch.Tensor, labels: torch.Tensor
+    ) -> torch.Tensor:
+        """The mean cross-entropy of ``labels``, both [batch, seq] integers."""
+        seq_len = tokens.shape[1]
+        cos, sin = self.rope_cos[:seq_len], self.rope_sin[:seq_len]
+        x = self.embedding(tokens)
+        for layer in self.layers:
+            x = layer(x, cos, sin)
+        logits = self.output(self.norm(x)).float()
+        return F.cross_entropy(logits.flatten(0, 1), labels.flatten())
