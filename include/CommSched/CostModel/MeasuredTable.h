@@ -1,0 +1,110 @@
+//===- MeasuredTable.h - measured times of collectives ----------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A table of measured collective times, read from JSON, and its lookup. A
+// curve is the rows of one (collective, ranks, nodes). Between its points,
+// time is interpolated on logarithmic axes, which is exact both where latency
+// rules and where bandwidth does.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_COSTMODEL_MEASUREDTABLE_H
+#define COMMSCHED_COSTMODEL_MEASUREDTABLE_H
+
+#include "CommSched/CostModel/Collective.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace commsched {
+
+/// One measurement: `bytes` as in `CollectiveQuery`, time in nanoseconds.
+struct MeasuredRow {
+  CollectiveKind kind = CollectiveKind::AllReduce;
+  int32_t ranks = 0;
+  int32_t nodes = 1;
+  int64_t bytes = 0;
+  int64_t timeNs = 0;
+};
+
+/// The smoothed points of one (collective, ranks, nodes), by bytes.
+class MeasuredCurve {
+public:
+  struct Point {
+    int64_t bytes;
+    double timeNs;
+  };
+
+  /// `rows` must be sorted by bytes, without repeats, and not empty.
+  explicit MeasuredCurve(llvm::ArrayRef<MeasuredRow> rows);
+
+  /// True where `bytes` lies between the first and the last point.
+  bool covers(int64_t bytes) const;
+  /// Nanoseconds; `bytes` must be covered.
+  double interpolateNs(int64_t bytes) const;
+  const Point &front() const { return points.front(); }
+  const Point &back() const { return points.back(); }
+
+private:
+  std::vector<Point> points;
+};
+
+class MeasuredTable {
+public:
+  /// Reads `{"name", "source", "device", "rows": [row, ...]}` or a bare list of
+  /// rows, where a row is `{"collective": "all_reduce", "ranks": 8, "nodes": 1,
+  /// "bytes": 65536, "time_ns": 39700}`. Fails with one line of text that names
+  /// the row (counted from 0) and the column.
+  static llvm::Expected<MeasuredTable> parse(llvm::StringRef json);
+
+  /// `parse` of a file's content; errors start with the path.
+  static llvm::Expected<MeasuredTable> load(llvm::StringRef path);
+
+  /// Fails on rows that are out of range or contradict each other.
+  static llvm::Expected<MeasuredTable> create(std::vector<MeasuredRow> rows);
+
+  llvm::StringRef getName() const { return name; }
+  llvm::StringRef getSource() const { return source; }
+  llvm::StringRef getDevice() const { return device; }
+  /// The rows as measured, sorted by collective, ranks, nodes and bytes.
+  llvm::ArrayRef<MeasuredRow> getRows() const { return rows; }
+
+  /// The curve of exactly this collective and group; null if there is none.
+  const MeasuredCurve *findCurve(CollectiveKind kind, int32_t ranks,
+                                 int32_t nodes) const;
+
+  /// The curves of this collective whose rank counts enclose `ranks` most
+  /// closely and whose ranks a node equal the query's (or which, like the
+  /// query, fit in one node). Either both or none.
+  struct Neighbours {
+    const MeasuredCurve *lower = nullptr;
+    const MeasuredCurve *upper = nullptr;
+    CollectiveQuery lowerGroup;
+    CollectiveQuery upperGroup;
+  };
+  Neighbours findNeighbours(const CollectiveQuery &query) const;
+
+private:
+  using Key = std::tuple<CollectiveKind, int32_t, int32_t>;
+
+  std::string name;
+  std::string source;
+  std::string device;
+  std::vector<MeasuredRow> rows;
+  std::map<Key, MeasuredCurve> curves;
+};
+
+} // namespace commsched
+
+#endif // COMMSCHED_COSTMODEL_MEASUREDTABLE_H
