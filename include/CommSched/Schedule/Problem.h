@@ -168,6 +168,8 @@ public:
   bool isCollective(NodeId node) const {
     return kind(node) == NodeKind::Start || kind(node) == NodeKind::Blocking;
   }
+  /// The operation as error texts name it, such as "node 3 (wait)".
+  std::string describe(NodeId node) const;
   /// The number of streams: the largest index of one, plus 1.
   StreamId numStreams() const { return streamCount; }
 
@@ -216,7 +218,6 @@ private:
 
   void reopen();
   bool isNode(NodeId node) const { return node >= 0 && node < numNodes(); }
-  std::string describe(NodeId node) const;
   OptionalError checkNodes();
   OptionalError pairWaits();
   OptionalError checkDependences() const;

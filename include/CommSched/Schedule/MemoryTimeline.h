@@ -1,0 +1,47 @@
+//===- MemoryTimeline.h - What an order keeps in memory ---------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The memory model: an operation allocates its buffers when it runs, and when
+// it ends frees what it was the last to use. The peak is taken between the two.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_SCHEDULE_MEMORYTIMELINE_H
+#define COMMSCHED_SCHEDULE_MEMORYTIMELINE_H
+
+#include "CommSched/Schedule/Problem.h"
+
+namespace commsched {
+
+/// Live bytes along an order.
+struct MemoryTimeline {
+  /// Before the first operation: what is live from the start.
+  int64_t initialBytes = 0;
+  /// By position: after the operation there allocated, before it freed.
+  std::vector<int64_t> allocatedBytes;
+  /// By position: after the operation there freed.
+  std::vector<int64_t> remainingBytes;
+  /// The largest of all the above.
+  int64_t peakBytes = 0;
+  /// The first position that reaches the peak; -1 if there is no operation.
+  int32_t peakPosition = -1;
+};
+
+/// Live bytes at each position of `order`.
+///
+/// A freed buffer goes when its last user (in this order) ends. One that nobody
+/// uses goes when its producer ends; one without users and producer stays, as
+/// nobody is there to free it. Error: the problem has one, or the order does
+/// not have each operation once; that users come after the producer is
+/// verify()'s matter. O(nodes + buffers + uses).
+Result<MemoryTimeline> simulateMemory(const Problem &problem,
+                                      const Order &order);
+
+} // namespace commsched
+
+#endif // COMMSCHED_SCHEDULE_MEMORYTIMELINE_H

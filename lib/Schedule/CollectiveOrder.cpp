@@ -1,0 +1,39 @@
+//===- CollectiveOrder.cpp - Fixing the order of collectives ----*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/CollectiveOrder.h"
+
+using namespace commsched;
+
+std::vector<NodeId>
+commsched::collectivesInProgramOrder(const Problem &problem) {
+  std::vector<NodeId> collectives;
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    if (problem.isCollective(node))
+      collectives.push_back(node);
+  return collectives;
+}
+
+void commsched::addCollectiveOrder(Problem &problem,
+                                   CollectiveOrderScope scope) {
+  // The problem may not have been checked yet: finalize() will report streams
+  // outside of this range.
+  size_t numStreams = problem.numNodes();
+  if (scope == CollectiveOrderScope::Global)
+    numStreams = 1;
+  std::vector<NodeId> last(numStreams, noNode);
+  for (NodeId node : collectivesInProgramOrder(problem)) {
+    StreamId stream =
+        scope == CollectiveOrderScope::Global ? 0 : problem.stream(node);
+    if (stream < 0 || static_cast<size_t>(stream) >= numStreams)
+      continue;
+    if (last[stream] != noNode)
+      problem.addDependence(last[stream], node, DependenceKind::Order);
+    last[stream] = node;
+  }
+}
