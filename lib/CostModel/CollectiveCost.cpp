@@ -1,0 +1,67 @@
+//===- CollectiveCost.cpp - what a collective costs -------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/CostModel/CollectiveCost.h"
+
+#include "Rounding.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace commsched {
+
+/// A curve's time anywhere: beyond an end, the model's shape at the curve's
+/// height.
+double CollectiveCost::curveNs(const MeasuredCurve &curve,
+                               const CollectiveQuery &query) const {
+  if (curve.covers(query.bytes))
+    return curve.interpolateNs(query.bytes);
+  const MeasuredCurve::Point &end =
+      query.bytes < curve.front().bytes ? curve.front() : curve.back();
+  CollectiveQuery atEnd = query;
+  atEnd.bytes = end.bytes;
+  // A model without latency gives 0 for a point of 0 bytes.
+  double modelAtEnd =
+      static_cast<double>(std::max<int64_t>(model.estimate(atEnd).timeNs, 1));
+  double modelHere = static_cast<double>(model.estimate(query).timeNs);
+  return end.timeNs * (modelHere / modelAtEnd);
+}
+
+std::optional<int64_t>
+CollectiveCost::tableTimeNs(const CollectiveQuery &query) const {
+  bool barrier = query.kind == CollectiveKind::Barrier;
+  if (!table || query.ranks <= 1 || (query.bytes <= 0 && !barrier))
+    return std::nullopt;
+  auto timeOn = [&](const MeasuredCurve &curve, CollectiveQuery group) {
+    if (barrier)
+      return curve.front().timeNs;
+    return curveNs(curve, group);
+  };
+  if (const MeasuredCurve *curve =
+          table->findCurve(query.kind, query.ranks, query.nodes()))
+    return roundToNs(timeOn(*curve, query));
+  MeasuredTable::Neighbours near = table->findNeighbours(query);
+  if (!near.lower)
+    return std::nullopt;
+  double low = timeOn(*near.lower, near.lowerGroup);
+  double high = timeOn(*near.upper, near.upperGroup);
+  double fraction =
+      std::log(static_cast<double>(query.ranks) / near.lowerGroup.ranks) /
+      std::log(static_cast<double>(near.upperGroup.ranks) /
+               near.lowerGroup.ranks);
+  return roundToNs(
+      std::exp((1 - fraction) * std::log(low) + fraction * std::log(high)));
+}
+
+int64_t CollectiveCost::timeNs(const CollectiveQuery &query) const {
+  if (std::optional<int64_t> measured = tableTimeNs(query))
+    return *measured;
+  return model.estimate(query).timeNs;
+}
+
+} // namespace commsched

@@ -1,0 +1,111 @@
+//===- NcclModel.cpp - NCCL's tuning model ----------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/CostModel/NcclModel.h"
+
+#include "NcclGroup.h"
+#include "Rounding.h"
+
+#include "llvm/Support/ErrorHandling.h"
+
+#include <algorithm>
+
+namespace commsched {
+
+llvm::StringRef stringifyNcclAlgorithm(NcclAlgorithm algorithm) {
+  switch (algorithm) {
+  case NcclAlgorithm::Tree:
+    return "tree";
+  case NcclAlgorithm::Ring:
+    return "ring";
+  case NcclAlgorithm::NVLS:
+    return "nvls";
+  case NcclAlgorithm::NVLSTree:
+    return "nvls_tree";
+  case NcclAlgorithm::PAT:
+    return "pat";
+  case NcclAlgorithm::PointToPoint:
+    return "p2p";
+  case NcclAlgorithm::Local:
+    return "local";
+  }
+  llvm_unreachable("unknown algorithm");
+}
+
+llvm::StringRef stringifyNcclProtocol(NcclProtocol protocol) {
+  switch (protocol) {
+  case NcclProtocol::LL:
+    return "ll";
+  case NcclProtocol::LL128:
+    return "ll128";
+  case NcclProtocol::Simple:
+    return "simple";
+  }
+  llvm_unreachable("unknown protocol");
+}
+
+namespace {
+
+constexpr NcclAlgorithm tunedAlgorithms[] = {
+    NcclAlgorithm::Tree, NcclAlgorithm::Ring, NcclAlgorithm::NVLS,
+    NcclAlgorithm::NVLSTree, NcclAlgorithm::PAT};
+constexpr NcclProtocol protocols[] = {NcclProtocol::LL, NcclProtocol::LL128,
+                                      NcclProtocol::Simple};
+
+} // namespace
+
+std::optional<double> NcclModel::candidateUs(const CollectiveQuery &query,
+                                             NcclAlgorithm algorithm,
+                                             NcclProtocol protocol) const {
+  if (query.ranks <= 1)
+    return std::nullopt;
+  NcclGroup group(target, query.kind, query.ranks, query.nodes());
+  if (!group.considers(algorithm, protocol))
+    return std::nullopt;
+  return group.time(algorithm, protocol, std::max<int64_t>(query.bytes, 0));
+}
+
+NcclEstimate NcclModel::estimate(const CollectiveQuery &query) const {
+  if (query.ranks <= 1)
+    return {};
+  CollectiveKind kind = query.kind;
+  int64_t bytes = std::max<int64_t>(query.bytes, 0);
+  if (kind == CollectiveKind::Barrier) {
+    // NCCL has none; frameworks reduce one 4-byte element.
+    kind = CollectiveKind::AllReduce;
+    bytes = 4;
+  }
+  if (bytes == 0)
+    return {};
+
+  NcclGroup group(target, kind, query.ranks, query.nodes());
+  std::optional<double> bestUs;
+  NcclEstimate best;
+  auto consider = [&](NcclAlgorithm algorithm, NcclProtocol protocol,
+                      double us) {
+    us += group.localTime(algorithm, bytes);
+    if (bestUs && *bestUs <= us)
+      return;
+    bestUs = us;
+    best.algorithm = algorithm;
+    best.protocol = protocol;
+  };
+  for (NcclAlgorithm algorithm : tunedAlgorithms)
+    for (NcclProtocol protocol : protocols)
+      if (group.considers(algorithm, protocol))
+        consider(algorithm, protocol,
+                 group.monotoneTime(algorithm, protocol, bytes));
+  if (!bestUs)
+    for (NcclProtocol protocol : {NcclProtocol::LL, NcclProtocol::Simple})
+      consider(NcclAlgorithm::PointToPoint, protocol,
+               group.pointToPointTime(protocol, bytes));
+  best.timeNs = roundToNs(1000 * (*bestUs + target.collectiveLaunchUs));
+  return best;
+}
+
+} // namespace commsched

@@ -1,0 +1,135 @@
+//===- TargetPresets.cpp - named machines -----------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Peak rates and memory bandwidths are the dense figures of NVIDIA's data
+// sheets: "NVIDIA A100 Tensor Core GPU" (80 GB SXM), "NVIDIA H100 Tensor Core
+// GPU" (SXM), "NVIDIA H200 Tensor Core GPU" (SXM), "NVIDIA GH200 Grace Hopper
+// Superchip" (96 GB HBM3) and "NVIDIA HGX B200". Where a sheet gives a rate
+// with sparsity, half of it is taken.
+//
+// compute_efficiency is the largest bf16 matrix product rate that was measured
+// on the machine, over its peak: the table "Maximum Achievable Matmul FLOPS" of
+// https://github.com/stas00/ml-engineering (compute/accelerator).
+//
+// Channels inside a node are what NCCL's graph search finds on the machine's
+// NVSwitch board from the link rates of its src/graph/topo.h: 12 x 20 on 240,
+// 12 x 30 on 370.8, and 16 x 45 on 721.8 GB/s. NIC rates are one 200 Gb/s
+// (A100), 400 Gb/s (Hopper, Blackwell) port for each GPU as NCCL counts it, and
+// the 200 Gb/s Slingshot port of an Alps node for GH200.
+//
+// collective_launch_us, nvls_efficiency, net_efficiency, local_copy_gb_s and
+// local_reduce_gb_s are fitted, once a machine, to the tables in data/;
+// docs/cost-model.md says which and how well that holds elsewhere.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/CostModel/Target.h"
+
+namespace commsched {
+
+static constexpr llvm::StringLiteral presetNames[] = {"a100", "h100", "h200",
+                                                      "gh200", "b200"};
+
+llvm::ArrayRef<llvm::StringLiteral> targetPresetNames() { return presetNames; }
+
+static Target makeA100() {
+  Target t;
+  t.name = "a100";
+  t.peakTflopsF64 = 19.5;
+  t.peakTflopsF32 = 19.5;
+  t.peakTflopsF16 = t.peakTflopsBF16 = 312;
+  t.peakTopsI8 = 624;
+  t.memoryGBs = 2039;
+  t.computeEfficiency = 0.869;
+  t.memoryEfficiency = 0.9;
+  t.kernelLaunchNs = 2000;
+  t.computeCapability = 80;
+  t.intraChannels = 12;
+  t.intraChannelGBs = 20;
+  t.nvlinkGBs = 240;
+  t.nicGBs = 24;
+  // No public table per size was found: the figures of h100.
+  t.collectiveLaunchUs = 12;
+  return t;
+}
+
+static Target makeH100() {
+  Target t;
+  t.name = "h100";
+  t.peakTflopsF64 = 67;
+  t.peakTflopsF32 = 67;
+  t.peakTflopsF16 = t.peakTflopsBF16 = 989.4;
+  t.peakTflopsF8 = t.peakTopsI8 = 1978.9;
+  t.memoryGBs = 3350;
+  t.computeEfficiency = 0.803;
+  t.memoryEfficiency = 0.9;
+  t.kernelLaunchNs = 2000;
+  t.computeCapability = 90;
+  t.intraChannels = 12;
+  t.intraChannelGBs = 30;
+  t.nvlinkGBs = 370.8;
+  t.nvls = 1;
+  t.nvlsEfficiency = 0.85;
+  t.nicGBs = 48;
+  t.collectiveLaunchUs = 12;
+  return t;
+}
+
+static Target makeH200() {
+  Target t = makeH100();
+  t.name = "h200";
+  t.memoryGBs = 4800;
+  return t;
+}
+
+static Target makeGH200() {
+  Target t = makeH100();
+  t.name = "gh200";
+  t.memoryGBs = 4000;
+  t.computeEfficiency = 0.838;
+  t.nicGBs = 25;
+  return t;
+}
+
+static Target makeB200() {
+  Target t;
+  t.name = "b200";
+  t.peakTflopsF64 = 37;
+  t.peakTflopsF32 = 75;
+  t.peakTflopsF16 = t.peakTflopsBF16 = 2250;
+  t.peakTflopsF8 = t.peakTopsI8 = 4500;
+  t.memoryGBs = 7700;
+  t.computeEfficiency = 0.776;
+  t.memoryEfficiency = 0.9;
+  t.kernelLaunchNs = 2000;
+  t.computeCapability = 100;
+  t.intraChannels = 16;
+  t.intraChannelGBs = 45;
+  t.nvlinkGBs = 721.8;
+  t.nvls = 1;
+  t.nvlsEfficiency = 0.74;
+  t.nicGBs = 48;
+  t.collectiveLaunchUs = 12;
+  return t;
+}
+
+std::optional<Target> getTargetPreset(llvm::StringRef name) {
+  if (name == "a100")
+    return makeA100();
+  if (name == "h100")
+    return makeH100();
+  if (name == "h200")
+    return makeH200();
+  if (name == "gh200")
+    return makeGH200();
+  if (name == "b200")
+    return makeB200();
+  return std::nullopt;
+}
+
+} // namespace commsched
