@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Split a captured joint graph into a forward and a backward graph.
+
+torch's partitioners decide what the forward saves. Two things are added:
+gathered parameters can be given back after their use and gathered again in the
+backward, and what is saved is a storage, never two views of the same one.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import torch
+from torch import fx
+from torch._functorch._aot_autograd.descriptors import (
+    ParamAOTInput,
+    PlainAOTOutput,
+    SavedForBackwardsAOTOutput,
+    SubclassGetAttrAOTInput,
+)
+from torch._functorch.partitioners import (
+    default_partition,
+    min_cut_rematerialization_partition,
+)
+from torch.utils.checkpoint import CheckpointPolicy
+
+#: Partitioners of the joint graph, by the name of the tracer's option.
+PARTITIONERS = {
+    "default": default_partition,
+    "min-cut": min_cut_rematerialization_partition,
+}
+
+_GATHER = torch.ops._c10d_functional.all_gather_into_tensor.default
+_WAIT = torch.ops._c10d_functional.wait_tensor.default
+
+
+def partition(
+    joint: fx.GraphModule, partitioner: str = "min-cut"
+) -> tuple[fx.GraphModule, fx.GraphModule]:
+    """Split a joint graph, which is consumed, into forward and backward.
+
+    ``min-cut`` is what a compiler uses: it saves the fewest bytes and repeats
+    pointwise operations; ``default`` saves what eager execution would. The
+    forward returns the loss and then what is saved, which the backward takes
+    in the same order, and then the tangent.
+    """
+    descriptors = joint.graph.output_node().meta["desc"]
+    num_outputs = sum(isinstance(d, PlainAOTOutput) for d in descriptors)
+    forward, backward = PARTITIONERS[partitioner](
+        joint, (), num_fwd_outputs=num_outputs
+    )
+    _save_storages(forward, backward, num_outputs)
+    return forward, backward
+
+
+def reshard_after_forward(joint: fx.GraphModule) -> None:
+    """Mark every gathered parameter to be gathered again in the backward.
+
+    The marks, torch's own for activation checkpointing, are on each gather,
+    on what prepares its operand and on the views of its result.
+    """
+    derived = {
+        node
+        for node in joint.graph.find_nodes(op="placeholder")
+        if _is_parameter(node.meta.get("desc"))
+    }
+    gathered: set[fx.Node] = set()
+    for node in joint.graph.nodes:
+        inputs = node.all_input_nodes
+        if (
+            node.op != "call_function"
+            or node.meta.get("partitioner_tag") == "is_backward"
+            or len(inputs) != 1
+            or inputs[0] not in derived
+        ):
+            continue
+        source = inputs[0]
+        if source in gathered and not (node.target is _WAIT or _is_view(node)):
+            continue
+        derived.add(node)
+        if node.target is _GATHER or source in gathered:
+            gathered.add(node)
+    for node in gathered:
+        while node.op == "call_function" and "recompute" not in node.meta:
+            node.meta["recompute"] = CheckpointPolicy.MUST_RECOMPUTE
+            node.meta["ac_graph_id"] = 0
+            node = node.all_input_nodes[0]
+
+
+def _is_parameter(descriptor: Any) -> bool:
+    if isinstance(descriptor, SubclassGetAttrAOTInput):
+        descriptor = descriptor.base
+    return isinstance(descriptor, ParamAOTInput)
+
+
+def _is_view(node: fx.Node) -> bool:
+    """Whether ``node`` shows its first operand's storage."""
+    target = node.target
+    if target is operator.getitem:
+        return _is_view(node.args[0])
+    return isinstance(target, torch._ops.OpOverload) and (
+        target.is_view or target is torch.ops.aten._unsafe_view.default
+    )
+
+
+def _save_storages(
+    forward: fx.GraphModule, backward: fx.GraphModule, num_outputs: int
+) -> None:
+    """Save what a view shows in place of the view, and view it again.
+
+    A saved view keeps its whole storage alive, and two views of one storage
+    would look like two: saving the storage itself says what is held.
+    """
+    output = forward.graph.output_node()
+    saved = {node.name: node for node in output.args[0][num_outputs:]}
+    known = {node.name: node for node in backward.graph.nodes}
+    for name, node in saved.items():
+        chain = []
+        while node.op == "call_function" and _is_view(node):
+            chain.append(node)
+            node = node.args[0]
+        view, base = known[name], known.get(node.name)
+        if not chain or base and base.op != "placeholder":
+            continue  # Not a view, or one whose base the backward repeats.
+        if not base:
+            with backward.graph.inserting_before(view):
+                base = backward.graph.placeholder(node.name)
+            base.meta = dict(node.meta)
+            known[node.name] = base
+        _rebuild_view(backward.graph, view, base, chain)
+    nodes = {node.name: node for node in forward.graph.nodes}
+    inputs = backward.graph.find_nodes(op="placeholder")
+    now_saved = [nodes[n.target] for n in inputs if n.target in nodes]
+    output.args = (tuple(output.args[0][:num_outputs]) + tuple(now_saved),)
+    output.meta["desc"] = output.meta["desc"][:num_outputs] + [
+        SavedForBackwardsAOTOutput(i) for i in range(len(now_saved))
+    ]
+    for graph_module in (forward, backward):
+        graph_module.graph.eliminate_dead_code()
+        graph_module.recompile()
+
+
+def _rebuild_view(
+    graph: fx.Graph, view: fx.Node, base: fx.Node, chain: list[fx.Node]
+) -> None:
+    """Replace the placeholder ``view`` by ``chain``, last first, on ``base``."""
+    first_user = min(view.users)
+    with graph.inserting_before(first_user):
+        value = base
+        for link in reversed(chain):
+            value = graph.node_copy(link, lambda _, value=value: value)
+    view.replace_all_uses_with(value)
+    graph.erase_node(view)
