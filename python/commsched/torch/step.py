@@ -16,7 +16,7 @@ from torch.distributed.device_mesh import DeviceMesh
 
 from . import models
 from .capture import capture_joint
-from .fsdp import fake_mesh, shard_parameters
+from .sharding import fake_mesh, shard_parameters
 from .partition import PARTITIONERS, partition, reshard_after_forward
 
 
