@@ -1,0 +1,31 @@
+# Flags for every target. LLVM's own build decides about RTTI and exceptions,
+# since objects cross that border.
+
+add_compile_options(-Wall -Wextra -Wno-unused-parameter)
+if(COMMSCHED_ENABLE_WERROR)
+  add_compile_options(-Werror)
+endif()
+add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
+if(NOT LLVM_ENABLE_RTTI)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-rtti>)
+endif()
+if(NOT LLVM_ENABLE_EH)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
+endif()
+
+# The distribution's MLIR is built with NDEBUG, and the size of Pass::Statistic
+# depends on it: a Debug build would hand the library objects of another layout.
+add_compile_definitions(NDEBUG)
+
+if(COMMSCHED_SANITIZERS)
+  # vptr checks need type information of classes that live in libMLIR.so.
+  add_compile_options(-fsanitize=${COMMSCHED_SANITIZERS} -fno-sanitize=vptr
+                      -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${COMMSCHED_SANITIZERS} -fno-sanitize=vptr)
+endif()
+
+find_program(COMMSCHED_CCACHE ccache)
+if(COMMSCHED_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${COMMSCHED_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${COMMSCHED_CCACHE})
+endif()

@@ -1,0 +1,37 @@
+# Finds what CommSched is built from. MLIR is required; MPI, CUDA, NCCL and
+# Python only widen what can be built and tested, and the summary says what was
+# found.
+
+# Debian keeps LLVM's package files outside CMake's default search path.
+find_package(MLIR 22.1 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
+
+# Distributions name lit differently; the value that LLVM's config guesses does
+# not exist on Debian.
+if(NOT LLVM_EXTERNAL_LIT)
+  find_program(COMMSCHED_LIT NAMES lit llvm-lit lit-22
+               HINTS ${LLVM_TOOLS_BINARY_DIR})
+  set(LLVM_EXTERNAL_LIT "${COMMSCHED_LIT}" CACHE FILEPATH "lit executable")
+endif()
+
+# Generated documentation must land in this build, not in MLIR's.
+set(MLIR_BINARY_DIR ${CMAKE_BINARY_DIR})
+list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+separate_arguments(COMMSCHED_LLVM_DEFINITIONS NATIVE_COMMAND
+                   "${LLVM_DEFINITIONS}")
+add_definitions(${COMMSCHED_LLVM_DEFINITIONS})
+
+find_package(Threads REQUIRED)
+find_package(Python3 COMPONENTS Interpreter)
+if(COMMSCHED_ENABLE_TESTS)
+  find_package(GTest REQUIRED)
+endif()
+
+find_package(MPI QUIET COMPONENTS C)
+find_package(CUDAToolkit QUIET)
+find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+find_library(NCCL_LIBRARY nccl HINTS ${CUDAToolkit_LIBRARY_DIR})

@@ -1,0 +1,49 @@
+//===- CommSchedAttributes.h - Names of the discardable attributes *- C++
+//-*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information. SPDX-License-Identifier:
+// Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The discardable attributes that operations and arguments of any dialect may
+// carry, and readers for those that passes ask for. The dialect verifies them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_DIALECT_COMMSCHEDATTRIBUTES_H
+#define COMMSCHED_DIALECT_COMMSCHEDATTRIBUTES_H
+
+#include "mlir/IR/Operation.h"
+#include <optional>
+
+namespace mlir::commsched {
+
+inline constexpr llvm::StringLiteral nameAttrName = "commsched.name";
+inline constexpr llvm::StringLiteral moduleAttrName = "commsched.module";
+inline constexpr llvm::StringLiteral runtimeNsAttrName = "commsched.runtime_ns";
+inline constexpr llvm::StringLiteral orderAttrName = "commsched.order";
+inline constexpr llvm::StringLiteral partitionAttrName = "commsched.partition";
+inline constexpr llvm::StringLiteral recomputeAttrName = "commsched.recompute";
+inline constexpr llvm::StringLiteral compileWithAttrName =
+    "commsched.compile_with";
+inline constexpr llvm::StringLiteral roleAttrName = "commsched.role";
+inline constexpr llvm::StringLiteral freeableAttrName = "commsched.freeable";
+
+/// The role of an argument whose storage may be freed after its last use even
+/// without `commsched.freeable`.
+inline constexpr llvm::StringLiteral savedActivationRole = "saved_activation";
+
+/// The pinned cost of `op` in nanoseconds, if it has one.
+std::optional<int64_t> getPinnedRuntimeNs(Operation *op);
+
+/// The place of `op` in a fixed order of collectives, if it has one.
+std::optional<int64_t> getCollectiveOrder(Operation *op);
+
+/// The operation's `commsched.name`; empty when it has none.
+StringRef getStableName(Operation *op);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_DIALECT_COMMSCHEDATTRIBUTES_H

@@ -1,0 +1,248 @@
+//===- CommSchedCollectiveOps.td - Collectives of a whole group *- tablegen -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_DIALECT_COMMSCHEDCOLLECTIVEOPS_TD
+#define COMMSCHED_DIALECT_COMMSCHEDCOLLECTIVEOPS_TD
+
+include "CommSched/Dialect/CommSchedOpBase.td"
+
+def CommSched_AllGatherOp : CommSched_TransferOp<"all_gather", "AllGather"> {
+  let summary = "starts concatenating every rank's shard";
+  let description = [{
+    Delivers, for each operand, the operands of all ranks concatenated along
+    `dim` in the order of the ranks. Several operands are one coalesced launch.
+    With `into`, the result is written in place into the given buffer, of
+    which the operand may be this rank's slice.
+
+    Constraints (n is the group's size):
+    * (C1) the group exists.
+    * (C2) at least one operand, and as many delivered types as operands.
+    * (C3) operand and delivered type have the same element type and rank.
+    * (C4) `dim` is a dimension of every operand.
+    * (C5) the delivered size along `dim` is n times the operand's; the other
+      dimensions are equal.
+    * (C6) `into` is absent, or has the delivered types.
+
+    Example:
+
+    ```mlir
+    %future = commsched.all_gather %shard on @dp dim(0)
+        : tensor<512x4096xbf16> -> !commsched.future<tensor<4096x4096xbf16>>
+    ```
+  }];
+  let arguments = (ins
+    Variadic<AnyRankedTensor>:$inputs,
+    FlatSymbolRefAttr:$group,
+    I64Attr:$dim,
+    Variadic<AnyRankedTensor>:$into
+  );
+  let assemblyFormat = [{
+    $inputs `on` $group `dim` `(` $dim `)` (`into` $into^)? attr-dict
+    `:` type($inputs) (`into` type($into)^)? `->` qualified(type($future))
+  }];
+  let extraClassDefinition = transferDefinition;
+}
+
+def CommSched_ReduceScatterOp
+    : CommSched_TransferOp<"reduce_scatter", "ReduceScatter"> {
+  let summary = "starts reducing over the ranks and scattering the result";
+  let description = [{
+    Reduces each operand over the ranks and delivers this rank's part of the
+    result, cut along `dim` in the order of the ranks.
+
+    Constraints (n is the group's size):
+    * (C1) the group exists.
+    * (C2) at least one operand, and as many delivered types as operands.
+    * (C3) operand and delivered type have the same element type and rank.
+    * (C4) `dim` is a dimension of every operand.
+    * (C5) n divides the operand's size along `dim`, and the delivered size is
+      the n-th part; the other dimensions are equal.
+    * (C6) `into` is absent, or has the delivered types.
+    * (C7) the reduction is legal for the element type: `band`, `bor` and
+      `bxor` need integers, `avg` floating-point or complex numbers, `min` and
+      `max` anything but complex numbers.
+
+    Example:
+
+    ```mlir
+    %future = commsched.reduce_scatter %grad on @dp reduction(avg) dim(0)
+        : tensor<4096x4096xf32> -> !commsched.future<tensor<512x4096xf32>>
+    ```
+  }];
+  let arguments = (ins
+    Variadic<AnyRankedTensor>:$inputs,
+    FlatSymbolRefAttr:$group,
+    CommSched_ReductionKind:$reduction,
+    I64Attr:$dim,
+    Variadic<AnyRankedTensor>:$into
+  );
+  let assemblyFormat = [{
+    $inputs `on` $group `reduction` `(` $reduction `)` `dim` `(` $dim `)`
+    (`into` $into^)? attr-dict
+    `:` type($inputs) (`into` type($into)^)? `->` qualified(type($future))
+  }];
+  let extraClassDeclaration = startDeclaration # [{
+    ::std::optional<ReductionKind> getReductionKind() { return getReduction(); }
+  }];
+  let extraClassDefinition = transferDefinition;
+}
+
+def CommSched_AllReduceOp : CommSched_TransferOp<"all_reduce", "AllReduce"> {
+  let summary = "starts reducing over the ranks";
+  let description = [{
+    Reduces each operand over the ranks and delivers the result to all.
+
+    Constraints:
+    * (C1) the group exists.
+    * (C2) at least one operand, and as many delivered types as operands.
+    * (C3) operand and delivered type are equal.
+    * (C4) `into` is absent, or has the delivered types.
+    * (C5) the reduction is legal for the element type (as C7 of
+      `reduce_scatter`).
+
+    Example:
+
+    ```mlir
+    %future = commsched.all_reduce %x on @world reduction(sum)
+        : tensor<64x128xf32> -> !commsched.future<tensor<64x128xf32>>
+    ```
+  }];
+  let arguments = (ins
+    Variadic<AnyRankedTensor>:$inputs,
+    FlatSymbolRefAttr:$group,
+    CommSched_ReductionKind:$reduction,
+    Variadic<AnyRankedTensor>:$into
+  );
+  let assemblyFormat = [{
+    $inputs `on` $group `reduction` `(` $reduction `)` (`into` $into^)?
+    attr-dict `:` type($inputs) (`into` type($into)^)? `->` qualified(type($future))
+  }];
+  let extraClassDeclaration = startDeclaration # [{
+    ::std::optional<ReductionKind> getReductionKind() { return getReduction(); }
+  }];
+  let extraClassDefinition = transferDefinition;
+}
+
+def CommSched_AllToAllOp : CommSched_TransferOp<"all_to_all", "AllToAll"> {
+  let summary = "starts exchanging a different part with every rank";
+  let description = [{
+    Cuts each operand along `split_dim`, sends the i-th part to rank i, and
+    delivers the received parts concatenated along `concat_dim`. The parts are
+    equal, unless `input_splits` or `output_splits` give the number of rows for
+    each rank.
+
+    Constraints (n is the group's size):
+    * (C1) the group exists.
+    * (C2) at least one operand, and as many delivered types as operands.
+    * (C3) operand and delivered type have the same element type and rank.
+    * (C4) `split_dim` and `concat_dim` are dimensions of every operand.
+    * (C5) with equal parts, n divides the operand's size along `split_dim`;
+      the delivered size is the n-th part there and n times as large along
+      `concat_dim`; the other dimensions are equal.
+    * (C6) with splits, `split_dim` and `concat_dim` are equal; a list has one
+      entry a rank, none negative; `input_splits` adds up to the operand's size
+      and `output_splits` to the delivered size along that dimension; a side
+      without a list is divided evenly.
+    * (C7) `into` is absent, or has the delivered types.
+
+    Example:
+
+    ```mlir
+    %future = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
+        input_splits([3, 7]) output_splits([5, 7])
+        : tensor<10x16xbf16> -> !commsched.future<tensor<12x16xbf16>>
+    ```
+  }];
+  let arguments = (ins
+    Variadic<AnyRankedTensor>:$inputs,
+    FlatSymbolRefAttr:$group,
+    I64Attr:$split_dim,
+    I64Attr:$concat_dim,
+    OptionalAttr<DenseI64ArrayAttr>:$input_splits,
+    OptionalAttr<DenseI64ArrayAttr>:$output_splits,
+    Variadic<AnyRankedTensor>:$into
+  );
+  let assemblyFormat = [{
+    $inputs `on` $group `split_dim` `(` $split_dim `)`
+    `concat_dim` `(` $concat_dim `)`
+    (`input_splits` `(` $input_splits^ `)`)?
+    (`output_splits` `(` $output_splits^ `)`)? (`into` $into^)?
+    attr-dict `:` type($inputs) (`into` type($into)^)? `->` qualified(type($future))
+  }];
+  let extraClassDefinition = transferDefinition;
+}
+
+def CommSched_BroadcastOp : CommSched_TransferOp<"broadcast", "Broadcast"> {
+  let summary = "starts sending the root's values to every rank";
+  let description = [{
+    Delivers the operands of rank `root` of the group to all its ranks.
+
+    Constraints (n is the group's size):
+    * (C1) the group exists.
+    * (C2) at least one operand, and as many delivered types as operands.
+    * (C3) operand and delivered type are equal.
+    * (C4) `root` is in [0, n).
+    * (C5) `into` is absent, or has the delivered types.
+
+    Example:
+
+    ```mlir
+    %future = commsched.broadcast %x on @world root(0)
+        : tensor<64x128xf32> -> !commsched.future<tensor<64x128xf32>>
+    ```
+  }];
+  let arguments = (ins
+    Variadic<AnyRankedTensor>:$inputs,
+    FlatSymbolRefAttr:$group,
+    I64Attr:$root,
+    Variadic<AnyRankedTensor>:$into
+  );
+  let assemblyFormat = [{
+    $inputs `on` $group `root` `(` $root `)` (`into` $into^)? attr-dict
+    `:` type($inputs) (`into` type($into)^)? `->` qualified(type($future))
+  }];
+  let extraClassDefinition = transferDefinition;
+}
+
+def CommSched_PermuteOp : CommSched_TransferOp<"permute", "Permute"> {
+  let summary = "starts sending along pairs of ranks";
+  let description = [{
+    Each row `[source, target]` of `pairs` sends the source's operands to the
+    target. A rank that is no target is delivered zeros.
+
+    Constraints (n is the group's size):
+    * (C1) the group exists.
+    * (C2) at least one operand, and as many delivered types as operands.
+    * (C3) operand and delivered type are equal.
+    * (C4) `pairs` has two dimensions and two columns.
+    * (C5) every source and target is in [0, n).
+    * (C6) no source and no target is repeated.
+    * (C7) `into` is absent, or has the delivered types.
+
+    Example:
+
+    ```mlir
+    %future = commsched.permute %x on @dp
+        pairs(dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>)
+        : tensor<64x128xf32> -> !commsched.future<tensor<64x128xf32>>
+    ```
+  }];
+  let arguments = (ins
+    Variadic<AnyRankedTensor>:$inputs,
+    FlatSymbolRefAttr:$group,
+    I64ElementsAttr:$pairs,
+    Variadic<AnyRankedTensor>:$into
+  );
+  let assemblyFormat = [{
+    $inputs `on` $group `pairs` `(` $pairs `)` (`into` $into^)? attr-dict
+    `:` type($inputs) (`into` type($into)^)? `->` qualified(type($future))
+  }];
+  let extraClassDefinition = transferDefinition;
+}
+
+#endif // COMMSCHED_DIALECT_COMMSCHEDCOLLECTIVEOPS_TD

@@ -1,0 +1,62 @@
+//===- CommSchedComputeOps.td - Opaque operators -----------*- tablegen -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_DIALECT_COMMSCHEDCOMPUTEOPS_TD
+#define COMMSCHED_DIALECT_COMMSCHEDCOMPUTEOPS_TD
+
+include "CommSched/Dialect/CommSchedOpBase.td"
+
+def CommSched_ComputeOp : CommSched_Op<"compute", [
+    DeclareOpInterfaceMethods<CommSched_AliasOpInterface>,
+    DeclareOpInterfaceMethods<CommSched_CostOpInterface,
+                              ["getFlopCount", "getMovedBytes"]>,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "an opaque operator of an imported graph";
+  let description = [{
+    An operator that CommSched does not look into: what it reads and yields,
+    and what it costs. `flops` are its floating-point operations; `bytes` what
+    it moves through memory (by default its operands and results); `alias` the
+    index of the operand that the results are views of; `mutates` the indices
+    of the operands that it writes in place; `random` says that it draws random
+    numbers.
+
+    An operator without results is there for its effect: it is never removed,
+    and keeps its place among the operations with effects.
+
+    Constraints:
+    * (C1) the operator's name is not empty.
+    * (C2) `flops` is finite and not negative.
+    * (C3) `bytes` is not negative.
+    * (C4) `alias` is the index of an operand.
+    * (C5) `mutates` holds indices of operands, none twice.
+
+    Example:
+
+    ```mlir
+    %y = commsched.compute "aten.mm"(%x, %w) {flops = 5.4e8 : f64}
+        : (tensor<16x4096xbf16>, tensor<4096x4096xbf16>)
+          -> tensor<16x4096xbf16>
+    ```
+  }];
+  let arguments = (ins
+    StrAttr:$callee,
+    Variadic<AnyType>:$inputs,
+    OptionalAttr<F64Attr>:$flops,
+    OptionalAttr<I64Attr>:$bytes,
+    OptionalAttr<I64Attr>:$alias,
+    OptionalAttr<DenseI64ArrayAttr>:$mutates,
+    UnitAttr:$random
+  );
+  let results = (outs Variadic<AnyType>:$outputs);
+  let assemblyFormat = [{
+    $callee `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // COMMSCHED_DIALECT_COMMSCHEDCOMPUTEOPS_TD

@@ -1,0 +1,31 @@
+//===- CommSchedDialect.h - The commsched dialect ---------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information. SPDX-License-Identifier:
+// Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_DIALECT_COMMSCHEDDIALECT_H
+#define COMMSCHED_DIALECT_COMMSCHEDDIALECT_H
+
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "CommSched/Dialect/CommSchedDialect.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "CommSched/Dialect/CommSchedTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "CommSched/Dialect/CommSchedOps.h.inc"
+
+#endif // COMMSCHED_DIALECT_COMMSCHEDDIALECT_H

@@ -1,0 +1,73 @@
+//===- CommSchedDialect.td - The dialect and its types -----*- tablegen -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_DIALECT_COMMSCHEDDIALECT_TD
+#define COMMSCHED_DIALECT_COMMSCHEDDIALECT_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/DialectBase.td"
+include "mlir/IR/OpBase.td"
+
+def CommSched_Dialect : Dialect {
+  let name = "commsched";
+  let cppNamespace = "::mlir::commsched";
+  let summary = "communication of distributed programs, open to scheduling";
+  let description = [{
+    A program says where its collectives start and where their results are
+    needed. A start returns a `!commsched.future`, `commsched.wait` consumes it
+    and yields the values; what lies between them may hide the communication.
+
+    Every start and wait has a write effect on the communication resource,
+    tagged with the symbol of its group: generic passes keep their hands off
+    them, and passes that understand the dialect see one in-order stream per
+    group.
+
+    The constraints that the verifiers enforce are numbered `C1`, `C2`, … for
+    each operation; error messages end with the number, and the tests name it.
+
+    Discardable attributes, allowed on operations of every dialect:
+
+    | attribute | type | meaning |
+    |---|---|---|
+    | `commsched.name` | string | stable name of the operation |
+    | `commsched.module` | string | path of the module that it came from |
+    | `commsched.runtime_ns` | i64, not negative | pins the operation's cost |
+    | `commsched.order` | i64, not negative | place in a fixed order of collectives: within a block they start in ascending order |
+    | `commsched.partition` | `"forward"`, `"backward"`, `"must_be_forward"`, `"must_be_backward"` | side of the joint graph |
+    | `commsched.recompute` | `"must_save"`, `"prefer_save"`, `"prefer_recompute"`, `"must_recompute"` | recomputation policy |
+    | `commsched.compile_with` | dictionary of the strings `pipeline` and `region` | pass pipeline for the operation's region |
+
+    and on arguments:
+
+    | attribute | type | meaning |
+    |---|---|---|
+    | `commsched.role` | `"parameter"`, `"input"`, `"saved_activation"`, `"tangent"`, `"rng_state"`, `"unsharded_param"` | what the argument holds |
+    | `commsched.freeable` | unit | the storage may be freed after the last use; implied by the role `"saved_activation"` |
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
+}
+
+def CommSched_Future : TypeDef<CommSched_Dialect, "Future"> {
+  let mnemonic = "future";
+  let summary = "values that a collective is still transferring";
+  let description = [{
+    The result of a start. It holds the types that `commsched.wait` delivers;
+    a send delivers nothing and its future is plain `!commsched.future`.
+
+    Constraints:
+    * (C1) every delivered type is a ranked tensor.
+  }];
+  let parameters = (ins OptionalArrayRefParameter<"::mlir::Type">:$types);
+  let assemblyFormat = "(`<` $types^ `>`)?";
+  let genVerifyDecl = 1;
+}
+
+#endif // COMMSCHED_DIALECT_COMMSCHEDDIALECT_TD

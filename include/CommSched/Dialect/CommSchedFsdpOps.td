@@ -1,0 +1,161 @@
+//===- CommSchedFsdpOps.td - Copies and storage of FSDP ----*- tablegen -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_DIALECT_COMMSCHEDFSDPOPS_TD
+#define COMMSCHED_DIALECT_COMMSCHEDFSDPOPS_TD
+
+include "CommSched/Dialect/CommSchedOpBase.td"
+
+def CommSched_AllGatherCopyInOp
+    : CommSched_GroupUserOp<"all_gather_copy_in", [
+        Pure, DeclareOpInterfaceMethods<CommSched_AliasOpInterface>,
+        DeclareOpInterfaceMethods<CommSched_CostOpInterface,
+                                  ["getMovedBytes"]>]> {
+  let summary = "packs shards into this rank's slice of a gathered buffer";
+  let description = [{
+    Allocates the gathered buffer (second result) and copies the operands, one
+    after the other, into this rank's slice of it (first result, a view of the
+    second). The copy may convert the element type.
+
+    Constraints (n is the group's size):
+    * (C1) the group exists.
+    * (C2) at least one operand.
+    * (C3) both results have one dimension and the same element type.
+    * (C4) the first result has as many elements as the operands together.
+    * (C5) the second result has n times as many elements as the first.
+
+    Example:
+
+    ```mlir
+    %slice, %buffer = commsched.all_gather_copy_in %a, %b on @dp
+        : tensor<16x32xbf16>, tensor<8x8xbf16>
+          -> tensor<576xbf16>, tensor<4608xbf16>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
+                       FlatSymbolRefAttr:$group);
+  let results = (outs AnyRankedTensor:$slice, AnyRankedTensor:$buffer);
+  let assemblyFormat = [{
+    $inputs `on` $group attr-dict `:` type($inputs) `->` type($slice) `,`
+    type($buffer)
+  }];
+  let hasVerifier = 1;
+}
+
+def CommSched_SplitWithSizesCopyOp
+    : CommSched_GroupUserOp<"split_with_sizes_copy", [Pure]> {
+  let summary = "copy-out: unpacks a gathered buffer into full tensors";
+  let description = [{
+    Reads from every rank's slice of the buffer the shards that
+    `all_gather_copy_in` packed there, and joins each tensor's shards along
+    dimension 0.
+
+    Constraints (n is the group's size):
+    * (C1) the group exists.
+    * (C2) at least one result.
+    * (C3) operand and results have the same element type.
+    * (C4) the results together have as many elements as the operand.
+    * (C5) every result has a dimension 0 that n divides.
+
+    Example:
+
+    ```mlir
+    %full:2 = commsched.split_with_sizes_copy %buffer on @dp
+        : tensor<4608xbf16> -> tensor<128x32xbf16>, tensor<64x8xbf16>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, FlatSymbolRefAttr:$group);
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let assemblyFormat = [{
+    $input `on` $group attr-dict `:` type($input) `->` type($outputs)
+  }];
+  let hasVerifier = 1;
+}
+
+def CommSched_ChunkCatOp : CommSched_GroupUserOp<"chunk_cat", [Pure]> {
+  let summary = "reduce-scatter copy-in: chunks by rank and concatenates";
+  let description = [{
+    Cuts every operand along dimension 0 into one chunk a rank, the last ones
+    padded with zeros to the size of the first, and lays the chunks of rank 0
+    one after the other, then those of rank 1, and so on. The copy may widen
+    the element type.
+
+    Constraints (n is the group's size):
+    * (C1) the group exists.
+    * (C2) at least one operand, each with a dimension 0.
+    * (C3) the result's element type is the operands', or a wider one of the
+      same kind (floating point, integer, complex).
+    * (C4) the result has one dimension.
+    * (C5) the result has as many elements as the operands together, each
+      padded along dimension 0 to a multiple of n.
+
+    Example:
+
+    ```mlir
+    %buffer = commsched.chunk_cat %a, %b on @dp
+        : tensor<128x32xbf16>, tensor<64x8xbf16> -> tensor<4608xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
+                       FlatSymbolRefAttr:$group);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = [{
+    $inputs `on` $group attr-dict `:` type($inputs) `->` type($output)
+  }];
+  let hasVerifier = 1;
+}
+
+def CommSched_ResizeStorageOp : CommSched_Op<"resize_storage"> {
+  let summary = "grows or frees the storage of an unsharded parameter";
+  let description = [{
+    Gives the storage behind `storage` the size `bytes`. Growing it leaves the
+    contents undefined until `fsdp_copy` fills them; `bytes(0)` frees it.
+
+    Constraints:
+    * (C1) `bytes` is 0 or the size of the memref's type.
+
+    Example:
+
+    ```mlir
+    commsched.resize_storage %p bytes(33554432) : memref<4096x4096xbf16>
+    ```
+  }];
+  let arguments = (ins
+    Arg<AnyMemRef, "the storage", [MemRead, MemWrite]>:$storage,
+    I64Attr:$bytes
+  );
+  let assemblyFormat = [{
+    $storage `bytes` `(` $bytes `)` attr-dict `:` type($storage)
+  }];
+  let hasVerifier = 1;
+}
+
+def CommSched_FsdpCopyOp : CommSched_Op<"fsdp_copy"> {
+  let summary = "fills the storage of an unsharded parameter";
+  let description = [{
+    Constraints:
+    * (C1) source and storage have the same shape and element type.
+
+    Example:
+
+    ```mlir
+    commsched.fsdp_copy %full into %p
+        : tensor<4096x4096xbf16>, memref<4096x4096xbf16>
+    ```
+  }];
+  let arguments = (ins
+    AnyRankedTensor:$source,
+    Arg<AnyMemRef, "the storage", [MemWrite]>:$storage
+  );
+  let assemblyFormat = [{
+    $source `into` $storage attr-dict `:` type($source) `,` type($storage)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // COMMSCHED_DIALECT_COMMSCHEDFSDPOPS_TD

@@ -1,0 +1,108 @@
+//===- CommSchedGroupOps.td - Process groups, waits and barriers *- tablegen -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_DIALECT_COMMSCHEDGROUPOPS_TD
+#define COMMSCHED_DIALECT_COMMSCHEDGROUPOPS_TD
+
+include "CommSched/Dialect/CommSchedOpBase.td"
+
+def CommSched_GroupOp : CommSched_Op<"group", [Symbol]> {
+  let summary = "a process group: one communicator, one in-order stream";
+  let description = [{
+    Declares the process groups of one axis: every rank is in one group of
+    `size` ranks. The members are every `stride`-th rank (1 if absent, that is
+    consecutive ranks), or are listed by `ranks`, one row a group.
+    `ranks_per_node` says how many of a group's ranks share a node; by default
+    as many as fit in 8.
+
+    Constraints:
+    * (C1) the group is declared at module level, in a symbol table.
+    * (C2) `size` is at least 1.
+    * (C3) `ranks_per_node` is in [1, `size`].
+    * (C4) `stride` is at least 1, and absent when `ranks` is given.
+    * (C5) `ranks` has two dimensions, at least one row and `size` columns.
+    * (C6) the ranks listed are not negative, and no rank is listed twice.
+
+    Example:
+
+    ```mlir
+    commsched.group @world size(64) ranks_per_node(8)
+    commsched.group @columns size(8) ranks_per_node(1) stride(8)
+    commsched.group @odd size(2) ranks(dense<[[0, 3], [1, 2]]> : tensor<2x2xi64>)
+    ```
+  }];
+  let arguments = (ins
+    SymbolNameAttr:$sym_name,
+    I64Attr:$size,
+    OptionalAttr<I64Attr>:$ranks_per_node,
+    OptionalAttr<I64Attr>:$stride,
+    OptionalAttr<I64ElementsAttr>:$ranks,
+    OptionalAttr<StrAttr>:$sym_visibility
+  );
+  let assemblyFormat = [{
+    ($sym_visibility^)? $sym_name `size` `(` $size `)`
+    (`ranks_per_node` `(` $ranks_per_node^ `)`)? (`stride` `(` $stride^ `)`)?
+    (`ranks` `(` $ranks^ `)`)? attr-dict
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The size, and the ranks per node after the default.
+    ProcessGroup getProcessGroup();
+  }];
+}
+
+def CommSched_WaitOp : CommSched_Op<"wait", [
+    DeclareOpInterfaceMethods<CommSched_WaitOpInterface>,
+    DeclareOpInterfaceMethods<InferTypeOpInterface>,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "makes a collective's values valid on the compute stream";
+  let description = [{
+    Blocks the compute stream until the collective has ended, and yields what
+    it delivered.
+
+    Constraints, checked for waits and starts of every dialect:
+    * (C1) the future comes from a collective of the same block.
+    * (C2) a future is waited for exactly once.
+    * (C3) a future is neither returned, nor stored, nor passed across a
+      region or call boundary.
+
+    Example:
+
+    ```mlir
+    %full = commsched.wait %future : !commsched.future<tensor<4096x4096xbf16>>
+    ```
+  }];
+  let arguments = (ins CommSched_Future:$future);
+  let results = (outs Variadic<AnyRankedTensor>:$values);
+  let assemblyFormat = "$future attr-dict `:` qualified(type($future))";
+  let hasCanonicalizer = 1;
+}
+
+def CommSched_BarrierOp : CommSched_GroupUserOp<"barrier", [
+    DeclareOpInterfaceMethods<CommSched_CollectiveOpInterface>,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "start and wait in one: every rank of the group arrives";
+  let description = [{
+    Blocks the compute stream until all ranks of the group have reached the
+    barrier.
+
+    Constraints:
+    * (C1) the group exists.
+
+    Example:
+
+    ```mlir
+    commsched.barrier on @world
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$group);
+  let assemblyFormat = "`on` $group attr-dict";
+  let hasCanonicalizer = 1;
+}
+
+#endif // COMMSCHED_DIALECT_COMMSCHEDGROUPOPS_TD

@@ -1,0 +1,78 @@
+//===- CommSchedOpBase.td - What the dialect's operations share *- tablegen -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_DIALECT_COMMSCHEDOPBASE_TD
+#define COMMSCHED_DIALECT_COMMSCHEDOPBASE_TD
+
+include "CommSched/Dialect/CommSchedDialect.td"
+include "CommSched/Interfaces/CommSchedEnums.td"
+include "CommSched/Interfaces/CommSchedInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class CommSched_Op<string mnemonic, list<Trait> traits = []>
+    : Op<CommSched_Dialect, mnemonic, traits>;
+
+/// An operation that names a process group.
+class CommSched_GroupUserOp<string mnemonic, list<Trait> traits = []>
+    : CommSched_Op<mnemonic,
+        !listconcat([DeclareOpInterfaceMethods<SymbolUserOpInterface>],
+                    traits)>;
+
+/// A start: the communication of one launch. `inputs` are what this rank
+/// sends, `destinations` the buffers that are written in place.
+class CommSched_StartOp<string mnemonic, string kind, list<Trait> traits = []>
+    : CommSched_GroupUserOp<mnemonic,
+        !listconcat([
+          DeclareOpInterfaceMethods<CommSched_CollectiveOpInterface>,
+          DeclareOpInterfaceMethods<MemoryEffectsOpInterface>], traits)> {
+  let results = (outs CommSched_Future:$future);
+  let hasVerifier = 1;
+
+  code startDeclaration = [{
+    ::mlir::ArrayRef<::mlir::Type> getFutureTypes() {
+      return getFuture().getType().getTypes();
+    }
+  }];
+
+  code startDefinition = [{
+    ::commsched::CollectiveKind $cppClass::getCollectiveKind() {
+      return ::commsched::CollectiveKind::}] # kind # [{;
+    }
+    ::mlir::Attribute $cppClass::getGroupKey() { return getGroupAttr(); }
+    ::mlir::FailureOr<ProcessGroup> $cppClass::getProcessGroup(
+        ::mlir::SymbolTableCollection &symbolTables) {
+      return detail::lookupProcessGroup(*this, getGroupAttr(), symbolTables);
+    }
+    ::mlir::Value $cppClass::getInFlightFuture() { return getFuture(); }
+    ::llvm::SmallVector<::mlir::Type> $cppClass::getDeliveredTypes() {
+      return ::llvm::to_vector(getFutureTypes());
+    }
+    void $cppClass::getEffects(
+        ::llvm::SmallVectorImpl<::mlir::MemoryEffects::EffectInstance>
+            &effects) {
+      detail::addStartEffects(*this, effects);
+    }
+  }];
+  let extraClassDeclaration = startDeclaration;
+}
+
+/// A start that sends tensors and may write into given buffers.
+class CommSched_TransferOp<string mnemonic, string kind,
+                           list<Trait> traits = []>
+    : CommSched_StartOp<mnemonic, kind,
+        !listconcat([AttrSizedOperandSegments], traits)> {
+  code transferDefinition = startDefinition # [{
+    ::mlir::OperandRange $cppClass::getSentValues() { return getInputs(); }
+    ::mlir::OperandRange $cppClass::getDestinations() { return getInto(); }
+  }];
+  let extraClassDefinition = transferDefinition;
+}
+
+#endif // COMMSCHED_DIALECT_COMMSCHEDOPBASE_TD

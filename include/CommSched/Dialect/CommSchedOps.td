@@ -1,0 +1,18 @@
+//===- CommSchedOps.td - The dialect's operations ----------*- tablegen -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_DIALECT_COMMSCHEDOPS_TD
+#define COMMSCHED_DIALECT_COMMSCHEDOPS_TD
+
+include "CommSched/Dialect/CommSchedCollectiveOps.td"
+include "CommSched/Dialect/CommSchedComputeOps.td"
+include "CommSched/Dialect/CommSchedFsdpOps.td"
+include "CommSched/Dialect/CommSchedGroupOps.td"
+include "CommSched/Dialect/CommSchedPointToPointOps.td"
+
+#endif // COMMSCHED_DIALECT_COMMSCHEDOPS_TD

@@ -1,0 +1,72 @@
+//===- CommSchedInterfaces.h - How passes see operations --------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information. SPDX-License-Identifier:
+// Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The op interfaces through which every analysis and pass of CommSched looks at
+// a program. A dialect joins by implementing them, or by external models.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_INTERFACES_COMMSCHEDINTERFACES_H
+#define COMMSCHED_INTERFACES_COMMSCHEDINTERFACES_H
+
+#include "CommSched/CostModel/Collective.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include <optional>
+
+#include "CommSched/Interfaces/CommSchedEnums.h.inc"
+
+namespace mlir::commsched {
+
+/// A process group as the cost model and the streams see it.
+struct ProcessGroup {
+  /// Ranks in the group, at least 1.
+  int64_t size;
+  /// How many of the group's ranks share a node, in [1, size].
+  int64_t ranksPerNode;
+};
+
+/// The resource on which communication has its effects. The effect's symbol
+/// names the group, so that two groups are two resources.
+struct CommunicationResource
+    : public SideEffects::Resource::Base<CommunicationResource> {
+  StringRef getName() final { return "commsched.communication"; }
+};
+
+/// The state of a random-number generator: keeps random operators in order.
+struct RandomStateResource
+    : public SideEffects::Resource::Base<RandomStateResource> {
+  StringRef getName() final { return "commsched.random_state"; }
+};
+
+/// Bytes of a value of `type`: shaped types by their static shape (elements
+/// are padded to whole bytes), 0 for types without storage (tokens, futures,
+/// indices and scalars); none when a dimension is dynamic.
+std::optional<int64_t> getStaticBytes(Type type);
+
+/// The sum over `types`, or none when one of them is not static or the sum
+/// does not fit in 64 bits.
+std::optional<int64_t> getStaticBytes(TypeRange types);
+
+/// Bytes of all operands and results of `op`; none when one is not static.
+std::optional<int64_t> getOperandAndResultBytes(Operation *op);
+
+namespace detail {
+Attribute getDefaultBucketKey(Operation *collective);
+Type getDefaultComputeType(Operation *op);
+Operation *getStart(Value future);
+LogicalResult verifyCollective(Operation *op);
+LogicalResult verifyWait(Operation *op);
+} // namespace detail
+
+} // namespace mlir::commsched
+
+#include "CommSched/Interfaces/CommSchedInterfaces.h.inc"
+
+#endif // COMMSCHED_INTERFACES_COMMSCHEDINTERFACES_H

@@ -1,0 +1,141 @@
+//===- CommSchedInterfaces.td - How passes see operations --*- tablegen -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_INTERFACES_COMMSCHEDINTERFACES_TD
+#define COMMSCHED_INTERFACES_COMMSCHEDINTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def CommSched_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
+  let cppNamespace = "::mlir::commsched";
+  let description = [{
+    A communication of a process group. Most collectives are asynchronous: the
+    operation is a *start*, its result is a *future*, and an operation with
+    `WaitOpInterface` makes the transferred values valid. A collective without
+    a future is *blocking*: it starts and waits in one.
+
+    A future is consumed by exactly one wait in the start's own block; the
+    interface verifies that for every dialect that implements it.
+  }];
+  let methods = [
+    InterfaceMethod<"The kind of communication.",
+      "::commsched::CollectiveKind", "getCollectiveKind">,
+    InterfaceMethod<[{
+        Identifies the communicator: collectives with equal keys share one
+        in-order stream. Never null.
+      }], "::mlir::Attribute", "getGroupKey">,
+    InterfaceMethod<[{
+        The size and the placement of the group, or failure when they are not
+        known (an unresolved symbol). `symbolTables` caches look-ups.
+      }], "::mlir::FailureOr<::mlir::commsched::ProcessGroup>",
+      "getProcessGroup", (ins "::mlir::SymbolTableCollection &":$symbolTables)>,
+    InterfaceMethod<"The collective in flight, or null when it is blocking.",
+      "::mlir::Value", "getInFlightFuture">,
+    InterfaceMethod<[{
+        The values that are sent. They must stay allocated until the wait.
+      }], "::mlir::OperandRange", "getSentValues">,
+    InterfaceMethod<[{
+        The buffers that are written in place instead of being allocated; empty
+        when the collective allocates its results.
+      }], "::mlir::OperandRange", "getDestinations">,
+    InterfaceMethod<"The types that the wait delivers.",
+      "::llvm::SmallVector<::mlir::Type>", "getDeliveredTypes">,
+    InterfaceMethod<"The reduction, for kinds that reduce.",
+      "::std::optional<::mlir::commsched::ReductionKind>", "getReductionKind",
+      (ins), "", [{ return ::std::nullopt; }]>,
+    InterfaceMethod<[{
+        Bytes sent by one rank; none when a size is not static.
+      }], "::std::optional<int64_t>", "getOperandBytes", (ins), "", [{
+        return ::mlir::commsched::getStaticBytes(
+            ::mlir::ValueRange($_op.getSentValues()).getTypes());
+      }]>,
+    InterfaceMethod<[{
+        Bytes delivered to one rank; none when a size is not static.
+      }], "::std::optional<int64_t>", "getResultBytes", (ins), "", [{
+        ::llvm::SmallVector<::mlir::Type> types = $_op.getDeliveredTypes();
+        return ::mlir::commsched::getStaticBytes(::mlir::TypeRange(types));
+      }]>,
+    InterfaceMethod<[{
+        Collectives with equal keys may travel in one bucket; null when this
+        one must travel alone.
+      }], "::mlir::Attribute", "getBucketKey", (ins), "", [{
+        return ::mlir::commsched::detail::getDefaultBucketKey($_op);
+      }]>,
+  ];
+  let verify = [{
+    return ::mlir::commsched::detail::verifyCollective($_op);
+  }];
+}
+
+def CommSched_WaitOpInterface : OpInterface<"WaitOpInterface"> {
+  let cppNamespace = "::mlir::commsched";
+  let description = [{
+    Consumes the future of one collective and makes its values valid on the
+    compute stream.
+  }];
+  let methods = [
+    InterfaceMethod<"The collective that is waited for.",
+      "::mlir::Value", "getAwaitedFuture">,
+  ];
+  let extraSharedClassDeclaration = [{
+    /// The start whose future this waits for; null when the future does not
+    /// come from a collective.
+    ::mlir::Operation *getStart() {
+      return ::mlir::commsched::detail::getStart($_op.getAwaitedFuture());
+    }
+  }];
+  let verify = [{
+    return ::mlir::commsched::detail::verifyWait($_op);
+  }];
+}
+
+def CommSched_CostOpInterface : OpInterface<"CostOpInterface"> {
+  let cppNamespace = "::mlir::commsched";
+  let description = [{
+    What an operation that computes costs. An operation without this interface
+    is priced by the bytes of its operands and results.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        A time in nanoseconds that is known and needs no model.
+      }], "::std::optional<int64_t>", "getKnownRuntimeNs", (ins), "",
+      [{ return ::std::nullopt; }]>,
+    InterfaceMethod<"Floating-point operations; none when they are not known.",
+      "::std::optional<double>", "getFlopCount", (ins), "",
+      [{ return ::std::nullopt; }]>,
+    InterfaceMethod<[{
+        Bytes read from and written to memory; none when they are not known.
+      }], "::std::optional<int64_t>", "getMovedBytes", (ins), "", [{
+        return ::mlir::commsched::getOperandAndResultBytes($_op);
+      }]>,
+    InterfaceMethod<[{
+        The element type that decides which peak rate applies; null when the
+        operation has no shaped operand.
+      }], "::mlir::Type", "getComputeType", (ins), "", [{
+        return ::mlir::commsched::detail::getDefaultComputeType($_op);
+      }]>,
+  ];
+}
+
+def CommSched_AliasOpInterface : OpInterface<"AliasOpInterface"> {
+  let cppNamespace = "::mlir::commsched";
+  let description = [{
+    Says which results are views: they live in the storage of another value
+    and allocate nothing. Operations with `ViewLikeOpInterface` or
+    `DestinationStyleOpInterface` need no implementation.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        The operand, or other result of this operation, whose storage `result`
+        lives in; null when `result` has a storage of its own.
+      }], "::mlir::Value", "getAliasedValue",
+      (ins "::mlir::OpResult":$result)>,
+  ];
+}
+
+#endif // COMMSCHED_INTERFACES_COMMSCHEDINTERFACES_TD

@@ -1,0 +1,335 @@
+//===- CollectiveOps.cpp - Verifiers of the collectives -------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information. SPDX-License-Identifier:
+// Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StartOps.h"
+#include "llvm/ADT/SmallSet.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+namespace {
+
+/// What a collective does to one dimension: the delivered size is the
+/// operand's times `multiply`, divided by `divide`.
+struct DimensionScale {
+  int64_t multiply = 1;
+  int64_t divide = 1;
+};
+
+} // namespace
+
+static InFlightDiagnostic emitGroupMismatch(Operation *op, GroupOp group) {
+  InFlightDiagnostic diag = op->emitOpError();
+  diag.attachNote(group.getLoc())
+      << "group @" << group.getSymName() << " of size "
+      << static_cast<int64_t>(group.getSize()) << " is declared here";
+  return diag;
+}
+
+/// Checks one operand's shape against the delivered one. Dynamic dimensions
+/// are left to the runtime.
+static LogicalResult
+verifyShape(Operation *op, GroupOp group, unsigned index, ShapedType input,
+            ShapedType output,
+            function_ref<DimensionScale(int64_t dim)> getScale,
+            StringRef constraint) {
+  for (int64_t dim = 0, rank = input.getRank(); dim < rank; ++dim) {
+    int64_t from = input.getDimSize(dim), to = output.getDimSize(dim);
+    if (ShapedType::isDynamic(from) || ShapedType::isDynamic(to))
+      continue;
+    DimensionScale scale = getScale(dim);
+    int64_t scaled;
+    if (llvm::MulOverflow(from, scale.multiply, scaled))
+      return emitGroupMismatch(op, group)
+             << "dimension " << dim << " of operand " << index << " of size "
+             << from << " overflows when gathered (" << constraint << ")";
+    if (scaled % scale.divide != 0)
+      return emitGroupMismatch(op, group)
+             << "dimension " << dim << " of operand " << index << " has size "
+             << from << ", which the group's size " << scale.divide
+             << " does not divide (" << constraint << ")";
+    scaled /= scale.divide;
+    if (scaled != to)
+      return emitGroupMismatch(op, group)
+             << "dimension " << dim << " of operand " << index << " has size "
+             << from << ", so " << scaled << " must be delivered, not " << to
+             << " (" << constraint << ")";
+  }
+  return success();
+}
+
+static LogicalResult verifyShapes(
+    Operation *op, GroupOp group, TypeRange inputs, ArrayRef<Type> delivered,
+    function_ref<DimensionScale(int64_t dim)> getScale, StringRef constraint) {
+  for (auto [index, pair] : llvm::enumerate(llvm::zip(inputs, delivered)))
+    if (failed(verifyShape(
+            op, group, index, cast<ShapedType>(std::get<0>(pair)),
+            cast<ShapedType>(std::get<1>(pair)), getScale, constraint)))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// AllGatherOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult AllGatherOp::verify() {
+  TypeRange inputs = getInputs().getTypes();
+  ArrayRef<Type> delivered = getFutureTypes();
+  if (failed(mlir::commsched::detail::verifyArity(*this, inputs, delivered)) ||
+      failed(mlir::commsched::detail::verifySameElementTypeAndRank(
+          *this, inputs, delivered, "C3")) ||
+      failed(mlir::commsched::detail::verifyDimension(*this, "dim", getDim(),
+                                                      inputs, "C4")))
+    return failure();
+  return mlir::commsched::detail::verifyInto(*this, getInto().getTypes(),
+                                             delivered, "C6");
+}
+
+LogicalResult
+AllGatherOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
+  FailureOr<GroupOp> group = mlir::commsched::detail::requireGroup(
+      *this, getGroupAttr(), symbolTables);
+  if (failed(group))
+    return failure();
+  int64_t size = group->getSize(), gathered = getDim();
+  auto getScale = [&](int64_t dim) {
+    return DimensionScale{dim == gathered ? size : 1, 1};
+  };
+  return verifyShapes(*this, *group, getInputs().getTypes(), getFutureTypes(),
+                      getScale, "C5");
+}
+
+//===----------------------------------------------------------------------===//
+// ReduceScatterOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReduceScatterOp::verify() {
+  TypeRange inputs = getInputs().getTypes();
+  ArrayRef<Type> delivered = getFutureTypes();
+  if (failed(mlir::commsched::detail::verifyArity(*this, inputs, delivered)) ||
+      failed(mlir::commsched::detail::verifySameElementTypeAndRank(
+          *this, inputs, delivered, "C3")) ||
+      failed(mlir::commsched::detail::verifyDimension(*this, "dim", getDim(),
+                                                      inputs, "C4")) ||
+      failed(mlir::commsched::detail::verifyInto(*this, getInto().getTypes(),
+                                                 delivered, "C6")))
+    return failure();
+  return mlir::commsched::detail::verifyReduction(*this, getReduction(), inputs,
+                                                  "C7");
+}
+
+LogicalResult
+ReduceScatterOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
+  FailureOr<GroupOp> group = mlir::commsched::detail::requireGroup(
+      *this, getGroupAttr(), symbolTables);
+  if (failed(group))
+    return failure();
+  int64_t size = group->getSize(), scattered = getDim();
+  auto getScale = [&](int64_t dim) {
+    return DimensionScale{1, dim == scattered ? size : 1};
+  };
+  return verifyShapes(*this, *group, getInputs().getTypes(), getFutureTypes(),
+                      getScale, "C5");
+}
+
+//===----------------------------------------------------------------------===//
+// AllReduceOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult AllReduceOp::verify() {
+  TypeRange inputs = getInputs().getTypes();
+  ArrayRef<Type> delivered = getFutureTypes();
+  if (failed(mlir::commsched::detail::verifyArity(*this, inputs, delivered)) ||
+      failed(mlir::commsched::detail::verifySameTypes(*this, inputs, delivered,
+                                                      "C3")) ||
+      failed(mlir::commsched::detail::verifyInto(*this, getInto().getTypes(),
+                                                 delivered, "C4")))
+    return failure();
+  return mlir::commsched::detail::verifyReduction(*this, getReduction(), inputs,
+                                                  "C5");
+}
+
+LogicalResult
+AllReduceOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
+  return mlir::commsched::detail::requireGroup(*this, getGroupAttr(),
+                                               symbolTables);
+}
+
+//===----------------------------------------------------------------------===//
+// AllToAllOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult AllToAllOp::verify() {
+  TypeRange inputs = getInputs().getTypes();
+  ArrayRef<Type> delivered = getFutureTypes();
+  if (failed(mlir::commsched::detail::verifyArity(*this, inputs, delivered)) ||
+      failed(mlir::commsched::detail::verifySameElementTypeAndRank(
+          *this, inputs, delivered, "C3")) ||
+      failed(mlir::commsched::detail::verifyDimension(
+          *this, "split_dim", getSplitDim(), inputs, "C4")) ||
+      failed(mlir::commsched::detail::verifyDimension(
+          *this, "concat_dim", getConcatDim(), inputs, "C4")))
+    return failure();
+  if ((getInputSplits() || getOutputSplits()) &&
+      getSplitDim() != getConcatDim())
+    return emitOpError("has splits, so split_dim(")
+           << static_cast<int64_t>(getSplitDim()) << ") and concat_dim("
+           << static_cast<int64_t>(getConcatDim()) << ") must be equal (C6)";
+  return mlir::commsched::detail::verifyInto(*this, getInto().getTypes(),
+                                             delivered, "C7");
+}
+
+/// Checks one side of an uneven exchange: `rows` of dimension `dim` are cut by
+/// `splits`, or evenly.
+static LogicalResult verifySplits(AllToAllOp op, GroupOp group, StringRef name,
+                                  std::optional<ArrayRef<int64_t>> splits,
+                                  StringRef side, int64_t rows) {
+  int64_t size = group.getSize();
+  if (!splits) {
+    if (ShapedType::isDynamic(rows) || rows % size == 0)
+      return success();
+    return emitGroupMismatch(op, group)
+           << "has no '" << name << "', and the group's size " << size
+           << " does not divide the " << side << " size " << rows << " (C6)";
+  }
+  if (static_cast<int64_t>(splits->size()) != size)
+    return emitGroupMismatch(op, group)
+           << "'" << name << "' has " << splits->size()
+           << " entries for a group of " << size << " ranks (C6)";
+  int64_t sum = 0;
+  for (int64_t split : *splits) {
+    if (split < 0)
+      return op.emitOpError("'")
+             << name << "' has the negative entry " << split << " (C6)";
+    if (llvm::AddOverflow(sum, split, sum))
+      return op.emitOpError("'") << name << "' overflows when added up (C6)";
+  }
+  if (!ShapedType::isDynamic(rows) && sum != rows)
+    return op.emitOpError("'") << name << "' adds up to " << sum << ", but the "
+                               << side << " size is " << rows << " (C6)";
+  return success();
+}
+
+static LogicalResult verifyUnevenShapes(AllToAllOp op, GroupOp group) {
+  int64_t splitDim = op.getSplitDim();
+  for (auto [index, pair] : llvm::enumerate(
+           llvm::zip(op.getInputs().getTypes(), op.getFutureTypes()))) {
+    auto input = cast<ShapedType>(std::get<0>(pair));
+    auto output = cast<ShapedType>(std::get<1>(pair));
+    if (failed(verifySplits(op, group, "input_splits", op.getInputSplits(),
+                            "operand's", input.getDimSize(splitDim))) ||
+        failed(verifySplits(op, group, "output_splits", op.getOutputSplits(),
+                            "delivered", output.getDimSize(splitDim))))
+      return failure();
+    for (int64_t dim = 0, rank = input.getRank(); dim < rank; ++dim) {
+      int64_t from = input.getDimSize(dim), to = output.getDimSize(dim);
+      if (dim == splitDim || from == to || ShapedType::isDynamic(from) ||
+          ShapedType::isDynamic(to))
+        continue;
+      return op.emitOpError("dimension ")
+             << dim << " of operand " << index << " has size " << from
+             << ", but " << to << " is delivered (C6)";
+    }
+  }
+  return success();
+}
+
+LogicalResult
+AllToAllOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
+  FailureOr<GroupOp> group = mlir::commsched::detail::requireGroup(
+      *this, getGroupAttr(), symbolTables);
+  if (failed(group))
+    return failure();
+  if (getInputSplits() || getOutputSplits())
+    return verifyUnevenShapes(*this, *group);
+  int64_t size = group->getSize();
+  int64_t splitDim = getSplitDim(), concatDim = getConcatDim();
+  auto getScale = [&](int64_t dim) {
+    return DimensionScale{dim == concatDim ? size : 1,
+                          dim == splitDim ? size : 1};
+  };
+  // Splitting and concatenating along one dimension cancel in the delivered
+  // size, but the operand must still divide evenly.
+  if (splitDim == concatDim)
+    for (auto [index, type] : llvm::enumerate(getInputs().getTypes())) {
+      int64_t rows = cast<ShapedType>(type).getDimSize(splitDim);
+      if (!ShapedType::isDynamic(rows) && rows % size != 0)
+        return emitGroupMismatch(*this, *group)
+               << "dimension " << splitDim << " of operand " << index
+               << " has size " << rows << ", which the group's size " << size
+               << " does not divide (C5)";
+    }
+  return verifyShapes(*this, *group, getInputs().getTypes(), getFutureTypes(),
+                      getScale, "C5");
+}
+
+//===----------------------------------------------------------------------===//
+// BroadcastOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult BroadcastOp::verify() {
+  TypeRange inputs = getInputs().getTypes();
+  ArrayRef<Type> delivered = getFutureTypes();
+  if (failed(mlir::commsched::detail::verifyArity(*this, inputs, delivered)) ||
+      failed(mlir::commsched::detail::verifySameTypes(*this, inputs, delivered,
+                                                      "C3")))
+    return failure();
+  return mlir::commsched::detail::verifyInto(*this, getInto().getTypes(),
+                                             delivered, "C5");
+}
+
+LogicalResult
+BroadcastOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
+  FailureOr<GroupOp> group = mlir::commsched::detail::requireGroup(
+      *this, getGroupAttr(), symbolTables);
+  if (failed(group))
+    return failure();
+  return mlir::commsched::detail::verifyRank(*this, "root", getRoot(), *group,
+                                             "C4");
+}
+
+//===----------------------------------------------------------------------===//
+// PermuteOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult PermuteOp::verify() {
+  TypeRange inputs = getInputs().getTypes();
+  ArrayRef<Type> delivered = getFutureTypes();
+  if (failed(mlir::commsched::detail::verifyArity(*this, inputs, delivered)) ||
+      failed(mlir::commsched::detail::verifySameTypes(*this, inputs, delivered,
+                                                      "C3")))
+    return failure();
+  ShapedType pairs = getPairs().getShapedType();
+  if (pairs.getRank() != 2 || pairs.getDimSize(1) != 2)
+    return emitOpError("'pairs' must have the shape Nx2, not ")
+           << pairs << " (C4)";
+  llvm::SmallSet<int64_t, 16> sources, targets;
+  for (auto [index, value] : llvm::enumerate(getPairs().getValues<int64_t>())) {
+    bool isTarget = index % 2 == 1;
+    if (!(isTarget ? targets : sources).insert(value).second)
+      return emitOpError("'pairs' repeats the ")
+             << (isTarget ? "target " : "source ") << value << " (C6)";
+  }
+  return mlir::commsched::detail::verifyInto(*this, getInto().getTypes(),
+                                             delivered, "C7");
+}
+
+LogicalResult PermuteOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
+  FailureOr<GroupOp> group = mlir::commsched::detail::requireGroup(
+      *this, getGroupAttr(), symbolTables);
+  if (failed(group))
+    return failure();
+  for (auto [index, rank] : llvm::enumerate(getPairs().getValues<int64_t>()))
+    if (failed(mlir::commsched::detail::verifyRank(
+            *this, index % 2 ? "pairs' target " : "pairs' source ", rank,
+            *group, "C5")))
+      return failure();
+  return success();
+}

@@ -1,0 +1,43 @@
+//===- CommSchedDialect.cpp - The commsched dialect and its types ---------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information. SPDX-License-Identifier:
+// Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Dialect/CommSchedDialect.h"
+#include "StartOps.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+#include "CommSched/Dialect/CommSchedDialect.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "CommSched/Dialect/CommSchedTypes.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "CommSched/Dialect/CommSchedOps.cpp.inc"
+
+void CommSchedDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "CommSched/Dialect/CommSchedTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "CommSched/Dialect/CommSchedOps.cpp.inc"
+      >();
+}
+
+LogicalResult FutureType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<Type> types) {
+  for (Type type : types)
+    if (!isa<RankedTensorType>(type))
+      return emitError() << "a future delivers ranked tensors, not " << type
+                         << " (C1)";
+  return success();
+}

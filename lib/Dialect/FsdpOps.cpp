@@ -1,0 +1,237 @@
+//===- FsdpOps.cpp - Copies and storage of FSDP ---------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information. SPDX-License-Identifier:
+// Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StartOps.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+/// The number of elements of all `types` together; none when one is dynamic or
+/// the sum does not fit in 64 bits.
+static std::optional<int64_t> countElements(TypeRange types) {
+  int64_t total = 0;
+  for (Type type : types) {
+    int64_t count = 1;
+    auto shaped = cast<ShapedType>(type);
+    if (!shaped.hasStaticShape())
+      return std::nullopt;
+    for (int64_t dim : shaped.getShape())
+      if (llvm::MulOverflow(count, dim, count))
+        return std::nullopt;
+    if (llvm::AddOverflow(total, count, total))
+      return std::nullopt;
+  }
+  return total;
+}
+
+static LogicalResult verifyOneDimension(Operation *op, StringRef what,
+                                        ShapedType type, StringRef constraint) {
+  if (type.getRank() == 1)
+    return success();
+  return op->emitOpError() << what << " must have one dimension, but is a "
+                           << type << " (" << constraint << ")";
+}
+
+//===----------------------------------------------------------------------===//
+// AllGatherCopyInOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult AllGatherCopyInOp::verify() {
+  if (getInputs().empty())
+    return emitOpError("needs at least one operand (C2)");
+  RankedTensorType slice = getSlice().getType(), buffer = getBuffer().getType();
+  if (failed(verifyOneDimension(*this, "the slice", slice, "C3")) ||
+      failed(verifyOneDimension(*this, "the buffer", buffer, "C3")))
+    return failure();
+  if (slice.getElementType() != buffer.getElementType())
+    return emitOpError("slice has element type ")
+           << slice.getElementType() << ", but the buffer "
+           << buffer.getElementType() << " (C3)";
+  std::optional<int64_t> packed = countElements(getInputs().getTypes());
+  if (packed && slice.hasStaticShape() && slice.getDimSize(0) != *packed)
+    return emitOpError("operands have ")
+           << *packed << " elements together, but the slice has "
+           << slice.getDimSize(0) << " (C4)";
+  return success();
+}
+
+LogicalResult
+AllGatherCopyInOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
+  FailureOr<GroupOp> group = mlir::commsched::detail::requireGroup(
+      *this, getGroupAttr(), symbolTables);
+  if (failed(group))
+    return failure();
+  RankedTensorType slice = getSlice().getType(), buffer = getBuffer().getType();
+  int64_t size = group->getSize(), expected;
+  if (!slice.hasStaticShape() || !buffer.hasStaticShape())
+    return success();
+  if (!llvm::MulOverflow(slice.getDimSize(0), size, expected) &&
+      buffer.getDimSize(0) == expected)
+    return success();
+  InFlightDiagnostic diag =
+      emitOpError("slice has ")
+      << slice.getDimSize(0) << " elements, so the buffer must have " << size
+      << " times as many, not " << buffer.getDimSize(0) << " (C5)";
+  diag.attachNote(group->getLoc()) << "the group is declared here";
+  return diag;
+}
+
+Value AllGatherCopyInOp::getAliasedValue(OpResult result) {
+  return result == getSlice() ? getBuffer() : Value();
+}
+
+std::optional<int64_t> AllGatherCopyInOp::getMovedBytes() {
+  // The rest of the buffer is allocated but not touched.
+  std::optional<int64_t> in = getStaticBytes(getInputs().getTypes());
+  std::optional<int64_t> out = getStaticBytes(getSlice().getType());
+  if (!in || !out)
+    return std::nullopt;
+  return llvm::SaturatingAdd<uint64_t>(*in, *out);
+}
+
+//===----------------------------------------------------------------------===//
+// SplitWithSizesCopyOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult SplitWithSizesCopyOp::verify() {
+  if (getOutputs().empty())
+    return emitOpError("needs at least one result (C2)");
+  RankedTensorType input = getInput().getType();
+  for (auto [index, type] : llvm::enumerate(getOutputs().getTypes())) {
+    Type element = cast<ShapedType>(type).getElementType();
+    if (element != input.getElementType())
+      return emitOpError("result ")
+             << index << " has element type " << element << ", but the operand "
+             << input.getElementType() << " (C3)";
+  }
+  std::optional<int64_t> packed = countElements(getInput().getType());
+  std::optional<int64_t> unpacked = countElements(getOutputs().getTypes());
+  if (packed && unpacked && *packed != *unpacked)
+    return emitOpError("operand has ")
+           << *packed << " elements, but the results together " << *unpacked
+           << " (C4)";
+  return success();
+}
+
+LogicalResult
+SplitWithSizesCopyOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
+  FailureOr<GroupOp> group = mlir::commsched::detail::requireGroup(
+      *this, getGroupAttr(), symbolTables);
+  if (failed(group))
+    return failure();
+  int64_t size = group->getSize();
+  for (auto [index, type] : llvm::enumerate(getOutputs().getTypes())) {
+    auto shaped = cast<ShapedType>(type);
+    if (shaped.getRank() > 0 &&
+        (shaped.isDynamicDim(0) || shaped.getDimSize(0) % size == 0))
+      continue;
+    InFlightDiagnostic diag = emitOpError("result ")
+                              << index << " is a " << type
+                              << ", whose dimension 0 the group's size " << size
+                              << " does not divide (C5)";
+    diag.attachNote(group->getLoc()) << "the group is declared here";
+    return diag;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// ChunkCatOp
+//===----------------------------------------------------------------------===//
+
+/// Whether `to` is `from` or a wider element type of the same kind.
+static bool isSameOrWider(Type from, Type to) {
+  if (from == to)
+    return true;
+  if (auto fromComplex = dyn_cast<ComplexType>(from)) {
+    auto toComplex = dyn_cast<ComplexType>(to);
+    return toComplex && isSameOrWider(fromComplex.getElementType(),
+                                      toComplex.getElementType());
+  }
+  bool sameKind = (isa<FloatType>(from) && isa<FloatType>(to)) ||
+                  (isa<IntegerType>(from) && isa<IntegerType>(to));
+  return sameKind && from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth();
+}
+
+LogicalResult ChunkCatOp::verify() {
+  if (getInputs().empty())
+    return emitOpError("needs at least one operand (C2)");
+  RankedTensorType output = getOutput().getType();
+  for (auto [index, type] : llvm::enumerate(getInputs().getTypes())) {
+    auto input = cast<RankedTensorType>(type);
+    if (input.getRank() == 0)
+      return emitOpError("operand ")
+             << index << " is a " << type << ", which has no dimension 0 (C2)";
+    if (!isSameOrWider(input.getElementType(), output.getElementType()))
+      return emitOpError("operand ")
+             << index << " has element type " << input.getElementType()
+             << ", which cannot be widened to " << output.getElementType()
+             << " (C3)";
+  }
+  return verifyOneDimension(*this, "the result", output, "C4");
+}
+
+LogicalResult
+ChunkCatOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
+  FailureOr<GroupOp> group = mlir::commsched::detail::requireGroup(
+      *this, getGroupAttr(), symbolTables);
+  if (failed(group))
+    return failure();
+  int64_t size = group->getSize();
+  SmallVector<Type> padded;
+  for (Type type : getInputs().getTypes()) {
+    auto shaped = cast<RankedTensorType>(type);
+    if (!shaped.hasStaticShape())
+      return success();
+    SmallVector<int64_t> shape(shaped.getShape());
+    int64_t remainder = shape[0] % size;
+    if (remainder && llvm::AddOverflow(shape[0], size - remainder, shape[0]))
+      return emitOpError("operands overflow when padded (C5)");
+    padded.push_back(RankedTensorType::get(shape, shaped.getElementType()));
+  }
+  RankedTensorType output = getOutput().getType();
+  std::optional<int64_t> expected = countElements(padded);
+  if (!output.hasStaticShape() ||
+      (expected && *expected == output.getDimSize(0)))
+    return success();
+  if (!expected)
+    return emitOpError("operands overflow when padded (C5)");
+  InFlightDiagnostic diag = emitOpError("operands, padded to chunks for ")
+                            << size << " ranks, have " << *expected
+                            << " elements together, but the result has "
+                            << output.getDimSize(0) << " (C5)";
+  diag.attachNote(group->getLoc()) << "the group is declared here";
+  return diag;
+}
+
+//===----------------------------------------------------------------------===//
+// ResizeStorageOp and FsdpCopyOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ResizeStorageOp::verify() {
+  int64_t bytes = getBytes();
+  std::optional<int64_t> full = getStaticBytes(getStorage().getType());
+  if (bytes == 0 || (!full && bytes > 0) || (full && bytes == *full))
+    return success();
+  InFlightDiagnostic diag = emitOpError("bytes(") << bytes << ") must be 0";
+  if (full)
+    diag << " or the storage's " << *full;
+  else
+    diag << " or more";
+  return diag << " (C1)";
+}
+
+LogicalResult FsdpCopyOp::verify() {
+  auto source = cast<ShapedType>(getSource().getType());
+  auto storage = cast<ShapedType>(getStorage().getType());
+  bool sameShape = storage.hasRank() && source.getShape() == storage.getShape();
+  if (sameShape && source.getElementType() == storage.getElementType())
+    return success();
+  return emitOpError("copies a ") << source << " into a " << storage << " (C1)";
+}

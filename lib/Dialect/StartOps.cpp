@@ -1,0 +1,195 @@
+//===- StartOps.cpp - What all starts share -------------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information. SPDX-License-Identifier:
+// Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StartOps.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+//===----------------------------------------------------------------------===//
+// Effects
+//===----------------------------------------------------------------------===//
+
+MemoryEffects::EffectInstance
+mlir::commsched::detail::getCommunicationEffect(Attribute group) {
+  MemoryEffects::Effect *write = MemoryEffects::Write::get();
+  if (auto symbol = dyn_cast_if_present<SymbolRefAttr>(group))
+    return {write, symbol, CommunicationResource::get()};
+  return {write, CommunicationResource::get()};
+}
+
+void mlir::commsched::detail::addStartEffects(
+    CollectiveOpInterface start,
+    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  effects.push_back(getCommunicationEffect(start.getGroupKey()));
+  OperandRange into = start.getDestinations();
+  for (OpOperand &operand : start->getOpOperands())
+    if (operand.getOperandNumber() >= into.getBeginOperandIndex() &&
+        operand.getOperandNumber() < into.getBeginOperandIndex() + into.size())
+      effects.emplace_back(MemoryEffects::Write::get(), &operand);
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+GroupOp
+mlir::commsched::detail::lookupGroup(Operation *op, FlatSymbolRefAttr symbol,
+                                     SymbolTableCollection &symbolTables) {
+  return symbolTables.lookupNearestSymbolFrom<GroupOp>(op, symbol);
+}
+
+FailureOr<GroupOp>
+mlir::commsched::detail::requireGroup(Operation *op, FlatSymbolRefAttr symbol,
+                                      SymbolTableCollection &symbolTables) {
+  if (GroupOp group = lookupGroup(op, symbol, symbolTables))
+    return group;
+  Operation *other = symbolTables.lookupNearestSymbolFrom(op, symbol);
+  if (!other)
+    return op->emitOpError("names the group ")
+           << symbol << ", which does not exist (C1)";
+  InFlightDiagnostic diag = op->emitOpError("names ")
+                            << symbol << " as its group, which is a '"
+                            << other->getName() << "' (C1)";
+  diag.attachNote(other->getLoc()) << "the symbol is defined here";
+  return diag;
+}
+
+FailureOr<ProcessGroup> mlir::commsched::detail::lookupProcessGroup(
+    Operation *op, FlatSymbolRefAttr symbol,
+    SymbolTableCollection &symbolTables) {
+  if (GroupOp group = lookupGroup(op, symbol, symbolTables))
+    return group.getProcessGroup();
+  return failure();
+}
+
+//===----------------------------------------------------------------------===//
+// Constraints
+//===----------------------------------------------------------------------===//
+
+LogicalResult mlir::commsched::detail::verifyArity(Operation *op,
+                                                   TypeRange inputs,
+                                                   ArrayRef<Type> delivered) {
+  if (inputs.empty())
+    return op->emitOpError("needs at least one operand (C2)");
+  if (inputs.size() != delivered.size())
+    return op->emitOpError("has ")
+           << inputs.size() << " operand(s) but delivers " << delivered.size()
+           << " value(s) (C2)";
+  return success();
+}
+
+LogicalResult mlir::commsched::detail::verifySameElementTypeAndRank(
+    Operation *op, TypeRange inputs, ArrayRef<Type> delivered,
+    StringRef constraint) {
+  for (auto [index, pair] : llvm::enumerate(llvm::zip(inputs, delivered))) {
+    auto input = cast<RankedTensorType>(std::get<0>(pair));
+    auto output = cast<RankedTensorType>(std::get<1>(pair));
+    if (input.getElementType() != output.getElementType())
+      return op->emitOpError("operand ")
+             << index << " has element type " << input.getElementType()
+             << ", but " << output.getElementType() << " is delivered ("
+             << constraint << ")";
+    if (input.getRank() != output.getRank())
+      return op->emitOpError("operand ")
+             << index << " has rank " << input.getRank() << ", but rank "
+             << output.getRank() << " is delivered (" << constraint << ")";
+  }
+  return success();
+}
+
+LogicalResult mlir::commsched::detail::verifySameTypes(Operation *op,
+                                                       TypeRange inputs,
+                                                       ArrayRef<Type> delivered,
+                                                       StringRef constraint) {
+  for (auto [index, pair] : llvm::enumerate(llvm::zip(inputs, delivered)))
+    if (std::get<0>(pair) != std::get<1>(pair))
+      return op->emitOpError("operand ")
+             << index << " is a " << std::get<0>(pair) << ", but a "
+             << std::get<1>(pair) << " is delivered (" << constraint << ")";
+  return success();
+}
+
+LogicalResult mlir::commsched::detail::verifyDimension(Operation *op,
+                                                       StringRef name,
+                                                       int64_t dim,
+                                                       TypeRange inputs,
+                                                       StringRef constraint) {
+  for (auto [index, type] : llvm::enumerate(inputs)) {
+    int64_t rank = cast<RankedTensorType>(type).getRank();
+    if (dim < 0 || dim >= rank)
+      return op->emitOpError()
+             << name << "(" << dim << ") is no dimension of operand " << index
+             << ", which has rank " << rank << " (" << constraint << ")";
+  }
+  return success();
+}
+
+LogicalResult mlir::commsched::detail::verifyInto(Operation *op, TypeRange into,
+                                                  ArrayRef<Type> delivered,
+                                                  StringRef constraint) {
+  if (into.empty())
+    return success();
+  if (into.size() != delivered.size())
+    return op->emitOpError("writes into ")
+           << into.size() << " buffer(s) but delivers " << delivered.size()
+           << " value(s) (" << constraint << ")";
+  for (auto [index, pair] : llvm::enumerate(llvm::zip(into, delivered)))
+    if (std::get<0>(pair) != std::get<1>(pair))
+      return op->emitOpError("'into' buffer ")
+             << index << " is a " << std::get<0>(pair) << ", but a "
+             << std::get<1>(pair) << " is delivered (" << constraint << ")";
+  return success();
+}
+
+static bool isLegalReduction(ReductionKind reduction, Type element) {
+  switch (reduction) {
+  case ReductionKind::Sum:
+  case ReductionKind::Prod:
+    return true;
+  case ReductionKind::Avg:
+    return isa<FloatType, ComplexType>(element);
+  case ReductionKind::Min:
+  case ReductionKind::Max:
+    return !isa<ComplexType>(element);
+  case ReductionKind::BitAnd:
+  case ReductionKind::BitOr:
+  case ReductionKind::BitXor:
+    return isa<IntegerType>(element);
+  }
+  return false;
+}
+
+LogicalResult mlir::commsched::detail::verifyReduction(Operation *op,
+                                                       ReductionKind reduction,
+                                                       TypeRange inputs,
+                                                       StringRef constraint) {
+  for (auto [index, type] : llvm::enumerate(inputs)) {
+    Type element = cast<RankedTensorType>(type).getElementType();
+    if (!isLegalReduction(reduction, element))
+      return op->emitOpError("reduction(")
+             << stringifyReductionKind(reduction)
+             << ") is not defined for the element type " << element
+             << " of operand " << index << " (" << constraint << ")";
+  }
+  return success();
+}
+
+LogicalResult mlir::commsched::detail::verifyRank(Operation *op, StringRef name,
+                                                  int64_t rank, GroupOp group,
+                                                  StringRef constraint) {
+  int64_t size = group.getSize();
+  if (rank >= 0 && rank < size)
+    return success();
+  InFlightDiagnostic diag = op->emitOpError()
+                            << name << "(" << rank << ") is no rank of group @"
+                            << group.getSymName() << ", which has " << size
+                            << " (" << constraint << ")";
+  diag.attachNote(group.getLoc()) << "the group is declared here";
+  return diag;
+}

@@ -1,0 +1,74 @@
+//===- StartOps.h - What all starts share -----------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information. SPDX-License-Identifier:
+// Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Helpers of the operations' implementations: effects, look-up of the process
+// group, and the constraints that several collectives have in common. Each
+// takes the constraint's number, since the numbers differ between operations.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_DIALECT_STARTOPS_H
+#define COMMSCHED_LIB_DIALECT_STARTOPS_H
+
+#include "CommSched/Dialect/CommSchedDialect.h"
+
+namespace mlir::commsched::detail {
+
+/// Appends the effects of a start: a write to its group's communication
+/// resource, and to the buffers that it fills in place.
+void addStartEffects(CollectiveOpInterface start,
+                     SmallVectorImpl<MemoryEffects::EffectInstance> &effects);
+
+/// A write to the communication resource of the group `group`, or of an
+/// unknown group if it is null.
+MemoryEffects::EffectInstance getCommunicationEffect(Attribute group);
+
+/// The group that `symbol` names, seen from `op`; null when there is none.
+GroupOp lookupGroup(Operation *op, FlatSymbolRefAttr symbol,
+                    SymbolTableCollection &symbolTables);
+
+/// Like `lookupGroup`, but emits an error at `op` (C1).
+FailureOr<GroupOp> requireGroup(Operation *op, FlatSymbolRefAttr symbol,
+                                SymbolTableCollection &symbolTables);
+
+FailureOr<ProcessGroup> lookupProcessGroup(Operation *op,
+                                           FlatSymbolRefAttr symbol,
+                                           SymbolTableCollection &symbolTables);
+
+/// At least one operand, and as many delivered types as operands (C2).
+LogicalResult verifyArity(Operation *op, TypeRange inputs,
+                          ArrayRef<Type> delivered);
+
+/// Operand and delivered type of each pair have one element type and rank.
+LogicalResult verifySameElementTypeAndRank(Operation *op, TypeRange inputs,
+                                           ArrayRef<Type> delivered,
+                                           StringRef constraint);
+
+/// Operand and delivered type of each pair are equal.
+LogicalResult verifySameTypes(Operation *op, TypeRange inputs,
+                              ArrayRef<Type> delivered, StringRef constraint);
+
+/// `dim` is a dimension of every operand.
+LogicalResult verifyDimension(Operation *op, StringRef name, int64_t dim,
+                              TypeRange inputs, StringRef constraint);
+
+/// The `into` buffers are absent, or have the delivered types.
+LogicalResult verifyInto(Operation *op, TypeRange into,
+                         ArrayRef<Type> delivered, StringRef constraint);
+
+/// The reduction is defined for every operand's element type.
+LogicalResult verifyReduction(Operation *op, ReductionKind reduction,
+                              TypeRange inputs, StringRef constraint);
+
+/// `rank` is a rank of `group`.
+LogicalResult verifyRank(Operation *op, StringRef name, int64_t rank,
+                         GroupOp group, StringRef constraint);
+
+} // namespace mlir::commsched::detail
+
+#endif // COMMSCHED_LIB_DIALECT_STARTOPS_H

@@ -1,0 +1,115 @@
+//===- CommSchedInterfaces.cpp - Interface defaults and verifiers ---------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information. SPDX-License-Identifier:
+// Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+#include "CommSched/Interfaces/CommSchedEnums.cpp.inc"
+#include "CommSched/Interfaces/CommSchedInterfaces.cpp.inc"
+
+Attribute mlir::commsched::detail::getDefaultBucketKey(Operation *op) {
+  auto collective = cast<CollectiveOpInterface>(op);
+  Builder builder(op->getContext());
+  SmallVector<Attribute> key = {
+      builder.getStringAttr(
+          ::commsched::stringifyCollectiveKind(collective.getCollectiveKind())),
+      collective.getGroupKey()};
+  if (std::optional<ReductionKind> reduction = collective.getReductionKind())
+    key.push_back(builder.getStringAttr(stringifyReductionKind(*reduction)));
+  for (Type type : collective.getDeliveredTypes())
+    if (auto shaped = dyn_cast<ShapedType>(type)) {
+      auto element = TypeAttr::get(shaped.getElementType());
+      if (key.back() != element)
+        key.push_back(element);
+    }
+  return builder.getArrayAttr(key);
+}
+
+Type mlir::commsched::detail::getDefaultComputeType(Operation *op) {
+  for (Value operand : op->getOperands())
+    if (auto shaped = dyn_cast<ShapedType>(operand.getType()))
+      return shaped.getElementType();
+  for (Type type : op->getResultTypes())
+    if (auto shaped = dyn_cast<ShapedType>(type))
+      return shaped.getElementType();
+  return {};
+}
+
+Operation *mlir::commsched::detail::getStart(Value future) {
+  if (!future)
+    return nullptr;
+  Operation *start = future.getDefiningOp();
+  auto collective = dyn_cast_if_present<CollectiveOpInterface>(start);
+  if (!collective || collective.getInFlightFuture() != future)
+    return nullptr;
+  return start;
+}
+
+/// Reports a use of `future` that is not the one wait of its start's block.
+static LogicalResult reportEscape(Operation *start, Operation *user) {
+  InFlightDiagnostic diag = user->emitOpError();
+  if (user->getBlock() == start->getBlock() &&
+      user->hasTrait<OpTrait::IsTerminator>())
+    diag << "returns the future of '" << start->getName()
+         << "', which must be waited for in its own block";
+  else if (isa<WaitOpInterface>(user))
+    diag << "waits in another region for the future of '" << start->getName()
+         << "', which must be waited for in its own block";
+  else
+    diag << "uses the future of '" << start->getName()
+         << "', which only a wait may consume";
+  diag.attachNote(start->getLoc()) << "the collective starts here";
+  return diag;
+}
+
+LogicalResult mlir::commsched::detail::verifyCollective(Operation *op) {
+  auto collective = cast<CollectiveOpInterface>(op);
+  Value future = collective.getInFlightFuture();
+  if (!future)
+    return success();
+  Operation *wait = nullptr;
+  for (Operation *user : future.getUsers()) {
+    if (!isa<WaitOpInterface>(user) || user->getBlock() != op->getBlock())
+      return reportEscape(op, user);
+    if (!wait) {
+      wait = user;
+      continue;
+    }
+    Operation *first = wait, *second = user;
+    if (second->isBeforeInBlock(first))
+      std::swap(first, second);
+    InFlightDiagnostic diag =
+        second->emitOpError("waits a second time for the future of '")
+        << op->getName() << "'";
+    diag.attachNote(first->getLoc()) << "the first wait is here";
+    diag.attachNote(op->getLoc()) << "the collective starts here";
+    return diag;
+  }
+  if (!wait)
+    return op->emitOpError("starts a collective that is never waited for");
+  return success();
+}
+
+LogicalResult mlir::commsched::detail::verifyWait(Operation *op) {
+  Value future = cast<WaitOpInterface>(op).getAwaitedFuture();
+  if (getStart(future))
+    return success();
+  InFlightDiagnostic diag =
+      op->emitOpError("waits for a value that no collective of its block "
+                      "started");
+  if (Operation *definition = future.getDefiningOp())
+    diag.attachNote(definition->getLoc()) << "the value is defined here";
+  else
+    diag.attachNote(future.getLoc())
+        << "a future cannot be passed into a region or function";
+  return diag;
+}
