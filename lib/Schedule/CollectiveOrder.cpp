@@ -21,17 +21,15 @@ commsched::collectivesInProgramOrder(const Problem &problem) {
 
 void commsched::addCollectiveOrder(Problem &problem,
                                    CollectiveOrderScope scope) {
-  // The problem may not have been checked yet: finalize() will report streams
-  // outside of this range.
-  size_t numStreams = problem.numNodes();
-  if (scope == CollectiveOrderScope::Global)
-    numStreams = 1;
-  std::vector<NodeId> last(numStreams, noNode);
+  std::vector<NodeId> last;
   for (NodeId node : collectivesInProgramOrder(problem)) {
     StreamId stream =
         scope == CollectiveOrderScope::Global ? 0 : problem.stream(node);
-    if (stream < 0 || static_cast<size_t>(stream) >= numStreams)
+    // The problem may not have been checked yet: finalize() will report this.
+    if (stream < 0 || stream >= maxStreams)
       continue;
+    if (static_cast<size_t>(stream) >= last.size())
+      last.resize(stream + 1, noNode);
     if (last[stream] != noNode)
       problem.addDependence(last[stream], node, DependenceKind::Order);
     last[stream] = node;

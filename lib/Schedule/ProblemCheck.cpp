@@ -56,14 +56,12 @@ OptionalError Problem::checkNodes() {
                ", but only a start or a blocking collective is on a stream";
       continue;
     }
-    // Streams are numbered from 0, and each has a collective: the bound keeps
-    // a stray index from asking for arrays of its size.
-    if (stream(node) < 0 || stream(node) >= numNodes())
+    // The bound keeps a stray index from asking for arrays of its size.
+    if (stream(node) < 0 || stream(node) >= maxStreams)
       return describe(node) + " is a collective on stream " +
              std::to_string(stream(node)) +
-             ", but streams are numbered from 0 and there are at most as many"
-             " as nodes" +
-             describeRange("nodes", nodes.size());
+             ", but streams are numbered from 0 to " +
+             std::to_string(maxStreams - 1);
     streamCount = std::max(streamCount, stream(node) + 1);
   }
   return std::nullopt;

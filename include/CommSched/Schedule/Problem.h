@@ -37,6 +37,9 @@ using StreamId = int32_t;
 inline constexpr NodeId noNode = -1;
 /// No stream: what operations on the compute stream have.
 inline constexpr StreamId noStream = -1;
+/// Streams are numbered below this: every function that looks at streams keeps
+/// an array over them.
+inline constexpr StreamId maxStreams = 1 << 20;
 
 /// An order of execution: position -> operation.
 using Order = std::vector<NodeId>;

@@ -1,0 +1,75 @@
+//===- CollectiveOrderTest.cpp - Order of collectives -----------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/CollectiveOrder.h"
+
+#include "CommSched/Schedule/Verify.h"
+
+#include "TestProblems.h"
+
+#include <gtest/gtest.h>
+
+using namespace commsched;
+using namespace commsched::testing;
+
+namespace {
+
+/// Starts on streams 0, 1, 0 and a barrier on stream 1, then the waits.
+Problem makeFourCollectives() {
+  Problem problem;
+  addStart(problem, 1, {}, 0);
+  addStart(problem, 1, {}, 1);
+  addStart(problem, 1, {}, 0);
+  problem.addNode(NodeKind::Blocking, 1, 1);
+  for (NodeId start : {0, 1, 2})
+    problem.addWait(start);
+  return problem;
+}
+
+std::vector<std::pair<NodeId, NodeId>> orderEdges(const Problem &problem) {
+  std::vector<std::pair<NodeId, NodeId>> edges;
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    for (DependenceEnd end : problem.successors(node))
+      if (end.kind == DependenceKind::Order)
+        edges.push_back({node, end.node});
+  return edges;
+}
+
+using Edges = std::vector<std::pair<NodeId, NodeId>>;
+
+TEST(CollectiveOrder, ListsCollectivesInProgramOrder) {
+  EXPECT_EQ(collectivesInProgramOrder(makeFourCollectives()),
+            (std::vector<NodeId>{0, 1, 2, 3}));
+}
+
+TEST(CollectiveOrder, WithinEachStream) {
+  Problem problem = makeFourCollectives();
+  addCollectiveOrder(problem, CollectiveOrderScope::Stream);
+  ASSERT_FALSE(problem.finalize());
+  EXPECT_EQ(orderEdges(problem), (Edges{{0, 2}, {1, 3}}));
+  EXPECT_FALSE(verify(problem, {1, 0, 2, 3, 4, 5, 6}));
+  EXPECT_TRUE(verify(problem, {2, 1, 0, 3, 4, 5, 6}));
+}
+
+TEST(CollectiveOrder, OverAllStreams) {
+  Problem problem = makeFourCollectives();
+  addCollectiveOrder(problem, CollectiveOrderScope::Global);
+  ASSERT_FALSE(problem.finalize());
+  EXPECT_EQ(orderEdges(problem), (Edges{{0, 1}, {1, 2}, {2, 3}}));
+}
+
+TEST(CollectiveOrder, LeavesBadStreamsToTheCheck) {
+  Problem problem;
+  problem.addNode(NodeKind::Blocking, 1, -5);
+  problem.addNode(NodeKind::Blocking, 1, maxStreams);
+  addCollectiveOrder(problem, CollectiveOrderScope::Stream);
+  EXPECT_TRUE(problem.finalize());
+  EXPECT_EQ(problem.numDependences(), 0u);
+}
+
+} // namespace

@@ -1,0 +1,169 @@
+//===- MemoryTimelineTest.cpp - The memory model ----------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/MemoryTimeline.h"
+
+#include "RandomProblem.h"
+#include "TestProblems.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+using namespace commsched;
+using namespace commsched::testing;
+
+namespace {
+
+/// Whether `buffer` is live at `position`, from nothing but the rules: while
+/// the operation there runs, or (`after`) when it has ended.
+bool isLive(const Problem &problem, const Order &order, BufferId id,
+            size_t position, bool after) {
+  const Buffer &buffer = problem.buffer(id);
+  auto hasRun = [&](NodeId node, size_t end) {
+    return std::find(order.begin(), order.begin() + end, node) !=
+           order.begin() + end;
+  };
+  if (buffer.producer != noNode && !hasRun(buffer.producer, position + 1))
+    return false;
+  if (!buffer.freed)
+    return true;
+  ArrayView<NodeId> users = problem.users(id);
+  if (users.empty() && buffer.producer == noNode)
+    return true;
+  size_t end = after ? position + 1 : position;
+  bool isNeeded = buffer.producer != noNode && !hasRun(buffer.producer, end);
+  for (NodeId user : users)
+    isNeeded |= !hasRun(user, end);
+  return isNeeded;
+}
+
+TEST(MemoryTimeline, TimelineExample) {
+  TimelineExample example;
+  Result<MemoryTimeline> memory =
+      simulateMemory(example.problem, programOrder(example.problem));
+  ASSERT_TRUE(memory) << memory.error();
+  EXPECT_EQ(memory->initialBytes, 6144);
+  EXPECT_EQ(memory->peakBytes, 22528);
+  EXPECT_EQ(memory->peakPosition, TimelineExample::addA);
+  EXPECT_EQ(
+      memory->allocatedBytes,
+      (std::vector<int64_t>{10240, 14336, 18432, 18432, 22528, 14336, 18432}));
+  EXPECT_EQ(
+      memory->remainingBytes,
+      (std::vector<int64_t>{10240, 14336, 18432, 18432, 14336, 14336, 10240}));
+}
+
+TEST(MemoryTimeline, UnusedResultIsFreedByItsProducer) {
+  Problem problem;
+  addCompute(problem, 1);
+  addCompute(problem, 1);
+  problem.addBuffer(8, 0, true);
+  problem.addBuffer(4, 1, true);
+  problem.finalize();
+  Result<MemoryTimeline> memory = simulateMemory(problem, {0, 1});
+  ASSERT_TRUE(memory) << memory.error();
+  EXPECT_EQ(memory->allocatedBytes, (std::vector<int64_t>{8, 4}));
+  EXPECT_EQ(memory->remainingBytes, (std::vector<int64_t>{0, 0}));
+  EXPECT_EQ(memory->peakBytes, 8);
+  EXPECT_EQ(memory->peakPosition, 0);
+}
+
+TEST(MemoryTimeline, ArgumentsGoOnlyIfFreeableAndUsed) {
+  Problem problem;
+  addCompute(problem, 1);
+  problem.addUse(problem.addBuffer(1, noNode, true), 0);
+  problem.addUse(problem.addBuffer(2, noNode, false), 0);
+  problem.addBuffer(4, noNode, true);
+  problem.addBuffer(8, noNode, false);
+  problem.finalize();
+  Result<MemoryTimeline> memory = simulateMemory(problem, {0});
+  ASSERT_TRUE(memory) << memory.error();
+  EXPECT_EQ(memory->initialBytes, 15);
+  EXPECT_EQ(memory->remainingBytes, (std::vector<int64_t>{14}));
+}
+
+TEST(MemoryTimeline, OperandsOfACollectiveStayUntilItsWait) {
+  Problem problem;
+  NodeId make = addCompute(problem, 1);
+  NodeId start = addStart(problem, 1, {make});
+  addCompute(problem, 1);
+  NodeId wait = problem.addWait(start);
+  BufferId operand = problem.addBuffer(8, make, true);
+  problem.addUse(operand, start);
+  problem.addUse(operand, wait);
+  problem.finalize();
+  Result<MemoryTimeline> memory =
+      simulateMemory(problem, programOrder(problem));
+  ASSERT_TRUE(memory) << memory.error();
+  EXPECT_EQ(memory->remainingBytes, (std::vector<int64_t>{8, 8, 8, 0}));
+}
+
+TEST(MemoryTimeline, FreeingFollowsTheOrder) {
+  Problem problem;
+  for (int i = 0; i < 3; ++i)
+    addCompute(problem, 1);
+  BufferId buffer = problem.addBuffer(8, 0, true);
+  problem.addUse(buffer, 1);
+  problem.addUse(buffer, 1);
+  problem.addUse(buffer, 2);
+  problem.finalize();
+  EXPECT_EQ(simulateMemory(problem, {0, 1, 2})->remainingBytes,
+            (std::vector<int64_t>{8, 8, 0}));
+  EXPECT_EQ(simulateMemory(problem, {0, 2, 1})->remainingBytes,
+            (std::vector<int64_t>{8, 8, 0}));
+}
+
+TEST(MemoryTimeline, EmptyProblemHoldsItsArguments) {
+  Problem problem;
+  problem.addBuffer(5, noNode, false);
+  problem.finalize();
+  Result<MemoryTimeline> memory = simulateMemory(problem, {});
+  ASSERT_TRUE(memory) << memory.error();
+  EXPECT_EQ(memory->peakBytes, 5);
+  EXPECT_EQ(memory->peakPosition, -1);
+}
+
+TEST(MemoryTimeline, RejectsWhatItCannotRun) {
+  TimelineExample example;
+  EXPECT_EQ(simulateMemory(example.problem, {}).error(),
+            "the order has 0 entries for a problem of 7 nodes");
+}
+
+TEST(MemoryTimeline, AgreesWithLiveSets) {
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    RandomProblemOptions options;
+    options.shuffleProgram = seed % 2;
+    Problem problem = makeRandomProblem(seed, options);
+    Order order = makeRandomOrder(seed, problem);
+    Result<MemoryTimeline> memory = simulateMemory(problem, order);
+    ASSERT_TRUE(memory) << "seed " << seed << ": " << memory.error();
+    int64_t peak = -1;
+    int32_t peakPosition = -1;
+    for (size_t position = 0; position < order.size(); ++position) {
+      int64_t during = 0, after = 0;
+      for (BufferId id = 0; id < problem.numBuffers(); ++id) {
+        int64_t bytes = problem.buffer(id).bytes;
+        during += isLive(problem, order, id, position, false) ? bytes : 0;
+        after += isLive(problem, order, id, position, true) ? bytes : 0;
+      }
+      ASSERT_EQ(memory->allocatedBytes[position], during)
+          << "seed " << seed << ", position " << position;
+      ASSERT_EQ(memory->remainingBytes[position], after)
+          << "seed " << seed << ", position " << position;
+      if (during > peak) {
+        peak = during;
+        peakPosition = static_cast<int32_t>(position);
+      }
+    }
+    EXPECT_EQ(memory->peakBytes, peak) << "seed " << seed;
+    EXPECT_EQ(memory->peakPosition, peakPosition) << "seed " << seed;
+  }
+}
+
+} // namespace

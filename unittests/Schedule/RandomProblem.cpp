@@ -1,0 +1,248 @@
+//===- RandomProblem.cpp - Random scheduling problems -----------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RandomProblem.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace commsched;
+using namespace commsched::testing;
+
+namespace {
+
+/// std::mt19937_64 gives the same numbers everywhere; the distributions of the
+/// standard library do not.
+class Random {
+public:
+  explicit Random(uint64_t seed) : engine(seed) {}
+  int64_t below(int64_t bound) {
+    return static_cast<int64_t>(engine() % static_cast<uint64_t>(bound));
+  }
+  bool percent(int64_t chance) { return below(100) < chance; }
+
+private:
+  std::mt19937_64 engine;
+};
+
+enum class Shape { Chain, Diamond, Random, NumShapes };
+
+/// A problem written down in a legal order, before it is given its numbers.
+class Sketch {
+public:
+  Sketch(uint64_t seed, const RandomProblemOptions &options);
+  Problem number();
+
+private:
+  struct Node {
+    NodeKind kind;
+    int64_t costNs;
+    StreamId stream;
+    NodeId partner;
+  };
+  struct Use {
+    BufferId buffer;
+    NodeId node;
+  };
+
+  NodeId addNode(NodeKind kind);
+  void addRandomNode();
+  void addWait(size_t pending);
+  void addDependences(NodeId node);
+  void addBuffers(NodeId node);
+  void use(BufferId buffer, NodeId node);
+
+  Random random;
+  RandomProblemOptions options;
+  Shape shape;
+  std::vector<Node> nodes;
+  std::vector<Dependence> dependences;
+  std::vector<Buffer> buffers;
+  std::vector<Use> uses;
+  std::vector<NodeId> pendingStarts;
+  std::vector<NodeId> lastOnStream;
+};
+
+} // namespace
+
+Sketch::Sketch(uint64_t seed, const RandomProblemOptions &options)
+    : random(seed), options(options),
+      shape(static_cast<Shape>(
+          random.below(static_cast<int64_t>(Shape::NumShapes)))),
+      lastOnStream(1 + random.below(options.maxStreams), noNode) {
+  for (int64_t arg = random.below(4); arg > 0; --arg)
+    buffers.push_back({random.below(100), noNode, random.percent(50)});
+  int64_t size = 1 + random.below(options.maxNodes);
+  while (static_cast<int64_t>(nodes.size() + pendingStarts.size()) < size)
+    addRandomNode();
+  while (!pendingStarts.empty())
+    addWait(random.below(static_cast<int64_t>(pendingStarts.size())));
+}
+
+NodeId Sketch::addNode(NodeKind kind) {
+  NodeId node = static_cast<NodeId>(nodes.size());
+  int64_t cost = random.percent(15) ? 0 : random.below(options.maxCostNs + 1);
+  StreamId stream = noStream;
+  if (kind == NodeKind::Wait)
+    cost = 0;
+  if (kind == NodeKind::Start || kind == NodeKind::Blocking)
+    stream = static_cast<StreamId>(
+        random.below(static_cast<int64_t>(lastOnStream.size())));
+  nodes.push_back({kind, cost, stream, noNode});
+  return node;
+}
+
+void Sketch::addRandomNode() {
+  int64_t dice = random.below(100);
+  if (dice < 20 && !pendingStarts.empty())
+    return addWait(random.below(static_cast<int64_t>(pendingStarts.size())));
+  NodeKind kind = dice < 65   ? NodeKind::Compute
+                  : dice < 95 ? NodeKind::Start
+                              : NodeKind::Blocking;
+  NodeId node = addNode(kind);
+  addDependences(node);
+  addBuffers(node);
+  if (kind == NodeKind::Compute)
+    return;
+  if (kind == NodeKind::Start)
+    pendingStarts.push_back(node);
+  NodeId &last = lastOnStream[nodes[node].stream];
+  if (last != noNode && random.percent(50))
+    dependences.push_back({last, node, DependenceKind::Order});
+  last = node;
+}
+
+void Sketch::addWait(size_t pending) {
+  NodeId start = pendingStarts[pending];
+  pendingStarts.erase(pendingStarts.begin() + static_cast<ptrdiff_t>(pending));
+  NodeId wait = addNode(NodeKind::Wait);
+  nodes[wait].partner = start;
+  nodes[start].partner = wait;
+  // The operands of the collective stay in use until here.
+  for (size_t i = 0, end = uses.size(); i < end; ++i)
+    if (uses[i].node == start)
+      use(uses[i].buffer, wait);
+  if (random.percent(30))
+    addDependences(wait);
+  addBuffers(wait);
+}
+
+void Sketch::addDependences(NodeId node) {
+  if (node == 0)
+    return;
+  auto add = [&](NodeId from) {
+    auto kind = static_cast<DependenceKind>(random.below(4));
+    dependences.push_back({from, node, kind});
+    if (random.percent(5))
+      dependences.push_back({from, node, DependenceKind::Memory});
+  };
+  switch (shape) {
+  case Shape::Chain:
+    if (random.percent(75))
+      add(node - 1);
+    break;
+  case Shape::Diamond:
+    // Fans of four: out from one node, and back into one.
+    if (node % 5 == 4)
+      for (NodeId from = node - 4; from < node; ++from)
+        add(from);
+    else if (node >= 5)
+      add(node - node % 5 - 1);
+    break;
+  case Shape::Random:
+  case Shape::NumShapes:
+    for (int64_t count = random.below(4); count > 0; --count)
+      add(static_cast<NodeId>(random.below(node)));
+    break;
+  }
+}
+
+void Sketch::use(BufferId buffer, NodeId node) {
+  uses.push_back({buffer, node});
+  if (buffers[buffer].producer != noNode && buffers[buffer].producer != node)
+    dependences.push_back(
+        {buffers[buffer].producer, node, DependenceKind::Data});
+}
+
+void Sketch::addBuffers(NodeId node) {
+  if (!buffers.empty())
+    for (int64_t count = random.below(3); count > 0; --count)
+      use(static_cast<BufferId>(
+              random.below(static_cast<int64_t>(buffers.size()))),
+          node);
+  for (int64_t count = random.below(3); count > 0; --count)
+    buffers.push_back({random.below(100), node, random.percent(80)});
+}
+
+Problem Sketch::number() {
+  // numberOf[i]: the index in the problem of what was written down as i.
+  Order numberOf(nodes.size());
+  std::iota(numberOf.begin(), numberOf.end(), 0);
+  if (options.shuffleProgram) {
+    for (size_t i = numberOf.size(); i > 1; --i)
+      std::swap(numberOf[i - 1],
+                numberOf[random.below(static_cast<int64_t>(i))]);
+    for (size_t i = 0; i < nodes.size(); ++i)
+      if (nodes[i].kind == NodeKind::Wait)
+        if (NodeId &start = numberOf[nodes[i].partner]; numberOf[i] < start)
+          std::swap(numberOf[i], start);
+  }
+  Order sketched(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i)
+    sketched[numberOf[i]] = static_cast<NodeId>(i);
+
+  Problem problem;
+  for (NodeId i : sketched) {
+    const Node &node = nodes[i];
+    if (node.kind == NodeKind::Wait)
+      problem.addWait(numberOf[node.partner]);
+    else
+      problem.addNode(node.kind, node.costNs, node.stream);
+  }
+  for (const Dependence &edge : dependences)
+    problem.addDependence(numberOf[edge.from], numberOf[edge.to], edge.kind);
+  for (const Buffer &buffer : buffers)
+    problem.addBuffer(buffer.bytes,
+                      buffer.producer == noNode ? noNode
+                                                : numberOf[buffer.producer],
+                      buffer.freed);
+  for (const Use &use : uses)
+    problem.addUse(use.buffer, numberOf[use.node]);
+  problem.finalize();
+  return problem;
+}
+
+Problem
+commsched::testing::makeRandomProblem(uint64_t seed,
+                                      const RandomProblemOptions &options) {
+  return Sketch(seed, options).number();
+}
+
+Order commsched::testing::makeRandomOrder(uint64_t seed,
+                                          const Problem &problem) {
+  Random random(seed);
+  std::vector<size_t> missing(problem.numNodes());
+  std::vector<NodeId> ready;
+  for (NodeId node = 0; node < problem.numNodes(); ++node) {
+    missing[node] = problem.predecessors(node).size();
+    if (missing[node] == 0)
+      ready.push_back(node);
+  }
+  Order order;
+  while (!ready.empty()) {
+    std::swap(ready[random.below(static_cast<int64_t>(ready.size()))],
+              ready.back());
+    NodeId node = ready.back();
+    ready.pop_back();
+    order.push_back(node);
+    for (DependenceEnd successor : problem.successors(node))
+      if (--missing[successor.node] == 0)
+        ready.push_back(successor.node);
+  }
+  return order;
+}

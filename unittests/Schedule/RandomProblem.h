@@ -1,0 +1,42 @@
+//===- RandomProblem.h - Random scheduling problems -------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Small random problems for property tests: chains, diamonds and random graphs
+// with several streams, waits far from their starts, barriers, parallel
+// dependences, zero costs, shared and unused buffers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_UNITTESTS_SCHEDULE_RANDOMPROBLEM_H
+#define COMMSCHED_UNITTESTS_SCHEDULE_RANDOMPROBLEM_H
+
+#include "CommSched/Schedule/Problem.h"
+
+#include <cstdint>
+#include <random>
+
+namespace commsched::testing {
+
+struct RandomProblemOptions {
+  int32_t maxNodes = 40;
+  int32_t maxStreams = 3;
+  int64_t maxCostNs = 12;
+  /// Number the operations so that dependences also point backwards.
+  bool shuffleProgram = false;
+};
+
+/// A valid (checked) problem. The same seed gives the same problem on every
+/// platform.
+Problem makeRandomProblem(uint64_t seed, const RandomProblemOptions &options);
+
+/// A legal order of `problem`, drawn by taking any ready operation each time.
+Order makeRandomOrder(uint64_t seed, const Problem &problem);
+
+} // namespace commsched::testing
+
+#endif // COMMSCHED_UNITTESTS_SCHEDULE_RANDOMPROBLEM_H

@@ -1,0 +1,104 @@
+//===- VerifyTest.cpp - Legal and illegal orders ----------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/Verify.h"
+
+#include "RandomProblem.h"
+#include "TestProblems.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+using namespace commsched;
+using namespace commsched::testing;
+
+namespace {
+
+TEST(Verify, AcceptsLegalOrders) {
+  TimelineExample example;
+  EXPECT_FALSE(verify(example.problem, programOrder(example.problem)));
+  EXPECT_FALSE(verify(example.problem, {1, 2, 0, 3, 4, 5, 6}));
+  Problem empty;
+  empty.finalize();
+  EXPECT_FALSE(verify(empty, {}));
+}
+
+TEST(Verify, RejectsWhatIsNoPermutation) {
+  TimelineExample example;
+  EXPECT_EQ(verify(example.problem, {0, 1}),
+            "the order has 2 entries for a problem of 7 nodes");
+  EXPECT_EQ(verify(example.problem, {0, 1, 2, 3, 4, 5, 7}),
+            "the order has node 7 at position 6; the problem has 7 nodes");
+  EXPECT_EQ(verify(example.problem, {0, 1, 2, -1, 4, 5, 6}),
+            "the order has node -1 at position 3; the problem has 7 nodes");
+  EXPECT_EQ(verify(example.problem, {0, 1, 2, 3, 2, 5, 6}),
+            "the order has node 2 (start) at position 2 and again at position "
+            "4");
+}
+
+TEST(Verify, RejectsBrokenDependences) {
+  TimelineExample example;
+  EXPECT_EQ(verify(example.problem, {0, 2, 3, 4, 1, 5, 6}),
+            "node 4 (compute) at position 3 comes before node 1 (compute) at "
+            "position 4, on which it has a data dependence");
+  EXPECT_EQ(verify(example.problem, {0, 1, 3, 4, 5, 2, 6}),
+            "node 5 (wait) at position 4 comes before node 2 (start) at "
+            "position 5, on which it has a data dependence");
+}
+
+TEST(Verify, RejectsUseBeforeTheBufferIsMade) {
+  Problem problem;
+  addCompute(problem, 1);
+  addCompute(problem, 1);
+  BufferId buffer = problem.addBuffer(8, 0, true);
+  problem.addUse(buffer, 1);
+  problem.finalize();
+  EXPECT_FALSE(verify(problem, {0, 1}));
+  EXPECT_EQ(verify(problem, {1, 0}),
+            "node 1 (compute) at position 0 uses buffer 0 before node 0 "
+            "(compute) at position 1 makes it");
+}
+
+TEST(Verify, ReportsTheProblemsOwnError) {
+  Problem problem;
+  EXPECT_EQ(verify(problem, {}), "the problem is not finalized");
+}
+
+TEST(Verify, InvertGivesPositions) {
+  TimelineExample example;
+  Result<Positions> positions = invert(example.problem, {1, 2, 0, 3, 4, 5, 6});
+  ASSERT_TRUE(positions) << positions.error();
+  EXPECT_EQ(*positions, (Positions{2, 0, 1, 3, 4, 5, 6}));
+}
+
+/// Swapping two neighbours is legal exactly if no dependence joins them.
+TEST(Verify, AgreesWithDependencesOnEverySwapOfNeighbours) {
+  int legal = 0, illegal = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    RandomProblemOptions options;
+    options.shuffleProgram = seed % 2;
+    Problem problem = makeRandomProblem(seed, options);
+    Order order = makeRandomOrder(seed, problem);
+    ASSERT_FALSE(verify(problem, order)) << "seed " << seed;
+    for (size_t i = 1; i < order.size(); ++i) {
+      bool joined = false;
+      for (DependenceEnd end : problem.successors(order[i - 1]))
+        joined |= end.node == order[i];
+      std::swap(order[i - 1], order[i]);
+      EXPECT_EQ(verify(problem, order).has_value(), joined)
+          << "seed " << seed << ", position " << i;
+      std::swap(order[i - 1], order[i]);
+      ++(joined ? illegal : legal);
+    }
+  }
+  EXPECT_GT(legal, 100);
+  EXPECT_GT(illegal, 100);
+}
+
+} // namespace
