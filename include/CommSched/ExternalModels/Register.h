@@ -1,0 +1,24 @@
+//===- Register.h - Models of other dialects' operations --------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_EXTERNALMODELS_REGISTER_H
+#define COMMSCHED_EXTERNALMODELS_REGISTER_H
+
+namespace mlir {
+class DialectRegistry;
+
+namespace commsched {
+
+/// Attaches `CostOpInterface` and `AliasOpInterface` to operations of the
+/// arith, bufferization, linalg, tensor and tosa dialects, as each is loaded.
+void registerExternalModels(DialectRegistry &registry);
+
+} // namespace commsched
+} // namespace mlir
+
+#endif // COMMSCHED_EXTERNALMODELS_REGISTER_H

@@ -1,0 +1,35 @@
+//===- Register.h - Registers all of CommSched ------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The one header that a tool or an embedding compiler includes to get the
+// dialect, the external models of other dialects' operations, and the passes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_REGISTER_H
+#define COMMSCHED_REGISTER_H
+
+#include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/ExternalModels/Register.h"
+#include "CommSched/Transforms/Passes.h"
+
+namespace mlir::commsched {
+
+/// Adds the dialect, and the models through which operations of other dialects
+/// state their costs and aliases.
+inline void registerDialects(DialectRegistry &registry) {
+  registry.insert<CommSchedDialect>();
+  registerExternalModels(registry);
+}
+
+/// Registers every pass under its flag and textual name.
+inline void registerAllPasses() { registerCommSchedPasses(); }
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_REGISTER_H

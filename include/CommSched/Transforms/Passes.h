@@ -1,0 +1,29 @@
+//===- Passes.h - CommSched's passes ----------------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_TRANSFORMS_PASSES_H
+#define COMMSCHED_TRANSFORMS_PASSES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mlir::commsched {
+
+/// What `commsched-report` prints.
+enum class ReportFormat { Table, Json, Trace };
+
+#define GEN_PASS_DECL
+#include "CommSched/Transforms/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "CommSched/Transforms/Passes.h.inc"
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_TRANSFORMS_PASSES_H

@@ -1,0 +1,14 @@
+//===- Register.cpp - Models of other dialects' operations ----------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/ExternalModels/Register.h"
+#include "mlir/IR/DialectRegistry.h"
+
+using namespace mlir;
+
+void mlir::commsched::registerExternalModels(DialectRegistry &registry) {}

@@ -1,0 +1,11 @@
+# Lets lit find and run the GoogleTest programs under unittests/.
+
+import os
+
+import lit.formats
+
+config.name = "CommSched-Unit"
+config.suffixes = []
+config.test_source_root = os.path.join(config.commsched_obj_root, "unittests")
+config.test_exec_root = config.test_source_root
+config.test_format = lit.formats.GoogleTest(".", "Tests")

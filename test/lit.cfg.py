@@ -1,0 +1,41 @@
+# lit configuration of CommSched's regression tests.
+
+import os
+
+import lit.formats
+
+config.name = "CommSched"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "lib", "Unit"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.commsched_obj_root, "test")
+
+bin_dir = os.path.join(config.commsched_obj_root, "bin")
+config.environment["PATH"] = os.pathsep.join(
+    [bin_dir, config.llvm_tools_dir, config.environment["PATH"]]
+)
+
+# With COMMSCHED_VERIFY_ROUNDTRIP set, every run of the tool also checks that
+# its input survives text and bytecode.
+opt = "commsched-opt"
+if os.environ.get("COMMSCHED_VERIFY_ROUNDTRIP"):
+    opt += " --verify-roundtrip"
+
+config.substitutions += [
+    ("%examples", os.path.join(config.commsched_src_root, "examples")),
+    ("%plugin", os.path.join(config.commsched_obj_root, "lib",
+                             "CommSchedPlugin" + config.shlib_ext)),
+    ("%python", config.python_executable),
+    ("%src", config.commsched_src_root),
+    (r"\bcommsched-opt\b", opt),
+    # FileCheck variables without `$` end at the next CHECK-LABEL, so that one
+    # function's test cannot match another's values.
+    (r"\bFileCheck\b", "FileCheck -enable-var-scope"),
+    (r"\bmlir-opt\b", os.path.join(config.llvm_tools_dir, "mlir-opt")),
+]
+
+if config.sanitizers:
+    config.available_features.add("sanitizers")
+    # libMLIR.so keeps its registries for the process's life.
+    config.environment["ASAN_OPTIONS"] = "detect_leaks=0"
