@@ -235,13 +235,11 @@ class Function:
         if into:
             text += f" into {_join(into)}"
         text += f"{_dictionary(attrs)} : "
-        if operands:
-            text += _types(operands)
+        sides = [_types(operands)] if operands else []
         if into:
-            text += f" into {_types(into)}"
-        if operands or into:
-            text += " -> "
-        self._append(text + str(future))
+            sides.append(f"into {_types(into)}")
+        sides = [" ".join(sides)] if sides else []
+        self._append(text + " -> ".join([*sides, str(future)]))
         return result
 
     def wait(

@@ -5,46 +5,32 @@ from __future__ import annotations
 
 from typing import Optional
 
+import torch
+
+from commsched.torch.targets import operator_name
+
 
 class GraphImportError(ValueError):
-    """A graph that cannot be imported; `node_name` says where it stopped."""
+    """A graph that cannot be imported.
+
+    node_name: the node where the import stopped; None if it was none.
+    function:  the function it was imported as.
+    """
 
     def __init__(
-        self, message: str, node=None, function: Optional[str] = None
+        self,
+        message: str,
+        node: Optional[torch.fx.Node] = None,
+        function: Optional[str] = None,
     ):
-        self.node_name: Optional[str] = None if node is None else node.name
-        where = ""
-        if function:
-            where += f"function '{function}': "
-        if node is not None:
-            where += f"node '{node.name}' ({describe_target(node)}): "
-        super().__init__(where + message)
+        super().__init__(message)
+        self.message = message
+        self.node_name = None if node is None else node.name
+        self.operator = None if node is None else operator_name(node)
+        self.function = function
 
-
-def describe_target(node) -> str:
-    """Returns what a node calls, as people write it."""
-    target = node.target
-    if isinstance(target, str):
-        return f"{node.op} {target}" if node.op != "placeholder" else node.op
-    return operator_text(target)
-
-
-def operator_text(target) -> str:
-    """Returns the qualified name of an operator or Python function."""
-    schema = getattr(target, "_schema", None)
-    if schema is not None:
-        name = schema.name.replace("::", ".")
-        overload = schema.overload_name
-        return f"{name}.{overload}" if overload else name
-    qualified = getattr(target, "_qualified_op_name", None)
-    if qualified:
-        return qualified.replace("::", ".")
-    namespace = getattr(target, "namespace", None)
-    name = getattr(target, "__qualname__", None) or getattr(
-        target, "__name__", None
-    )
-    if callable(name) or name is None:
-        name = getattr(target, "name", None)
-        name = name() if callable(name) else type(target).__name__
-    module = namespace or getattr(target, "__module__", None)
-    return f"{module}.{name}" if module and module != "builtins" else str(name)
+    def __str__(self) -> str:
+        where = f"function '{self.function}': " if self.function else ""
+        if self.node_name is not None:
+            where += f"node '{self.node_name}' ({self.operator}): "
+        return where + self.message

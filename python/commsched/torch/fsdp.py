@@ -1,164 +1,53 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fully sharded data parallelism that a tracer can see.
+"""The bucket copies of FSDP: which operations of the dialect they are.
 
-Every parameter becomes a ``DTensor`` sharded along dimension 0, and reading it
-through its module gathers it: a computed property stands in front of the
-sharded parameter and redistributes it to replicated. Autograd differentiates
-the redistribution, so the gradient leaves through a reduce-scatter. Nothing
-happens in hooks or on side streams: a traced step holds every collective as an
-ordinary operation, where a compiler can move it.
+`fsdp::all_gather_copy_in`, `fsdp::split_with_sizes_copy` and
+`fsdp::chunk_cat` write into buffers that they are given, where the dialect's
+operations make their own. They are imported as the latter only where the
+buffer is a fresh allocation, so that nobody can tell, and where the shapes
+are the dialect's; otherwise they are computations like any other.
 """
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
-from collections.abc import Iterator
+from collections import deque
+from typing import Optional
 
 import torch
-import torch.distributed as dist
-from torch import nn
-from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from torch.distributed.tensor import (
-    DTensor,
-    Partial,
-    Replicate,
-    Shard,
-    distribute_tensor,
-)
-from torch.testing._internal.distributed.fake_pg import FakeStore
+
+from commsched.torch.targets import overload_of, schema_name
+
+COPIES = {
+    "fsdp::all_gather_copy_in": "all_gather_copy_in",
+    "fsdp::chunk_cat": "chunk_cat",
+    "fsdp::split_with_sizes_copy": "split_with_sizes_copy",
+}
+
+# How many nodes to look at for the collective that a copy belongs to.
+_SEARCH_LIMIT = 64
 
 
-@dataclasses.dataclass(frozen=True)
-class MixedPrecision:
-    """Element types of the gathered parameters and of the reduction."""
-
-    param_dtype: torch.dtype = torch.bfloat16
-    reduce_dtype: torch.dtype = torch.float32
+def copy_kind(target) -> Optional[str]:
+    """Returns the operation of the dialect that `target` resembles."""
+    return COPIES.get(schema_name(overload_of(target)))
 
 
-@contextlib.contextmanager
-def fake_mesh(shards: int, replicas: int = 1) -> Iterator[DeviceMesh]:
-    """A device mesh of ``shards * replicas`` ranks that are not there.
-
-    The process group's collectives do nothing; this process is rank 0. The
-    mesh has one dimension ``dp``, or with several replicas the two dimensions
-    ``replicate`` and ``dp``, the ranks of one replica being consecutive. The
-    process group is destroyed on exit.
-    """
-    if dist.is_initialized():
-        raise RuntimeError("a process group is already initialized")
-    dist.init_process_group(
-        "fake", store=FakeStore(), rank=0, world_size=shards * replicas
-    )
-    try:
-        if replicas == 1:
-            mesh = init_device_mesh("cpu", (shards,), mesh_dim_names=("dp",))
-        else:
-            mesh = init_device_mesh(
-                "cpu", (replicas, shards), mesh_dim_names=("replicate", "dp")
-            )
-        yield mesh
-    finally:
-        dist.destroy_process_group()
-
-
-def shard_parameters(
-    model: nn.Module,
-    mesh: DeviceMesh,
-    precision: MixedPrecision = MixedPrecision(),
-) -> None:
-    """Shard every parameter of ``model`` over the last dimension of ``mesh``.
-
-    Earlier dimensions of the mesh replicate. A dimension 0 that the shards do
-    not divide is split as ``torch.chunk`` does and padded for the collectives,
-    as ``DTensor`` defines it; a parameter without dimensions cannot be sharded
-    and is a ``ValueError``, as is a parameter that two modules share (each
-    would gather and reduce it on its own).
-    """
-    owners: dict[nn.Parameter, str] = {}
-    for path, module in list(model.named_modules()):
-        names = [n for n, p in module._parameters.items() if p is not None]
-        for name in names:
-            full_name = f"{path}.{name}" if path else name
-            parameter = module._parameters[name]
-            if parameter.dim() == 0:
-                raise ValueError(f"parameter '{full_name}' has no dimension")
-            if parameter in owners:
-                raise ValueError(
-                    f"parameter '{full_name}' is shared with "
-                    f"'{owners[parameter]}'"
-                )
-            shard = _shard(parameter, mesh)
-            owners[parameter] = owners[shard] = full_name
-            module._parameters[name] = shard
-        if names:
-            _gather_on_read(module, names, precision)
-
-
-def _shard(parameter: nn.Parameter, mesh: DeviceMesh) -> nn.Parameter:
-    placements = [Replicate()] * (mesh.ndim - 1) + [Shard(0)]
-    # Without a source rank every rank keeps its slice of its own copy.
-    shard = distribute_tensor(
-        parameter.detach(), mesh, placements, src_data_rank=None
-    )
-    return nn.Parameter(shard, requires_grad=parameter.requires_grad)
-
-
-def _gather_on_read(
-    module: nn.Module, names: list[str], precision: MixedPrecision
-) -> None:
-    """Give ``module`` a class in which reading a parameter gathers it."""
-
-    def gathered(name: str) -> property:
-        return property(
-            lambda self: gather_parameter(self._parameters[name], precision)
-        )
-
-    cls = type(module)
-    properties = {name: gathered(name) for name in names}
-    properties["__module__"] = cls.__module__
-    module.__class__ = type(cls.__name__, (cls,), properties)
-
-
-def gather_parameter(
-    parameter: DTensor, precision: MixedPrecision
-) -> torch.Tensor:
-    """The whole of a sharded parameter, as a plain tensor.
-
-    Gathers in ``param_dtype``. The gradient is this rank's part of a mean over
-    all ranks: it is reduced in ``reduce_dtype`` and returns sharded, in the
-    parameter's own type.
-    """
-    mesh = parameter.device_mesh
-    if mesh.ndim > 1:
-        parameter = _within_replica(parameter)
-    whole = parameter.redistribute(
-        placements=[Replicate()],
-        forward_dtype=precision.param_dtype,
-        backward_dtype=precision.reduce_dtype,
-    )
-    return whole.to_local(grad_placements=[Partial("avg")])
-
-
-def _within_replica(parameter: DTensor) -> DTensor:
-    """``parameter`` as a tensor of its replica's own mesh.
-
-    Its gradient comes back already reduced and scattered within the replica,
-    so that the replicas' all-reduce moves a shard. One redistribution over
-    both dimensions of the mesh would all-reduce the whole gradient first.
-    """
-    mesh = parameter.device_mesh
-    # Leaves the value alone; its backward is the all-reduce over replicas.
-    synchronized = parameter.redistribute(placements=parameter.placements)
-    local = synchronized.to_local(
-        grad_placements=[Partial("avg")] * (mesh.ndim - 1) + [Shard(0)]
-    )
-    return DTensor.from_local(
-        local,
-        mesh[mesh.mesh_dim_names[-1]],
-        [Shard(0)],
-        run_check=False,
-        shape=parameter.shape,
-        stride=parameter.stride(),
-    )
+def collective_near(
+    node: torch.fx.Node, is_collective, backwards: bool
+) -> Optional[torch.fx.Node]:
+    """Returns the collective that a copy works for: the nearest one among
+    those that use it, or among those that it uses."""
+    queue = deque([node])
+    seen = {node}
+    while queue and len(seen) < _SEARCH_LIMIT:
+        current = queue.popleft()
+        if current is not node and is_collective(current):
+            return current
+        near = current.all_input_nodes if backwards else list(current.users)
+        if not backwards and current is node:
+            near += node.all_input_nodes[-1:]
+        for other in near:
+            if other not in seen:
+                seen.add(other)
+                queue.append(other)
+    return None

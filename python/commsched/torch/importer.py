@@ -9,6 +9,12 @@ from typing import Any, Mapping, Optional, Sequence, Union
 import torch
 
 from commsched import ir
+from commsched.torch.converter import Converter
+from commsched.torch.errors import GraphImportError
+from commsched.torch.groups import Groups
+from commsched.torch.modules import ModulePaths
+from commsched.torch.roles import Roles
+from commsched.torch.types import Values
 
 
 @dataclass
@@ -50,8 +56,32 @@ class ImportOptions:
 def import_graphs(
     graphs: Sequence[GraphSpec], options: Optional[ImportOptions] = None
 ) -> ir.Module:
-    """Imports `graphs`, one function each, into one module."""
-    raise NotImplementedError
+    """Imports `graphs`, one function each, into one module.
+
+    Process groups are declared in the order of their first use. Raises
+    GraphImportError, which names the node, for what cannot be imported.
+    """
+    options = options or ImportOptions()
+    module = ir.Module()
+    groups = Groups(options.groups, options.ranks_per_node)
+    values = Values(options.hints)
+    for spec in graphs:
+        function = module.add_function(spec.name)
+        forward = None if spec.forward is None else spec.forward.graph
+        try:
+            _convert(spec, function, forward, groups, values)
+        except GraphImportError as error:
+            error.function = spec.name
+            raise
+    groups.declare(module)
+    return module
+
+
+def _convert(spec, function, forward, groups, values) -> None:
+    graph = spec.gm.graph
+    roles = Roles(graph, spec.kind, values, spec.roles, forward)
+    paths = ModulePaths(graph, forward)
+    Converter(graph, function, groups, values, roles, paths).run()
 
 
 def import_graph_module(

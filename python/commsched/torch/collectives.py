@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reads a node that is a collective: what it sends, to whom, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Mapping, Optional, Sequence
+
+import torch
+
+from commsched import ir
+from commsched.torch.errors import GraphImportError
+from commsched.torch.groups import GroupFacts, Groups
+from commsched.torch.targets import bind, overload_of, target_name
+from commsched.torch.types import Values
+
+# Namespaces whose operators follow the naming rules below.
+_NAMESPACES = frozenset(
+    {
+        "_c10d_functional",
+        "_c10d_functional_autograd",
+        "_dtensor",
+        "c10d_functional",
+    }
+)
+
+_STEMS = {
+    "all_gather_into_tensor": "all_gather",
+    "all_reduce": "all_reduce",
+    "all_to_all_single": "all_to_all",
+    "batch_p2p_ops": "batch",
+    "broadcast": "broadcast",
+    "irecv": "recv",
+    "isend": "send",
+    "permute_tensor": "permute",
+    "reduce_scatter_tensor": "reduce_scatter",
+    "shard_dim_alltoall": "all_to_all",
+}
+
+_REDUCTIONS = {
+    "avg": "avg",
+    "band": "band",
+    "bor": "bor",
+    "bxor": "bxor",
+    "max": "max",
+    "min": "min",
+    "prod": "prod",
+    "product": "prod",
+    "sum": "sum",
+}
+
+
+@dataclass
+class Start:
+    """One launch: `operands` are sent and `into` are written in place, both
+    as nodes (a tensor, or a node whose value is a list of tensors)."""
+
+    kind: str
+    group: GroupFacts
+    operands: Any = ()
+    into: Any = ()
+    reduction: Optional[str] = None
+    root: Optional[int] = None
+    peer: Optional[int] = None
+    tag: Optional[int] = None
+    dims: tuple = (0, 0)
+    input_splits: Optional[list] = None
+    output_splits: Optional[list] = None
+    pairs: Optional[tuple] = None
+
+
+@dataclass
+class Collective:
+    """A node that is a collective.
+
+    is_list: its value is a list, one entry a delivered tensor.
+    starts:  one launch, but for batched point-to-point operations, which are
+             one start each.
+    """
+
+    is_list: bool
+    starts: list = field(default_factory=list)
+
+
+def read_collective(
+    node: torch.fx.Node, groups: Groups, values: Values
+) -> Collective:
+    """Returns the collective that `node` is; raises if it is an unknown
+    one."""
+    overload = overload_of(node.target)
+    kind, suffixes = _kind(overload)
+    if kind is None:
+        raise GraphImportError(
+            f"unknown collective '{target_name(node.target)}'", node
+        )
+    bound = bind(overload, node)
+    operands = bound[overload._schema.arguments[0].name]
+    group = groups.use(node, bound)
+    if kind == "batch":
+        return _batch(node, bound, group, groups, values)
+    start = Start(kind, group, operands)
+    if "out" in bound:
+        start.into = bound["out"]
+    elif "in_place" in suffixes:
+        start.into = operands
+    if kind in ("send", "recv"):
+        peer = bound["dst" if kind == "send" else "src"]
+        peer = values.integer(peer, node, "its peer")
+        start.peer = groups.rank_in_group(group, peer, node)
+        start.tag = values.integer(bound["tag"], node, "its tag")
+        if kind == "recv":
+            start.operands, start.into = (), operands
+    elif kind == "broadcast":
+        root = values.integer(bound["src"], node, "its root")
+        start.root = groups.check_rank(group, root, node)
+    elif kind == "all_to_all":
+        _read_splits(start, node, bound, values)
+    elif kind == "permute":
+        _read_pairs(start, node, bound, groups)
+    _read_reduction(start, node, bound)
+    return Collective("coalesced" in suffixes, [start])
+
+
+def clauses(start: Start) -> str:
+    """Returns the text between a start's group and its `into`."""
+    parts = []
+    if start.reduction is not None:
+        parts.append(f"reduction({start.reduction})")
+    if start.kind in ("all_gather", "reduce_scatter"):
+        parts.append("dim(0)")
+    if start.kind == "all_to_all":
+        parts.append(f"split_dim({start.dims[0]}) concat_dim({start.dims[1]})")
+        for name in ("input_splits", "output_splits"):
+            splits = getattr(start, name)
+            if splits is not None:
+                parts.append(f"{name}([{', '.join(map(str, splits))}])")
+    if start.root is not None:
+        parts.append(f"root({start.root})")
+    if start.peer is not None:
+        word = "to" if start.kind == "send" else "from"
+        parts.append(f"{word}({start.peer})")
+    if start.tag is not None:
+        parts.append(f"tag({start.tag})")
+    if start.pairs is not None:
+        rows = ", ".join(f"[{a}, {b}]" for a, b in start.pairs)
+        size = len(start.pairs)
+        parts.append(f"pairs(dense<[{rows}]> : tensor<{size}x2xi64>)")
+    return " ".join(parts)
+
+
+def delivered(
+    start: Start,
+    types: Sequence[ir.TensorType],
+    groups: Groups,
+    node: torch.fx.Node,
+) -> list[ir.TensorType]:
+    """Returns what the start delivers for operands of `types`; raises where
+    the group's size does not fit the shapes."""
+    if start.kind == "send":
+        return []
+    if start.kind in ("all_reduce", "broadcast", "permute", "recv"):
+        return list(types)
+    size = groups.size_of(start.group, node)
+    return [_delivered_one(start, type_, size, node) for type_ in types]
+
+
+def _delivered_one(start, type_, size, node) -> ir.TensorType:
+    shape = list(type_.shape)
+    if start.kind == "all_gather":
+        shape[0] *= size
+    elif start.kind == "reduce_scatter":
+        _check_divides(shape, 0, size, node)
+        shape[0] //= size
+    else:
+        split, concat = start.dims
+        if start.input_splits is not None:
+            _check_splits("input", start.input_splits, shape[0], size, node)
+        else:
+            _check_divides(shape, split, size, node)
+        if start.output_splits is not None:
+            shape[0] = sum(start.output_splits)
+            _check_splits("output", start.output_splits, shape[0], size, node)
+        elif start.input_splits is None:
+            shape[split] //= size
+            shape[concat] *= size
+    return ir.TensorType(tuple(shape), type_.element)
+
+
+def _check_divides(shape, dim, size, node) -> None:
+    if dim >= len(shape) or shape[dim] % size:
+        what = f"size {shape[dim]}" if dim < len(shape) else "no such"
+        raise GraphImportError(
+            f"its operand has {what} dimension {dim}, which the group size "
+            f"{size} does not divide",
+            node,
+        )
+
+
+def _check_splits(which, splits, rows, size, node) -> None:
+    if len(splits) != size:
+        raise GraphImportError(
+            f"{len(splits)} {which} splits for a process group of size {size}",
+            node,
+        )
+    if sum(splits) != rows or min(splits) < 0:
+        raise GraphImportError(
+            f"{which} splits {splits} do not add up to {rows}", node
+        )
+
+
+def _kind(overload) -> tuple:
+    """Returns the kind of an operator and what its name's endings say."""
+    if overload is None:
+        return None, ()
+    namespace, _, name = overload._schema.name.partition("::")
+    if namespace not in _NAMESPACES:
+        return None, ()
+    suffixes = []
+    if name.endswith("_"):
+        name = name[:-1]
+        suffixes.append("in_place")
+    for ending in ("out", "coalesced"):
+        if name.endswith(f"_{ending}"):
+            name = name[: -len(ending) - 1]
+            suffixes.append(ending)
+    return _STEMS.get(name), tuple(suffixes)
+
+
+def _read_reduction(start: Start, node, bound: Mapping) -> None:
+    name = bound.get("reduce_op", bound.get("reduceOp"))
+    if name is None:
+        return
+    start.reduction = _REDUCTIONS.get(str(name).lower())
+    if start.reduction is None:
+        raise GraphImportError(f"unknown reduction '{name}'", node)
+
+
+def _read_splits(start: Start, node, bound: Mapping, values: Values) -> None:
+    if "gather_dim" in bound:
+        start.dims = (bound["shard_dim"], bound["gather_dim"])
+        if min(start.dims) < 0:
+            raise GraphImportError(f"negative dimension {start.dims}", node)
+        return
+    for side in ("input", "output"):
+        given = bound.get(f"{side}_split_sizes")
+        if given is None or (isinstance(given, (list, tuple)) and not given):
+            continue
+        splits = [
+            values.integer(size, node, f"{side} split {index}")
+            for index, size in enumerate(given)
+        ]
+        setattr(start, f"{side}_splits", splits)
+
+
+def _read_pairs(start: Start, node, bound: Mapping, groups: Groups) -> None:
+    """`src_dst` lists, for every rank, the rank that it sends to."""
+    targets = bound.get("src_dst")
+    if not isinstance(targets, (list, tuple)):
+        raise GraphImportError("its pairs are not a list", node)
+    start.pairs = tuple(
+        (source, groups.check_rank(start.group, target, node))
+        for source, target in enumerate(targets)
+        if target >= 0
+    )
+
+
+def _batch(node, bound, group, groups, values) -> Collective:
+    """Reads batched point-to-point operations, in their order."""
+    tensors = bound["tensors"]
+    if isinstance(tensors, torch.fx.Node):
+        raise GraphImportError("its tensors are not listed", node)
+    collective = Collective(True)
+    for what, peer, tag, tensor in zip(
+        bound["op_list"], bound["peer_list"], bound["tag_list"], tensors
+    ):
+        if what not in ("isend", "irecv"):
+            raise GraphImportError(
+                f"unknown point-to-point operation '{what}'", node
+            )
+        kind = "send" if what == "isend" else "recv"
+        start = Start(kind, group, tag=tag)
+        start.peer = groups.rank_in_group(group, peer, node)
+        if kind == "send":
+            start.operands = tensor
+        else:
+            start.into = tensor
+        collective.starts.append(start)
+    return collective

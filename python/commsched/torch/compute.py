@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that stay on their rank: `commsched.compute`."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+import torch
+from torch._ops import HigherOrderOperator, OpOverload
+
+from commsched.torch import costs
+from commsched.torch.aliases import Aliases, Operand, analyze
+from commsched.torch.calls import operands_of, returns_of
+from commsched.torch.environment import (
+    Bound,
+    Deferred,
+    Pending,
+    bind_structure,
+)
+from commsched.torch.targets import is_wait, operator_name, overload_of
+from commsched.torch.types import NOT_A_TENSOR, TensorFacts, has_value, leaves
+
+
+class ComputeEmitter:
+    """Emits the operators of one graph."""
+
+    def __init__(self, converter):
+        self._converter = converter
+
+    def convert(self, node: torch.fx.Node) -> Any:
+        """Imports a call and returns what `node` stands for.
+
+        Pure views of what is in flight are put off to after the wait, and
+        allocations to their first use.
+        """
+        operands = operands_of(node, self._converter.lookup)
+        structure = self._structure(node, bool(operands))
+        results = leaves(structure)
+        if not results and not _has_effect(node, bool(operands)):
+            return structure
+        if isinstance(structure, TensorFacts) and self._may_wait(
+            node, operands, structure
+        ):
+            return Deferred(node, structure)
+        return self._emit(node, structure)
+
+    def emit(self, node: torch.fx.Node) -> Any:
+        """Emits a call that `convert` has put off."""
+        return self._emit(node, self._converter.values.of(node))
+
+    # -- one operation -------------------------------------------------------
+
+    def _emit(self, node: torch.fx.Node, structure: Any) -> Any:
+        for source in node.all_input_nodes:
+            self._converter.lookup_bound(source)
+        pairs = operands_of(node, self._converter.lookup)
+        operands = [operand for operand, _ in pairs]
+        values = [bound.value for _, bound in pairs]
+        results = leaves(structure)
+        aliases = analyze(
+            node, operands, results, returns_of(node, structure)
+        )
+        bound = self._operation(node, operands, values, results, aliases)
+        self._rebind(operands, aliases, bound)
+        remaining = iter(bound)
+        return bind_structure(structure, lambda _: next(remaining))
+
+    def _operation(self, node, operands, values, results, aliases):
+        """Emits the operation, and one view for each result that lives in
+        another operand than its fellows."""
+        same = len(set(aliases.results)) <= 1
+        own = [
+            index
+            for index, alias in enumerate(aliases.results)
+            if same or alias is None
+        ]
+        attrs = self._attributes(node, operands, results, aliases)
+        if same and results:
+            attrs["alias"] = aliases.results[0]
+        made = self._converter.function.compute(
+            operator_name(node),
+            values,
+            [results[index].type for index in own],
+            hint=node.name,
+            attrs=attrs,
+        )
+        bound: list[Optional[Bound]] = [None] * len(results)
+        for index, value in zip(own, made):
+            bound[index] = Bound(value, results[index])
+        for index, alias in enumerate(aliases.results):
+            if bound[index] is None:
+                bound[index] = self._view(
+                    node, index, values[alias], made, results[index]
+                )
+        return bound
+
+    def _view(self, node, index, base, made, facts) -> Bound:
+        """A result that views `base`. It takes the operation's own results
+        too: it is not there before them."""
+        (value,) = self._converter.function.compute(
+            f"{operator_name(node)}.view",
+            [base, *made],
+            [facts.type],
+            hint=f"{node.name}_{index}",
+            attrs={"alias": 0, **self._converter.names(node, f".{index}")},
+        )
+        return Bound(value, facts)
+
+    def _attributes(self, node, operands, results, aliases: Aliases) -> dict:
+        attrs = self._converter.names(node)
+        attrs["flops"] = costs.flops(node, self._converter.values)
+        moved = costs.bytes_moved(node, operands, results, aliases)
+        if moved != self._default_bytes(operands, results, aliases):
+            attrs["bytes"] = moved
+        if aliases.written:
+            attrs["mutates"] = aliases.written
+        if _is_random(node):
+            attrs["random"] = True
+        return attrs
+
+    @staticmethod
+    def _default_bytes(operands, results, aliases: Aliases) -> int:
+        """What the dialect assumes: nothing for a view, else all that the
+        operation is given and gives."""
+        alone = set(aliases.results)
+        if alone and len(alone) == 1 and None not in alone:
+            if not aliases.written:
+                return 0
+        if len(alone) > 1:
+            results = [
+                r for r, a in zip(results, aliases.results) if a is None
+            ]
+        return costs.default_bytes(operands, results)
+
+    def _rebind(self, operands, aliases: Aliases, bound) -> None:
+        """After an in-place operator its operand is what it returned, so that
+        later uses depend on it."""
+        for result, alias in zip(bound, aliases.results):
+            if alias is None or alias not in aliases.written:
+                continue
+            source = operands[alias].node
+            before = self._converter.lookup(source)
+            if (
+                isinstance(before, Bound)
+                and before.value.type == result.value.type
+            ):
+                self._converter.bind(source, result)
+
+    # -- what to emit, and when ----------------------------------------------
+
+    def _structure(self, node: torch.fx.Node, has_operands: bool) -> Any:
+        """Returns the structure of the node's value. A node that the graph
+        says nothing of may still be known to give no tensor."""
+        if not has_value(node):
+            overload = overload_of(node.target)
+            if overload is not None and not any(
+                "Tensor" in str(r.type) for r in overload._schema.returns
+            ):
+                return NOT_A_TENSOR
+            if overload is None and not has_operands:
+                return NOT_A_TENSOR
+        return self._converter.values.of(node)
+
+    def _may_wait(self, node, pairs, facts: TensorFacts) -> bool:
+        operands = [operand for operand, _ in pairs]
+        if not operands:
+            return costs.is_allocation(node)
+        aliases = analyze(node, operands, [facts], [0])
+        if aliases.written or aliases.results[0] is None:
+            return False
+        base = pairs[aliases.results[0]][1]
+        if isinstance(base, Deferred):
+            return True
+        return (
+            isinstance(base, Pending)
+            and base.launch.values is None
+            and _is_waited_for(node)
+        )
+
+
+def _is_waited_for(node: torch.fx.Node) -> bool:
+    """Returns whether a view of `node` is what the graph waits for."""
+    pending, seen = [node], {node}
+    while pending and len(seen) < 16:
+        for user in pending.pop().users:
+            if is_wait(user.target):
+                return True
+            overload = overload_of(user.target)
+            if (
+                overload is not None
+                and overload.is_view
+                and user not in seen
+            ):
+                seen.add(user)
+                pending.append(user)
+    return False
+
+
+def _has_effect(node: torch.fx.Node, has_operands: bool) -> bool:
+    """Returns whether a call without tensor results is there for more than
+    numbers about its operands' shapes."""
+    if not has_operands:
+        return False
+    if isinstance(node.target, HigherOrderOperator):
+        return True
+    overload = overload_of(node.target)
+    if overload is None:
+        return node.op == "call_method" and str(node.target).endswith("_")
+    return (
+        overload._schema.is_mutable
+        or not overload._schema.returns
+        or torch.Tag.data_dependent_output in overload.tags
+    )
+
+
+def _is_random(node: torch.fx.Node) -> bool:
+    """Returns whether the call, or an operator that it is given to call,
+    draws random numbers."""
+    called = [overload_of(node.target)]
+    if isinstance(node.target, HigherOrderOperator):
+        called += [arg for arg in node.args if isinstance(arg, OpOverload)]
+    return any(
+        torch.Tag.nondeterministic_seeded in overload.tags
+        for overload in called
+        if overload is not None
+    )

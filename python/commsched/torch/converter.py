@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Turns one FX graph into one function, node after node."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Optional
+
+import torch
+from torch._ops import HigherOrderOperator
+
+from commsched import ir
+from commsched.torch.compute import ComputeEmitter
+from commsched.torch.copies import CopyEmitter
+from commsched.torch.environment import (
+    Bound,
+    Deferred,
+    Pending,
+    bind_structure,
+    flatten,
+    map_structure,
+)
+from commsched.torch.errors import GraphImportError
+from commsched.torch.fsdp import copy_kind
+from commsched.torch.groups import Groups
+from commsched.torch.launches import LaunchEmitter
+from commsched.torch.modules import ModulePaths
+from commsched.torch.roles import Roles
+from commsched.torch.targets import (
+    communicates,
+    communication_inside,
+    is_wait,
+    schema_name,
+)
+from commsched.torch.types import NOT_A_TENSOR, Values, has_value
+
+
+class Converter:
+    """The state of one graph's import: what every node stands for."""
+
+    def __init__(
+        self,
+        graph: torch.fx.Graph,
+        function: ir.Function,
+        groups: Groups,
+        values: Values,
+        roles: Roles,
+        paths: ModulePaths,
+    ):
+        self.graph = graph
+        self.function = function
+        self.groups = groups
+        self.values = values
+        self._roles = roles
+        self._paths = paths
+        self._environment: dict[torch.fx.Node, Any] = {}
+        self._constants: dict[str, Any] = {}
+        self._launches = LaunchEmitter(self)
+        self._compute = ComputeEmitter(self)
+        self._copies = CopyEmitter(self)
+
+    def run(self) -> None:
+        """Imports every node, in order."""
+        for node in self.graph.nodes:
+            if node.op == "placeholder":
+                self.bind(node, self._argument(node, self._roles.of))
+            elif node.op == "get_attr":
+                self.bind(node, self._constant(node))
+            elif node.op == "output":
+                self._output(node)
+            elif node.op == "call_module":
+                raise GraphImportError(
+                    "a call of a module that was not traced (a graph break, "
+                    "or a leaf of the tracer)",
+                    node,
+                )
+            else:
+                self.bind(node, self._call(node))
+
+    # -- what nodes stand for ------------------------------------------------
+
+    def bind(self, node: torch.fx.Node, structure: Any) -> None:
+        self._environment[node] = structure
+
+    def lookup(self, node: torch.fx.Node) -> Any:
+        """Returns what `node` stands for, with nothing emitted for it."""
+        return self._environment[node]
+
+    def resolve(self, structure: Any) -> Any:
+        """Returns `structure` with everything bound, emitting the waits and
+        operations that this takes."""
+        return map_structure(self._resolve_one, structure)
+
+    def lookup_bound(self, node: torch.fx.Node) -> Any:
+        """Returns what `node` stands for, all of it bound."""
+        structure = self.resolve(self._environment[node])
+        self._environment[node] = structure
+        return structure
+
+    def values_of(self, argument: Any) -> list[ir.Value]:
+        """Returns the SSA values of the nodes in an argument, in order."""
+        found: list[torch.fx.Node] = []
+        torch.fx.node.map_arg(argument, found.append)
+        return [
+            tensor.value
+            for node in found
+            for tensor in flatten(self.lookup_bound(node))
+        ]
+
+    def names(self, node: torch.fx.Node, suffix: str = "") -> dict:
+        """Returns the attributes that say where an operation came from."""
+        return {
+            "commsched.name": node.name + suffix,
+            "commsched.module": self._paths.of(node) or None,
+        }
+
+    def _resolve_one(self, tensor: Any) -> Bound:
+        if isinstance(tensor, Pending):
+            return self._launches.deliver(tensor)
+        if isinstance(tensor, Deferred):
+            if self._environment[tensor.node] is tensor:
+                self.bind(tensor.node, self._compute.emit(tensor.node))
+            # What was put off may since have been written in place.
+            return self._resolve_one(self._environment[tensor.node])
+        return tensor
+
+    # -- nodes ---------------------------------------------------------------
+
+    def _argument(self, node: torch.fx.Node, role_of) -> Any:
+        if not has_value(node) and not node.users:
+            return NOT_A_TENSOR
+
+        def make(facts):
+            attrs = {"commsched.role": role_of(node)}
+            value = self.function.argument(node.name, facts.type, attrs)
+            return Bound(value, facts)
+
+        return bind_structure(self.values.of(node), make)
+
+    def _constant(self, node: torch.fx.Node) -> Any:
+        """A tensor that the module holds becomes one more argument: it is
+        there before the step and stays."""
+        key = str(node.target)
+        if key not in self._constants:
+            self._constants[key] = self._argument(node, lambda _: "parameter")
+        return self._constants[key]
+
+    def _call(self, node: torch.fx.Node) -> Any:
+        target = node.target
+        if node.op == "call_function":
+            if is_wait(target):
+                return self._launches.wait(node)
+            if target is operator.getitem:
+                item = self._item(node)
+                if item is not None:
+                    return item[0]
+            if schema_name(target).endswith("::_wrap_tensor_autograd"):
+                return self.lookup(node.args[0])
+            if communicates(target):
+                return self._launches.start(node)
+            if isinstance(target, HigherOrderOperator):
+                self._check_higher_order(node)
+            if copy_kind(target) is not None:
+                copied = self._copies.emit(node)
+                if copied is not None:
+                    return copied
+        return self._compute.convert(node)
+
+    def _item(self, node: torch.fx.Node) -> Optional[tuple]:
+        """Returns, in a tuple, the element that a getitem takes of a
+        structure; None if it indexes a tensor."""
+        source, key = node.args
+        if not isinstance(source, torch.fx.Node):
+            return None
+        structure = self.lookup(source)
+        if isinstance(structure, (list, dict)):
+            return (structure[key],)
+        if structure is None or structure is NOT_A_TENSOR:
+            return (NOT_A_TENSOR,)
+        return None
+
+    def _check_higher_order(self, node: torch.fx.Node) -> None:
+        inside = communication_inside(node)
+        if inside is not None:
+            raise GraphImportError(
+                f"holds the collective '{inside}' in a graph of its own, "
+                "where it cannot be scheduled",
+                node,
+            )
+
+    def _output(self, node: torch.fx.Node) -> None:
+        """Returns the tensors among the outputs, in order.
+
+        What is still in flight is waited for first, in the order it started.
+        """
+        self._launches.finish()
+        self.function.return_(self.values_of(node.args))
+
+

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Emits the bucket copies of FSDP as the dialect's own operations."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+import torch
+
+from commsched import ir
+from commsched.torch import costs
+from commsched.torch.environment import Bound, Deferred, flatten
+from commsched.torch.fsdp import collective_near, copy_kind
+from commsched.torch.groups import GroupFacts
+from commsched.torch.targets import bind, communicates, is_wait, overload_of
+from commsched.torch.types import NOT_A_TENSOR, leaves
+
+
+class CopyEmitter:
+    """Emits the bucket copies of one graph, where they are the dialect's."""
+
+    def __init__(self, converter):
+        self._converter = converter
+
+    def emit(self, node: torch.fx.Node) -> Any:
+        """Imports a copy; returns None if it has to be a computation."""
+        kind = copy_kind(node.target)
+        group = self._group(node, kind == "split_with_sizes_copy")
+        if group is None or group.size is None:
+            return None
+        bound = bind(overload_of(node.target), node)
+        return getattr(self, f"_{kind}")(node, bound, group)
+
+    # -- the three copies ----------------------------------------------------
+
+    def _all_gather_copy_in(self, node, bound, group) -> Any:
+        root = self._fresh(bound["all_gather_output"])
+        results = leaves(self._converter.values.of(node))
+        operands = self._converter.values_of(bound["all_gather_inputs"])
+        if root is None or len(results) != 2 or not operands:
+            return None
+        slice_, buffer = (facts.type for facts in results)
+        packed = sum(value.type.num_elements for value in operands)
+        if (
+            len(slice_.shape) != 1
+            or len(buffer.shape) != 1
+            or slice_.num_elements != packed
+            or buffer.num_elements != packed * group.size
+        ):
+            return None
+        made = self._copy("all_gather_copy_in", node, operands, group,
+                          [slice_, buffer])
+        bounds = [Bound(v, f) for v, f in zip(made, results)]
+        self._converter.bind(root, bounds[1])
+        return bounds
+
+    def _split_with_sizes_copy(self, node, bound, group) -> Any:
+        outs = bound["out"]
+        if not isinstance(outs, (list, tuple)) or not outs:
+            return None
+        roots = [self._fresh(out) for out in outs]
+        (operand,) = self._converter.values_of(bound["all_gather_output"])
+        if None in roots or len(set(roots)) != len(roots):
+            return None
+        facts = [self._converter.lookup(root).facts for root in roots]
+        types = [fact.type for fact in facts]
+        if (
+            any(t.element != operand.type.element for t in types)
+            or any(not t.shape or t.shape[0] % group.size for t in types)
+            or sum(t.num_elements for t in types) != operand.type.num_elements
+        ):
+            return None
+        made = self._copy("split_with_sizes_copy", node, [operand], group,
+                          types)
+        for root, value, fact in zip(roots, made, facts):
+            self._converter.bind(root, Bound(value, fact))
+        return NOT_A_TENSOR
+
+    def _chunk_cat(self, node, bound, group) -> Any:
+        root = self._fresh(bound["out"])
+        operands = self._converter.values_of(bound["tensors"])
+        if root is None or bound["dim"] != 0 or not operands:
+            return None
+        if bound["num_chunks"] != group.size:
+            return None
+        facts = self._converter.lookup(root).facts
+        if len(facts.type.shape) != 1 or any(
+            not value.type.shape for value in operands
+        ):
+            return None
+        padded = sum(_padded(value.type, group.size) for value in operands)
+        if facts.type.num_elements != padded:
+            return None
+        (value,) = self._copy("chunk_cat", node, operands, group, [facts.type])
+        self._converter.bind(root, Bound(value, facts))
+        return NOT_A_TENSOR
+
+    # -- helpers -------------------------------------------------------------
+
+    def _copy(self, kind, node, operands, group, types) -> list[ir.Value]:
+        return self._converter.function.copy_op(
+            kind,
+            operands,
+            group.symbol,
+            types,
+            hint=node.name,
+            attrs=self._converter.names(node),
+        )
+
+    def _group(self, node, backwards: bool) -> Optional[GroupFacts]:
+        """Returns the group of the collective that the copy works for."""
+        near = collective_near(
+            node,
+            lambda other: other.op == "call_function"
+            and communicates(other.target)
+            and not is_wait(other.target),
+            backwards,
+        )
+        if near is None:
+            return None
+        arguments = bind(overload_of(near.target), near)
+        return self._converter.groups.use(near, arguments)
+
+    def _fresh(self, node: Any) -> Optional[torch.fx.Node]:
+        """Returns the allocation that `node` is, or is a view of, if nobody
+        has used it yet."""
+        while isinstance(node, torch.fx.Node):
+            structure = self._converter.lookup(node)
+            if not isinstance(structure, Deferred):
+                return None
+            if costs.is_allocation(node) and not node.all_input_nodes:
+                return node
+            inputs = [
+                source
+                for source in node.all_input_nodes
+                if flatten(self._converter.lookup(source))
+            ]
+            node = inputs[0] if len(inputs) == 1 else None
+        return None
+
+
+def _padded(type_: ir.TensorType, size: int) -> int:
+    """Elements of a tensor whose dimension 0 is padded to a multiple of
+    `size`."""
+    rows = type_.shape[0]
+    if rows == 0:
+        return 0
+    return type_.num_elements // rows * (-(-rows // size) * size)

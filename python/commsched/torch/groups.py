@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Process groups: what a graph calls them, and who is in them."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, Mapping, Optional, Sequence, Union
+
+import torch
+
+from commsched import ir
+from commsched.torch.errors import GraphImportError
+from commsched.torch.targets import attribute_of
+from commsched.torch.types import has_value, raw_value
+
+
+@dataclass
+class GroupFacts:
+    """A process group: its size, this rank's members if known, and every row
+    of the partition if known."""
+
+    symbol: str
+    size: Optional[int] = None
+    members: Optional[tuple] = None
+    rows: Optional[tuple] = None
+    size_node: Optional[torch.fx.Node] = None
+
+
+class Groups:
+    """The process groups that graphs name, in the order of their first use.
+
+    `given` are those of the user, which come first: by name, a size, the
+    ranks of one group, or rows of ranks. The rest is looked up in
+    torch.distributed.
+    """
+
+    def __init__(
+        self,
+        given: Mapping[str, Union[int, Sequence]],
+        ranks_per_node: int,
+    ):
+        self._given = dict(given)
+        self._ranks_per_node = ranks_per_node
+        self._groups: dict[str, GroupFacts] = {}
+
+    def use(self, node: torch.fx.Node, bound: Mapping[str, Any]) -> GroupFacts:
+        """Returns the group that a collective's arguments name.
+
+        A size among the arguments is learnt, or checked against what is
+        known.
+        """
+        ranks = bound.get("ranks")
+        if "group_name" in bound:
+            facts = self._named(self._name(bound["group_name"], node))
+        elif isinstance(ranks, (list, tuple)):
+            facts = self._listed(str(bound.get("tag") or ""), tuple(ranks))
+        else:
+            raise GraphImportError("names no process group", node)
+        size = bound.get("group_size")
+        if isinstance(size, int):
+            self._learn_size(facts, size, node)
+        return facts
+
+    def size_of(self, facts: GroupFacts, node: torch.fx.Node) -> int:
+        """Returns the group's size; raises if nothing says it."""
+        if facts.size is None:
+            raise GraphImportError(
+                f"the size of process group '{facts.symbol}' is unknown: "
+                "torch.distributed has no such group here, and none is given",
+                node,
+            )
+        return facts.size
+
+    def rank_in_group(
+        self, facts: GroupFacts, rank: int, node: torch.fx.Node
+    ) -> int:
+        """Returns the place of a global rank in the group."""
+        if facts.members is not None:
+            if rank not in facts.members:
+                raise GraphImportError(
+                    f"rank {rank} is not in process group '{facts.symbol}', "
+                    f"which has ranks {list(facts.members)}",
+                    node,
+                )
+            return facts.members.index(rank)
+        return self.check_rank(facts, rank, node)
+
+    def check_rank(
+        self, facts: GroupFacts, rank: int, node: torch.fx.Node
+    ) -> int:
+        """Returns `rank`, a place in the group; raises if it is none."""
+        if not 0 <= rank < self.size_of(facts, node):
+            raise GraphImportError(
+                f"rank {rank} is outside process group '{facts.symbol}' of "
+                f"size {facts.size}",
+                node,
+            )
+        return rank
+
+    def declare(self, module: ir.Module) -> None:
+        """Adds every group in use to `module`."""
+        for facts in self._groups.values():
+            module.add_group(self._declaration(facts))
+
+    # -- names ---------------------------------------------------------------
+
+    def _name(self, value: Any, node: torch.fx.Node) -> str:
+        """Returns a group's name; `value` may be one, or a group, or a node
+        that gives either."""
+        if isinstance(value, torch.fx.Node):
+            if value.op == "get_attr":
+                held = attribute_of(value.graph.owning_module, value.target)
+            else:
+                held = raw_value(value) if has_value(value) else None
+            value = getattr(held, "real_obj", held)
+        if isinstance(value, str):
+            return value
+        name = getattr(value, "group_name", None)
+        if isinstance(name, str):
+            return name
+        raise GraphImportError("its process group has no name", node)
+
+    def _named(self, name: str) -> GroupFacts:
+        facts = self._groups.get(name)
+        if facts is None:
+            facts = GroupFacts(f"pg_{name}")
+            given = self._given.get(name)
+            if given is not None:
+                _describe(facts, name, given)
+            else:
+                facts.members = _registered_ranks(name)
+                facts.size = None if facts.members is None else len(
+                    facts.members
+                )
+            self._groups[name] = facts
+        return facts
+
+    def _listed(self, tag: str, ranks: tuple) -> GroupFacts:
+        """A group that is given by its members, as older graphs do."""
+        key = f"{tag}:{','.join(map(str, ranks))}"
+        facts = self._groups.get(key)
+        if facts is None:
+            stride = _stride(ranks)
+            if stride is None:
+                digest = hashlib.sha256(key.encode()).hexdigest()[:8]
+                name = f"pg_ranks_{digest}"
+            else:
+                name = f"pg_ranks_{ranks[0]}_to_{ranks[-1]}_by_{stride}"
+            if tag:
+                name += f"_{tag}"
+            facts = GroupFacts(name, len(ranks), ranks)
+            self._groups[key] = facts
+        return facts
+
+    def _learn_size(self, facts, size, node) -> None:
+        if facts.size is None:
+            facts.size, facts.size_node = size, node
+        elif facts.size != size:
+            other = "its process group"
+            if facts.size_node is not None:
+                other = f"node '{facts.size_node.name}'"
+            raise GraphImportError(
+                f"group size {size} of process group '{facts.symbol}' "
+                f"disagrees with {facts.size}, which {other} has",
+                node,
+            )
+
+    # -- declarations --------------------------------------------------------
+
+    def _declaration(self, facts: GroupFacts) -> ir.Group:
+        per_node = stride = rows = None
+        if facts.members is not None:
+            nodes = [rank // self._ranks_per_node for rank in facts.members]
+            # Where nodes hold unequal shares, the largest.
+            per_node = max(nodes.count(node) for node in set(nodes))
+            stride = _stride(facts.members)
+            if facts.rows is not None and not _same_stride(facts.rows, stride):
+                stride = None
+            if stride is None:
+                rows = facts.rows or (facts.members,)
+        return ir.Group(
+            facts.symbol,
+            facts.size,
+            per_node,
+            stride if stride is not None and stride > 1 else None,
+            rows,
+        )
+
+
+def _describe(facts: GroupFacts, name: str, given) -> None:
+    if isinstance(given, int):
+        facts.size = given
+        return
+    rows = [tuple(row) if isinstance(row, (list, tuple)) else row
+            for row in given]
+    if not rows:
+        raise GraphImportError(f"process group '{name}' is given no ranks")
+    if not isinstance(rows[0], tuple):
+        facts.members = tuple(rows)
+    else:
+        if any(len(row) != len(rows[0]) for row in rows):
+            raise GraphImportError(
+                f"process group '{name}' is given rows of different lengths"
+            )
+        facts.rows = tuple(rows)
+        facts.members = rows[0]
+    facts.size = len(facts.members)
+
+
+def _registered_ranks(name: str) -> Optional[tuple]:
+    """Returns the ranks of a group that torch.distributed knows."""
+    if not torch.distributed.is_available():
+        return None
+    from torch.distributed import distributed_c10d
+
+    try:
+        group = distributed_c10d._resolve_process_group(name)
+        return tuple(torch.distributed.get_process_group_ranks(group))
+    except (RuntimeError, ValueError, KeyError):
+        return None
+
+
+def _stride(ranks: Sequence[int]) -> Optional[int]:
+    """Returns the constant distance between ranks; None if there is none."""
+    if len(ranks) < 2:
+        return 1
+    step = ranks[1] - ranks[0]
+    even = all(b - a == step for a, b in zip(ranks, ranks[1:]))
+    return step if step > 0 and even else None
+
+
+def _same_stride(rows: Sequence[Sequence[int]], stride) -> bool:
+    return all(_stride(row) == stride for row in rows)

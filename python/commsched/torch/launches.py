@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Starts and waits.
+
+In FX a collective gives tensors at once and each gets a `wait_tensor` of its
+own; in the dialect one start gives one future and one wait gives all of its
+values. The wait is placed at the first `wait_tensor` of any of them, or
+before the first use that has none, or else at the end of the function: a
+program that never waits still has to end with its collectives done.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+import torch
+
+from commsched import ir
+from commsched.torch.collectives import Start, clauses, delivered
+from commsched.torch.collectives import read_collective
+from commsched.torch.environment import Bound, Launch, Pending, flatten
+from commsched.torch.errors import GraphImportError
+from commsched.torch.targets import is_wait
+from commsched.torch.types import TensorFacts, has_value, leaves
+
+
+class LaunchEmitter:
+    """Emits the starts and waits of one graph."""
+
+    def __init__(self, converter):
+        self._converter = converter
+        self._launches: list[Launch] = []
+
+    def start(self, node: torch.fx.Node) -> Any:
+        """Emits a collective's start and returns what `node` stands for."""
+        converter = self._converter
+        collective = read_collective(
+            node, converter.groups, converter.values
+        )
+        pending: list[Pending] = []
+        many = len(collective.starts) > 1
+        for index, start in enumerate(collective.starts):
+            suffix = f".{index}" if many else ""
+            pending.extend(self._launch(node, start, suffix, len(pending)))
+        return pending if collective.is_list else pending[0]
+
+    def wait(self, node: torch.fx.Node) -> Any:
+        """Imports a `wait_tensor`; waiting for what is not in flight gives
+        the value itself."""
+        converter = self._converter
+        source = node.args[0] if node.args else next(iter(node.kwargs.values()))
+        structure = converter.lookup_bound(source)
+        if not isinstance(structure, Bound) or not has_value(node):
+            return structure
+        facts = leaves(converter.values.of(node))
+        if len(facts) != 1 or facts[0].type != structure.value.type:
+            return structure
+        return Bound(structure.value, facts[0])
+
+    def deliver(self, pending: Pending) -> Bound:
+        """Returns the value of a pending tensor, waiting if need be."""
+        launch = pending.launch
+        if launch.values is None:
+            self._emit_wait(launch)
+        if pending.sent is not None:
+            return pending.sent
+        return Bound(launch.values[pending.index], pending.facts)
+
+    def finish(self) -> None:
+        """Waits for everything that is still in flight."""
+        for launch in self._launches:
+            if launch.values is None:
+                self._emit_wait(launch)
+
+    # -- starts --------------------------------------------------------------
+
+    def _launch(self, node, start: Start, suffix: str, first: int):
+        """Emits one start; `first` is the position of its first tensor in
+        the node's value."""
+        converter = self._converter
+        function = converter.function
+        into = self._bound(start.into)
+        operands = self._bound(start.operands)
+        operands = [self._ranked(node, start, bound) for bound in operands]
+        if start.kind == "recv":
+            types = [bound.value.type for bound in into]
+        else:
+            types = [bound.value.type for bound in operands]
+        if not types:
+            raise GraphImportError("has no tensors", node)
+        results = delivered(start, types, converter.groups, node)
+        facts = self._facts(node, results, first)
+        future = function.start(
+            start.kind,
+            [bound.value for bound in operands],
+            start.group.symbol,
+            results,
+            hint=node.name + suffix.replace(".", "_"),
+            clauses=clauses(start),
+            into=[bound.value for bound in into],
+            attrs=converter.names(node, suffix),
+        )
+        launch = Launch(node, future, [])
+        self._name_wait(launch, first, len(results), suffix)
+        self._launches.append(launch)
+        if start.kind == "send":
+            return [Pending(launch, 0, operands[0].facts, operands[0])]
+        pending = [Pending(launch, i, f) for i, f in enumerate(facts)]
+        self._rebind(start.into, pending)
+        return pending
+
+    def _bound(self, argument: Any) -> list[Bound]:
+        found: list[torch.fx.Node] = []
+        torch.fx.node.map_arg(argument, found.append)
+        lookup = self._converter.lookup_bound
+        return [bound for node in found for bound in flatten(lookup(node))]
+
+    def _ranked(self, node, start: Start, bound: Bound) -> Bound:
+        """Gives a scalar operand the dimension that a gather joins along."""
+        type_ = bound.value.type
+        if start.kind != "all_gather" or type_.shape:
+            return bound
+        (value,) = self._converter.function.compute(
+            "aten.reshape",
+            [bound.value],
+            [ir.TensorType((1,), type_.element)],
+            hint=f"{node.name}_operand",
+            attrs={
+                "alias": 0,
+                **self._converter.names(node, ".operand"),
+            },
+        )
+        return Bound(value, bound.facts)
+
+    def _facts(self, node, results, first: int) -> list[TensorFacts]:
+        """Returns the facts of what is delivered, and checks that the graph
+        has the same shapes."""
+        if not results:
+            return []
+        known = []
+        if has_value(node):
+            known = leaves(self._converter.values.of(node))[first:]
+        facts = []
+        for index, type_ in enumerate(results):
+            if index >= len(known):
+                dtype = self._dtype(type_)
+                facts.append(TensorFacts(type_, dtype))
+                continue
+            if known[index].type != type_:
+                raise GraphImportError(
+                    f"its value is {known[index].type}, but its operand and "
+                    f"process group give {type_}",
+                    node,
+                )
+            facts.append(known[index])
+        return facts
+
+    @staticmethod
+    def _dtype(type_: ir.TensorType) -> torch.dtype:
+        from commsched.torch.types import ELEMENT_TYPES
+
+        return next(d for d, e in ELEMENT_TYPES.items() if e == type_.element)
+
+    def _rebind(self, argument: Any, pending: list[Pending]) -> None:
+        """What was written in place is, from here on, what is delivered."""
+        found: list[torch.fx.Node] = []
+        torch.fx.node.map_arg(argument, found.append)
+        if len(found) == len(pending):
+            for node, item in zip(found, pending):
+                self._converter.bind(node, item)
+
+    # -- waits ---------------------------------------------------------------
+
+    def _emit_wait(self, launch: Launch) -> None:
+        converter = self._converter
+        if launch.wait_node is not None:
+            attrs = converter.names(launch.wait_node)
+        else:
+            attrs = converter.names(launch.node, ".wait")
+        launch.values = converter.function.wait(
+            launch.future, hints=launch.hints, attrs=attrs
+        )
+
+    def _name_wait(self, launch: Launch, first, count, suffix) -> None:
+        """Finds the `wait_tensor` that each delivered value is named after,
+        and the first of them, which the wait is named after."""
+        waits = _waits_of(launch.node)
+        order = []
+        for index in range(first, first + max(count, 1)):
+            wait = waits.get(index)
+            base = launch.node.name + suffix.replace(".", "_")
+            launch.hints.append(wait.name if wait else f"{base}_wait")
+            if wait is not None:
+                order.append(wait)
+        del launch.hints[count:]
+        launch.wait_node = min(order, default=None)
+
+
+def _waits_of(node: torch.fx.Node) -> dict[int, torch.fx.Node]:
+    """Returns the first `wait_tensor` of each tensor of a collective."""
+    waits: dict[int, torch.fx.Node] = {}
+    for user in node.users:
+        if is_wait(user.target):
+            waits.setdefault(0, user)
+            continue
+        key = _getitem_key(user, node)
+        for inner in user.users if key is not None else ():
+            if is_wait(inner.target):
+                waits.setdefault(key, inner)
+    return waits
+
+
+def _getitem_key(user, node) -> Optional[int]:
+    import operator
+
+    if user.target is operator.getitem and user.args[0] is node:
+        return user.args[1] if isinstance(user.args[1], int) else None
+    return None

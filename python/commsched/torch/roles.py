@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What an argument holds: `commsched.role` of a placeholder."""
+
+from __future__ import annotations
+
+import re
+from typing import Mapping, Optional
+
+import torch
+
+from commsched.torch.types import Values, leaves
+
+ROLES = (
+    "parameter",
+    "input",
+    "saved_activation",
+    "tangent",
+    "rng_state",
+    "unsharded_param",
+)
+
+_RNG = re.compile(r"(philox|rng_state|(fwd|bwd)_(seed|base_offset))")
+# Names that torch.export and Dynamo give to parameters and buffers.
+_PARAMETER = re.compile(
+    r"\A(p|b|c)_\w|_(modules|parameters|buffers)_\w*(parameters|buffers)_"
+    r"|\A_?(param|tensor)_constant"
+)
+
+
+class Roles:
+    """Roles of the placeholders of one graph.
+
+    In this order: what the user gives, AOT autograd's description of the
+    input, the forward's role for what a backward graph takes over from it,
+    and the placeholder's name.
+    """
+
+    def __init__(
+        self,
+        graph: torch.fx.Graph,
+        kind: str,
+        values: Values,
+        given: Optional[Mapping[str, Optional[str]]] = None,
+        forward: Optional[torch.fx.Graph] = None,
+    ):
+        self._kind = kind
+        self._values = values
+        self._given = dict(given or {})
+        self._forward: dict[str, Optional[str]] = {}
+        self._forward_storages: dict[int, Optional[str]] = {}
+        if kind == "backward" and forward is not None:
+            self._read_forward(forward)
+
+    def of(self, node: torch.fx.Node) -> Optional[str]:
+        """Returns the role of a placeholder."""
+        if node.name in self._given:
+            return self._given[node.name]
+        described = _described(node.meta.get("desc"))
+        if described not in (None, "input"):
+            return described
+        if node.name.startswith("tangents"):
+            return "tangent"
+        if _RNG.search(node.name):
+            return "rng_state"
+        if self._kind == "backward" and described is None:
+            return self._taken_over(node)
+        if node.name in self._forward:
+            return self._forward[node.name]
+        if _PARAMETER.search(node.name) or any(
+            facts.is_parameter for facts in leaves(self._values.of(node))
+        ):
+            return "parameter"
+        return "input"
+
+    def _read_forward(self, forward: torch.fx.Graph) -> None:
+        roles = Roles(forward, "forward", self._values, self._given)
+        for node in forward.nodes:
+            if node.op != "placeholder":
+                continue
+            role = roles.of(node)
+            self._forward[node.name] = role
+            for facts in leaves(self._values.of(node)):
+                if facts.storage is not None:
+                    self._forward_storages.setdefault(facts.storage, role)
+
+    def _taken_over(self, node: torch.fx.Node) -> Optional[str]:
+        """A view of a forward's argument is not the backward's to free."""
+        if node.name in self._forward:
+            return self._forward[node.name]
+        for facts in leaves(self._values.of(node)):
+            if facts.storage in self._forward_storages:
+                return self._forward_storages[facts.storage]
+        if node.name.startswith("primals"):
+            return "input"
+        return "saved_activation"
+
+
+def _described(description) -> Optional[str]:
+    """Returns the role that an AOT autograd input description means."""
+    for _ in range(16):
+        inner = getattr(description, "base", None)
+        if inner is None:
+            inner = getattr(description, "base_of", None)
+        if inner is None:
+            break
+        description = inner
+    name = type(description).__name__
+    if name.startswith(("Param", "Buffer")):
+        return "parameter"
+    if name.startswith("Tangent"):
+        return "tangent"
+    if name.startswith("Philox"):
+        return "rng_state"
+    if name == "PlainAOTInput":
+        return "input"
+    return None

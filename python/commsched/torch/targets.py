@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a node calls: its name, its schema, and whether it communicates."""
+
+from __future__ import annotations
+
+from typing import Any, Iterator, Optional
+
+import torch
+from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
+
+# Namespaces whose operators talk to other ranks unless listed below.
+COMMUNICATION_NAMESPACES = frozenset(
+    {
+        "_c10d_functional",
+        "_c10d_functional_autograd",
+        "_dtensor",
+        "c10d",
+        "c10d_functional",
+        "symm_mem",
+    }
+)
+
+# Members of those namespaces that stay on their rank.
+_LOCAL = frozenset(
+    {
+        "_c10d_functional::_wrap_tensor_autograd",
+        "_dtensor::mesh_get_process_group",
+        "c10d::check_for_nan",
+    }
+)
+
+# Argument names that give a process group, whatever the operator's namespace.
+_GROUP_ARGUMENTS = frozenset({"group_name", "process_group", "pg_name"})
+
+
+def overload_of(target: Any) -> Optional[OpOverload]:
+    """Returns the operator overload that `target` is, if it is one.
+
+    A packet stands for its default overload, or for its only one.
+    """
+    if isinstance(target, OpOverload):
+        return target
+    if isinstance(target, OpOverloadPacket):
+        names = target.overloads()
+        if "default" in names:
+            return target.default
+        if len(names) == 1:
+            return getattr(target, names[0])
+    return None
+
+
+def packet_of(target: Any) -> Any:
+    """Returns the key of `target` in registries of operators."""
+    if isinstance(target, OpOverload):
+        return target.overloadpacket
+    return target
+
+
+def schema_name(target: Any) -> str:
+    """Returns "namespace::name" of an operator, or "" for anything else."""
+    if isinstance(target, OpOverload):
+        return target._schema.name
+    if isinstance(target, OpOverloadPacket):
+        return target._qualified_op_name
+    return ""
+
+
+def operator_name(node: torch.fx.Node) -> str:
+    """Returns the name that `commsched.compute` gives to what `node` calls.
+
+    Operators are "namespace.name", with ".overload" unless it is the default
+    one; functions are "module.name"; methods are "Tensor.name".
+    """
+    if node.op == "call_method":
+        return f"Tensor.{node.target}"
+    if node.op != "call_function":
+        return f"{node.op} {node.target}" if node.op != node.target else node.op
+    return target_name(node.target)
+
+
+def target_name(target: Any) -> str:
+    """As `operator_name`, for the target of a call_function node."""
+    if isinstance(target, OpOverload):
+        name = target._schema.name.replace("::", ".")
+        overload = target._schema.overload_name
+        return f"{name}.{overload}" if overload else name
+    if isinstance(target, OpOverloadPacket):
+        return target._qualified_op_name.replace("::", ".")
+    if isinstance(target, HigherOrderOperator):
+        return f"{target.namespace}.{target.name()}"
+    name = getattr(target, "__qualname__", None) or getattr(
+        target, "__name__", type(target).__name__
+    )
+    module = getattr(target, "__module__", None) or ""
+    module = {"_operator": "operator", "builtins": ""}.get(module, module)
+    return f"{module}.{name}" if module else name
+
+
+def communicates(target: Any) -> bool:
+    """Returns whether `target` may talk to other ranks.
+
+    That is: it is in a communication namespace, or one of its arguments is a
+    process group, or it is a function of `torch.distributed`.
+    """
+    overload = overload_of(target)
+    if overload is None:
+        name = schema_name(target)
+        if name:
+            return _is_communication_name(name)
+        module = getattr(target, "__module__", None) or ""
+        return module.split(".")[:2] == ["torch", "distributed"]
+    if _is_communication_name(overload._schema.name):
+        return True
+    if overload._schema.name in _LOCAL:
+        return False
+    return any(_is_group_argument(arg) for arg in overload._schema.arguments)
+
+
+def is_wait(target: Any) -> bool:
+    """Returns whether `target` is a `wait_tensor` of any namespace."""
+    namespace, _, name = schema_name(target).partition("::")
+    return name == "wait_tensor" and namespace in COMMUNICATION_NAMESPACES
+
+
+def communication_inside(node: torch.fx.Node) -> Optional[str]:
+    """Returns the name of a collective that a higher-order call holds.
+
+    Looks through the graph modules and operators that are among the
+    arguments of `node`, however deep.
+    """
+    pending = list(_held(node))
+    seen = set()
+    while pending:
+        item = pending.pop()
+        if not isinstance(item, torch.fx.GraphModule):
+            if communicates(item):
+                return target_name(item)
+            continue
+        if id(item) in seen:
+            continue
+        seen.add(id(item))
+        for inner in item.graph.nodes:
+            if inner.op == "call_function":
+                if communicates(inner.target):
+                    return target_name(inner.target)
+                pending.extend(_held(inner))
+    return None
+
+
+def bind(
+    overload: OpOverload, node: torch.fx.Node
+) -> dict[str, Any]:
+    """Returns the arguments of `node` by their names in the schema."""
+    arguments = overload._schema.arguments
+    bound = {a.name: a.default_value for a in arguments if a.has_default_value()}
+    bound.update(zip((a.name for a in arguments), node.args))
+    bound.update(node.kwargs)
+    return bound
+
+
+def _held(node: torch.fx.Node) -> Iterator[Any]:
+    """Yields the graph modules and operators among a call's arguments."""
+    if not isinstance(node.target, HigherOrderOperator):
+        return
+    owner = node.graph.owning_module
+    for leaf in torch.utils._pytree.tree_leaves((node.args, dict(node.kwargs))):
+        if isinstance(leaf, torch.fx.Node) and leaf.op == "get_attr" and owner:
+            leaf = attribute_of(owner, leaf.target)
+        if isinstance(leaf, (torch.fx.GraphModule, OpOverload)):
+            yield leaf
+
+
+def attribute_of(module: torch.nn.Module, path: str) -> Any:
+    """Returns the attribute at a dotted `path`, or None."""
+    value: Any = module
+    for part in path.split("."):
+        value = getattr(value, part, None)
+    return value
+
+
+def _is_communication_name(name: str) -> bool:
+    namespace = name.partition("::")[0]
+    return namespace in COMMUNICATION_NAMESPACES and name not in _LOCAL
+
+
+def _is_group_argument(argument) -> bool:
+    if argument.name in _GROUP_ARGUMENTS:
+        return True
+    text = str(argument.type)
+    return "c10d.ProcessGroup" in text

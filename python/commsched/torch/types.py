@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tensors as the importer sees them: static shapes, MLIR types, storages.
+
+What is known of a node's value comes from its metadata, in this order:
+"val" (AOT autograd, export), "example_value" (Dynamo), "tensor_meta" (shape
+propagation). Symbolic sizes become their hints.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Mapping, Optional
+
+import torch
+from torch.fx.passes.shape_prop import TensorMetadata
+
+from commsched import ir
+from commsched.torch.errors import GraphImportError
+from commsched.torch.targets import attribute_of
+
+# What a node's value is when nothing of it lives in device memory: numbers,
+# symbolic integers, process groups, submodules.
+NOT_A_TENSOR = object()
+
+
+def _element_types() -> dict:
+    names = {
+        "bool": "i1",
+        "uint8": "ui8",
+        "uint16": "ui16",
+        "uint32": "ui32",
+        "uint64": "ui64",
+        "int8": "i8",
+        "int16": "i16",
+        "int32": "i32",
+        "int64": "i64",
+        "float16": "f16",
+        "bfloat16": "bf16",
+        "float32": "f32",
+        "float64": "f64",
+        "complex32": "complex<f16>",
+        "complex64": "complex<f32>",
+        "complex128": "complex<f64>",
+        "float8_e4m3fn": "f8E4M3FN",
+        "float8_e4m3fnuz": "f8E4M3FNUZ",
+        "float8_e5m2": "f8E5M2",
+        "float8_e5m2fnuz": "f8E5M2FNUZ",
+        "float8_e8m0fnu": "f8E8M0FNU",
+        # Two values a byte: what a rank stores and sends is bytes.
+        "float4_e2m1fn_x2": "i8",
+        "bits8": "i8",
+        "bits16": "i16",
+    }
+    # Sub-byte integers take a byte each.
+    names.update({f"uint{bits}": "ui8" for bits in range(1, 8)})
+    names.update({f"int{bits}": "i8" for bits in range(1, 8)})
+    return {
+        getattr(torch, name): element
+        for name, element in names.items()
+        if isinstance(getattr(torch, name, None), torch.dtype)
+    }
+
+
+ELEMENT_TYPES: Mapping[torch.dtype, str] = _element_types()
+
+
+@dataclass(frozen=True)
+class TensorFacts:
+    """One tensor: its MLIR type and what the cost and alias rules ask.
+
+    storage is a key that two tensors share exactly when one views the other's
+    memory; None if unknown. strides are in elements; None if unknown.
+    """
+
+    type: ir.TensorType
+    dtype: torch.dtype
+    strides: Optional[tuple] = None
+    storage: Optional[int] = None
+    is_parameter: bool = False
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the tensor as the dialect counts them."""
+        return self.type.num_elements * self.dtype.itemsize
+
+    @property
+    def touched_bytes(self) -> int:
+        """Bytes of distinct elements: a broadcast dimension counts once."""
+        count = 1
+        strides = self.strides or (1,) * len(self.type.shape)
+        for size, stride in zip(self.type.shape, strides):
+            count *= 1 if stride == 0 and size > 0 else size
+        return count * self.dtype.itemsize
+
+
+class Values:
+    """Reads nodes' metadata, each node once.
+
+    `hints` gives sizes to symbols that have none, by symbol name.
+    """
+
+    def __init__(self, hints: Optional[Mapping[str, int]] = None):
+        self._hints = dict(hints or {})
+        self._known: dict[torch.fx.Node, Any] = {}
+
+    def of(self, node: torch.fx.Node) -> Any:
+        """Returns the structure of `node`'s value.
+
+        Tensors are `TensorFacts`; tuples, lists and dictionaries stay what
+        they are; None stays None; all else is NOT_A_TENSOR. Raises where the
+        graph says nothing of the value.
+        """
+        if node not in self._known:
+            self._known[node] = self._structure(node, raw_value(node))
+        return self._known[node]
+
+    def integer(self, value: Any, node: torch.fx.Node, what: str) -> int:
+        """Returns an integer argument of `node`: a number, a symbolic one,
+        or a node that gives one."""
+        if isinstance(value, torch.fx.Node):
+            if not has_value(value):
+                raise GraphImportError(
+                    f"{what} is node '{value.name}', of which the graph gives "
+                    "no value",
+                    node,
+                )
+            value = raw_value(value)
+        size = self._hint(value)
+        if size is None:
+            raise GraphImportError(
+                f"{what} is {value}, which has no hint", node
+            )
+        return size
+
+    def _structure(self, node: torch.fx.Node, value: Any) -> Any:
+        if value is None:
+            return None
+        if isinstance(value, TensorMetadata):
+            return self._facts(node, value, value.stride)
+        if isinstance(value, torch.Tensor):
+            return self._tensor(node, value)
+        if isinstance(value, (tuple, list)):
+            return [self._structure(node, item) for item in value]
+        if isinstance(value, dict):
+            return {k: self._structure(node, v) for k, v in value.items()}
+        return NOT_A_TENSOR
+
+    def _tensor(self, node: torch.fx.Node, value: torch.Tensor) -> TensorFacts:
+        if value.layout is not torch.strided:
+            raise GraphImportError(
+                f"a tensor of layout {value.layout} has no MLIR type", node
+            )
+        storage = None
+        try:
+            storage = value.untyped_storage()._cdata
+        except (NotImplementedError, RuntimeError):
+            pass  # Some tensor subclasses have no storage of their own.
+        parameter = isinstance(value, torch.nn.Parameter)
+        return self._facts(node, value, value.stride(), storage, parameter)
+
+    def _facts(
+        self, node, value, strides, storage=None, parameter=False
+    ) -> TensorFacts:
+        element = ELEMENT_TYPES.get(value.dtype)
+        if element is None:
+            raise GraphImportError(
+                f"element type {value.dtype} has no MLIR type", node
+            )
+        shape = []
+        for index, size in enumerate(value.shape):
+            known = self._hint(size)
+            if known is None:
+                raise GraphImportError(
+                    f"dimension {index} is {size}, which has no hint", node
+                )
+            shape.append(known)
+        if strides is not None:
+            # Only zero or not matters; an unknown stride is not zero.
+            strides = tuple(1 if self._hint(s) != 0 else 0 for s in strides)
+        type_ = ir.TensorType(tuple(shape), element)
+        return TensorFacts(type_, value.dtype, strides, storage, parameter)
+
+    def _hint(self, size: Any) -> Optional[int]:
+        """Returns the number that stands for `size`, or None."""
+        if isinstance(size, int) and not isinstance(size, bool):
+            return size
+        if not isinstance(size, torch.SymInt):
+            return None
+        symbolic = size.node
+        constant = symbolic.maybe_as_int()
+        if constant is not None:
+            return constant
+        if self._hints:
+            expression = symbolic.expr.subs(
+                {s: self._hints[s.name] for s in symbolic.expr.free_symbols
+                 if s.name in self._hints}
+            )
+            if expression.is_Integer:
+                return int(expression)
+        return int(symbolic.hint) if symbolic.has_hint() else None
+
+
+def has_value(node: torch.fx.Node) -> bool:
+    """Returns whether the graph says anything of `node`'s value."""
+    return node.op == "get_attr" or any(k in node.meta for k in ("val", "example_value", "tensor_meta"))
+
+
+def raw_value(node: torch.fx.Node) -> Any:
+    """Returns `node`'s value as its metadata have it; raises if they don't."""
+    for key in ("val", "example_value", "tensor_meta"):
+        if key in node.meta:
+            return node.meta[key]
+    if node.op == "get_attr" and node.graph.owning_module is not None:
+        return attribute_of(node.graph.owning_module, node.target)
+    raise GraphImportError(
+        "the graph says nothing of its value: none of 'val', "
+        "'example_value' and 'tensor_meta' is in its metadata",
+        node,
+    )
+
+
+def leaves(structure: Any) -> list:
+    """Returns the TensorFacts of a structure, in order."""
+    if isinstance(structure, TensorFacts):
+        return [structure]
+    if isinstance(structure, list):
+        return [leaf for item in structure for leaf in leaves(item)]
+    if isinstance(structure, dict):
+        return [leaf for item in structure.values() for leaf in leaves(item)]
+    return []

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Shared by the importer's tests: fake process groups, tracing, and checking
+what was imported with commsched-opt where there is one."""
+
+import pytest
+
+from commsched import opt
+
+
+@pytest.fixture
+def opt_program():
+    """The path of commsched-opt; the test is skipped where there is none."""
+    program = opt.find()
+    if program is None:
+        pytest.skip("no commsched-opt: set COMMSCHED_OPT or PATH")
+    return program
+
+
+@pytest.fixture
+def fake_world():
+    """Returns a function that starts a fake process group of a given size,
+    of which this process is rank 0, whatever ran before."""
+    dist = pytest.importorskip("torch.distributed")
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+
+    def start(size, rank=0):
+        if dist.is_initialized():
+            dist.destroy_process_group()
+        dist.init_process_group(
+            "fake", store=FakeStore(), rank=rank, world_size=size
+        )
+        return dist.group.WORLD.group_name
+
+    yield start
+    if dist.is_initialized():
+        dist.destroy_process_group()
+
+
+@pytest.fixture
+def imported(monkeypatch):
+    """Returns a function that imports graphs and returns the text.
+
+    The text has to be the same when it is imported again, and, where there is
+    a commsched-opt, has to parse, verify and print as what it was.
+    """
+    pytest.importorskip("torch")
+    from commsched.torch import GraphSpec, import_graphs
+
+    def run(*graphs, **options):
+        from commsched.torch import ImportOptions
+
+        specs = [
+            g if isinstance(g, GraphSpec) else GraphSpec(f"f{i}", g)
+            for i, g in enumerate(graphs)
+        ]
+        options = ImportOptions(**options)
+        text = str(import_graphs(specs, options))
+        assert text == str(import_graphs(specs, options))
+        if opt.find() is not None:
+            once = opt.run(text)
+            assert opt.run(once) == once
+        return text
+
+    return run

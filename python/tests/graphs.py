@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Graphs for tests: traced ones, and ones written node by node."""
+
+import operator
+
+import torch
+from torch._subclasses import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
+
+
+def fake_trace(function, *inputs, tracing_mode="fake"):
+    """Traces `function` on stand-ins for `inputs` and returns the graph."""
+    with torch.no_grad():
+        return make_fx(function, tracing_mode=tracing_mode)(*inputs)
+
+
+def lines(text):
+    """Returns the operations of a text with one function, without the
+    return."""
+    body = text[text.index("func.func") :].splitlines()[1:-1]
+    return [line.strip() for line in body if not line.startswith("  return")]
+
+
+class Builder:
+    """Adds nodes with fake values to a graph."""
+
+    def __init__(self):
+        self.graph = torch.fx.Graph()
+        self.mode = FakeTensorMode()
+
+    def input(self, name, shape, dtype=torch.float32):
+        node = self.graph.placeholder(name)
+        node.meta["val"] = self.tensor(shape, dtype)
+        return node
+
+    def tensor(self, shape, dtype=torch.float32):
+        with self.mode:
+            return torch.empty(shape, dtype=dtype)
+
+    def like(self, node, shape=None, dtype=None):
+        """A value of its own, like that of `node`."""
+        value = node.meta["val"]
+        return self.tensor(
+            value.shape if shape is None else shape, dtype or value.dtype
+        )
+
+    def add(self, name, target, args, value=None, kwargs=None):
+        """Adds a call; `value` may be a node, whose value is then shared."""
+        target = getattr(target, "default", target)
+        node = self.graph.create_node(
+            "call_function", target, args, kwargs or {}, name=name
+        )
+        node.meta["val"] = torch.fx.node.map_arg(
+            value, lambda n: n.meta["val"]
+        )
+        return node
+
+    def item(self, name, source, index):
+        node = self.graph.create_node(
+            "call_function", operator.getitem, (source, index), {}, name=name
+        )
+        node.meta["val"] = source.meta["val"][index]
+        return node
+
+
+def build(inputs, body, module=None):
+    """Builds a graph whose inputs are `(name, shape[, dtype])` and whose
+    output is what `body(builder, *inputs)` returns."""
+    builder = Builder()
+    nodes = [builder.input(*spec) for spec in inputs]
+    builder.graph.output(body(builder, *nodes))
+    return torch.fx.GraphModule(module or torch.nn.Module(), builder.graph)

@@ -1,0 +1,429 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Every collective of PyTorch's functional namespaces."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import torch.distributed.tensor  # noqa: E402,F401  registers _dtensor
+from graphs import build, fake_trace, lines  # noqa: E402
+
+from commsched.torch import GraphImportError  # noqa: E402
+
+c10d = torch.ops._c10d_functional
+
+
+def trace_collective(function, *shapes, dtype=torch.float32):
+    return fake_trace(function, *[torch.empty(s, dtype=dtype) for s in shapes])
+
+
+def test_all_gather_becomes_start_and_wait(fake_world, imported):
+    name = fake_world(8)
+
+    def f(x):
+        return c10d.wait_tensor(c10d.all_gather_into_tensor(x, 8, name)) + 1
+
+    text = imported(trace_collective(f, (4, 16)))
+    assert "commsched.group @pg_0 size(8) ranks_per_node(8)\n" in text
+    start, wait, add = lines(text)
+    assert start == (
+        "%all_gather_into_tensor = commsched.all_gather %x_1 on @pg_0 dim(0) "
+        '{commsched.name = "all_gather_into_tensor"} : tensor<4x16xf32> -> '
+        "!commsched.future<tensor<32x16xf32>>"
+    )
+    assert wait == (
+        "%wait_tensor = commsched.wait %all_gather_into_tensor "
+        '{commsched.name = "wait_tensor"} : '
+        "!commsched.future<tensor<32x16xf32>>"
+    )
+    assert '"aten.add.Tensor"(%wait_tensor)' in add
+
+
+@pytest.mark.parametrize(
+    "torch_name, name",
+    [
+        ("sum", "sum"),
+        ("AVG", "avg"),
+        ("product", "prod"),
+        ("max", "max"),
+        ("min", "min"),
+    ],
+)
+def test_reductions(fake_world, imported, torch_name, name):
+    group = fake_world(8)
+
+    def f(x):
+        y = c10d.wait_tensor(c10d.all_reduce(x, torch_name, group))
+        return c10d.wait_tensor(
+            c10d.reduce_scatter_tensor(y, torch_name, 8, group)
+        )
+
+    text = imported(trace_collective(f, (16, 4)))
+    assert f"all_reduce %x_1 on @pg_0 reduction({name}) {{" in text
+    assert f"on @pg_0 reduction({name}) dim(0) {{" in text
+    assert "!commsched.future<tensor<2x4xf32>>" in text
+
+
+@pytest.mark.parametrize("name", ["band", "bor", "bxor"])
+def test_bitwise_reductions(fake_world, imported, name):
+    group = fake_world(8)
+
+    def f(x):
+        return c10d.wait_tensor(c10d.all_reduce(x, name, group))
+
+    graph = trace_collective(f, (16,), dtype=torch.int64)
+    assert f"reduction({name})" in imported(graph)
+
+
+def test_unknown_reduction_names_the_node(fake_world, imported):
+    group = fake_world(8)
+    graph = build(
+        [("x", (8,))],
+        lambda g, x: g.add("ar", c10d.all_reduce, (x, "premul_sum", group), x),
+    )
+    with pytest.raises(GraphImportError, match="node 'ar'.*premul_sum"):
+        imported(graph)
+
+
+def test_in_place_all_reduce_writes_its_operand(fake_world, imported):
+    group = fake_world(8)
+
+    def uses(g, x):
+        start = g.add("ar", c10d.all_reduce_, (x, "sum", group), x)
+        g.add("w", c10d.wait_tensor, (start,), x)
+        # Reads the buffer and not the wait: has to see what was reduced.
+        return g.add("y", torch.ops.aten.neg, (x,), x)
+
+    start, wait, neg = lines(imported(build([("x", (8, 2))], uses)))
+    assert "into %x {" in start
+    assert "tensor<8x2xf32> into tensor<8x2xf32> -> " in start
+    assert wait.startswith("%w = commsched.wait %ar ")
+    assert '"aten.neg"(%w)' in neg
+
+
+def test_gather_into_a_given_buffer(fake_world, imported):
+    group = fake_world(4)
+
+    def f(x):
+        out = x.new_empty((16, 2))
+        y = c10d.all_gather_into_tensor_out(x, 4, group, out=out)
+        return c10d.wait_tensor(y)
+
+    _, start, _ = lines(imported(trace_collective(f, (4, 2))))
+    assert "dim(0) into %new_empty {" in start
+    assert ": tensor<4x2xf32> into tensor<16x2xf32> -> " in start
+
+
+def test_scatter_into_a_given_buffer(fake_world, imported):
+    group = fake_world(4)
+
+    def f(x):
+        out = torch.empty((4, 2), device=x.device)
+        y = c10d.reduce_scatter_tensor_out(x, "sum", 4, group, out=out)
+        return c10d.wait_tensor(y)
+
+    text = imported(trace_collective(f, (16, 2)))
+    assert "reduction(sum) dim(0) into %empty {" in text
+
+
+@pytest.mark.parametrize(
+    "op, extra, result",
+    [
+        ("all_gather_into_tensor_coalesced", (4,), ("16x2xf32", "32xf32")),
+        ("all_reduce_coalesced", ("sum",), ("4x2xf32", "8xf32")),
+        ("reduce_scatter_tensor_coalesced", ("avg", 4), ("1x2xf32", "2xf32")),
+    ],
+)
+def test_coalesced_is_one_start_and_one_wait(
+    fake_world, imported, op, extra, result
+):
+    group = fake_world(4)
+
+    def f(a, b):
+        x, y = getattr(c10d, op)([a, b], *extra, group)
+        return c10d.wait_tensor(x) + 1, c10d.wait_tensor(y)
+
+    text = imported(trace_collective(f, (4, 2), (8,)))
+    start, wait, add = lines(text)
+    types = ", ".join(f"tensor<{t}>" for t in result)
+    assert " %a_1, %b_1 on @pg_0 " in start
+    assert start.endswith(f"-> !commsched.future<{types}>")
+    assert wait.startswith(f"%wait_tensor, %wait_tensor_1 = commsched.wait")
+    assert '"aten.add.Tensor"(%wait_tensor)' in add
+    assert "return %add, %wait_tensor_1" in text
+
+
+def test_wait_of_a_coalesced_start_is_at_the_first_wait(fake_world, imported):
+    group = fake_world(4)
+
+    def f(a, b):
+        x, y = c10d.all_reduce_coalesced([a, b], "sum", group)
+        c = a * 2
+        y = c10d.wait_tensor(y)
+        d = y * 3
+        return c10d.wait_tensor(x), c, d
+
+    text = imported(trace_collective(f, (4,), (8,)))
+    kinds = [line.split(" = ")[1].split()[0] for line in lines(text)]
+    assert kinds == [
+        "commsched.all_reduce",
+        "commsched.compute",
+        "commsched.wait",
+        "commsched.compute",
+    ]
+    # The wait is called after the first wait; each value after its own.
+    assert '%wait_tensor_1, %wait_tensor = commsched.wait' in text
+    assert '{commsched.name = "wait_tensor"}' in text
+
+
+def test_in_place_coalesced(fake_world, imported):
+    group = fake_world(4)
+    aten = torch.ops.aten
+
+    def uses(g, a, b):
+        both = g.add("ar", c10d.all_reduce_coalesced_, ([a, b], "sum", group),
+                     [a, b])
+        first = g.item("i0", both, 0)
+        g.add("w", c10d.wait_tensor, (first,), a)
+        return g.add("n", aten.neg, (b,), b)
+
+    text = imported(build([("a", (4,)), ("b", (8,))], uses))
+    assert "into %a, %b {" in text
+    assert "%w, %ar_wait = commsched.wait %ar" in text
+    assert '"aten.neg"(%ar_wait)' in text
+
+
+def test_all_to_all_even_and_uneven(fake_world, imported):
+    group = fake_world(2)
+
+    def f(x, y):
+        a = c10d.all_to_all_single(x, [], [], group)
+        b = c10d.all_to_all_single(y, [5, 7], [3, 7], group)
+        return c10d.wait_tensor(a), c10d.wait_tensor(b)
+
+    text = imported(trace_collective(f, (4, 2), (10, 16)))
+    even, uneven = [line for line in lines(text) if "all_to_all %" in line]
+    assert "split_dim(0) concat_dim(0) {" in even
+    assert "input_splits([3, 7]) output_splits([5, 7])" in uneven
+    assert "!commsched.future<tensor<12x16xf32>>" in uneven
+
+
+def test_splits_that_do_not_add_up_name_the_node(fake_world, imported):
+    group = fake_world(2)
+    graph = build(
+        [("x", (10, 4))],
+        lambda g, x: g.add(
+            "a2a", c10d.all_to_all_single, (x, [4, 6], [3, 6], group), x
+        ),
+    )
+    with pytest.raises(GraphImportError, match=r"'a2a'.*\[3, 6\].*10"):
+        imported(graph)
+
+
+def test_number_of_splits_is_the_group_size(fake_world, imported):
+    group = fake_world(4)
+    graph = build(
+        [("x", (10, 4))],
+        lambda g, x: g.add(
+            "a2a", c10d.all_to_all_single, (x, [4, 6], [4, 6], group), x
+        ),
+    )
+    with pytest.raises(GraphImportError, match="'a2a'.*2 input splits.*size 4"):
+        imported(graph)
+
+
+def test_shard_dim_all_to_all(fake_world, imported):
+    group = fake_world(4)
+
+    def uses(g, x):
+        y = g.like(x, (2, 16))
+        return g.add("s", torch.ops._dtensor.shard_dim_alltoall,
+                     (x, 1, 0, group), y)
+
+    text = imported(build([("x", (8, 4))], uses))
+    assert "split_dim(0) concat_dim(1)" in text
+    assert "!commsched.future<tensor<2x16xf32>>" in text
+    # Nothing waits for it in the graph.
+    assert '%s_wait = commsched.wait %s {commsched.name = "s.wait"}' in text
+
+
+def test_broadcast_and_its_in_place_form(fake_world, imported):
+    group = fake_world(4)
+
+    def uses(g, x):
+        a = g.add("b", c10d.broadcast, (x, 3, group), g.like(x))
+        a = g.add("w", c10d.wait_tensor, (a,), g.like(x))
+        b = g.add("c", c10d.broadcast_, (x, 0, group), x)
+        return a, g.add("w2", c10d.wait_tensor, (b,), x)
+
+    text = imported(build([("x", (8, 4))], uses))
+    assert "commsched.broadcast %x on @pg_0 root(3) {" in text
+    assert "commsched.broadcast %x on @pg_0 root(0) into %x {" in text
+
+
+def test_root_outside_the_group_names_the_node(fake_world, imported):
+    group = fake_world(4)
+    graph = build(
+        [("x", (8,))],
+        lambda g, x: g.add("b", c10d.broadcast, (x, 4, group), x),
+    )
+    with pytest.raises(GraphImportError, match="'b'.*rank 4.*size 4"):
+        imported(graph)
+
+
+def test_send_and_receive(fake_world, imported):
+    group = fake_world(4)
+
+    def uses(g, x):
+        buffer = g.add("buf", torch.ops.aten.empty_like, (x,), g.like(x))
+        s = g.add("s", c10d.isend, (x, 1, 7, group), g.like(x, (0,)))
+        r = g.add("r", c10d.irecv, (buffer, 2, 8, group), buffer)
+        g.add("ws", c10d.wait_tensor, (s,), g.like(x))
+        return g.add("wr", c10d.wait_tensor, (r,), g.like(x))
+
+    text = imported(build([("x", (8, 4))], uses))
+    assert "commsched.send %x on @pg_0 to(1) tag(7) {" in text
+    assert "-> !commsched.future\n" in text
+    assert "commsched.recv on @pg_0 from(2) tag(8) into %buf {" in text
+    assert "commsched.wait %s {" in text
+    assert "%wr = commsched.wait %r {" in text
+
+
+def test_batched_point_to_point(fake_world, imported):
+    group = fake_world(4)
+
+    def uses(g, x, y):
+        ops = g.add(
+            "p2p",
+            c10d.batch_p2p_ops,
+            (["isend", "irecv"], [1, 3], [0, 0], [x, y], group),
+            [g.like(x, (0,)), y],
+        )
+        g.add("w0", c10d.wait_tensor, (g.item("i0", ops, 0),), x)
+        return g.add("w1", c10d.wait_tensor, (g.item("i1", ops, 1),), y)
+
+    text = imported(build([("x", (8,)), ("y", (8,))], uses))
+    assert "commsched.send %x on @pg_0 to(1) tag(0) " in text
+    assert "commsched.recv on @pg_0 from(3) tag(0) into %y " in text
+    assert 'commsched.name = "p2p.1"' in text
+    assert "return %w1" in text
+
+
+def test_legacy_collectives_name_their_ranks(imported):
+    legacy = torch.ops.c10d_functional
+
+    def uses(g, x):
+        a = g.add("ar", legacy.all_reduce, (x, "sum", "", [0, 8, 16, 24], 4),
+                  g.like(x))
+        a = g.add("w", legacy.wait_tensor, (a,), g.like(x))
+        b = g.add("ag", legacy.all_gather_into_tensor, (a, "", [0, 1, 5], 3),
+                  g.like(x, (12,)))
+        return g.add("w2", legacy.wait_tensor, (b,), g.like(x, (12,)))
+
+    text = imported(build([("x", (4,))], uses))
+    assert (
+        "commsched.group @pg_ranks_0_to_24_by_8 size(4) ranks_per_node(1) "
+        "stride(8)" in text
+    )
+    assert "size(3) ranks_per_node(3) ranks(dense<[[0, 1, 5]]>" in text
+
+
+def test_autograd_forms(fake_world, imported):
+    group = fake_world(4)
+    ops = torch.ops._c10d_functional_autograd
+
+    def uses(g, x):
+        a = g.add("ag", ops.all_gather_into_tensor, (x, 4, group),
+                  g.like(x, (32,)))
+        a = g.add("wrap", c10d._wrap_tensor_autograd, (a,), g.like(x, (32,)))
+        return g.add("w", c10d.wait_tensor, (a,), g.like(x, (32,)))
+
+    start, wait = lines(imported(build([("x", (8,))], uses)))
+    assert start.startswith("%ag = commsched.all_gather %x on @pg_0")
+    # The wait is of a wrapper of the start.
+    assert "= commsched.wait %ag" in wait
+
+
+@pytest.mark.parametrize(
+    "op, arguments",
+    [
+        (torch.ops.symm_mem.one_shot_all_reduce, ("sum",)),
+        (torch.ops.symm_mem._low_contention_all_gather, ()),
+    ],
+)
+def test_unknown_collective_names_the_node(
+    fake_world, imported, op, arguments
+):
+    group = fake_world(4)
+    graph = build(
+        [("x", (8,))],
+        lambda g, x: g.add("odd", op, (x, *arguments, group), x),
+    )
+    with pytest.raises(
+        GraphImportError, match="node 'odd'.*unknown collective 'symm_mem"
+    ) as caught:
+        imported(graph)
+    assert caught.value.node_name == "odd"
+
+
+def test_operator_of_anyone_that_takes_a_group_is_a_collective(
+    fake_world, imported
+):
+    group = fake_world(4)
+    with torch.library._scoped_library("commsched_test", "FRAGMENT") as lib:
+        lib.define("ring(Tensor x, str group_name) -> Tensor")
+        op = torch.ops.commsched_test.ring
+        graph = build(
+            [("x", (8,))], lambda g, x: g.add("r", op, (x, group), x)
+        )
+        with pytest.raises(GraphImportError, match="'r'.*unknown collective"):
+            imported(graph)
+
+
+def test_shapes_that_the_group_does_not_divide(fake_world, imported):
+    group = fake_world(4)
+    graph = build(
+        [("x", (10, 4))],
+        lambda g, x: g.add(
+            "rs", c10d.reduce_scatter_tensor, (x, "sum", 4, group), x
+        ),
+    )
+    with pytest.raises(GraphImportError, match="'rs'.*size 10 dim.*size 4"):
+        imported(graph)
+
+
+def test_value_that_disagrees_with_the_operand(fake_world, imported):
+    group = fake_world(4)
+    graph = build(
+        [("x", (8, 4))],
+        lambda g, x: g.add("ar", c10d.all_reduce, (x, "sum", group),
+                           g.like(x, (8, 2))),
+    )
+    with pytest.raises(GraphImportError, match="'ar'.*8x2xf32.*8x4xf32"):
+        imported(graph)
+
+
+def test_gather_of_a_scalar(fake_world, imported):
+    group = fake_world(4)
+
+    def uses(g, x):
+        a = g.add("ag", c10d.all_gather_into_tensor, (x, 4, group),
+                  g.like(x, (4,)))
+        return g.add("w", c10d.wait_tensor, (a,), g.like(x, (4,)))
+
+    reshape, start, _ = lines(imported(build([("x", ())], uses)))
+    assert "alias = 0" in reshape and "tensor<1xf32>" in reshape
+    assert ": tensor<1xf32> -> !commsched.future<tensor<4xf32>>" in start
+
+
+def test_functional_collectives_on_fp8(fake_world, imported):
+    group = fake_world(4)
+
+    def f(x, scale):
+        small = (x * scale).to(torch.float8_e4m3fn)
+        full = c10d.wait_tensor(c10d.all_gather_into_tensor(small, 4, group))
+        return full.to(torch.bfloat16), small.to(torch.float8_e5m2)
+
+    text = imported(trace_collective(f, (8, 4), ()))
+    assert "tensor<8x4xf8E4M3FN> -> !commsched.future<" in text
+    assert "tensor<32x4xbf16>" in text and "tensor<8x4xf8E5M2>" in text
