@@ -100,9 +100,9 @@ MeasuredTable::create(std::vector<MeasuredRow> rows) {
 
   std::vector<size_t> order(rows.size());
   std::iota(order.begin(), order.end(), size_t(0));
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return std::tuple_cat(curveKey(rows[a]), std::tie(rows[a].bytes)) <
-           std::tuple_cat(curveKey(rows[b]), std::tie(rows[b].bytes));
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::tuple_cat(curveKey(rows[a]), std::tie(rows[a].bytes, a)) <
+           std::tuple_cat(curveKey(rows[b]), std::tie(rows[b].bytes, b));
   });
 
   MeasuredTable table;

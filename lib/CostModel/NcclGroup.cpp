@@ -234,16 +234,34 @@ double NcclGroup::localTime(NcclAlgorithm algorithm, int64_t bytes) const {
   return result;
 }
 
-double NcclGroup::pointToPointTime(NcclProtocol protocol, int64_t bytes) const {
-  bool allToAll = kind == CollectiveKind::AllToAll;
-  double total = static_cast<double>(bytes);
-  double onNode = nodes == 1 ? total : 0;
-  double offNode = nodes == 1 ? 0 : total;
-  double peers = 1;
-  if (allToAll) {
-    peers = ranks - 1;
-    onNode = total * (ranksPerNode - 1) / ranks;
-    offNode = total * (ranks - ranksPerNode) / ranks;
+double NcclGroup::fillTime(NcclAlgorithm algorithm, NcclProtocol protocol,
+                           int64_t bytes) const {
+  bool pointToPoint = algorithm == NcclAlgorithm::PointToPoint;
+  bool nvls = algorithm == NcclAlgorithm::NVLS;
+  double fill = 0;
+  if (nodes == 1 && (nvls || pointToPoint))
+    fill = target.fillBytes;
+  // Where the network's switches reduce, no tree of nodes has to fill.
+  if (nodes > 1 && !nvls)
+    fill = target.netFillBytes * (pointToPoint ? 1 : log2Floor(nodes));
+  double slow = std::min(static_cast<double>(bytes), fill);
+  if (pointToPoint)
+    return pointToPointTransfer(protocol, slow);
+  return slow / (1000 * bandwidth(algorithm, protocol));
+}
+
+double NcclGroup::extraTime(NcclAlgorithm algorithm, NcclProtocol protocol,
+                            int64_t bytes) const {
+  return localTime(algorithm, bytes) + fillTime(algorithm, protocol, bytes);
+}
+
+double NcclGroup::pointToPointTransfer(NcclProtocol protocol,
+                                       double bytes) const {
+  double onNode = nodes == 1 ? bytes : 0;
+  double offNode = nodes == 1 ? 0 : bytes;
+  if (kind == CollectiveKind::AllToAll) {
+    onNode = bytes * (ranksPerNode - 1) / ranks;
+    offNode = bytes * (ranks - ranksPerNode) / ranks;
   }
   double intraRate = intraBandwidth();
   double interRate = std::min(target.nicGBs * target.netEfficiency, intraRate);
@@ -251,14 +269,18 @@ double NcclGroup::pointToPointTime(NcclProtocol protocol, int64_t bytes) const {
     intraRate = std::min(0.5 * intraRate, llMax());
     interRate = std::min(0.5 * interRate, llMax());
   }
+  return std::max(onNode / intraRate, offNode / interRate) / 1000;
+}
+
+double NcclGroup::pointToPointTime(NcclProtocol protocol, int64_t bytes) const {
   constexpr NcclAlgorithm ring = NcclAlgorithm::Ring;
   double base =
       nccl::baseLatency[static_cast<int>(ring)][static_cast<int>(protocol)];
   double step =
       nodes == 1 ? hop(intraLink(), ring, protocol) : interHop(ring, protocol);
-  double batches = std::ceil(peers / nccl::p2pBatch);
-  return base + batches * step +
-         std::max(onNode / intraRate, offNode / interRate) / 1000;
+  double peers = kind == CollectiveKind::AllToAll ? ranks - 1 : 1;
+  return base + std::ceil(peers / nccl::p2pBatch) * step +
+         pointToPointTransfer(protocol, static_cast<double>(bytes));
 }
 
 } // namespace commsched

@@ -46,8 +46,11 @@ public:
   /// The least of `time` over `bytes` and everything larger.
   double monotoneTime(NcclAlgorithm algorithm, NcclProtocol protocol,
                       int64_t bytes) const;
-  /// Time in us that a rank spends on its own share of the buffer.
-  double localTime(NcclAlgorithm algorithm, int64_t bytes) const;
+  /// Time in us beyond NCCL's model: the rank's work on its own share of the
+  /// buffer, and filling the pipeline. For point to point `protocol` is LL or
+  /// Simple.
+  double extraTime(NcclAlgorithm algorithm, NcclProtocol protocol,
+                   int64_t bytes) const;
   /// Time in us as grouped sends and receives.
   double pointToPointTime(NcclProtocol protocol, int64_t bytes) const;
 
@@ -58,6 +61,10 @@ private:
   double ringOrTreeBusBandwidth(NcclAlgorithm algorithm,
                                 NcclProtocol protocol) const;
   double nvlsBusBandwidth(NcclAlgorithm algorithm) const;
+  double localTime(NcclAlgorithm algorithm, int64_t bytes) const;
+  double fillTime(NcclAlgorithm algorithm, NcclProtocol protocol,
+                  int64_t bytes) const;
+  double pointToPointTransfer(NcclProtocol protocol, double bytes) const;
   double hop(nccl::Link link, NcclAlgorithm algorithm,
              NcclProtocol protocol) const {
     return nccl::hopLatency[link][static_cast<int>(algorithm)]

@@ -88,7 +88,7 @@ NcclEstimate NcclModel::estimate(const CollectiveQuery &query) const {
   NcclEstimate best;
   auto consider = [&](NcclAlgorithm algorithm, NcclProtocol protocol,
                       double us) {
-    us += group.localTime(algorithm, bytes);
+    us += group.extraTime(algorithm, protocol, bytes);
     if (bestUs && *bestUs <= us)
       return;
     bestUs = us;

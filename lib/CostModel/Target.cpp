@@ -79,6 +79,10 @@ static constexpr TargetField fieldTable[] = {
      "rate of copying the rank's own share, GB/s; 0: free"},
     {"local_reduce_gb_s", &Target::localReduceGBs, 0, unbounded, false,
      "rate of reducing the rank's own share, GB/s; 0: free"},
+    {"fill_bytes", &Target::fillBytes, 0, unbounded, true,
+     "first bytes at half speed, NVLS and point to point inside a node"},
+    {"net_fill_bytes", &Target::netFillBytes, 0, unbounded, true,
+     "first bytes at half speed across nodes, for each doubling of nodes"},
 };
 
 llvm::ArrayRef<TargetField> targetFields() { return fieldTable; }

@@ -53,8 +53,12 @@ static Target makeA100() {
   t.intraChannelGBs = 20;
   t.nvlinkGBs = 240;
   t.nicGBs = 24;
-  // No public table per size was found: the figures of h100.
+  // No public table by size was found; these are the figures of h100.
   t.collectiveLaunchUs = 12;
+  t.localCopyGBs = 1100;
+  t.localReduceGBs = 424;
+  t.fillBytes = 12 << 20;
+  t.netFillBytes = 64 << 20;
   return t;
 }
 
@@ -74,9 +78,13 @@ static Target makeH100() {
   t.intraChannelGBs = 30;
   t.nvlinkGBs = 370.8;
   t.nvls = 1;
-  t.nvlsEfficiency = 0.85;
+  t.nvlsEfficiency = 0.72;
   t.nicGBs = 48;
   t.collectiveLaunchUs = 12;
+  t.localCopyGBs = 1100;
+  t.localReduceGBs = 424;
+  t.fillBytes = 12 << 20;
+  t.netFillBytes = 64 << 20;
   return t;
 }
 
@@ -84,6 +92,7 @@ static Target makeH200() {
   Target t = makeH100();
   t.name = "h200";
   t.memoryGBs = 4800;
+  t.nvlsEfficiency = 0.85;
   return t;
 }
 
@@ -92,7 +101,16 @@ static Target makeGH200() {
   t.name = "gh200";
   t.memoryGBs = 4000;
   t.computeEfficiency = 0.838;
+  // Four superchips of a node are wired pairwise, without a switch, and their
+  // NICs hang off the CPUs.
+  t.nvls = 0;
+  t.ll128Network = 0;
   t.nicGBs = 25;
+  t.netLatencyUs = 3;
+  t.netEfficiency = 0.93;
+  t.localCopyGBs = 0;
+  t.localReduceGBs = 1100;
+  t.netFillBytes = 15 << 20;
   return t;
 }
 
@@ -112,9 +130,13 @@ static Target makeB200() {
   t.intraChannelGBs = 45;
   t.nvlinkGBs = 721.8;
   t.nvls = 1;
-  t.nvlsEfficiency = 0.74;
+  t.nvlsEfficiency = 0.54;
   t.nicGBs = 48;
-  t.collectiveLaunchUs = 12;
+  t.collectiveLaunchUs = 20;
+  t.localCopyGBs = 1100;
+  t.localReduceGBs = 424;
+  t.fillBytes = 12 << 20;
+  t.netFillBytes = 64 << 20;
   return t;
 }
 

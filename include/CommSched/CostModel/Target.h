@@ -92,6 +92,11 @@ struct Target {
   /// free.
   double localCopyGBs = 0;
   double localReduceGBs = 0;
+  /// The first bytes of a message that travel at half speed while the pipeline
+  /// fills: in NVLS and point to point inside a node; and across nodes, for
+  /// each doubling of the number of nodes.
+  double fillBytes = 0;
+  double netFillBytes = 0;
 
   /// Peak rate in operations a second, before `computeEfficiency`. Falls back
   /// to wider types as described above; never 0.
