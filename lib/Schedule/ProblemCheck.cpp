@@ -105,8 +105,8 @@ OptionalError Problem::checkDependences() const {
              " names a node that does not exist" +
              describeRange("nodes", nodes.size());
     if (dependence.from == dependence.to)
-      return describe(dependence.from) + " has a " + toString(dependence.kind) +
-             " dependence on itself";
+      return describe(dependence.from) + " depends on itself (" +
+             toString(dependence.kind) + ")";
   }
   return std::nullopt;
 }

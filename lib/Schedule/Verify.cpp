@@ -47,8 +47,8 @@ OptionalError commsched::verify(const Problem &problem, const Order &order) {
       if (positions[predecessor.node] > positions[node])
         return problem.describe(node) + at(positions[node]) + " comes before " +
                problem.describe(predecessor.node) +
-               at(positions[predecessor.node]) + ", on which it has a " +
-               toString(predecessor.kind) + " dependence";
+               at(positions[predecessor.node]) + ", on which it depends (" +
+               toString(predecessor.kind) + ")";
   for (BufferId id = 0; id < problem.numBuffers(); ++id) {
     NodeId producer = problem.buffer(id).producer;
     if (producer == noNode)

@@ -19,14 +19,15 @@ using namespace commsched::testing;
 
 namespace {
 
-/// Starts on streams 0, 1, 0 and a barrier on stream 1, then the waits.
-Problem makeFourCollectives() {
+/// Starts on streams 0, 1, 0, a barrier on stream 1, a start on it, the waits.
+Problem makeFiveCollectives() {
   Problem problem;
   addStart(problem, 1, {}, 0);
   addStart(problem, 1, {}, 1);
   addStart(problem, 1, {}, 0);
   problem.addNode(NodeKind::Blocking, 1, 1);
-  for (NodeId start : {0, 1, 2})
+  addStart(problem, 1, {}, 1);
+  for (NodeId start : {0, 1, 2, 4})
     problem.addWait(start);
   return problem;
 }
@@ -43,24 +44,24 @@ std::vector<std::pair<NodeId, NodeId>> orderEdges(const Problem &problem) {
 using Edges = std::vector<std::pair<NodeId, NodeId>>;
 
 TEST(CollectiveOrder, ListsCollectivesInProgramOrder) {
-  EXPECT_EQ(collectivesInProgramOrder(makeFourCollectives()),
-            (std::vector<NodeId>{0, 1, 2, 3}));
+  EXPECT_EQ(collectivesInProgramOrder(makeFiveCollectives()),
+            (std::vector<NodeId>{0, 1, 2, 3, 4}));
 }
 
 TEST(CollectiveOrder, WithinEachStream) {
-  Problem problem = makeFourCollectives();
+  Problem problem = makeFiveCollectives();
   addCollectiveOrder(problem, CollectiveOrderScope::Stream);
   ASSERT_FALSE(problem.finalize());
-  EXPECT_EQ(orderEdges(problem), (Edges{{0, 2}, {1, 3}}));
-  EXPECT_FALSE(verify(problem, {1, 0, 2, 3, 4, 5, 6}));
-  EXPECT_TRUE(verify(problem, {2, 1, 0, 3, 4, 5, 6}));
+  EXPECT_EQ(orderEdges(problem), (Edges{{0, 2}, {1, 3}, {3, 4}}));
+  EXPECT_FALSE(verify(problem, {1, 0, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_TRUE(verify(problem, {2, 1, 0, 3, 4, 5, 6, 7, 8}));
 }
 
 TEST(CollectiveOrder, OverAllStreams) {
-  Problem problem = makeFourCollectives();
+  Problem problem = makeFiveCollectives();
   addCollectiveOrder(problem, CollectiveOrderScope::Global);
   ASSERT_FALSE(problem.finalize());
-  EXPECT_EQ(orderEdges(problem), (Edges{{0, 1}, {1, 2}, {2, 3}}));
+  EXPECT_EQ(orderEdges(problem), (Edges{{0, 1}, {1, 2}, {2, 3}, {3, 4}}));
 }
 
 TEST(CollectiveOrder, LeavesBadStreamsToTheCheck) {

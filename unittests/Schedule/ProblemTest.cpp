@@ -106,6 +106,12 @@ TEST(Problem, IsAnErrorUntilFinalized) {
   EXPECT_EQ(problem.check(), "the problem was changed after it was finalized");
   EXPECT_FALSE(problem.finalize());
   EXPECT_EQ(nodesOf(problem.successors(0)), (std::vector<NodeId>{1}));
+
+  // Nothing of an earlier state is left when an error is found.
+  addStart(problem, 1);
+  expectError(problem, "node 2 (start) has no wait");
+  EXPECT_TRUE(problem.successors(0).empty());
+  EXPECT_TRUE(problem.topologicalOrder().empty());
 }
 
 TEST(Problem, RecoversFromAnErrorByMoreAdditions) {
@@ -213,7 +219,7 @@ TEST(ProblemCheck, DependencesNameNodes) {
   Problem self;
   addCompute(self, 1);
   self.addDependence(0, 0, DependenceKind::Order);
-  expectError(self, "node 0 (compute) has a order dependence on itself");
+  expectError(self, "node 0 (compute) depends on itself (order)");
 }
 
 TEST(ProblemCheck, CycleIsNamed) {

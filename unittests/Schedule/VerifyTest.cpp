@@ -46,10 +46,10 @@ TEST(Verify, RejectsBrokenDependences) {
   TimelineExample example;
   EXPECT_EQ(verify(example.problem, {0, 2, 3, 4, 1, 5, 6}),
             "node 4 (compute) at position 3 comes before node 1 (compute) at "
-            "position 4, on which it has a data dependence");
+            "position 4, on which it depends (data)");
   EXPECT_EQ(verify(example.problem, {0, 1, 3, 4, 5, 2, 6}),
             "node 5 (wait) at position 4 comes before node 2 (start) at "
-            "position 5, on which it has a data dependence");
+            "position 5, on which it depends (data)");
 }
 
 TEST(Verify, RejectsUseBeforeTheBufferIsMade) {
