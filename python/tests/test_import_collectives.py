@@ -197,7 +197,7 @@ def test_all_to_all_even_and_uneven(fake_world, imported):
     group = fake_world(2)
 
     def f(x, y):
-        a = c10d.all_to_all_single(x, [], [], group)
+        a = c10d.all_to_all_single(x, [2, 2], [2, 2], group)
         b = c10d.all_to_all_single(y, [5, 7], [3, 7], group)
         return c10d.wait_tensor(a), c10d.wait_tensor(b)
 
@@ -348,7 +348,7 @@ def test_autograd_forms(fake_world, imported):
     "op, arguments",
     [
         (torch.ops.symm_mem.one_shot_all_reduce, ("sum",)),
-        (torch.ops.symm_mem._low_contention_all_gather, ()),
+        (torch.ops.symm_mem.multimem_one_shot_all_reduce, ("sum",)),
     ],
 )
 def test_unknown_collective_names_the_node(

@@ -196,6 +196,16 @@ def _check_divides(shape, dim, size, node) -> None:
         )
 
 
+def _check_count(start: Start, node) -> None:
+    size = start.group.size
+    if size is not None and len(start.input_splits) != size:
+        raise GraphImportError(
+            f"{len(start.input_splits)} input splits for a process group of "
+            f"size {size}",
+            node,
+        )
+
+
 def _check_splits(which, splits, rows, size, node) -> None:
     if len(splits) != size:
         raise GraphImportError(
@@ -250,6 +260,14 @@ def _read_splits(start: Start, node, bound: Mapping, values: Values) -> None:
             for index, size in enumerate(given)
         ]
         setattr(start, f"{side}_splits", splits)
+    if (
+        start.input_splits
+        and start.input_splits == start.output_splits
+        and len(set(start.input_splits)) == 1
+    ):
+        # Even parts need no lists; PyTorch always spells them out.
+        _check_count(start, node)
+        start.input_splits = start.output_splits = None
 
 
 def _read_pairs(start: Start, node, bound: Mapping, groups: Groups) -> None:

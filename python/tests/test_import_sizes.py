@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Symbolic sizes: hints, and what has none."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from graphs import fake_trace, lines  # noqa: E402
+
+from commsched.torch import GraphImportError  # noqa: E402
+
+
+def test_symbolic_sizes_become_their_hints(imported):
+    def f(x, w):
+        n = x.shape[0] * 2
+        return torch.mm(x, w).view(n, -1), x.new_zeros(n + 1)
+
+    graph = fake_trace(
+        f, torch.empty(6, 8), torch.empty(8, 4), tracing_mode="symbolic"
+    )
+    assert any("sym_size" in node.name for node in graph.graph.nodes)
+    text = imported(graph)
+    assert "sym_size" not in text and "mul" not in text
+    assert "-> tensor<6x4xf32>" in text and "-> tensor<12x2xf32>" in text
+    assert f"flops = {2.0 * 6 * 8 * 4} : f64" in text
+    assert "-> tensor<13xf32>" in text
+
+
+def test_symbolic_arguments_and_results_take_no_place(imported):
+    graphs = []
+
+    def compiler(gm, _):
+        graphs.append(gm)
+        return gm.forward
+
+    from torch._dynamo.backends.common import aot_autograd
+    from torch._functorch.aot_autograd import make_boxed_func
+
+    def boxed(gm, inputs):
+        return make_boxed_func(compiler(gm, inputs))
+
+    torch._dynamo.reset()
+    f = torch.compile(
+        lambda x, w: (torch.mm(x, w) * x.shape[0]).relu(),
+        backend=aot_autograd(fw_compiler=boxed, bw_compiler=boxed),
+        dynamic=True,
+    )
+    f(torch.ones(6, 8), torch.ones(8, 4, requires_grad=True)).sum().backward()
+    forward, backward = graphs
+    assert any(
+        isinstance(n.meta.get("val"), torch.SymInt)
+        for n in forward.graph.find_nodes(op="placeholder")
+    )
+    text = imported(forward, backward)
+    assert "tensor<6x8xf32>" in text and "SymInt" not in text
+
+
+def unbacked():
+    def f(mask, x):
+        rows = torch.nonzero(mask)
+        return rows.float() @ x
+
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+    mode = torch._subclasses.FakeTensorMode(
+        shape_env=ShapeEnv(allow_dynamic_output_shape_ops=True)
+    )
+    with mode:
+        inputs = torch.empty(8, dtype=torch.bool), torch.empty(1, 4)
+    return fake_trace(f, *inputs)
+
+
+def test_size_without_a_hint_names_node_and_dimension(imported):
+    with pytest.raises(
+        GraphImportError, match="node 'nonzero'.*dimension 0 is u0"
+    ):
+        imported(unbacked())
+
+
+def test_user_gives_a_hint(imported):
+    text = imported(unbacked(), hints={"u0": 5})
+    assert "-> tensor<5x1xi64>" in text
+    assert f"flops = {2.0 * 5 * 4} : f64" in text
+
+
+def test_item_reads_its_operand(imported):
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+    mode = torch._subclasses.FakeTensorMode(
+        shape_env=ShapeEnv(allow_scalar_outputs=True)
+    )
+    with mode:
+        x = torch.empty((), dtype=torch.int64)
+    graph = fake_trace(lambda x: (x.item(), x + 1)[1], x)
+    kept = [line for line in lines(imported(graph)) if "_scalar_dense" in line]
+    assert len(kept) == 1 and kept[0].endswith(": (tensor<i64>) -> ()")
+
+
+def test_splits_that_are_symbolic(fake_world, imported):
+    group = fake_world(2)
+
+    def f(x, y):
+        sizes = [y.shape[0], x.shape[0] - y.shape[0]]
+        out = torch.ops._c10d_functional.all_to_all_single(
+            x, sizes, sizes, group
+        )
+        return torch.ops._c10d_functional.wait_tensor(out)
+
+    graph = fake_trace(
+        f, torch.empty(10, 4), torch.empty(3), tracing_mode="symbolic"
+    )
+    text = imported(graph)
+    assert "input_splits([3, 7]) output_splits([3, 7])" in text

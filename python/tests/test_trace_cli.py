@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""``python -m commsched.torch.trace``: what it writes, and its errors."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from commsched import opt  # noqa: E402
+from commsched.torch import models, trace  # noqa: E402
+from commsched.torch.step import StepOptions  # noqa: E402
+
+PACKAGE = Path(trace.__file__).parents[2]
+needs_opt = pytest.mark.skipif(
+    opt.find() is None, reason="commsched-opt is not on PATH"
+)
+TINY = ["--model", "llama3-tiny", "--dp", "4", "--seq", "32"]
+
+
+def run(*args, seed="0"):
+    """Run the command in a process of its own; returns what it printed."""
+    path = os.pathsep.join([str(PACKAGE), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": seed}
+    return subprocess.run(
+        [sys.executable, "-m", "commsched.torch.trace", *args],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def functions(text):
+    """The text of each function of a module, by name."""
+    parts = re.split(r"^func\.func @(\w+)", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def flops(text):
+    return sum(map(float, re.findall(r"\bflops = ([0-9.e+]+) : f64", text)))
+
+
+def test_two_processes_write_the_same_text():
+    first, second = run(*TINY, seed="1"), run(*TINY, seed="2")
+    assert first.returncode == 0, first.stderr
+    assert first.stdout.startswith("commsched.group @")
+    assert list(functions(first.stdout)) == ["forward", "backward"]
+    assert first.stdout == second.stdout
+
+
+def test_a_file_gets_what_standard_output_gets(tmp_path, capsys):
+    output = tmp_path / "step.mlir"
+    assert trace.main([*TINY, "--joint", "-o", str(output)]) == 0
+    assert trace.main([*TINY, "--joint"]) == 0
+    text = output.read_text()
+    assert capsys.readouterr().out == text
+    assert list(functions(text)) == ["joint"]
+
+
+def test_names_modules_roles_and_groups():
+    text = str(trace.trace_module(StepOptions("llama3-tiny", 16), 4))
+    assert re.search(r"group @\w*dp\w* size\(16\) ranks_per_node\(4\)", text)
+    forward, backward = functions(text).values()
+    gather = r"all_gather %\S+ on @\w*dp\w* dim\(0\) \{.*"
+    assert re.search(
+        gather + r'commsched\.module = "layers\.1\.attention\.wk".*'
+        r"tensor<2x128xbf16> -> !commsched\.future<tensor<32x128xbf16>>",
+        forward,
+    )
+    assert re.search(
+        r"reduce_scatter %\S+ on @\w*dp\w* reduction\(avg\) dim\(0\) \{.*"
+        r'commsched\.module = "layers\.1\.attention\.wk".*'
+        r"tensor<32x128xf32> -> !commsched\.future<tensor<2x128xf32>>",
+        backward,
+    )
+    names = re.findall(r'commsched\.name = "([^"]*)"', forward)
+    assert names and len(names) == len(set(names))
+    # The same operation carries the name that the joint graph gave it.
+    assert 'commsched.name = "all_gather_into_tensor_1"' in backward
+
+    def roles(function):
+        signature = function.splitlines()[0]
+        return re.findall(r'commsched\.role = "(\w+)"', signature)
+
+    assert roles(forward).count("input") == 2  # Tokens and labels.
+    assert roles(backward).count("tangent") == 1
+    assert roles(backward).count("parameter") >= 21
+    assert "saved_activation" in roles(backward)
+    assert "saved_activation" not in roles(forward)
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_flops_are_those_of_the_formula(layers):
+    """2 flops for each matmul weight and token forward and 4 backward.
+
+    Attention's two matrix products add 4 s^2 d, counted without the causal
+    mask; its backward has five, one of them repeating the forward's scores.
+    """
+    sequence = 8192
+    options = StepOptions("llama3-8b", 64, sequence=sequence, layers=layers)
+    forward, backward = functions(str(trace.trace_module(options))).values()
+    config = models.CONFIGS["llama3-8b"]
+    attention = 2 * config.dim * (config.dim + config.kv_dim)
+    weights = layers * (attention + 3 * config.dim * config.ffn_dim)
+    weights += config.dim * config.vocab_size
+    scores = layers * sequence**2 * config.dim
+    expected = 2 * weights * sequence + 4 * scores
+    assert flops(forward) == pytest.approx(expected, rel=1e-9)
+    expected = 4 * weights * sequence + 10 * scores
+    assert flops(backward) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        (["--dp", "0"], "argument --dp: '0' is not a positive integer"),
+        (["--dp", "-8"], "argument --dp: '-8' is not a positive integer"),
+        (["--dp", "many"], "argument --dp: 'many' is not a positive integer"),
+        (["--seq", "1.5"], "argument --seq: '1.5' is not a positive integer"),
+        (["--layers", "0"], "argument --layers: '0' is not a positive"),
+        (["--model", "llama9"], "invalid choice: 'llama9'"),
+        (["--partitioner", "x"], "invalid choice: 'x'"),
+    ],
+)
+def test_bad_arguments_are_errors(args, message, capsys):
+    with pytest.raises(SystemExit) as error:
+        trace.main([*TINY, *args])
+    assert error.value.code == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    "path, message",
+    [
+        ("missing/step.mlir", "missing/step.mlir: No such file or directory"),
+        (".", "Is a directory"),
+        ("file/step.mlir", "Not a directory"),
+    ],
+)
+def test_unwritable_output_is_an_error_before_the_work(
+    path, message, tmp_path, capsys, monkeypatch
+):
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(
+        trace, "trace_module", lambda *_: pytest.fail("traced all the same")
+    )
+    assert trace.main([*TINY, "-o", str(tmp_path / path)]) == 1
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.out == ""
+
+
+def test_a_full_disk_is_an_error(capsys):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full here")
+    assert trace.main([*TINY, "--layers", "1", "-o", "/dev/full"]) == 1
+    assert "No space left on device" in capsys.readouterr().err
+
+
+def test_bytecode_needs_commsched_opt(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COMMSCHED_OPT", str(tmp_path / "none"))
+    monkeypatch.setattr(
+        trace, "trace_module", lambda *_: pytest.fail("traced all the same")
+    )
+    output = tmp_path / "step.mlirbc"
+    assert trace.main([*TINY, "-o", str(output)]) == 1
+    assert "COMMSCHED_OPT" in capsys.readouterr().err
+    assert not output.exists()
+
+
+@needs_opt
+def test_bytecode_is_the_text_it_was_made_of(tmp_path):
+    output = tmp_path / "step.mlirbc"
+    assert trace.main([*TINY, "-o", str(output)]) == 0
+    data = output.read_bytes()
+    assert data.startswith(b"ML\xefR")
+    text = str(trace.trace_module(StepOptions("llama3-tiny", 4, sequence=32)))
+    assert opt.run_bytes(data).decode() == opt.run(text)
+
+
+@needs_opt
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--joint"],
+        ["--dp", "24"],  # Shards are padded.
+        ["--dp", "1"],
+        ["--dp", "40"],  # The last ranks have no keys and values.
+        ["--replicas", "2"],
+        ["--no-reshard-after-forward"],
+        ["--partitioner", "default"],
+        ["--batch", "3", "--seq", "17"],
+    ],
+    ids=" ".join,
+)
+def test_commsched_opt_accepts_every_variant(args, capsys):
+    assert trace.main([*TINY, *args]) == 0
+    opt.run(capsys.readouterr().out)
+
+
+def test_help_describes_every_option(capsys):
+    with pytest.raises(SystemExit) as error:
+        trace.main(["--help"])
+    assert error.value.code == 0
+    shown = capsys.readouterr().out
+    for action in trace._parser()._actions:
+        assert action.help and action.option_strings[-1] in shown
