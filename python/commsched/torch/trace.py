@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Write a model's sharded training step as a ``commsched`` module.
+
+Run as ``python -m commsched.torch.trace --model llama3-8b --dp 64 -o
+step.mlir``; ``--help`` lists every option. The step is traced on fake tensors:
+it takes neither a GPU nor the memory of the model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+import sys
+from collections.abc import Sequence
+
+from commsched import ir, opt
+
+from . import models
+from .importer import GraphSpec, ImportOptions, import_graphs
+from .partition import PARTITIONERS
+from .step import StepOptions, trace_step
+
+
+#: The ending of a file name that asks for MLIR bytecode.
+BYTECODE_SUFFIX = ".mlirbc"
+
+
+def trace_module(options: StepOptions, gpus_per_node: int = 8) -> ir.Module:
+    """Trace a step and import it.
+
+    The module's functions are ``@forward`` and ``@backward``, or ``@joint``.
+    """
+    step = trace_step(options)
+    forward = step.graphs.get("forward")
+    specs = [
+        GraphSpec(
+            name,
+            graph,
+            kind=name,
+            forward=forward if name == "backward" else None,
+        )
+        for name, graph in step.graphs.items()
+    ]
+    return import_graphs(
+        specs,
+        ImportOptions(groups=step.groups, ranks_per_node=gpus_per_node),
+    )
+
+
+def _positive(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value <= 0:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not a positive integer"
+        )
+    return value
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m commsched.torch.trace",
+        description="Trace one training step of a model whose parameters are "
+        "sharded over data-parallel ranks (gathered in bfloat16, gradients "
+        "reduced in float32), on fake tensors and without a GPU, and write "
+        "it as a commsched module.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--model", required=True, choices=models.CONFIGS, help="model to trace")
+    add(
+        "--dp",
+        required=True,
+        type=_positive,
+        metavar="N",
+        help="ranks that every parameter is sharded over",
+    )
+    add(
+        "--replicas",
+        type=_positive,
+        default=1,
+        metavar="N",
+        help="replicas of the sharded model (hybrid sharding): gradients are "
+        "reduce-scattered within a replica and all-reduced across them",
+    )
+    add(
+        "--seq",
+        type=_positive,
+        default=8192,
+        metavar="N",
+        help="tokens of a sequence",
+    )
+    add(
+        "--batch",
+        type=_positive,
+        default=1,
+        metavar="N",
+        help="sequences of one rank",
+    )
+    add(
+        "--layers",
+        type=_positive,
+        metavar="N",
+        help="decoder layers, in place of the model's own number",
+    )
+    add(
+        "--gpus-per-node",
+        type=_positive,
+        default=8,
+        metavar="N",
+        help="consecutive ranks that share a node",
+    )
+    add(
+        "--joint",
+        action="store_true",
+        help="write forward and backward as one function, @joint",
+    )
+    add(
+        "--partitioner",
+        choices=PARTITIONERS,
+        default="min-cut",
+        help="how to split the joint graph: min-cut saves the fewest bytes "
+        "and repeats pointwise operations, default saves what eager "
+        "execution would",
+    )
+    add(
+        "--reshard-after-forward",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="gather parameters again in the backward rather than keep them",
+    )
+    add(
+        "-o",
+        "--output",
+        default="-",
+        metavar="FILE",
+        help="file to write, '-' for standard output; a name that ends in "
+        ".mlirbc gets MLIR bytecode, which needs commsched-opt",
+    )
+    return parser
+
+
+def _check_output(path: str) -> None:
+    """Find out, before the work, that ``path`` cannot be written: OSError."""
+    if path == "-":
+        return
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    folder = os.path.join(os.path.dirname(path), ".")
+    existing = path if os.path.exists(path) else folder
+    try:
+        os.stat(existing)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from error
+    if not os.access(existing, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+    if path.endswith(BYTECODE_SUFFIX) and opt.find() is None:
+        opt.run("")  # Raises what says where it was looked for.
+
+
+def _write(module: ir.Module, path: str) -> None:
+    if path == "-":
+        sys.stdout.write(str(module))
+        sys.stdout.flush()
+    elif path.endswith(BYTECODE_SUFFIX):
+        flags = ("--emit-bytecode", "--strip-debuginfo")
+        data = opt.run_bytes(module, *flags)
+        with open(path, "wb") as file:
+            file.write(data)
+    else:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(str(module))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status."""
+    parser = _parser()
+    args = parser.parse_args(argv)
+    options = StepOptions(
+        model=args.model,
+        shards=args.dp,
+        replicas=args.replicas,
+        sequence=args.seq,
+        batch=args.batch,
+        layers=args.layers,
+        joint=args.joint,
+        partitioner=args.partitioner,
+        reshard_after_forward=args.reshard_after_forward,
+    )
+    try:
+        _check_output(args.output)
+        _write(trace_module(options, args.gpus_per_node), args.output)
+    except OSError as error:
+        what = error.strerror or str(error)
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"{parser.prog}: error: {where}{what}", file=sys.stderr)
+        return 1
+    except opt.OptError as error:
+        print(f"{parser.prog}: error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
