@@ -25,10 +25,13 @@ class CopyEmitter:
     def emit(self, node: torch.fx.Node) -> Any:
         """Imports a copy; returns None if it has to be a computation."""
         kind = copy_kind(node.target)
-        group = self._group(node, kind == "split_with_sizes_copy")
+        bound = bind(overload_of(node.target), node)
+        # A gather or scatter uses what the copy-in gives or fills; the
+        # copy-out uses what a gather gave.
+        filled = self._fresh(bound["out"]) if kind == "chunk_cat" else node
+        group = self._group(filled, kind == "split_with_sizes_copy")
         if group is None or group.size is None:
             return None
-        bound = bind(overload_of(node.target), node)
         return getattr(self, f"_{kind}")(node, bound, group)
 
     # -- the three copies ----------------------------------------------------
@@ -108,7 +111,9 @@ class CopyEmitter:
         )
 
     def _group(self, node, backwards: bool) -> Optional[GroupFacts]:
-        """Returns the group of the collective that the copy works for."""
+        """Returns the group of the collective that is near `node`."""
+        if node is None:
+            return None
         near = collective_near(
             node,
             lambda other: other.op == "call_function"

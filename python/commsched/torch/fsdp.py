@@ -35,8 +35,8 @@ def copy_kind(target) -> Optional[str]:
 def collective_near(
     node: torch.fx.Node, is_collective, backwards: bool
 ) -> Optional[torch.fx.Node]:
-    """Returns the collective that a copy works for: the nearest one among
-    those that use it, or among those that it uses."""
+    """Returns the nearest collective among those that use `node`, directly or
+    through others, or among those that it uses."""
     queue = deque([node])
     seen = {node}
     while queue and len(seen) < _SEARCH_LIMIT:
@@ -44,8 +44,6 @@ def collective_near(
         if current is not node and is_collective(current):
             return current
         near = current.all_input_nodes if backwards else list(current.users)
-        if not backwards and current is node:
-            near += node.all_input_nodes[-1:]
         for other in near:
             if other not in seen:
                 seen.add(other)

@@ -18,9 +18,10 @@ from commsched.torch.types import has_value, raw_value
 @dataclass
 class GroupFacts:
     """A process group: its size, this rank's members if known, and every row
-    of the partition if known."""
+    of the partition if known. first_use is the node that first named it."""
 
     symbol: str
+    first_use: torch.fx.Node
     size: Optional[int] = None
     members: Optional[tuple] = None
     rows: Optional[tuple] = None
@@ -52,9 +53,10 @@ class Groups:
         """
         ranks = bound.get("ranks")
         if "group_name" in bound:
-            facts = self._named(self._name(bound["group_name"], node))
+            facts = self._named(self._name(bound["group_name"], node), node)
         elif isinstance(ranks, (list, tuple)):
-            facts = self._listed(str(bound.get("tag") or ""), tuple(ranks))
+            tag = str(bound.get("tag") or "")
+            facts = self._listed(tag, tuple(ranks), node)
         else:
             raise GraphImportError("names no process group", node)
         size = bound.get("group_size")
@@ -101,6 +103,7 @@ class Groups:
     def declare(self, module: ir.Module) -> None:
         """Adds every group in use to `module`."""
         for facts in self._groups.values():
+            self.size_of(facts, facts.first_use)
             module.add_group(self._declaration(facts))
 
     # -- names ---------------------------------------------------------------
@@ -121,10 +124,10 @@ class Groups:
             return name
         raise GraphImportError("its process group has no name", node)
 
-    def _named(self, name: str) -> GroupFacts:
+    def _named(self, name: str, node: torch.fx.Node) -> GroupFacts:
         facts = self._groups.get(name)
         if facts is None:
-            facts = GroupFacts(f"pg_{name}")
+            facts = GroupFacts(f"pg_{name}", node)
             given = self._given.get(name)
             if given is not None:
                 _describe(facts, name, given)
@@ -136,7 +139,7 @@ class Groups:
             self._groups[name] = facts
         return facts
 
-    def _listed(self, tag: str, ranks: tuple) -> GroupFacts:
+    def _listed(self, tag: str, ranks: tuple, node) -> GroupFacts:
         """A group that is given by its members, as older graphs do."""
         key = f"{tag}:{','.join(map(str, ranks))}"
         facts = self._groups.get(key)
@@ -149,7 +152,7 @@ class Groups:
                 name = f"pg_ranks_{ranks[0]}_to_{ranks[-1]}_by_{stride}"
             if tag:
                 name += f"_{tag}"
-            facts = GroupFacts(name, len(ranks), ranks)
+            facts = GroupFacts(name, node, len(ranks), ranks)
             self._groups[key] = facts
         return facts
 

@@ -10,7 +10,7 @@ from typing import Mapping, Optional
 import torch
 
 # The frame variable that Dynamo starts a path with.
-_ROOT = re.compile(r"\A(?:L\['[^']*'\]|L__self___?|self)(?=[.\[]|\Z|_)")
+_ROOT = re.compile(r"\A(?:(?:L\['[^']*'\]|self)(?=[.\[]|\Z)|L__self___)")
 _ITEM = re.compile(r"\[['\"]?([^'\"\]]*)['\"]?\]")
 _GETATTR = re.compile(r"getattr\((.*), ['\"]([^'\"]*)['\"]\)")
 

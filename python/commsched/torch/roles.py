@@ -8,6 +8,7 @@ from typing import Mapping, Optional
 
 import torch
 
+from commsched.torch.errors import GraphImportError
 from commsched.torch.types import Values, leaves
 
 ROLES = (
@@ -46,6 +47,12 @@ class Roles:
         self._kind = kind
         self._values = values
         self._given = dict(given or {})
+        for name, role in self._given.items():
+            if role is not None and role not in ROLES:
+                raise GraphImportError(
+                    f"unknown role '{role}' for '{name}'; roles are "
+                    + ", ".join(ROLES)
+                )
         self._forward: dict[str, Optional[str]] = {}
         self._forward_storages: dict[int, Optional[str]] = {}
         if kind == "backward" and forward is not None:
