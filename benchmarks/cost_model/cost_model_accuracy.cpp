@@ -42,6 +42,9 @@ static llvm::cl::opt<bool>
 static llvm::cl::list<std::string>
     overrides("set", llvm::cl::desc("Override a target field everywhere"),
               llvm::cl::value_desc("field=value"));
+static llvm::cl::opt<bool>
+    printTargets("print-targets",
+                 llvm::cl::desc("Print every field of every preset instead"));
 
 namespace {
 
@@ -241,6 +244,23 @@ llvm::Error runSetup(const Setup &setup) {
   return llvm::Error::success();
 }
 
+void printTargetTable() {
+  llvm::outs() << "| field | meaning |";
+  for (llvm::StringRef name : targetPresetNames())
+    llvm::outs() << " " << name << " |";
+  llvm::outs() << "\n|---|---|";
+  for (size_t i = 0; i < targetPresetNames().size(); ++i)
+    llvm::outs() << "---:|";
+  llvm::outs() << "\n";
+  for (const TargetField &field : targetFields()) {
+    llvm::outs() << "| `" << field.key << "` | " << field.description << " |";
+    for (llvm::StringRef name : targetPresetNames())
+      llvm::outs() << llvm::format(" %.8g |",
+                                   *getTargetPreset(name)->getField(field.key));
+    llvm::outs() << "\n";
+  }
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -248,6 +268,10 @@ int main(int argc, char **argv) {
       argc, argv,
       "Relative errors in percent, median / worst, of cost models on measured "
       "collectives\n");
+  if (printTargets) {
+    printTargetTable();
+    return 0;
+  }
   llvm::outs() << "| table      | collective     | points | model       | "
                   "table       | PyTorch new | PyTorch old | XLA SoL     |\n"
                   "|------------|----------------|-------:|-------------|-"

@@ -10,7 +10,6 @@
 
 #include "Rounding.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace commsched {
@@ -25,9 +24,8 @@ double CollectiveCost::curveNs(const MeasuredCurve &curve,
       query.bytes < curve.front().bytes ? curve.front() : curve.back();
   CollectiveQuery atEnd = query;
   atEnd.bytes = end.bytes;
-  // A model without latency gives 0 for a point of 0 bytes.
-  double modelAtEnd =
-      static_cast<double>(std::max<int64_t>(model.estimate(atEnd).timeNs, 1));
+  // Never 0: a group of several ranks and a message of some bytes.
+  double modelAtEnd = static_cast<double>(model.estimate(atEnd).timeNs);
   double modelHere = static_cast<double>(model.estimate(query).timeNs);
   return end.timeNs * (modelHere / modelAtEnd);
 }

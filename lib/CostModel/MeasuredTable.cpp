@@ -51,11 +51,9 @@ double MeasuredCurve::interpolateNs(int64_t bytes) const {
   if (above->bytes == bytes)
     return above->timeNs;
   auto below = above - 1;
-  auto position = [](int64_t value) {
-    return std::log(static_cast<double>(std::max<int64_t>(value, 1)));
-  };
-  double low = position(below->bytes);
-  double fraction = (position(bytes) - low) / (position(above->bytes) - low);
+  double low = std::log(static_cast<double>(below->bytes));
+  double high = std::log(static_cast<double>(above->bytes));
+  double fraction = (std::log(static_cast<double>(bytes)) - low) / (high - low);
   double time =
       below->timeNs * std::pow(above->timeNs / below->timeNs, fraction);
   // Rounding must not step outside the two points.
@@ -79,8 +77,11 @@ static llvm::Error checkRow(const MeasuredRow &row, size_t index) {
   if (row.nodes > row.ranks)
     return fail("column 'nodes' is " + llvm::Twine(row.nodes) +
                 " but 'ranks' is only " + llvm::Twine(row.ranks));
-  if (row.bytes < 0)
-    return fail("column 'bytes' must not be negative, got " +
+  bool needsBytes = row.kind != CollectiveKind::Barrier;
+  if (row.bytes < (needsBytes ? 1 : 0))
+    return fail("column 'bytes' must be at least " +
+                llvm::Twine(needsBytes ? 1 : 0) + " for " +
+                stringifyCollectiveKind(row.kind) + ", got " +
                 llvm::Twine(row.bytes));
   if (row.timeNs < 1)
     return fail("the time must be at least 1 ns, got " +

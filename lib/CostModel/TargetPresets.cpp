@@ -16,14 +16,18 @@
 // on the machine, over its peak: the table "Maximum Achievable Matmul FLOPS" of
 // https://github.com/stas00/ml-engineering (compute/accelerator).
 //
+// memory_efficiency, nine tenths, is an assumption; kernel_launch_ns is what
+// XLA's GPU roofline charges for a kernel.
+//
 // Channels inside a node are what NCCL's graph search finds on the machine's
 // NVSwitch board from the link rates of its src/graph/topo.h: 12 x 20 on 240,
 // 12 x 30 on 370.8, and 16 x 45 on 721.8 GB/s. NIC rates are one 200 Gb/s
 // (A100), 400 Gb/s (Hopper, Blackwell) port for each GPU as NCCL counts it, and
 // the 200 Gb/s Slingshot port of an Alps node for GH200.
 //
-// collective_launch_us, nvls_efficiency, net_efficiency, local_copy_gb_s and
-// local_reduce_gb_s are fitted, once a machine, to the tables in data/;
+// collective_launch_us, nvls_efficiency, local_copy_gb_s, local_reduce_gb_s,
+// fill_bytes and net_fill_bytes, and GH200's net_latency_us and net_efficiency,
+// are fitted, once a machine, to the tables in data/cost-tables;
 // docs/cost-model.md says which and how well that holds elsewhere.
 //
 //===----------------------------------------------------------------------===//
@@ -47,7 +51,7 @@ static Target makeA100() {
   t.memoryGBs = 2039;
   t.computeEfficiency = 0.869;
   t.memoryEfficiency = 0.9;
-  t.kernelLaunchNs = 2000;
+  t.kernelLaunchNs = 1000;
   t.computeCapability = 80;
   t.intraChannels = 12;
   t.intraChannelGBs = 20;
@@ -72,7 +76,7 @@ static Target makeH100() {
   t.memoryGBs = 3350;
   t.computeEfficiency = 0.803;
   t.memoryEfficiency = 0.9;
-  t.kernelLaunchNs = 2000;
+  t.kernelLaunchNs = 1000;
   t.computeCapability = 90;
   t.intraChannels = 12;
   t.intraChannelGBs = 30;
@@ -124,7 +128,7 @@ static Target makeB200() {
   t.memoryGBs = 7700;
   t.computeEfficiency = 0.776;
   t.memoryEfficiency = 0.9;
-  t.kernelLaunchNs = 2000;
+  t.kernelLaunchNs = 1000;
   t.computeCapability = 100;
   t.intraChannels = 16;
   t.intraChannelGBs = 45;

@@ -118,6 +118,8 @@ TEST(MeasuredTable, RejectsValuesOutOfRange) {
   EXPECT_EQ(errorOfRow(row(2, 1, 8, "1")), "");
   EXPECT_EQ(errorOfRow(row(2, 1, -8, "1")),
             "row 1: column 'bytes' must not be negative, got -8");
+  EXPECT_EQ(errorOfRow(row(2, 1, 0, "1")),
+            "row 1: column 'bytes' must be at least 1 for send, got 0");
   EXPECT_EQ(errorOfRow(row(2, 1, 8, "-1")),
             "row 1: column 'time_ns' must not be negative");
   EXPECT_EQ(errorOfRow(row(2, 1, 8, "0")),

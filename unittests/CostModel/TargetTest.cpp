@@ -8,6 +8,8 @@
 
 #include "CommSched/CostModel/Target.h"
 
+#include "llvm/Support/MemoryBuffer.h"
+
 #include "gtest/gtest.h"
 
 #include <cmath>
@@ -81,6 +83,18 @@ TEST(Target, PeaksFallBackToWiderTypes) {
   target.peakTflopsBF16 = 120;
   EXPECT_DOUBLE_EQ(target.peakFlops(ElementKind::F8), 120e12);
   EXPECT_DOUBLE_EQ(target.peakFlops(ElementKind::F16), 100e12);
+}
+
+TEST(Target, DocumentationNamesEveryFieldAndPreset) {
+  auto page = llvm::MemoryBuffer::getFile(COMMSCHED_DOCS "/cost-model.md");
+  ASSERT_TRUE(bool(page)) << page.getError().message();
+  llvm::StringRef text = (*page)->getBuffer();
+  for (const TargetField &field : targetFields())
+    EXPECT_TRUE(text.contains(
+        ("| `" + field.key + "` | " + field.description + " |").str()))
+        << field.key.str();
+  for (llvm::StringRef name : targetPresetNames())
+    EXPECT_TRUE(text.contains((" " + name + " |").str())) << name.str();
 }
 
 } // namespace
