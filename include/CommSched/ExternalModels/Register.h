@@ -1,8 +1,8 @@
 //===- Register.h - Models of other dialects' operations --------*- C++ -*-===//
 //
-// Part of the CommSched project, under the Apache License v2.0 with LLVM Exceptions.
-// See LICENSE for license information.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information. SPDX-License-Identifier:
+// Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,9 @@ class DialectRegistry;
 namespace commsched {
 
 /// Attaches `CostOpInterface` and `AliasOpInterface` to operations of the
-/// arith, bufferization, linalg, tensor and tosa dialects, as each is loaded.
+/// arith, bufferization, linalg, math, tensor and tosa dialects, as each is
+/// loaded; loads none itself. An implementation that an operation has already
+/// is left alone.
 void registerExternalModels(DialectRegistry &registry);
 
 } // namespace commsched

@@ -1,0 +1,110 @@
+//===- Models.h - What the models of all dialects share ---------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// Attaching a model to many operations at once, and counting elements,
+// arithmetic and bytes. Counts of operations are doubles: they go past 2^63 in
+// large programs, and costs need no more than their leading digits.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_EXTERNALMODELS_MODELS_H
+#define COMMSCHED_LIB_EXTERNALMODELS_MODELS_H
+
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "mlir/IR/DialectRegistry.h"
+
+namespace mlir::commsched::detail {
+
+void registerArithModels(DialectRegistry &registry);
+void registerBufferizationModels(DialectRegistry &registry);
+void registerLinalgModels(DialectRegistry &registry);
+void registerMathModels(DialectRegistry &registry);
+void registerTensorModels(DialectRegistry &registry);
+void registerTosaModels(DialectRegistry &registry);
+
+/// The elements of a value of `type`, 0 for a scalar; none when a dimension is
+/// dynamic.
+std::optional<double> getElementCount(Type type);
+
+/// True if `op` does arithmetic on the elements of its operands: it is
+/// elementwise, but neither a constant nor a conversion between types.
+bool isElementwiseArithmetic(Operation *op);
+
+/// The arithmetic operations of one execution of `body`: those of the arith
+/// and math dialects and others like them, without conversions, constants and
+/// the arithmetic of indices.
+int64_t countBodyArithmetic(Block &body);
+
+/// Bytes of `types`, each counted `times` times; none when one is not static
+/// or the sum does not fit.
+std::optional<int64_t> getMultipleOfBytes(TypeRange types, int64_t times);
+
+/// Gives `Model` to every operation of the dialect that `accepts`, unless it
+/// has an implementation of the interface already: an embedder's comes first.
+template <typename Model>
+void attachWhere(MLIRContext *context, StringRef dialect,
+                 llvm::function_ref<bool(RegisteredOperationName)> accepts) {
+  for (RegisteredOperationName name :
+       context->getRegisteredOperationsByDialect(dialect))
+    if (accepts(name) && !name.hasInterface<typename Model::Interface>())
+      name.attachInterface<Model>();
+}
+
+/// Gives `Model` to each of `Ops`, as `attachWhere` does.
+template <typename Model, typename... Ops> void attachTo(MLIRContext *context) {
+  auto attach = [&](StringRef opName) {
+    std::optional<RegisteredOperationName> name =
+        RegisteredOperationName::lookup(opName, context);
+    if (name && !name->hasInterface<typename Model::Interface>())
+      name->attachInterface<Model>();
+  };
+  (attach(Ops::getOperationName()), ...);
+}
+
+/// All results are views of the first operand.
+struct FirstOperandView
+    : AliasOpInterface::ExternalModel<FirstOperandView, Operation *> {
+  Value getAliasedValue(Operation *op, OpResult) const {
+    return op->getOperand(0);
+  }
+};
+
+/// What neither computes nor touches the elements of a tensor.
+struct FreeCost : CostOpInterface::ExternalModel<FreeCost, Operation *> {
+  std::optional<int64_t> getKnownRuntimeNs(Operation *) const { return 0; }
+};
+
+/// One operation for each element of the first result.
+struct ElementwiseCost
+    : CostOpInterface::ExternalModel<ElementwiseCost, Operation *> {
+  std::optional<double> getFlopCount(Operation *op) const;
+};
+
+/// Reads as much of the first operand as the results hold: slices and gathers.
+/// All other operands are read whole.
+struct SelectionCost
+    : CostOpInterface::ExternalModel<SelectionCost, Operation *> {
+  std::optional<int64_t> getMovedBytes(Operation *op) const;
+};
+
+/// Writes the results, and reads nothing that has a size: fills and generators.
+struct ResultsOnlyCost
+    : CostOpInterface::ExternalModel<ResultsOnlyCost, Operation *> {
+  std::optional<int64_t> getMovedBytes(Operation *op) const;
+};
+
+/// Copies the first operand into a destination that is written in place.
+struct CopyIntoCost
+    : CostOpInterface::ExternalModel<CopyIntoCost, Operation *> {
+  std::optional<int64_t> getMovedBytes(Operation *op) const;
+};
+
+} // namespace mlir::commsched::detail
+
+#endif // COMMSCHED_LIB_EXTERNALMODELS_MODELS_H
