@@ -51,19 +51,19 @@ static constexpr StringLiteral roles[] = {
 static LogicalResult verifyString(Operation *op, NamedAttribute attr) {
   if (isa<StringAttr>(attr.getValue()))
     return success();
-  return op->emitError() << "attribute '" << attr.getName()
-                         << "' must be a string, not " << attr.getValue();
+  return op->emitOpError() << "attribute '" << attr.getName().getValue()
+                           << "' must be a string, not " << attr.getValue();
 }
 
 static LogicalResult verifyNotNegative(Operation *op, NamedAttribute attr) {
   auto value = dyn_cast<IntegerAttr>(attr.getValue());
   if (!value || !value.getType().isSignlessInteger(64))
-    return op->emitError() << "attribute '" << attr.getName()
-                           << "' must be an i64, not " << attr.getValue();
+    return op->emitOpError() << "attribute '" << attr.getName().getValue()
+                             << "' must be an i64, not " << attr.getValue();
   if (value.getValue().isNegative())
-    return op->emitError() << "attribute '" << attr.getName()
-                           << "' must not be negative, but is "
-                           << value.getInt();
+    return op->emitOpError()
+           << "attribute '" << attr.getName().getValue()
+           << "' must not be negative, but is " << value.getInt();
   return success();
 }
 
@@ -74,9 +74,9 @@ static LogicalResult verifyOneOf(Operation *op, NamedAttribute attr,
   StringRef value = cast<StringAttr>(attr.getValue()).getValue();
   if (llvm::is_contained(choices, value))
     return success();
-  InFlightDiagnostic diag = op->emitError()
-                            << "attribute '" << attr.getName() << "' is \""
-                            << value << "\", which is none of ";
+  InFlightDiagnostic diag = op->emitOpError()
+                            << "attribute '" << attr.getName().getValue()
+                            << "' is \"" << value << "\", which is none of ";
   llvm::interleaveComma(choices, diag,
                         [&](StringRef c) { diag << "\"" << c << "\""; });
   return diag;
@@ -85,21 +85,24 @@ static LogicalResult verifyOneOf(Operation *op, NamedAttribute attr,
 static LogicalResult verifyCompileWith(Operation *op, NamedAttribute attr) {
   auto dict = dyn_cast<DictionaryAttr>(attr.getValue());
   if (!dict)
-    return op->emitError() << "attribute '" << attr.getName()
-                           << "' must be a dictionary, not " << attr.getValue();
+    return op->emitOpError()
+           << "attribute '" << attr.getName().getValue()
+           << "' must be a dictionary, not " << attr.getValue();
   for (NamedAttribute entry : dict) {
     if (entry.getName() != "pipeline" && entry.getName() != "region")
-      return op->emitError()
-             << "attribute '" << attr.getName() << "' has the unknown key '"
-             << entry.getName() << "'; it takes 'pipeline' and 'region'";
+      return op->emitOpError()
+             << "attribute '" << attr.getName().getValue()
+             << "' has the unknown key '" << entry.getName().getValue()
+             << "'; it takes 'pipeline' and 'region'";
     if (!isa<StringAttr>(entry.getValue()))
-      return op->emitError() << "key '" << entry.getName() << "' of attribute '"
-                             << attr.getName() << "' must be a string, not "
-                             << entry.getValue();
+      return op->emitOpError()
+             << "key '" << entry.getName().getValue() << "' of attribute '"
+             << attr.getName().getValue() << "' must be a string, not "
+             << entry.getValue();
   }
   if (!dict.contains("pipeline"))
-    return op->emitError() << "attribute '" << attr.getName()
-                           << "' lacks the key 'pipeline'";
+    return op->emitOpError() << "attribute '" << attr.getName().getValue()
+                             << "' lacks the key 'pipeline'";
   return success();
 }
 
@@ -117,9 +120,10 @@ LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
   if (name == compileWithAttrName)
     return verifyCompileWith(op, attr);
   if (name == roleAttrName || name == freeableAttrName)
-    return op->emitError() << "attribute '" << attr.getName()
-                           << "' belongs on an argument, not on an operation";
-  return op->emitError() << "unknown attribute '" << attr.getName() << "'";
+    return op->emitOpError() << "attribute '" << attr.getName().getValue()
+                             << "' belongs on an argument, not on an operation";
+  return op->emitOpError() << "unknown attribute '" << attr.getName().getValue()
+                           << "'";
 }
 
 LogicalResult CommSchedDialect::verifyRegionArgAttribute(Operation *op,
@@ -134,19 +138,18 @@ LogicalResult CommSchedDialect::verifyRegionArgAttribute(Operation *op,
   if (name == freeableAttrName) {
     if (isa<UnitAttr>(attr.getValue()))
       return success();
-    return op->emitError() << "attribute '" << attr.getName()
-                           << "' of argument " << argument
-                           << " must be a unit attribute, not "
-                           << attr.getValue();
+    return op->emitOpError()
+           << "attribute '" << attr.getName().getValue() << "' of argument "
+           << argument << " must be a unit attribute, not " << attr.getValue();
   }
-  return op->emitError() << "unknown attribute '" << attr.getName()
-                         << "' on argument " << argument;
+  return op->emitOpError() << "unknown attribute '" << attr.getName().getValue()
+                           << "' on argument " << argument;
 }
 
 LogicalResult CommSchedDialect::verifyRegionResultAttribute(
     Operation *op, unsigned region, unsigned result, NamedAttribute attr) {
   if (attr.getName() == nameAttrName)
     return verifyString(op, attr);
-  return op->emitError() << "unknown attribute '" << attr.getName()
-                         << "' on result " << result;
+  return op->emitOpError() << "unknown attribute '" << attr.getName().getValue()
+                           << "' on result " << result;
 }

@@ -9,6 +9,7 @@
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -57,16 +58,16 @@ Operation *mlir::commsched::detail::getStart(Value future) {
 /// Reports a use of `future` that is not the one wait of its start's block.
 static LogicalResult reportEscape(Operation *start, Operation *user) {
   InFlightDiagnostic diag = user->emitOpError();
-  if (user->getBlock() == start->getBlock() &&
-      user->hasTrait<OpTrait::IsTerminator>())
-    diag << "returns the future of '" << start->getName()
-         << "', which must be waited for in its own block";
-  else if (isa<WaitOpInterface>(user))
-    diag << "waits in another region for the future of '" << start->getName()
-         << "', which must be waited for in its own block";
+  if (isa<WaitOpInterface>(user))
+    diag << "waits in another block for the future of '" << start->getName()
+         << "', which must be waited for in its own block (C3)";
+  else if (user->hasTrait<OpTrait::IsTerminator>())
+    diag << (user->hasTrait<OpTrait::ReturnLike>() ? "returns" : "passes on")
+         << " the future of '" << start->getName()
+         << "', which must be waited for in its own block (C3)";
   else
     diag << "uses the future of '" << start->getName()
-         << "', which only a wait may consume";
+         << "', which only a wait may consume (C3)";
   diag.attachNote(start->getLoc()) << "the collective starts here";
   return diag;
 }
@@ -76,27 +77,25 @@ LogicalResult mlir::commsched::detail::verifyCollective(Operation *op) {
   Value future = collective.getInFlightFuture();
   if (!future)
     return success();
-  Operation *wait = nullptr;
+  SmallVector<Operation *, 1> waits;
   for (Operation *user : future.getUsers()) {
     if (!isa<WaitOpInterface>(user) || user->getBlock() != op->getBlock())
       return reportEscape(op, user);
-    if (!wait) {
-      wait = user;
-      continue;
-    }
-    Operation *first = wait, *second = user;
-    if (second->isBeforeInBlock(first))
-      std::swap(first, second);
-    InFlightDiagnostic diag =
-        second->emitOpError("waits a second time for the future of '")
-        << op->getName() << "'";
-    diag.attachNote(first->getLoc()) << "the first wait is here";
-    diag.attachNote(op->getLoc()) << "the collective starts here";
-    return diag;
+    waits.push_back(user);
   }
-  if (!wait)
-    return op->emitOpError("starts a collective that is never waited for");
-  return success();
+  if (waits.empty())
+    return op->emitOpError("starts a collective that is never waited for (C2)");
+  if (waits.size() == 1)
+    return success();
+  llvm::sort(waits, [](Operation *lhs, Operation *rhs) {
+    return lhs->isBeforeInBlock(rhs);
+  });
+  InFlightDiagnostic diag =
+      waits[1]->emitOpError("waits a second time for the future of '")
+      << op->getName() << "' (C2)";
+  diag.attachNote(waits[0]->getLoc()) << "the first wait is here";
+  diag.attachNote(op->getLoc()) << "the collective starts here";
+  return diag;
 }
 
 LogicalResult mlir::commsched::detail::verifyWait(Operation *op) {
@@ -105,7 +104,7 @@ LogicalResult mlir::commsched::detail::verifyWait(Operation *op) {
     return success();
   InFlightDiagnostic diag =
       op->emitOpError("waits for a value that no collective of its block "
-                      "started");
+                      "started (C1)");
   if (Operation *definition = future.getDefiningOp())
     diag.attachNote(definition->getLoc()) << "the value is defined here";
   else

@@ -1,0 +1,217 @@
+// RUN: commsched-opt %s -split-input-file -verify-diagnostics -allow-unregistered-dialect
+
+// Every discardable attribute, on operations of any dialect and on arguments.
+func.func @attributes(
+    %p: tensor<4xf32> {commsched.name = "w", commsched.role = "parameter"},
+    %i: tensor<4xf32> {commsched.role = "input", commsched.freeable},
+    %a: tensor<4xf32> {commsched.role = "saved_activation"},
+    %t: tensor<4xf32> {commsched.role = "tangent"},
+    %r: tensor<4xf32> {commsched.role = "rng_state"},
+    %u: memref<4xf32> {commsched.role = "unsharded_param"})
+    -> (tensor<4xf32> {commsched.name = "out"})
+    attributes {commsched.module = ""} {
+  %0 = arith.addf %p, %i {
+      commsched.name = "add", commsched.module = "layers.3.attention",
+      commsched.runtime_ns = 0 : i64, commsched.order = 0 : i64,
+      commsched.partition = "forward", commsched.recompute = "must_save"}
+      : tensor<4xf32>
+  %1 = "foreign.op"(%0) {
+      commsched.runtime_ns = 9223372036854775807 : i64,
+      commsched.partition = "backward", commsched.recompute = "prefer_save",
+      commsched.compile_with = {pipeline = "canonicalize", region = "flex"}}
+      : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = commsched.compute "aten.sin"(%1) {
+      commsched.partition = "must_be_forward",
+      commsched.recompute = "prefer_recompute",
+      commsched.compile_with = {pipeline = "cse"}}
+      : (tensor<4xf32>) -> tensor<4xf32>
+  %3 = arith.negf %2 {
+      commsched.partition = "must_be_backward",
+      commsched.recompute = "must_recompute"} : tensor<4xf32>
+  return %3 : tensor<4xf32>
+}
+
+// -----
+
+func.func @name_type(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.name' must be a string, not 3 : i64}}
+  %0 = arith.negf %x {commsched.name = 3 : i64} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @module_type(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.module' must be a string, not ["layers", "3"]}}
+  %0 = arith.negf %x {commsched.module = ["layers", "3"]} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @runtime_negative(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.runtime_ns' must not be negative, but is -1}}
+  %0 = arith.negf %x {commsched.runtime_ns = -1 : i64} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @runtime_float(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.runtime_ns' must be an i64, not 1.500000e+00 : f64}}
+  %0 = arith.negf %x {commsched.runtime_ns = 1.5} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @runtime_width(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.runtime_ns' must be an i64, not 1 : i32}}
+  %0 = arith.negf %x {commsched.runtime_ns = 1 : i32} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @runtime_index(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.runtime_ns' must be an i64, not 1 : index}}
+  %0 = arith.negf %x {commsched.runtime_ns = 1 : index} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @runtime_unit(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.runtime_ns' must be an i64, not unit}}
+  %0 = arith.negf %x {commsched.runtime_ns} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @order_negative(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.order' must not be negative, but is -2}}
+  %0 = arith.negf %x {commsched.order = -2 : i64} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @order_type(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.order' must be an i64, not "first"}}
+  %0 = arith.negf %x {commsched.order = "first"} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @partition_value(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.partition' is "sideways", which is none of "forward", "backward", "must_be_forward", "must_be_backward"}}
+  %0 = arith.negf %x {commsched.partition = "sideways"} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @partition_type(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.partition' must be a string, not true}}
+  %0 = arith.negf %x {commsched.partition = true} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @recompute_value(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.recompute' is "save", which is none of "must_save", "prefer_save", "prefer_recompute", "must_recompute"}}
+  %0 = arith.negf %x {commsched.recompute = "save"} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @compile_with_type(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.compile_with' must be a dictionary, not "cse"}}
+  %0 = arith.negf %x {commsched.compile_with = "cse"} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @compile_with_key(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.compile_with' has the unknown key 'passes'; it takes 'pipeline' and 'region'}}
+  %0 = arith.negf %x {commsched.compile_with = {passes = "cse"}} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @compile_with_value(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op key 'region' of attribute 'commsched.compile_with' must be a string, not 1 : i64}}
+  %0 = arith.negf %x {commsched.compile_with = {pipeline = "cse", region = 1 : i64}} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @compile_with_lacks(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.compile_with' lacks the key 'pipeline'}}
+  %0 = arith.negf %x {commsched.compile_with = {region = "a"}} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @unknown(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op unknown attribute 'commsched.runtime'}}
+  %0 = arith.negf %x {commsched.runtime = 1 : i64} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @role_on_operation(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.role' belongs on an argument, not on an operation}}
+  %0 = arith.negf %x {commsched.role = "input"} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @freeable_on_operation(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.freeable' belongs on an argument, not on an operation}}
+  %0 = arith.negf %x {commsched.freeable} : tensor<4xf32>
+  return
+}
+
+// -----
+
+// expected-error@below {{'func.func' op attribute 'commsched.role' is "weight", which is none of "parameter", "input", "saved_activation", "tangent", "rng_state", "unsharded_param"}}
+func.func @role_value(%x: tensor<4xf32> {commsched.role = "weight"}) {
+  return
+}
+
+// -----
+
+// expected-error@below {{'func.func' op attribute 'commsched.role' must be a string, not 0 : i64}}
+func.func @role_type(%x: tensor<4xf32> {commsched.role = 0 : i64}) {
+  return
+}
+
+// -----
+
+// expected-error@below {{'func.func' op attribute 'commsched.freeable' of argument 1 must be a unit attribute, not true}}
+func.func @freeable_type(%x: tensor<4xf32>, %y: tensor<4xf32> {commsched.freeable = true}) {
+  return
+}
+
+// -----
+
+// expected-error@below {{'func.func' op unknown attribute 'commsched.runtime_ns' on argument 0}}
+func.func @unknown_on_argument(%x: tensor<4xf32> {commsched.runtime_ns = 1 : i64}) {
+  return
+}
+
+// -----
+
+// expected-error@below {{'func.func' op unknown attribute 'commsched.role' on result 0}}
+func.func private @unknown_on_result() -> (tensor<4xf32> {commsched.role = "input"})

@@ -1,0 +1,299 @@
+// RUN: commsched-opt %s -split-input-file -verify-diagnostics
+
+commsched.group @dp size(4)
+
+func.func @all_gather_copy_in(%a: tensor<2x3xbf16>, %b: tensor<f32>) {
+  %slice, %buffer = commsched.all_gather_copy_in %a, %b on @dp
+      : tensor<2x3xbf16>, tensor<f32> -> tensor<7xbf16>, tensor<28xbf16>
+  return
+}
+
+func.func @split_with_sizes_copy(%buffer: tensor<28xbf16>) {
+  %0:2 = commsched.split_with_sizes_copy %buffer on @dp
+      : tensor<28xbf16> -> tensor<8x3xbf16>, tensor<4xbf16>
+  return
+}
+
+// Five rows are padded to eight: two for each rank.
+func.func @chunk_cat(%a: tensor<5x3xbf16>, %b: tensor<4xf32>, %i: tensor<4xi8>,
+                     %c: tensor<4xcomplex<f32>>) {
+  %0 = commsched.chunk_cat %a, %b on @dp
+      : tensor<5x3xbf16>, tensor<4xf32> -> tensor<28xf32>
+  %1 = commsched.chunk_cat %i on @dp : tensor<4xi8> -> tensor<4xi32>
+  %2 = commsched.chunk_cat %c on @dp
+      : tensor<4xcomplex<f32>> -> tensor<4xcomplex<f64>>
+  return
+}
+
+func.func @storage(%p: memref<2x3xbf16>, %full: tensor<2x3xbf16>,
+                   %dynamic: memref<?xf32>) {
+  commsched.resize_storage %p bytes(12) : memref<2x3xbf16>
+  commsched.resize_storage %p bytes(0) : memref<2x3xbf16>
+  commsched.resize_storage %dynamic bytes(44) : memref<?xf32>
+  commsched.fsdp_copy %full into %p : tensor<2x3xbf16>, memref<2x3xbf16>
+  return
+}
+
+// -----
+
+func.func @all_gather_copy_in_c1(%a: tensor<4xf32>) {
+  // expected-error@below {{'commsched.all_gather_copy_in' op names the group @dp, which does not exist (C1)}}
+  %slice, %buffer = commsched.all_gather_copy_in %a on @dp
+      : tensor<4xf32> -> tensor<4xf32>, tensor<16xf32>
+  return
+}
+
+// -----
+
+commsched.group @dp size(4)
+
+func.func @all_gather_copy_in_c2() {
+  // expected-error@below {{'commsched.all_gather_copy_in' op needs at least one operand (C2)}}
+  %slice, %buffer = "commsched.all_gather_copy_in"() <{group = @dp}>
+      : () -> (tensor<0xf32>, tensor<0xf32>)
+  return
+}
+
+// -----
+
+commsched.group @dp size(4)
+
+func.func @all_gather_copy_in_c3_slice(%a: tensor<4xf32>) {
+  // expected-error@below {{'commsched.all_gather_copy_in' op the slice must have one dimension, but is a 'tensor<2x2xf32>' (C3)}}
+  %slice, %buffer = commsched.all_gather_copy_in %a on @dp
+      : tensor<4xf32> -> tensor<2x2xf32>, tensor<16xf32>
+  return
+}
+
+// -----
+
+commsched.group @dp size(4)
+
+func.func @all_gather_copy_in_c3_buffer(%a: tensor<f32>) {
+  // expected-error@below {{'commsched.all_gather_copy_in' op the buffer must have one dimension, but is a 'tensor<f32>' (C3)}}
+  %slice, %buffer = commsched.all_gather_copy_in %a on @dp
+      : tensor<f32> -> tensor<1xf32>, tensor<f32>
+  return
+}
+
+// -----
+
+commsched.group @dp size(4)
+
+func.func @all_gather_copy_in_c3_element_type(%a: tensor<4xf32>) {
+  // expected-error@below {{'commsched.all_gather_copy_in' op slice has element type 'f32', but the buffer 'bf16' (C3)}}
+  %slice, %buffer = commsched.all_gather_copy_in %a on @dp
+      : tensor<4xf32> -> tensor<4xf32>, tensor<16xbf16>
+  return
+}
+
+// -----
+
+commsched.group @dp size(4)
+
+func.func @all_gather_copy_in_c4(%a: tensor<2x2xf32>, %b: tensor<f32>) {
+  // expected-error@below {{'commsched.all_gather_copy_in' op operands have 5 elements together, but the slice has 4 (C4)}}
+  %slice, %buffer = commsched.all_gather_copy_in %a, %b on @dp
+      : tensor<2x2xf32>, tensor<f32> -> tensor<4xf32>, tensor<16xf32>
+  return
+}
+
+// -----
+
+// expected-note@below {{the group is declared here}}
+commsched.group @dp size(4)
+
+func.func @all_gather_copy_in_c5(%a: tensor<4xf32>) {
+  // expected-error@below {{'commsched.all_gather_copy_in' op slice has 4 elements, so the buffer must have 4 times as many, not 12 (C5)}}
+  %slice, %buffer = commsched.all_gather_copy_in %a on @dp
+      : tensor<4xf32> -> tensor<4xf32>, tensor<12xf32>
+  return
+}
+
+// -----
+
+func.func @split_with_sizes_copy_c1(%buffer: tensor<8xf32>) {
+  // expected-error@below {{'commsched.split_with_sizes_copy' op names the group @dp, which does not exist (C1)}}
+  %0 = commsched.split_with_sizes_copy %buffer on @dp
+      : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+commsched.group @dp size(4)
+
+func.func @split_with_sizes_copy_c2(%buffer: tensor<8xf32>) {
+  // expected-error@below {{'commsched.split_with_sizes_copy' op needs at least one result (C2)}}
+  "commsched.split_with_sizes_copy"(%buffer) <{group = @dp}>
+      : (tensor<8xf32>) -> ()
+  return
+}
+
+// -----
+
+commsched.group @dp size(4)
+
+func.func @split_with_sizes_copy_c3(%buffer: tensor<8xf32>) {
+  // expected-error@below {{'commsched.split_with_sizes_copy' op result 1 has element type 'bf16', but the operand 'f32' (C3)}}
+  %0:2 = commsched.split_with_sizes_copy %buffer on @dp
+      : tensor<8xf32> -> tensor<4xf32>, tensor<4xbf16>
+  return
+}
+
+// -----
+
+commsched.group @dp size(4)
+
+func.func @split_with_sizes_copy_c4(%buffer: tensor<8xf32>) {
+  // expected-error@below {{'commsched.split_with_sizes_copy' op operand has 8 elements, but the results together 12 (C4)}}
+  %0:2 = commsched.split_with_sizes_copy %buffer on @dp
+      : tensor<8xf32> -> tensor<4xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+// expected-note@below {{the group is declared here}}
+commsched.group @dp size(4)
+
+func.func @split_with_sizes_copy_c5(%buffer: tensor<12xf32>) {
+  // expected-error@below {{'commsched.split_with_sizes_copy' op result 1 is a 'tensor<2x4xf32>', whose dimension 0 the group's size 4 does not divide (C5)}}
+  %0:2 = commsched.split_with_sizes_copy %buffer on @dp
+      : tensor<12xf32> -> tensor<4xf32>, tensor<2x4xf32>
+  return
+}
+
+// -----
+
+// expected-note@below {{the group is declared here}}
+commsched.group @dp size(4)
+
+func.func @split_with_sizes_copy_c5_scalar(%buffer: tensor<1xf32>) {
+  // expected-error@below {{'commsched.split_with_sizes_copy' op result 0 is a 'tensor<f32>', whose dimension 0 the group's size 4 does not divide (C5)}}
+  %0 = commsched.split_with_sizes_copy %buffer on @dp
+      : tensor<1xf32> -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @chunk_cat_c1(%a: tensor<8xf32>) {
+  // expected-error@below {{'commsched.chunk_cat' op names the group @dp, which does not exist (C1)}}
+  %0 = commsched.chunk_cat %a on @dp : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+commsched.group @dp size(4)
+
+func.func @chunk_cat_c2_no_operand() {
+  // expected-error@below {{'commsched.chunk_cat' op needs at least one operand (C2)}}
+  %0 = "commsched.chunk_cat"() <{group = @dp}> : () -> tensor<0xf32>
+  return
+}
+
+// -----
+
+commsched.group @dp size(4)
+
+func.func @chunk_cat_c2_scalar(%a: tensor<f32>) {
+  // expected-error@below {{'commsched.chunk_cat' op operand 0 is a 'tensor<f32>', which has no dimension 0 (C2)}}
+  %0 = commsched.chunk_cat %a on @dp : tensor<f32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+commsched.group @dp size(4)
+
+func.func @chunk_cat_c3_narrower(%a: tensor<8xf32>) {
+  // expected-error@below {{'commsched.chunk_cat' op operand 0 has element type 'f32', which cannot be widened to 'bf16' (C3)}}
+  %0 = commsched.chunk_cat %a on @dp : tensor<8xf32> -> tensor<8xbf16>
+  return
+}
+
+// -----
+
+commsched.group @dp size(4)
+
+func.func @chunk_cat_c3_other_kind(%a: tensor<8xi8>) {
+  // expected-error@below {{'commsched.chunk_cat' op operand 0 has element type 'i8', which cannot be widened to 'f32' (C3)}}
+  %0 = commsched.chunk_cat %a on @dp : tensor<8xi8> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+commsched.group @dp size(4)
+
+func.func @chunk_cat_c3_same_width(%a: tensor<8xf16>) {
+  // expected-error@below {{'commsched.chunk_cat' op operand 0 has element type 'f16', which cannot be widened to 'bf16' (C3)}}
+  %0 = commsched.chunk_cat %a on @dp : tensor<8xf16> -> tensor<8xbf16>
+  return
+}
+
+// -----
+
+commsched.group @dp size(4)
+
+func.func @chunk_cat_c4(%a: tensor<8xf32>) {
+  // expected-error@below {{'commsched.chunk_cat' op the result must have one dimension, but is a 'tensor<2x4xf32>' (C4)}}
+  %0 = commsched.chunk_cat %a on @dp : tensor<8xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+// expected-note@below {{the group is declared here}}
+commsched.group @dp size(4)
+
+func.func @chunk_cat_c5(%a: tensor<5x3xf32>) {
+  // expected-error@below {{'commsched.chunk_cat' op operands, padded to chunks for 4 ranks, have 24 elements together, but the result has 15 (C5)}}
+  %0 = commsched.chunk_cat %a on @dp : tensor<5x3xf32> -> tensor<15xf32>
+  return
+}
+
+// -----
+
+commsched.group @dp size(4)
+
+func.func @chunk_cat_c5_overflow(%a: tensor<9223372036854775807xf32>) {
+  // expected-error@below {{'commsched.chunk_cat' op operands overflow when padded (C5)}}
+  %0 = commsched.chunk_cat %a on @dp
+      : tensor<9223372036854775807xf32> -> tensor<15xf32>
+  return
+}
+
+// -----
+
+func.func @resize_storage_c1(%p: memref<2x3xbf16>) {
+  // expected-error@below {{'commsched.resize_storage' op bytes(11) must be 0 or the storage's 12 (C1)}}
+  commsched.resize_storage %p bytes(11) : memref<2x3xbf16>
+  return
+}
+
+// -----
+
+func.func @resize_storage_c1_dynamic(%p: memref<?xbf16>) {
+  // expected-error@below {{'commsched.resize_storage' op bytes(-2) must be 0 or more (C1)}}
+  commsched.resize_storage %p bytes(-2) : memref<?xbf16>
+  return
+}
+
+// -----
+
+func.func @fsdp_copy_c1_shape(%p: memref<2x3xbf16>, %full: tensor<6xbf16>) {
+  // expected-error@below {{'commsched.fsdp_copy' op copies a 'tensor<6xbf16>' into a 'memref<2x3xbf16>' (C1)}}
+  commsched.fsdp_copy %full into %p : tensor<6xbf16>, memref<2x3xbf16>
+  return
+}
+
+// -----
+
+func.func @fsdp_copy_c1_element_type(%p: memref<6xbf16>, %full: tensor<6xf32>) {
+  // expected-error@below {{'commsched.fsdp_copy' op copies a 'tensor<6xf32>' into a 'memref<6xbf16>' (C1)}}
+  commsched.fsdp_copy %full into %p : tensor<6xf32>, memref<6xbf16>
+  return
+}
