@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any, Optional, Sequence
 
 import torch
+from torch._ops import HigherOrderOperator, OpOverload
 from torch.utils._pytree import tree_map
 from torch.utils.flop_counter import flop_registry
 
@@ -42,14 +43,24 @@ _OVERWRITES = frozenset(
 
 
 def flops(node: torch.fx.Node, values: Values) -> Optional[float]:
-    """Returns what PyTorch's flop counter says of `node`; None if nothing."""
-    formula = flop_registry.get(packet_of(node.target))
+    """Returns what PyTorch's flop counter says of `node`; None if nothing.
+
+    A higher-order operator that is given an operator to call, such as those
+    that restore a random state first, costs what that one does.
+    """
+    target, given = node.target, node.args
+    if isinstance(target, HigherOrderOperator):
+        for index, arg in enumerate(given):
+            if isinstance(arg, OpOverload):
+                target, given = arg, given[index + 1 :]
+                break
+    formula = flop_registry.get(packet_of(target))
     if formula is None:
         return None
+    kwargs = node.kwargs if target is node.target else {}
     try:
-        stand_in = lambda n: _static(raw_value(n), values, n)
         args, kwargs = torch.fx.node.map_arg(
-            (node.args, node.kwargs), stand_in
+            (given, kwargs), lambda n: _static(raw_value(n), values, n)
         )
         out = _static(raw_value(node), values, node)
         return float(formula(*args, **kwargs, out_val=out))

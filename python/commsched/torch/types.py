@@ -8,6 +8,7 @@ propagation). Symbolic sizes become their hints.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import Any, Mapping, Optional
 
@@ -17,6 +18,8 @@ from torch.fx.passes.shape_prop import TensorMetadata
 from commsched import ir
 from commsched.torch.errors import GraphImportError
 from commsched.torch.targets import attribute_of
+
+_VALUE_KEYS = ("val", "example_value", "tensor_meta")
 
 # What a node's value is when nothing of it lives in device memory: numbers,
 # symbolic integers, process groups, submodules.
@@ -202,21 +205,45 @@ class Values:
 
 def has_value(node: torch.fx.Node) -> bool:
     """Returns whether the graph says anything of `node`'s value."""
-    return node.op == "get_attr" or any(k in node.meta for k in ("val", "example_value", "tensor_meta"))
+    return _find_value(node)[0]
 
 
 def raw_value(node: torch.fx.Node) -> Any:
-    """Returns `node`'s value as its metadata have it; raises if they don't."""
-    for key in ("val", "example_value", "tensor_meta"):
+    """Returns `node`'s value as the graph has it; raises if it doesn't."""
+    found, value = _find_value(node)
+    if not found:
+        raise GraphImportError(
+            "the graph says nothing of its value: none of "
+            + ", ".join(f"'{key}'" for key in _VALUE_KEYS)
+            + " is in its metadata",
+            node,
+        )
+    return value
+
+
+def _find_value(node: torch.fx.Node) -> tuple[bool, Any]:
+    for key in _VALUE_KEYS:
         if key in node.meta:
-            return node.meta[key]
+            return True, node.meta[key]
     if node.op == "get_attr" and node.graph.owning_module is not None:
-        return attribute_of(node.graph.owning_module, node.target)
-    raise GraphImportError(
-        "the graph says nothing of its value: none of 'val', "
-        "'example_value' and 'tensor_meta' is in its metadata",
-        node,
-    )
+        return True, attribute_of(node.graph.owning_module, node.target)
+    return _from_items(node)
+
+
+def _from_items(node: torch.fx.Node) -> tuple[bool, Any]:
+    """Several results of which only the parts that are used are described,
+    as partitioners leave calls that they wrap."""
+    items = {}
+    for user in node.users:
+        if user.target is not operator.getitem or user.args[0] is not node:
+            return False, None
+        found, value = _find_value(user)
+        if not found or not isinstance(user.args[1], int):
+            return False, None
+        items[user.args[1]] = value
+    if not items or min(items) < 0:
+        return False, None
+    return True, [items.get(index) for index in range(max(items) + 1)]
 
 
 def leaves(structure: Any) -> list:
