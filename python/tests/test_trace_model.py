@@ -141,7 +141,7 @@ def test_sharded_model_computes_in_bfloat16_and_keeps_float32():
 def test_shards_hold_the_first_rank_slice():
     model = make_model()
     full = {n: p.detach().clone() for n, p in model.named_parameters()}
-    with sharding.fake_mesh(6) as mesh:  # 512, 448, 128 and 32 do not divide by 6.
+    with sharding.fake_mesh(6) as mesh:  # 6 divides no parameter.
         sharding.shard_parameters(model, mesh)
         for name, parameter in model.named_parameters():
             local = parameter.to_local()

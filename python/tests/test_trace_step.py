@@ -76,7 +76,8 @@ def test_one_gather_and_one_reduce_scatter_for_each_parameter(partitioner):
 def test_backward_gathers_just_before_use():
     backward = trace_tiny().graphs["backward"]
     nodes = list(backward.graph.nodes)
-    first_matmul = next(n for n in nodes if n.target is torch.ops.aten.mm.default)
+    matmul = torch.ops.aten.mm.default
+    first_matmul = next(n for n in nodes if n.target is matmul)
     before = [n for n in calls(backward, GATHER) if n < first_matmul]
     assert len(before) <= 1
 

@@ -23,7 +23,9 @@ from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
 from torch.overrides import TorchFunctionMode
 
 
-def capture_joint(model: nn.Module, args: Sequence[torch.Tensor]) -> fx.GraphModule:
+def capture_joint(
+    model: nn.Module, args: Sequence[torch.Tensor]
+) -> fx.GraphModule:
     """Trace ``model(*args)``, a scalar loss, and its gradients.
 
     ``model``'s tensors and ``args`` are fake tensors of one mode. The graph's

@@ -144,7 +144,7 @@ def _save_storages(
 def _rebuild_view(
     graph: fx.Graph, view: fx.Node, base: fx.Node, chain: list[fx.Node]
 ) -> None:
-    """Replace the placeholder ``view`` by ``chain``, last first, on ``base``."""
+    """Replace the placeholder ``view`` by ``chain``, last first."""
     first_user = min(view.users)
     with graph.inserting_before(first_user):
         value = base
