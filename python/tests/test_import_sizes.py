@@ -83,17 +83,61 @@ def test_user_gives_a_hint(imported):
     assert f"flops = {2.0 * 5 * 4} : f64" in text
 
 
-def test_item_reads_its_operand(imported):
+def scalar_graph(function, size=()):
     from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
     mode = torch._subclasses.FakeTensorMode(
         shape_env=ShapeEnv(allow_scalar_outputs=True)
     )
     with mode:
-        x = torch.empty((), dtype=torch.int64)
-    graph = fake_trace(lambda x: (x.item(), x + 1)[1], x)
-    kept = [line for line in lines(imported(graph)) if "_scalar_dense" in line]
-    assert len(kept) == 1 and kept[0].endswith(": (tensor<i64>) -> ()")
+        x = torch.empty(size, dtype=torch.int64)
+        y = torch.empty(8, 4)
+    return fake_trace(function, x, y)
+
+
+def test_item_that_nobody_uses_is_kept(imported):
+    graph = scalar_graph(lambda x, y: (x.item(), y + 1)[1])
+    item, add = lines(imported(graph))
+    assert "_local_scalar_dense" in item and item.endswith(
+        ": (tensor<i64>) -> ()"
+    )
+    assert '"aten.add.Tensor"(%y_1)' in add
+
+
+def test_what_is_computed_from_an_item_depends_on_it(imported):
+    def f(x, y):
+        n = x.item()
+        torch._check(n >= 0)
+        return y.new_zeros(n + 1)
+
+    item, zeros = lines(imported(scalar_graph(f), hints={"u0": 5}))
+    assert item.startswith("%_local_scalar_dense = ")
+    assert item.endswith("(tensor<i64>) -> tensor<i64>")
+    assert '"aten.new_zeros"(%y_1, %_local_scalar_dense)' in zeros
+    assert "bytes = 24 : i64" in zeros
+
+
+def test_exchange_after_its_splits_are_known(fake_world, imported):
+    """The rows to exchange are themselves exchanged first; the order of the
+    two must be in the module and not only in the text."""
+    group = fake_world(2)
+    c10d = torch.ops._c10d_functional
+
+    def f(x, y):
+        counts = c10d.wait_tensor(
+            c10d.all_to_all_single(x, [1, 1], [1, 1], group)
+        )
+        received = counts.tolist()
+        for n in received:
+            torch._check(n >= 0)
+        y = c10d.all_to_all_single(y, received, [3, 5], group)
+        return c10d.wait_tensor(y)
+
+    text = imported(scalar_graph(f, (2,)), hints={"u0": 6, "u1": 1})
+    tie = next(line for line in lines(text) if '"aten.alias"' in line)
+    assert "(%y_1, %_local_scalar_dense, %_local_scalar_dense_1)" in tie
+    assert "commsched.all_to_all %all_to_all_single_1_sizes on" in text
+    assert "input_splits([3, 5]) output_splits([6, 1])" in text
 
 
 def test_splits_that_are_symbolic(fake_world, imported):

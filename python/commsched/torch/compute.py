@@ -7,7 +7,9 @@ from typing import Any, Optional
 
 import torch
 from torch._ops import HigherOrderOperator, OpOverload
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
+from commsched import ir
 from commsched.torch import costs
 from commsched.torch.aliases import Aliases, Operand, analyze
 from commsched.torch.calls import operands_of, returns_of
@@ -18,7 +20,13 @@ from commsched.torch.environment import (
     bind_structure,
 )
 from commsched.torch.targets import is_wait, operator_name, overload_of
-from commsched.torch.types import NOT_A_TENSOR, TensorFacts, has_value, leaves
+from commsched.torch.types import (
+    NOT_A_TENSOR,
+    TensorFacts,
+    has_value,
+    leaves,
+    raw_value,
+)
 
 
 class ComputeEmitter:
@@ -36,6 +44,9 @@ class ComputeEmitter:
         operands = operands_of(node, self._converter.lookup)
         structure = self._structure(node, bool(operands))
         results = leaves(structure)
+        if not results and operands and node.users and _reads_number(node):
+            self._number(node)
+            return NOT_A_TENSOR
         if not results and not _has_effect(node, bool(operands)):
             return structure
         if isinstance(structure, TensorFacts) and self._may_wait(
@@ -47,6 +58,18 @@ class ComputeEmitter:
     def emit(self, node: torch.fx.Node) -> Any:
         """Emits a call that `convert` has put off."""
         return self._emit(node, self._converter.values.of(node))
+
+    def _number(self, node: torch.fx.Node) -> None:
+        """A number that depends on what is in memory, such as `item`, is a
+        scalar in the module, on which all depends that is computed from it."""
+        (value,) = self._converter.function.compute(
+            operator_name(node),
+            self._converter.values_of((node.args, node.kwargs)),
+            [_number_type(node)],
+            hint=node.name,
+            attrs={"bytes": 0, **self._converter.names(node)},
+        )
+        self._converter.bind_number(node, value)
 
     # -- one operation -------------------------------------------------------
 
@@ -74,12 +97,15 @@ class ComputeEmitter:
             for index, alias in enumerate(aliases.results)
             if same or alias is None
         ]
+        numbers = self._converter.numbers(node)
         attrs = self._attributes(node, operands, results, aliases)
+        if numbers and "bytes" not in attrs and None in aliases.results:
+            attrs["bytes"] = costs.default_bytes(operands, results)
         if same and results:
             attrs["alias"] = aliases.results[0]
         made = self._converter.function.compute(
             operator_name(node),
-            values,
+            [*values, *numbers],
             [results[index].type for index in own],
             hint=node.name,
             attrs=attrs,
@@ -211,6 +237,29 @@ def _has_effect(node: torch.fx.Node, has_operands: bool) -> bool:
         or not overload._schema.returns
         or torch.Tag.data_dependent_output in overload.tags
     )
+
+
+def _reads_number(node: torch.fx.Node) -> bool:
+    """Returns whether a call without tensor results gives a number that
+    depends on what is in memory."""
+    overload = overload_of(node.target)
+    if overload is not None and (
+        torch.Tag.data_dependent_output in overload.tags
+    ):
+        return True
+    value = raw_value(node) if has_value(node) else None
+    if not isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        return False
+    return bool(free_unbacked_symbols(value))
+
+
+def _number_type(node: torch.fx.Node) -> ir.TensorType:
+    value = raw_value(node) if has_value(node) else None
+    if isinstance(value, (float, torch.SymFloat)):
+        return ir.TensorType((), "f64")
+    if isinstance(value, (bool, torch.SymBool)):
+        return ir.TensorType((), "i1")
+    return ir.TensorType((), "i64")
 
 
 def _is_random(node: torch.fx.Node) -> bool:

@@ -55,6 +55,7 @@ class Converter:
         self._paths = paths
         self._environment: dict[torch.fx.Node, Any] = {}
         self._constants: dict[str, Any] = {}
+        self._numbers: dict[torch.fx.Node, list[ir.Value]] = {}
         self._launches = LaunchEmitter(self)
         self._compute = ComputeEmitter(self)
         self._copies = CopyEmitter(self)
@@ -76,6 +77,8 @@ class Converter:
                 )
             else:
                 self.bind(node, self._call(node))
+                if self._environment[node] is NOT_A_TENSOR:
+                    self._numbers.setdefault(node, self.numbers(node))
 
     # -- what nodes stand for ------------------------------------------------
 
@@ -106,6 +109,20 @@ class Converter:
             for node in found
             for tensor in flatten(self.lookup_bound(node))
         ]
+
+    def bind_number(self, node: torch.fx.Node, value: ir.Value) -> None:
+        """Says that `value` stands for a number that `node` reads from
+        memory."""
+        self._numbers[node] = [value]
+
+    def numbers(self, node: torch.fx.Node) -> list[ir.Value]:
+        """Returns the numbers read from memory that the arguments of `node`
+        are computed from: it cannot run before they are known."""
+        found: dict[str, ir.Value] = {}
+        for source in node.all_input_nodes:
+            for value in self._numbers.get(source, ()):
+                found[value.ref] = value
+        return list(found.values())
 
     def names(self, node: torch.fx.Node, suffix: str = "") -> dict:
         """Returns the attributes that say where an operation came from."""

@@ -80,6 +80,7 @@ class LaunchEmitter:
         function = converter.function
         into = self._bound(start.into)
         operands = self._bound(start.operands)
+        operands = self._after_numbers(node, operands)
         operands = [self._ranked(node, start, bound) for bound in operands]
         if start.kind == "recv":
             types = [bound.value.type for bound in into]
@@ -113,6 +114,23 @@ class LaunchEmitter:
         torch.fx.node.map_arg(argument, found.append)
         lookup = self._converter.lookup_bound
         return [bound for node in found for bound in flatten(lookup(node))]
+
+    def _after_numbers(self, node, operands: list[Bound]) -> list[Bound]:
+        """Splits that are read from memory have to be known first, which the
+        start has no operand for: a view of what is sent depends on them."""
+        converter = self._converter
+        numbers = converter.numbers(node)
+        if not numbers or not operands:
+            return operands
+        first = operands[0]
+        (value,) = converter.function.compute(
+            "aten.alias",
+            [first.value, *numbers],
+            [first.value.type],
+            hint=f"{node.name}_sizes",
+            attrs={"alias": 0, **converter.names(node, ".sizes")},
+        )
+        return [Bound(value, first.facts), *operands[1:]]
 
     def _ranked(self, node, start: Start, bound: Bound) -> Bound:
         """Gives a scalar operand the dimension that a gather joins along."""
