@@ -28,10 +28,12 @@ void mlir::commsched::detail::addStartEffects(
     SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
   effects.push_back(getCommunicationEffect(start.getGroupKey()));
   OperandRange into = start.getDestinations();
-  for (OpOperand &operand : start->getOpOperands())
-    if (operand.getOperandNumber() >= into.getBeginOperandIndex() &&
-        operand.getOperandNumber() < into.getBeginOperandIndex() + into.size())
-      effects.emplace_back(MemoryEffects::Write::get(), &operand);
+  if (into.empty())
+    return;
+  unsigned first = into.getBeginOperandIndex();
+  for (unsigned index = first, end = first + into.size(); index < end; ++index)
+    effects.emplace_back(MemoryEffects::Write::get(),
+                         &start->getOpOperand(index));
 }
 
 //===----------------------------------------------------------------------===//

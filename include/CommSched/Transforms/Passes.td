@@ -18,20 +18,33 @@ include "mlir/Pass/PassBase.td"
 def EstimateRuntime : Pass<"commsched-estimate-runtime", "::mlir::func::FuncOp"> {
   let summary = "write the estimated time of every operation on it";
   let description = [{
-    Sets `commsched.runtime_ns` on every operation of the function's body that
-    is not pinned already: from the measured table if `profile` is given, then
-    from the operation's own costs and the model. The target is the module's
-    DLTI specification on top of the preset `target`.
+    Sets `commsched.runtime_ns` on every operation that is not pinned, in the
+    function's body and in regions inside it. Collectives take the time of the
+    measured table `profile` where it covers them, else that of the model. Other
+    operations take the larger of their arithmetic and their memory traffic on
+    the target, by their own account where they have one and else by the bytes
+    of their operands and results. Waits, constants and views take 0.
+
+    Terminators are left alone, and so are the bodies of operations that account
+    for them themselves, such as those of linalg. An operation with a dynamic
+    size stays as it is, with a remark.
+
+    The target is what the device "GPU" of the module's DLTI target system
+    specification says: its key `commsched.preset` names the preset to start
+    from, and its other `commsched.` keys override single fields. Without that
+    key the preset is the option `target`; without a specification it is all
+    there is.
   }];
   let options = [
     Option<"target", "target", "std::string", /*default=*/"\"h100\"",
-           "Preset on which the module's target specification builds: a100, "
-           "h100, h200 or b200">,
+           "Preset for modules that do not name one: a100, h100, h200, gh200 "
+           "or b200">,
     Option<"profile", "profile", "std::string", /*default=*/"",
            "JSON file of measured collectives">,
     Option<"model", "model", "std::string", /*default=*/"\"nccl\"",
            "What prices a collective that the profile does not cover: nccl">,
   ];
+  let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,43 @@
+//===- CommunicationEffects.h - Who communicates, and how surely *- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information. SPDX-License-Identifier:
+// Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Tells apart what a pass may reorder: operations that do not communicate,
+// collectives and waits that the interfaces describe, and everything else,
+// which nothing that communicates may cross.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_ANALYSIS_COMMUNICATIONEFFECTS_H
+#define COMMSCHED_ANALYSIS_COMMUNICATIONEFFECTS_H
+
+#include "mlir/IR/Operation.h"
+
+namespace mlir::commsched {
+
+enum class CommunicationEffect {
+  /// Does not communicate.
+  None,
+  /// A start: asynchronous, described by `CollectiveOpInterface`.
+  Start,
+  /// A wait, described by `WaitOpInterface`.
+  Wait,
+  /// A blocking collective, described by `CollectiveOpInterface`.
+  Blocking,
+  /// Communicates in a way that is not described, or might: an effect on the
+  /// communication resource without an interface, unknown effects, an effect on
+  /// a resource of another dialect, or collectives in a region.
+  Unknown,
+};
+
+/// The communication effect of `op`, regions included. Linear in the operations
+/// nested in `op`.
+CommunicationEffect getCommunicationEffect(Operation *op);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_ANALYSIS_COMMUNICATIONEFFECTS_H

@@ -1,0 +1,84 @@
+//===- StepReport.h - What a schedule costs ---------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information. SPDX-License-Identifier:
+// Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Simulates the body of a function with the time and memory model and gathers
+// the numbers that the report prints.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_ANALYSIS_STEPREPORT_H
+#define COMMSCHED_ANALYSIS_STEPREPORT_H
+
+#include "CommSched/Analysis/BlockProblem.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace mlir::commsched {
+
+/// One collective of a simulated step. Times are nanoseconds from its start.
+struct CollectiveReport {
+  /// `commsched.name`, or the kind and the index of the collective.
+  std::string name;
+  StringRef kind;
+  /// The group's symbol without `@`, or the group key as text.
+  std::string group;
+  /// The larger of what one rank sends and receives.
+  int64_t bytes = 0;
+  int64_t startNs = 0;
+  int64_t endNs = 0;
+  /// When the compute stream reaches the wait.
+  int64_t waitNs = 0;
+  /// How long the compute stream then stands still.
+  int64_t exposedNs = 0;
+};
+
+/// One operation of the compute stream that takes time.
+struct ComputeReport {
+  std::string name;
+  int64_t startNs = 0;
+  int64_t endNs = 0;
+};
+
+/// Live bytes from a point in time on.
+struct MemorySample {
+  int64_t timeNs = 0;
+  int64_t bytes = 0;
+};
+
+/// The simulation of one function's body. `exposedCommNs` is the step without
+/// the time of computation; `lowerBoundNs` holds for every legal order.
+struct StepReport {
+  std::string function;
+  /// Without the terminator.
+  int64_t numOps = 0;
+  int64_t commBytes = 0;
+  int64_t stepTimeNs = 0;
+  int64_t computeTimeNs = 0;
+  int64_t commTimeNs = 0;
+  int64_t exposedCommNs = 0;
+  int64_t lowerBoundNs = 0;
+  int64_t peakMemoryBytes = 0;
+  /// In program order.
+  SmallVector<CollectiveReport> collectives;
+  /// In program order.
+  std::vector<ComputeReport> computations;
+  /// In order of time.
+  std::vector<MemorySample> memory;
+
+  /// How many collectives the compute stream never stands still for.
+  int64_t countHidden() const;
+};
+
+/// Simulates the body of `function` in program order. `block` is the problem of
+/// its only block, with all costs and sizes known. Emits an error when the
+/// simulation finds the problem at fault.
+FailureOr<StepReport> reportStep(FunctionOpInterface function,
+                                 const BlockProblem &block);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_ANALYSIS_STEPREPORT_H

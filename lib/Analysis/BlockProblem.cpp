@@ -1,0 +1,156 @@
+//===- BlockProblem.cpp - A block as a scheduling problem -----------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information. SPDX-License-Identifier:
+// Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Analysis/BlockProblem.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "DependenceBuilder.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using ::commsched::DependenceKind;
+using ::commsched::NodeId;
+using ::commsched::NodeKind;
+using ::commsched::noNode;
+using ::commsched::Problem;
+using ::commsched::StreamId;
+
+namespace mlir::commsched {
+
+/// Builds the problem of one block in one pass over its operations.
+class BlockProblemBuilder {
+public:
+  BlockProblemBuilder(Block &block, BlockProblem::CostFunction getCost)
+      : getCost(getCost), storages(block), memory(result.problem, storages),
+        communication(result.problem) {
+    result.block = &block;
+  }
+
+  FailureOr<BlockProblem> build();
+
+private:
+  int64_t price(Operation *op);
+  StreamId getStream(CollectiveOpInterface collective);
+  NodeId addNode(Operation *op, CommunicationEffect effect);
+  void addDataDependences(Operation *op, NodeId node);
+  void addBuffers();
+
+  BlockProblem result;
+  BlockProblem::CostFunction getCost;
+  StorageAnalysis storages;
+  MemoryDependences memory;
+  CommunicationDependences communication;
+  DenseMap<Operation *, NodeId> nodeOf;
+  DenseMap<Attribute, StreamId> streamOf;
+};
+
+} // namespace mlir::commsched
+
+int64_t BlockProblemBuilder::price(Operation *op) {
+  if (std::optional<int64_t> cost = getCost(op))
+    return *cost;
+  if (!result.unpriced)
+    result.unpriced = op;
+  return 0;
+}
+
+StreamId BlockProblemBuilder::getStream(CollectiveOpInterface collective) {
+  Attribute key = collective.getGroupKey();
+  auto [it, inserted] =
+      streamOf.try_emplace(key, static_cast<StreamId>(result.streams.size()));
+  if (inserted)
+    result.streams.push_back(key);
+  return it->second;
+}
+
+NodeId BlockProblemBuilder::addNode(Operation *op, CommunicationEffect effect) {
+  Problem &problem = result.problem;
+  switch (effect) {
+  case CommunicationEffect::Wait:
+    return problem.addWait(
+        nodeOf.lookup_or(cast<WaitOpInterface>(op).getStart(), noNode));
+  case CommunicationEffect::Start:
+    return problem.addNode(NodeKind::Start, price(op),
+                           getStream(cast<CollectiveOpInterface>(op)));
+  case CommunicationEffect::Blocking:
+    return problem.addNode(NodeKind::Blocking, price(op),
+                           getStream(cast<CollectiveOpInterface>(op)));
+  case CommunicationEffect::None:
+  case CommunicationEffect::Unknown:
+    break;
+  }
+  return problem.addNode(NodeKind::Compute, price(op));
+}
+
+void BlockProblemBuilder::addDataDependences(Operation *op, NodeId node) {
+  auto addOperands = [&](Operation *user) {
+    for (Value operand : user->getOperands()) {
+      NodeId producer = nodeOf.lookup_or(operand.getDefiningOp(), noNode);
+      // A value of `op` itself that its own region uses is no dependence.
+      if (producer != noNode && producer != node)
+        result.problem.addDependence(producer, node, DependenceKind::Data);
+    }
+  };
+  if (op->getNumRegions() == 0)
+    addOperands(op);
+  else
+    op->walk(addOperands);
+}
+
+void BlockProblemBuilder::addBuffers() {
+  for (const Storage &storage : storages.getStorages()) {
+    if (!storage.bytes && !result.unsized)
+      result.unsized = storage.root;
+    result.problem.addBuffer(storage.bytes.value_or(0),
+                             nodeOf.lookup_or(storage.producer, noNode),
+                             storage.freed);
+  }
+  for (auto [index, op] : llvm::enumerate(result.operations))
+    for (int32_t storage : storages.getUses(op))
+      result.problem.addUse(storage, static_cast<NodeId>(index));
+}
+
+FailureOr<BlockProblem> BlockProblemBuilder::build() {
+  for (Operation &op : result.block->without_terminator()) {
+    CommunicationEffect effect = getCommunicationEffect(&op);
+    NodeId node = addNode(&op, effect);
+    nodeOf[&op] = node;
+    result.operations.push_back(&op);
+    addDataDependences(&op, node);
+    memory.visit(&op, node,
+                 effect == CommunicationEffect::Unknown &&
+                     !isa<MemoryEffectOpInterface>(op));
+    if (failed(communication.visit(&op, node, effect)))
+      return failure();
+  }
+  addBuffers();
+  if (const ::commsched::OptionalError &error = result.problem.finalize())
+    return emitError(result.block->getParentOp()->getLoc())
+           << "cannot be scheduled: " << *error;
+  return std::move(result);
+}
+
+FailureOr<BlockProblem> BlockProblem::create(Block &block,
+                                             CostFunction getCost) {
+  return BlockProblemBuilder(block, getCost).build();
+}
+
+bool BlockProblem::apply(const ::commsched::Order &order) const {
+  bool moved = false;
+  for (auto [position, node] : llvm::enumerate(order))
+    moved |= static_cast<NodeId>(position) != node;
+  if (!moved)
+    return false;
+  // Behind the last operation stands the terminator, or nothing.
+  for (NodeId node : order)
+    operations[node]->remove();
+  auto place = block->begin();
+  for (NodeId node : order)
+    block->getOperations().insert(place, operations[node]);
+  return true;
+}

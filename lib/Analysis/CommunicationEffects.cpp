@@ -1,0 +1,55 @@
+//===- CommunicationEffects.cpp - Who communicates, and how surely --------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information. SPDX-License-Identifier:
+// Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Analysis/CommunicationEffects.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+/// Whether an effect on `resource` might be communication: only resources that
+/// are known to be something else are not.
+static bool mayCommunicate(SideEffects::Resource *resource) {
+  return resource != SideEffects::DefaultResource::get() &&
+         resource != SideEffects::AutomaticAllocationScopeResource::get() &&
+         resource != RandomStateResource::get();
+}
+
+/// The effect of `op` itself, apart from its regions.
+static CommunicationEffect getOwnEffect(Operation *op) {
+  if (auto effects = dyn_cast<MemoryEffectOpInterface>(op)) {
+    SmallVector<MemoryEffects::EffectInstance> instances;
+    effects.getEffects(instances);
+    for (const MemoryEffects::EffectInstance &instance : instances)
+      if (mayCommunicate(instance.getResource()))
+        return CommunicationEffect::Unknown;
+    return CommunicationEffect::None;
+  }
+  // Views say all that they do by their interface.
+  if (isa<AliasOpInterface, ViewLikeOpInterface>(op) ||
+      op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
+      op->hasTrait<OpTrait::IsTerminator>())
+    return CommunicationEffect::None;
+  return CommunicationEffect::Unknown;
+}
+
+CommunicationEffect mlir::commsched::getCommunicationEffect(Operation *op) {
+  if (auto collective = dyn_cast<CollectiveOpInterface>(op))
+    return collective.getInFlightFuture() ? CommunicationEffect::Start
+                                          : CommunicationEffect::Blocking;
+  if (isa<WaitOpInterface>(op))
+    return CommunicationEffect::Wait;
+  if (getOwnEffect(op) == CommunicationEffect::Unknown)
+    return CommunicationEffect::Unknown;
+  for (Region &region : op->getRegions())
+    for (Operation &nested : region.getOps())
+      if (getCommunicationEffect(&nested) != CommunicationEffect::None)
+        return CommunicationEffect::Unknown;
+  return CommunicationEffect::None;
+}

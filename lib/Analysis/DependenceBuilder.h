@@ -1,0 +1,91 @@
+//===- DependenceBuilder.h - Dependences of a block's operations *- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information. SPDX-License-Identifier:
+// Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Visits the operations of a block in program order and adds to a problem the
+// dependences that SSA does not show. Each rule keeps the frontier that the
+// next operation could conflict with, so that the number of dependences stays
+// linear in the operations and their effects.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_ANALYSIS_DEPENDENCEBUILDER_H
+#define COMMSCHED_LIB_ANALYSIS_DEPENDENCEBUILDER_H
+
+#include "CommSched/Analysis/CommunicationEffects.h"
+#include "CommSched/Analysis/StorageAnalysis.h"
+#include "CommSched/Schedule/Problem.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mlir::commsched {
+
+/// Keeps accesses to the same memory in order: a write after all reads and
+/// writes before it, a read after the last write.
+class MemoryDependences {
+public:
+  MemoryDependences(::commsched::Problem &problem,
+                    const StorageAnalysis &storages)
+      : problem(problem), storages(storages) {}
+
+  /// Adds what `op` depends on by its effects. `hasUnknownEffects`: it may
+  /// touch any memory.
+  void visit(Operation *op, ::commsched::NodeId node, bool hasUnknownEffects);
+
+private:
+  /// One thing that is read and written: the memory behind a value, a resource,
+  /// or all memory.
+  struct Frontier {
+    ::commsched::NodeId writer = ::commsched::noNode;
+    SmallVector<::commsched::NodeId, 2> readers;
+  };
+
+  void read(Frontier &frontier, ::commsched::NodeId node);
+  void write(Frontier &frontier, ::commsched::NodeId node);
+  void depend(::commsched::NodeId from, ::commsched::NodeId to);
+  void visitEffects(Operation *op, ::commsched::NodeId node);
+  void visitEffect(const MemoryEffects::EffectInstance &effect,
+                   ::commsched::NodeId node);
+
+  ::commsched::Problem &problem;
+  const StorageAnalysis &storages;
+  /// By the object of a storage.
+  DenseMap<int32_t, Frontier> objects;
+  DenseMap<SideEffects::Resource *, Frontier> resources;
+  /// Everything that has an effect, read by those that name what they touch and
+  /// written by those that do not.
+  Frontier anywhere;
+};
+
+/// Keeps collectives in order, and everything that communicates on its side of
+/// the operations whose communication is not known.
+class CommunicationDependences {
+public:
+  explicit CommunicationDependences(::commsched::Problem &problem)
+      : problem(problem) {}
+
+  /// Adds what `op` depends on by its communication. Emits an error when its
+  /// `commsched.order` contradicts that of an earlier collective.
+  LogicalResult visit(Operation *op, ::commsched::NodeId node,
+                      CommunicationEffect effect);
+
+private:
+  LogicalResult visitOrder(Operation *op, ::commsched::NodeId node);
+
+  ::commsched::Problem &problem;
+  /// The last collective of each stream.
+  SmallVector<::commsched::NodeId> lastOfStream;
+  /// The last collective with `commsched.order`.
+  ::commsched::NodeId lastOrdered = ::commsched::noNode;
+  Operation *lastOrderedOp = nullptr;
+  ::commsched::NodeId lastBarrier = ::commsched::noNode;
+  /// What communicates since the last barrier.
+  SmallVector<::commsched::NodeId> sinceBarrier;
+};
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_ANALYSIS_DEPENDENCEBUILDER_H

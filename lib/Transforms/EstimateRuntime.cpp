@@ -1,0 +1,155 @@
+//===- EstimateRuntime.cpp - The pass that writes estimated times ---------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Analysis/OperationCosts.h"
+#include "CommSched/Analysis/TargetSpec.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Transforms/Passes.h"
+#include "Remarks.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <memory>
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_ESTIMATERUNTIME
+#include "CommSched/Transforms/Passes.h.inc"
+} // namespace mlir::commsched
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+/// The values of the option `model`.
+static constexpr llvm::StringLiteral modelNames[] = {"nccl"};
+
+/// Reports an option whose value is not one of `choices`.
+static LogicalResult checkChoice(MLIRContext *context, StringRef option,
+                                 StringRef value,
+                                 ArrayRef<llvm::StringLiteral> choices) {
+  if (llvm::is_contained(choices, value))
+    return success();
+  return emitError(UnknownLoc::get(context), "option '")
+         << option << "' must be one of " << llvm::join(choices, ", ")
+         << ", but is '" << value << "'";
+}
+
+/// Who says what the collective costs: the profile, the operation, or an
+/// algorithm and protocol of the model.
+static std::string describeSource(const CollectiveEstimate &estimate) {
+  switch (estimate.source) {
+  case CollectiveEstimate::Source::Profile:
+    return "measured";
+  case CollectiveEstimate::Source::Operation:
+    return "by the operation itself";
+  case CollectiveEstimate::Source::Model:
+    break;
+  }
+  std::string text =
+      stringifyNcclAlgorithm(estimate.algorithm).str() + " algorithm";
+  if (estimate.algorithm != ::commsched::NcclAlgorithm::Local)
+    text += ", " + stringifyNcclProtocol(estimate.protocol).str() + " protocol";
+  return text;
+}
+
+namespace {
+
+struct EstimateRuntime
+    : mlir::commsched::impl::EstimateRuntimeBase<EstimateRuntime> {
+  using EstimateRuntimeBase::EstimateRuntimeBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    if (failed(checkChoice(context, "target", target,
+                           ::commsched::targetPresetNames())) ||
+        failed(checkChoice(context, "model", model, modelNames)))
+      return failure();
+    if (profile.empty())
+      return success();
+    llvm::Expected<::commsched::MeasuredTable> loaded =
+        ::commsched::MeasuredTable::load(profile);
+    if (!loaded)
+      return emitError(UnknownLoc::get(context), "cannot use the profile: ")
+             << llvm::toString(loaded.takeError());
+    table =
+        std::make_shared<const ::commsched::MeasuredTable>(std::move(*loaded));
+    return success();
+  }
+
+  void runOnOperation() override {
+    FailureOr<::commsched::Target> machine = getTarget(getOperation(), target);
+    if (failed(machine))
+      return signalPassFailure();
+    SymbolTableCollection symbolTables;
+    OperationCosts costs(*machine, table.get(), symbolTables);
+    changed = false;
+    estimateRegion(getOperation().getBody(), costs);
+    if (!changed)
+      markAllAnalysesPreserved();
+  }
+
+private:
+  /// Inner operations first, so that those around them add up what is written.
+  void estimateRegion(Region &region, OperationCosts &costs) {
+    for (Operation &op : region.getOps()) {
+      // The regions of an operation that states its own cost are its
+      // definition, not operations that are launched.
+      if (!isa<CostOpInterface>(op))
+        for (Region &inner : op.getRegions())
+          estimateRegion(inner, costs);
+      if (!op.hasTrait<OpTrait::IsTerminator>() && !getPinnedRuntimeNs(&op))
+        estimate(&op, costs);
+    }
+  }
+
+  void estimate(Operation *op, OperationCosts &costs) {
+    std::optional<int64_t> time;
+    auto collective = dyn_cast<CollectiveOpInterface>(op);
+    if (collective) {
+      if (std::optional<CollectiveEstimate> estimate =
+              costs.estimateCollective(collective)) {
+        time = estimate->timeNs;
+        remarkEstimate(op, *estimate);
+      }
+    } else {
+      time = costs.estimateNs(op);
+    }
+    if (!time)
+      return remarkUnknown(op, costs);
+    op->setAttr(runtimeNsAttrName,
+                Builder(op->getContext()).getI64IntegerAttr(*time));
+    changed = true;
+  }
+
+  void remarkEstimate(Operation *op, const CollectiveEstimate &estimate) {
+    if (!areRemarksEnabled(op))
+      return;
+    const ::commsched::CollectiveQuery &query = estimate.query;
+    remark::analysis(op->getLoc(), makeRemark("EstimatedCollective",
+                                              getOperation().getSymName()))
+        << (describe(op) + ": " + describeSource(estimate))
+        << remark::metric("TimeNs", estimate.timeNs)
+        << remark::metric("Bytes", query.bytes)
+        << remark::metric("Ranks", query.ranks)
+        << remark::metric("Nodes", query.nodes());
+  }
+
+  void remarkUnknown(Operation *op, OperationCosts &costs) {
+    if (!areRemarksEnabled(op))
+      return;
+    remark::missed(op->getLoc(),
+                   makeRemark("UnknownCost", getOperation().getSymName()))
+        << describe(op)
+        << " has no estimate: " << explainUnknownCost(costs, op);
+  }
+
+  /// Shared by the copies of the pass that run on several functions at once.
+  std::shared_ptr<const ::commsched::MeasuredTable> table;
+  bool changed = false;
+};
+
+} // namespace

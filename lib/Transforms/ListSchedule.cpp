@@ -1,0 +1,142 @@
+//===- ListSchedule.cpp - Applies the list scheduler to a function --------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information. SPDX-License-Identifier:
+// Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ListSchedule.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "CommSched/Schedule/LimitingFactor.h"
+#include "Remarks.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using ::commsched::DependenceEnd;
+using ::commsched::ListScheduler;
+using ::commsched::ListSchedulerOptions;
+using ::commsched::NodeId;
+using ::commsched::noNode;
+using ::commsched::Positions;
+using ::commsched::Problem;
+
+/// The blocks of `function` that hold collectives themselves, inner ones
+/// first.
+static SmallVector<Block *> getBlocksWithCollectives(func::FuncOp function) {
+  SmallVector<Block *> blocks;
+  llvm::SmallPtrSet<Block *, 4> seen;
+  function.walk([&](CollectiveOpInterface collective) {
+    if (seen.insert(collective->getBlock()).second)
+      blocks.push_back(collective->getBlock());
+  });
+  return blocks;
+}
+
+namespace {
+
+/// Tells what became of the collectives of one block.
+class MoveReporter {
+public:
+  MoveReporter(func::FuncOp function, const BlockProblem &blockProblem,
+               const Positions &positions, ListSchedulerOptions options)
+      : function(function), block(blockProblem),
+        problem(blockProblem.getProblem()), positions(positions),
+        options(options) {}
+
+  void report(NodeId collective);
+
+private:
+  void reportEnd(NodeId collective, NodeId end, StringRef what,
+                 bool wantsEarlier);
+
+  func::FuncOp function;
+  const BlockProblem &block;
+  const Problem &problem;
+  const Positions &positions;
+  ListSchedulerOptions options;
+};
+
+} // namespace
+
+/// How far an end of a collective moved, and what it stands against now.
+void MoveReporter::reportEnd(NodeId collective, NodeId end, StringRef what,
+                             bool wantsEarlier) {
+  Operation *op = block.getOperation(collective);
+  int64_t down = static_cast<int64_t>(positions[end]) - end;
+  int64_t moved = wantsEarlier ? -down : down;
+  std::optional<DependenceEnd> limit =
+      wantsEarlier ? limitEarlier(problem, positions, end)
+                   : limitLater(problem, positions, end);
+  std::string factor = "nothing";
+  if (limit)
+    factor = describe(block.getOperation(limit->node)) + " (" +
+             ::commsched::toString(limit->kind) + ")";
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << describe(op) << ": its " << what;
+  if (down == 0)
+    os << " stays";
+  else
+    os << " moves " << (down < 0 ? "up" : "down") << " by " << std::abs(down);
+  os << ", limited by " << factor;
+  auto emit = [&](remark::detail::InFlightRemark remark) {
+    remark << text << remark::metric("moved", moved)
+           << remark::metric("limiting_factor", factor);
+  };
+  if (moved > 0)
+    emit(remark::passed(op->getLoc(),
+                        makeRemark("collective-moved", function.getSymName())));
+  else
+    emit(remark::missed(op->getLoc(),
+                        makeRemark("collective-kept", function.getSymName())));
+}
+
+void MoveReporter::report(NodeId collective) {
+  NodeId wait = problem.waitOf(collective);
+  if (options.raiseComms)
+    reportEnd(collective, collective, wait == noNode ? "place" : "start", true);
+  if (options.sinkWaits && wait != noNode)
+    reportEnd(collective, wait, "wait", false);
+}
+
+static LogicalResult scheduleBlock(func::FuncOp function, Block &block,
+                                   ListSchedulerOptions options,
+                                   BlockProblem::CostFunction getCost) {
+  FailureOr<BlockProblem> blockProblem = BlockProblem::create(block, getCost);
+  if (failed(blockProblem))
+    return failure();
+  if (Operation *unpriced = blockProblem->getUnpriced()) {
+    remark::missed(unpriced->getLoc(),
+                   makeRemark("block-kept", function.getSymName()))
+        << "not reordered: the cost of " << describe(unpriced)
+        << " is not known, as a size is dynamic";
+    return success();
+  }
+  const Problem &problem = blockProblem->getProblem();
+  ::commsched::Result<::commsched::Order> order =
+      ListScheduler(options).run(problem);
+  if (!order)
+    return function.emitError() << "no order was found: " << order.error();
+  if (areRemarksEnabled(function)) {
+    ::commsched::Result<Positions> positions = invert(problem, *order);
+    MoveReporter reporter(function, *blockProblem, *positions, options);
+    for (NodeId node = 0; node < problem.numNodes(); ++node)
+      if (problem.isCollective(node))
+        reporter.report(node);
+  }
+  blockProblem->apply(*order);
+  return success();
+}
+
+LogicalResult
+mlir::commsched::listSchedule(func::FuncOp function,
+                              ListSchedulerOptions options,
+                              BlockProblem::CostFunction getCost) {
+  auto free = [](Operation *) -> std::optional<int64_t> { return 0; };
+  for (Block *block : getBlocksWithCollectives(function))
+    if (failed(scheduleBlock(function, *block, options,
+                             options.reorderForOverlap ? getCost : free)))
+      return failure();
+  return success();
+}

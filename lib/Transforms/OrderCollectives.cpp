@@ -1,0 +1,75 @@
+//===- OrderCollectives.cpp - The pass that fixes the order of collectives ===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information. SPDX-License-Identifier:
+// Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Analysis/CollectiveOrder.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "CommSched/Transforms/Passes.h"
+#include "Remarks.h"
+#include "mlir/IR/Builders.h"
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_ORDERCOLLECTIVES
+#include "CommSched/Transforms/Passes.h.inc"
+} // namespace mlir::commsched
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+/// Checks that the numbers that collectives of a block already have ascend.
+/// Returns whether all of them are numbered.
+static FailureOr<bool> checkOrder(ArrayRef<CollectiveOpInterface> collectives) {
+  bool complete = true;
+  Operation *last = nullptr;
+  for (Operation *op : collectives) {
+    if (!getCollectiveOrder(op)) {
+      complete = false;
+      continue;
+    }
+    if (last && failed(verifyCollectiveOrder(last, op)))
+      return failure();
+    last = op;
+  }
+  return complete;
+}
+
+namespace {
+
+struct OrderCollectives
+    : mlir::commsched::impl::OrderCollectivesBase<OrderCollectives> {
+  void runOnOperation() override {
+    llvm::MapVector<Block *, SmallVector<CollectiveOpInterface>> blocks;
+    getOperation().walk([&](CollectiveOpInterface collective) {
+      blocks[collective->getBlock()].push_back(collective);
+    });
+    for (auto &[block, collectives] : blocks)
+      if (failed(number(collectives)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult number(ArrayRef<CollectiveOpInterface> collectives) {
+    FailureOr<bool> complete = checkOrder(collectives);
+    if (failed(complete))
+      return failure();
+    if (*complete)
+      return success();
+    Builder builder(&getContext());
+    for (auto [index, op] : llvm::enumerate(collectives)) {
+      op->setAttr(orderAttrName, builder.getI64IntegerAttr(index));
+      if (areRemarksEnabled(op))
+        remark::passed(op->getLoc(), makeRemark("collective-ordered",
+                                                getOperation().getSymName()))
+            << describe(op) << ": collective " << std::to_string(index)
+            << " of its block" << remark::metric("order", index);
+    }
+    return success();
+  }
+};
+
+} // namespace

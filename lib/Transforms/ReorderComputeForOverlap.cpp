@@ -1,0 +1,43 @@
+//===- ReorderComputeForOverlap.cpp - The pass that hides collectives -----===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information. SPDX-License-Identifier:
+// Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Analysis/OperationCosts.h"
+#include "CommSched/Analysis/TargetSpec.h"
+#include "CommSched/Transforms/Passes.h"
+#include "ListSchedule.h"
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_REORDERCOMPUTEFOROVERLAP
+#include "CommSched/Transforms/Passes.h.inc"
+} // namespace mlir::commsched
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+namespace {
+
+struct ReorderComputeForOverlap
+    : mlir::commsched::impl::ReorderComputeForOverlapBase<
+          ReorderComputeForOverlap> {
+  void runOnOperation() override {
+    FailureOr<::commsched::Target> target = getTarget(getOperation());
+    if (failed(target))
+      return signalPassFailure();
+    SymbolTableCollection symbolTables;
+    OperationCosts costs(*target, /*profile=*/nullptr, symbolTables);
+    ::commsched::ListSchedulerOptions options;
+    options.raiseComms = true;
+    options.sinkWaits = true;
+    options.reorderForOverlap = true;
+    auto getCost = [&](Operation *op) { return costs.getRuntimeNs(op); };
+    if (failed(listSchedule(getOperation(), options, getCost)))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,33 @@
+//===- SinkWaits.cpp - The pass that sinks waits --------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information. SPDX-License-Identifier:
+// Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Transforms/Passes.h"
+#include "ListSchedule.h"
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_SINKWAITS
+#include "CommSched/Transforms/Passes.h.inc"
+} // namespace mlir::commsched
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+namespace {
+
+struct SinkWaits : mlir::commsched::impl::SinkWaitsBase<SinkWaits> {
+  void runOnOperation() override {
+    ::commsched::ListSchedulerOptions options;
+    options.sinkWaits = true;
+    // This order asks for no costs.
+    auto free = [](Operation *) -> std::optional<int64_t> { return 0; };
+    if (failed(listSchedule(getOperation(), options, free)))
+      signalPassFailure();
+  }
+};
+
+} // namespace
