@@ -251,13 +251,14 @@ AllToAllOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
     return verifyUnevenShapes(*this, *group);
   int64_t size = group->getSize();
   int64_t splitDim = getSplitDim(), concatDim = getConcatDim();
-  auto getScale = [&](int64_t dim) {
-    return DimensionScale{dim == concatDim ? size : 1,
-                          dim == splitDim ? size : 1};
-  };
   // Splitting and concatenating along one dimension cancel in the delivered
   // size, but the operand must still divide evenly.
-  if (splitDim == concatDim)
+  bool sameDim = splitDim == concatDim;
+  auto getScale = [&](int64_t dim) {
+    return DimensionScale{!sameDim && dim == concatDim ? size : 1,
+                          !sameDim && dim == splitDim ? size : 1};
+  };
+  if (sameDim)
     for (auto [index, type] : llvm::enumerate(getInputs().getTypes())) {
       int64_t rows = cast<ShapedType>(type).getDimSize(splitDim);
       if (!ShapedType::isDynamic(rows) && rows % size != 0)

@@ -227,6 +227,9 @@ LogicalResult ResizeStorageOp::verify() {
   return diag << " (C1)";
 }
 
+// The allocator hands out memory without touching it.
+std::optional<int64_t> ResizeStorageOp::getKnownRuntimeNs() { return 0; }
+
 LogicalResult FsdpCopyOp::verify() {
   auto source = cast<ShapedType>(getSource().getType());
   auto storage = cast<ShapedType>(getStorage().getType());

@@ -1,0 +1,223 @@
+// RUN: commsched-opt --canonicalize %s | FileCheck %s
+
+commsched.group @self size(1)
+commsched.group @dp size(2)
+
+//===----------------------------------------------------------------------===//
+// A group of one delivers what was sent.
+//===----------------------------------------------------------------------===//
+
+// CHECK-LABEL: func.func @group_of_one_all_gather(
+// CHECK-SAME: %[[X:.+]]: tensor<4xf32>
+// CHECK-NEXT: return %[[X]]
+func.func @group_of_one_all_gather(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = commsched.all_gather %x on @self dim(0)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<4xf32>>
+  return %1 : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @group_of_one_reduce_scatter(
+// CHECK-SAME: %[[X:.+]]: tensor<4xf32>
+// CHECK-NEXT: return %[[X]]
+func.func @group_of_one_reduce_scatter(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = commsched.reduce_scatter %x on @self reduction(avg) dim(0)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<4xf32>>
+  return %1 : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @group_of_one_all_reduce(
+// CHECK-SAME: %[[X:.+]]: tensor<4xf32>, %[[Y:.+]]: tensor<i8>
+// CHECK-NEXT: return %[[X]], %[[Y]]
+func.func @group_of_one_all_reduce(%x: tensor<4xf32>, %y: tensor<i8>)
+    -> (tensor<4xf32>, tensor<i8>) {
+  %0 = commsched.all_reduce %x, %y on @self reduction(sum)
+      : tensor<4xf32>, tensor<i8> -> !commsched.future<tensor<4xf32>, tensor<i8>>
+  %1:2 = commsched.wait %0 : !commsched.future<tensor<4xf32>, tensor<i8>>
+  return %1#0, %1#1 : tensor<4xf32>, tensor<i8>
+}
+
+// CHECK-LABEL: func.func @group_of_one_all_to_all(
+// CHECK-SAME: %[[X:.+]]: tensor<4x3xf32>
+// CHECK-NEXT: return %[[X]], %[[X]]
+func.func @group_of_one_all_to_all(%x: tensor<4x3xf32>)
+    -> (tensor<4x3xf32>, tensor<4x3xf32>) {
+  %0 = commsched.all_to_all %x on @self split_dim(0) concat_dim(1)
+      : tensor<4x3xf32> -> !commsched.future<tensor<4x3xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<4x3xf32>>
+  %2 = commsched.all_to_all %x on @self split_dim(0) concat_dim(0)
+      input_splits([4]) output_splits([4])
+      : tensor<4x3xf32> -> !commsched.future<tensor<4x3xf32>>
+  %3 = commsched.wait %2 : !commsched.future<tensor<4x3xf32>>
+  return %1, %3 : tensor<4x3xf32>, tensor<4x3xf32>
+}
+
+// CHECK-LABEL: func.func @group_of_one_broadcast(
+// CHECK-SAME: %[[X:.+]]: tensor<4xf32>
+// CHECK-NEXT: return %[[X]]
+func.func @group_of_one_broadcast(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = commsched.broadcast %x on @self root(0)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<4xf32>>
+  return %1 : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @group_of_one_permute(
+// CHECK-SAME: %[[X:.+]]: tensor<4xf32>
+// CHECK-NEXT: return %[[X]]
+func.func @group_of_one_permute(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = commsched.permute %x on @self pairs(dense<0> : tensor<1x2xi64>)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<4xf32>>
+  return %1 : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @group_of_one_barrier(
+// CHECK-NEXT: return
+func.func @group_of_one_barrier() {
+  commsched.barrier on @self
+  return
+}
+
+// The user in between sees the operand, whichever order the two are in.
+// CHECK-LABEL: func.func @group_of_one_chain(
+// CHECK-SAME: %[[X:.+]]: tensor<4xf32>
+// CHECK-NEXT: %[[Y:.+]] = commsched.compute "aten.sin"(%[[X]])
+// CHECK-NEXT: return %[[Y]]
+func.func @group_of_one_chain(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = commsched.all_reduce %x on @self reduction(sum)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<4xf32>>
+  %2 = commsched.compute "aten.sin"(%1) : (tensor<4xf32>) -> tensor<4xf32>
+  %3 = commsched.all_gather %2 on @self dim(0)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %4 = commsched.wait %3 : !commsched.future<tensor<4xf32>>
+  return %4 : tensor<4xf32>
+}
+
+// A permute without a pair delivers zeros.
+// CHECK-LABEL: func.func @keep_permute_of_nothing(
+// CHECK: commsched.permute
+// CHECK: commsched.wait
+func.func @keep_permute_of_nothing(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = commsched.permute %x on @self pairs(dense<> : tensor<0x2xi64>)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<4xf32>>
+  return %1 : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @keep_group_of_one_in_place(
+// CHECK: commsched.all_reduce
+// CHECK: commsched.wait
+func.func @keep_group_of_one_in_place(%x: tensor<4xf32>, %b: tensor<4xf32>)
+    -> tensor<4xf32> {
+  %0 = commsched.all_reduce %x on @self reduction(sum) into %b
+      : tensor<4xf32> into tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<4xf32>>
+  return %1 : tensor<4xf32>
+}
+
+// The types differ, so the operand cannot stand for the value.
+// CHECK-LABEL: func.func @keep_group_of_one_dynamic(
+// CHECK: commsched.all_gather
+// CHECK: commsched.wait
+func.func @keep_group_of_one_dynamic(%x: tensor<?xf32>) -> tensor<4xf32> {
+  %0 = commsched.all_gather %x on @self dim(0)
+      : tensor<?xf32> -> !commsched.future<tensor<4xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<4xf32>>
+  return %1 : tensor<4xf32>
+}
+
+//===----------------------------------------------------------------------===//
+// A pair whose values nobody uses.
+//===----------------------------------------------------------------------===//
+
+// CHECK-LABEL: func.func @unused_pairs(
+// CHECK-NEXT: return
+func.func @unused_pairs(%x: tensor<4xf32>) {
+  %0 = commsched.all_gather %x on @dp dim(0)
+      : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
+  %1 = commsched.reduce_scatter %x on @dp reduction(sum) dim(0)
+      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
+  %2 = commsched.all_reduce %x on @dp reduction(sum)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %3 = commsched.all_to_all %x on @dp split_dim(0) concat_dim(0)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %4 = commsched.broadcast %x on @dp root(0)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %5 = commsched.permute %x on @dp pairs(dense<[[0, 1]]> : tensor<1x2xi64>)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %6 = commsched.wait %0 : !commsched.future<tensor<8xf32>>
+  %7 = commsched.wait %1 : !commsched.future<tensor<2xf32>>
+  %8 = commsched.wait %2 : !commsched.future<tensor<4xf32>>
+  %9 = commsched.wait %3 : !commsched.future<tensor<4xf32>>
+  %10 = commsched.wait %4 : !commsched.future<tensor<4xf32>>
+  %11 = commsched.wait %5 : !commsched.future<tensor<4xf32>>
+  return
+}
+
+// What only an unused collective needed goes with it.
+// CHECK-LABEL: func.func @unused_chain(
+// CHECK-NEXT: return
+func.func @unused_chain(%x: tensor<4xf32>) {
+  %0 = commsched.compute "aten.sin"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = commsched.all_reduce %0 on @dp reduction(sum)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %2 = commsched.wait %1 : !commsched.future<tensor<4xf32>>
+  %3 = commsched.compute "aten.sin"(%2) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// One of two coalesced values is used: the launch stays as it is.
+// CHECK-LABEL: func.func @keep_partly_used(
+// CHECK: commsched.all_reduce %{{.+}}, %{{.+}} on
+// CHECK: commsched.wait
+func.func @keep_partly_used(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = commsched.all_reduce %x, %x on @dp reduction(sum)
+      : tensor<4xf32>, tensor<4xf32>
+        -> !commsched.future<tensor<4xf32>, tensor<4xf32>>
+  %1:2 = commsched.wait %0 : !commsched.future<tensor<4xf32>, tensor<4xf32>>
+  return %1#1 : tensor<4xf32>
+}
+
+// The buffer may be read through another value.
+// CHECK-LABEL: func.func @keep_unused_in_place(
+// CHECK: commsched.all_gather
+// CHECK: commsched.wait
+func.func @keep_unused_in_place(%x: tensor<4xf32>, %b: tensor<8xf32>) {
+  %0 = commsched.all_gather %x on @dp dim(0) into %b
+      : tensor<4xf32> into tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<8xf32>>
+  return
+}
+
+// The other end is in another rank's program, even if that rank is this one.
+// CHECK-LABEL: func.func @keep_point_to_point(
+// CHECK: commsched.send %{{.+}} on @dp
+// CHECK: commsched.send %{{.+}} on @self
+// CHECK: commsched.recv on @self
+// CHECK: commsched.wait
+// CHECK: commsched.wait
+// CHECK: commsched.wait
+func.func @keep_point_to_point(%x: tensor<4xf32>) {
+  %0 = commsched.send %x on @dp to(1) : tensor<4xf32> -> !commsched.future
+  %1 = commsched.send %x on @self to(0) : tensor<4xf32> -> !commsched.future
+  %2 = commsched.recv on @self from(0) : !commsched.future<tensor<4xf32>>
+  commsched.wait %0 : !commsched.future
+  commsched.wait %1 : !commsched.future
+  %3 = commsched.wait %2 : !commsched.future<tensor<4xf32>>
+  return
+}
+
+// CHECK-LABEL: func.func @keep_used_pairs(
+// CHECK: commsched.all_to_all
+// CHECK: commsched.wait
+// CHECK: commsched.barrier
+func.func @keep_used_pairs(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = commsched.all_to_all %x on @dp split_dim(0) concat_dim(0)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<4xf32>>
+  commsched.barrier on @dp
+  return %1 : tensor<4xf32>
+}

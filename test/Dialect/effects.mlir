@@ -1,0 +1,131 @@
+// RUN: commsched-opt --cse --loop-invariant-code-motion %s | FileCheck %s
+
+// Generic passes leave communication alone and treat an opaque operator by its
+// stated effects.
+
+commsched.group @dp size(2)
+
+// Two equal starts are two launches.
+// CHECK-LABEL: func.func @cse_keeps_collectives(
+// CHECK-COUNT-2: commsched.all_reduce
+// CHECK-COUNT-2: commsched.wait
+// CHECK-COUNT-2: commsched.barrier
+func.func @cse_keeps_collectives(%x: tensor<4xf32>)
+    -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = commsched.all_reduce %x on @dp reduction(sum)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %1 = commsched.all_reduce %x on @dp reduction(sum)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %2 = commsched.wait %0 : !commsched.future<tensor<4xf32>>
+  %3 = commsched.wait %1 : !commsched.future<tensor<4xf32>>
+  commsched.barrier on @dp
+  commsched.barrier on @dp
+  return %2, %3 : tensor<4xf32>, tensor<4xf32>
+}
+
+// A loop that repeats a collective launches it each time.
+// CHECK-LABEL: func.func @licm_keeps_collectives(
+// CHECK: scf.for
+// CHECK: commsched.all_reduce
+// CHECK: commsched.wait
+// CHECK: scf.yield
+func.func @licm_keeps_collectives(%x: tensor<4xf32>, %n: index)
+    -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %x) -> tensor<4xf32> {
+    %0 = commsched.all_reduce %x on @dp reduction(sum)
+        : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+    %1 = commsched.wait %0 : !commsched.future<tensor<4xf32>>
+    %2 = arith.addf %acc, %1 : tensor<4xf32>
+    scf.yield %2 : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @cse_merges_pure_compute(
+// CHECK: %[[Y:.+]] = commsched.compute "aten.sin"
+// CHECK-NEXT: %[[V:.+]] = commsched.compute "aten.view"
+// CHECK-NEXT: return %[[Y]], %[[Y]], %[[V]], %[[V]]
+func.func @cse_merges_pure_compute(%x: tensor<4xf32>)
+    -> (tensor<4xf32>, tensor<4xf32>, tensor<2x2xf32>, tensor<2x2xf32>) {
+  %0 = commsched.compute "aten.sin"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = commsched.compute "aten.sin"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = commsched.compute "aten.view"(%x) {alias = 0 : i64}
+      : (tensor<4xf32>) -> tensor<2x2xf32>
+  %3 = commsched.compute "aten.view"(%x) {alias = 0 : i64}
+      : (tensor<4xf32>) -> tensor<2x2xf32>
+  return %0, %1, %2, %3
+      : tensor<4xf32>, tensor<4xf32>, tensor<2x2xf32>, tensor<2x2xf32>
+}
+
+// CHECK-LABEL: func.func @cse_drops_dead_compute(
+// CHECK-NEXT: return
+func.func @cse_drops_dead_compute(%x: tensor<4xf32>) {
+  %0 = commsched.compute "aten.sin"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @cse_keeps_random(
+// CHECK-COUNT-2: commsched.compute "aten.rand"
+// CHECK: commsched.compute "aten.dropout"
+func.func @cse_keeps_random(%x: tensor<4xf32>)
+    -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = commsched.compute "aten.rand"() {random} : () -> tensor<4xf32>
+  %1 = commsched.compute "aten.rand"() {random} : () -> tensor<4xf32>
+  // It advances the generator, though nobody uses what it drew.
+  %2 = commsched.compute "aten.dropout"(%x) {random}
+      : (tensor<4xf32>) -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @cse_keeps_mutation(
+// CHECK-COUNT-2: commsched.compute "aten.add_"
+// CHECK-COUNT-2: commsched.compute "print"
+func.func @cse_keeps_mutation(%m: memref<4xf32>) {
+  %0 = commsched.compute "aten.add_"(%m) {mutates = array<i64: 0>}
+      : (memref<4xf32>) -> tensor<4xf32>
+  %1 = commsched.compute "aten.add_"(%m) {mutates = array<i64: 0>}
+      : (memref<4xf32>) -> tensor<4xf32>
+  commsched.compute "print"() : () -> ()
+  commsched.compute "print"() : () -> ()
+  return
+}
+
+// A copy-in may run anywhere; whether an opaque operator may run for a loop
+// without iterations is not known.
+// CHECK-LABEL: func.func @licm_moves_known_copies(
+// CHECK: commsched.chunk_cat
+// CHECK: scf.for
+// CHECK-NEXT: commsched.compute "aten.sin"
+// CHECK-NEXT: commsched.compute "aten.rand"
+func.func @licm_moves_known_copies(%x: tensor<4xf32>, %n: index)
+    -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %x) -> tensor<4xf32> {
+    %0 = commsched.compute "aten.sin"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    %1 = commsched.compute "aten.rand"() {random} : () -> tensor<4xf32>
+    %2 = commsched.chunk_cat %x on @dp : tensor<4xf32> -> tensor<4xf32>
+    %3 = commsched.compute "aten.sum"(%acc, %0, %1, %2)
+        : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+          -> tensor<4xf32>
+    scf.yield %3 : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @storage_in_order(
+// CHECK: resize_storage %{{.+}} bytes(16)
+// CHECK-NEXT: fsdp_copy
+// CHECK-NEXT: resize_storage %{{.+}} bytes(0)
+// CHECK-NEXT: resize_storage %{{.+}} bytes(16)
+// CHECK-NEXT: fsdp_copy
+func.func @storage_in_order(%p: memref<4xf32>, %x: tensor<4xf32>) {
+  commsched.resize_storage %p bytes(16) : memref<4xf32>
+  commsched.fsdp_copy %x into %p : tensor<4xf32>, memref<4xf32>
+  commsched.resize_storage %p bytes(0) : memref<4xf32>
+  commsched.resize_storage %p bytes(16) : memref<4xf32>
+  commsched.fsdp_copy %x into %p : tensor<4xf32>, memref<4xf32>
+  return
+}
