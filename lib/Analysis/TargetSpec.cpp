@@ -8,9 +8,9 @@
 
 #include "CommSched/Analysis/TargetSpec.h"
 
+#include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -26,9 +26,9 @@ static constexpr llvm::StringLiteral presetKey = "commsched.preset";
 static std::pair<Operation *, TargetSystemSpecInterface>
 findSystemSpec(Operation *from) {
   for (Operation *op = from; op; op = op->getParentOp())
-    if (auto layout = dyn_cast<DataLayoutOpInterface>(op))
-      if (TargetSystemSpecInterface spec = layout.getTargetSystemSpec())
-        return {op, spec};
+    if (auto spec = op->getAttrOfType<TargetSystemSpecInterface>(
+            DLTIDialect::kTargetSystemDescAttrName))
+      return {op, spec};
   return {nullptr, nullptr};
 }
 

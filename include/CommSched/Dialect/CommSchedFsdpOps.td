@@ -110,7 +110,9 @@ def CommSched_ChunkCatOp : CommSched_GroupUserOp<"chunk_cat", [Pure]> {
   let hasVerifier = 1;
 }
 
-def CommSched_ResizeStorageOp : CommSched_Op<"resize_storage"> {
+def CommSched_ResizeStorageOp : CommSched_Op<"resize_storage", [
+    DeclareOpInterfaceMethods<CommSched_CostOpInterface,
+                              ["getKnownRuntimeNs"]>]> {
   let summary = "grows or frees the storage of an unsharded parameter";
   let description = [{
     Gives the storage behind `storage` the size `bytes`. Growing it leaves the
