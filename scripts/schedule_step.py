@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Schedule a training step and print what it costs before and after.
+
+The step is a module whose functions run one after the other (forward, then
+backward). Its operations are priced for the target, the passes reorder them,
+and the report's simulation tells both versions apart.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+
+ESTIMATE = "commsched-estimate-runtime"
+# Fix the order of collectives, then what PyTorch Inductor's list of
+# communication passes held for long, in its order.
+SCHEDULE = (
+    "commsched-order-collectives",
+    "commsched-reorder-compute-for-overlap",
+    "commsched-sink-waits",
+    "commsched-raise-comms",
+)
+
+
+class Failure(Exception):
+    """The step could not be scheduled; the text says why."""
+
+
+def run(opt, step, function_passes, *arguments, report=None):
+    """Runs passes on every function, then the report; returns its output."""
+    pipeline = f"func.func({','.join(function_passes)})"
+    if report:
+        pipeline += f",commsched-report{{{report}}}"
+    command = [opt, str(step), f"--pass-pipeline=builtin.module({pipeline})",
+               *arguments]
+    try:
+        result = subprocess.run(command, capture_output=True, text=True)
+    except OSError as error:
+        raise Failure(f"cannot run {opt}: {error}") from error
+    if result.returncode:
+        raise Failure(result.stderr.strip() or f"{opt} failed")
+    return result.stdout
+
+
+def simulate(opt, step, passes):
+    """The report of every function: name -> its JSON object."""
+    text = run(opt, step, passes, "-o", "/dev/null", report="format=json")
+    reports = [json.loads(line) for line in text.splitlines()]
+    if not reports:
+        raise Failure(f"{step} has no function that can be simulated")
+    return {report["function"]: report for report in reports}
+
+
+def check_same_program(before, after):
+    """Raises unless both have the same operations, and the same collectives in
+    the same order on each group."""
+    def orders(report):
+        groups = {}
+        for collective in report["collectives"]:
+            groups.setdefault(collective["group"], []).append(
+                (collective["name"], collective["kind"], collective["bytes"]))
+        return groups
+
+    for name, report in before.items():
+        if report["num_ops"] != after[name]["num_ops"]:
+            raise Failure(f"@{name} has {after[name]['num_ops']} operations "
+                          f"after scheduling, not {report['num_ops']}")
+        if orders(report) != orders(after[name]):
+            raise Failure(f"the collectives of @{name} changed their order")
+
+
+def hidden(report):
+    return sum(c["exposed_ns"] == 0 for c in report["collectives"])
+
+
+def milliseconds(ns):
+    return f"{ns / 1e6:,.1f} ms"
+
+
+def gibibytes(size):
+    return f"{size / 2**30:,.2f} GiB"
+
+
+# Label, value of one function's report, how to add up functions, how to print.
+ROWS = (
+    ("step time", lambda r: r["step_time_ns"], sum, milliseconds),
+    ("computation", lambda r: r["compute_time_ns"], sum, milliseconds),
+    ("communication", lambda r: r["comm_time_ns"], sum, milliseconds),
+    ("exposed communication", lambda r: r["exposed_comm_ns"], sum, milliseconds),
+    ("lower bound", lambda r: r["lower_bound_ns"], sum, milliseconds),
+    ("peak memory", lambda r: r["peak_memory_bytes"], max, gibibytes),
+    ("collectives", lambda r: len(r["collectives"]), sum, str),
+    ("hidden collectives", hidden, sum, str),
+)
+
+
+def print_table(title, before, after):
+    print(f"\n{title}")
+    print(f"  {'':24}{'before':>14}{'after':>14}{'change':>10}")
+    for label, value, combine, show in ROWS:
+        old = combine(value(report) for report in before)
+        new = combine(value(report) for report in after)
+        change = f"{100 * (new - old) / old:+.1f} %" if old and new != old else ""
+        print(f"  {label:24}{show(old):>14}{show(new):>14}{change:>10}")
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("step", type=pathlib.Path,
+                        help="MLIR text or bytecode of the step")
+    parser.add_argument("--opt", default="commsched-opt",
+                        help="the commsched-opt to run")
+    parser.add_argument("--target", default="h100",
+                        help="preset that prices the operations")
+    parser.add_argument("--output-dir", type=pathlib.Path, default=".",
+                        help="where the scheduled step and the traces go")
+    args = parser.parse_args(argv)
+
+    estimate = f"{ESTIMATE}{{target={args.target}}}"
+    schedule = (estimate, *SCHEDULE)
+    try:
+        args.output_dir.mkdir(parents=True, exist_ok=True)
+        before = simulate(args.opt, args.step, (estimate,))
+        # The tool verifies what it writes; what is written is read again.
+        scheduled = args.output_dir / (args.step.stem + ".scheduled.mlirbc")
+        run(args.opt, args.step, schedule, "--emit-bytecode", "-o", str(scheduled))
+        after = simulate(args.opt, scheduled, (estimate,))
+        check_same_program(before, after)
+        traces = {}
+        for when, step in (("before", args.step), ("after", scheduled)):
+            traces[when] = args.output_dir / f"{args.step.stem}.{when}.trace.json"
+            run(args.opt, step, (estimate,), "-o", "/dev/null",
+                report=f"format=trace output={traces[when]}")
+    except (Failure, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+    print(f"{args.step} on {args.target}, scheduled and verified")
+    for name in before:
+        print_table(f"@{name}", [before[name]], [after[name]])
+    print_table("whole step", list(before.values()), list(after.values()))
+    print(f"\nscheduled step: {scheduled.resolve()}")
+    for when, path in traces.items():
+        print(f"trace {when}: {path.resolve()}")
+    print("Open a trace in https://ui.perfetto.dev or chrome://tracing.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+# What scripts/demo.sh and scripts/test.sh share: installing what is missing and
+# building. Meant to be sourced; every step can be repeated.
+#
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+venv="$root/.venv"
+
+say() { printf '== %s\n' "$*"; }
+
+# as_root COMMAND...: as it is for root, else through sudo.
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    echo "error: need root or sudo to run: $*" >&2
+    exit 1
+  fi
+}
+
+# install_packages NAME...: the Debian packages that are not there yet.
+install_packages() {
+  local missing=() package
+  for package in "$@"; do
+    # A package that was removed may still have its configuration files here.
+    if [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" != installed ]; then
+      missing+=("$package")
+    fi
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  if ! command -v apt-get >/dev/null; then
+    echo "error: no apt-get here; install these first: ${missing[*]}" >&2
+    exit 1
+  fi
+  say "installing ${missing[*]}"
+  as_root apt-get update -qq
+  as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+build_packages=(
+  cmake ninja-build g++ ccache
+  libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools
+  zlib1g-dev libzstd-dev libcurl4-openssl-dev libedit-dev
+  python3 python3-venv ca-certificates
+)
+test_packages=(libgtest-dev libbenchmark-dev clang-format-22 git)
+
+# make_venv: Debian refuses to install Python packages beside its own.
+make_venv() {
+  if ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
+    say "making the virtual environment $venv"
+    rm -rf "$venv"
+    python3 -m venv "$venv"
+  fi
+}
+
+# pip_install REQUIREMENT...: into the virtual environment.
+pip_install() {
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
+}
+
+# build PRESET TARGET...: configures and builds; the output stays quiet unless
+# something fails.
+build() {
+  local preset=$1 log
+  shift
+  log=$(mktemp)
+  say "building (preset $preset)"
+  if ! { cmake --preset "$preset" && cmake --build --preset "$preset" --target "$@"; } >"$log" 2>&1; then
+    cat "$log" >&2
+    rm -f "$log"
+    exit 1
+  fi
+  sed -n '/CommSched .* found:/,$ { /^--   /p }' "$log"
+  rm -f "$log"
+}

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, and runs every test: lit, unit and Python.
+# Ends with one line, "N passed, N failed".
+#
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+. "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+install_packages "${build_packages[@]}" "${test_packages[@]}"
+make_venv
+pip_install torch==2.13.0 -e './python[test]'
+build ci all CommSchedUnitTests
+
+results=build-ci/results
+mkdir -p "$results"
+rm -f "$results"/*.xml
+
+say "lit and unit tests"
+/usr/lib/llvm-22/bin/lit --succinct --timeout 300 --xunit-xml-output "$results/lit.xml" build-ci/test || true
+
+say "Python tests"
+COMMSCHED_OPT="$root/build-ci/bin/commsched-opt" \
+  "$venv/bin/python" -m pytest -q --junitxml "$results/pytest.xml" python/tests || true
+
+exec "$venv/bin/python" scripts/count_tests.py "$results/lit.xml" "$results/pytest.xml"
