@@ -122,7 +122,7 @@ FailureOr<StepReport> mlir::commsched::reportStep(FunctionOpInterface function,
   Result<MemoryTimeline> memory = simulateMemory(problem, order);
   Result<LowerBound> bound = computeLowerBound(problem);
   if (!timeline || !memory || !bound)
-    return function.emitError("cannot be simulated: ")
+    return emitError(function.getLoc(), "cannot be simulated: ")
            << (!timeline ? timeline.error()
                : !memory ? memory.error()
                          : bound.error());

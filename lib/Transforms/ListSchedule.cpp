@@ -117,7 +117,8 @@ static LogicalResult scheduleBlock(func::FuncOp function, Block &block,
   ::commsched::Result<::commsched::Order> order =
       ListScheduler(options).run(problem);
   if (!order)
-    return function.emitError() << "no order was found: " << order.error();
+    return emitError(function.getLoc(), "no order was found: ")
+           << order.error();
   if (areRemarksEnabled(function)) {
     ::commsched::Result<Positions> positions = invert(problem, *order);
     MoveReporter reporter(function, *blockProblem, *positions, options);

@@ -94,7 +94,8 @@ LogicalResult Report::print(ArrayRef<StepReport> reports) {
   std::string message;
   std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(output, &message);
   if (!file)
-    return getOperation()->emitError("cannot write the report: ") << message;
+    return emitError(getOperation().getLoc(), "cannot write the report: ")
+           << message;
   raw_ostream &os = file->os();
   if (format == ReportFormat::Trace)
     printTrace(reports, os);
@@ -105,7 +106,7 @@ LogicalResult Report::print(ArrayRef<StepReport> reports) {
   os.flush();
   if (std::error_code error = file->os().error()) {
     file->os().clear_error();
-    return getOperation()->emitError("cannot write the report to '")
+    return emitError(getOperation().getLoc(), "cannot write the report to '")
            << output << "': " << error.message();
   }
   file->keep();
