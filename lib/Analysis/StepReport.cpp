@@ -35,6 +35,8 @@ int64_t StepReport::countHidden() const {
 static std::string getGroupName(Attribute key) {
   if (auto symbol = dyn_cast<SymbolRefAttr>(key))
     return symbol.getLeafReference().str();
+  if (auto name = dyn_cast<StringAttr>(key))
+    return name.str();
   std::string text;
   llvm::raw_string_ostream(text) << key;
   return text;

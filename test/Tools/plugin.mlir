@@ -1,0 +1,56 @@
+// A plugin that does not load is only reported, so the tests look at the
+// output, never at the exit code.
+
+// RUN: mlir-opt --load-dialect-plugin=%plugin %s | FileCheck %s
+// RUN: mlir-opt --load-dialect-plugin=%plugin --emit-bytecode %s \
+// RUN:   | mlir-opt --load-dialect-plugin=%plugin | FileCheck %s
+// RUN: mlir-opt --load-dialect-plugin=%plugin --canonicalize %s \
+// RUN:   | FileCheck %s --check-prefix=CANONICALIZE
+// RUN: mlir-opt --load-dialect-plugin=%plugin --load-pass-plugin=%plugin %s \
+// RUN:   --pass-pipeline='builtin.module(func.func(commsched-raise-comms))' \
+// RUN:   | FileCheck %s --check-prefix=RAISE
+// RUN: mlir-opt --load-dialect-plugin=%plugin --load-pass-plugin=%plugin %s \
+// RUN:   --pass-pipeline='builtin.module(func.func(commsched-estimate-runtime))' \
+// RUN:   | FileCheck %s --check-prefix=ESTIMATE
+
+commsched.group @self size(1)
+commsched.group @dp size(4)
+
+// CHECK-LABEL: func.func @step(
+// CHECK: commsched.compute "aten.sin"
+// CHECK: commsched.all_gather
+
+// The start needs nothing of what comes before it.
+// RAISE-LABEL: func.func @step(
+// RAISE-NEXT: commsched.all_gather
+// RAISE-NEXT: commsched.compute "aten.sin"
+func.func @step(%x: tensor<256xf32>, %shard: tensor<64xf32>)
+    -> (tensor<256xf32>, tensor<256xf32>) {
+  %y = commsched.compute "aten.sin"(%x) : (tensor<256xf32>) -> tensor<256xf32>
+  %future = commsched.all_gather %shard on @dp dim(0)
+      : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
+  %full = commsched.wait %future : !commsched.future<tensor<256xf32>>
+  return %y, %full : tensor<256xf32>, tensor<256xf32>
+}
+
+// CANONICALIZE-LABEL: func.func @alone(
+// CANONICALIZE-NEXT: return
+func.func @alone(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %future = commsched.all_reduce %x on @self reduction(sum)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %0 = commsched.wait %future : !commsched.future<tensor<4xf32>>
+  return %0 : tensor<4xf32>
+}
+
+// The models of other dialects' operations come with the plugin: a matrix
+// product is priced by its 2 * 1024^3 operations, more than 30 microseconds in
+// double precision; its bytes alone would take 12.
+// ESTIMATE-LABEL: func.func @matmul(
+// ESTIMATE: linalg.matmul {commsched.runtime_ns = {{[3-9][0-9][0-9][0-9][0-9]}} : i64}
+func.func @matmul(%a: tensor<1024x1024xf64>, %b: tensor<1024x1024xf64>,
+                  %c: tensor<1024x1024xf64>) -> tensor<1024x1024xf64> {
+  %0 = linalg.matmul
+      ins(%a, %b : tensor<1024x1024xf64>, tensor<1024x1024xf64>)
+      outs(%c : tensor<1024x1024xf64>) -> tensor<1024x1024xf64>
+  return %0 : tensor<1024x1024xf64>
+}

@@ -1,0 +1,92 @@
+//===- CommSchedTestDialect.cpp - A dialect that joins --------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSchedTestDialect.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::commsched_test;
+
+#include "CommSchedTestDialect.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "CommSchedTestTypes.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "CommSchedTestOps.cpp.inc"
+
+void TestDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "CommSchedTestTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "CommSchedTestOps.cpp.inc"
+      >();
+}
+
+static void addCommunicationEffect(
+    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  effects.emplace_back(MemoryEffects::Write::get(),
+                       mlir::commsched::CommunicationResource::get());
+}
+
+//===----------------------------------------------------------------------===//
+// ExchangeOp
+//===----------------------------------------------------------------------===//
+
+::commsched::CollectiveKind ExchangeOp::getCollectiveKind() {
+  return ::commsched::CollectiveKind::AllToAll;
+}
+
+// The channel is no symbol: nothing may ask for more than an attribute.
+Attribute ExchangeOp::getGroupKey() { return getChannelAttr(); }
+
+FailureOr<mlir::commsched::ProcessGroup>
+ExchangeOp::getProcessGroup(SymbolTableCollection &symbolTables) {
+  int64_t ranks = getRanks();
+  return mlir::commsched::ProcessGroup{ranks, ranks};
+}
+
+Value ExchangeOp::getInFlightFuture() { return getHandle(); }
+
+OperandRange ExchangeOp::getSentValues() { return getInputs(); }
+
+OperandRange ExchangeOp::getDestinations() {
+  return getInputs().drop_front(getInputs().size());
+}
+
+SmallVector<Type> ExchangeOp::getDeliveredTypes() {
+  return llvm::to_vector(getInputs().getTypes());
+}
+
+void ExchangeOp::getEffects(
+    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  addCommunicationEffect(effects);
+}
+
+//===----------------------------------------------------------------------===//
+// Others
+//===----------------------------------------------------------------------===//
+
+Value FinishOp::getAwaitedFuture() { return getHandle(); }
+
+void FinishOp::getEffects(
+    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  addCommunicationEffect(effects);
+}
+
+std::optional<int64_t> WorkOp::getKnownRuntimeNs() { return getNanoseconds(); }
+
+void ProbeOp::getEffects(
+    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  addCommunicationEffect(effects);
+}

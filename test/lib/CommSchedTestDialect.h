@@ -1,0 +1,34 @@
+//===- CommSchedTestDialect.h - A dialect that joins ------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A stand-in for somebody else's dialect, with which the tests show that
+// CommSched needs nothing but its interfaces.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_TEST_LIB_COMMSCHEDTESTDIALECT_H
+#define COMMSCHED_TEST_LIB_COMMSCHEDTESTDIALECT_H
+
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "CommSchedTestDialect.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "CommSchedTestTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "CommSchedTestOps.h.inc"
+
+#endif // COMMSCHED_TEST_LIB_COMMSCHEDTESTDIALECT_H

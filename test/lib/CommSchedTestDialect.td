@@ -1,0 +1,77 @@
+//===- CommSchedTestDialect.td - A dialect that joins ------*- tablegen -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A stand-in for somebody else's dialect. It shares no operation, type or
+// attribute with `commsched`: what CommSched does to a program of this dialect,
+// it does through the interfaces.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_TEST_LIB_COMMSCHEDTESTDIALECT_TD
+#define COMMSCHED_TEST_LIB_COMMSCHEDTESTDIALECT_TD
+
+include "CommSched/Interfaces/CommSchedInterfaces.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/DialectBase.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Test_Dialect : Dialect {
+  let name = "commsched_test";
+  let cppNamespace = "::mlir::commsched_test";
+  let useDefaultTypePrinterParser = 1;
+}
+
+def Test_Handle : TypeDef<Test_Dialect, "Handle"> {
+  let mnemonic = "handle";
+  let summary = "an exchange in flight";
+}
+
+class Test_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Test_Dialect, mnemonic, traits>;
+
+def Test_ExchangeOp : Test_Op<"exchange", [
+    DeclareOpInterfaceMethods<CommSched_CollectiveOpInterface>,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "starts exchanging tensors over a named channel";
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, StrAttr:$channel,
+                       I64Attr:$ranks);
+  let results = (outs Test_Handle:$handle);
+  let assemblyFormat = [{
+    $inputs `over` $channel `ranks` `(` $ranks `)` attr-dict `:` type($inputs)
+  }];
+}
+
+def Test_FinishOp : Test_Op<"finish", [
+    DeclareOpInterfaceMethods<CommSched_WaitOpInterface>,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "waits for an exchange";
+  let arguments = (ins Test_Handle:$handle);
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let assemblyFormat = "$handle attr-dict `:` type($outputs)";
+}
+
+def Test_WorkOp : Test_Op<"work", [
+    Pure, DeclareOpInterfaceMethods<CommSched_CostOpInterface,
+                                    ["getKnownRuntimeNs"]>]> {
+  let summary = "computes for a known time";
+  let arguments = (ins Variadic<AnyType>:$inputs, I64Attr:$nanoseconds);
+  let results = (outs Variadic<AnyType>:$outputs);
+  let assemblyFormat = [{
+    $nanoseconds `(` $inputs `)` attr-dict
+    `:` functional-type($inputs, $outputs)
+  }];
+}
+
+def Test_ProbeOp : Test_Op<"probe", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "communicates in a way that no interface describes";
+  let assemblyFormat = "attr-dict";
+}
+
+#endif // COMMSCHED_TEST_LIB_COMMSCHEDTESTDIALECT_TD

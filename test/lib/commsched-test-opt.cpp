@@ -1,0 +1,27 @@
+//===- commsched-test-opt.cpp - commsched-opt and the test dialect --------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Register.h"
+#include "CommSchedTestDialect.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  mlir::registerAllPasses();
+  mlir::commsched::registerDialects(registry);
+  mlir::commsched::registerAllPasses();
+  registry.insert<mlir::commsched_test::TestDialect>();
+  return mlir::asMainReturnCode(mlir::MlirOptMain(
+      argc, argv, "CommSched optimizer driver with the test dialect\n",
+      registry));
+}
