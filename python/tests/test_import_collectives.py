@@ -148,7 +148,7 @@ def test_coalesced_is_one_start_and_one_wait(
     types = ", ".join(f"tensor<{t}>" for t in result)
     assert " %a_1, %b_1 on @pg_0 " in start
     assert start.endswith(f"-> !commsched.future<{types}>")
-    assert wait.startswith(f"%wait_tensor, %wait_tensor_1 = commsched.wait")
+    assert wait.startswith("%wait_tensor, %wait_tensor_1 = commsched.wait")
     assert '"aten.add.Tensor"(%wait_tensor)' in add
     assert "return %add, %wait_tensor_1" in text
 

@@ -50,6 +50,22 @@ def test_gather_of_a_bucket(fake_world, imported):
     assert "return %view_3, %split_with_sizes_copy#1" in text
 
 
+def test_gather_into_the_buffer_that_was_given(fake_world, imported):
+    """As above, but the graph goes on with the allocation, not with what the
+    copy-in returns."""
+    group = fake_world(4)
+
+    def f(a):
+        out = torch.empty(32, device=a.device)
+        source, _ = fsdp.all_gather_copy_in([a], out, [8], 8, 0)
+        full = c10d.all_gather_into_tensor_out(source, 4, group, out=out)
+        return c10d.wait_tensor(full)
+
+    text = imported(fake_trace(f, torch.empty(8)))
+    assert kinds(text) == ["all_gather_copy_in", "all_gather", "wait"]
+    assert " into %all_gather_copy_in#1 {" in text
+
+
 def test_copy_out_into_a_parameter_is_a_computation(fake_world, imported):
     """The buffer is not ours: others may see it."""
     group = fake_world(4)

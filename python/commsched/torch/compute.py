@@ -11,7 +11,7 @@ from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from commsched import ir
 from commsched.torch import costs
-from commsched.torch.aliases import Aliases, Operand, analyze
+from commsched.torch.aliases import Aliases, analyze
 from commsched.torch.calls import operands_of, returns_of
 from commsched.torch.environment import (
     Bound,
@@ -19,7 +19,7 @@ from commsched.torch.environment import (
     Pending,
     bind_structure,
 )
-from commsched.torch.targets import is_wait, operator_name, overload_of
+from commsched.torch.targets import operator_name, overload_of
 from commsched.torch.types import (
     NOT_A_TENSOR,
     TensorFacts,
@@ -38,8 +38,8 @@ class ComputeEmitter:
     def convert(self, node: torch.fx.Node) -> Any:
         """Imports a call and returns what `node` stands for.
 
-        Pure views of what is in flight are put off to after the wait, and
-        allocations to their first use.
+        Pure views of what is in flight, and allocations, are put off to their
+        first use.
         """
         operands = operands_of(node, self._converter.lookup)
         structure = self._structure(node, bool(operands))
@@ -197,29 +197,7 @@ class ComputeEmitter:
         base = pairs[aliases.results[0]][1]
         if isinstance(base, Deferred):
             return True
-        return (
-            isinstance(base, Pending)
-            and base.launch.values is None
-            and _is_waited_for(node)
-        )
-
-
-def _is_waited_for(node: torch.fx.Node) -> bool:
-    """Returns whether a view of `node` is what the graph waits for."""
-    pending, seen = [node], {node}
-    while pending and len(seen) < 16:
-        for user in pending.pop().users:
-            if is_wait(user.target):
-                return True
-            overload = overload_of(user.target)
-            if (
-                overload is not None
-                and overload.is_view
-                and user not in seen
-            ):
-                seen.add(user)
-                pending.append(user)
-    return False
+        return isinstance(base, Pending) and base.launch.values is None
 
 
 def _has_effect(node: torch.fx.Node, has_operands: bool) -> bool:

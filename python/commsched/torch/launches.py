@@ -10,6 +10,7 @@ program that never waits still has to end with its collectives done.
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Optional
 
 import torch
@@ -20,7 +21,7 @@ from commsched.torch.collectives import read_collective
 from commsched.torch.environment import Bound, Launch, Pending, flatten
 from commsched.torch.errors import GraphImportError
 from commsched.torch.targets import is_wait
-from commsched.torch.types import TensorFacts, has_value, leaves
+from commsched.torch.types import ELEMENT_TYPES, TensorFacts, has_value, leaves
 
 
 class LaunchEmitter:
@@ -174,8 +175,6 @@ class LaunchEmitter:
 
     @staticmethod
     def _dtype(type_: ir.TensorType) -> torch.dtype:
-        from commsched.torch.types import ELEMENT_TYPES
-
         return next(d for d, e in ELEMENT_TYPES.items() if e == type_.element)
 
     def _rebind(self, argument: Any, pending: list[Pending]) -> None:
@@ -228,8 +227,6 @@ def _waits_of(node: torch.fx.Node) -> dict[int, torch.fx.Node]:
 
 
 def _getitem_key(user, node) -> Optional[int]:
-    import operator
-
     if user.target is operator.getitem and user.args[0] is node:
         return user.args[1] if isinstance(user.args[1], int) else None
     return None

@@ -147,13 +147,15 @@ def communication_inside(node: torch.fx.Node) -> Optional[str]:
     return None
 
 
-def bind(
-    overload: OpOverload, node: torch.fx.Node
-) -> dict[str, Any]:
+def bind(overload: OpOverload, node: torch.fx.Node) -> dict[str, Any]:
     """Returns the arguments of `node` by their names in the schema."""
     arguments = overload._schema.arguments
-    bound = {a.name: a.default_value for a in arguments if a.has_default_value()}
-    bound.update(zip((a.name for a in arguments), node.args))
+    bound = {
+        argument.name: argument.default_value
+        for argument in arguments
+        if argument.has_default_value()
+    }
+    bound.update(zip((argument.name for argument in arguments), node.args))
     bound.update(node.kwargs)
     return bound
 
