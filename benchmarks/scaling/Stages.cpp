@@ -1,0 +1,250 @@
+//===- Stages.cpp - What the scaling benchmark measures
+//---------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Stages.h"
+#include "CommSched/Analysis/BlockProblem.h"
+#include "CommSched/Analysis/OperationCosts.h"
+#include "CommSched/Analysis/TargetSpec.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Schedule/ListScheduler.h"
+#include "CommSched/Schedule/LowerBound.h"
+#include "CommSched/Schedule/MemoryTimeline.h"
+#include "CommSched/Schedule/Simulator.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::commsched;
+using ::commsched::ListScheduler;
+using ::commsched::ListSchedulerOptions;
+using ::commsched::NodeId;
+using ::commsched::Order;
+using ::commsched::Problem;
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+FailureOr<Program> mlir::commsched::loadProgram(StringRef path,
+                                                const DialectRegistry &registry,
+                                                int64_t &numOps) {
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  auto module = parseSourceFile<ModuleOp>(path, &context);
+  if (!module)
+    return failure();
+  numOps = 0;
+  for (auto function : module->getOps<FunctionOpInterface>())
+    function.walk([&](Operation *op) {
+      if (op != function && !op->hasTrait<OpTrait::IsTerminator>())
+        ++numOps;
+    });
+  if (numOps == 0)
+    return module->emitError("holds no operation in a function");
+  Program program;
+  program.path = path.str();
+  llvm::raw_string_ostream os(program.bytecode);
+  if (failed(writeBytecodeToFile(*module, os)))
+    return module->emitError("cannot be written as bytecode");
+  return program;
+}
+
+Fixture::Fixture(const Program &program, const DialectRegistry &registry)
+    : program(program), context(registry, MLIRContext::Threading::DISABLED) {
+  // Setting up dialects is no part of any stage.
+  context.loadDialect<CommSchedDialect, func::FuncDialect>();
+}
+
+ModuleOp Fixture::getModule() {
+  if (!module) {
+    ParserConfig config(&context, /*verifyAfterParse=*/false);
+    module = parseSourceString<ModuleOp>(getBytecode(), config);
+  }
+  return *module;
+}
+
+Block &Fixture::getBlock() {
+  Block *largest = nullptr;
+  for (auto function : getModule().getOps<FunctionOpInterface>()) {
+    if (function.isExternal())
+      continue;
+    Block &entry = function.getFunctionBody().front();
+    if (!largest ||
+        entry.getOperations().size() > largest->getOperations().size())
+      largest = &entry;
+  }
+  return *largest;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading and writing
+//===----------------------------------------------------------------------===//
+
+static LogicalResult parseText(Fixture &fixture) {
+  ParserConfig config(fixture.getContext(), /*verifyAfterParse=*/false);
+  OwningOpRef<ModuleOp> module;
+  fixture.measure(
+      [&] { module = parseSourceFile<ModuleOp>(fixture.getPath(), config); });
+  auto result = success(static_cast<bool>(module));
+  fixture.setModule(std::move(module));
+  return result;
+}
+
+static LogicalResult parseBytecode(Fixture &fixture) {
+  fixture.measure([&] { fixture.getModule(); });
+  return success(static_cast<bool>(fixture.getModule()));
+}
+
+static LogicalResult runVerifier(Fixture &fixture) {
+  ModuleOp module = fixture.getModule();
+  LogicalResult result = failure();
+  fixture.measure([&] { result = verify(module); });
+  return result;
+}
+
+static LogicalResult printText(Fixture &fixture) {
+  ModuleOp module = fixture.getModule();
+  fixture.measure(
+      [&] { module.print(llvm::nulls(), OpPrintingFlags().assumeVerified()); });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Problems
+//===----------------------------------------------------------------------===//
+
+static std::optional<int64_t> costNothing(Operation *) { return 0; }
+
+static LogicalResult buildProblem(Fixture &fixture) {
+  Block &block = fixture.getBlock();
+  FailureOr<BlockProblem> problem = failure();
+  fixture.measure([&] { problem = BlockProblem::create(block, costNothing); });
+  return problem;
+}
+
+/// Calls `consume` with the problem of the program and its estimated costs.
+static LogicalResult
+withCosts(Fixture &fixture,
+          llvm::function_ref<LogicalResult(const BlockProblem &)> consume) {
+  Block &block = fixture.getBlock();
+  FailureOr<::commsched::Target> target = getTarget(block.getParentOp());
+  if (failed(target))
+    return failure();
+  SymbolTableCollection symbolTables;
+  OperationCosts costs(*target, /*profile=*/nullptr, symbolTables);
+  FailureOr<BlockProblem> problem = BlockProblem::create(
+      block, [&](Operation *op) { return costs.getRuntimeNs(op); });
+  return failed(problem) ? failure() : consume(*problem);
+}
+
+static LogicalResult estimateCosts(Fixture &fixture) {
+  Block &block = fixture.getBlock();
+  FailureOr<::commsched::Target> target = getTarget(block.getParentOp());
+  if (failed(target))
+    return failure();
+  fixture.measure([&] {
+    SymbolTableCollection symbolTables;
+    OperationCosts costs(*target, /*profile=*/nullptr, symbolTables);
+    for (Operation &op : block)
+      (void)costs.getRuntimeNs(&op);
+  });
+  return success();
+}
+
+static LogicalResult solve(Fixture &fixture, ListSchedulerOptions options) {
+  return withCosts(fixture, [&](const BlockProblem &block) {
+    bool solved = false;
+    fixture.measure(
+        [&] { solved = bool(ListScheduler(options).run(block.getProblem())); });
+    return success(solved);
+  });
+}
+
+static LogicalResult simulateProgram(Fixture &fixture) {
+  return withCosts(fixture, [&](const BlockProblem &block) {
+    const Problem &problem = block.getProblem();
+    Order order(problem.numNodes());
+    std::iota(order.begin(), order.end(), NodeId(0));
+    bool simulated = false;
+    fixture.measure([&] {
+      simulated = simulate(problem, order) && simulateMemory(problem, order) &&
+                  computeLowerBound(problem);
+    });
+    return success(simulated);
+  });
+}
+
+static ListSchedulerOptions makeOptions(bool raise, bool sink, bool overlap) {
+  ListSchedulerOptions options;
+  options.raiseComms = raise;
+  options.sinkWaits = sink;
+  options.reorderForOverlap = overlap;
+  return options;
+}
+
+static LogicalResult applyOrder(Fixture &fixture) {
+  return withCosts(fixture, [&](const BlockProblem &block) {
+    ::commsched::Result<Order> order =
+        ListScheduler(makeOptions(true, true, true)).run(block.getProblem());
+    if (!order)
+      return failure();
+    fixture.measure([&] { block.apply(*order); });
+    return success();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Pipelines
+//===----------------------------------------------------------------------===//
+
+static LogicalResult runPipeline(Fixture &fixture, StringRef pipeline,
+                                 bool verified) {
+  ModuleOp module = fixture.getModule();
+  PassManager manager(fixture.getContext(), ModuleOp::getOperationName());
+  manager.enableVerifier(verified);
+  if (failed(parsePassPipeline(pipeline, manager)))
+    return failure();
+  LogicalResult result = failure();
+  fixture.measure([&] { result = manager.run(module); });
+  return result;
+}
+
+std::vector<Stage>
+mlir::commsched::makeStages(ArrayRef<std::string> pipelines) {
+  auto solveWith = [](bool raise, bool sink, bool overlap) {
+    return [=](Fixture &fixture) {
+      return solve(fixture, makeOptions(raise, sink, overlap));
+    };
+  };
+  std::vector<Stage> stages = {
+      {"parse text", false, parseText},
+      {"parse bytecode", false, parseBytecode},
+      {"verify", true, runVerifier},
+      {"print text", false, printText},
+      {"estimate costs", false, estimateCosts},
+      {"build problem", false, buildProblem},
+      {"solve raise-comms", false, solveWith(true, false, false)},
+      {"solve sink-waits", false, solveWith(false, true, false)},
+      {"solve reorder-compute-for-overlap", false, solveWith(true, true, true)},
+      {"simulate", false, simulateProgram},
+      {"apply order", false, applyOrder},
+  };
+  for (const std::string &pipeline : pipelines)
+    for (bool verified : {false, true})
+      stages.push_back({pipeline, verified, [=](Fixture &fixture) {
+                          return runPipeline(fixture, pipeline, verified);
+                        }});
+  return stages;
+}
