@@ -48,11 +48,11 @@ static LogicalResult setPreset(Operation *owner, Attribute value,
                                Target &target) {
   auto name = dyn_cast<StringAttr>(value);
   if (!name)
-    return owner->emitError("target key '")
+    return emitError(owner->getLoc(), "target key '")
            << presetKey << "' must be a string, not " << value;
   std::optional<Target> preset = ::commsched::getTargetPreset(name.getValue());
   if (!preset)
-    return owner->emitError("target key '")
+    return emitError(owner->getLoc(), "target key '")
            << presetKey << "' names the unknown preset '" << name.getValue()
            << "'; there are "
            << llvm::join(::commsched::targetPresetNames(), ", ");
@@ -64,14 +64,14 @@ static LogicalResult setOverride(Operation *owner, StringRef key,
                                  Attribute value, Target &target) {
   StringRef field = key.drop_front(keyPrefix.size());
   if (!target.getField(field))
-    return owner->emitError("unknown target key '")
+    return emitError(owner->getLoc(), "unknown target key '")
            << key << "' with the value " << value;
   std::optional<double> number = getNumber(value);
   if (!number)
-    return owner->emitError("target key '")
+    return emitError(owner->getLoc(), "target key '")
            << key << "' must be a number, not " << value;
   if (llvm::Error error = target.setField(field, *number))
-    return owner->emitError("target key '")
+    return emitError(owner->getLoc(), "target key '")
            << key << "' cannot be " << value << ": "
            << llvm::toString(std::move(error));
   return success();

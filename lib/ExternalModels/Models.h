@@ -47,12 +47,14 @@ std::optional<int64_t> getMultipleOfBytes(TypeRange types, int64_t times);
 
 /// Gives `Model` to every operation of the dialect that `accepts`, unless it
 /// has an implementation of the interface already: an embedder's comes first.
+/// All registered operations are searched because
+/// `getRegisteredOperationsByDialect` misses operations in MLIR 22.1.
 template <typename Model>
 void attachWhere(MLIRContext *context, StringRef dialect,
                  llvm::function_ref<bool(RegisteredOperationName)> accepts) {
-  for (RegisteredOperationName name :
-       context->getRegisteredOperationsByDialect(dialect))
-    if (accepts(name) && !name.hasInterface<typename Model::Interface>())
+  for (RegisteredOperationName name : context->getRegisteredOperations())
+    if (name.getDialectNamespace() == dialect && accepts(name) &&
+        !name.hasInterface<typename Model::Interface>())
       name.attachInterface<Model>();
 }
 

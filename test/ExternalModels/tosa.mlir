@@ -1,0 +1,129 @@
+// RUN: sed -e s/PEAK/1.0e-3/ -e s/BANDWIDTH/1.0e6/ %s | commsched-opt --commsched-estimate-runtime | FileCheck %s --check-prefix=FLOPS
+// RUN: sed -e s/PEAK/1.0e6/ -e s/BANDWIDTH/1.0/ %s | commsched-opt --commsched-estimate-runtime | FileCheck %s --check-prefix=BYTES
+
+// The first target does one flop a nanosecond and moves bytes for nothing; the
+// second moves one byte a nanosecond and computes for nothing. So the times are
+// the flops and the bytes themselves.
+
+module attributes {dlti.target_system_spec = #dlti.target_system_spec<
+  "GPU" = #dlti.target_device_spec<
+    "commsched.peak_tflops_f32" = PEAK : f64,
+    "commsched.memory_gb_s" = BANDWIDTH : f64,
+    "commsched.compute_efficiency" = 1 : i64,
+    "commsched.memory_efficiency" = 1 : i64,
+    "commsched.kernel_launch_ns" = 0 : i64>>} {
+
+// 2 x (2x4x16 results) x (8 terms); 4 x (2x4x8 + 2x8x16 + 1 + 1 + 2x4x16) bytes.
+// FLOPS-LABEL: @matmul
+// FLOPS: tosa.matmul {{.*}}commsched.runtime_ns = 2048 : i64
+// BYTES-LABEL: @matmul
+// BYTES: tosa.matmul {{.*}}commsched.runtime_ns = 1800 : i64
+func.func @matmul(%a: tensor<2x4x8xf32>, %b: tensor<2x8x16xf32>, %za: tensor<1xf32>, %zb: tensor<1xf32>) -> tensor<2x4x16xf32> {
+  %0 = tosa.matmul %a, %b, %za, %zb
+      : (tensor<2x4x8xf32>, tensor<2x8x16xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<2x4x16xf32>
+  return %0 : tensor<2x4x16xf32>
+}
+
+// 2 x (6x6x5 results) x (3x3x2 weights each).
+// 4 x (8x8x2 + 5x3x3x2 + 5 + 2 + 6x6x5) bytes.
+// FLOPS-LABEL: @conv2d
+// FLOPS: tosa.conv2d {{.*}}commsched.runtime_ns = 6480 : i64
+// BYTES-LABEL: @conv2d
+// BYTES: tosa.conv2d {{.*}}commsched.runtime_ns = 1620 : i64
+func.func @conv2d(%x: tensor<1x8x8x2xf32>, %w: tensor<5x3x3x2xf32>, %b: tensor<5xf32>, %z: tensor<1xf32>) -> tensor<1x6x6x5xf32> {
+  %0 = tosa.conv2d %x, %w, %b, %z, %z {acc_type = f32, dilation = array<i64: 1, 1>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>}
+      : (tensor<1x8x8x2xf32>, tensor<5x3x3x2xf32>, tensor<5xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x6x6x5xf32>
+  return %0 : tensor<1x6x6x5xf32>
+}
+
+// 2 x (2x2x2x5 results) x (3x3x3x2 weights each).
+// FLOPS-LABEL: @conv3d
+// FLOPS: tosa.conv3d {{.*}}commsched.runtime_ns = 4320 : i64
+func.func @conv3d(%x: tensor<1x4x4x4x2xf32>, %w: tensor<5x3x3x3x2xf32>, %b: tensor<5xf32>, %z: tensor<1xf32>) -> tensor<1x2x2x2x5xf32> {
+  %0 = tosa.conv3d %x, %w, %b, %z, %z {acc_type = f32, dilation = array<i64: 1, 1, 1>, pad = array<i64: 0, 0, 0, 0, 0, 0>, stride = array<i64: 1, 1, 1>}
+      : (tensor<1x4x4x4x2xf32>, tensor<5x3x3x3x2xf32>, tensor<5xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x2x2x2x5xf32>
+  return %0 : tensor<1x2x2x2x5xf32>
+}
+
+// 2 x (6x6x(2x3) results) x (3x3 weights each).
+// FLOPS-LABEL: @depthwise
+// FLOPS: tosa.depthwise_conv2d {{.*}}commsched.runtime_ns = 3888 : i64
+func.func @depthwise(%x: tensor<1x8x8x2xf32>, %w: tensor<3x3x2x3xf32>, %b: tensor<6xf32>, %z: tensor<1xf32>) -> tensor<1x6x6x6xf32> {
+  %0 = tosa.depthwise_conv2d %x, %w, %b, %z, %z {acc_type = f32, dilation = array<i64: 1, 1>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>}
+      : (tensor<1x8x8x2xf32>, tensor<3x3x2x3xf32>, tensor<6xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x6x6x6xf32>
+  return %0 : tensor<1x6x6x6xf32>
+}
+
+// 2 x (4x4x2 inputs) x (5 channels of 3x3 results each).
+// FLOPS-LABEL: @transposed
+// FLOPS: tosa.transpose_conv2d {{.*}}commsched.runtime_ns = 2880 : i64
+func.func @transposed(%x: tensor<1x4x4x2xf32>, %w: tensor<5x3x3x2xf32>, %b: tensor<5xf32>, %z: tensor<1xf32>) -> tensor<1x9x9x5xf32> {
+  %0 = tosa.transpose_conv2d %x, %w, %b, %z, %z {acc_type = f32, out_pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 2, 2>}
+      : (tensor<1x4x4x2xf32>, tensor<5x3x3x2xf32>, tensor<5xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x9x9x5xf32>
+  return %0 : tensor<1x9x9x5xf32>
+}
+
+// 4x4 results with a window of 2x2.
+// FLOPS-LABEL: @pooling
+// FLOPS: tosa.max_pool2d {{.*}}commsched.runtime_ns = 64 : i64
+func.func @pooling(%x: tensor<1x8x8x1xf32>) -> tensor<1x4x4x1xf32> {
+  %0 = tosa.max_pool2d %x {kernel = array<i64: 2, 2>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 2, 2>}
+      : (tensor<1x8x8x1xf32>) -> tensor<1x4x4x1xf32>
+  return %0 : tensor<1x4x4x1xf32>
+}
+
+// One flop for each of 64 results, whatever is broadcast.
+// 4 x (64 + 8 + 64) bytes; 4 x (64 + 64) + 4 x 64 + 1 bytes; 4 x (64 + 64).
+// FLOPS-LABEL: @elementwise
+// FLOPS: tosa.add {{.*}}commsched.runtime_ns = 64 : i64
+// FLOPS: tosa.mul {{.*}}commsched.runtime_ns = 64 : i64
+// FLOPS: tosa.exp {{.*}}commsched.runtime_ns = 64 : i64
+// BYTES-LABEL: @elementwise
+// BYTES: tosa.add {{.*}}commsched.runtime_ns = 544 : i64
+// BYTES: tosa.mul {{.*}}commsched.runtime_ns = 769 : i64
+// BYTES: tosa.exp {{.*}}commsched.runtime_ns = 512 : i64
+func.func @elementwise(%x: tensor<8x8xf32>, %row: tensor<1x8xf32>, %shift: tensor<1xi8>) -> tensor<8x8xf32> {
+  %0 = tosa.add %x, %row : (tensor<8x8xf32>, tensor<1x8xf32>) -> tensor<8x8xf32>
+  %1 = tosa.mul %0, %x, %shift : (tensor<8x8xf32>, tensor<8x8xf32>, tensor<1xi8>) -> tensor<8x8xf32>
+  %2 = tosa.exp %1 : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %2 : tensor<8x8xf32>
+}
+
+// One flop for each of 64 operands; 4 x (64 + 8) bytes.
+// FLOPS-LABEL: @reduction
+// FLOPS: tosa.reduce_sum {{.*}}commsched.runtime_ns = 64 : i64
+// BYTES-LABEL: @reduction
+// BYTES: tosa.reduce_sum {{.*}}commsched.runtime_ns = 288 : i64
+func.func @reduction(%x: tensor<8x8xf32>) -> tensor<8x1xf32> {
+  %0 = tosa.reduce_sum %x {axis = 1 : i32} : (tensor<8x8xf32>) -> tensor<8x1xf32>
+  return %0 : tensor<8x1xf32>
+}
+
+// BYTES-LABEL: @free
+// BYTES: tosa.const_shape {{.*}}commsched.runtime_ns = 0 : i64
+// BYTES: tosa.reshape {{.*}}commsched.runtime_ns = 0 : i64
+// BYTES: "tosa.const"() {{.*}}commsched.runtime_ns = 0 : i64
+func.func @free(%x: tensor<8x8xf32>) -> (tensor<64xf32>, tensor<8xf32>) {
+  %shape = tosa.const_shape {values = dense<64> : tensor<1xindex>} : () -> !tosa.shape<1>
+  %0 = tosa.reshape %x, %shape : (tensor<8x8xf32>, !tosa.shape<1>) -> tensor<64xf32>
+  %1 = "tosa.const"() {values = dense<1.0> : tensor<8xf32>} : () -> tensor<8xf32>
+  return %0, %1 : tensor<64xf32>, tensor<8xf32>
+}
+
+// 16 elements are read and written; 24 elements and 3 indices of 4 bytes are
+// read and the elements written; 64 elements are read and written.
+// BYTES-LABEL: @movement
+// BYTES: tosa.slice {{.*}}commsched.runtime_ns = 128 : i64
+// BYTES: tosa.gather {{.*}}commsched.runtime_ns = 204 : i64
+// BYTES: tosa.transpose {{.*}}commsched.runtime_ns = 512 : i64
+func.func @movement(%x: tensor<8x8xf32>, %v: tensor<1x8x8xf32>, %rows: tensor<1x3xi32>)
+    -> (tensor<2x8xf32>, tensor<1x3x8xf32>, tensor<8x8xf32>) {
+  %start = tosa.const_shape {values = dense<0> : tensor<2xindex>} : () -> !tosa.shape<2>
+  %size = tosa.const_shape {values = dense<[2, 8]> : tensor<2xindex>} : () -> !tosa.shape<2>
+  %0 = tosa.slice %x, %start, %size : (tensor<8x8xf32>, !tosa.shape<2>, !tosa.shape<2>) -> tensor<2x8xf32>
+  %1 = tosa.gather %v, %rows : (tensor<1x8x8xf32>, tensor<1x3xi32>) -> tensor<1x3x8xf32>
+  %2 = tosa.transpose %x {perms = array<i32: 1, 0>} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %0, %1, %2 : tensor<2x8xf32>, tensor<1x3x8xf32>, tensor<8x8xf32>
+}
+
+}
