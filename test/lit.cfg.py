@@ -1,6 +1,7 @@
 # lit configuration of CommSched's regression tests.
 
 import os
+import shutil
 
 import lit.formats
 
@@ -23,9 +24,15 @@ if os.environ.get("COMMSCHED_VERIFY_ROUNDTRIP"):
     opt += " --verify-roundtrip"
 
 config.substitutions += [
+    ("%cmake", config.cmake),
+    ("%cxx", config.cxx),
     ("%examples", os.path.join(config.commsched_src_root, "examples")),
+    ("%generator", config.generator),
+    ("%llvm_bin", config.llvm_tools_dir),
+    ("%llvm_include", config.llvm_include_dir),
     ("%plugin", os.path.join(config.commsched_obj_root, "lib",
                              "CommSchedPlugin" + config.shlib_ext)),
+    ("%obj", config.commsched_obj_root),
     ("%python", config.python_executable),
     ("%src", config.commsched_src_root),
     (r"\bcommsched-opt\b", opt),
@@ -35,6 +42,8 @@ config.substitutions += [
     (r"\bmlir-opt\b", os.path.join(config.llvm_tools_dir, "mlir-opt")),
 ]
 
+if shutil.which("clang-format-22"):
+    config.available_features.add("clang-format")
 if config.sanitizers:
     config.available_features.add("sanitizers")
     # libMLIR.so keeps its registries for the process's life.
