@@ -1,4 +1,5 @@
 // RUN: commsched-opt --cse --loop-invariant-code-motion %s | FileCheck %s
+// RUN: commsched-opt --cse --canonicalize --loop-invariant-code-motion %s | FileCheck %s
 
 // Generic passes leave communication alone and treat an opaque operator by its
 // stated effects.
@@ -57,6 +58,28 @@ func.func @cse_merges_pure_compute(%x: tensor<4xf32>)
       : (tensor<4xf32>) -> tensor<2x2xf32>
   return %0, %1, %2, %3
       : tensor<4xf32>, tensor<4xf32>, tensor<2x2xf32>, tensor<2x2xf32>
+}
+
+// In-place collectives write into the two buffers.
+// CHECK-LABEL: func.func @cse_keeps_buffers(
+// CHECK-COUNT-2: commsched.all_gather_copy_in
+// CHECK-NOT: commsched.all_gather_copy_in
+// CHECK: commsched.all_gather %
+func.func @cse_keeps_buffers(%x: tensor<4xf32>)
+    -> (tensor<8xf32>, tensor<8xf32>) {
+  %slice0, %buffer0 = commsched.all_gather_copy_in %x on @dp
+      : tensor<4xf32> -> tensor<4xf32>, tensor<8xf32>
+  %slice1, %buffer1 = commsched.all_gather_copy_in %x on @dp
+      : tensor<4xf32> -> tensor<4xf32>, tensor<8xf32>
+  %unused_slice, %unused_buffer = commsched.all_gather_copy_in %x on @dp
+      : tensor<4xf32> -> tensor<4xf32>, tensor<8xf32>
+  %0 = commsched.all_gather %slice0 on @dp dim(0) into %buffer0
+      : tensor<4xf32> into tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+  %1 = commsched.all_reduce %buffer1 on @dp reduction(sum) into %buffer1
+      : tensor<8xf32> into tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+  %2 = commsched.wait %0 : !commsched.future<tensor<8xf32>>
+  %3 = commsched.wait %1 : !commsched.future<tensor<8xf32>>
+  return %2, %3 : tensor<8xf32>, tensor<8xf32>
 }
 
 // CHECK-LABEL: func.func @cse_drops_dead_compute(

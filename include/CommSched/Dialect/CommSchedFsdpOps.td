@@ -13,7 +13,7 @@ include "CommSched/Dialect/CommSchedOpBase.td"
 
 def CommSched_AllGatherCopyInOp
     : CommSched_GroupUserOp<"all_gather_copy_in", [
-        Pure, DeclareOpInterfaceMethods<CommSched_AliasOpInterface>,
+        DeclareOpInterfaceMethods<CommSched_AliasOpInterface>,
         DeclareOpInterfaceMethods<CommSched_CostOpInterface,
                                   ["getMovedBytes"]>]> {
   let summary = "packs shards into this rank's slice of a gathered buffer";
@@ -39,7 +39,11 @@ def CommSched_AllGatherCopyInOp
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
                        FlatSymbolRefAttr:$group);
-  let results = (outs AnyRankedTensor:$slice, AnyRankedTensor:$buffer);
+  // Two copy-ins of the same shards are two buffers: collectives write into
+  // them in place, so CSE must not make them one.
+  let results = (outs AnyRankedTensor:$slice,
+                      Res<AnyRankedTensor, "the gathered buffer",
+                          [MemAlloc]>:$buffer);
   let assemblyFormat = [{
     $inputs `on` $group attr-dict `:` type($inputs) `->` type($slice) `,`
     type($buffer)
