@@ -143,9 +143,8 @@ static SmallPtrSet<Region *, 4> getAlternatives(Operation *op) {
   auto branch = dyn_cast<RegionBranchOpInterface>(op);
   if (!branch)
     return alternatives;
-  SmallVector<Attribute> unknown(op->getNumOperands());
   SmallVector<RegionSuccessor> successors;
-  branch.getEntrySuccessorRegions(unknown, successors);
+  branch.getSuccessorRegions(RegionBranchPoint::parent(), successors);
   for (const RegionSuccessor &successor : successors)
     if (!successor.isParent())
       alternatives.insert(successor.getSuccessor());
@@ -211,7 +210,10 @@ std::optional<int64_t> OperationCosts::getRuntimeNs(Operation *op) {
 }
 
 std::optional<int64_t> OperationCosts::estimateNs(Operation *op) {
-  if (isa<WaitOpInterface>(op) || op->hasTrait<OpTrait::IsTerminator>() ||
+  // A terminator may hold operations, as that of a parallel loop does.
+  bool isPlainTerminator =
+      op->hasTrait<OpTrait::IsTerminator>() && op->getNumRegions() == 0;
+  if (isa<WaitOpInterface>(op) || isPlainTerminator ||
       op->hasTrait<OpTrait::ConstantLike>())
     return 0;
   if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {

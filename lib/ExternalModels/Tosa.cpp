@@ -50,13 +50,15 @@ struct ConvolutionCost
     : CostOpInterface::ExternalModel<ConvolutionCost, Operation *> {
   std::optional<double> getFlopCount(Operation *op) const {
     Value weight = op->getOperand(1);
+    auto type = dyn_cast<RankedTensorType>(weight.getType());
+    if (!type)
+      return std::nullopt;
     // Weights are [out, window..., in].
-    std::optional<double> outputs = getDim(weight, 0);
-    std::optional<double> weights = getElementCount(weight.getType());
-    if (!outputs || !weights || *outputs == 0)
-      return weights;
-    return multiply(
-        {2, getElementCount(op->getResult(0).getType()), *weights / *outputs});
+    std::optional<double> flops =
+        multiply({2, getElementCount(op->getResult(0).getType())});
+    for (int64_t dim = 1; dim < type.getRank(); ++dim)
+      flops = multiply({flops, getDim(weight, dim)});
+    return flops;
   }
 };
 

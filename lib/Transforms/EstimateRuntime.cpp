@@ -143,8 +143,8 @@ private:
       return;
     remark::missed(op->getLoc(),
                    makeRemark("UnknownCost", getOperation().getSymName()))
-        << describe(op)
-        << " has no estimate: " << explainUnknownCost(costs, op);
+        << (describe(op) +
+            " has no estimate: " + explainUnknownCost(costs, op));
   }
 
   /// Shared by the copies of the pass that run on several functions at once.

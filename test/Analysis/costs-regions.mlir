@@ -54,12 +54,24 @@ func.func @loop_nest() {
   return
 }
 
+// 4 x (8 bytes read and 8 written): what is in a terminator counts, too.
+// CHECK-LABEL: @loop_with_slices
+// CHECK: tensor.parallel_insert_slice {{.*}}commsched.runtime_ns = 16 : i64
+// CHECK: } {commsched.runtime_ns = 64 : i64}
+func.func @loop_with_slices(%x: tensor<2xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = scf.forall (%i) in (4) shared_outs(%out = %y) -> tensor<8xf32> {
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %x into %out[%i] [2] [1] : tensor<2xf32> into tensor<8xf32>
+    }
+  }
+  return %0 : tensor<8xf32>
+}
+
 // Either 7 or 4 + 5 is run.
 // CHECK-LABEL: @alternatives
 // CHECK: scf.if
 // CHECK: } {commsched.runtime_ns = 9 : i64}
-// CHECK: scf.index_switch
-// CHECK: } {commsched.runtime_ns = 8 : i64}
+// CHECK: scf.index_switch %{{[a-z0-9]+}} {commsched.runtime_ns = 8 : i64}
 func.func @alternatives(%c: i1, %i: index) {
   scf.if %c {
     "other.pinned"() {commsched.runtime_ns = 7 : i64} : () -> ()

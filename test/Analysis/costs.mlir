@@ -85,7 +85,7 @@ func.func @compute_types(%f64: tensor<1xf64>, %f32: tensor<1xf32>, %f16: tensor<
 // Flops past 2^63, and a time past 2^63.
 // CHECK-LABEL: @saturated
 // CHECK: "a"{{.*}}commsched.runtime_ns = 9223372036854775807 : i64
-// CHECK: } {commsched.runtime_ns = 9223372036854775807 : i64}
+// CHECK: }) {commsched.runtime_ns = 9223372036854775807 : i64}
 func.func @saturated(%x: tensor<1xf64>) {
   commsched.compute "a"(%x) {flops = 1.0e30 : f64} : (tensor<1xf64>) -> ()
   "other.region"() ({
@@ -95,7 +95,7 @@ func.func @saturated(%x: tensor<1xf64>) {
   return
 }
 
-// Views of buffers move nothing; loads of a pointer's worth are not views.
+// Views of buffers move nothing; copies read and write 8 elements.
 // CHECK-LABEL: @buffer_views
 // CHECK: memref.subview {{.*}}commsched.runtime_ns = 0 : i64
 // CHECK: memref.copy {{.*}}commsched.runtime_ns = 64 : i64

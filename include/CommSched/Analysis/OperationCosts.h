@@ -60,7 +60,7 @@ public:
 
   /// Nanoseconds without regard to a pin on `op` itself; pins on operations
   /// in its regions count. In this order:
-  ///  * a wait, a terminator, a constant: 0;
+  ///  * a wait, a terminator without regions, a constant: 0;
   ///  * a collective: `estimateCollective`;
   ///  * `CostOpInterface`: its known time, or the roofline over its flops and
   ///    moved bytes;
