@@ -9,7 +9,7 @@
 #include "CommSched/Analysis/BlockProblem.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "DependenceBuilder.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -38,7 +38,7 @@ private:
   StreamId getStream(CollectiveOpInterface collective);
   NodeId addNode(Operation *op, CommunicationEffect effect);
   void addDataDependences(Operation *op, NodeId node);
-  void addBuffers();
+  LogicalResult addBuffers();
 
   BlockProblem result;
   BlockProblem::CostFunction getCost;
@@ -47,16 +47,20 @@ private:
   CommunicationDependences communication;
   DenseMap<Operation *, NodeId> nodeOf;
   DenseMap<Attribute, StreamId> streamOf;
+  int64_t totalNs = 0;
+  /// Where the sum of all costs leaves 64 bits, or null.
+  Operation *overflow = nullptr;
 };
 
 } // namespace mlir::commsched
 
 int64_t BlockProblemBuilder::price(Operation *op) {
-  if (std::optional<int64_t> cost = getCost(op))
-    return *cost;
-  if (!result.unpriced)
+  std::optional<int64_t> cost = getCost(op);
+  if (!cost && !result.unpriced)
     result.unpriced = op;
-  return 0;
+  if (llvm::AddOverflow(totalNs, cost.value_or(0), totalNs))
+    overflow = op;
+  return cost.value_or(0);
 }
 
 StreamId BlockProblemBuilder::getStream(CollectiveOpInterface collective) {
@@ -102,33 +106,43 @@ void BlockProblemBuilder::addDataDependences(Operation *op, NodeId node) {
     op->walk(addOperands);
 }
 
-void BlockProblemBuilder::addBuffers() {
+LogicalResult BlockProblemBuilder::addBuffers() {
+  int64_t totalBytes = 0;
   for (const Storage &storage : storages.getStorages()) {
     if (!storage.bytes && !result.unsized)
       result.unsized = storage.root;
-    result.problem.addBuffer(storage.bytes.value_or(0),
-                             nodeOf.lookup_or(storage.producer, noNode),
+    int64_t bytes = storage.bytes.value_or(0);
+    if (llvm::AddOverflow(totalBytes, bytes, totalBytes))
+      return emitError(storage.root.getLoc())
+             << "the " << bytes << " bytes of a " << storage.root.getType()
+             << " and those of the values before it do not fit 64 bits";
+    result.problem.addBuffer(bytes, nodeOf.lookup_or(storage.producer, noNode),
                              storage.freed);
   }
   for (auto [index, op] : llvm::enumerate(result.operations))
     for (int32_t storage : storages.getUses(op))
       result.problem.addUse(storage, static_cast<NodeId>(index));
+  return success();
 }
 
 FailureOr<BlockProblem> BlockProblemBuilder::build() {
-  for (Operation &op : result.block->without_terminator()) {
+  for (Operation &op : getScheduledOperations(*result.block)) {
     CommunicationEffect effect = getCommunicationEffect(&op);
     NodeId node = addNode(&op, effect);
+    if (overflow)
+      return op.emitOpError("takes ")
+             << result.problem.costNs(node)
+             << " ns, which together with the operations before it does not "
+                "fit 64 bits";
     nodeOf[&op] = node;
     result.operations.push_back(&op);
     addDataDependences(&op, node);
-    memory.visit(&op, node,
-                 effect == CommunicationEffect::Unknown &&
-                     !isa<MemoryEffectOpInterface>(op));
+    memory.visit(&op, node);
     if (failed(communication.visit(&op, node, effect)))
       return failure();
   }
-  addBuffers();
+  if (failed(addBuffers()))
+    return failure();
   if (const ::commsched::OptionalError &error = result.problem.finalize())
     return emitError(result.block->getParentOp()->getLoc())
            << "cannot be scheduled: " << *error;

@@ -21,22 +21,26 @@ static bool mayCommunicate(SideEffects::Resource *resource) {
          resource != RandomStateResource::get();
 }
 
-/// The effect of `op` itself, apart from its regions.
-static CommunicationEffect getOwnEffect(Operation *op) {
-  if (auto effects = dyn_cast<MemoryEffectOpInterface>(op)) {
-    SmallVector<MemoryEffects::EffectInstance> instances;
-    effects.getEffects(instances);
-    for (const MemoryEffects::EffectInstance &instance : instances)
-      if (mayCommunicate(instance.getResource()))
-        return CommunicationEffect::Unknown;
-    return CommunicationEffect::None;
-  }
+bool mlir::commsched::hasUnknownMemoryEffects(Operation *op) {
   // Views say all that they do by their interface.
-  if (isa<AliasOpInterface, ViewLikeOpInterface>(op) ||
-      op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
-      op->hasTrait<OpTrait::IsTerminator>())
-    return CommunicationEffect::None;
-  return CommunicationEffect::Unknown;
+  return !isa<MemoryEffectOpInterface, AliasOpInterface, ViewLikeOpInterface>(
+             op) &&
+         !op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() &&
+         !op->hasTrait<OpTrait::IsTerminator>();
+}
+
+/// Whether `op` itself, apart from its regions, communicates or might.
+static bool isUnknown(Operation *op) {
+  if (hasUnknownMemoryEffects(op))
+    return true;
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!effects)
+    return false;
+  SmallVector<MemoryEffects::EffectInstance> instances;
+  effects.getEffects(instances);
+  return llvm::any_of(instances, [](const auto &instance) {
+    return mayCommunicate(instance.getResource());
+  });
 }
 
 CommunicationEffect mlir::commsched::getCommunicationEffect(Operation *op) {
@@ -45,7 +49,7 @@ CommunicationEffect mlir::commsched::getCommunicationEffect(Operation *op) {
                                           : CommunicationEffect::Blocking;
   if (isa<WaitOpInterface>(op))
     return CommunicationEffect::Wait;
-  if (getOwnEffect(op) == CommunicationEffect::Unknown)
+  if (isUnknown(op))
     return CommunicationEffect::Unknown;
   for (Region &region : op->getRegions())
     for (Operation &nested : region.getOps())

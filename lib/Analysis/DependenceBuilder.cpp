@@ -10,6 +10,7 @@
 #include "CommSched/Analysis/CollectiveOrder.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -41,51 +42,92 @@ void MemoryDependences::write(Frontier &frontier, NodeId node) {
   frontier.writer = node;
 }
 
-void MemoryDependences::visitEffect(const MemoryEffects::EffectInstance &effect,
+void MemoryDependences::access(int32_t storage, bool isWrite, NodeId node) {
+  Frontier &object = objects[storages.getStorages()[storage].object];
+  isWrite ? write(object, node) : read(object, node);
+}
+
+void MemoryDependences::accessAll(Operation *op, bool isWrite, NodeId node) {
+  for (int32_t storage : storages.getUses(op))
+    access(storage, isWrite, node);
+}
+
+/// The storage that `value` lives in, which may be of a region nested in the
+/// block. `isLocal`: it has none, as it is allocated in that region.
+static int32_t findStorage(const StorageAnalysis &storages, Value value,
+                           bool &isLocal) {
+  isLocal = false;
+  while (value) {
+    int32_t storage = storages.getStorage(value);
+    auto result = dyn_cast<OpResult>(value);
+    if (storage != StorageAnalysis::none || !result)
+      return storage;
+    value = getAliasedValue(result);
+    isLocal =
+        !value && isa<ShapedType>(result.getType()) && !mayAliasUnknown(result);
+  }
+  return StorageAnalysis::none;
+}
+
+void MemoryDependences::visitEffect(Operation *op,
+                                    const MemoryEffects::EffectInstance &effect,
                                     NodeId node) {
   SideEffects::Resource *resource = effect.getResource();
   // Communication has rules of its own.
   if (resource == CommunicationResource::get())
     return;
-  bool reads = isa<MemoryEffects::Read>(effect.getEffect());
+  bool isWrite = !isa<MemoryEffects::Read>(effect.getEffect());
   Value value = effect.getValue();
-  int32_t storage = value ? storages.getStorage(value) : StorageAnalysis::none;
   // Allocating a result touches nothing that exists already.
   if (isa<MemoryEffects::Allocate>(effect.getEffect()) && value)
     return;
+  bool isLocal;
+  int32_t storage = findStorage(storages, value, isLocal);
+  if (isLocal)
+    return;
   if (storage != StorageAnalysis::none) {
-    Frontier &object = objects[storages.getStorages()[storage].object];
-    reads ? read(object, node) : write(object, node);
+    access(storage, isWrite, node);
     read(anywhere, node);
   } else if (resource != SideEffects::DefaultResource::get()) {
     Frontier &frontier = resources[resource];
-    reads ? read(frontier, node) : write(frontier, node);
+    isWrite ? write(frontier, node) : read(frontier, node);
+    read(anywhere, node);
   } else {
+    // An argument of a nested region may be whatever the region captures.
+    if (value && isWrite)
+      accessAll(op, isWrite, node);
     write(anywhere, node);
   }
 }
 
-void MemoryDependences::visitEffects(Operation *op, NodeId node) {
-  if (auto effects = dyn_cast<MemoryEffectOpInterface>(op)) {
+void MemoryDependences::visitEffects(Operation *op, Operation *nested,
+                                     NodeId node) {
+  if (hasUnknownMemoryEffects(nested)) {
+    // The callee may write its arguments in place.
+    if (isa<CallOpInterface>(nested))
+      accessAll(op, /*isWrite=*/true, node);
+    write(anywhere, node);
+  }
+  if (auto effects = dyn_cast<MemoryEffectOpInterface>(nested)) {
     SmallVector<MemoryEffects::EffectInstance> instances;
     effects.getEffects(instances);
     for (const MemoryEffects::EffectInstance &instance : instances)
-      visitEffect(instance, node);
+      visitEffect(op, instance, node);
   }
-  for (Region &region : op->getRegions())
-    for (Operation &nested : region.getOps())
-      visitEffects(&nested, node);
+  for (Region &region : nested->getRegions())
+    for (Operation &inner : region.getOps())
+      visitEffects(op, &inner, node);
 }
 
-void MemoryDependences::visit(Operation *op, NodeId node,
-                              bool hasUnknownEffects) {
+void MemoryDependences::visit(Operation *op, NodeId node) {
   // Reading a tensor is no effect in MLIR, but it must not move across an
   // operation that writes the tensor's storage in place.
-  for (int32_t storage : storages.getUses(op))
-    read(objects[storages.getStorages()[storage].object], node);
-  if (hasUnknownEffects)
-    write(anywhere, node);
-  visitEffects(op, node);
+  for (int32_t storage : storages.getUses(op)) {
+    access(storage, /*isWrite=*/false, node);
+    if (storages.getStorages()[storage].isMemory)
+      read(anywhere, node);
+  }
+  visitEffects(op, op, node);
   // What a collective writes in place is written when its wait ends.
   auto wait = dyn_cast<WaitOpInterface>(op);
   auto start = dyn_cast_if_present<CollectiveOpInterface>(wait ? wait.getStart()
@@ -95,7 +137,7 @@ void MemoryDependences::visit(Operation *op, NodeId node,
   for (Value destination : start.getDestinations())
     if (int32_t storage = storages.getStorage(destination);
         storage != StorageAnalysis::none)
-      write(objects[storages.getStorages()[storage].object], node);
+      access(storage, /*isWrite=*/true, node);
 }
 
 //===----------------------------------------------------------------------===//

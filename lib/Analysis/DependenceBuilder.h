@@ -31,9 +31,8 @@ public:
                     const StorageAnalysis &storages)
       : problem(problem), storages(storages) {}
 
-  /// Adds what `op` depends on by its effects. `hasUnknownEffects`: it may
-  /// touch any memory.
-  void visit(Operation *op, ::commsched::NodeId node, bool hasUnknownEffects);
+  /// Adds what `op` depends on by what it reads and by its effects.
+  void visit(Operation *op, ::commsched::NodeId node);
 
 private:
   /// One thing that is read and written: the memory behind a value, a resource,
@@ -46,8 +45,12 @@ private:
   void read(Frontier &frontier, ::commsched::NodeId node);
   void write(Frontier &frontier, ::commsched::NodeId node);
   void depend(::commsched::NodeId from, ::commsched::NodeId to);
-  void visitEffects(Operation *op, ::commsched::NodeId node);
-  void visitEffect(const MemoryEffects::EffectInstance &effect,
+  void access(int32_t storage, bool isWrite, ::commsched::NodeId node);
+  /// Accesses all that `op` uses.
+  void accessAll(Operation *op, bool isWrite, ::commsched::NodeId node);
+  /// Adds the effects of `nested`, which is `op` or in one of its regions.
+  void visitEffects(Operation *op, Operation *nested, ::commsched::NodeId node);
+  void visitEffect(Operation *op, const MemoryEffects::EffectInstance &effect,
                    ::commsched::NodeId node);
 
   ::commsched::Problem &problem;

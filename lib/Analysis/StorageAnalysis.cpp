@@ -7,8 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/StorageAnalysis.h"
+#include "CommSched/Analysis/CommunicationEffects.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Dialect/CommSchedDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -16,71 +18,18 @@
 using namespace mlir;
 using namespace mlir::commsched;
 
-StorageAnalysis::StorageAnalysis(Block &block) {
-  addArguments(block);
-  for (Operation &op : block.without_terminator()) {
-    addUses(&op);
-    if (isa<ResizeStorageOp>(op))
-      resize(&op);
-    else
-      addResults(&op);
-  }
-  keepLiveOut(block);
+//===----------------------------------------------------------------------===//
+// What operations say about their results
+//===----------------------------------------------------------------------===//
+
+llvm::iterator_range<Block::iterator>
+mlir::commsched::getScheduledOperations(Block &block) {
+  return llvm::make_range(block.begin(), block.mightHaveTerminator()
+                                             ? std::prev(block.end())
+                                             : block.end());
 }
 
-int32_t StorageAnalysis::allocate(Value root, Operation *producer, Type type) {
-  auto index = static_cast<int32_t>(storages.size());
-  storages.push_back({root, producer, getStaticBytes(type), true, index});
-  return index;
-}
-
-/// Whether the caller of the function lets `argument` be freed.
-static bool isFreeable(BlockArgument argument) {
-  auto function =
-      dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-  if (!function || !argument.getOwner()->isEntryBlock())
-    return false;
-  unsigned index = argument.getArgNumber();
-  auto role = function.getArgAttrOfType<StringAttr>(index, roleAttrName);
-  return function.getArgAttr(index, freeableAttrName) ||
-         (role && role.getValue() == savedActivationRole);
-}
-
-void StorageAnalysis::addArguments(Block &block) {
-  for (BlockArgument argument : block.getArguments()) {
-    if (!isa<ShapedType>(argument.getType()))
-      continue;
-    int32_t storage = allocate(argument, nullptr, argument.getType());
-    storages[storage].freed = isFreeable(argument);
-    storageOf[argument] = storage;
-    // A parameter that this block grows before it is used has no storage when
-    // the block starts.
-    for (Operation *user : argument.getUsers())
-      if (isa<ResizeStorageOp>(user) && user->getBlock() == &block)
-        storages[storage].bytes = 0;
-  }
-}
-
-void StorageAnalysis::addUses(Operation *op) {
-  SmallVector<int32_t, 4> &used = uses[op];
-  auto addOperands = [&](Operation *nested) {
-    for (Value operand : nested->getOperands())
-      if (int32_t storage = getStorage(operand); storage != none)
-        used.push_back(storage);
-  };
-  if (op->getNumRegions() == 0)
-    addOperands(op);
-  else
-    op->walk(addOperands);
-  if (auto wait = dyn_cast<WaitOpInterface>(op))
-    if (Operation *start = wait.getStart())
-      llvm::append_range(used, getUses(start));
-  llvm::sort(used);
-  used.erase(llvm::unique(used), used.end());
-}
-
-/// The value whose storage `result` is a view of or is written into, or null.
-static Value getAliasedValue(OpResult result) {
+Value mlir::commsched::getAliasedValue(OpResult result) {
   Operation *op = result.getOwner();
   if (auto alias = dyn_cast<AliasOpInterface>(op))
     return alias.getAliasedValue(result);
@@ -92,6 +41,120 @@ static Value getAliasedValue(OpResult result) {
     return init && init->get().hasOneUse() ? init->get() : Value();
   }
   return {};
+}
+
+bool mlir::commsched::mayAliasUnknown(OpResult result) {
+  Operation *op = result.getOwner();
+  if (isa<RegionBranchOpInterface, SelectLikeOpInterface,
+          UnrealizedConversionCastOp>(op) ||
+      hasUnknownMemoryEffects(op))
+    return true;
+  if (!isa<BaseMemRefType>(result.getType()))
+    return false;
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  return !effects || !effects.getEffectOnValue<MemoryEffects::Allocate>(result);
+}
+
+/// The function whose entry block `argument` belongs to, or null.
+static FunctionOpInterface getFunction(BlockArgument argument) {
+  Block *block = argument.getOwner();
+  return block->isEntryBlock()
+             ? dyn_cast<FunctionOpInterface>(block->getParentOp())
+             : FunctionOpInterface();
+}
+
+static StringRef getRole(BlockArgument argument) {
+  FunctionOpInterface function = getFunction(argument);
+  if (!function)
+    return {};
+  auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                    roleAttrName);
+  return role ? role.getValue() : StringRef();
+}
+
+/// Whether the caller of the function lets `argument` be freed.
+static bool isFreeable(BlockArgument argument) {
+  FunctionOpInterface function = getFunction(argument);
+  return function &&
+         (function.getArgAttr(argument.getArgNumber(), freeableAttrName) ||
+          getRole(argument) == savedActivationRole);
+}
+
+//===----------------------------------------------------------------------===//
+// Storages and their uses
+//===----------------------------------------------------------------------===//
+
+StorageAnalysis::StorageAnalysis(Block &block) {
+  addArguments(block);
+  for (Operation &op : getScheduledOperations(block)) {
+    if (auto resizeOp = dyn_cast<ResizeStorageOp>(op)) {
+      resize(resizeOp);
+      continue;
+    }
+    addUses(&op);
+    addResults(&op);
+  }
+  keepLiveOut(block);
+  settleObjects();
+}
+
+int32_t StorageAnalysis::allocate(Value root, Operation *producer, Type type) {
+  auto index = static_cast<int32_t>(storages.size());
+  storages.push_back({root, producer, getStaticBytes(type), true, index,
+                      isa<BaseMemRefType>(type)});
+  return index;
+}
+
+void StorageAnalysis::addArguments(Block &block) {
+  for (BlockArgument argument : block.getArguments()) {
+    if (!isa<ShapedType>(argument.getType()))
+      continue;
+    int32_t storage = allocate(argument, nullptr, argument.getType());
+    storages[storage].freed = isFreeable(argument);
+    storageOf[argument] = storage;
+    // A loop may pass on what its body captures, and a caller one memref twice.
+    // Only a role says that an argument is a thing of its own.
+    if (!getFunction(argument))
+      addToClass(outside, storage);
+    else if (storages[storage].isMemory && getRole(argument).empty())
+      addToClass(unknownMemory, storage);
+  }
+}
+
+void StorageAnalysis::addUse(Operation *op, Operation *user, Value operand) {
+  int32_t storage = getStorage(operand);
+  Block *block = operand.getParentBlock();
+  if (storage == none && block != op->getBlock() &&
+      isa<ShapedType>(operand.getType()) &&
+      !(user != op && op->isAncestor(block->getParentOp()))) {
+    storage = allocate(operand, nullptr, operand.getType());
+    storages[storage].bytes = 0;
+    storages[storage].freed = false;
+    storageOf[operand] = storage;
+    addToClass(outside, storage);
+  }
+  if (storage != none)
+    uses[op].push_back(storage);
+}
+
+void StorageAnalysis::addUses(Operation *op) {
+  auto addOperands = [&](Operation *user) {
+    for (Value operand : user->getOperands())
+      addUse(op, user, operand);
+  };
+  if (op->getNumRegions() == 0)
+    addOperands(op);
+  else
+    op->walk(addOperands);
+  SmallVector<int32_t, 4> &used = uses[op];
+  if (auto wait = dyn_cast<WaitOpInterface>(op))
+    if (Operation *start = wait.getStart()) {
+      llvm::append_range(used, getUses(start));
+      llvm::copy_if(delivered.lookup(start), std::back_inserter(used),
+                    [](int32_t storage) { return storage != none; });
+    }
+  llvm::sort(used);
+  used.erase(llvm::unique(used), used.end());
 }
 
 int32_t StorageAnalysis::findAliased(OpResult result) {
@@ -107,43 +170,111 @@ int32_t StorageAnalysis::findAliased(OpResult result) {
 }
 
 void StorageAnalysis::addResults(Operation *op) {
+  ArrayRef<int32_t> known;
   if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
     OperandRange into = collective.getDestinations();
-    SmallVector<int32_t, 1> &results = delivered[op];
+    SmallVector<int32_t, 1> results;
     Value future = collective.getInFlightFuture();
     for (auto [index, type] : llvm::enumerate(collective.getDeliveredTypes()))
       results.push_back(index < into.size() ? getStorage(into[index])
                         : future            ? allocate(future, op, type)
                                             : none);
+    known = delivered[op] = std::move(results);
     if (future)
       return;
   }
-  ArrayRef<int32_t> awaited;
   if (auto wait = dyn_cast<WaitOpInterface>(op))
     if (Operation *start = wait.getStart())
-      awaited = delivered[start];
+      known = delivered[start];
   for (OpResult result : op->getResults()) {
     if (storageOf.contains(result) || !isa<ShapedType>(result.getType()))
       continue;
-    int32_t storage = result.getResultNumber() < awaited.size()
-                          ? awaited[result.getResultNumber()]
-                          : findAliased(result);
+    unsigned index = result.getResultNumber();
+    int32_t storage = index < known.size() ? known[index] : none;
     if (storage == none)
+      storage = findAliased(result);
+    if (storage == none) {
       storage = allocate(result, op, result.getType());
+      mergeUnknown(op, result, storage);
+    }
     storageOf[result] = storage;
   }
 }
 
-void StorageAnalysis::resize(Operation *op) {
-  auto resizeOp = cast<ResizeStorageOp>(op);
-  int32_t old = getStorage(resizeOp.getStorage());
-  if (old == none || resizeOp.getBytes() == 0)
+void StorageAnalysis::resize(ResizeStorageOp op) {
+  Value memory = op.getStorage();
+  addUse(op, op, memory);
+  int32_t old = getStorage(memory);
+  // It neither needs nor keeps what has been freed before.
+  if (released.contains(old))
+    uses.erase(op);
+  if (op.getBytes() == 0) {
+    released.insert(old);
+    storages[old].freed = true;
     return;
-  int32_t grown =
-      allocate(resizeOp.getStorage(), op, resizeOp.getStorage().getType());
-  storages[grown].object = storages[old].object;
-  storageOf[resizeOp.getStorage()] = grown;
+  }
+  auto argument = dyn_cast<BlockArgument>(storages[old].root);
+  bool isFirst = argument && !storages[old].producer && old != outside;
+  if (!released.contains(old) && !isFirst)
+    return;
+  // An argument that is grown before it is freed comes without storage.
+  if (!released.contains(old))
+    storages[old].bytes = 0;
+  int32_t grown = allocate(storages[old].root, op, memory.getType());
+  storages[grown].bytes = op.getBytes();
+  storages[grown].freed = argument && isFreeable(argument);
+  merge(grown, old);
+  storageOf[storages[old].root] = storageOf[memory] = grown;
 }
+
+//===----------------------------------------------------------------------===//
+// Storages that may be the same memory
+//===----------------------------------------------------------------------===//
+
+int32_t StorageAnalysis::findObject(int32_t storage) {
+  while (storages[storage].object != storage) {
+    int32_t &object = storages[storage].object;
+    storage = object = storages[object].object;
+  }
+  return storage;
+}
+
+void StorageAnalysis::merge(int32_t storage, int32_t other) {
+  auto [first, second] = std::minmax(findObject(storage), findObject(other));
+  storages[second].object = first;
+}
+
+void StorageAnalysis::addToClass(int32_t &representative, int32_t storage) {
+  if (representative == none)
+    representative = storage;
+  merge(representative, storage);
+}
+
+void StorageAnalysis::mergeUnknown(Operation *op, OpResult result,
+                                   int32_t storage) {
+  if (!mayAliasUnknown(result))
+    return;
+  for (int32_t used : getUses(op))
+    merge(storage, used);
+  if (storages[storage].isMemory)
+    addToClass(unknownMemory, storage);
+}
+
+void StorageAnalysis::settleObjects() {
+  // Memory from outside is no less unknown than that of an argument.
+  if (outside != none && unknownMemory != none)
+    merge(outside, unknownMemory);
+  for (int32_t index = 0, end = storages.size(); index < end; ++index) {
+    storages[index].object = findObject(index);
+    storages[storages[index].object].isMemory |= storages[index].isMemory;
+  }
+  for (Storage &storage : storages)
+    storage.isMemory = storages[storage.object].isMemory;
+}
+
+//===----------------------------------------------------------------------===//
+// What stays to the end
+//===----------------------------------------------------------------------===//
 
 void StorageAnalysis::keep(Value value) {
   if (int32_t storage = getStorage(value); storage != none)

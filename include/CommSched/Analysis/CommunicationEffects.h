@@ -34,6 +34,10 @@ enum class CommunicationEffect {
   Unknown,
 };
 
+/// Whether `op` itself, apart from its regions, may touch any memory: it has no
+/// interface or trait that says what it does.
+bool hasUnknownMemoryEffects(Operation *op);
+
 /// The communication effect of `op`, regions included. Linear in the operations
 /// nested in `op`.
 CommunicationEffect getCommunicationEffect(Operation *op);

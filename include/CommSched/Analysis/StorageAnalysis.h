@@ -1,5 +1,4 @@
-//===- StorageAnalysis.h - Which values share storage, and how long *- C++
-//-*-===//
+//===- StorageAnalysis.h - Who shares storage, and how long -----*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information. SPDX-License-Identifier:
@@ -9,16 +8,19 @@
 //
 // Maps the values of one block to storages: what allocates them, which values
 // are views of which, who uses them, and whether their last user frees them.
-// This is the memory model's half of a scheduling problem.
+// This is the memory model's half of a scheduling problem. It also says which
+// storages might be the same memory, which is what keeps accesses in order.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_STORAGEANALYSIS_H
 #define COMMSCHED_ANALYSIS_STORAGEANALYSIS_H
 
+#include "CommSched/Dialect/CommSchedDialect.h"
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include <optional>
 
 namespace mlir::commsched {
@@ -35,15 +37,32 @@ struct Storage {
   /// Whether it goes after its last use. Otherwise it stays to the end of the
   /// block: returned values, and arguments that are not freeable.
   bool freed = true;
-  /// The first of the storages that stand for the same memory at different
-  /// times, as those of a parameter that is freed and grown again.
+  /// The first of the storages that may be the same memory: those of a
+  /// parameter that is freed and grown again, of memrefs that nothing tells
+  /// apart, of the results of a loop and what it starts from.
   int32_t object = 0;
+  /// Whether a memref reaches the object, so that code that nobody knows may
+  /// write it.
+  bool isMemory = false;
 };
+
+/// The operations of `block` without its terminator. (The regions of
+/// unregistered operations may lack one.)
+llvm::iterator_range<Block::iterator> getScheduledOperations(Block &block);
+
+/// The value whose storage `result` is a view of or is written into; null when
+/// it has a storage of its own, or when nothing is known.
+Value getAliasedValue(OpResult result);
+
+/// Whether `result` may live in the storage of an operand, of a value that its
+/// regions capture, or anywhere, without `getAliasedValue` telling in which.
+bool mayAliasUnknown(OpResult result);
 
 /// The storages of one block.
 class StorageAnalysis {
 public:
-  /// No storage: what futures, scalars and values from outside the block have.
+  /// No storage: what futures, scalars and values of nested regions have.
+  /// Values from outside the block share one storage of no size.
   static constexpr int32_t none = -1;
 
   explicit StorageAnalysis(Block &block);
@@ -59,7 +78,7 @@ public:
 
   /// The storages that `op` of the block needs, ascending: those of its
   /// operands, of values that operations nested in it use, and, for a wait, of
-  /// what its start holds in flight.
+  /// what its start holds in flight and delivers.
   ArrayRef<int32_t> getUses(Operation *op) const {
     auto it = uses.find(op);
     return it == uses.end() ? ArrayRef<int32_t>() : ArrayRef(it->second);
@@ -68,18 +87,30 @@ public:
 private:
   void addArguments(Block &block);
   void addUses(Operation *op);
+  void addUse(Operation *op, Operation *user, Value operand);
   void addResults(Operation *op);
   int32_t findAliased(OpResult result);
-  void resize(Operation *op);
+  void mergeUnknown(Operation *op, OpResult result, int32_t storage);
+  void resize(ResizeStorageOp op);
   void keepLiveOut(Block &block);
   void keep(Value value);
   int32_t allocate(Value root, Operation *producer, Type type);
+  int32_t findObject(int32_t storage);
+  void merge(int32_t storage, int32_t other);
+  void addToClass(int32_t &representative, int32_t storage);
+  void settleObjects();
 
   SmallVector<Storage> storages;
   DenseMap<Value, int32_t> storageOf;
   DenseMap<Operation *, SmallVector<int32_t, 4>> uses;
   /// The storages of what a start delivers.
   DenseMap<Operation *, SmallVector<int32_t, 1>> delivered;
+  /// Storages that `resize_storage` has freed.
+  DenseSet<int32_t> released;
+  /// Stands for all values from outside of the block.
+  int32_t outside = none;
+  /// One of the memrefs that nothing tells apart.
+  int32_t unknownMemory = none;
 };
 
 } // namespace mlir::commsched
