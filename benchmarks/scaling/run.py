@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# Part of the CommSched project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Print how the time and memory of CommSched's passes grow with the program.
+
+Runs commsched-scaling on training steps of growing size and prints, for every
+stage, the processor time, its ratio to the time of parsing the same program's
+text, and the exponent of growth between consecutive sizes. The programs live
+in a temporary directory only.
+"""
+
+import argparse
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import make_step
+
+MODELS = ("8b", "70b", "405b")
+BUILT_BENCHMARK = os.path.join(
+    os.path.dirname(__file__), "..", "..", "build", "bin", "commsched-scaling"
+)
+
+
+def write_programs(operations: int, options: argparse.Namespace, folder: str):
+    """Yields the label and the path of one program after the other."""
+
+    def write(label: str, model: str, layers: int) -> tuple:
+        path = os.path.join(folder, "step.mlir")
+        with open(path, "w", encoding="utf-8") as out:
+            make_step.write_step(model, layers, options, out)
+        return label, path
+
+    for model in MODELS:
+        yield write(model, model, make_step.MODELS[model].layers)
+    if operations:
+        layers = make_step.layers_for(MODELS[-1], operations, options)
+        yield write(f"{MODELS[-1]} x{layers} layers", MODELS[-1], layers)
+
+
+def measure(benchmark: str, path: str, runs: int) -> dict:
+    command = [benchmark, f"--runs={runs}", path]
+    result = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+    return json.loads(result.stdout)
+
+
+def stage_label(stage: dict) -> str:
+    # A pipeline of one pass is called by the name of the pass.
+    name = re.sub(r"^func\.func\((.*)\)$|\{.*\}", r"\1", stage["name"])
+    if stage["verified"] and name != "verify":
+        name += " + verifier"
+    return name
+
+
+def exponent(stages: list, programs: list) -> float:
+    """The slope between two points in logarithmic axes."""
+    small, large = (stage["time_ns"] for stage in stages)
+    few, many = (program["num_ops"] for program in programs)
+    return math.log(large / small) / math.log(many / few)
+
+
+def print_row(cells: list):
+    print("| " + " | ".join(str(cell) for cell in cells) + " |")
+
+
+def print_header(columns: list):
+    print_row(columns)
+    print_row(["---"] + ["---:"] * (len(columns) - 1))
+
+
+def print_sizes(labels: list, programs: list):
+    print_header(["program", "operations", "text, MB", "bytecode, MB", "runs"])
+    for label, program in zip(labels, programs):
+        sizes = [program["text_bytes"] / 1e6, program["bytecode_bytes"] / 1e6]
+        print_row(
+            [label, program["num_ops"]]
+            + [f"{size:.1f}" for size in sizes]
+            + [program["runs"]]
+        )
+
+
+def print_stages(labels: list, programs: list):
+    rows = list(zip(*(program["stages"] for program in programs)))
+    steps = list(range(len(programs) - 1))
+    print_header(
+        ["stage, ms"]
+        + labels
+        + [f"{label}, of parsing" for label in labels]
+        + [f"exponent to {label}" for label in labels[1:]]
+        + ([f"exponent {labels[0]} to {labels[-1]}"] if len(steps) > 1 else [])
+        + [f"peak at {labels[-1]}, MB"]
+    )
+    for row in rows:
+        slopes = [
+            exponent(row[i : i + 2], programs[i : i + 2]) for i in steps
+        ]
+        if len(steps) > 1:
+            slopes.append(
+                exponent([row[0], row[-1]], [programs[0], programs[-1]])
+            )
+        print_row(
+            [stage_label(row[0])]
+            + [f"{stage['time_ns'] / 1e6:.2f}" for stage in row]
+            + [
+                f"{stage['time_ns'] / parsing['time_ns']:.2f}"
+                for stage, parsing in zip(row, rows[0])
+            ]
+            + [f"{slope:.2f}" for slope in slopes]
+            + [f"{row[-1]['peak_bytes'] / 1e6:.0f}"]
+        )
+
+
+def main() -> int:
+    parser = make_step.make_parser(__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("programs", nargs="*", help="measure these files instead, smallest first")
+    add("--benchmark", default=BUILT_BENCHMARK, help="commsched-scaling")
+    add("--runs", type=make_step.positive, default=9)
+    add(
+        "--operations",
+        type=int,
+        default=10**6,
+        help="size of the largest step (its runs are a third); 0: without it",
+    )
+    options = parser.parse_args()
+    labels, programs = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        sources = (
+            ((os.path.basename(path), path) for path in options.programs)
+            if options.programs
+            else write_programs(options.operations, options, folder)
+        )
+        for label, path in sources:
+            large = os.path.getsize(path) > 10**8
+            runs = max(1, options.runs // 3) if large else options.runs
+            try:
+                programs.append(measure(options.benchmark, path, runs))
+            except subprocess.CalledProcessError as error:
+                return error.returncode
+            labels.append(label)
+    print_sizes(labels, programs)
+    print()
+    print_stages(labels, programs)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
