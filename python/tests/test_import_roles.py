@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 from commsched.torch import GraphSpec, import_graph_module  # noqa: E402
-from commsched.torch.modules import clean_path  # noqa: E402
+from commsched.torch.importer.modules import clean_path  # noqa: E402
 
 
 class Block(nn.Module):

@@ -12,8 +12,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from commsched import opt  # noqa: E402
-from commsched.torch import models, trace  # noqa: E402
-from commsched.torch.step import StepOptions  # noqa: E402
+from commsched.torch import trace  # noqa: E402
+from commsched.torch.tracer import models  # noqa: E402
+from commsched.torch.tracer.step import StepOptions  # noqa: E402
 
 PACKAGE = Path(trace.__file__).parents[2]
 needs_opt = pytest.mark.skipif(

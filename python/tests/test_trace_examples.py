@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from commsched import opt  # noqa: E402
 from commsched.torch import trace  # noqa: E402
-from commsched.torch.step import StepOptions  # noqa: E402
+from commsched.torch.tracer.step import StepOptions  # noqa: E402
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

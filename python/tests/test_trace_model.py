@@ -8,8 +8,8 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.distributed.tensor import DTensor  # noqa: E402
 
-from commsched.torch import models, sharding  # noqa: E402
-from commsched.torch.models import CONFIGS, LlamaConfig  # noqa: E402
+from commsched.torch.tracer import models, sharding  # noqa: E402
+from commsched.torch.tracer.models import CONFIGS, LlamaConfig  # noqa: E402
 
 SEQUENCE = 24
 

@@ -14,9 +14,9 @@ from torch._functorch._aot_autograd.descriptors import (  # noqa: E402
     SubclassGetAttrAOTInput,
 )
 
-from commsched.torch import models  # noqa: E402
-from commsched.torch.partition import PARTITIONERS  # noqa: E402
-from commsched.torch.step import StepOptions, trace_step  # noqa: E402
+from commsched.torch.tracer import models  # noqa: E402
+from commsched.torch.tracer.partition import PARTITIONERS  # noqa: E402
+from commsched.torch.tracer.step import StepOptions, trace_step  # noqa: E402
 
 c10d = torch.ops._c10d_functional
 GATHER = c10d.all_gather_into_tensor.default

@@ -15,8 +15,8 @@ except ImportError as error:
         "'pip install commsched[torch]'"
     ) from error
 
-from commsched.torch.errors import GraphImportError
-from commsched.torch.importer import (
+from commsched.torch.importer.errors import GraphImportError
+from commsched.torch.importer.graphs import (
     GraphSpec,
     ImportOptions,
     import_graph_module,

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 
 from commsched import ir, opt
 
-from . import models
-from .importer import GraphSpec, ImportOptions, import_graphs
-from .partition import PARTITIONERS
-from .step import StepOptions, trace_step
+from commsched.torch.tracer import models
+from commsched.torch import GraphSpec, ImportOptions, import_graphs
+from commsched.torch.tracer.partition import PARTITIONERS
+from commsched.torch.tracer.step import StepOptions, trace_step
 
 
 #: The ending of a file name that asks for MLIR bytecode.

@@ -10,9 +10,9 @@ from typing import Any, Mapping, Optional, Sequence, Union
 import torch
 
 from commsched import ir
-from commsched.torch.errors import GraphImportError
-from commsched.torch.targets import attribute_of
-from commsched.torch.types import has_value, raw_value
+from commsched.torch.importer.errors import GraphImportError
+from commsched.torch.importer.targets import attribute_of
+from commsched.torch.importer.types import has_value, raw_value
 
 
 @dataclass

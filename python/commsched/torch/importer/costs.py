@@ -10,9 +10,9 @@ from torch._ops import HigherOrderOperator, OpOverload
 from torch.utils._pytree import tree_map
 from torch.utils.flop_counter import flop_registry
 
-from commsched.torch.aliases import Aliases, Operand
-from commsched.torch.targets import overload_of, packet_of
-from commsched.torch.types import TensorFacts, Values, has_value, raw_value
+from commsched.torch.importer.aliases import Aliases, Operand
+from commsched.torch.importer.targets import overload_of, packet_of
+from commsched.torch.importer.types import TensorFacts, Values, has_value, raw_value
 
 # Read no more of their first operand than they write.
 _GATHERS = frozenset(

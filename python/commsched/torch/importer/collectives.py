@@ -9,10 +9,10 @@ from typing import Any, Mapping, Optional, Sequence
 import torch
 
 from commsched import ir
-from commsched.torch.errors import GraphImportError
-from commsched.torch.groups import GroupFacts, Groups
-from commsched.torch.targets import bind, overload_of, target_name
-from commsched.torch.types import Values
+from commsched.torch.importer.errors import GraphImportError
+from commsched.torch.importer.groups import GroupFacts, Groups
+from commsched.torch.importer.targets import bind, overload_of, target_name
+from commsched.torch.importer.types import Values
 
 # Namespaces whose operators follow the naming rules below.
 _NAMESPACES = frozenset(

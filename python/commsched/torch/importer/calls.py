@@ -7,10 +7,10 @@ from typing import Any, Callable, Iterator, Optional
 
 import torch
 
-from commsched.torch.aliases import Operand
-from commsched.torch.environment import flatten
-from commsched.torch.targets import bind, overload_of
-from commsched.torch.types import TensorFacts
+from commsched.torch.importer.aliases import Operand
+from commsched.torch.importer.environment import flatten
+from commsched.torch.importer.targets import bind, overload_of
+from commsched.torch.importer.types import TensorFacts
 
 
 def operands_of(node: torch.fx.Node, environment: Callable) -> list:

@@ -8,12 +8,12 @@ from typing import Any, Optional
 import torch
 
 from commsched import ir
-from commsched.torch import costs
-from commsched.torch.environment import Bound, Deferred, flatten
-from commsched.torch.fsdp import collective_near, copy_kind
-from commsched.torch.groups import GroupFacts
-from commsched.torch.targets import bind, communicates, is_wait, overload_of
-from commsched.torch.types import NOT_A_TENSOR, leaves
+from commsched.torch.importer import costs
+from commsched.torch.importer.environment import Bound, Deferred, flatten
+from commsched.torch.importer.fsdp import collective_near, copy_kind
+from commsched.torch.importer.groups import GroupFacts
+from commsched.torch.importer.targets import bind, communicates, is_wait, overload_of
+from commsched.torch.importer.types import NOT_A_TENSOR, leaves
 
 
 class CopyEmitter:

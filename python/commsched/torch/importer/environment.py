@@ -19,7 +19,7 @@ from typing import Any, Callable, Optional
 import torch
 
 from commsched import ir
-from commsched.torch.types import TensorFacts
+from commsched.torch.importer.types import TensorFacts
 
 
 @dataclass

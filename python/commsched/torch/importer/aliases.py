@@ -14,8 +14,8 @@ from typing import Any, Optional, Sequence
 
 import torch
 
-from commsched.torch.targets import overload_of
-from commsched.torch.types import TensorFacts
+from commsched.torch.importer.targets import overload_of
+from commsched.torch.importer.types import TensorFacts
 
 # Views whose schema does not say so.
 _UNANNOTATED_VIEWS = frozenset({"aten::_unsafe_view"})

@@ -9,12 +9,12 @@ from typing import Mapping, Optional, Sequence, Union
 import torch
 
 from commsched import ir
-from commsched.torch.converter import Converter
-from commsched.torch.errors import GraphImportError
-from commsched.torch.groups import Groups
-from commsched.torch.modules import ModulePaths
-from commsched.torch.roles import Roles
-from commsched.torch.types import Values
+from commsched.torch.importer.converter import Converter
+from commsched.torch.importer.errors import GraphImportError
+from commsched.torch.importer.groups import Groups
+from commsched.torch.importer.modules import ModulePaths
+from commsched.torch.importer.roles import Roles
+from commsched.torch.importer.types import Values
 
 
 @dataclass
@@ -81,7 +81,8 @@ def _convert(spec, function, forward, groups, values) -> None:
     graph = spec.gm.graph
     roles = Roles(graph, spec.kind, values, spec.roles, forward)
     paths = ModulePaths(graph, forward)
-    Converter(graph, function, groups, values, roles, paths).run()
+    is_joint = spec.kind == "joint"
+    Converter(graph, function, groups, values, roles, paths, is_joint).run()
 
 
 def import_graph_module(

@@ -10,9 +10,9 @@ import torch
 from torch._ops import HigherOrderOperator
 
 from commsched import ir
-from commsched.torch.compute import ComputeEmitter
-from commsched.torch.copies import CopyEmitter
-from commsched.torch.environment import (
+from commsched.torch.importer.compute import ComputeEmitter
+from commsched.torch.importer.copies import CopyEmitter
+from commsched.torch.importer.environment import (
     Bound,
     Deferred,
     Pending,
@@ -20,19 +20,20 @@ from commsched.torch.environment import (
     flatten,
     map_structure,
 )
-from commsched.torch.errors import GraphImportError
-from commsched.torch.fsdp import copy_kind
-from commsched.torch.groups import Groups
-from commsched.torch.launches import LaunchEmitter
-from commsched.torch.modules import ModulePaths
-from commsched.torch.roles import Roles
-from commsched.torch.targets import (
+from commsched.torch.importer.errors import GraphImportError
+from commsched.torch.importer.fsdp import copy_kind
+from commsched.torch.importer.groups import Groups
+from commsched.torch.importer.launches import LaunchEmitter
+from commsched.torch.importer.marks import marks_of
+from commsched.torch.importer.modules import ModulePaths
+from commsched.torch.importer.roles import Roles
+from commsched.torch.importer.targets import (
     communicates,
     communication_inside,
     is_wait,
     schema_name,
 )
-from commsched.torch.types import NOT_A_TENSOR, Values, has_value
+from commsched.torch.importer.types import NOT_A_TENSOR, Values, has_value
 
 
 class Converter:
@@ -46,6 +47,7 @@ class Converter:
         values: Values,
         roles: Roles,
         paths: ModulePaths,
+        is_joint: bool = False,
     ):
         self.graph = graph
         self.function = function
@@ -53,6 +55,7 @@ class Converter:
         self.values = values
         self._roles = roles
         self._paths = paths
+        self._is_joint = is_joint
         self._environment: dict[torch.fx.Node, Any] = {}
         self._constants: dict[str, Any] = {}
         self._numbers: dict[torch.fx.Node, list[ir.Value]] = {}
@@ -125,11 +128,15 @@ class Converter:
         return list(found.values())
 
     def names(self, node: torch.fx.Node, suffix: str = "") -> dict:
-        """Returns the attributes that say where an operation came from."""
-        return {
+        """Returns the attributes that say where an operation came from, and
+        in a joint graph what the partitioner is to know."""
+        attributes = {
             "commsched.name": node.name + suffix,
             "commsched.module": self._paths.of(node) or None,
         }
+        if self._is_joint:
+            attributes.update(marks_of(node))
+        return attributes
 
     def _resolve_one(self, tensor: Any) -> Bound:
         if isinstance(tensor, Pending):

@@ -16,12 +16,12 @@ from typing import Any, Optional
 import torch
 
 from commsched import ir
-from commsched.torch.collectives import Start, clauses, delivered
-from commsched.torch.collectives import read_collective
-from commsched.torch.environment import Bound, Launch, Pending, flatten
-from commsched.torch.errors import GraphImportError
-from commsched.torch.targets import is_wait
-from commsched.torch.types import ELEMENT_TYPES, TensorFacts, has_value, leaves
+from commsched.torch.importer.collectives import Start, clauses, delivered
+from commsched.torch.importer.collectives import read_collective
+from commsched.torch.importer.environment import Bound, Launch, Pending, flatten
+from commsched.torch.importer.errors import GraphImportError
+from commsched.torch.importer.targets import is_wait
+from commsched.torch.importer.types import ELEMENT_TYPES, TensorFacts, has_value, leaves
 
 
 class LaunchEmitter:

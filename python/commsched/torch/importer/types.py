@@ -16,8 +16,8 @@ import torch
 from torch.fx.passes.shape_prop import TensorMetadata
 
 from commsched import ir
-from commsched.torch.errors import GraphImportError
-from commsched.torch.targets import attribute_of
+from commsched.torch.importer.errors import GraphImportError
+from commsched.torch.importer.targets import attribute_of
 
 _VALUE_KEYS = ("val", "example_value", "tensor_meta")
 

@@ -10,17 +10,17 @@ from torch._ops import HigherOrderOperator, OpOverload
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from commsched import ir
-from commsched.torch import costs
-from commsched.torch.aliases import Aliases, analyze
-from commsched.torch.calls import operands_of, returns_of
-from commsched.torch.environment import (
+from commsched.torch.importer import costs
+from commsched.torch.importer.aliases import Aliases, analyze
+from commsched.torch.importer.calls import operands_of, returns_of
+from commsched.torch.importer.environment import (
     Bound,
     Deferred,
     Pending,
     bind_structure,
 )
-from commsched.torch.targets import operator_name, overload_of
-from commsched.torch.types import (
+from commsched.torch.importer.targets import operator_name, overload_of
+from commsched.torch.importer.types import (
     NOT_A_TENSOR,
     TensorFacts,
     has_value,

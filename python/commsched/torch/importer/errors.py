@@ -7,7 +7,7 @@ from typing import Optional
 
 import torch
 
-from commsched.torch.targets import operator_name
+from commsched.torch.importer.targets import operator_name
 
 
 class GraphImportError(ValueError):

@@ -15,7 +15,7 @@ from typing import Optional
 
 import torch
 
-from commsched.torch.targets import overload_of, schema_name
+from commsched.torch.importer.targets import overload_of, schema_name
 
 COPIES = {
     "fsdp::all_gather_copy_in": "all_gather_copy_in",

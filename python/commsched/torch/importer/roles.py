@@ -8,8 +8,8 @@ from typing import Mapping, Optional
 
 import torch
 
-from commsched.torch.errors import GraphImportError
-from commsched.torch.types import Values, leaves
+from commsched.torch.importer.errors import GraphImportError
+from commsched.torch.importer.types import Values, leaves
 
 ROLES = (
     "parameter",

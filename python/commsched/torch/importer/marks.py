@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a joint graph's nodes say about partitioning: their side, and whether
+they may be computed again in the backward."""
+
+from __future__ import annotations
+
+import torch
+from torch.utils.checkpoint import CheckpointPolicy
+
+_RECOMPUTE = {
+    CheckpointPolicy.MUST_SAVE: "must_save",
+    CheckpointPolicy.PREFER_SAVE: "prefer_save",
+    CheckpointPolicy.PREFER_RECOMPUTE: "prefer_recompute",
+    CheckpointPolicy.MUST_RECOMPUTE: "must_recompute",
+}
+
+_PARTITION = {
+    "is_forward": "forward",
+    "is_backward": "backward",
+    "must_be_in_forward": "must_be_forward",
+    "must_be_in_backward": "must_be_backward",
+}
+
+
+def marks_of(node: torch.fx.Node) -> dict:
+    """Returns the attributes for AOT autograd's partitioner tag and for the
+    policy of activation checkpointing; those that `node` lacks are None."""
+    return {
+        "commsched.partition": _PARTITION.get(node.meta.get("partitioner_tag")),
+        "commsched.recompute": _RECOMPUTE.get(node.meta.get("recompute")),
+    }
