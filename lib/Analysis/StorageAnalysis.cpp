@@ -87,6 +87,7 @@ static bool isFreeable(BlockArgument argument) {
 StorageAnalysis::StorageAnalysis(Block &block) {
   addArguments(block);
   for (Operation &op : getScheduledOperations(block)) {
+    firstUse.push_back(uses.size());
     if (auto resizeOp = dyn_cast<ResizeStorageOp>(op)) {
       resize(resizeOp);
       continue;
@@ -114,11 +115,29 @@ void StorageAnalysis::addArguments(Block &block) {
     storageOf[argument] = storage;
     // A loop may pass on what its body captures, and a caller one memref twice.
     // Only a role says that an argument is a thing of its own.
-    if (!getFunction(argument))
+    if (!getFunction(argument)) {
+      storages[storage].isMemory = true;
       addToClass(outside, storage);
-    else if (storages[storage].isMemory && getRole(argument).empty())
+    } else if (storages[storage].isMemory && getRole(argument).empty()) {
       addToClass(unknownMemory, storage);
+    }
   }
+}
+
+/// Whether the storage of `value`, which is not of the block at hand, might be
+/// a memref's.
+static bool mayBeMemory(Value value) {
+  while (!isa<BaseMemRefType>(value.getType())) {
+    auto result = dyn_cast<OpResult>(value);
+    if (!result)
+      return !getFunction(cast<BlockArgument>(value));
+    if (mayAliasUnknown(result))
+      return true;
+    value = getAliasedValue(result);
+    if (!value)
+      return false;
+  }
+  return true;
 }
 
 void StorageAnalysis::addUse(Operation *op, Operation *user, Value operand) {
@@ -130,11 +149,12 @@ void StorageAnalysis::addUse(Operation *op, Operation *user, Value operand) {
     storage = allocate(operand, nullptr, operand.getType());
     storages[storage].bytes = 0;
     storages[storage].freed = false;
+    storages[storage].isMemory = mayBeMemory(operand);
     storageOf[operand] = storage;
     addToClass(outside, storage);
   }
   if (storage != none)
-    uses[op].push_back(storage);
+    uses.push_back(storage);
 }
 
 void StorageAnalysis::addUses(Operation *op) {
@@ -146,15 +166,16 @@ void StorageAnalysis::addUses(Operation *op) {
     addOperands(op);
   else
     op->walk(addOperands);
-  SmallVector<int32_t, 4> &used = uses[op];
   if (auto wait = dyn_cast<WaitOpInterface>(op))
-    if (Operation *start = wait.getStart()) {
-      llvm::append_range(used, getUses(start));
-      llvm::copy_if(delivered.lookup(start), std::back_inserter(used),
+    if (auto it = inFlight.find(wait.getStart()); it != inFlight.end()) {
+      for (int32_t storage : SmallVector<int32_t>(getUses(it->second.index)))
+        uses.push_back(storage);
+      llvm::copy_if(it->second.delivered, std::back_inserter(uses),
                     [](int32_t storage) { return storage != none; });
     }
-  llvm::sort(used);
-  used.erase(llvm::unique(used), used.end());
+  auto first = uses.begin() + firstUse.back();
+  std::sort(first, uses.end());
+  uses.erase(std::unique(first, uses.end()), uses.end());
 }
 
 int32_t StorageAnalysis::findAliased(OpResult result) {
@@ -170,22 +191,24 @@ int32_t StorageAnalysis::findAliased(OpResult result) {
 }
 
 void StorageAnalysis::addResults(Operation *op) {
-  ArrayRef<int32_t> known;
+  SmallVector<int32_t, 1> known;
   if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
     OperandRange into = collective.getDestinations();
-    SmallVector<int32_t, 1> results;
     Value future = collective.getInFlightFuture();
     for (auto [index, type] : llvm::enumerate(collective.getDeliveredTypes()))
-      results.push_back(index < into.size() ? getStorage(into[index])
-                        : future            ? allocate(future, op, type)
-                                            : none);
-    known = delivered[op] = std::move(results);
-    if (future)
+      known.push_back(index < into.size() ? getStorage(into[index])
+                      : future            ? allocate(future, op, type)
+                                          : none);
+    if (future) {
+      inFlight[op] = {getCurrentIndex(), std::move(known)};
       return;
+    }
   }
   if (auto wait = dyn_cast<WaitOpInterface>(op))
-    if (Operation *start = wait.getStart())
-      known = delivered[start];
+    if (auto it = inFlight.find(wait.getStart()); it != inFlight.end()) {
+      known = std::move(it->second.delivered);
+      inFlight.erase(it);
+    }
   for (OpResult result : op->getResults()) {
     if (storageOf.contains(result) || !isa<ShapedType>(result.getType()))
       continue;
@@ -195,7 +218,7 @@ void StorageAnalysis::addResults(Operation *op) {
       storage = findAliased(result);
     if (storage == none) {
       storage = allocate(result, op, result.getType());
-      mergeUnknown(op, result, storage);
+      mergeUnknown(result, storage);
     }
     storageOf[result] = storage;
   }
@@ -207,7 +230,7 @@ void StorageAnalysis::resize(ResizeStorageOp op) {
   int32_t old = getStorage(memory);
   // It neither needs nor keeps what has been freed before.
   if (released.contains(old))
-    uses.erase(op);
+    uses.resize(firstUse.back());
   if (op.getBytes() == 0) {
     released.insert(old);
     storages[old].freed = true;
@@ -250,11 +273,10 @@ void StorageAnalysis::addToClass(int32_t &representative, int32_t storage) {
   merge(representative, storage);
 }
 
-void StorageAnalysis::mergeUnknown(Operation *op, OpResult result,
-                                   int32_t storage) {
+void StorageAnalysis::mergeUnknown(OpResult result, int32_t storage) {
   if (!mayAliasUnknown(result))
     return;
-  for (int32_t used : getUses(op))
+  for (int32_t used : getUses(getCurrentIndex()))
     merge(storage, used);
   if (storages[storage].isMemory)
     addToClass(unknownMemory, storage);
