@@ -1,7 +1,7 @@
 //===- CommSchedCollectiveOps.td - Collectives of a whole group *- tablegen -*-===//
 //
-// Part of the CommSched project, under the Apache License v2.0 with LLVM Exceptions.
-// See LICENSE for license information.
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//

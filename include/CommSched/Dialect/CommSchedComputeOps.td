@@ -1,7 +1,7 @@
 //===- CommSchedComputeOps.td - Opaque operators -----------*- tablegen -*-===//
 //
-// Part of the CommSched project, under the Apache License v2.0 with LLVM Exceptions.
-// See LICENSE for license information.
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
