@@ -1,5 +1,4 @@
-//===- Sample.cpp - Time and memory of one run of a stage
-//-------------------===//
+//===- Sample.cpp - Time and memory of one run of a stage -----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Sample.h - Time and memory of one run of a stage -------*- C++ -*-===//
+//===- Sample.h - Time and memory of one run of a stage ---------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- commsched-scaling.cpp - Time and memory of passes on large steps
-//-----===//
+//===- commsched-scaling.cpp - Time and memory on large steps -------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- CollectiveCostTest.cpp - tests of table and model together *- C++
-//-*-===//
+//===- CollectiveCostTest.cpp - Tests of table and model together ---------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

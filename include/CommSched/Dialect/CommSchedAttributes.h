@@ -1,5 +1,4 @@
-//===- CommSchedAttributes.h - Names of the discardable attributes *- C++
-//-*-===//
+//===- CommSchedAttributes.h - Names of discardable attributes --*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

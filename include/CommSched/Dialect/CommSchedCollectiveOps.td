@@ -1,4 +1,4 @@
-//===- CommSchedCollectiveOps.td - Collectives of a whole group *- tablegen -*-===//
+//===- CommSchedCollectiveOps.td - Collectives of groups ---*- tablegen -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

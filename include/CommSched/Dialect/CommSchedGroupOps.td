@@ -1,4 +1,4 @@
-//===- CommSchedGroupOps.td - Process groups, waits and barriers *- tablegen -*-===//
+//===- CommSchedGroupOps.td - Groups, waits and barriers ---*- tablegen -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
