@@ -1,8 +1,8 @@
 //===- BlockProblem.cpp - A block as a scheduling problem -----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information. SPDX-License-Identifier:
-// Apache-2.0 WITH LLVM-exception
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
@@ -119,13 +119,16 @@ LogicalResult BlockProblemBuilder::addBuffers() {
     result.problem.addBuffer(bytes, nodeOf.lookup_or(storage.producer, noNode),
                              storage.freed);
   }
-  for (auto [index, op] : llvm::enumerate(result.operations))
-    for (int32_t storage : storages.getUses(op))
-      result.problem.addUse(storage, static_cast<NodeId>(index));
+  for (NodeId node = 0, end = result.problem.numNodes(); node < end; ++node)
+    for (int32_t storage : storages.getUses(node))
+      result.problem.addUse(storage, node);
   return success();
 }
 
 FailureOr<BlockProblem> BlockProblemBuilder::build() {
+  size_t numOps = storages.getNumOperations();
+  nodeOf.reserve(numOps);
+  result.operations.reserve(numOps);
   for (Operation &op : getScheduledOperations(*result.block)) {
     CommunicationEffect effect = getCommunicationEffect(&op);
     NodeId node = addNode(&op, effect);

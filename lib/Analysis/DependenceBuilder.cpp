@@ -1,8 +1,8 @@
 //===- DependenceBuilder.cpp - Dependences of a block's operations --------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information. SPDX-License-Identifier:
-// Apache-2.0 WITH LLVM-exception
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,9 +47,12 @@ void MemoryDependences::access(int32_t storage, bool isWrite, NodeId node) {
   isWrite ? write(object, node) : read(object, node);
 }
 
-void MemoryDependences::accessAll(Operation *op, bool isWrite, NodeId node) {
-  for (int32_t storage : storages.getUses(op))
-    access(storage, isWrite, node);
+void MemoryDependences::writeUses(NodeId node) {
+  if (lastWriteOfUses == node)
+    return;
+  lastWriteOfUses = node;
+  for (int32_t storage : storages.getUses(node))
+    access(storage, /*isWrite=*/true, node);
 }
 
 /// The storage that `value` lives in, which may be of a region nested in the
@@ -69,8 +72,7 @@ static int32_t findStorage(const StorageAnalysis &storages, Value value,
   return StorageAnalysis::none;
 }
 
-void MemoryDependences::visitEffect(Operation *op,
-                                    const MemoryEffects::EffectInstance &effect,
+void MemoryDependences::visitEffect(const MemoryEffects::EffectInstance &effect,
                                     NodeId node) {
   SideEffects::Resource *resource = effect.getResource();
   // Communication has rules of its own.
@@ -95,39 +97,38 @@ void MemoryDependences::visitEffect(Operation *op,
   } else {
     // An argument of a nested region may be whatever the region captures.
     if (value && isWrite)
-      accessAll(op, isWrite, node);
+      writeUses(node);
     write(anywhere, node);
   }
 }
 
-void MemoryDependences::visitEffects(Operation *op, Operation *nested,
-                                     NodeId node) {
-  if (hasUnknownMemoryEffects(nested)) {
+void MemoryDependences::visitEffects(Operation *op, NodeId node) {
+  if (hasUnknownMemoryEffects(op)) {
     // The callee may write its arguments in place.
-    if (isa<CallOpInterface>(nested))
-      accessAll(op, /*isWrite=*/true, node);
+    if (isa<CallOpInterface>(op))
+      writeUses(node);
     write(anywhere, node);
   }
-  if (auto effects = dyn_cast<MemoryEffectOpInterface>(nested)) {
+  if (auto effects = dyn_cast<MemoryEffectOpInterface>(op)) {
     SmallVector<MemoryEffects::EffectInstance> instances;
     effects.getEffects(instances);
     for (const MemoryEffects::EffectInstance &instance : instances)
-      visitEffect(op, instance, node);
+      visitEffect(instance, node);
   }
-  for (Region &region : nested->getRegions())
+  for (Region &region : op->getRegions())
     for (Operation &inner : region.getOps())
-      visitEffects(op, &inner, node);
+      visitEffects(&inner, node);
 }
 
 void MemoryDependences::visit(Operation *op, NodeId node) {
   // Reading a tensor is no effect in MLIR, but it must not move across an
   // operation that writes the tensor's storage in place.
-  for (int32_t storage : storages.getUses(op)) {
+  for (int32_t storage : storages.getUses(node)) {
     access(storage, /*isWrite=*/false, node);
     if (storages.getStorages()[storage].isMemory)
       read(anywhere, node);
   }
-  visitEffects(op, op, node);
+  visitEffects(op, node);
   // What a collective writes in place is written when its wait ends.
   auto wait = dyn_cast<WaitOpInterface>(op);
   auto start = dyn_cast_if_present<CollectiveOpInterface>(wait ? wait.getStart()

@@ -1,8 +1,8 @@
 //===- DependenceBuilder.h - Dependences of a block's operations *- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information. SPDX-License-Identifier:
-// Apache-2.0 WITH LLVM-exception
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
@@ -29,7 +29,8 @@ class MemoryDependences {
 public:
   MemoryDependences(::commsched::Problem &problem,
                     const StorageAnalysis &storages)
-      : problem(problem), storages(storages) {}
+      : problem(problem), storages(storages),
+        objects(storages.getStorages().size()) {}
 
   /// Adds what `op` depends on by what it reads and by its effects.
   void visit(Operation *op, ::commsched::NodeId node);
@@ -46,21 +47,25 @@ private:
   void write(Frontier &frontier, ::commsched::NodeId node);
   void depend(::commsched::NodeId from, ::commsched::NodeId to);
   void access(int32_t storage, bool isWrite, ::commsched::NodeId node);
-  /// Accesses all that `op` uses.
-  void accessAll(Operation *op, bool isWrite, ::commsched::NodeId node);
-  /// Adds the effects of `nested`, which is `op` or in one of its regions.
-  void visitEffects(Operation *op, Operation *nested, ::commsched::NodeId node);
-  void visitEffect(Operation *op, const MemoryEffects::EffectInstance &effect,
+  /// Writes all that the operation `node` uses.
+  void writeUses(::commsched::NodeId node);
+  /// Adds the effects of `op`, which is the operation `node` or in one of its
+  /// regions.
+  void visitEffects(Operation *op, ::commsched::NodeId node);
+  void visitEffect(const MemoryEffects::EffectInstance &effect,
                    ::commsched::NodeId node);
 
   ::commsched::Problem &problem;
   const StorageAnalysis &storages;
   /// By the object of a storage.
-  DenseMap<int32_t, Frontier> objects;
+  std::vector<Frontier> objects;
   DenseMap<SideEffects::Resource *, Frontier> resources;
   /// Everything that has an effect, read by those that name what they touch and
   /// written by those that do not.
   Frontier anywhere;
+  /// The last operation that wrote all that it uses: what is nested in it need
+  /// not do that again.
+  ::commsched::NodeId lastWriteOfUses = ::commsched::noNode;
 };
 
 /// Keeps collectives in order, and everything that communicates on its side of

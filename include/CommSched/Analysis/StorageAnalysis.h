@@ -1,8 +1,8 @@
 //===- StorageAnalysis.h - Who shares storage, and how long -----*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information. SPDX-License-Identifier:
-// Apache-2.0 WITH LLVM-exception
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
@@ -22,6 +22,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include <optional>
+#include <vector>
 
 namespace mlir::commsched {
 
@@ -76,21 +77,35 @@ public:
     return it == storageOf.end() ? none : it->second;
   }
 
-  /// The storages that `op` of the block needs, ascending: those of its
-  /// operands, of values that operations nested in it use, and, for a wait, of
-  /// what its start holds in flight and delivers.
-  ArrayRef<int32_t> getUses(Operation *op) const {
-    auto it = uses.find(op);
-    return it == uses.end() ? ArrayRef<int32_t>() : ArrayRef(it->second);
+  /// How many operations the block has, without its terminator.
+  size_t getNumOperations() const { return firstUse.size(); }
+
+  /// The storages that the operation at `index` in the block needs, ascending:
+  /// those of its operands, of values that operations nested in it use, and,
+  /// for a wait, of what its start holds in flight and delivers.
+  ArrayRef<int32_t> getUses(int32_t index) const {
+    size_t first = firstUse[index];
+    size_t next = index + 1;
+    size_t end = next < firstUse.size() ? firstUse[next] : uses.size();
+    return ArrayRef(uses).slice(first, end - first);
   }
 
 private:
+  /// What a start holds until its wait.
+  struct InFlight {
+    /// Of the start in the block.
+    int32_t index = 0;
+    /// The storages of what it delivers.
+    SmallVector<int32_t, 1> delivered;
+  };
+
+  int32_t getCurrentIndex() const { return firstUse.size() - 1; }
   void addArguments(Block &block);
   void addUses(Operation *op);
   void addUse(Operation *op, Operation *user, Value operand);
   void addResults(Operation *op);
   int32_t findAliased(OpResult result);
-  void mergeUnknown(Operation *op, OpResult result, int32_t storage);
+  void mergeUnknown(OpResult result, int32_t storage);
   void resize(ResizeStorageOp op);
   void keepLiveOut(Block &block);
   void keep(Value value);
@@ -102,9 +117,12 @@ private:
 
   SmallVector<Storage> storages;
   DenseMap<Value, int32_t> storageOf;
-  DenseMap<Operation *, SmallVector<int32_t, 4>> uses;
-  /// The storages of what a start delivers.
-  DenseMap<Operation *, SmallVector<int32_t, 1>> delivered;
+  /// The uses of one operation after those of the other, and where those of
+  /// each begin.
+  std::vector<int32_t> uses;
+  std::vector<size_t> firstUse;
+  /// By start, until its wait.
+  DenseMap<Operation *, InFlight> inFlight;
   /// Storages that `resize_storage` has freed.
   DenseSet<int32_t> released;
   /// Stands for all values from outside of the block.
