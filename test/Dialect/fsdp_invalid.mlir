@@ -238,6 +238,17 @@ func.func @chunk_cat_c3_same_width(%a: tensor<8xf16>) {
 
 commsched.group @dp size(4)
 
+func.func @chunk_cat_c3_complex(%a: tensor<8xcomplex<f64>>) {
+  // expected-error@below {{'commsched.chunk_cat' op operand 0 has element type 'complex<f64>', which cannot be widened to 'complex<f32>' (C3)}}
+  %0 = commsched.chunk_cat %a on @dp
+      : tensor<8xcomplex<f64>> -> tensor<8xcomplex<f32>>
+  return
+}
+
+// -----
+
+commsched.group @dp size(4)
+
 func.func @chunk_cat_c4(%a: tensor<8xf32>) {
   // expected-error@below {{'commsched.chunk_cat' op the result must have one dimension, but is a 'tensor<2x4xf32>' (C4)}}
   %0 = commsched.chunk_cat %a on @dp : tensor<8xf32> -> tensor<2x4xf32>
