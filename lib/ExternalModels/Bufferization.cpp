@@ -30,8 +30,7 @@ void mlir::commsched::detail::registerBufferizationModels(
     DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, BufferizationDialect *) {
     attachTo<FirstOperandView, ToTensorOp, ToBufferOp>(context);
-    attachTo<FreeCost, ToTensorOp, ToBufferOp, DeallocTensorOp, DeallocOp>(
-        context);
+    attachTo<FreeCost, DeallocTensorOp, DeallocOp>(context);
     attachTo<CopyIntoCost, CloneOp, MaterializeInDestinationOp>(context);
     attachTo<AllocTensorCost, AllocTensorOp>(context);
   });

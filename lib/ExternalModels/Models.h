@@ -69,7 +69,8 @@ template <typename Model, typename... Ops> void attachTo(MLIRContext *context) {
   (attach(Ops::getOperationName()), ...);
 }
 
-/// All results are views of the first operand.
+/// All results are views of the first operand, which makes the operation free
+/// unless it has a cost of its own.
 struct FirstOperandView
     : AliasOpInterface::ExternalModel<FirstOperandView, Operation *> {
   Value getAliasedValue(Operation *op, OpResult) const {

@@ -51,8 +51,7 @@ void mlir::commsched::detail::registerTensorModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, TensorDialect *) {
     attachTo<FirstOperandView, BitcastOp, CastOp, CollapseShapeOp,
              ExpandShapeOp, ExtractSliceOp, ReshapeOp>(context);
-    attachTo<FreeCost, BitcastOp, CastOp, CollapseShapeOp, DimOp, EmptyOp,
-             ExpandShapeOp, ExtractSliceOp, RankOp, ReshapeOp>(context);
+    attachTo<FreeCost, DimOp, EmptyOp, RankOp>(context);
     attachTo<CopyIntoCost, InsertSliceOp, ParallelInsertSliceOp>(context);
     attachTo<OneElementCost, ExtractOp, InsertOp>(context);
     attachTo<ResultsOnlyCost, FromElementsOp, SplatOp>(context);

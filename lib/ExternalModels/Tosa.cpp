@@ -105,7 +105,6 @@ struct PoolingCost : CostOpInterface::ExternalModel<PoolingCost<OpT>, OpT> {
 
 static void attachTosaModels(MLIRContext *context, tosa::TosaDialect *dialect) {
   attachTo<FirstOperandView, tosa::IdentityOp, tosa::ReshapeOp>(context);
-  attachTo<FreeCost, tosa::IdentityOp, tosa::ReshapeOp>(context);
 
   attachTo<MatmulCost, tosa::MatMulOp>(context);
   attachTo<ConvolutionCost, tosa::Conv2DOp, tosa::Conv3DOp>(context);

@@ -82,23 +82,23 @@ func.func @pooling(%x: tensor<1x8x8x1xf32>, %window: tensor<2x2xf32>, %y: tensor
   return %0 : tensor<1x4x4x1xf32>
 }
 
-// A conversion is no arithmetic. 64 halves are read and 64 floats only written:
-// 64 x (2 + 4) bytes. The operations of the body get no times of their own.
+// A conversion is no arithmetic. 64 floats are read and 64 halves only written:
+// 64 x (4 + 2) bytes. The operations of the body get no times of their own.
 // FLOPS-LABEL: @conversion
 // FLOPS: linalg.generic {{.*}}commsched.runtime_ns = 0 : i64} {
 // FLOPS-NOT: runtime_ns
 // FLOPS: linalg.yield
 // BYTES-LABEL: @conversion
 // BYTES: linalg.generic {{.*}}commsched.runtime_ns = 384 : i64
-func.func @conversion(%x: tensor<64xf16>, %y: tensor<64xf32>) -> tensor<64xf32> {
+func.func @conversion(%x: tensor<64xf32>, %y: tensor<64xf16>) -> tensor<64xf16> {
   %0 = linalg.generic {
       indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
-      ins(%x : tensor<64xf16>) outs(%y : tensor<64xf32>) {
-  ^bb0(%in: f16, %out: f32):
-    %wide = arith.extf %in : f16 to f32
-    linalg.yield %wide : f32
-  } -> tensor<64xf32>
-  return %0 : tensor<64xf32>
+      ins(%x : tensor<64xf32>) outs(%y : tensor<64xf16>) {
+  ^bb0(%in: f32, %out: f16):
+    %narrow = arith.truncf %in : f32 to f16
+    linalg.yield %narrow : f16
+  } -> tensor<64xf16>
+  return %0 : tensor<64xf16>
 }
 
 // A product, a comparison and a choice for each of 64 elements; the constant
