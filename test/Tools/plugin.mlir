@@ -1,5 +1,8 @@
 // A plugin that does not load is only reported, so the tests look at the
 // output, never at the exit code.
+//
+// A host without sanitizers cannot load a plugin with them.
+// UNSUPPORTED: sanitizers
 
 // RUN: mlir-opt --load-dialect-plugin=%plugin %s | FileCheck %s
 // RUN: mlir-opt --load-dialect-plugin=%plugin --emit-bytecode %s \
