@@ -86,6 +86,8 @@ struct EstimateRuntime
       return signalPassFailure();
     SymbolTableCollection symbolTables;
     OperationCosts costs(*machine, table.get(), symbolTables);
+    attrName = StringAttr::get(&getContext(), runtimeNsAttrName);
+    timeType = IntegerType::get(&getContext(), 64);
     changed = false;
     estimateRegion(getOperation().getBody(), costs);
     if (!changed)
@@ -120,8 +122,7 @@ private:
     }
     if (!time)
       return remarkUnknown(op, costs);
-    op->setAttr(runtimeNsAttrName,
-                Builder(op->getContext()).getI64IntegerAttr(*time));
+    op->setDiscardableAttr(attrName, IntegerAttr::get(timeType, *time));
     changed = true;
   }
 
@@ -149,6 +150,9 @@ private:
 
   /// Shared by the copies of the pass that run on several functions at once.
   std::shared_ptr<const ::commsched::MeasuredTable> table;
+  /// What is written, looked up once.
+  StringAttr attrName;
+  IntegerType timeType;
   bool changed = false;
 };
 

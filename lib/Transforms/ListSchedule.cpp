@@ -100,9 +100,9 @@ void MoveReporter::report(NodeId collective) {
     reportEnd(collective, wait, "wait", false);
 }
 
-static LogicalResult scheduleBlock(func::FuncOp function, Block &block,
-                                   ListSchedulerOptions options,
-                                   BlockProblem::CostFunction getCost) {
+static FailureOr<bool> scheduleBlock(func::FuncOp function, Block &block,
+                                     ListSchedulerOptions options,
+                                     BlockProblem::CostFunction getCost) {
   FailureOr<BlockProblem> blockProblem = BlockProblem::create(block, getCost);
   if (failed(blockProblem))
     return failure();
@@ -111,7 +111,7 @@ static LogicalResult scheduleBlock(func::FuncOp function, Block &block,
                    makeRemark("block-kept", function.getSymName()))
         << "not reordered: the cost of " << describe(unpriced)
         << " is not known, as a size is dynamic";
-    return success();
+    return false;
   }
   const Problem &problem = blockProblem->getProblem();
   ::commsched::Result<::commsched::Order> order =
@@ -126,18 +126,21 @@ static LogicalResult scheduleBlock(func::FuncOp function, Block &block,
       if (problem.isCollective(node))
         reporter.report(node);
   }
-  blockProblem->apply(*order);
-  return success();
+  return blockProblem->apply(*order);
 }
 
-LogicalResult
+FailureOr<bool>
 mlir::commsched::listSchedule(func::FuncOp function,
                               ListSchedulerOptions options,
                               BlockProblem::CostFunction getCost) {
   auto free = [](Operation *) -> std::optional<int64_t> { return 0; };
-  for (Block *block : getBlocksWithCollectives(function))
-    if (failed(scheduleBlock(function, *block, options,
-                             options.reorderForOverlap ? getCost : free)))
+  bool moved = false;
+  for (Block *block : getBlocksWithCollectives(function)) {
+    FailureOr<bool> blockMoved = scheduleBlock(
+        function, *block, options, options.reorderForOverlap ? getCost : free);
+    if (failed(blockMoved))
       return failure();
-  return success();
+    moved |= *blockMoved;
+  }
+  return moved;
 }

@@ -47,9 +47,12 @@ struct OrderCollectives
     getOperation().walk([&](CollectiveOpInterface collective) {
       blocks[collective->getBlock()].push_back(collective);
     });
+    changed = false;
     for (auto &[block, collectives] : blocks)
       if (failed(number(collectives)))
         return signalPassFailure();
+    if (!changed)
+      markAllAnalysesPreserved();
   }
 
 private:
@@ -59,9 +62,11 @@ private:
       return failure();
     if (*complete)
       return success();
+    changed = true;
     Builder builder(&getContext());
+    StringAttr attrName = builder.getStringAttr(orderAttrName);
     for (auto [index, op] : llvm::enumerate(collectives)) {
-      op->setAttr(orderAttrName, builder.getI64IntegerAttr(index));
+      op->setDiscardableAttr(attrName, builder.getI64IntegerAttr(index));
       if (areRemarksEnabled(op))
         remark::passed(op->getLoc(), makeRemark("collective-ordered",
                                                 getOperation().getSymName()))
@@ -70,6 +75,8 @@ private:
     }
     return success();
   }
+
+  bool changed = false;
 };
 
 } // namespace

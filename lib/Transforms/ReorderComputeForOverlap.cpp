@@ -35,8 +35,11 @@ struct ReorderComputeForOverlap
     options.sinkWaits = true;
     options.reorderForOverlap = true;
     auto getCost = [&](Operation *op) { return costs.getRuntimeNs(op); };
-    if (failed(listSchedule(getOperation(), options, getCost)))
+    FailureOr<bool> moved = listSchedule(getOperation(), options, getCost);
+    if (failed(moved))
       signalPassFailure();
+    else if (!*moved)
+      markAllAnalysesPreserved();
   }
 };
 

@@ -77,6 +77,7 @@ LogicalResult Report::simulate(FunctionOpInterface function,
 }
 
 void Report::runOnOperation() {
+  markAllAnalysesPreserved();
   FailureOr<::commsched::Target> target = getTarget(getOperation());
   if (failed(target))
     return signalPassFailure();

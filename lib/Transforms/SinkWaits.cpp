@@ -25,8 +25,11 @@ struct SinkWaits : mlir::commsched::impl::SinkWaitsBase<SinkWaits> {
     options.sinkWaits = true;
     // This order asks for no costs.
     auto free = [](Operation *) -> std::optional<int64_t> { return 0; };
-    if (failed(listSchedule(getOperation(), options, free)))
+    FailureOr<bool> moved = listSchedule(getOperation(), options, free);
+    if (failed(moved))
       signalPassFailure();
+    else if (!*moved)
+      markAllAnalysesPreserved();
   }
 };
 
