@@ -116,8 +116,7 @@ LogicalResult BlockProblemBuilder::addBuffers() {
       return emitError(storage.root.getLoc())
              << "the " << bytes << " bytes of a " << storage.root.getType()
              << " and those of the values before it do not fit 64 bits";
-    result.problem.addBuffer(bytes, nodeOf.lookup_or(storage.producer, noNode),
-                             storage.freed);
+    result.problem.addBuffer(bytes, storage.producer, storage.freed);
   }
   for (NodeId node = 0, end = result.problem.numNodes(); node < end; ++node)
     for (int32_t storage : storages.getUses(node))

@@ -99,7 +99,7 @@ StorageAnalysis::StorageAnalysis(Block &block) {
   settleObjects();
 }
 
-int32_t StorageAnalysis::allocate(Value root, Operation *producer, Type type) {
+int32_t StorageAnalysis::allocate(Value root, int32_t producer, Type type) {
   auto index = static_cast<int32_t>(storages.size());
   storages.push_back({root, producer, getStaticBytes(type), true, index,
                       isa<BaseMemRefType>(type)});
@@ -110,7 +110,7 @@ void StorageAnalysis::addArguments(Block &block) {
   for (BlockArgument argument : block.getArguments()) {
     if (!isa<ShapedType>(argument.getType()))
       continue;
-    int32_t storage = allocate(argument, nullptr, argument.getType());
+    int32_t storage = allocate(argument, none, argument.getType());
     storages[storage].freed = isFreeable(argument);
     storageOf[argument] = storage;
     // A loop may pass on what its body captures, and a caller one memref twice.
@@ -146,7 +146,7 @@ void StorageAnalysis::addUse(Operation *op, Operation *user, Value operand) {
   if (storage == none && block != op->getBlock() &&
       isa<ShapedType>(operand.getType()) &&
       !(user != op && op->isAncestor(block->getParentOp()))) {
-    storage = allocate(operand, nullptr, operand.getType());
+    storage = allocate(operand, none, operand.getType());
     storages[storage].bytes = 0;
     storages[storage].freed = false;
     storages[storage].isMemory = mayBeMemory(operand);
@@ -186,7 +186,7 @@ int32_t StorageAnalysis::findAliased(OpResult result) {
   if (aliased.getDefiningOp() == result.getOwner() &&
       !storageOf.contains(aliased))
     storageOf[aliased] =
-        allocate(aliased, result.getOwner(), aliased.getType());
+        allocate(aliased, getCurrentIndex(), aliased.getType());
   return getStorage(aliased);
 }
 
@@ -197,8 +197,8 @@ void StorageAnalysis::addResults(Operation *op) {
     Value future = collective.getInFlightFuture();
     for (auto [index, type] : llvm::enumerate(collective.getDeliveredTypes()))
       known.push_back(index < into.size() ? getStorage(into[index])
-                      : future            ? allocate(future, op, type)
-                                          : none);
+                      : future ? allocate(future, getCurrentIndex(), type)
+                               : none);
     if (future) {
       inFlight[op] = {getCurrentIndex(), std::move(known)};
       return;
@@ -217,7 +217,7 @@ void StorageAnalysis::addResults(Operation *op) {
     if (storage == none)
       storage = findAliased(result);
     if (storage == none) {
-      storage = allocate(result, op, result.getType());
+      storage = allocate(result, getCurrentIndex(), result.getType());
       mergeUnknown(result, storage);
     }
     storageOf[result] = storage;
@@ -237,13 +237,14 @@ void StorageAnalysis::resize(ResizeStorageOp op) {
     return;
   }
   auto argument = dyn_cast<BlockArgument>(storages[old].root);
-  bool isFirst = argument && !storages[old].producer && old != outside;
+  bool isFirst = argument && storages[old].producer == none && old != outside;
   if (!released.contains(old) && !isFirst)
     return;
   // An argument that is grown before it is freed comes without storage.
   if (!released.contains(old))
     storages[old].bytes = 0;
-  int32_t grown = allocate(storages[old].root, op, memory.getType());
+  int32_t grown =
+      allocate(storages[old].root, getCurrentIndex(), memory.getType());
   storages[grown].bytes = op.getBytes();
   storages[grown].freed = argument && isFreeable(argument);
   merge(grown, old);

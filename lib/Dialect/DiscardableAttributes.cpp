@@ -18,7 +18,8 @@ using namespace mlir::commsched;
 //===----------------------------------------------------------------------===//
 
 static std::optional<int64_t> getInteger(Operation *op, StringRef name) {
-  if (auto attr = op->getAttrOfType<IntegerAttr>(name))
+  if (auto attr =
+          dyn_cast_if_present<IntegerAttr>(op->getDiscardableAttr(name)))
     return attr.getInt();
   return std::nullopt;
 }
@@ -32,7 +33,8 @@ std::optional<int64_t> mlir::commsched::getCollectiveOrder(Operation *op) {
 }
 
 StringRef mlir::commsched::getStableName(Operation *op) {
-  auto name = op->getAttrOfType<StringAttr>(nameAttrName);
+  auto name =
+      dyn_cast_if_present<StringAttr>(op->getDiscardableAttr(nameAttrName));
   return name ? name.getValue() : StringRef();
 }
 

@@ -30,9 +30,10 @@ namespace mlir::commsched {
 struct Storage {
   /// The value that it was allocated for.
   Value root;
-  /// Who allocates it; null if it is there when the block starts. What a
-  /// collective delivers is allocated by its start.
-  Operation *producer = nullptr;
+  /// The index in the block of the operation that allocates it; -1 if it is
+  /// there when the block starts. What a collective delivers is allocated by
+  /// its start.
+  int32_t producer = -1;
   /// Its size; none when a dimension is dynamic.
   std::optional<int64_t> bytes;
   /// Whether it goes after its last use. Otherwise it stays to the end of the
@@ -99,6 +100,7 @@ private:
     SmallVector<int32_t, 1> delivered;
   };
 
+  /// Of the operation that is visited.
   int32_t getCurrentIndex() const { return firstUse.size() - 1; }
   void addArguments(Block &block);
   void addUses(Operation *op);
@@ -109,7 +111,7 @@ private:
   void resize(ResizeStorageOp op);
   void keepLiveOut(Block &block);
   void keep(Value value);
-  int32_t allocate(Value root, Operation *producer, Type type);
+  int32_t allocate(Value root, int32_t producer, Type type);
   int32_t findObject(int32_t storage);
   void merge(int32_t storage, int32_t other);
   void addToClass(int32_t &representative, int32_t storage);
