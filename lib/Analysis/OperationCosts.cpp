@@ -295,8 +295,10 @@ std::string mlir::commsched::explainUnknownCost(OperationCosts &costs,
   std::string text;
   llvm::raw_string_ostream os(text);
   auto describe = [&](StringRef what, unsigned index, Type type) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    bool isDynamic = shaped && !shaped.hasStaticShape();
     os << "the size of " << what << " " << index << " of '" << op->getName()
-       << "', a " << type << ", is not static";
+       << "', a " << type << ", is not " << (isDynamic ? "static" : "known");
   };
   for (auto [index, type] : llvm::enumerate(op->getOperandTypes()))
     if (!getStaticBytes(type)) {

@@ -36,3 +36,12 @@ func.func @dynamic(%x: tensor<?xf32>, %c: i1, %n: index) -> tensor<?xf32> {
   }
   return %1 : tensor<?xf32>
 }
+
+// More than 2^63 bytes are no size either.
+// CHECK-LABEL: @too_large
+// CHECK: arith.addf %{{[a-z0-9]+}}, %{{[a-z0-9]+}} :
+// REMARK: [[#@LINE+2]]:{{.*}}remark: [Missed] UnknownCost {{.*}}the size of operand 0 of 'arith.addf', a tensor<4611686018427387904x4xf32>, is not known"
+func.func @too_large(%x: tensor<4611686018427387904x4xf32>) {
+  %0 = arith.addf %x, %x : tensor<4611686018427387904x4xf32>
+  return
+}

@@ -94,8 +94,8 @@ private:
 };
 
 /// Why `op` has no cost: the operation (itself or in its regions) and the value
-/// whose size is not static, as text for a remark. Only for operations for
-/// which `costs` gives none.
+/// whose size is not static or not known, as text for a remark. Only for
+/// operations for which `costs` gives none.
 std::string explainUnknownCost(OperationCosts &costs, Operation *op);
 
 } // namespace mlir::commsched
