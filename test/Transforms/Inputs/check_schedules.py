@@ -9,7 +9,8 @@ original order, no operation may touch what a collective has in flight,
 collectives keep their order on each group and under `commsched.order`, and
 nothing that communicates crosses what may communicate in unknown ways. The
 report of straight programs is compared with a simulation of the model. All of
-this knows nothing of how the passes see a program.
+this knows nothing of how the passes see a program. A pass that runs again must
+change nothing more.
 """
 
 import argparse
@@ -265,6 +266,9 @@ def main():
             if problem:
                 fail(function, pipeline, text, problem)
         check_report(arguments.tool, functions, orders, text)
+        if "," not in pipeline and text != run(
+                arguments.tool, text, f"func.func({pipeline})"):
+            sys.exit(f"{pipeline} changes its own result")
     assert moved, "no pass has moved anything"
     print(f"{len(functions)} functions, {len(PIPELINES)} pipelines: all well, "
           f"{moved} orders changed")
