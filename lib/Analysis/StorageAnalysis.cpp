@@ -228,6 +228,9 @@ void StorageAnalysis::resize(ResizeStorageOp op) {
   Value memory = op.getStorage();
   addUse(op, op, memory);
   int32_t old = getStorage(memory);
+  // Used ahead of its definition, as a graph region allows.
+  if (old == none)
+    return;
   // It neither needs nor keeps what has been freed before.
   if (released.contains(old))
     uses.resize(firstUse.back());

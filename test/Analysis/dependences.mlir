@@ -356,8 +356,31 @@ func.func @regions_write_what_they_capture(
   return
 }
 
-// What a loop carries may be what it starts from, inside and behind the loop.
-// CHECK-LABEL: func.func @loops_write_what_they_carry(
+// A loop may write in place what it starts from.
+// CHECK-LABEL: func.func @loops_write_their_arguments(
+// CHECK-NEXT: compute "reader"
+// CHECK-NEXT: scf.for
+// CHECK: scf.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: commsched.all_reduce
+// CHECK-NEXT: compute "free"
+func.func @loops_write_their_arguments(%x: tensor<4xf32>, %y: tensor<4xf32>,
+                                       %n: index) {
+  %free = commsched.compute "free"(%y) : (tensor<4xf32>) -> tensor<4xf32>
+  %r = commsched.compute "reader"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %s = scf.for %i = %n to %n step %n iter_args(%it = %x) -> tensor<4xf32> {
+    %t = commsched.compute "add_"(%it) {mutates = array<i64: 0>}
+        : (tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %t : tensor<4xf32>
+  }
+  %f = commsched.all_reduce %s on @g reduction(sum)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+  return
+}
+
+// What a loop yields may be what it starts from.
+// CHECK-LABEL: func.func @results_of_loops_are_written(
 // CHECK-NEXT: compute "reader"
 // CHECK-NEXT: scf.for
 // CHECK: scf.yield
@@ -366,8 +389,8 @@ func.func @regions_write_what_they_capture(
 // CHECK-NEXT: compute "leads"
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: compute "free"
-func.func @loops_write_what_they_carry(%x: tensor<4xf32>, %y: tensor<4xf32>,
-                                       %n: index) {
+func.func @results_of_loops_are_written(%x: tensor<4xf32>, %y: tensor<4xf32>,
+                                        %n: index) {
   %free = commsched.compute "free"(%y) : (tensor<4xf32>) -> tensor<4xf32>
   %r = commsched.compute "reader"(%x) : (tensor<4xf32>) -> tensor<4xf32>
   %s = scf.for %i = %n to %n step %n iter_args(%it = %x) -> tensor<4xf32> {
