@@ -1,0 +1,81 @@
+// DEFINE: %{pass} =
+// DEFINE: %{run} = commsched-opt %s %{pass} --remark-policy=all \
+// DEFINE:   --remark-format=emitRemark --remarks-filter=commsched \
+// DEFINE:   -o /dev/null 2>&1
+
+// REDEFINE: %{pass} = --commsched-raise-comms
+// RUN: %{run} | FileCheck %s --check-prefix=RAISE
+// REDEFINE: %{pass} = --commsched-sink-waits
+// RUN: %{run} | FileCheck %s --check-prefix=SINK
+// REDEFINE: %{pass} = --commsched-order-collectives
+// RUN: %{run} | FileCheck %s --check-prefix=ORDER
+// REDEFINE: %{pass} = --commsched-reorder-compute-for-overlap
+// RUN: %{run} | FileCheck %s --check-prefix=OVERLAP
+
+// A remark for every collective: how far it moved, and what holds it. Raised,
+// the order is first, second, wait1, wait2, barrier, third, mm1, mm2, mm3, and
+// the last wait; sunk, it is mm1, mm2, first, second, mm3, wait1, wait2, and
+// then as before.
+
+// RAISE: [Passed] collective-moved | Category:commsched | Function=f
+// RAISE-SAME: commsched.all_reduce 'first': its start moves up by 2, limited by nothing
+// RAISE-SAME: limiting_factor=nothing, moved=2
+// RAISE: [Passed] collective-moved
+// RAISE-SAME: commsched.all_reduce 'second': its start moves up by 3, limited by commsched.all_reduce 'first' (order)
+// RAISE: [Passed] collective-moved
+// RAISE-SAME: commsched.barrier: its place moves up by 3, limited by commsched.wait 'wait2' (barrier)
+// RAISE: [Passed] collective-moved
+// RAISE-SAME: commsched.all_reduce 'third': its start moves up by 3, limited by commsched.barrier (order)
+// RAISE-NOT: remark
+
+// SINK: [Passed] collective-moved
+// SINK-SAME: commsched.all_reduce 'first': its wait moves down by 2, limited by commsched.barrier (barrier)
+// SINK: [Passed] collective-moved
+// SINK-SAME: commsched.all_reduce 'second': its wait moves down by 1, limited by commsched.barrier (barrier)
+// SINK: [Missed] collective-kept
+// SINK-SAME: commsched.all_reduce 'third': its wait stays, limited by nothing
+// SINK-SAME: moved=0
+// SINK-NOT: remark
+
+// ORDER: [Passed] collective-ordered
+// ORDER-SAME: order=0
+// ORDER: order=1
+// ORDER: order=2
+// ORDER: order=3
+// ORDER-NOT: remark
+
+// OVERLAP: 'first': its start moves up by 2
+// OVERLAP: 'first': its wait
+// OVERLAP: 'second': its start
+// OVERLAP: 'second': its wait
+// OVERLAP: barrier: its place
+// OVERLAP: 'third': its start
+// OVERLAP: 'third': its wait
+// OVERLAP-NOT: remark
+
+commsched.group @g size(2)
+
+func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  %mm1 = commsched.compute "mm1"(%b) {commsched.runtime_ns = 1 : i64}
+      : (tensor<4xf32>) -> tensor<4xf32>
+  %mm2 = commsched.compute "mm2"(%b) {commsched.runtime_ns = 1 : i64}
+      : (tensor<4xf32>) -> tensor<4xf32>
+  %first = commsched.all_reduce %a on @g reduction(sum)
+      {commsched.name = "first", commsched.runtime_ns = 1 : i64}
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %w1 = commsched.wait %first {commsched.name = "wait1"}
+      : !commsched.future<tensor<4xf32>>
+  %second = commsched.all_reduce %b on @g reduction(sum)
+      {commsched.name = "second", commsched.runtime_ns = 1 : i64}
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %w2 = commsched.wait %second {commsched.name = "wait2"}
+      : !commsched.future<tensor<4xf32>>
+  %mm3 = commsched.compute "mm3"(%mm1) {commsched.runtime_ns = 1 : i64}
+      : (tensor<4xf32>) -> tensor<4xf32>
+  commsched.barrier on @g {commsched.runtime_ns = 1 : i64}
+  %third = commsched.all_reduce %w1 on @g reduction(sum)
+      {commsched.name = "third", commsched.runtime_ns = 1 : i64}
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %w3 = commsched.wait %third : !commsched.future<tensor<4xf32>>
+  return %mm3 : tensor<4xf32>
+}
