@@ -5,8 +5,8 @@
 """Print how the time and memory of CommSched's passes grow with the program.
 
 Runs commsched-scaling on training steps of growing size and prints, for every
-stage, the processor time, its ratio to the time of parsing the same program's
-text, and the exponent of growth between consecutive sizes. The programs live
+stage, the processor time and peak memory, the ratio to the time of parsing the
+same program's text, and the exponent of growth between sizes. The programs live
 in a temporary directory only.
 """
 
@@ -27,7 +27,7 @@ BUILT_BENCHMARK = os.path.join(
 )
 
 
-def write_programs(operations: int, options: argparse.Namespace, folder: str):
+def write_programs(options: argparse.Namespace, folder: str):
     """Yields the label and the path of one program after the other."""
 
     def write(label: str, model: str, layers: int) -> tuple:
@@ -38,9 +38,9 @@ def write_programs(operations: int, options: argparse.Namespace, folder: str):
 
     for model in MODELS:
         yield write(model, model, make_step.MODELS[model].layers)
-    if operations:
+    for operations in options.operations:
         layers = make_step.layers_for(MODELS[-1], operations, options)
-        yield write(f"{MODELS[-1]} x{layers} layers", MODELS[-1], layers)
+        yield write(f"{MODELS[-1]}, {layers} layers", MODELS[-1], layers)
 
 
 def measure(benchmark: str, path: str, runs: int) -> dict:
@@ -84,34 +84,37 @@ def print_sizes(labels: list, programs: list):
         )
 
 
-def print_stages(labels: list, programs: list):
-    rows = list(zip(*(program["stages"] for program in programs)))
-    steps = list(range(len(programs) - 1))
-    print_header(
-        ["stage, ms"]
-        + labels
-        + [f"{label}, of parsing" for label in labels]
-        + [f"exponent to {label}" for label in labels[1:]]
-        + ([f"exponent {labels[0]} to {labels[-1]}"] if len(steps) > 1 else [])
-        + [f"peak at {labels[-1]}, MB"]
-    )
-    for row in rows:
-        slopes = [
-            exponent(row[i : i + 2], programs[i : i + 2]) for i in steps
-        ]
-        if len(steps) > 1:
-            slopes.append(
-                exponent([row[0], row[-1]], [programs[0], programs[-1]])
-            )
+def print_times(labels: list, programs: list):
+    print_header(["time, ms"] + labels + [f"peak at {labels[-1]}, MB"])
+    for row in zip(*(program["stages"] for program in programs)):
         print_row(
             [stage_label(row[0])]
             + [f"{stage['time_ns'] / 1e6:.2f}" for stage in row]
-            + [
-                f"{stage['time_ns'] / parsing['time_ns']:.2f}"
-                for stage, parsing in zip(row, rows[0])
-            ]
-            + [f"{slope:.2f}" for slope in slopes]
             + [f"{row[-1]['peak_bytes'] / 1e6:.0f}"]
+        )
+
+
+def print_growth(labels: list, programs: list):
+    """Ratios to parsing, and exponents between the sizes that are compared."""
+    last = len(programs) - 1
+    pairs = [(i, i + 1) for i in range(last)] + ([(0, last)] if last > 1 else [])
+    print_header(
+        ["growth"]
+        + [f"{label} / parse" for label in labels]
+        + [f"{labels[i]} to {labels[j]}" for i, j in pairs]
+    )
+    rows = list(zip(*(program["stages"] for program in programs)))
+    for row in rows:
+        ratios = [
+            stage["time_ns"] / parsing["time_ns"]
+            for stage, parsing in zip(row, rows[0])
+        ]
+        slopes = [
+            exponent([row[i], row[j]], [programs[i], programs[j]])
+            for i, j in pairs
+        ]
+        print_row(
+            [stage_label(row[0])] + [f"{cell:.2f}" for cell in ratios + slopes]
         )
 
 
@@ -120,12 +123,18 @@ def main() -> int:
     add = parser.add_argument
     add("programs", nargs="*", help="measure these files instead, smallest first")
     add("--benchmark", default=BUILT_BENCHMARK, help="commsched-scaling")
-    add("--runs", type=make_step.positive, default=9)
+    add(
+        "--runs",
+        type=make_step.positive,
+        default=9,
+        help="of every stage; a third on files of more than 100 MB",
+    )
     add(
         "--operations",
-        type=int,
-        default=10**6,
-        help="size of the largest step (its runs are a third); 0: without it",
+        type=make_step.positive,
+        nargs="*",
+        default=[10**5, 10**6],
+        help="also measure the largest model repeated to so many operations",
     )
     options = parser.parse_args()
     labels, programs = [], []
@@ -133,19 +142,24 @@ def main() -> int:
         sources = (
             ((os.path.basename(path), path) for path in options.programs)
             if options.programs
-            else write_programs(options.operations, options, folder)
+            else write_programs(options, folder)
         )
         for label, path in sources:
-            large = os.path.getsize(path) > 10**8
-            runs = max(1, options.runs // 3) if large else options.runs
             try:
+                large = os.path.getsize(path) > 10**8
+                runs = max(1, options.runs // 3) if large else options.runs
                 programs.append(measure(options.benchmark, path, runs))
             except subprocess.CalledProcessError as error:
+                # It has said why.
                 return error.returncode
+            except (OSError, ValueError) as error:
+                parser.error(str(error))
             labels.append(label)
     print_sizes(labels, programs)
     print()
-    print_stages(labels, programs)
+    print_times(labels, programs)
+    print()
+    print_growth(labels, programs)
     return 0
 
 
