@@ -49,6 +49,22 @@ def measure(benchmark: str, path: str, runs: int) -> dict:
     return json.loads(result.stdout)
 
 
+def measure_all(options: argparse.Namespace) -> tuple:
+    labels, programs = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        sources = (
+            ((os.path.basename(path), path) for path in options.programs)
+            if options.programs
+            else write_programs(options, folder)
+        )
+        for label, path in sources:
+            large = os.path.getsize(path) > 10**8
+            runs = max(1, options.runs // 3) if large else options.runs
+            programs.append(measure(options.benchmark, path, runs))
+            labels.append(label)
+    return labels, programs
+
+
 def stage_label(stage: dict) -> str:
     # A pipeline of one pass is called by the name of the pass.
     name = re.sub(r"^func\.func\((.*)\)$|\{.*\}", r"\1", stage["name"])
@@ -137,24 +153,13 @@ def main() -> int:
         help="also measure the largest model repeated to so many operations",
     )
     options = parser.parse_args()
-    labels, programs = [], []
-    with tempfile.TemporaryDirectory() as folder:
-        sources = (
-            ((os.path.basename(path), path) for path in options.programs)
-            if options.programs
-            else write_programs(options, folder)
-        )
-        for label, path in sources:
-            try:
-                large = os.path.getsize(path) > 10**8
-                runs = max(1, options.runs // 3) if large else options.runs
-                programs.append(measure(options.benchmark, path, runs))
-            except subprocess.CalledProcessError as error:
-                # It has said why.
-                return error.returncode
-            except (OSError, ValueError) as error:
-                parser.error(str(error))
-            labels.append(label)
+    try:
+        labels, programs = measure_all(options)
+    except subprocess.CalledProcessError as error:
+        # It has said why.
+        return error.returncode
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
     print_sizes(labels, programs)
     print()
     print_times(labels, programs)
