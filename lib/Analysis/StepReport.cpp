@@ -13,6 +13,7 @@
 #include "CommSched/Schedule/MemoryTimeline.h"
 #include "CommSched/Schedule/Simulator.h"
 #include "llvm/Support/MathExtras.h"
+#include <limits>
 #include <numeric>
 
 using namespace mlir;
@@ -81,8 +82,9 @@ static void addOperations(StepReport &report, const BlockProblem &block,
       report.collectives.push_back(
           reportCollective(cast<CollectiveOpInterface>(op),
                            report.collectives.size(), problem, node, timeline));
-      report.commBytes = llvm::SaturatingAdd<uint64_t>(
-          report.commBytes, report.collectives.back().bytes);
+      if (llvm::AddOverflow(report.commBytes, report.collectives.back().bytes,
+                            report.commBytes))
+        report.commBytes = std::numeric_limits<int64_t>::max();
     } else if (problem.kind(node) == NodeKind::Compute &&
                timeline.endNs[node] > timeline.beginNs[node]) {
       report.computations.push_back(

@@ -109,8 +109,8 @@ static FailureOr<bool> scheduleBlock(func::FuncOp function, Block &block,
   if (Operation *unpriced = blockProblem->getUnpriced()) {
     remark::missed(unpriced->getLoc(),
                    makeRemark("block-kept", function.getSymName()))
-        << "not reordered: the cost of " << describe(unpriced)
-        << " is not known, as a size is dynamic";
+        << "not reordered: the cost of " + describe(unpriced) +
+               " is not known, as a size is dynamic";
     return false;
   }
   const Problem &problem = blockProblem->getProblem();

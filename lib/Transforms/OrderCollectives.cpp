@@ -70,8 +70,9 @@ private:
       if (areRemarksEnabled(op))
         remark::passed(op->getLoc(), makeRemark("collective-ordered",
                                                 getOperation().getSymName()))
-            << describe(op) << ": collective " << std::to_string(index)
-            << " of its block" << remark::metric("order", index);
+            << (describe(op) + ": collective " + Twine(index) + " of its block")
+                   .str()
+            << remark::metric("order", index);
     }
     return success();
   }

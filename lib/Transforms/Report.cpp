@@ -58,7 +58,7 @@ LogicalResult Report::simulate(FunctionOpInterface function,
   auto decline = [&](const std::string &reason) {
     remark::missed(function.getLoc(),
                    makeRemark("function-not-simulated", function.getName()))
-        << "@" << function.getName() << " is not simulated: " << reason;
+        << ("@" + function.getName() + " is not simulated: " + reason).str();
     return success();
   };
   Region &body = function.getFunctionBody();

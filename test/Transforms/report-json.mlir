@@ -1,0 +1,72 @@
+// RUN: commsched-opt %s --commsched-report=format=json -o /dev/null \
+// RUN:   | FileCheck %s --strict-whitespace --match-full-lines
+
+// One object a line and function, with these keys in this order. A function
+// without body has none, and so has a module without functions.
+//
+// RUN: echo "module {}" | commsched-opt --commsched-report=format=json \
+// RUN:   -o /dev/null | count 0
+
+// The report runs after other passes on what they left.
+// RUN: commsched-opt %s --commsched-sink-waits --commsched-raise-comms \
+// RUN:   --commsched-report=format=json -o /dev/null \
+// RUN:   | FileCheck %s --check-prefix=SCHEDULED
+// SCHEDULED: "function":"timeline",
+// SCHEDULED-SAME: "step_time_ns":170,
+// SCHEDULED-SAME: "name":"gather_b",{{.*}}"start_ns":100,"end_ns":150,"wait_ns":130,"exposed_ns":20
+
+commsched.group @dp size(4)
+commsched.group @tp size(2)
+
+// The example of the documentation, under another name for one operation.
+//      CHECK:{"function":"timeline","num_ops":7,"num_collectives":2,"comm_bytes":8192,"step_time_ns":170,"compute_time_ns":110,"comm_time_ns":150,"exposed_comm_ns":60,"lower_bound_ns":150,"peak_memory_bytes":22528,"collectives":[{"name":"all_gather_0","kind":"all_gather","group":"dp","bytes":4096,"start_ns":0,"end_ns":100,"wait_ns":60,"exposed_ns":40},{"name":"gather_b","kind":"all_gather","group":"dp","bytes":4096,"start_ns":100,"end_ns":150,"wait_ns":130,"exposed_ns":20}]}
+func.func @timeline(%a: tensor<256xf32>, %b: tensor<256xf32>,
+                    %x: tensor<1024xf32>) -> tensor<1024xf32> {
+  %gather_a = commsched.all_gather %a on @dp dim(0)
+      {commsched.runtime_ns = 100 : i64}
+      : tensor<256xf32> -> !commsched.future<tensor<1024xf32>>
+  %y = commsched.compute "aten.mm"(%x) {commsched.runtime_ns = 60 : i64}
+      : (tensor<1024xf32>) -> tensor<1024xf32>
+  %gather_b = commsched.all_gather %b on @dp dim(0)
+      {commsched.name = "gather_b", commsched.runtime_ns = 50 : i64}
+      : tensor<256xf32> -> !commsched.future<tensor<1024xf32>>
+  // The time of a collective belongs to its start: a wait's is not looked at.
+  %full_a = commsched.wait %gather_a {commsched.runtime_ns = 1000 : i64}
+      : !commsched.future<tensor<1024xf32>>
+  %z = commsched.compute "aten.add"(%y, %full_a)
+      {commsched.runtime_ns = 30 : i64}
+      : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
+  %full_b = commsched.wait %gather_b : !commsched.future<tensor<1024xf32>>
+  %r = commsched.compute "aten.add"(%z, %full_b)
+      {commsched.runtime_ns = 20 : i64}
+      : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
+  return %r : tensor<1024xf32>
+}
+
+func.func private @declared(tensor<4xf32>) -> tensor<4xf32>
+
+// CHECK-NEXT:{"function":"empty","num_ops":0,"num_collectives":0,"comm_bytes":0,"step_time_ns":0,"compute_time_ns":0,"comm_time_ns":0,"exposed_comm_ns":0,"lower_bound_ns":0,"peak_memory_bytes":16,"collectives":[]}
+func.func @empty(%x: tensor<4xf32>) {
+  return
+}
+
+// Two groups are two streams: both start at 10 and run side by side until 30
+// and 25; the barrier on @tp begins at 32 and holds the compute stream too. The
+// bound is the computation, 10 + 22. comm_bytes counts the larger of what is
+// sent and delivered: 64 + 32. The peak is at "second": 16 + 32 + 64 + 16 + 40.
+// CHECK-NEXT:{"function":"two_groups","num_ops":7,"num_collectives":3,"comm_bytes":96,"step_time_ns":37,"compute_time_ns":32,"comm_time_ns":40,"exposed_comm_ns":5,"lower_bound_ns":32,"peak_memory_bytes":168,"collectives":[{"name":"all_gather_0","kind":"all_gather","group":"dp","bytes":64,"start_ns":10,"end_ns":30,"wait_ns":32,"exposed_ns":0},{"name":"reduce_scatter_1","kind":"reduce_scatter","group":"tp","bytes":32,"start_ns":10,"end_ns":25,"wait_ns":32,"exposed_ns":0},{"name":"barrier_2","kind":"barrier","group":"tp","bytes":0,"start_ns":32,"end_ns":37,"wait_ns":32,"exposed_ns":5}]}
+func.func @two_groups(%x: tensor<4xf32>) -> (tensor<16xf32>, tensor<4xf32>) {
+  %y = commsched.compute "first"(%x) {commsched.runtime_ns = 10 : i64}
+      : (tensor<4xf32>) -> tensor<8xf32>
+  %f = commsched.all_gather %x on @dp dim(0) {commsched.runtime_ns = 20 : i64}
+      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
+  %g = commsched.reduce_scatter %y on @tp reduction(sum) dim(0)
+      {commsched.runtime_ns = 15 : i64}
+      : tensor<8xf32> -> !commsched.future<tensor<4xf32>>
+  %z = commsched.compute "second"(%y) {commsched.runtime_ns = 22 : i64}
+      : (tensor<8xf32>) -> tensor<10xf32>
+  %v = commsched.wait %f : !commsched.future<tensor<16xf32>>
+  %w = commsched.wait %g : !commsched.future<tensor<4xf32>>
+  commsched.barrier on @tp {commsched.runtime_ns = 5 : i64}
+  return %v, %w : tensor<16xf32>, tensor<4xf32>
+}
