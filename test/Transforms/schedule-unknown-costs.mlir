@@ -1,0 +1,40 @@
+// RUN: commsched-opt %s --commsched-reorder-compute-for-overlap \
+// RUN:   --remark-policy=all --remark-format=emitRemark \
+// RUN:   --remarks-filter=commsched 2>&1 | FileCheck %s
+// RUN: commsched-opt %s --commsched-raise-comms | FileCheck %s --check-prefix=RAISE
+
+// Reordering for overlap needs costs; a block with an operation that nobody can
+// price keeps its order, and the blocks and functions beside it do not. Raising
+// needs none.
+
+commsched.group @g size(2)
+
+// CHECK: remark: [Missed] block-kept | Category:commsched | Function=dynamic
+// CHECK-SAME: not reordered: the cost of aten.nonzero 'unpriced' is not known
+// CHECK-LABEL: func.func @dynamic(
+// CHECK-NEXT: aten.nonzero
+// CHECK-NEXT: commsched.all_reduce
+// RAISE-LABEL: func.func @dynamic(
+// RAISE-NEXT: commsched.all_reduce
+// RAISE-NEXT: aten.nonzero
+func.func @dynamic(%x: tensor<4xf32>) {
+  %a = commsched.compute "aten.nonzero"(%x) {commsched.name = "unpriced"}
+      : (tensor<4xf32>) -> tensor<?xf32>
+  %f = commsched.all_reduce %x on @g reduction(sum)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+  return
+}
+
+// A pin is a cost.
+// CHECK-LABEL: func.func @pinned(
+// CHECK-NEXT: commsched.all_reduce
+// CHECK-NEXT: aten.nonzero
+func.func @pinned(%x: tensor<4xf32>) {
+  %a = commsched.compute "aten.nonzero"(%x) {commsched.runtime_ns = 1 : i64}
+      : (tensor<4xf32>) -> tensor<?xf32>
+  %f = commsched.all_reduce %x on @g reduction(sum)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+  return
+}
