@@ -43,13 +43,6 @@ static int64_t saturatingMultiply(int64_t a, int64_t b) {
   return llvm::MulOverflow(a, b, product) ? saturated : product;
 }
 
-/// A count of operations as an integer; 2^63 and more saturate.
-static int64_t toCount(double value) {
-  if (!(value > 0))
-    return 0;
-  return value < 0x1p63 ? static_cast<int64_t>(value) : saturated;
-}
-
 ElementKind mlir::commsched::getElementKind(Type type) {
   if (auto complexType = dyn_cast_if_present<ComplexType>(type))
     type = complexType.getElementType();
@@ -273,9 +266,9 @@ std::optional<int64_t> OperationCosts::estimateOwnCostNs(CostOpInterface op) {
   std::optional<int64_t> bytes = op.getMovedBytes();
   if (!bytes)
     return std::nullopt;
-  return ::commsched::computeTimeNs(
-      target, toCount(op.getFlopCount().value_or(0)),
-      getElementKind(op.getComputeType()), *bytes);
+  return ::commsched::computeTimeNs(target, op.getFlopCount().value_or(0),
+                                    getElementKind(op.getComputeType()),
+                                    *bytes);
 }
 
 std::optional<int64_t> OperationCosts::estimateBytesNs(Operation *op) {

@@ -14,12 +14,15 @@
 
 namespace commsched {
 
-int64_t computeTimeNs(const Target &target, int64_t flops, ElementKind kind,
+int64_t computeTimeNs(const Target &target, double flops, ElementKind kind,
                       int64_t bytesMoved) {
-  if (flops <= 0 && bytesMoved <= 0)
+  // Also what is not a number counts as none.
+  if (!(flops > 0))
+    flops = 0;
+  if (flops == 0 && bytesMoved <= 0)
     return 0;
-  double arithmeticNs = 1e9 * static_cast<double>(std::max<int64_t>(flops, 0)) /
-                        (target.peakFlops(kind) * target.computeEfficiency);
+  double arithmeticNs =
+      1e9 * flops / (target.peakFlops(kind) * target.computeEfficiency);
   // GB/s is bytes a nanosecond.
   double memoryNs = static_cast<double>(std::max<int64_t>(bytesMoved, 0)) /
                     (target.memoryGBs * target.memoryEfficiency);

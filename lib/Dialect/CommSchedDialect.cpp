@@ -9,6 +9,7 @@
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "StartOps.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -22,7 +23,23 @@ using namespace mlir::commsched;
 #define GET_OP_CLASSES
 #include "CommSched/Dialect/CommSchedOps.cpp.inc"
 
+namespace {
+
+/// Lets functions that communicate be inlined: a future never leaves its block,
+/// so the pairs stay whole, and the collectives keep the callee's order.
+struct CommSchedInliner : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+
+  bool isLegalToInline(Operation *op, Region *destination, bool wouldBeCloned,
+                       IRMapping &mapping) const final {
+    return true;
+  }
+};
+
+} // namespace
+
 void CommSchedDialect::initialize() {
+  addInterfaces<CommSchedInliner>();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "CommSched/Dialect/CommSchedTypes.cpp.inc"

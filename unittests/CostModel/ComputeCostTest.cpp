@@ -58,6 +58,9 @@ TEST(ComputeCost, NegativeAndHugeCounts) {
   EXPECT_EQ(computeTimeNs(target, -5, ElementKind::F32, 2000), 1);
   ASSERT_FALSE(bool(target.setField("memory_gb_s", 0.001)));
   EXPECT_EQ(computeTimeNs(target, 0, ElementKind::F32, huge), huge);
+  EXPECT_EQ(computeTimeNs(target, 1e308, ElementKind::F32, 0), huge);
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(computeTimeNs(target, nan, ElementKind::F32, 0), 0);
 }
 
 } // namespace

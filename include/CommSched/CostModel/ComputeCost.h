@@ -26,7 +26,7 @@ namespace commsched {
 /// `bytesMoved` counts what is read plus what is written. An operation with
 /// neither flops nor bytes is free (a view), without a launch. Negative counts
 /// are taken as 0; a result that does not fit saturates at INT64_MAX.
-int64_t computeTimeNs(const Target &target, int64_t flops, ElementKind kind,
+int64_t computeTimeNs(const Target &target, double flops, ElementKind kind,
                       int64_t bytesMoved);
 
 } // namespace commsched
