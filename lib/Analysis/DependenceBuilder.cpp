@@ -55,21 +55,26 @@ void MemoryDependences::writeUses(NodeId node) {
     access(storage, /*isWrite=*/true, node);
 }
 
-/// The storage that `value` lives in, which may be of a region nested in the
-/// block. `isLocal`: it has none, as it is allocated in that region.
-static int32_t findStorage(const StorageAnalysis &storages, Value value,
-                           bool &isLocal) {
-  isLocal = false;
+MemoryDependences::Location MemoryDependences::locate(Value value) {
+  Location location;
+  SmallVector<Value> views;
   while (value) {
-    int32_t storage = storages.getStorage(value);
+    location.storage = storages.getStorage(value);
     auto result = dyn_cast<OpResult>(value);
-    if (storage != StorageAnalysis::none || !result)
-      return storage;
+    if (location.storage != StorageAnalysis::none || !result)
+      break;
+    if (auto it = nested.find(value); it != nested.end()) {
+      location = it->second;
+      break;
+    }
+    views.push_back(value);
     value = getAliasedValue(result);
-    isLocal =
+    location.isLocal =
         !value && isa<ShapedType>(result.getType()) && !mayAliasUnknown(result);
   }
-  return StorageAnalysis::none;
+  for (Value view : views)
+    nested[view] = location;
+  return location;
 }
 
 void MemoryDependences::visitEffect(const MemoryEffects::EffectInstance &effect,
@@ -83,12 +88,11 @@ void MemoryDependences::visitEffect(const MemoryEffects::EffectInstance &effect,
   // Allocating a result touches nothing that exists already.
   if (isa<MemoryEffects::Allocate>(effect.getEffect()) && value)
     return;
-  bool isLocal;
-  int32_t storage = findStorage(storages, value, isLocal);
-  if (isLocal)
+  Location location = locate(value);
+  if (location.isLocal)
     return;
-  if (storage != StorageAnalysis::none) {
-    access(storage, isWrite, node);
+  if (location.storage != StorageAnalysis::none) {
+    access(location.storage, isWrite, node);
     read(anywhere, node);
   } else if (resource != SideEffects::DefaultResource::get()) {
     Frontier &frontier = resources[resource];
@@ -103,7 +107,9 @@ void MemoryDependences::visitEffect(const MemoryEffects::EffectInstance &effect,
 }
 
 void MemoryDependences::visitEffects(Operation *op, NodeId node) {
-  if (hasUnknownMemoryEffects(op)) {
+  // The interfaces of communication say what is read and written.
+  if (hasUnknownMemoryEffects(op) &&
+      !isa<CollectiveOpInterface, WaitOpInterface>(op)) {
     // The callee may write its arguments in place.
     if (isa<CallOpInterface>(op))
       writeUses(node);
@@ -129,13 +135,13 @@ void MemoryDependences::visit(Operation *op, NodeId node) {
       read(anywhere, node);
   }
   visitEffects(op, node);
-  // What a collective writes in place is written when its wait ends.
-  auto wait = dyn_cast<WaitOpInterface>(op);
-  auto start = dyn_cast_if_present<CollectiveOpInterface>(wait ? wait.getStart()
-                                                               : nullptr);
-  if (!start)
+  // A collective writes in place from its start to the end of its wait.
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  if (auto wait = dyn_cast<WaitOpInterface>(op))
+    collective = dyn_cast_if_present<CollectiveOpInterface>(wait.getStart());
+  if (!collective)
     return;
-  for (Value destination : start.getDestinations())
+  for (Value destination : collective.getDestinations())
     if (int32_t storage = storages.getStorage(destination);
         storage != StorageAnalysis::none)
       access(storage, /*isWrite=*/true, node);

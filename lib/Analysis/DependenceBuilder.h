@@ -43,6 +43,14 @@ private:
     SmallVector<::commsched::NodeId, 2> readers;
   };
 
+  /// Where a value lives that may be of a region nested in the block.
+  struct Location {
+    int32_t storage = StorageAnalysis::none;
+    /// It has no storage of the block, as it is allocated in that region.
+    bool isLocal = false;
+  };
+
+  Location locate(Value value);
   void read(Frontier &frontier, ::commsched::NodeId node);
   void write(Frontier &frontier, ::commsched::NodeId node);
   void depend(::commsched::NodeId from, ::commsched::NodeId to);
@@ -57,6 +65,8 @@ private:
 
   ::commsched::Problem &problem;
   const StorageAnalysis &storages;
+  /// Of values in nested regions, so that no chain of views is walked twice.
+  DenseMap<Value, Location> nested;
   /// By the object of a storage.
   std::vector<Frontier> objects;
   DenseMap<SideEffects::Resource *, Frontier> resources;
