@@ -106,7 +106,23 @@ void MemoryDependences::visitEffect(const MemoryEffects::EffectInstance &effect,
   }
 }
 
+void MemoryDependences::visitDestinations(Operation *op, NodeId node) {
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  if (auto wait = dyn_cast<WaitOpInterface>(op))
+    collective = dyn_cast_if_present<CollectiveOpInterface>(wait.getStart());
+  if (!collective)
+    return;
+  for (Value destination : collective.getDestinations()) {
+    Location location = locate(destination);
+    if (location.storage != StorageAnalysis::none)
+      access(location.storage, /*isWrite=*/true, node);
+    else if (!location.isLocal)
+      writeUses(node);
+  }
+}
+
 void MemoryDependences::visitEffects(Operation *op, NodeId node) {
+  visitDestinations(op, node);
   // The interfaces of communication say what is read and written.
   if (hasUnknownMemoryEffects(op) &&
       !isa<CollectiveOpInterface, WaitOpInterface>(op)) {
@@ -135,16 +151,6 @@ void MemoryDependences::visit(Operation *op, NodeId node) {
       read(anywhere, node);
   }
   visitEffects(op, node);
-  // A collective writes in place from its start to the end of its wait.
-  auto collective = dyn_cast<CollectiveOpInterface>(op);
-  if (auto wait = dyn_cast<WaitOpInterface>(op))
-    collective = dyn_cast_if_present<CollectiveOpInterface>(wait.getStart());
-  if (!collective)
-    return;
-  for (Value destination : collective.getDestinations())
-    if (int32_t storage = storages.getStorage(destination);
-        storage != StorageAnalysis::none)
-      access(storage, /*isWrite=*/true, node);
 }
 
 //===----------------------------------------------------------------------===//

@@ -57,6 +57,9 @@ private:
   void access(int32_t storage, bool isWrite, ::commsched::NodeId node);
   /// Writes all that the operation `node` uses.
   void writeUses(::commsched::NodeId node);
+  /// Writes what the collective that `op` starts or waits for writes in place:
+  /// it does so from its start to the end of its wait.
+  void visitDestinations(Operation *op, ::commsched::NodeId node);
   /// Adds the effects of `op`, which is the operation `node` or in one of its
   /// regions.
   void visitEffects(Operation *op, ::commsched::NodeId node);
