@@ -12,6 +12,7 @@
 #include "CommSched/Schedule/LowerBound.h"
 #include "CommSched/Schedule/MemoryTimeline.h"
 #include "CommSched/Schedule/Simulator.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 #include <numeric>
@@ -33,22 +34,27 @@ int64_t StepReport::countHidden() const {
   });
 }
 
+/// A name as the report may show it: MLIR allows any bytes in a string.
+static std::string makePrintable(StringRef name) {
+  return llvm::json::isUTF8(name) ? name.str() : llvm::json::fixUTF8(name);
+}
+
 static std::string getGroupName(Attribute key) {
   if (auto symbol = dyn_cast<SymbolRefAttr>(key))
-    return symbol.getLeafReference().str();
+    return makePrintable(symbol.getLeafReference());
   if (auto name = dyn_cast<StringAttr>(key))
-    return name.str();
+    return makePrintable(name.getValue());
   std::string text;
   llvm::raw_string_ostream(text) << key;
-  return text;
+  return makePrintable(text);
 }
 
 /// The name of an operation that has no `commsched.name`.
 static std::string getComputeName(Operation *op) {
   if (StringRef name = getStableName(op); !name.empty())
-    return name.str();
+    return makePrintable(name);
   if (auto compute = dyn_cast<ComputeOp>(op))
-    return compute.getCallee().str();
+    return makePrintable(compute.getCallee());
   return op->getName().getStringRef().str();
 }
 
@@ -58,8 +64,8 @@ static CollectiveReport reportCollective(CollectiveOpInterface op, size_t index,
   CollectiveReport report;
   report.kind = ::commsched::stringifyCollectiveKind(op.getCollectiveKind());
   StringRef name = getStableName(op);
-  report.name =
-      name.empty() ? (report.kind + "_" + Twine(index)).str() : name.str();
+  report.name = name.empty() ? (report.kind + "_" + Twine(index)).str()
+                             : makePrintable(name);
   report.group = getGroupName(op.getGroupKey());
   report.bytes = std::max(op.getOperandBytes().value_or(0),
                           op.getResultBytes().value_or(0));
@@ -132,7 +138,7 @@ FailureOr<StepReport> mlir::commsched::reportStep(FunctionOpInterface function,
                          : bound.error());
 
   StepReport report;
-  report.function = function.getName().str();
+  report.function = makePrintable(function.getName());
   report.numOps = problem.numNodes();
   report.stepTimeNs = timeline->stepNs;
   report.computeTimeNs = timeline->computeNs;
