@@ -186,3 +186,30 @@ func.func @reversed_waits(
       : !commsched.future<tensor<4xf32>>
   return %w1, %w2, %w3 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// Nothing but the pipeline asks for it: the wait stands below the product that
+// does not need it.
+// CHECK-LABEL: func.func @enabled_by_a_textual_pipeline(
+// CHECK-NEXT: commsched.all_reduce {{.*}}"ar"
+// CHECK-NEXT: commsched.compute "mm1"
+// CHECK-NEXT: commsched.wait {{.*}}"w"
+// CHECK-NEXT: commsched.compute "mm2"
+// CHECK-NEXT: return
+// JSON: "function":"enabled_by_a_textual_pipeline"
+// JSON-SAME: "step_time_ns":2,
+// JSON-SAME: "compute_time_ns":2,
+// JSON-SAME: "comm_time_ns":1,
+// JSON-SAME: "exposed_comm_ns":0,
+func.func @enabled_by_a_textual_pipeline(%a: tensor<4xf32>)
+    -> (tensor<4xf32>) {
+  %ar = commsched.all_reduce %a on @g reduction(sum)
+      {commsched.name = "ar", commsched.runtime_ns = 1 : i64}
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %w = commsched.wait %ar {commsched.name = "w"}
+      : !commsched.future<tensor<4xf32>>
+  %mm1 = commsched.compute "mm1"(%a, %a) {commsched.runtime_ns = 1 : i64}
+      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %mm2 = commsched.compute "mm2"(%w, %mm1) {commsched.runtime_ns = 1 : i64}
+      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %mm2 : tensor<4xf32>
+}
