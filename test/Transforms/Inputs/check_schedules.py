@@ -37,7 +37,8 @@ REPETITIONS = 20
 
 def run(tool, text, pipeline):
     result = subprocess.run(
-        [*tool, "--allow-unregistered-dialect", f"--pass-pipeline=builtin.module({pipeline})", "-"],
+        [*tool, "--allow-unregistered-dialect",
+         f"--pass-pipeline=builtin.module({pipeline})", "-"],
         input=text, capture_output=True, text=True, check=False)
     if result.returncode:
         sys.exit(f"{pipeline} failed:\n{result.stderr[:4000]}")
@@ -236,6 +237,8 @@ def check_report(tool, functions, orders, text):
         if function.has_regions:
             continue
         expected = simulate(function, orders[function.name])
+        if function.resizes:  # The model does not follow such storage.
+            del expected["peak_memory_bytes"]
         actual = {key: reports[function.name][key] for key in expected}
         if actual != expected:
             fail(function, "the report", text,
@@ -243,7 +246,8 @@ def check_report(tool, functions, orders, text):
 
 
 def fail(function, pipeline, text, problem):
-    after = re.search(rf"  func\.func @{function.name}\(.*?\n  }}\n", text, re.S)
+    after = re.search(rf"  func\.func @{function.name}\(.*?\n  }}\n", text,
+                      re.S)
     sys.exit(f"{pipeline} on @{function.name}: {problem}\nbefore:\n"
              f"{function.text}\nafter:\n{after.group(0) if after else text}")
 

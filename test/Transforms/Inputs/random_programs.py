@@ -73,6 +73,7 @@ class Function:
     returned: list
     world: set  # Storages that unknown code may touch.
     has_regions: bool
+    resizes: bool
 
 
 class Generator:
@@ -83,6 +84,7 @@ class Generator:
         self.name = name
         self.count = 0
         self.has_regions = False
+        self.resizes = False
         self.world = set()
         self.ordered = self.rng.random() < 0.3
         self.order = 0
@@ -121,14 +123,15 @@ class Generator:
         tail += ", ".join(v.type for v in returned)
         text = "\n  ".join([head] + lines + [tail]) + "\n}\n"
         return Function(self.name, text, arguments, ops, returned, self.world,
-                        self.has_regions)
+                        self.has_regions, self.resizes)
 
     def block(self, lines, values, length, depth):
         """Appends to `lines`, and to `values` what the block makes."""
         ops, pending = [], []
         makers = [(self.compute, 10), (self.effectful, 1), (self.start, 7),
                   (self.barrier, 1), (self.call, 1), (self.unknown, 1),
-                  (self.select, 1), (self.memory, 2), (self.view, 2)]
+                  (self.select, 1), (self.memory, 2), (self.view, 2),
+                  (self.resize, 2)]
         if depth < 2:
             makers += [(self.conditional, 1), (self.loop, 1)]
         for _ in range(length):
@@ -173,16 +176,16 @@ class Generator:
         written = [i for i, v in enumerate(inputs)
                    if v.text in writable and self.rng.random() < 0.25]
         if written:
-            extra.append(f"mutates = array<i64: {', '.join(map(str, written))}>")
+            indices = ", ".join(map(str, written))
+            extra.append(f"mutates = array<i64: {indices}>")
             op.writes = [inputs[i] for i in written]
         op.reads = inputs
         if self.rng.random() < 0.15:
             op.random = True
             extra.append("random")
         result = Value(f"%{op.name}", TENSOR, op.name)
-        tensors = [i for i, v in enumerate(inputs)]
-        if tensors and self.rng.random() < 0.3:
-            index = self.rng.choice(tensors)
+        if inputs and self.rng.random() < 0.3:
+            index = self.rng.randrange(len(inputs))
             extra.append(f"alias = {index} : i64")
             result.storage = inputs[index].storage
             result.memory = inputs[index].memory
@@ -200,7 +203,8 @@ class Generator:
                 + ", ".join(v.type for v in inputs) + f") {results}")
 
     def sample(self, values, most):
-        return self.rng.sample(values, self.rng.randint(0, min(most, len(values))))
+        count = self.rng.randint(0, min(most, len(values)))
+        return self.rng.sample(values, count)
 
     def effectful(self, lines, values, ops, pending, depth):
         op = Op(self.fresh(), "compute", 2, effect=True)
@@ -257,7 +261,8 @@ class Generator:
                 value.text = f"%{op.name}"
 
     def barrier(self, lines, values, ops, pending, depth):
-        op = Op(self.fresh(), "blocking", 4, group=self.rng.choice(list(GROUPS)))
+        op = Op(self.fresh(), "blocking", 4)
+        op.group = self.rng.choice(list(GROUPS))
         self.emit(ops, lines, op,
                   f"commsched.barrier on @{op.group} {self.attrs(op)}")
 
@@ -324,6 +329,18 @@ class Generator:
             text = (f"memref.copy {source.text}, {target.text} "
                     f"{self.attrs(op)} : {MEMREF} to {MEMREF}")
         self.emit(ops, lines, op, text)
+
+    def resize(self, lines, values, ops, pending, depth):
+        parameters = [v for v in self.writable(values, pending)
+                      if v.text == "%p"]
+        if not parameters:
+            return
+        self.resizes = True
+        op = Op(self.fresh(), "compute", 1)
+        op.writes = parameters
+        self.emit(ops, lines, op, (
+            f"commsched.resize_storage %p bytes({self.rng.choice([0, BYTES])}) "
+            f"{self.attrs(op)} : {MEMREF}"))
 
     def view(self, lines, values, ops, pending, depth):
         memrefs = self.readable(values, pending, MEMREF)
