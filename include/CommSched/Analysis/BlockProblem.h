@@ -24,7 +24,10 @@ namespace mlir::commsched {
 /// program order. Dependences come from
 ///   - SSA values, those used in nested regions included (data),
 ///   - memory effects on values and their aliases, on the default resource, on
-///     the random state and on unknown resources (memory),
+///     the random state and on unknown resources (memory). Tensors count where
+///     an operation writes them in place. Values from outside of the block,
+///     arguments of blocks and memref arguments without `commsched.role` may
+///     all be the same memory; a call may write its arguments,
 ///   - the order of collectives on each stream, and `commsched.order` (order),
 ///   - operations whose communication nothing describes, operations that hold
 ///     collectives in a region, and blocking collectives: no start, wait or
