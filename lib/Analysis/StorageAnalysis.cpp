@@ -36,9 +36,12 @@ Value mlir::commsched::getAliasedValue(OpResult result) {
   if (auto view = dyn_cast<ViewLikeOpInterface>(op))
     return view.getViewDest() == result ? view.getViewSource() : Value();
   if (auto destination = dyn_cast<DestinationStyleOpInterface>(op)) {
-    OpOperand *init = destination.getTiedOpOperand(result);
     // Bufferization writes in place only what nobody else reads.
-    return init && init->get().hasOneUse() ? init->get() : Value();
+    OpOperand *init = destination.getTiedOpOperand(result);
+    bool isFree =
+        init && llvm::all_of(init->get().getUsers(),
+                             [&](Operation *user) { return user == op; });
+    return isFree ? init->get() : Value();
   }
   return {};
 }

@@ -253,6 +253,29 @@ func.func @destination_operands(%x: tensor<32x32xf32>, %y: tensor<32x32xf32>)
   return %r : tensor<32x32xf32>
 }
 
+// Also one that the same operation reads: x, a.
+// CHECK: "function":"destination_is_read"
+// CHECK-SAME: "peak_memory_bytes":8192,
+func.func @destination_is_read(%x: tensor<1024xf32>) -> tensor<1024xf32> {
+  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
+  %r = linalg.add ins(%a, %x : tensor<1024xf32>, tensor<1024xf32>)
+      outs(%a : tensor<1024xf32>) -> tensor<1024xf32>
+  return %r : tensor<1024xf32>
+}
+
+// A destination that is read later has to be kept, so the result is a copy: x,
+// a, r; then x, a, r and b.
+// CHECK: "function":"destination_is_read_later"
+// CHECK-SAME: "peak_memory_bytes":16384,
+func.func @destination_is_read_later(%x: tensor<1024xf32>)
+    -> (tensor<1024xf32>, tensor<1024xf32>) {
+  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
+  %r = linalg.add ins(%a, %x : tensor<1024xf32>, tensor<1024xf32>)
+      outs(%a : tensor<1024xf32>) -> tensor<1024xf32>
+  %b = commsched.compute "b"(%a) : (tensor<1024xf32>) -> tensor<1024xf32>
+  return %r, %b : tensor<1024xf32>, tensor<1024xf32>
+}
+
 // An operation in place makes no storage: its result is a view of what it
 // writes. x, a; then x, a, c.
 // CHECK: "function":"mutated_in_place"
