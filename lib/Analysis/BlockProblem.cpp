@@ -8,7 +8,8 @@
 
 #include "CommSched/Analysis/BlockProblem.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
-#include "DependenceBuilder.h"
+#include "CommunicationDependences.h"
+#include "MemoryDependences.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;

@@ -7,19 +7,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/StorageAnalysis.h"
-#include "CommSched/Analysis/CommunicationEffects.h"
+#include "CommSched/Analysis/Aliasing.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/Interfaces/ControlFlowInterfaces.h"
-#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
 
 //===----------------------------------------------------------------------===//
-// What operations say about their results
+// Operations and arguments of a block
 //===----------------------------------------------------------------------===//
 
 llvm::iterator_range<Block::iterator>
@@ -27,35 +23,6 @@ mlir::commsched::getScheduledOperations(Block &block) {
   return llvm::make_range(block.begin(), block.mightHaveTerminator()
                                              ? std::prev(block.end())
                                              : block.end());
-}
-
-Value mlir::commsched::getAliasedValue(OpResult result) {
-  Operation *op = result.getOwner();
-  if (auto alias = dyn_cast<AliasOpInterface>(op))
-    return alias.getAliasedValue(result);
-  if (auto view = dyn_cast<ViewLikeOpInterface>(op))
-    return view.getViewDest() == result ? view.getViewSource() : Value();
-  if (auto destination = dyn_cast<DestinationStyleOpInterface>(op)) {
-    // Bufferization writes in place only what nobody else reads.
-    OpOperand *init = destination.getTiedOpOperand(result);
-    bool isFree =
-        init && llvm::all_of(init->get().getUsers(),
-                             [&](Operation *user) { return user == op; });
-    return isFree ? init->get() : Value();
-  }
-  return {};
-}
-
-bool mlir::commsched::mayAliasUnknown(OpResult result) {
-  Operation *op = result.getOwner();
-  if (isa<RegionBranchOpInterface, SelectLikeOpInterface,
-          UnrealizedConversionCastOp>(op) ||
-      hasUnknownMemoryEffects(op))
-    return true;
-  if (!isa<BaseMemRefType>(result.getType()))
-    return false;
-  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-  return !effects || !effects.getEffectOnValue<MemoryEffects::Allocate>(result);
 }
 
 /// The function whose entry block `argument` belongs to, or null.

@@ -52,14 +52,6 @@ struct Storage {
 /// unregistered operations may lack one.)
 llvm::iterator_range<Block::iterator> getScheduledOperations(Block &block);
 
-/// The value whose storage `result` is a view of or is written into; null when
-/// it has a storage of its own, or when nothing is known.
-Value getAliasedValue(OpResult result);
-
-/// Whether `result` may live in the storage of an operand, of a value that its
-/// regions capture, or anywhere, without `getAliasedValue` telling in which.
-bool mayAliasUnknown(OpResult result);
-
 /// The storages of one block.
 class StorageAnalysis {
 public:

@@ -1,4 +1,4 @@
-//===- DependenceBuilder.cpp - Dependences of a block's operations --------===//
+//===- MemoryDependences.cpp - Order of accesses to memory ----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "DependenceBuilder.h"
-#include "CommSched/Analysis/CollectiveOrder.h"
-#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "MemoryDependences.h"
+#include "CommSched/Analysis/Aliasing.h"
+#include "CommSched/Analysis/CommunicationEffects.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 
@@ -17,10 +17,6 @@ using namespace mlir::commsched;
 using ::commsched::DependenceKind;
 using ::commsched::NodeId;
 using ::commsched::noNode;
-
-//===----------------------------------------------------------------------===//
-// MemoryDependences
-//===----------------------------------------------------------------------===//
 
 void MemoryDependences::depend(NodeId from, NodeId to) {
   if (from != noNode && from != to)
@@ -151,52 +147,4 @@ void MemoryDependences::visit(Operation *op, NodeId node) {
       read(anywhere, node);
   }
   visitEffects(op, node);
-}
-
-//===----------------------------------------------------------------------===//
-// CommunicationDependences
-//===----------------------------------------------------------------------===//
-
-LogicalResult CommunicationDependences::visitOrder(Operation *op, NodeId node) {
-  if (!getCollectiveOrder(op))
-    return success();
-  if (lastOrderedOp) {
-    if (failed(verifyCollectiveOrder(lastOrderedOp, op)))
-      return failure();
-    problem.addDependence(lastOrdered, node, DependenceKind::Order);
-  }
-  lastOrdered = node;
-  lastOrderedOp = op;
-  return success();
-}
-
-LogicalResult CommunicationDependences::visit(Operation *op, NodeId node,
-                                              CommunicationEffect effect) {
-  if (effect == CommunicationEffect::None)
-    return success();
-  if (::commsched::StreamId stream = problem.stream(node);
-      stream != ::commsched::noStream) {
-    if (static_cast<size_t>(stream) >= lastOfStream.size())
-      lastOfStream.resize(stream + 1, noNode);
-    if (lastOfStream[stream] != noNode)
-      problem.addDependence(lastOfStream[stream], node, DependenceKind::Order);
-    lastOfStream[stream] = node;
-    if (failed(visitOrder(op, node)))
-      return failure();
-  }
-  bool isBarrier = effect == CommunicationEffect::Unknown ||
-                   effect == CommunicationEffect::Blocking;
-  if (!isBarrier) {
-    if (lastBarrier != noNode)
-      problem.addDependence(lastBarrier, node, DependenceKind::Barrier);
-    sinceBarrier.push_back(node);
-    return success();
-  }
-  if (sinceBarrier.empty() && lastBarrier != noNode)
-    problem.addDependence(lastBarrier, node, DependenceKind::Barrier);
-  for (NodeId earlier : sinceBarrier)
-    problem.addDependence(earlier, node, DependenceKind::Barrier);
-  sinceBarrier.clear();
-  lastBarrier = node;
-  return success();
 }

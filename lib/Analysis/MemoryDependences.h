@@ -1,4 +1,4 @@
-//===- DependenceBuilder.h - Dependences of a block's operations *- C++ -*-===//
+//===- MemoryDependences.h - Order of accesses to memory --------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -13,10 +13,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_ANALYSIS_DEPENDENCEBUILDER_H
-#define COMMSCHED_LIB_ANALYSIS_DEPENDENCEBUILDER_H
+#ifndef COMMSCHED_LIB_ANALYSIS_MEMORYDEPENDENCES_H
+#define COMMSCHED_LIB_ANALYSIS_MEMORYDEPENDENCES_H
 
-#include "CommSched/Analysis/CommunicationEffects.h"
 #include "CommSched/Analysis/StorageAnalysis.h"
 #include "CommSched/Schedule/Problem.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -81,32 +80,6 @@ private:
   ::commsched::NodeId lastWriteOfUses = ::commsched::noNode;
 };
 
-/// Keeps collectives in order, and everything that communicates on its side of
-/// the operations whose communication is not known.
-class CommunicationDependences {
-public:
-  explicit CommunicationDependences(::commsched::Problem &problem)
-      : problem(problem) {}
-
-  /// Adds what `op` depends on by its communication. Emits an error when its
-  /// `commsched.order` contradicts that of an earlier collective.
-  LogicalResult visit(Operation *op, ::commsched::NodeId node,
-                      CommunicationEffect effect);
-
-private:
-  LogicalResult visitOrder(Operation *op, ::commsched::NodeId node);
-
-  ::commsched::Problem &problem;
-  /// The last collective of each stream.
-  SmallVector<::commsched::NodeId> lastOfStream;
-  /// The last collective with `commsched.order`.
-  ::commsched::NodeId lastOrdered = ::commsched::noNode;
-  Operation *lastOrderedOp = nullptr;
-  ::commsched::NodeId lastBarrier = ::commsched::noNode;
-  /// What communicates since the last barrier.
-  SmallVector<::commsched::NodeId> sinceBarrier;
-};
-
 } // namespace mlir::commsched
 
-#endif // COMMSCHED_LIB_ANALYSIS_DEPENDENCEBUILDER_H
+#endif // COMMSCHED_LIB_ANALYSIS_MEMORYDEPENDENCES_H
