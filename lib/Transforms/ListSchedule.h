@@ -18,11 +18,11 @@ namespace mlir::commsched {
 /// Orders every block of `function` that holds collectives, and emits a remark
 /// for each of them. A block whose costs are needed (to reorder for overlap)
 /// and cannot be told is left as it is, with a remark. `getCost` prices
-/// operations; it is asked only if costs are needed. Returns whether anything
-/// moved.
+/// operations; it is asked only to reorder for overlap, and may be null
+/// otherwise. Returns whether anything moved.
 FailureOr<bool> listSchedule(func::FuncOp function,
                              ::commsched::ListSchedulerOptions options,
-                             BlockProblem::CostFunction getCost);
+                             BlockProblem::CostFunction getCost = nullptr);
 
 } // namespace mlir::commsched
 

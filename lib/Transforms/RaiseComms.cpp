@@ -23,9 +23,7 @@ struct RaiseComms : mlir::commsched::impl::RaiseCommsBase<RaiseComms> {
   void runOnOperation() override {
     ::commsched::ListSchedulerOptions options;
     options.raiseComms = true;
-    // This order asks for no costs.
-    auto free = [](Operation *) -> std::optional<int64_t> { return 0; };
-    FailureOr<bool> moved = listSchedule(getOperation(), options, free);
+    FailureOr<bool> moved = listSchedule(getOperation(), options);
     if (failed(moved))
       signalPassFailure();
     else if (!*moved)
