@@ -221,7 +221,8 @@ void StorageAnalysis::resize(ResizeStorageOp op) {
   storages[grown].bytes = op.getBytes();
   storages[grown].freed = argument && isFreeable(argument);
   merge(grown, old);
-  storageOf[storages[old].root] = storageOf[memory] = grown;
+  storageOf[storages[old].root] = grown;
+  storageOf[memory] = grown;
 }
 
 //===----------------------------------------------------------------------===//
@@ -237,7 +238,7 @@ int32_t StorageAnalysis::findObject(int32_t storage) {
 }
 
 void StorageAnalysis::merge(int32_t storage, int32_t other) {
-  auto [first, second] = std::minmax(findObject(storage), findObject(other));
+  auto [first, second] = std::minmax({findObject(storage), findObject(other)});
   storages[second].object = first;
 }
 
