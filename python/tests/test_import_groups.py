@@ -161,3 +161,35 @@ def test_expert_parallel_exchange(fake_world, imported):
     assert "!commsched.future<tensor<11x8xf32>>" in first
     assert "input_splits([4, 4, 1, 2]) output_splits([1, 2, 3, 4])" in second
     assert "!commsched.future<tensor<10x8xf32>>" in second
+
+
+def test_groups_and_functions_have_symbols_of_their_own(imported):
+    """The second group is known by its members, and would be called so."""
+    legacy = torch.ops.c10d_functional
+
+    def uses(g, x):
+        a = g.add("a", c10d.all_reduce, (x, "sum", "ranks_0_to_1_by_1"), x)
+        a = g.add("w", c10d.wait_tensor, (a,), x)
+        b = g.add("b", legacy.all_reduce, (a, "sum", "", [0, 1], 2), x)
+        return g.add("w2", legacy.wait_tensor, (b,), x)
+
+    from commsched.torch import GraphSpec
+
+    text = imported(
+        GraphSpec("pg_g", build([("x", (4,))], uses)),
+        GraphSpec("other", reduction("g")),
+        groups={"ranks_0_to_1_by_1": 2, "g": 2},
+    )
+    assert [line.split()[1] for line in declarations(text)] == [
+        "@pg_ranks_0_to_1_by_1", "@pg_ranks_0_to_1_by_1_1", "@pg_g_1",
+    ]
+    assert "on @pg_ranks_0_to_1_by_1_1 " in text and "on @pg_g_1 " in text
+
+
+def test_two_graphs_of_one_name(imported):
+    from commsched.torch import GraphSpec
+
+    graph = reduction("g")
+    with pytest.raises(GraphImportError, match="two graphs.*'step'"):
+        imported(GraphSpec("step", graph), GraphSpec("step", graph),
+                 groups={"g": 2})

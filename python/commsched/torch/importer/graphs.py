@@ -12,6 +12,7 @@ from commsched import ir
 from commsched.torch.importer.converter import Converter
 from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.groups import Groups
+from commsched.torch.importer.inline import inlined
 from commsched.torch.importer.modules import ModulePaths
 from commsched.torch.importer.roles import Roles
 from commsched.torch.importer.types import Values
@@ -63,7 +64,11 @@ def import_graphs(
     """
     options = options or ImportOptions()
     module = ir.Module()
-    groups = Groups(options.groups, options.ranks_per_node)
+    names = [spec.name for spec in graphs]
+    for name in names:
+        if names.count(name) > 1:
+            raise GraphImportError(f"two graphs have the name '{name}'")
+    groups = Groups(options.groups, options.ranks_per_node, names)
     values = Values(options.hints)
     for spec in graphs:
         function = module.add_function(spec.name)
@@ -78,7 +83,7 @@ def import_graphs(
 
 
 def _convert(spec, function, forward, groups, values) -> None:
-    graph = spec.gm.graph
+    graph = inlined(spec.gm)
     roles = Roles(graph, spec.kind, values, spec.roles, forward)
     paths = ModulePaths(graph, forward)
     is_joint = spec.kind == "joint"

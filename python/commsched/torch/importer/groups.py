@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any, Mapping, Optional, Sequence, Union
+from typing import Any, Iterable, Mapping, Optional, Sequence, Union
 
 import torch
 
@@ -33,15 +33,17 @@ class Groups:
 
     `given` are those of the user, which come first: by name, a size, the
     ranks of one group, or rows of ranks. The rest is looked up in
-    torch.distributed.
+    torch.distributed. `taken` are symbols that no group may have.
     """
 
     def __init__(
         self,
         given: Mapping[str, Union[int, Sequence]],
         ranks_per_node: int,
+        taken: Iterable[str] = (),
     ):
         self._given = dict(given)
+        self._symbols = set(taken)
         self._ranks_per_node = ranks_per_node
         self._groups: dict[str, GroupFacts] = {}
 
@@ -127,7 +129,7 @@ class Groups:
     def _named(self, name: str, node: torch.fx.Node) -> GroupFacts:
         facts = self._groups.get(name)
         if facts is None:
-            facts = GroupFacts(f"pg_{name}", node)
+            facts = GroupFacts(self._symbol(f"pg_{name}"), node)
             given = self._given.get(name)
             if given is not None:
                 _describe(facts, name, given)
@@ -152,9 +154,18 @@ class Groups:
                 name = f"pg_ranks_{ranks[0]}_to_{ranks[-1]}_by_{stride}"
             if tag:
                 name += f"_{tag}"
-            facts = GroupFacts(name, node, len(ranks), ranks)
+            facts = GroupFacts(self._symbol(name), node, len(ranks), ranks)
             self._groups[key] = facts
         return facts
+
+    def _symbol(self, wanted: str) -> str:
+        """Returns `wanted`, with a number if something else is called so."""
+        symbol, count = wanted, 0
+        while symbol in self._symbols:
+            count += 1
+            symbol = f"{wanted}_{count}"
+        self._symbols.add(symbol)
+        return symbol
 
     def _learn_size(self, facts, size, node) -> None:
         if facts.size is None:

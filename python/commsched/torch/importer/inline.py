@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls of a graph that run it once become the operators of that graph.
+
+Tools wrap operators in graphs of their own: a region that is compiled once
+and called for every layer, a checkpointed block, a change of the gradient
+mode, an operator that a scheduler has tied behind others. What is inside is
+computed and communicated like the rest, so it is imported as if it stood
+there. The ties of `control_deps` are one scheduler's choice and no
+dependences: they are left out, the order of the graph stays.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Callable, Optional
+
+import torch
+from torch._ops import HigherOrderOperator
+from torch.utils._pytree import tree_leaves
+
+from commsched.torch.importer.targets import attribute_of, communication_inside
+from commsched.torch.importer.types import has_value
+
+# Higher-order operators that run one graph, exactly once, on their last
+# arguments.
+_RUN_ONCE = frozenset(
+    {
+        "control_deps",
+        "hints_wrapper",
+        "invoke_subgraph",
+        "strict_mode",
+        "tag_activation_checkpoint",
+        "wrap",
+        "wrap_activation_checkpoint",
+        "wrap_with_autocast",
+        "wrap_with_set_grad_enabled",
+    }
+)
+
+# What a node of the inner graph has from the call if it lacks it.
+_INHERITED = (
+    "fwd_nn_module_stack",
+    "nn_module_stack",
+    "partitioner_tag",
+    "recompute",
+    "seq_nr",
+)
+
+
+def inlined(gm: torch.fx.GraphModule) -> torch.fx.Graph:
+    """Returns the graph of `gm`, or a copy of it in which there is no call
+    of a graph that could be replaced by what it runs."""
+    if not any(_callee(node) for node in gm.graph.nodes):
+        return gm.graph
+    copy = torch.fx.Graph(owning_module=gm)
+    known: dict[torch.fx.Node, Any] = {}
+    for node in gm.graph.nodes:
+        known[node] = _copied(copy, node, known, node.name, "", {})
+    return copy
+
+
+def _copied(
+    copy: torch.fx.Graph,
+    node: torch.fx.Node,
+    known: dict,
+    name: str,
+    path: str,
+    inherited: dict,
+) -> Any:
+    """Copies `node` under `name` and returns what stands for it; `path` is
+    where the graph's module is in the outermost one."""
+
+    def find(other: torch.fx.Node) -> Any:
+        return known[other]
+
+    if node.target is operator.getitem:
+        source, key = node.args
+        if isinstance(source, torch.fx.Node) and isinstance(
+            known[source], (tuple, list, dict)
+        ):
+            return known[source][key]
+    meta = {**inherited, **node.meta}
+    callee = _callee(node)
+    if callee is not None:
+        return _body(copy, node, callee, find, name, path, meta)
+    made = copy.node_copy(node, find)
+    made.meta = meta
+    if made.op == "get_attr":
+        made.target = path + str(node.target)
+    if made.name != name:
+        made.name = name
+    return made
+
+
+def _body(copy, call, callee, find: Callable, name, path, meta) -> Any:
+    """Copies the graph that `call` runs and returns its result."""
+    held, body, operands = callee
+    given = iter(torch.fx.node.map_arg(operands, find))
+    calls = [n for n in body.graph.nodes if n.op.startswith("call_")]
+    inherited = {key: meta[key] for key in _INHERITED if key in meta}
+    known: dict[torch.fx.Node, Any] = {}
+    for node in body.graph.nodes:
+        if node.op == "placeholder":
+            known[node] = next(given)
+        elif node.op == "output":
+            return torch.fx.node.map_arg(node.args[0], known.__getitem__)
+        else:
+            inner = name if calls == [node] else f"{name}_{node.name}"
+            known[node] = _copied(
+                copy, node, known, inner, f"{path}{held}.", inherited
+            )
+    return None
+
+
+def _callee(node: torch.fx.Node) -> Optional[tuple]:
+    """Returns, for a call that can be replaced, the path of the graph module,
+    the module itself, and its operands; else None."""
+    target = node.target
+    if not isinstance(target, HigherOrderOperator):
+        return None
+    if target.name() not in _RUN_ONCE:
+        return None
+    for index, argument in enumerate(node.args):
+        if not isinstance(argument, torch.fx.Node) or argument.op != "get_attr":
+            continue
+        body = attribute_of(node.graph.owning_module, argument.target)
+        if isinstance(body, torch.fx.GraphModule):
+            return _operands(node, argument.target, body, node.args[index + 1 :])
+    return None
+
+
+def _operands(node, held, body, rest) -> Optional[tuple]:
+    count = sum(n.op == "placeholder" for n in body.graph.nodes)
+    leaves = tree_leaves(list(rest))
+    if len(leaves) < count:
+        return None
+    described = all(
+        has_value(inner)
+        for inner in body.graph.nodes
+        if inner.op.startswith("call_")
+    )
+    # A body of which nothing is known can still be one opaque operator.
+    if not described and communication_inside(node) is None:
+        return None
+    return held, body, leaves[len(leaves) - count :]

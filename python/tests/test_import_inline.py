@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls of graphs that run them once are imported as what they run."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from graphs import build, lines  # noqa: E402
+
+from commsched.torch import GraphSpec  # noqa: E402
+
+aten = torch.ops.aten
+c10d = torch.ops._c10d_functional
+GROUPS = {"groups": {"g": 4}}
+
+
+def body():
+    """Reduces the square of its input; the result, and the square."""
+
+    def uses(g, x):
+        square = g.add("mm", aten.mm, (x, x), g.like(x))
+        start = g.add("ar", c10d.all_reduce, (square, "sum", "g"), g.like(x))
+        done = g.add("w", c10d.wait_tensor, (start,), g.like(x))
+        return done, square
+
+    return build([("a", (4, 4))], uses)
+
+
+def names(text):
+    return [line.split(" =")[0] for line in lines(text)]
+
+
+def regions(g, x):
+    """Calls one graph twice; the second time on what the first one gives."""
+    op = torch.ops.higher_order.invoke_subgraph
+    held = g.graph.get_attr("region")
+    value = (g.like(x), g.like(x))
+    one = g.add("one", op, (held, "region", x), value)
+    two = g.add("two", op, (held, "region", g.item("i", one, 0)), value)
+    one.meta["nn_module_stack"] = {"": ("L['self'].layers[0]", object)}
+    one.meta["partitioner_tag"] = "is_forward"
+    return g.item("j", two, 0), g.item("k", two, 1)
+
+
+def with_region():
+    root = torch.nn.Module()
+    root.region = body()
+    return build([("x", (4, 4))], regions, root)
+
+
+def test_region_that_is_called_twice(imported):
+    text = imported(with_region(), **GROUPS)
+    assert names(text) == [
+        "%one_mm", "%one_ar", "%one_w", "%two_mm", "%two_ar", "%two_w",
+    ]
+    assert '"aten.mm"(%one_w, %one_w)' in text
+    assert "return %two_w, %two_mm" in text
+    assert 'commsched.module = "layers.0", commsched.name = "one_mm"' in text
+
+
+def test_region_has_the_partition_of_its_call(imported):
+    text = imported(GraphSpec("joint", with_region(), "joint"), **GROUPS)
+    first, *_, last = lines(text)
+    assert 'commsched.partition = "forward"' in first
+    assert "commsched.partition" not in last
+
+
+def test_the_graph_itself_is_left_alone(imported):
+    graph = with_region()
+    before = str(graph.graph)
+    imported(graph, **GROUPS)
+    assert str(graph.graph) == before
+
+
+def test_region_in_a_region_with_a_tensor_of_its_own(imported):
+    def middle(g, x):
+        held, table = g.graph.get_attr("region"), g.graph.get_attr("table")
+        op = torch.ops.higher_order.wrap_with_set_grad_enabled
+        call = g.add("call", op, (False, held, x), (g.like(x), g.like(x)))
+        return (g.add("add", aten.add.Tensor, (g.item("i", call, 0), table),
+                      g.like(x)),)
+
+    inner = torch.nn.Module()
+    inner.region, inner.table = body(), torch.zeros(4, 4)
+    root = torch.nn.Module()
+    root.outer = build([("b", (4, 4))], middle, inner)
+
+    def outer(g, x):
+        op = torch.ops.higher_order.tag_activation_checkpoint
+        call = g.add("c", op, (g.graph.get_attr("outer"), x), (g.like(x),))
+        return g.item("r", call, 0)
+
+    text = imported(build([("x", (4, 4))], outer, root), **GROUPS)
+    assert names(text) == ["%c_call_mm", "%c_call_ar", "%c_call_w", "%c_add"]
+    assert '"aten.add.Tensor"(%c_call_w, %c_table)' in text
+    assert '%c_table: tensor<4x4xf32> {commsched.role = "parameter"}' in text
+
+
+def test_operators_that_a_scheduler_has_tied(imported):
+    """The ties name what is in flight; that is no reason to wait for it."""
+    from torch._inductor.fx_passes.control_dependencies import (
+        preserve_node_ordering,
+    )
+    from torch.utils._ordered_set import OrderedSet
+
+    def uses(g, x):
+        start = g.add("ar", c10d.all_reduce, (x, "sum", "g"), g.like(x))
+        mm = g.add("mm", aten.mm, (x, x), g.like(x))
+        done = g.add("w", c10d.wait_tensor, (start,), g.like(x))
+        again = g.add("ar2", c10d.all_reduce, (mm, "sum", "g"), g.like(x))
+        return done, g.add("w2", c10d.wait_tensor, (again,), g.like(x))
+
+    def graph():
+        return build([("x", (4, 4))], uses)
+
+    tied = graph()
+    at = {node.name: node for node in tied.graph.nodes}
+    preserve_node_ordering(
+        tied.graph,
+        {
+            at["mm"]: OrderedSet([at["ar"]]),
+            at["w"]: OrderedSet([at["mm"]]),
+            at["ar2"]: OrderedSet([at["w"]]),
+        },
+    )
+    assert "control_deps" in str(tied.graph)
+    assert imported(tied, **GROUPS) == imported(graph(), **GROUPS)
+
+
+def test_region_of_which_nothing_is_known_stays_one_operator(imported):
+    inner = torch.fx.Graph()
+    inner.output((inner.call_function(aten.neg.default,
+                                      (inner.placeholder("a"),)),))
+    root = torch.nn.Module()
+    root.region = torch.fx.GraphModule(torch.nn.Module(), inner)
+
+    def uses(g, x):
+        op = torch.ops.higher_order.invoke_subgraph
+        held = g.graph.get_attr("region")
+        return g.item("i", g.add("c", op, (held, "r", x), (g.like(x),)), 0)
+
+    (call,) = lines(imported(build([("x", (4,))], uses, root)))
+    assert '"higher_order.invoke_subgraph"(%x)' in call
