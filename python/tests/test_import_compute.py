@@ -16,6 +16,10 @@ from commsched.torch import GraphImportError  # noqa: E402
 aten = torch.ops.aten
 
 
+def name(line):
+    return attribute(line, "commsched.name").strip('"')
+
+
 def attribute(line, name):
     """The text of an attribute of an operation, or None."""
     found = re.search(rf"[{{ ]{name}(?: = ([^,}}]*))?[,}}]", line)
@@ -123,6 +127,76 @@ def test_example_value_is_read(imported):
             node.meta["example_value"] = node.meta.pop("val")
             node.meta.pop("tensor_meta", None)
     assert "-> tensor<4x8xf32>" in imported(graph)
+
+
+def described_by_shapes(module, *inputs):
+    """The graph of `module` as symbolic tracing and shape propagation leave
+    it: no schemas, no storages, no values but tensors."""
+    from torch.fx.passes.shape_prop import ShapeProp
+
+    graph = torch.fx.symbolic_trace(module)
+    ShapeProp(graph).propagate(*inputs)
+    return graph
+
+
+def test_functions_and_methods_without_storages(imported):
+    """What views and writes is known by the names alone."""
+
+    def f(x):
+        flat = x.view(-1)
+        flat.add_(1)
+        first, second = torch.chunk(flat, 2)
+        return first[1:], second[[0, 1]], x.T, x.to(torch.float16), flat.neg()
+
+    graph = described_by_shapes(f, torch.empty(2, 4))
+    ops = {name(line): line for line in lines(imported(graph))}
+    viewing = {"view", "add_", "chunk", "getitem_2", "getattr_1"}
+    copying = {"getitem_3", "to", "neg"}
+    assert set(ops) == viewing | copying
+    for key, line in ops.items():
+        views = "0 : i64" if key in viewing else None
+        assert attribute(line, "alias") == views, line
+    assert '"Tensor.neg"(%add_)' in ops["neg"]
+
+
+def test_conversion_without_storages_is_no_view(imported):
+    def uses(g, x):
+        return g.add("y", aten.to.dtype, (x, torch.float16),
+                     g.like(x, dtype=torch.float16))
+
+    graph = build([("x", (4,))], uses)
+    from torch.fx.passes.shape_prop import _extract_tensor_metadata
+
+    for node in graph.graph.nodes:
+        if "val" in node.meta:
+            value = node.meta.pop("val")
+            node.meta["tensor_meta"] = _extract_tensor_metadata(value)
+    (to,) = lines(imported(graph))
+    assert attribute(to, "alias") is None
+
+
+def test_numbers_of_shape_propagation_take_no_place(imported):
+    def f(x):
+        rows = x.size(0) * 2
+        return x.reshape(rows, x.shape[1] // 2), x.dim()
+
+    graph = described_by_shapes(f, torch.empty(2, 4))
+    assert [name(line) for line in lines(imported(graph))] == ["reshape"]
+
+
+def test_assignment_to_an_element(imported):
+    """Dynamo keeps it as a function that gives nothing."""
+
+    def uses(g, x):
+        view = g.add("v", aten.view, (x, [8]), x.meta["val"].view(8))
+        g.graph.create_node("call_function", operator.setitem, (view, 0, 3),
+                            name="set")
+        return g.add("n", aten.neg, (x,), g.like(x))
+
+    _, assign, _ = lines(imported(build([("x", (2, 4))], uses)))
+    assert assign.startswith('commsched.compute "operator.setitem"(%v)')
+    assert attribute(assign, "mutates") == "array<i64: 0>"
+    assert assign.endswith("(tensor<8xf32>) -> ()")
 
 
 def test_node_without_a_value_is_an_error(imported):
@@ -341,19 +415,18 @@ def test_higher_order_operator_with_a_collective_inside(fake_world, imported):
 
     def outer(branch):
         root = torch.nn.Module()
-        root.branch = branch
+        root.taken, root.other = branch, plain
 
-        def uses(g, x):
-            held = g.graph.get_attr("branch")
-            op = torch.ops.higher_order.invoke_subgraph
-            value = (g.like(x),)
-            call = g.add("call", op, (held, "branch", x), value)
+        def uses(g, p, x):
+            taken, other = map(g.graph.get_attr, ("taken", "other"))
+            op = torch.ops.higher_order.cond
+            call = g.add("call", op, (p, taken, other, (x,)), (g.like(x),))
             return g.item("out", call, 0)
 
-        return build([("x", (4,))], uses, root)
+        return build([("p", (), torch.bool), ("x", (4,))], uses, root)
 
     (call,) = lines(imported(outer(plain)))
-    assert '"higher_order.invoke_subgraph"(%x)' in call
+    assert '"higher_order.cond"(%p, %x)' in call
     with pytest.raises(GraphImportError, match="'call'.*all_reduce"):
         imported(outer(inner))
 

@@ -4,21 +4,29 @@
 An operator's schema is what counts: its annotations say what is written and
 what a result may view. Where the schema leaves it open (an operator that
 views if it can and copies if it must) and where there is none (functions,
-higher-order operators), the values' storages decide.
+higher-order operators), the values' storages decide; where the graph has no
+storages either, the operator of the same name does.
 """
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, field
 from typing import Any, Optional, Sequence
 
 import torch
+from torch._ops import OpOverloadPacket
 
 from commsched.torch.importer.targets import overload_of
 from commsched.torch.importer.types import TensorFacts
 
 # Views whose schema does not say so.
 _UNANNOTATED_VIEWS = frozenset({"aten::_unsafe_view"})
+
+_IN_PLACE_FUNCTIONS = frozenset(
+    {"iadd", "iand", "ifloordiv", "imatmul", "imod", "imul", "ior", "ipow",
+     "isub", "itruediv", "ixor", "setitem"}
+)
 
 
 @dataclass
@@ -71,9 +79,10 @@ def analyze(
     """
     overload = overload_of(node.target) if node.op == "call_function" else None
     if overload is None:
+        written = [0] if operands and writes_by_convention(node) else []
         return Aliases(
-            [_by_storage(operands, result) for result in results],
-            _written_by_convention(node, operands),
+            [_by_name(node, operands, result, written) for result in results],
+            written,
         )
     returns = overload._schema.returns
     undecided = _may_copy(overload)
@@ -100,6 +109,49 @@ def _by_storage(operands, result) -> Optional[int]:
     return None
 
 
+def _by_name(node, operands, result, written) -> Optional[int]:
+    """Decides without a schema: by the storages where they are known, else by
+    what functions and methods of that name do."""
+    index = _by_storage(operands, result)
+    if index is not None or not operands or result.storage is not None:
+        return index
+    first = operands[0].facts
+    if written:
+        return 0 if first.type == result.type else None
+    return 0 if _is_named_like_view(node, first, result) else None
+
+
+def _is_named_like_view(node, operand, result) -> bool:
+    if node.op == "call_function" and node.target is getattr:
+        return True
+    if node.target is operator.getitem:
+        # Lists and tensors as indices make a copy.
+        return not any(
+            isinstance(key, (list, torch.fx.Node))
+            for key in _index_parts(node.args[1])
+        )
+    name = node.target if node.op == "call_method" else getattr(
+        node.target, "__name__", ""
+    )
+    packet = getattr(torch.ops.aten, str(name), None)
+    if not isinstance(packet, OpOverloadPacket):
+        return False
+    overloads = [getattr(packet, key) for key in packet.overloads()]
+    if operand.dtype != result.dtype and any(map(_may_copy, overloads)):
+        return False
+    return any(map(_gives_view, overloads))
+
+
+def _gives_view(overload) -> bool:
+    returns = overload._schema.returns
+    info = returns[0].alias_info if returns else None
+    return info is not None and not info.is_write
+
+
+def _index_parts(key: Any) -> tuple:
+    return key if isinstance(key, tuple) else (key,)
+
+
 def _by_schema(operands, result, info, undecided) -> Optional[int]:
     sets = frozenset(info.before_set) | frozenset(info.after_set)
     # Annotations of lists carry no set; they match any annotated operand.
@@ -120,7 +172,8 @@ def _by_schema(operands, result, info, undecided) -> Optional[int]:
     known = result.storage is not None and all(
         operands[i].facts.storage is not None for i in marked
     )
-    return None if undecided and known else marked[0]
+    converted = operands[marked[0]].facts.dtype != result.dtype
+    return None if undecided and (known or converted) else marked[0]
 
 
 def _may_copy(overload) -> bool:
@@ -134,21 +187,13 @@ def _may_copy(overload) -> bool:
         return False
 
 
-def _written_by_convention(node, operands) -> list:
-    """In-place methods end in an underscore, in-place operators in `i...`."""
-    if not operands:
-        return []
-    name = node.target if node.op == "call_method" else getattr(
-        node.target, "__name__", ""
+def writes_by_convention(node: torch.fx.Node) -> bool:
+    """Returns whether a function or method writes its first operand:
+    in-place methods end in an underscore, in-place operators in `i...`."""
+    if node.op == "call_method":
+        name = str(node.target)
+        return name.endswith("_") and not name.endswith("__")
+    return (
+        getattr(node.target, "__module__", None) == "_operator"
+        and getattr(node.target, "__name__", "") in _IN_PLACE_FUNCTIONS
     )
-    module = getattr(node.target, "__module__", None)
-    in_place = (
-        node.op == "call_method"
-        and name.endswith("_")
-        and not name.endswith("__")
-    ) or (
-        module == "_operator"
-        and name in {"iadd", "isub", "imul", "itruediv", "iand", "ior", "ixor",
-                     "ipow", "imatmul", "ifloordiv", "imod", "setitem"}
-    )
-    return [0] if in_place else []

@@ -11,7 +11,11 @@ from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from commsched import ir
 from commsched.torch.importer import costs
-from commsched.torch.importer.aliases import Aliases, analyze
+from commsched.torch.importer.aliases import (
+    Aliases,
+    analyze,
+    writes_by_convention,
+)
 from commsched.torch.importer.calls import operands_of, returns_of
 from commsched.torch.importer.environment import (
     Bound,
@@ -183,7 +187,9 @@ class ComputeEmitter:
                 "Tensor" in str(r.type) for r in overload._schema.returns
             ):
                 return NOT_A_TENSOR
-            if overload is None and not has_operands:
+            if overload is None and (
+                not has_operands or _gives_no_tensor(node)
+            ):
                 return NOT_A_TENSOR
         return self._converter.values.of(node)
 
@@ -209,11 +215,24 @@ def _has_effect(node: torch.fx.Node, has_operands: bool) -> bool:
         return True
     overload = overload_of(node.target)
     if overload is None:
-        return node.op == "call_method" and str(node.target).endswith("_")
+        return writes_by_convention(node)
     return (
         overload._schema.is_mutable
         or not overload._schema.returns
         or torch.Tag.data_dependent_output in overload.tags
+    )
+
+
+def _gives_no_tensor(node: torch.fx.Node) -> bool:
+    """Returns whether a function or method of whose value the graph says
+    nothing is known to give no tensor: it writes in place and nobody uses its
+    result, or shape propagation has left the type of what it saw."""
+    if writes_by_convention(node) and not node.users:
+        return True
+    seen = node.meta.get("type")
+    return isinstance(seen, type) and (
+        issubclass(seen, (bool, int, float, str, torch.dtype, torch.device))
+        or seen in (torch.Size, type(None))
     )
 
 

@@ -215,7 +215,8 @@ def raw_value(node: torch.fx.Node) -> Any:
         raise GraphImportError(
             "the graph says nothing of its value: none of "
             + ", ".join(f"'{key}'" for key in _VALUE_KEYS)
-            + " is in its metadata",
+            + " is in its metadata (propagate fake tensors or shapes through "
+            "the graph first)",
             node,
         )
     return value
