@@ -403,6 +403,43 @@ def test_value_that_disagrees_with_the_operand(fake_world, imported):
         imported(graph)
 
 
+@pytest.mark.parametrize(
+    "reduction, dtype, element",
+    [
+        ("avg", torch.int32, "i32"),
+        ("avg", torch.uint8, "ui8"),
+        ("band", torch.float32, "f32"),
+        ("max", torch.complex64, "complex<f32>"),
+    ],
+)
+def test_reduction_that_the_type_does_not_have(
+    imported, reduction, dtype, element
+):
+    graph = build(
+        [("x", (8,), dtype)],
+        lambda g, x: g.add("ar", c10d.all_reduce, (x, reduction, "g"),
+                           g.like(x)),
+    )
+    with pytest.raises(
+        GraphImportError, match=f"'ar'.*'{reduction}' is not.*type {element}"
+    ):
+        imported(graph, groups={"g": 4})
+
+
+@pytest.mark.parametrize(
+    "reduction, dtype",
+    [("bor", torch.bool), ("max", torch.bool), ("avg", torch.complex64),
+     ("min", torch.float8_e5m2), ("product", torch.int64)],
+)
+def test_reduction_that_the_type_has(imported, reduction, dtype):
+    graph = build(
+        [("x", (8,), dtype)],
+        lambda g, x: g.add("ar", c10d.all_reduce, (x, reduction, "g"),
+                           g.like(x)),
+    )
+    assert "reduction(" in imported(graph, groups={"g": 4})
+
+
 def test_gather_of_a_scalar(fake_world, imported):
     group = fake_world(4)
 

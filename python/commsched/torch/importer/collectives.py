@@ -164,6 +164,26 @@ def delivered(
     return [_delivered_one(start, type_, size, node) for type_ in types]
 
 
+def check_reduction(
+    start: Start, types: Sequence[ir.TensorType], node: torch.fx.Node
+) -> None:
+    """Raises where the reduction is not defined for an element type."""
+    for type_ in types:
+        element = type_.element
+        if element.startswith("complex"):
+            undefined = {"band", "bor", "bxor", "max", "min"}
+        elif element.lstrip("u").startswith("i"):
+            undefined = {"avg"}
+        else:
+            undefined = {"band", "bor", "bxor"}
+        if start.reduction in undefined:
+            raise GraphImportError(
+                f"reduction '{start.reduction}' is not defined for elements "
+                f"of type {element}",
+                node,
+            )
+
+
 def _delivered_one(start, type_, size, node) -> ir.TensorType:
     shape = list(type_.shape)
     if start.kind == "all_gather":
@@ -242,7 +262,11 @@ def _read_reduction(start: Start, node, bound: Mapping) -> None:
         return
     start.reduction = _REDUCTIONS.get(str(name).lower())
     if start.reduction is None:
-        raise GraphImportError(f"unknown reduction '{name}'", node)
+        raise GraphImportError(
+            f"unknown reduction '{name}'; reductions are "
+            + ", ".join(sorted(_REDUCTIONS)),
+            node,
+        )
 
 
 def _read_splits(start: Start, node, bound: Mapping, values: Values) -> None:

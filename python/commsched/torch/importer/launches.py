@@ -16,8 +16,13 @@ from typing import Any, Optional
 import torch
 
 from commsched import ir
-from commsched.torch.importer.collectives import Start, clauses, delivered
-from commsched.torch.importer.collectives import read_collective
+from commsched.torch.importer.collectives import (
+    Start,
+    check_reduction,
+    clauses,
+    delivered,
+    read_collective,
+)
 from commsched.torch.importer.environment import Bound, Launch, Pending, flatten
 from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.targets import is_wait
@@ -89,6 +94,7 @@ class LaunchEmitter:
             types = [bound.value.type for bound in operands]
         if not types:
             raise GraphImportError("has no tensors", node)
+        check_reduction(start, types, node)
         results = delivered(start, types, converter.groups, node)
         facts = self._facts(node, results, first)
         future = function.start(
