@@ -116,3 +116,18 @@ def test_collective_of_what_is_in_flight_waits_first(imported):
 
     text = imported(build([("x", (4,))], uses), **GROUPS)
     assert names(text) == ["%ar", "%ar_wait", "%ar1", "%w"]
+
+
+def test_long_chain_of_views_of_a_start(imported):
+    """Longer than the interpreter's stack is deep."""
+    length = 3000
+
+    def uses(g, x):
+        a = view = reduce(g, x)
+        for index in range(length):
+            view = g.add(f"v{index}", aten.view, (view, [4]), view)
+        return wait(g, a), view
+
+    text = imported(build([("x", (4,))], uses), **GROUPS)
+    assert names(text)[:3] == ["%ar", "%w", "%v0"]
+    assert len(lines(text)) == length + 2

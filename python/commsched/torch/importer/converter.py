@@ -75,7 +75,7 @@ class Converter:
             elif node.op == "call_module":
                 raise GraphImportError(
                     "a call of a module that was not traced (a graph break, "
-                    "or a leaf of the tracer)",
+                    "or a leaf of the tracer): trace through it",
                     node,
                 )
             else:
@@ -142,11 +142,28 @@ class Converter:
         if isinstance(tensor, Pending):
             return self._launches.deliver(tensor)
         if isinstance(tensor, Deferred):
-            if self._environment[tensor.node] is tensor:
-                self.bind(tensor.node, self._compute.emit(tensor.node))
+            self._emit_deferred(tensor.node)
             # What was put off may since have been written in place.
             return self._resolve_one(self._environment[tensor.node])
         return tensor
+
+    def _emit_deferred(self, node: torch.fx.Node) -> None:
+        """Emits what was put off at `node`, after what it needs: chains of
+        views may be longer than the interpreter's stack."""
+        stack = [node]
+        while stack:
+            current = stack[-1]
+            if not isinstance(self._environment[current], Deferred):
+                stack.pop()
+                continue
+            needed = [
+                structure.node
+                for source in current.all_input_nodes
+                if isinstance(structure := self._environment[source], Deferred)
+            ]
+            stack.extend(needed)
+            if not needed:
+                self.bind(current, self._compute.emit(current))
 
     # -- nodes ---------------------------------------------------------------
 
