@@ -50,11 +50,16 @@ class ModulePaths:
                     self._by_sequence.setdefault(number, path)
 
     def of(self, node: torch.fx.Node) -> Optional[str]:
-        """Returns the path of `node`, or None."""
+        """Returns the path of `node`; None if that is unknown, or if it is
+        the whole model's own."""
+        known = False
         for key in ("nn_module_stack", "fwd_nn_module_stack"):
             path = _stack_path(node.meta.get(key))
             if path:
                 return path
+            known = known or path is not None
+        if known:
+            return None
         return self._by_sequence.get(node.meta.get("seq_nr"))
 
 
