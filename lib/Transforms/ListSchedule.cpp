@@ -81,15 +81,15 @@ void MoveReporter::reportEnd(NodeId collective, NodeId end, StringRef what,
     os << " moves " << (down < 0 ? "up" : "down") << " by " << std::abs(down);
   os << ", limited by " << factor;
   auto emit = [&](remark::detail::InFlightRemark remark) {
-    remark << text << remark::metric("moved", moved)
-           << remark::metric("limiting_factor", factor);
+    remark << text << remark::metric("Moved", moved)
+           << remark::metric("LimitingFactor", factor);
   };
   if (moved > 0)
     emit(remark::passed(op->getLoc(),
-                        makeRemark("collective-moved", function.getSymName())));
+                        makeRemark("CollectiveMoved", function.getSymName())));
   else
     emit(remark::missed(op->getLoc(),
-                        makeRemark("collective-kept", function.getSymName())));
+                        makeRemark("CollectiveKept", function.getSymName())));
 }
 
 void MoveReporter::report(NodeId collective) {
@@ -108,7 +108,7 @@ static FailureOr<bool> scheduleBlock(func::FuncOp function, Block &block,
     return failure();
   if (Operation *unpriced = blockProblem->getUnpriced()) {
     remark::missed(unpriced->getLoc(),
-                   makeRemark("block-kept", function.getSymName()))
+                   makeRemark("BlockKept", function.getSymName()))
         << "not reordered: the cost of " + describe(unpriced) +
                " is not known, as a size is dynamic";
     return false;

@@ -68,11 +68,11 @@ private:
     for (auto [index, op] : llvm::enumerate(collectives)) {
       op->setDiscardableAttr(attrName, builder.getI64IntegerAttr(index));
       if (areRemarksEnabled(op))
-        remark::passed(op->getLoc(), makeRemark("collective-ordered",
+        remark::passed(op->getLoc(), makeRemark("CollectiveOrdered",
                                                 getOperation().getSymName()))
             << (describe(op) + ": collective " + Twine(index) + " of its block")
                    .str()
-            << remark::metric("order", index);
+            << remark::metric("Order", index);
     }
     return success();
   }

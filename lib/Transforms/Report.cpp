@@ -57,7 +57,7 @@ LogicalResult Report::simulate(FunctionOpInterface function,
                                std::vector<StepReport> &reports) {
   auto decline = [&](const std::string &reason) {
     remark::missed(function.getLoc(),
-                   makeRemark("function-not-simulated", function.getName()))
+                   makeRemark("FunctionNotSimulated", function.getName()))
         << ("@" + function.getName() + " is not simulated: " + reason).str();
     return success();
   };

@@ -11,7 +11,7 @@
 
 commsched.group @dp size(2)
 
-// CHECK: remark: [Missed] function-not-simulated | Category:commsched | Function=dynamic
+// CHECK: remark: [Missed] FunctionNotSimulated | Category:commsched | Function=dynamic
 // CHECK-SAME: @dynamic is not simulated: aten.relu: the size of operand 0
 // CHECK-SAME: tensor<?xf32>
 // JSON-NOT: "dynamic"
@@ -21,7 +21,7 @@ func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
 }
 
 // All costs are known here, but not all sizes.
-// CHECK: remark: [Missed] function-not-simulated | Category:commsched | Function=dynamic_with_costs
+// CHECK: remark: [Missed] FunctionNotSimulated | Category:commsched | Function=dynamic_with_costs
 // CHECK-SAME: @dynamic_with_costs is not simulated: the size of a
 // CHECK-SAME: tensor<?xf32>
 func.func @dynamic_with_costs(%x: tensor<4xf32>) -> tensor<?xf32> {
@@ -30,7 +30,7 @@ func.func @dynamic_with_costs(%x: tensor<4xf32>) -> tensor<?xf32> {
   return %y : tensor<?xf32>
 }
 
-// CHECK: remark: [Missed] function-not-simulated | Category:commsched | Function=blocks
+// CHECK: remark: [Missed] FunctionNotSimulated | Category:commsched | Function=blocks
 // CHECK-SAME: @blocks is not simulated: its body has several blocks
 func.func @blocks() {
   cf.br ^next

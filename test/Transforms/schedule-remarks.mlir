@@ -17,31 +17,31 @@
 // the last wait; sunk, it is mm1, mm2, first, second, mm3, wait1, wait2, and
 // then as before.
 
-// RAISE: [Passed] collective-moved | Category:commsched | Function=f
+// RAISE: [Passed] CollectiveMoved | Category:commsched | Function=f
+// RAISE-SAME: LimitingFactor=nothing, Moved=2
 // RAISE-SAME: commsched.all_reduce 'first': its start moves up by 2, limited by nothing
-// RAISE-SAME: limiting_factor=nothing, moved=2
-// RAISE: [Passed] collective-moved
+// RAISE: [Passed] CollectiveMoved
 // RAISE-SAME: commsched.all_reduce 'second': its start moves up by 3, limited by commsched.all_reduce 'first' (order)
-// RAISE: [Passed] collective-moved
+// RAISE: [Passed] CollectiveMoved
 // RAISE-SAME: commsched.barrier: its place moves up by 3, limited by commsched.wait 'wait2' (barrier)
-// RAISE: [Passed] collective-moved
+// RAISE: [Passed] CollectiveMoved
 // RAISE-SAME: commsched.all_reduce 'third': its start moves up by 3, limited by commsched.barrier (order)
 // RAISE-NOT: remark
 
-// SINK: [Passed] collective-moved
+// SINK: [Passed] CollectiveMoved
 // SINK-SAME: commsched.all_reduce 'first': its wait moves down by 2, limited by commsched.barrier (barrier)
-// SINK: [Passed] collective-moved
+// SINK: [Passed] CollectiveMoved
 // SINK-SAME: commsched.all_reduce 'second': its wait moves down by 1, limited by commsched.barrier (barrier)
-// SINK: [Missed] collective-kept
+// SINK: [Missed] CollectiveKept
+// SINK-SAME: Moved=0
 // SINK-SAME: commsched.all_reduce 'third': its wait stays, limited by nothing
-// SINK-SAME: moved=0
 // SINK-NOT: remark
 
-// ORDER: [Passed] collective-ordered
-// ORDER-SAME: order=0
-// ORDER: order=1
-// ORDER: order=2
-// ORDER: order=3
+// ORDER: [Passed] CollectiveOrdered
+// ORDER-SAME: Order=0
+// ORDER: Order=1
+// ORDER: Order=2
+// ORDER: Order=3
 // ORDER-NOT: remark
 
 // OVERLAP: 'first': its start moves up by 2

@@ -9,7 +9,7 @@
 
 commsched.group @g size(2)
 
-// CHECK: remark: [Missed] block-kept | Category:commsched | Function=dynamic
+// CHECK: remark: [Missed] BlockKept | Category:commsched | Function=dynamic
 // CHECK-SAME: not reordered: the cost of aten.nonzero 'unpriced' is not known
 // CHECK-LABEL: func.func @dynamic(
 // CHECK-NEXT: aten.nonzero

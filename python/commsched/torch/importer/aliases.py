@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Optional, Sequence
 
 import torch
-from torch._ops import OpOverloadPacket
+from torch._ops import HigherOrderOperator, OpOverloadPacket
 
 from commsched.torch.importer.targets import overload_of
 from commsched.torch.importer.types import TensorFacts
@@ -80,12 +80,15 @@ def analyze(
     overload = overload_of(node.target) if node.op == "call_function" else None
     if overload is None:
         written = [0] if operands and writes_by_convention(node) else []
+        if isinstance(node.target, HigherOrderOperator) and not results:
+            # It is there for what it writes, which nothing tells.
+            written = list(range(len(operands)))
         return Aliases(
             [_by_name(node, operands, result, written) for result in results],
             written,
         )
     returns = overload._schema.returns
-    undecided = _may_copy(overload)
+    undecided = is_composite(overload)
     aliases = []
     for result, position in zip(results, return_of):
         info = None
@@ -97,6 +100,9 @@ def analyze(
             continue
         aliases.append(_by_schema(operands, result, info, undecided))
     written = [i for i, operand in enumerate(operands) if operand.is_written]
+    if not written and not returns and overload._opname.endswith("_"):
+        # Some operators that act on a storage do not say that they write.
+        written = [0] if operands else []
     return Aliases(aliases, written)
 
 
@@ -137,7 +143,7 @@ def _is_named_like_view(node, operand, result) -> bool:
     if not isinstance(packet, OpOverloadPacket):
         return False
     overloads = [getattr(packet, key) for key in packet.overloads()]
-    if operand.dtype != result.dtype and any(map(_may_copy, overloads)):
+    if operand.dtype != result.dtype and any(map(is_composite, overloads)):
         return False
     return any(map(_gives_view, overloads))
 
@@ -176,7 +182,7 @@ def _by_schema(operands, result, info, undecided) -> Optional[int]:
     return None if undecided and (known or converted) else marked[0]
 
 
-def _may_copy(overload) -> bool:
+def is_composite(overload) -> bool:
     """Returns whether the operator is a composite, which may view its operand
     or copy it as the case demands, such as `reshape`."""
     try:

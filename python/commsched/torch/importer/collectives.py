@@ -12,7 +12,7 @@ from commsched import ir
 from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.groups import GroupFacts, Groups
 from commsched.torch.importer.targets import bind, overload_of, target_name
-from commsched.torch.importer.types import Values
+from commsched.torch.importer.types import Values, raw_value
 
 # Namespaces whose operators follow the naming rules below.
 _NAMESPACES = frozenset(
@@ -90,9 +90,11 @@ def read_collective(
     overload = overload_of(node.target)
     kind, suffixes = _kind(overload)
     if kind is None:
-        raise GraphImportError(
-            f"unknown collective '{target_name(node.target)}'", node
-        )
+        name = target_name(node.target)
+        hint = ""
+        if name.startswith("symm_mem."):
+            hint = "; import the graph as it was before it was fused"
+        raise GraphImportError(f"unknown collective '{name}'{hint}", node)
     bound = bind(overload, node)
     operands = bound[overload._schema.arguments[0].name]
     group = groups.use(node, bound)
@@ -193,6 +195,10 @@ def _delivered_one(start, type_, size, node) -> ir.TensorType:
         shape[0] //= size
     else:
         split, concat = start.dims
+        if concat >= len(shape):
+            raise GraphImportError(
+                f"its operand has no dimension {concat} to gather along", node
+            )
         if start.input_splits is not None:
             _check_splits("input", start.input_splits, shape[0], size, node)
         else:
@@ -277,8 +283,12 @@ def _read_splits(start: Start, node, bound: Mapping, values: Values) -> None:
         return
     for side in ("input", "output"):
         given = bound.get(f"{side}_split_sizes")
+        if isinstance(given, torch.fx.Node):
+            given = raw_value(given)
         if given is None or (isinstance(given, (list, tuple)) and not given):
             continue
+        if not isinstance(given, (list, tuple)):
+            raise GraphImportError(f"its {side} splits are not listed", node)
         splits = [
             values.integer(size, node, f"{side} split {index}")
             for index, size in enumerate(given)
@@ -311,6 +321,17 @@ def _batch(node, bound, group, groups, values) -> Collective:
     tensors = bound["tensors"]
     if isinstance(tensors, torch.fx.Node):
         raise GraphImportError("its tensors are not listed", node)
+    counts = [
+        len(bound[key])
+        for key in ("op_list", "peer_list", "tag_list", "tensors")
+    ]
+    if len(set(counts)) > 1:
+        raise GraphImportError(
+            "lists {} operations, {} peers, {} tags and {} tensors".format(
+                *counts
+            ),
+            node,
+        )
     collective = Collective(True)
     for what, peer, tag, tensor in zip(
         bound["op_list"], bound["peer_list"], bound["tag_list"], tensors

@@ -23,6 +23,7 @@ from commsched.torch.importer.environment import (
     Pending,
     bind_structure,
 )
+from commsched.torch.importer.flops import flops
 from commsched.torch.importer.targets import operator_name, overload_of
 from commsched.torch.importer.types import (
     NOT_A_TENSOR,
@@ -138,7 +139,7 @@ class ComputeEmitter:
 
     def _attributes(self, node, operands, results, aliases: Aliases) -> dict:
         attrs = self._converter.names(node)
-        attrs["flops"] = costs.flops(node, self._converter.values)
+        attrs["flops"] = flops(node, self._converter.values)
         moved = costs.bytes_moved(node, operands, results, aliases)
         if moved != self._default_bytes(operands, results, aliases):
             attrs["bytes"] = moved

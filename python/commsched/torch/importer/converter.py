@@ -215,7 +215,14 @@ class Converter:
             return None
         structure = self.lookup(source)
         if isinstance(structure, (list, dict)):
-            return (structure[key],)
+            try:
+                return (structure[key],)
+            except (IndexError, KeyError, TypeError):
+                raise GraphImportError(
+                    f"node '{source.name}' has no element {key}: it has "
+                    f"{len(structure)}",
+                    node,
+                ) from None
         if structure is None or structure is NOT_A_TENSOR:
             return (NOT_A_TENSOR,)
         return None

@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What an operator costs: its floating-point operations and bytes moved."""
+"""The bytes that an operator moves."""
 
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence
+from typing import Sequence
 
 import torch
-from torch._ops import HigherOrderOperator, OpOverload
-from torch.utils._pytree import tree_map
-from torch.utils.flop_counter import flop_registry
 
 from commsched.torch.importer.aliases import Aliases, Operand
-from commsched.torch.importer.targets import overload_of, packet_of
-from commsched.torch.importer.types import TensorFacts, Values, has_value, raw_value
+from commsched.torch.importer.targets import overload_of
+from commsched.torch.importer.types import TensorFacts
 
 # Read no more of their first operand than they write.
 _GATHERS = frozenset(
@@ -32,7 +29,8 @@ _GATHERS = frozenset(
 
 # Allocate, and run nothing.
 _ALLOCATIONS = frozenset(
-    {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"}
+    {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided",
+     "resize_storage_bytes_"}
 )
 
 # Write the whole of the operand that they change, without reading it.
@@ -40,34 +38,6 @@ _OVERWRITES = frozenset(
     {"copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "bernoulli_",
      "exponential_", "_foreach_copy_", "_foreach_zero_"}
 )
-
-
-def flops(node: torch.fx.Node, values: Values) -> Optional[float]:
-    """Returns what PyTorch's flop counter says of `node`; None if nothing.
-
-    A higher-order operator that is given an operator to call, such as those
-    that restore a random state first, costs what that one does.
-    """
-    target, given = node.target, node.args
-    if isinstance(target, HigherOrderOperator):
-        for index, arg in enumerate(given):
-            if isinstance(arg, OpOverload):
-                target, given = arg, given[index + 1 :]
-                break
-    formula = flop_registry.get(packet_of(target))
-    if formula is None:
-        return None
-    kwargs = node.kwargs if target is node.target else {}
-    try:
-        args, kwargs = torch.fx.node.map_arg(
-            (given, kwargs), lambda n: _static(raw_value(n), values, n)
-        )
-        out = _static(raw_value(node), values, node)
-        return float(formula(*args, **kwargs, out_val=out))
-    except Exception:
-        # A formula that this call does not fit leaves the count unknown;
-        # the operator is then priced by its bytes.
-        return None
 
 
 def is_allocation(node: torch.fx.Node) -> bool:
@@ -130,21 +100,3 @@ def _base_name(node: torch.fx.Node) -> str:
     if overload is not None:
         return overload._schema.name.partition("::")[2]
     return getattr(node.target, "__name__", "")
-
-
-def _static(value: Any, values: Values, node: torch.fx.Node) -> Any:
-    """Replaces symbolic sizes by their hints; tensors become meta tensors."""
-
-    def leaf(item):
-        if isinstance(item, torch.Tensor):
-            shape = [values.integer(s, node, "a size") for s in item.shape]
-            if all(isinstance(s, int) for s in item.shape):
-                return item
-            return torch.empty(shape, dtype=item.dtype, device="meta")
-        if isinstance(item, torch.SymInt):
-            return values.integer(item, node, "an argument")
-        return item
-
-    if not has_value(node):
-        return value
-    return tree_map(leaf, value)

@@ -53,7 +53,9 @@ class LaunchEmitter:
         """Imports a `wait_tensor`; waiting for what is not in flight gives
         the value itself."""
         converter = self._converter
-        source = node.args[0] if node.args else next(iter(node.kwargs.values()))
+        source = next(iter((*node.args, *node.kwargs.values())), None)
+        if not isinstance(source, torch.fx.Node):
+            raise GraphImportError(f"waits for {source}, not for a node", node)
         structure = converter.lookup_bound(source)
         if not isinstance(structure, Bound) or not has_value(node):
             return structure
@@ -97,6 +99,7 @@ class LaunchEmitter:
         check_reduction(start, types, node)
         results = delivered(start, types, converter.groups, node)
         facts = self._facts(node, results, first)
+        self._check_buffers(node, into, results)
         future = function.start(
             start.kind,
             [bound.value for bound in operands],
@@ -178,6 +181,16 @@ class LaunchEmitter:
                 )
             facts.append(known[index])
         return facts
+
+    @staticmethod
+    def _check_buffers(node, into: list[Bound], results) -> None:
+        """Raises where a buffer cannot take what is delivered into it."""
+        types = [bound.value.type for bound in into]
+        if types and types != list(results):
+            given, wanted = (", ".join(map(str, t)) for t in (types, results))
+            raise GraphImportError(
+                f"writes into {given}, but what it delivers is {wanted}", node
+            )
 
     @staticmethod
     def _dtype(type_: ir.TensorType) -> torch.dtype:

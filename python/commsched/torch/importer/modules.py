@@ -69,6 +69,8 @@ def clean_path(path: str) -> str:
     while previous != path:
         previous = path
         path = _GETATTR.sub(r"\1.\2", path)
+    # A method of the module that somebody has put in place of its own.
+    path = path.replace(".forward.__self__", "")
     path = _ROOT.sub("", path)
     path = _ITEM.sub(r".\1", path)
     return ".".join(part for part in path.split(".") if part not in _NOISE)
