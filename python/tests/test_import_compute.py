@@ -36,6 +36,41 @@ def test_matrix_product_has_flops(imported):
     )
 
 
+def undecomposed(x, w, q):
+    return (
+        F.linear(x, w),
+        x.matmul(w),
+        x @ w,
+        F.scaled_dot_product_attention(q, q, q),
+        torch.add(x, w),
+    )
+
+
+def exported(*inputs):
+    class Module(torch.nn.Module):
+        def forward(self, *args):
+            return undecomposed(*args)
+
+    return torch.export.export(Module(), inputs).graph_module
+
+
+@pytest.mark.parametrize("source", ["shapes", "export"])
+def test_functions_that_are_made_of_others_have_flops(imported, source):
+    """Neither Dynamo, nor export, nor symbolic tracing takes them apart."""
+    inputs = (torch.empty(8, 8), torch.empty(8, 8), torch.empty(1, 2, 16, 4))
+    if source == "export":
+        graph = exported(*inputs)
+    else:
+        graph = described_by_shapes(undecomposed, *inputs)
+    ops = lines(imported(graph))
+    product = f"{2 * 8**3}.0 : f64"
+    # Two products of two heads' 16 x 4 and 4 x 16, or 16 x 16 and 16 x 4.
+    attention = f"{2 * 2 * 2 * 16 * 16 * 4}.0 : f64"
+    assert [attribute(line, "flops") for line in ops] == [
+        product, product, product, attention, None,
+    ]
+
+
 @pytest.mark.parametrize(
     "dtype, element",
     [
@@ -197,6 +232,43 @@ def test_assignment_to_an_element(imported):
     assert assign.startswith('commsched.compute "operator.setitem"(%v)')
     assert attribute(assign, "mutates") == "array<i64: 0>"
     assert assign.endswith("(tensor<8xf32>) -> ()")
+
+
+def test_operator_that_says_not_that_it_writes(imported):
+    """A kernel in a higher-order operator, and one that acts on a storage:
+    what comes after has to see what they did."""
+    import torch._inductor  # noqa: F401  registers the operator
+    from torch._higher_order_ops import triton_kernel_wrap
+
+    def uses(g, x, y):
+        kernel = g.graph.create_node(
+            "call_function",
+            triton_kernel_wrap.triton_kernel_wrapper_mutation,
+            (),
+            {"kernel_idx": 0, "kwargs": {"p": x, "q": y}},
+            name="kernel",
+        )
+        kernel.meta["val"] = None
+        g.add("resize", torch.ops.inductor.resize_storage_bytes_, (x, 0))
+        return g.add("n", aten.neg, (x,), g.like(x))
+
+    kernel, resize, _ = lines(imported(build([("x", (4,)), ("y", (4,))], uses)))
+    assert "mutates = array<i64: 0, 1>" in kernel
+    assert attribute(resize, "mutates") == "array<i64: 0>"
+    assert attribute(resize, "bytes") == "0 : i64"
+
+
+def test_element_that_is_not_there_names_the_node(imported):
+    def uses(g, x):
+        parts = g.add("parts", aten.split.Tensor, (x, 2),
+                      [g.like(x, (2,)), g.like(x, (2,))])
+        node = g.graph.create_node("call_function", operator.getitem,
+                                   (parts, 2), name="third")
+        node.meta["val"] = g.like(x, (2,))
+        return node
+
+    with pytest.raises(GraphImportError, match="'third'.*'parts'.*element 2"):
+        imported(build([("x", (4,))], uses))
 
 
 def test_node_without_a_value_is_an_error(imported):
