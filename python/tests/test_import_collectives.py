@@ -440,6 +440,33 @@ def test_reduction_that_the_type_has(imported, reduction, dtype):
     assert "reduction(" in imported(graph, groups={"g": 4})
 
 
+@pytest.mark.parametrize(
+    "op, arguments, message",
+    [
+        ("all_to_all_single", ("x", "x", "x", "g"), "input splits are not"),
+        ("all_gather_into_tensor_out", ("x", 4, "g"), "into.*bf16.*32xf32"),
+        ("batch_p2p_ops", (["isend", "irecv"], [1], [0, 0], ["x", "x"], "g"),
+         "2 operations, 1 peers"),
+        ("wait_tensor", (None,), "waits for None"),
+        ("shard_dim_alltoall", ("x", 5, 0, "g"), "no dimension 5"),
+    ],
+)
+def test_malformed_collectives_name_the_node(imported, op, arguments, message):
+    namespace = torch.ops._dtensor if op.startswith("shard") else c10d
+
+    def uses(g, x, buffer):
+        args = torch.utils._pytree.tree_map(
+            lambda item: x if item == "x" else item, arguments
+        )
+        kwargs = {"out": buffer} if op.endswith("_out") else {}
+        value = g.like(x, (32,)) if kwargs else g.like(x)
+        return g.add("odd", getattr(namespace, op), args, value, kwargs)
+
+    inputs = [("x", (8,)), ("buffer", (32,), torch.bfloat16)]
+    with pytest.raises(GraphImportError, match=f"'odd'.*{message}"):
+        imported(build(inputs, uses), groups={"g": 4})
+
+
 def test_gather_of_a_scalar(fake_world, imported):
     group = fake_world(4)
 
