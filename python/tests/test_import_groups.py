@@ -193,3 +193,40 @@ def test_two_graphs_of_one_name(imported):
     with pytest.raises(GraphImportError, match="two graphs.*'step'"):
         imported(GraphSpec("step", graph), GraphSpec("step", graph),
                  groups={"g": 2})
+
+
+@pytest.mark.parametrize("described", [True, False])
+def test_group_of_a_mesh(fake_world, imported, described):
+    from torch.distributed.device_mesh import init_device_mesh
+
+    fake_world(8)
+    mesh = init_device_mesh("cpu", (4, 2), mesh_dim_names=("dp", "tp"))
+
+    def uses(g, x):
+        held = g.graph.get_attr("mesh")
+        op = torch.ops._dtensor.mesh_get_process_group
+        group = g.add("group", op, (held, 0), mesh.get_group(0))
+        if not described:
+            del group.meta["val"]
+        y = g.add("ar", c10d.all_reduce, (x, "sum", group), g.like(x))
+        return g.add("w", c10d.wait_tensor, (y,), g.like(x))
+
+    root = torch.nn.Module()
+    root.mesh = mesh
+    (group,) = declarations(imported(build([("x", (4,))], uses, root)))
+    assert group.endswith(" size(4) ranks_per_node(4) stride(2)")
+
+
+def test_distributed_tensor_is_an_error_at_its_node(fake_world, imported):
+    """As Dynamo has them: of global size, and no collective to be seen."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import DTensor, Shard
+
+    fake_world(4)
+    mesh = init_device_mesh("cpu", (4,))
+    local = torch.empty(2, 4)
+    value = DTensor.from_local(local, mesh, [Shard(0)], run_check=False)
+    graph = build([("w", (8, 4))], lambda g, w: w)
+    next(iter(graph.graph.nodes)).meta["val"] = value
+    with pytest.raises(GraphImportError, match="node 'w'.*DTensor.*AOT"):
+        imported(graph)

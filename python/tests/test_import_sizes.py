@@ -155,3 +155,32 @@ def test_splits_that_are_symbolic(fake_world, imported):
     )
     text = imported(graph)
     assert "input_splits([3, 7]) output_splits([3, 7])" in text
+
+
+def test_splits_from_a_list_of_a_tensor_as_dynamo_has_them(
+    fake_world, imported
+):
+    """Dynamo does not describe the elements of which it takes the items."""
+    import torch.distributed._functional_collectives as funcol
+
+    fake_world(2)
+    group = torch.distributed.group.WORLD
+
+    def f(x, counts):
+        sizes = counts.tolist()
+        return funcol.all_to_all_single(x, sizes, sizes, group) * 2
+
+    graphs = []
+
+    def keep(graph, _):
+        graphs.append(graph)
+        return graph
+
+    torch._dynamo.reset()
+    with torch._dynamo.config.patch(capture_scalar_outputs=True):
+        torch.compile(f, backend=keep, fullgraph=True)(
+            torch.empty(4, 8), torch.tensor([2, 2])
+        )
+    text = imported(*graphs, hints={"u0": 3, "u1": 1})
+    assert text.count("-> tensor<i64>") == 4
+    assert "input_splits([3, 1]) output_splits([3, 1])" in text

@@ -94,6 +94,8 @@ def read_collective(
         hint = ""
         if name.startswith("symm_mem."):
             hint = "; import the graph as it was before it was fused"
+        elif name.startswith("torch.distributed."):
+            hint = "; import the graph that AOT autograd makes of this one"
         raise GraphImportError(f"unknown collective '{name}'{hint}", node)
     bound = bind(overload, node)
     operands = bound[overload._schema.arguments[0].name]

@@ -11,7 +11,7 @@ import torch
 
 from commsched import ir
 from commsched.torch.importer.errors import GraphImportError
-from commsched.torch.importer.targets import attribute_of
+from commsched.torch.importer.targets import schema_name
 from commsched.torch.importer.types import has_value, raw_value
 
 
@@ -114,17 +114,26 @@ class Groups:
         """Returns a group's name; `value` may be one, or a group, or a node
         that gives either."""
         if isinstance(value, torch.fx.Node):
-            if value.op == "get_attr":
-                held = attribute_of(value.graph.owning_module, value.target)
-            else:
-                held = raw_value(value) if has_value(value) else None
-            value = getattr(held, "real_obj", held)
+            value = self._held(value)
         if isinstance(value, str):
             return value
         name = getattr(value, "group_name", None)
         if isinstance(name, str):
             return name
         raise GraphImportError("its process group has no name", node)
+
+    def _held(self, node: torch.fx.Node) -> Any:
+        """Returns the group, or the mesh of groups, that `node` gives."""
+        if has_value(node):
+            held = raw_value(node)
+        elif schema_name(node.target) == "_dtensor::mesh_get_process_group":
+            mesh, dim = node.args
+            if isinstance(mesh, torch.fx.Node):
+                mesh = self._held(mesh)
+            held = mesh.get_group(dim) if hasattr(mesh, "get_group") else None
+        else:
+            held = None
+        return getattr(held, "real_obj", held)
 
     def _named(self, name: str, node: torch.fx.Node) -> GroupFacts:
         facts = self._groups.get(name)

@@ -9,6 +9,7 @@ propagation). Symbolic sizes become their hints.
 from __future__ import annotations
 
 import operator
+import sys
 from dataclasses import dataclass
 from typing import Any, Mapping, Optional
 
@@ -131,7 +132,9 @@ class Values:
         size = self._hint(value)
         if size is None:
             raise GraphImportError(
-                f"{what} is {value}, which has no hint", node
+                f"{what} is {value}, which has no hint: give one in "
+                "ImportOptions.hints",
+                node,
             )
         return size
 
@@ -149,6 +152,12 @@ class Values:
         return NOT_A_TENSOR
 
     def _tensor(self, node: torch.fx.Node, value: torch.Tensor) -> TensorFacts:
+        if _is_distributed(value):
+            raise GraphImportError(
+                "a DTensor, whose operators communicate unseen: import the "
+                "graph that AOT autograd makes of this one",
+                node,
+            )
         if value.layout is not torch.strided:
             raise GraphImportError(
                 f"a tensor of layout {value.layout} has no MLIR type", node
@@ -174,7 +183,9 @@ class Values:
             known = self._hint(size)
             if known is None:
                 raise GraphImportError(
-                    f"dimension {index} is {size}, which has no hint", node
+                    f"dimension {index} is {size}, which has no hint: give "
+                    "one in ImportOptions.hints",
+                    node,
                 )
             shape.append(known)
         if strides is not None:
@@ -203,6 +214,12 @@ class Values:
         return int(symbolic.hint) if symbolic.has_hint() else None
 
 
+def _is_distributed(value: torch.Tensor) -> bool:
+    # Whoever has made one has also imported its module.
+    module = sys.modules.get("torch.distributed.tensor")
+    return module is not None and isinstance(value, module.DTensor)
+
+
 def has_value(node: torch.fx.Node) -> bool:
     """Returns whether the graph says anything of `node`'s value."""
     return _find_value(node)[0]
@@ -228,7 +245,24 @@ def _find_value(node: torch.fx.Node) -> tuple[bool, Any]:
             return True, node.meta[key]
     if node.op == "get_attr" and node.graph.owning_module is not None:
         return True, attribute_of(node.graph.owning_module, node.target)
+    if node.target is operator.getitem:
+        return _indexed(node)
     return _from_items(node)
+
+
+def _indexed(node: torch.fx.Node) -> tuple[bool, Any]:
+    """An element or a slice of a tensor, which Dynamo may not describe."""
+    source, key = node.args
+    parts = key if isinstance(key, tuple) else (key,)
+    known = all(isinstance(p, (int, slice, type(None), type(...))) for p in parts)
+    found, value = _find_value(source) if known else (False, None)
+    if not found or not isinstance(value, torch.Tensor):
+        return _from_items(node)
+    try:
+        with torch.no_grad():
+            return True, value[key]
+    except (IndexError, RuntimeError, TypeError):
+        return False, None
 
 
 def _from_items(node: torch.fx.Node) -> tuple[bool, Any]:
