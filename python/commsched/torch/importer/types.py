@@ -240,6 +240,12 @@ def raw_value(node: torch.fx.Node) -> Any:
 
 
 def _find_value(node: torch.fx.Node) -> tuple[bool, Any]:
+    found, value = _own_value(node)
+    return (True, value) if found else _from_items(node)
+
+
+def _own_value(node: torch.fx.Node) -> tuple[bool, Any]:
+    """A value that the node or what it indexes says, not its users."""
     for key in _VALUE_KEYS:
         if key in node.meta:
             return True, node.meta[key]
@@ -247,7 +253,7 @@ def _find_value(node: torch.fx.Node) -> tuple[bool, Any]:
         return True, attribute_of(node.graph.owning_module, node.target)
     if node.target is operator.getitem:
         return _indexed(node)
-    return _from_items(node)
+    return False, None
 
 
 def _indexed(node: torch.fx.Node) -> tuple[bool, Any]:
@@ -255,9 +261,11 @@ def _indexed(node: torch.fx.Node) -> tuple[bool, Any]:
     source, key = node.args
     parts = key if isinstance(key, tuple) else (key,)
     known = all(isinstance(p, (int, slice, type(None), type(...))) for p in parts)
-    found, value = _find_value(source) if known else (False, None)
-    if not found or not isinstance(value, torch.Tensor):
-        return _from_items(node)
+    if not known or not isinstance(source, torch.fx.Node):
+        return False, None
+    _, value = _own_value(source)
+    if not isinstance(value, torch.Tensor):
+        return False, None
     try:
         with torch.no_grad():
             return True, value[key]
