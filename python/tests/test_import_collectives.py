@@ -449,6 +449,8 @@ def test_reduction_that_the_type_has(imported, reduction, dtype):
          "2 operations, 1 peers"),
         ("wait_tensor", (None,), "waits for None"),
         ("shard_dim_alltoall", ("x", 5, 0, "g"), "no dimension 5"),
+        ("broadcast", ("x",), "lacks its argument 'src'"),
+        ("all_reduce", ("x", "sum", "g", 4), "more than its arguments input"),
     ],
 )
 def test_malformed_collectives_name_the_node(imported, op, arguments, message):

@@ -117,6 +117,29 @@ def test_backward_paths_by_sequence_number(imported):
     assert 'commsched.module = "layers.1"' in back
 
 
+def test_the_models_own_operators_have_no_path(imported):
+    """Not even that of a submodule's with the same sequence number."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    graph = make_fx(lambda x: x.neg().exp(), tracing_mode="fake")(torch.ones(4))
+    inner, own = [n for n in graph.graph.nodes if n.op == "call_function"]
+    root = ("L['self']", nn.Module)
+    inner.meta["nn_module_stack"] = {"0": root, "1": ("L['self'].a", nn.ReLU)}
+    own.meta["nn_module_stack"] = {"0": root}
+    inner.meta["seq_nr"] = own.meta["seq_nr"] = 7
+    text = imported(graph)
+    assert 'commsched.module = "a", commsched.name = "neg"' in text
+    assert '"aten.exp"(%neg) {commsched.name = "exp"}' in text
+
+
+def test_unknown_kind_is_an_error():
+    from commsched.torch import GraphImportError
+
+    forward, _ = compiled(Block(), torch.randn(4, 8))
+    with pytest.raises(GraphImportError, match="kind 'fwd' of graph 'main'"):
+        import_graph_module(forward.gm, kind="fwd")
+
+
 @pytest.mark.parametrize(
     "path, clean",
     [
@@ -131,6 +154,7 @@ def test_backward_paths_by_sequence_number(imported):
          "layers.1.ff"),
         ("layers.0._checkpoint_wrapped_module.norm", "layers.0.norm"),
         ("L__self___layers.0", "layers.0"),
+        ("L['self'].layers.0.forward.__self__.up", "layers.0.up"),
     ],
 )
 def test_module_paths_are_those_of_named_modules(path, clean):

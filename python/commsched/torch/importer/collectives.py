@@ -98,6 +98,7 @@ def read_collective(
             hint = "; import the graph that AOT autograd makes of this one"
         raise GraphImportError(f"unknown collective '{name}'{hint}", node)
     bound = bind(overload, node)
+    _check_arguments(overload, node, bound)
     operands = bound[overload._schema.arguments[0].name]
     group = groups.use(node, bound)
     if kind == "batch":
@@ -262,6 +263,18 @@ def _kind(overload) -> tuple:
             name = name[: -len(ending) - 1]
             suffixes.append(ending)
     return _STEMS.get(name), tuple(suffixes)
+
+
+def _check_arguments(overload, node, bound: Mapping) -> None:
+    """Raises where a call does not fit its schema: a graph is not run."""
+    names = [argument.name for argument in overload._schema.arguments]
+    missing = [name for name in names if name not in bound]
+    if missing:
+        raise GraphImportError(f"lacks its argument '{missing[0]}'", node)
+    if len(node.args) > len(names) or len(bound) > len(names):
+        raise GraphImportError(
+            f"is called with more than its arguments {', '.join(names)}", node
+        )
 
 
 def _read_reduction(start: Start, node, bound: Mapping) -> None:

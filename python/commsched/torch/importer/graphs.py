@@ -17,6 +17,8 @@ from commsched.torch.importer.modules import ModulePaths
 from commsched.torch.importer.roles import Roles
 from commsched.torch.importer.types import Values
 
+KINDS = ("forward", "backward", "joint", "inference")
+
 
 @dataclass
 class GraphSpec:
@@ -24,7 +26,7 @@ class GraphSpec:
 
     name:    the function's name.
     gm:      the graph, with fake (or real) values in its nodes' metadata.
-    kind:    "forward", "backward", "joint" or "inference".
+    kind:    one of KINDS.
     roles:   `commsched.role` by placeholder name; overrides what the graph
              says. None as a role means: no role.
     forward: for a backward graph, its forward: gives module paths and the
@@ -68,6 +70,12 @@ def import_graphs(
     for name in names:
         if names.count(name) > 1:
             raise GraphImportError(f"two graphs have the name '{name}'")
+    for spec in graphs:
+        if spec.kind not in KINDS:
+            raise GraphImportError(
+                f"unknown kind '{spec.kind}' of graph '{spec.name}'; kinds "
+                "are " + ", ".join(KINDS)
+            )
     groups = Groups(options.groups, options.ranks_per_node, names)
     values = Values(options.hints)
     for spec in graphs:
