@@ -96,6 +96,40 @@ def test_region_in_a_region_with_a_tensor_of_its_own(imported):
     assert '%c_table: tensor<4x4xf32> {commsched.role = "parameter"}' in text
 
 
+def test_parts_that_a_partitioner_has_split_off(imported):
+    from torch.fx.passes.split_module import split_module
+
+    whole = body()
+    part = {"mm": 0, "ar": 0, "w": 1}
+    split = split_module(whole, None, lambda node: part[node.name])
+    assert {n.op for n in split.graph.nodes} >= {"call_module"}
+    text = imported(split, **GROUPS)
+    assert [line.split("commsched.")[1].split()[0] for line in lines(text)] == [
+        "compute", "all_reduce", "wait",
+    ]
+
+
+def test_exported_module_with_its_checks(imported):
+    """Guards of the inputs, and checks of what a conversion is given."""
+
+    class Module(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(4, 4)
+
+        def forward(self, x):
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                y = self.linear(x)
+            return y.float()
+
+    program = torch.export.export(Module(), (torch.empty(2, 4),))
+    called = {str(n.target) for n in program.module().graph.nodes}
+    assert {"_guards_fn", "wrap_with_autocast"} <= called
+    linear, to = lines(imported(program.module()))
+    assert '"aten.linear"(%x, %linear_weight, %linear_bias)' in linear
+    assert "tensor<2x4xbf16>" in linear and '"aten.to.dtype"' in to
+
+
 def test_operators_that_a_scheduler_has_tied(imported):
     """The ties name what is in flight; that is no reason to wait for it."""
     from torch._inductor.fx_passes.control_dependencies import (

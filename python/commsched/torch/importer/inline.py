@@ -3,7 +3,8 @@
 
 Tools wrap operators in graphs of their own: a region that is compiled once
 and called for every layer, a checkpointed block, a change of the gradient
-mode, an operator that a scheduler has tied behind others. What is inside is
+mode, a part that a partitioner has split off, an operator that a scheduler
+has tied behind others. What is inside is
 computed and communicated like the rest, so it is imported as if it stood
 there. The ties of `control_deps` are one scheduler's choice and no
 dependences: they are left out, the order of the graph stays.
@@ -116,6 +117,12 @@ def _callee(node: torch.fx.Node) -> Optional[tuple]:
     """Returns, for a call that can be replaced, the path of the graph module,
     the module itself, and its operands; else None."""
     target = node.target
+    if node.op == "call_module":
+        body = attribute_of(node.graph.owning_module, target)
+        if isinstance(body, torch.fx.GraphModule):
+            rest = (*node.args, *node.kwargs.values())
+            return _operands(node, target, body, rest)
+        return None
     if not isinstance(target, HigherOrderOperator):
         return None
     if target.name() not in _RUN_ONCE:
@@ -140,6 +147,10 @@ def _operands(node, held, body, rest) -> Optional[tuple]:
         if inner.op.startswith("call_")
     )
     # A body of which nothing is known can still be one opaque operator.
-    if not described and communication_inside(node) is None:
+    if (
+        not described
+        and node.op != "call_module"
+        and communication_inside(node) is None
+    ):
         return None
     return held, body, leaves[len(leaves) - count :]
