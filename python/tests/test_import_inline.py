@@ -58,6 +58,23 @@ def test_region_that_is_called_twice(imported):
     assert 'commsched.module = "layers.0", commsched.name = "one_mm"' in text
 
 
+def test_names_of_a_region_are_nobody_elses(imported):
+    root = torch.nn.Module()
+    root.region = body()
+
+    def uses(g, x):
+        value = (g.like(x), g.like(x))
+        held = g.graph.get_attr("region")
+        call = g.add("one", torch.ops.higher_order.invoke_subgraph,
+                     (held, "region", x), value)
+        other = g.add("one_mm", aten.neg, (x,), g.like(x))
+        return g.item("i", call, 0), other
+
+    text = imported(build([("x", (4, 4))], uses, root), **GROUPS)
+    assert 'commsched.name = "one_mm_1", flops' in text
+    assert '"aten.neg"(%x) {commsched.name = "one_mm"}' in text
+
+
 def test_region_has_the_partition_of_its_call(imported):
     text = imported(GraphSpec("joint", with_region(), "joint"), **GROUPS)
     first, *_, last = lines(text)

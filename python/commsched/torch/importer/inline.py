@@ -19,6 +19,7 @@ import torch
 from torch._ops import HigherOrderOperator
 from torch.utils._pytree import tree_leaves
 
+from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.targets import attribute_of, communication_inside
 from commsched.torch.importer.types import has_value
 
@@ -55,8 +56,9 @@ def inlined(gm: torch.fx.GraphModule) -> torch.fx.Graph:
         return gm.graph
     copy = torch.fx.Graph(owning_module=gm)
     known: dict[torch.fx.Node, Any] = {}
+    taken = {node.name for node in gm.graph.nodes}
     for node in gm.graph.nodes:
-        known[node] = _copied(copy, node, known, node.name, "", {})
+        known[node] = _copied(copy, node, known, node.name, "", {}, taken)
     return copy
 
 
@@ -67,6 +69,7 @@ def _copied(
     name: str,
     path: str,
     inherited: dict,
+    taken: set,
 ) -> Any:
     """Copies `node` under `name` and returns what stands for it; `path` is
     where the graph's module is in the outermost one."""
@@ -79,11 +82,16 @@ def _copied(
         if isinstance(source, torch.fx.Node) and isinstance(
             known[source], (tuple, list, dict)
         ):
-            return known[source][key]
+            try:
+                return known[source][key]
+            except (IndexError, KeyError):
+                raise GraphImportError(
+                    f"node '{source.name}' has no element {key}", node
+                ) from None
     meta = {**inherited, **node.meta}
     callee = _callee(node)
     if callee is not None:
-        return _body(copy, node, callee, find, name, path, meta)
+        return _body(copy, node, callee, find, name, path, meta, taken)
     made = copy.node_copy(node, find)
     made.meta = meta
     if made.op == "get_attr":
@@ -93,7 +101,9 @@ def _copied(
     return made
 
 
-def _body(copy, call, callee, find: Callable, name, path, meta) -> Any:
+def _body(
+    copy, call, callee, find: Callable, name, path, meta, taken
+) -> Any:
     """Copies the graph that `call` runs and returns its result."""
     held, body, operands = callee
     given = iter(torch.fx.node.map_arg(operands, find))
@@ -106,11 +116,23 @@ def _body(copy, call, callee, find: Callable, name, path, meta) -> Any:
         elif node.op == "output":
             return torch.fx.node.map_arg(node.args[0], known.__getitem__)
         else:
-            inner = name if calls == [node] else f"{name}_{node.name}"
+            inner = name
+            if calls != [node]:
+                inner = _free(f"{name}_{node.name}", taken)
             known[node] = _copied(
-                copy, node, known, inner, f"{path}{held}.", inherited
+                copy, node, known, inner, f"{path}{held}.", inherited, taken
             )
     return None
+
+
+def _free(wanted: str, taken: set) -> str:
+    """Returns `wanted`, with a number if a node is called so."""
+    name, count = wanted, 0
+    while name in taken:
+        count += 1
+        name = f"{wanted}_{count}"
+    taken.add(name)
+    return name
 
 
 def _callee(node: torch.fx.Node) -> Optional[tuple]:
