@@ -31,6 +31,15 @@ static CollectiveOpInterface getFoldableStart(WaitOp wait) {
   return start;
 }
 
+/// Whether the group of `collective`, one of this dialect's, has a single rank.
+/// Looks for it from the front of the module, where groups mostly stand: a
+/// pattern has nowhere to keep a symbol table.
+static bool isGroupOfOne(CollectiveOpInterface collective) {
+  auto group = SymbolTable::lookupNearestSymbolFrom<GroupOp>(
+      collective, cast<FlatSymbolRefAttr>(collective.getGroupKey()));
+  return group && group.getProcessGroup().size == 1;
+}
+
 namespace {
 
 /// Erases a start and its wait when nobody uses what they deliver.
@@ -60,9 +69,7 @@ struct FoldGroupOfOne : OpRewritePattern<WaitOp> {
     CollectiveOpInterface start = getFoldableStart(wait);
     if (!start || !start.getDestinations().empty())
       return failure();
-    SymbolTableCollection symbolTables;
-    FailureOr<ProcessGroup> group = start.getProcessGroup(symbolTables);
-    if (failed(group) || group->size != 1)
+    if (!isGroupOfOne(start))
       return failure();
     // A permute without a pair delivers zeros.
     if (auto permute = dyn_cast<PermuteOp>(start.getOperation()))
@@ -84,9 +91,7 @@ struct EraseBarrierOfOne : OpRewritePattern<BarrierOp> {
 
   LogicalResult matchAndRewrite(BarrierOp barrier,
                                 PatternRewriter &rewriter) const override {
-    SymbolTableCollection symbolTables;
-    FailureOr<ProcessGroup> group = barrier.getProcessGroup(symbolTables);
-    if (failed(group) || group->size != 1)
+    if (!isGroupOfOne(barrier))
       return failure();
     rewriter.eraseOp(barrier);
     return success();

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/OperationCosts.h"
+#include "CommSched/Analysis/ScanningSymbolTables.h"
 #include "CommSched/Analysis/TargetSpec.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
@@ -84,7 +85,7 @@ struct EstimateRuntime
     FailureOr<::commsched::Target> machine = getTarget(getOperation(), target);
     if (failed(machine))
       return signalPassFailure();
-    SymbolTableCollection symbolTables;
+    ScanningSymbolTables symbolTables;
     OperationCosts costs(*machine, table.get(), symbolTables);
     attrName = StringAttr::get(&getContext(), runtimeNsAttrName);
     timeType = IntegerType::get(&getContext(), 64);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/OperationCosts.h"
+#include "CommSched/Analysis/ScanningSymbolTables.h"
 #include "CommSched/Analysis/TargetSpec.h"
 #include "CommSched/Transforms/Passes.h"
 #include "ListSchedule.h"
@@ -28,7 +29,7 @@ struct ReorderComputeForOverlap
     FailureOr<::commsched::Target> target = getTarget(getOperation());
     if (failed(target))
       return signalPassFailure();
-    SymbolTableCollection symbolTables;
+    ScanningSymbolTables symbolTables;
     OperationCosts costs(*target, /*profile=*/nullptr, symbolTables);
     ::commsched::ListSchedulerOptions options;
     options.raiseComms = true;
