@@ -82,20 +82,17 @@ static LogicalResult verifyShapes(
 LogicalResult AllGatherOp::verify() {
   TypeRange inputs = getInputs().getTypes();
   ArrayRef<Type> delivered = getFutureTypes();
-  if (failed(mlir::commsched::detail::verifyArity(*this, inputs, delivered)) ||
-      failed(mlir::commsched::detail::verifySameElementTypeAndRank(
-          *this, inputs, delivered, "C3")) ||
-      failed(mlir::commsched::detail::verifyDimension(*this, "dim", getDim(),
-                                                      inputs, "C4")))
+  if (failed(detail::verifySameElementTypeAndRank(*this, inputs, delivered,
+                                                  "C3")) ||
+      failed(detail::verifyDimension(*this, "dim", getDim(), inputs, "C4")))
     return failure();
-  return mlir::commsched::detail::verifyInto(*this, getInto().getTypes(),
-                                             delivered, "C6");
+  return detail::verifyInto(*this, getInto().getTypes(), delivered, "C6");
 }
 
 LogicalResult
 AllGatherOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  FailureOr<GroupOp> group = mlir::commsched::detail::requireGroup(
-      *this, getGroupAttr(), symbolTables);
+  FailureOr<GroupOp> group =
+      detail::requireGroup(*this, getGroupAttr(), symbolTables);
   if (failed(group))
     return failure();
   int64_t size = group->getSize(), gathered = getDim();
@@ -113,22 +110,18 @@ AllGatherOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
 LogicalResult ReduceScatterOp::verify() {
   TypeRange inputs = getInputs().getTypes();
   ArrayRef<Type> delivered = getFutureTypes();
-  if (failed(mlir::commsched::detail::verifyArity(*this, inputs, delivered)) ||
-      failed(mlir::commsched::detail::verifySameElementTypeAndRank(
-          *this, inputs, delivered, "C3")) ||
-      failed(mlir::commsched::detail::verifyDimension(*this, "dim", getDim(),
-                                                      inputs, "C4")) ||
-      failed(mlir::commsched::detail::verifyInto(*this, getInto().getTypes(),
-                                                 delivered, "C6")))
+  if (failed(detail::verifySameElementTypeAndRank(*this, inputs, delivered,
+                                                  "C3")) ||
+      failed(detail::verifyDimension(*this, "dim", getDim(), inputs, "C4")) ||
+      failed(detail::verifyInto(*this, getInto().getTypes(), delivered, "C6")))
     return failure();
-  return mlir::commsched::detail::verifyReduction(*this, getReduction(), inputs,
-                                                  "C7");
+  return detail::verifyReduction(*this, getReduction(), inputs, "C7");
 }
 
 LogicalResult
 ReduceScatterOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  FailureOr<GroupOp> group = mlir::commsched::detail::requireGroup(
-      *this, getGroupAttr(), symbolTables);
+  FailureOr<GroupOp> group =
+      detail::requireGroup(*this, getGroupAttr(), symbolTables);
   if (failed(group))
     return failure();
   int64_t size = group->getSize(), scattered = getDim();
@@ -146,20 +139,15 @@ ReduceScatterOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
 LogicalResult AllReduceOp::verify() {
   TypeRange inputs = getInputs().getTypes();
   ArrayRef<Type> delivered = getFutureTypes();
-  if (failed(mlir::commsched::detail::verifyArity(*this, inputs, delivered)) ||
-      failed(mlir::commsched::detail::verifySameTypes(*this, inputs, delivered,
-                                                      "C3")) ||
-      failed(mlir::commsched::detail::verifyInto(*this, getInto().getTypes(),
-                                                 delivered, "C4")))
+  if (failed(detail::verifySameTypes(*this, inputs, delivered, "C3")) ||
+      failed(detail::verifyInto(*this, getInto().getTypes(), delivered, "C4")))
     return failure();
-  return mlir::commsched::detail::verifyReduction(*this, getReduction(), inputs,
-                                                  "C5");
+  return detail::verifyReduction(*this, getReduction(), inputs, "C5");
 }
 
 LogicalResult
 AllReduceOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  return mlir::commsched::detail::requireGroup(*this, getGroupAttr(),
-                                               symbolTables);
+  return detail::requireGroup(*this, getGroupAttr(), symbolTables);
 }
 
 //===----------------------------------------------------------------------===//
@@ -169,21 +157,19 @@ AllReduceOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
 LogicalResult AllToAllOp::verify() {
   TypeRange inputs = getInputs().getTypes();
   ArrayRef<Type> delivered = getFutureTypes();
-  if (failed(mlir::commsched::detail::verifyArity(*this, inputs, delivered)) ||
-      failed(mlir::commsched::detail::verifySameElementTypeAndRank(
-          *this, inputs, delivered, "C3")) ||
-      failed(mlir::commsched::detail::verifyDimension(
-          *this, "split_dim", getSplitDim(), inputs, "C4")) ||
-      failed(mlir::commsched::detail::verifyDimension(
-          *this, "concat_dim", getConcatDim(), inputs, "C4")))
+  if (failed(detail::verifySameElementTypeAndRank(*this, inputs, delivered,
+                                                  "C3")) ||
+      failed(detail::verifyDimension(*this, "split_dim", getSplitDim(), inputs,
+                                     "C4")) ||
+      failed(detail::verifyDimension(*this, "concat_dim", getConcatDim(),
+                                     inputs, "C4")))
     return failure();
   if ((getInputSplits() || getOutputSplits()) &&
       getSplitDim() != getConcatDim())
     return emitOpError("has splits, so split_dim(")
            << static_cast<int64_t>(getSplitDim()) << ") and concat_dim("
            << static_cast<int64_t>(getConcatDim()) << ") must be equal (C6)";
-  return mlir::commsched::detail::verifyInto(*this, getInto().getTypes(),
-                                             delivered, "C7");
+  return detail::verifyInto(*this, getInto().getTypes(), delivered, "C7");
 }
 
 /// Checks one side of an uneven exchange: `rows` of dimension `dim` are cut by
@@ -243,8 +229,8 @@ static LogicalResult verifyUnevenShapes(AllToAllOp op, GroupOp group) {
 
 LogicalResult
 AllToAllOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  FailureOr<GroupOp> group = mlir::commsched::detail::requireGroup(
-      *this, getGroupAttr(), symbolTables);
+  FailureOr<GroupOp> group =
+      detail::requireGroup(*this, getGroupAttr(), symbolTables);
   if (failed(group))
     return failure();
   if (getInputSplits() || getOutputSplits())
@@ -278,22 +264,18 @@ AllToAllOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
 LogicalResult BroadcastOp::verify() {
   TypeRange inputs = getInputs().getTypes();
   ArrayRef<Type> delivered = getFutureTypes();
-  if (failed(mlir::commsched::detail::verifyArity(*this, inputs, delivered)) ||
-      failed(mlir::commsched::detail::verifySameTypes(*this, inputs, delivered,
-                                                      "C3")))
+  if (failed(detail::verifySameTypes(*this, inputs, delivered, "C3")))
     return failure();
-  return mlir::commsched::detail::verifyInto(*this, getInto().getTypes(),
-                                             delivered, "C5");
+  return detail::verifyInto(*this, getInto().getTypes(), delivered, "C5");
 }
 
 LogicalResult
 BroadcastOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  FailureOr<GroupOp> group = mlir::commsched::detail::requireGroup(
-      *this, getGroupAttr(), symbolTables);
+  FailureOr<GroupOp> group =
+      detail::requireGroup(*this, getGroupAttr(), symbolTables);
   if (failed(group))
     return failure();
-  return mlir::commsched::detail::verifyRank(*this, "root", getRoot(), *group,
-                                             "C4");
+  return detail::verifyRank(*this, "root", getRoot(), *group, "C4");
 }
 
 //===----------------------------------------------------------------------===//
@@ -303,9 +285,7 @@ BroadcastOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
 LogicalResult PermuteOp::verify() {
   TypeRange inputs = getInputs().getTypes();
   ArrayRef<Type> delivered = getFutureTypes();
-  if (failed(mlir::commsched::detail::verifyArity(*this, inputs, delivered)) ||
-      failed(mlir::commsched::detail::verifySameTypes(*this, inputs, delivered,
-                                                      "C3")))
+  if (failed(detail::verifySameTypes(*this, inputs, delivered, "C3")))
     return failure();
   ShapedType pairs = getPairs().getShapedType();
   if (pairs.getRank() != 2 || pairs.getDimSize(1) != 2)
@@ -318,17 +298,16 @@ LogicalResult PermuteOp::verify() {
       return emitOpError("'pairs' repeats the ")
              << (isTarget ? "target " : "source ") << value << " (C6)";
   }
-  return mlir::commsched::detail::verifyInto(*this, getInto().getTypes(),
-                                             delivered, "C7");
+  return detail::verifyInto(*this, getInto().getTypes(), delivered, "C7");
 }
 
 LogicalResult PermuteOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  FailureOr<GroupOp> group = mlir::commsched::detail::requireGroup(
-      *this, getGroupAttr(), symbolTables);
+  FailureOr<GroupOp> group =
+      detail::requireGroup(*this, getGroupAttr(), symbolTables);
   if (failed(group))
     return failure();
   for (auto [index, rank] : llvm::enumerate(getPairs().getValues<int64_t>()))
-    if (failed(mlir::commsched::detail::verifyRank(
+    if (failed(detail::verifyRank(
             *this, index % 2 ? "pairs' target " : "pairs' source ", rank,
             *group, "C5")))
       return failure();

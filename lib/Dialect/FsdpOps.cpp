@@ -63,8 +63,8 @@ LogicalResult AllGatherCopyInOp::verify() {
 
 LogicalResult
 AllGatherCopyInOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  FailureOr<GroupOp> group = mlir::commsched::detail::requireGroup(
-      *this, getGroupAttr(), symbolTables);
+  FailureOr<GroupOp> group =
+      detail::requireGroup(*this, getGroupAttr(), symbolTables);
   if (failed(group))
     return failure();
   RankedTensorType slice = getSlice().getType(), buffer = getBuffer().getType();
@@ -121,8 +121,8 @@ LogicalResult SplitWithSizesCopyOp::verify() {
 
 LogicalResult
 SplitWithSizesCopyOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  FailureOr<GroupOp> group = mlir::commsched::detail::requireGroup(
-      *this, getGroupAttr(), symbolTables);
+  FailureOr<GroupOp> group =
+      detail::requireGroup(*this, getGroupAttr(), symbolTables);
   if (failed(group))
     return failure();
   int64_t size = group->getSize();
@@ -179,8 +179,8 @@ LogicalResult ChunkCatOp::verify() {
 
 LogicalResult
 ChunkCatOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  FailureOr<GroupOp> group = mlir::commsched::detail::requireGroup(
-      *this, getGroupAttr(), symbolTables);
+  FailureOr<GroupOp> group =
+      detail::requireGroup(*this, getGroupAttr(), symbolTables);
   if (failed(group))
     return failure();
   int64_t size = group->getSize();

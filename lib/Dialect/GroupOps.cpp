@@ -95,8 +95,8 @@ WaitOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
 void WaitOp::getEffects(
     SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
   auto start = dyn_cast_if_present<CollectiveOpInterface>(getStart());
-  effects.push_back(mlir::commsched::detail::getCommunicationEffect(
-      start ? start.getGroupKey() : nullptr));
+  effects.push_back(
+      detail::getCommunicationEffect(start ? start.getGroupKey() : nullptr));
 }
 
 //===----------------------------------------------------------------------===//
@@ -111,8 +111,7 @@ Attribute BarrierOp::getGroupKey() { return getGroupAttr(); }
 
 FailureOr<ProcessGroup>
 BarrierOp::getProcessGroup(SymbolTableCollection &symbolTables) {
-  return mlir::commsched::detail::lookupProcessGroup(*this, getGroupAttr(),
-                                                     symbolTables);
+  return detail::lookupProcessGroup(*this, getGroupAttr(), symbolTables);
 }
 
 Value BarrierOp::getInFlightFuture() { return {}; }
@@ -125,11 +124,9 @@ SmallVector<Type> BarrierOp::getDeliveredTypes() { return {}; }
 
 void BarrierOp::getEffects(
     SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
-  effects.push_back(
-      mlir::commsched::detail::getCommunicationEffect(getGroupAttr()));
+  effects.push_back(detail::getCommunicationEffect(getGroupAttr()));
 }
 
 LogicalResult BarrierOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  return mlir::commsched::detail::requireGroup(*this, getGroupAttr(),
-                                               symbolTables);
+  return detail::requireGroup(*this, getGroupAttr(), symbolTables);
 }

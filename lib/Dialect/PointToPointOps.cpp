@@ -27,12 +27,11 @@ LogicalResult SendOp::verify() {
 }
 
 LogicalResult SendOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  FailureOr<GroupOp> group = mlir::commsched::detail::requireGroup(
-      *this, getGroupAttr(), symbolTables);
+  FailureOr<GroupOp> group =
+      detail::requireGroup(*this, getGroupAttr(), symbolTables);
   if (failed(group))
     return failure();
-  return mlir::commsched::detail::verifyRank(*this, "to", getTo(), *group,
-                                             "C3");
+  return detail::verifyRank(*this, "to", getTo(), *group, "C3");
 }
 
 LogicalResult RecvOp::verify() {
@@ -40,15 +39,14 @@ LogicalResult RecvOp::verify() {
     return emitOpError("must deliver at least one value (C2)");
   if (failed(verifyTag(*this, getTag())))
     return failure();
-  return mlir::commsched::detail::verifyInto(*this, getInto().getTypes(),
-                                             getFutureTypes(), "C5");
+  return detail::verifyInto(*this, getInto().getTypes(), getFutureTypes(),
+                            "C5");
 }
 
 LogicalResult RecvOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  FailureOr<GroupOp> group = mlir::commsched::detail::requireGroup(
-      *this, getGroupAttr(), symbolTables);
+  FailureOr<GroupOp> group =
+      detail::requireGroup(*this, getGroupAttr(), symbolTables);
   if (failed(group))
     return failure();
-  return mlir::commsched::detail::verifyRank(*this, "from", getFrom(), *group,
-                                             "C3");
+  return detail::verifyRank(*this, "from", getFrom(), *group, "C3");
 }

@@ -74,9 +74,9 @@ FailureOr<ProcessGroup> mlir::commsched::detail::lookupProcessGroup(
 // Constraints
 //===----------------------------------------------------------------------===//
 
-LogicalResult mlir::commsched::detail::verifyArity(Operation *op,
-                                                   TypeRange inputs,
-                                                   ArrayRef<Type> delivered) {
+/// At least one operand, and as many delivered types as operands (C2).
+static LogicalResult verifyArity(Operation *op, TypeRange inputs,
+                                 ArrayRef<Type> delivered) {
   if (inputs.empty())
     return op->emitOpError("needs at least one operand (C2)");
   if (inputs.size() != delivered.size())
@@ -89,6 +89,8 @@ LogicalResult mlir::commsched::detail::verifyArity(Operation *op,
 LogicalResult mlir::commsched::detail::verifySameElementTypeAndRank(
     Operation *op, TypeRange inputs, ArrayRef<Type> delivered,
     StringRef constraint) {
+  if (failed(verifyArity(op, inputs, delivered)))
+    return failure();
   for (auto [index, pair] : llvm::enumerate(llvm::zip(inputs, delivered))) {
     auto input = cast<RankedTensorType>(std::get<0>(pair));
     auto output = cast<RankedTensorType>(std::get<1>(pair));
@@ -109,6 +111,8 @@ LogicalResult mlir::commsched::detail::verifySameTypes(Operation *op,
                                                        TypeRange inputs,
                                                        ArrayRef<Type> delivered,
                                                        StringRef constraint) {
+  if (failed(verifyArity(op, inputs, delivered)))
+    return failure();
   for (auto [index, pair] : llvm::enumerate(llvm::zip(inputs, delivered)))
     if (std::get<0>(pair) != std::get<1>(pair))
       return op->emitOpError("operand ")

@@ -40,16 +40,14 @@ FailureOr<ProcessGroup> lookupProcessGroup(Operation *op,
                                            FlatSymbolRefAttr symbol,
                                            SymbolTableCollection &symbolTables);
 
-/// At least one operand, and as many delivered types as operands (C2).
-LogicalResult verifyArity(Operation *op, TypeRange inputs,
-                          ArrayRef<Type> delivered);
-
-/// Operand and delivered type of each pair have one element type and rank.
+/// There is at least one operand and a delivered type for each (C2), and the
+/// two of each pair have one element type and rank.
 LogicalResult verifySameElementTypeAndRank(Operation *op, TypeRange inputs,
                                            ArrayRef<Type> delivered,
                                            StringRef constraint);
 
-/// Operand and delivered type of each pair are equal.
+/// There is at least one operand and a delivered type for each (C2), and the
+/// two of each pair are equal.
 LogicalResult verifySameTypes(Operation *op, TypeRange inputs,
                               ArrayRef<Type> delivered, StringRef constraint);
 
