@@ -1,0 +1,45 @@
+//===- ReportJson.cpp - A simulated step as JSON --------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReportFormats.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+namespace json = llvm::json;
+
+void mlir::commsched::printJson(const StepReport &report, raw_ostream &os) {
+  json::OStream stream(os);
+  stream.object([&] {
+    stream.attribute("function", report.function);
+    stream.attribute("num_ops", report.numOps);
+    stream.attribute("num_collectives",
+                     static_cast<int64_t>(report.collectives.size()));
+    stream.attribute("comm_bytes", report.commBytes);
+    stream.attribute("step_time_ns", report.stepTimeNs);
+    stream.attribute("compute_time_ns", report.computeTimeNs);
+    stream.attribute("comm_time_ns", report.commTimeNs);
+    stream.attribute("exposed_comm_ns", report.exposedCommNs);
+    stream.attribute("lower_bound_ns", report.lowerBoundNs);
+    stream.attribute("peak_memory_bytes", report.peakMemoryBytes);
+    stream.attributeArray("collectives", [&] {
+      for (const CollectiveReport &collective : report.collectives)
+        stream.object([&] {
+          stream.attribute("name", collective.name);
+          stream.attribute("kind", collective.kind);
+          stream.attribute("group", collective.group);
+          stream.attribute("bytes", collective.bytes);
+          stream.attribute("start_ns", collective.startNs);
+          stream.attribute("end_ns", collective.endNs);
+          stream.attribute("wait_ns", collective.waitNs);
+          stream.attribute("exposed_ns", collective.exposedNs);
+        });
+    });
+  });
+  os << "\n";
+}
