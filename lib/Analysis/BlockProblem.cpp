@@ -26,9 +26,10 @@ namespace mlir::commsched {
 /// Builds the problem of one block in one pass over its operations.
 class BlockProblemBuilder {
 public:
-  BlockProblemBuilder(Block &block, BlockProblem::CostFunction getCost)
+  BlockProblemBuilder(Block &block, BlockProblem::CostFunction getCost,
+                      CollectiveOrder collectiveOrder)
       : getCost(getCost), storages(block), memory(result.problem, storages),
-        communication(result.problem) {
+        communication(result.problem, collectiveOrder) {
     result.block = &block;
   }
 
@@ -152,9 +153,9 @@ FailureOr<BlockProblem> BlockProblemBuilder::build() {
   return std::move(result);
 }
 
-FailureOr<BlockProblem> BlockProblem::create(Block &block,
-                                             CostFunction getCost) {
-  return BlockProblemBuilder(block, getCost).build();
+FailureOr<BlockProblem> BlockProblem::create(Block &block, CostFunction getCost,
+                                             CollectiveOrder collectiveOrder) {
+  return BlockProblemBuilder(block, getCost, collectiveOrder).build();
 }
 
 bool BlockProblem::apply(const ::commsched::Order &order) const {

@@ -9,9 +9,11 @@
 #include "CommunicationDependences.h"
 #include "CommSched/Analysis/CollectiveOrder.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
+using ::commsched::CollectiveKind;
 using ::commsched::DependenceKind;
 using ::commsched::NodeId;
 using ::commsched::noNode;
@@ -29,33 +31,46 @@ LogicalResult CommunicationDependences::visitOrder(Operation *op, NodeId node) {
   return success();
 }
 
+void CommunicationDependences::advance(Frontier &frontier, NodeId node,
+                                       bool isCrossed, DependenceKind kind) {
+  // What came since the last already depends on it.
+  if (frontier.last != noNode && (isCrossed || frontier.since.empty()))
+    problem.addDependence(frontier.last, node, kind);
+  if (isCrossed) {
+    frontier.since.push_back(node);
+    return;
+  }
+  for (NodeId earlier : frontier.since)
+    problem.addDependence(earlier, node, kind);
+  frontier.since.clear();
+  frontier.last = node;
+}
+
+static bool isPointToPoint(Operation *op) {
+  auto collective = cast<CollectiveOpInterface>(op);
+  return collective.getCollectiveKind() == CollectiveKind::Send ||
+         collective.getCollectiveKind() == CollectiveKind::Recv;
+}
+
+void CommunicationDependences::visitStream(Operation *op, NodeId node) {
+  size_t stream = problem.stream(node);
+  if (stream >= streams.size())
+    streams.resize(stream + 1);
+  bool isFree = collectiveOrder == CollectiveOrder::Free && !isPointToPoint(op);
+  advance(streams[stream], node, isFree, DependenceKind::Order);
+}
+
 LogicalResult CommunicationDependences::visit(Operation *op, NodeId node,
                                               CommunicationEffect effect) {
   if (effect == CommunicationEffect::None)
     return success();
-  if (::commsched::StreamId stream = problem.stream(node);
-      stream != ::commsched::noStream) {
-    if (static_cast<size_t>(stream) >= lastOfStream.size())
-      lastOfStream.resize(stream + 1, noNode);
-    if (lastOfStream[stream] != noNode)
-      problem.addDependence(lastOfStream[stream], node, DependenceKind::Order);
-    lastOfStream[stream] = node;
+  if (problem.stream(node) != ::commsched::noStream) {
+    visitStream(op, node);
     if (failed(visitOrder(op, node)))
       return failure();
   }
   bool isBarrier = effect == CommunicationEffect::Unknown ||
                    effect == CommunicationEffect::Blocking;
-  if (!isBarrier) {
-    if (lastBarrier != noNode)
-      problem.addDependence(lastBarrier, node, DependenceKind::Barrier);
-    sinceBarrier.push_back(node);
-    return success();
-  }
-  if (sinceBarrier.empty() && lastBarrier != noNode)
-    problem.addDependence(lastBarrier, node, DependenceKind::Barrier);
-  for (NodeId earlier : sinceBarrier)
-    problem.addDependence(earlier, node, DependenceKind::Barrier);
-  sinceBarrier.clear();
-  lastBarrier = node;
+  advance(barriers, node, !isBarrier, DependenceKind::Barrier);
   return success();
 }

@@ -16,6 +16,7 @@
 #ifndef COMMSCHED_LIB_ANALYSIS_COMMUNICATIONDEPENDENCES_H
 #define COMMSCHED_LIB_ANALYSIS_COMMUNICATIONDEPENDENCES_H
 
+#include "CommSched/Analysis/BlockProblem.h"
 #include "CommSched/Analysis/CommunicationEffects.h"
 #include "CommSched/Schedule/Problem.h"
 
@@ -25,8 +26,9 @@ namespace mlir::commsched {
 /// the operations whose communication is not known.
 class CommunicationDependences {
 public:
-  explicit CommunicationDependences(::commsched::Problem &problem)
-      : problem(problem) {}
+  CommunicationDependences(::commsched::Problem &problem,
+                           CollectiveOrder collectiveOrder)
+      : problem(problem), collectiveOrder(collectiveOrder) {}
 
   /// Adds what `op` depends on by its communication. Emits an error when its
   /// `commsched.order` contradicts that of an earlier collective.
@@ -34,17 +36,27 @@ public:
                       CommunicationEffect effect);
 
 private:
+  /// Operations that nothing may cross, and what came since the last of them
+  /// and keeps no order among itself.
+  struct Frontier {
+    ::commsched::NodeId last = ::commsched::noNode;
+    SmallVector<::commsched::NodeId> since;
+  };
+
+  void advance(Frontier &frontier, ::commsched::NodeId node, bool isCrossed,
+               ::commsched::DependenceKind kind);
+  void visitStream(Operation *op, ::commsched::NodeId node);
   LogicalResult visitOrder(Operation *op, ::commsched::NodeId node);
 
   ::commsched::Problem &problem;
-  /// The last collective of each stream.
-  SmallVector<::commsched::NodeId> lastOfStream;
+  CollectiveOrder collectiveOrder;
+  /// The collectives of each stream that keep their place on it.
+  SmallVector<Frontier> streams;
   /// The last collective with `commsched.order`.
   ::commsched::NodeId lastOrdered = ::commsched::noNode;
   Operation *lastOrderedOp = nullptr;
-  ::commsched::NodeId lastBarrier = ::commsched::noNode;
-  /// What communicates since the last barrier.
-  SmallVector<::commsched::NodeId> sinceBarrier;
+  /// What communicates in a way that nothing describes, or blocks.
+  Frontier barriers;
 };
 
 } // namespace mlir::commsched

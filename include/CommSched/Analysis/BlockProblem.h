@@ -20,6 +20,16 @@
 
 namespace mlir::commsched {
 
+/// Whether the collectives of one stream keep the order of the program.
+enum class CollectiveOrder {
+  /// All of them do.
+  Kept,
+  /// Only sends and receives do, which may meet different operations on other
+  /// ranks, and whatever `commsched.order` numbers. All ranks have to change
+  /// the order of the others alike.
+  Free,
+};
+
 /// The operations of a block, without its terminator, as nodes 0, 1, … in
 /// program order. Dependences come from
 ///   - SSA values, those used in nested regions included (data),
@@ -28,7 +38,8 @@ namespace mlir::commsched {
 ///     an operation writes them in place. Values from outside of the block,
 ///     arguments of blocks and memref arguments without `commsched.role` may
 ///     all be the same memory; a call may write its arguments,
-///   - the order of collectives on each stream, and `commsched.order` (order),
+///   - the order of collectives on each stream as far as it is kept (see
+///     CollectiveOrder), and `commsched.order` (order),
 ///   - operations whose communication nothing describes, operations that hold
 ///     collectives in a region, and blocking collectives: no start, wait or
 ///     other such operation crosses them (barrier).
@@ -45,7 +56,9 @@ public:
   /// 64 bits. Costs that cannot be told count as 0, and so do unknown sizes;
   /// see getUnpriced() and getUnsized(). Linear in the operations, operands and
   /// effects of the block.
-  static FailureOr<BlockProblem> create(Block &block, CostFunction getCost);
+  static FailureOr<BlockProblem>
+  create(Block &block, CostFunction getCost,
+         CollectiveOrder collectiveOrder = CollectiveOrder::Kept);
 
   const ::commsched::Problem &getProblem() const { return problem; }
 

@@ -119,6 +119,17 @@ def CommSched_CostOpInterface : OpInterface<"CostOpInterface"> {
       }], "::mlir::Type", "getComputeType", (ins), "", [{
         return ::mlir::commsched::detail::getDefaultComputeType($_op);
       }]>,
+    InterfaceMethod<[{
+        Whether this is one of the large computations that communication hides
+        behind, such as a matrix product or attention: moving it along with a
+        collective would defeat the purpose. By default: whether it does more
+        than 8 floating-point operations per byte moved, which no element-wise
+        operation, reduction or normalization does.
+      }], "bool", "isExpensive", (ins), "", [{
+        ::std::optional<double> flops = $_op.getFlopCount();
+        ::std::optional<int64_t> bytes = $_op.getMovedBytes();
+        return flops && bytes && *flops > 8.0 * static_cast<double>(*bytes);
+      }]>,
   ];
 }
 
