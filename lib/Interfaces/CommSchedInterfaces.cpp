@@ -45,6 +45,14 @@ Type mlir::commsched::detail::getDefaultComputeType(Operation *op) {
   return {};
 }
 
+bool mlir::commsched::detail::isExpensiveByDefault(Operation *op) {
+  constexpr double flopsPerByte = 8;
+  auto cost = cast<CostOpInterface>(op);
+  std::optional<double> flops = cost.getFlopCount();
+  std::optional<int64_t> bytes = cost.getMovedBytes();
+  return flops && bytes && *flops > flopsPerByte * static_cast<double>(*bytes);
+}
+
 Operation *mlir::commsched::detail::getStart(Value future) {
   if (!future)
     return nullptr;

@@ -60,6 +60,7 @@ std::optional<int64_t> getOperandAndResultBytes(Operation *op);
 namespace detail {
 Attribute getDefaultBucketKey(Operation *collective);
 Type getDefaultComputeType(Operation *op);
+bool isExpensiveByDefault(Operation *op);
 Operation *getStart(Value future);
 LogicalResult verifyCollective(Operation *op);
 LogicalResult verifyWait(Operation *op);

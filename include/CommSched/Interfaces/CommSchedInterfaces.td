@@ -126,9 +126,7 @@ def CommSched_CostOpInterface : OpInterface<"CostOpInterface"> {
         than 8 floating-point operations per byte moved, which no element-wise
         operation, reduction or normalization does.
       }], "bool", "isExpensive", (ins), "", [{
-        ::std::optional<double> flops = $_op.getFlopCount();
-        ::std::optional<int64_t> bytes = $_op.getMovedBytes();
-        return flops && bytes && *flops > 8.0 * static_cast<double>(*bytes);
+        return ::mlir::commsched::detail::isExpensiveByDefault($_op);
       }]>,
   ];
 }
