@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "ListSchedule.h"
-#include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "BlockScheduling.h"
+#include "CommSched/Analysis/OperationCosts.h"
 #include "CommSched/Schedule/LimitingFactor.h"
 #include "Remarks.h"
 
@@ -20,18 +21,6 @@ using ::commsched::NodeId;
 using ::commsched::noNode;
 using ::commsched::Positions;
 using ::commsched::Problem;
-
-/// The blocks of `function` that hold collectives themselves, inner ones
-/// first.
-static SmallVector<Block *> getBlocksWithCollectives(func::FuncOp function) {
-  SmallVector<Block *> blocks;
-  llvm::SmallPtrSet<Block *, 4> seen;
-  function.walk([&](CollectiveOpInterface collective) {
-    if (seen.insert(collective->getBlock()).second)
-      blocks.push_back(collective->getBlock());
-  });
-  return blocks;
-}
 
 namespace {
 
@@ -102,15 +91,16 @@ void MoveReporter::report(NodeId collective) {
 
 static FailureOr<bool> scheduleBlock(func::FuncOp function, Block &block,
                                      ListSchedulerOptions options,
-                                     BlockProblem::CostFunction getCost) {
-  FailureOr<BlockProblem> blockProblem = BlockProblem::create(block, getCost);
+                                     OperationCosts *costs) {
+  FailureOr<BlockProblem> blockProblem =
+      BlockProblem::create(block, [&](Operation *op) {
+        return costs ? costs->getRuntimeNs(op) : std::optional<int64_t>(0);
+      });
   if (failed(blockProblem))
     return failure();
   if (Operation *unpriced = blockProblem->getUnpriced()) {
-    remark::missed(unpriced->getLoc(),
-                   makeRemark("BlockKept", function.getSymName()))
-        << "not reordered: the cost of " + describe(unpriced) +
-               " is not known, as a size is dynamic";
+    remarkBlockKept(function, unpriced->getLoc(),
+                    *getUnpricedReason(*blockProblem, *costs));
     return false;
   }
   const Problem &problem = blockProblem->getProblem();
@@ -129,15 +119,13 @@ static FailureOr<bool> scheduleBlock(func::FuncOp function, Block &block,
   return blockProblem->apply(*order);
 }
 
-FailureOr<bool>
-mlir::commsched::listSchedule(func::FuncOp function,
-                              ListSchedulerOptions options,
-                              BlockProblem::CostFunction getCost) {
-  auto free = [](Operation *) -> std::optional<int64_t> { return 0; };
+FailureOr<bool> mlir::commsched::listSchedule(func::FuncOp function,
+                                              ListSchedulerOptions options,
+                                              OperationCosts *costs) {
   bool moved = false;
   for (Block *block : getBlocksWithCollectives(function)) {
-    FailureOr<bool> blockMoved = scheduleBlock(
-        function, *block, options, options.reorderForOverlap ? getCost : free);
+    FailureOr<bool> blockMoved =
+        scheduleBlock(function, *block, options, costs);
     if (failed(blockMoved))
       return failure();
     moved |= *blockMoved;

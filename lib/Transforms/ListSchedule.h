@@ -9,20 +9,20 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_LISTSCHEDULE_H
 #define COMMSCHED_LIB_TRANSFORMS_LISTSCHEDULE_H
 
-#include "CommSched/Analysis/BlockProblem.h"
 #include "CommSched/Schedule/ListScheduler.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::commsched {
 
+class OperationCosts;
+
 /// Orders every block of `function` that holds collectives, and emits a remark
-/// for each of them. A block whose costs are needed (to reorder for overlap)
-/// and cannot be told is left as it is, with a remark. `getCost` prices
-/// operations; it is asked only to reorder for overlap, and may be null
-/// otherwise. Returns whether anything moved.
+/// for each of them. `costs` prices operations; null prices all of them at 0,
+/// which only reordering for overlap minds. A block with a cost that is not
+/// known is left as it is, with a remark. Returns whether anything moved.
 FailureOr<bool> listSchedule(func::FuncOp function,
                              ::commsched::ListSchedulerOptions options,
-                             BlockProblem::CostFunction getCost = nullptr);
+                             OperationCosts *costs = nullptr);
 
 } // namespace mlir::commsched
 

@@ -35,8 +35,7 @@ struct ReorderComputeForOverlap
     options.raiseComms = true;
     options.sinkWaits = true;
     options.reorderForOverlap = true;
-    auto getCost = [&](Operation *op) { return costs.getRuntimeNs(op); };
-    FailureOr<bool> moved = listSchedule(getOperation(), options, getCost);
+    FailureOr<bool> moved = listSchedule(getOperation(), options, &costs);
     if (failed(moved))
       signalPassFailure();
     else if (!*moved)

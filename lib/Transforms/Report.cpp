@@ -6,14 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BlockScheduling.h"
 #include "CommSched/Analysis/OperationCosts.h"
 #include "CommSched/Analysis/StepReport.h"
 #include "CommSched/Analysis/TargetSpec.h"
 #include "CommSched/Transforms/Passes.h"
+#include "OutputFile.h"
 #include "Remarks.h"
 #include "ReportFormats.h"
-#include "mlir/Support/FileUtilities.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_REPORT
@@ -38,20 +38,6 @@ private:
 
 } // namespace
 
-/// Why the body of `function` cannot be simulated; nothing if it can.
-static std::optional<std::string> getObstacle(const BlockProblem &block,
-                                              OperationCosts &costs) {
-  if (Operation *op = block.getUnpriced())
-    return describe(op) + ": " + explainUnknownCost(costs, op);
-  if (Value value = block.getUnsized()) {
-    std::string text;
-    llvm::raw_string_ostream(text)
-        << "the size of a " << value.getType() << " is not known";
-    return text;
-  }
-  return std::nullopt;
-}
-
 LogicalResult Report::simulate(FunctionOpInterface function,
                                OperationCosts &costs,
                                std::vector<StepReport> &reports) {
@@ -68,8 +54,10 @@ LogicalResult Report::simulate(FunctionOpInterface function,
   FailureOr<BlockProblem> block = BlockProblem::create(body.front(), getCost);
   if (failed(block))
     return failure();
-  if (std::optional<std::string> obstacle = getObstacle(*block, costs))
-    return decline(*obstacle);
+  if (std::optional<std::string> reason = getUnpricedReason(*block, costs))
+    return decline(*reason);
+  if (std::optional<std::string> reason = getUnsizedReason(*block))
+    return decline(*reason);
   FailureOr<StepReport> report = reportStep(function, *block);
   if (succeeded(report))
     reports.push_back(std::move(*report));
@@ -92,24 +80,12 @@ void Report::runOnOperation() {
 }
 
 LogicalResult Report::print(ArrayRef<StepReport> reports) {
-  std::string message;
-  std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(output, &message);
-  if (!file)
-    return emitError(getOperation().getLoc(), "cannot write the report: ")
-           << message;
-  raw_ostream &os = file->os();
-  if (format == ReportFormat::Trace)
-    printTrace(reports, os);
-  else
-    for (const StepReport &report : reports)
-      format == ReportFormat::Json ? printJson(report, os)
-                                   : printTable(report, os);
-  os.flush();
-  if (std::error_code error = file->os().error()) {
-    file->os().clear_error();
-    return emitError(getOperation().getLoc(), "cannot write the report to '")
-           << output << "': " << error.message();
-  }
-  file->keep();
-  return success();
+  return writeOutputFile(
+      getOperation().getLoc(), output, "the report", [&](raw_ostream &os) {
+        if (format == ReportFormat::Trace)
+          return printTrace(reports, os);
+        for (const StepReport &report : reports)
+          format == ReportFormat::Json ? printJson(report, os)
+                                       : printTable(report, os);
+      });
 }

@@ -10,7 +10,9 @@
 commsched.group @g size(2)
 
 // CHECK: remark: [Missed] BlockKept | Category:commsched | Function=dynamic
-// CHECK-SAME: not reordered: the cost of aten.nonzero 'unpriced' is not known
+// CHECK-SAME: not reordered: aten.nonzero 'unpriced': the size of result 0 of 'commsched.compute', a
+// CHECK-SAME: tensor<?xf32>
+// CHECK-SAME: , is not static
 // CHECK-LABEL: func.func @dynamic(
 // CHECK-NEXT: aten.nonzero
 // CHECK-NEXT: commsched.all_reduce
