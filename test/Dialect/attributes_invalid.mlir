@@ -9,7 +9,8 @@ func.func @attributes(
     %r: tensor<4xf32> {commsched.role = "rng_state"},
     %u: memref<4xf32> {commsched.role = "unsharded_param"})
     -> (tensor<4xf32> {commsched.name = "out"})
-    attributes {commsched.module = ""} {
+    attributes {commsched.module = "",
+                commsched.baseline_peak_bytes = 0 : i64} {
   %0 = arith.addf %p, %i {
       commsched.name = "add", commsched.module = "layers.3.attention",
       commsched.runtime_ns = 0 : i64, commsched.order = 0 : i64,
@@ -18,7 +19,11 @@ func.func @attributes(
   %1 = "foreign.op"(%0) {
       commsched.runtime_ns = 9223372036854775807 : i64,
       commsched.partition = "backward", commsched.recompute = "prefer_save",
-      commsched.compile_with = {pipeline = "canonicalize", region = "flex"}}
+      commsched.compile_with = {pipeline = "canonicalize", region = "flex"},
+      commsched.reorder_info = {
+        comm_ns = 0 : i64, compute_ns = 0 : i64, exposed_before_ns = -1 : i64,
+        exposed_after_ns = -2 : i64, moves = 0 : i64, grouped = 0 : i64,
+        limiting_factor = "data", pass = "p"}}
       : (tensor<4xf32>) -> tensor<4xf32>
   %2 = commsched.compute "aten.sin"(%1) {
       commsched.partition = "must_be_forward",
@@ -156,6 +161,242 @@ func.func @compile_with_value(%x: tensor<4xf32>) {
 func.func @compile_with_lacks(%x: tensor<4xf32>) {
   // expected-error@below {{'arith.negf' op attribute 'commsched.compile_with' lacks the key 'pipeline'}}
   %0 = arith.negf %x {commsched.compile_with = {region = "a"}} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @reorder_info_type(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' must be a dictionary, not "moved"}}
+  %0 = arith.negf %x {commsched.reorder_info = "moved"} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @reorder_info_lacks_comm_ns(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'comm_ns'}}
+  %0 = arith.negf %x {commsched.reorder_info = {
+      compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+      exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
+      limiting_factor = "data", pass = "p"}}
+      : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @reorder_info_lacks_compute_ns(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'compute_ns'}}
+  %0 = arith.negf %x {commsched.reorder_info = {
+      comm_ns = 1 : i64, exposed_before_ns = 0 : i64,
+      exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
+      limiting_factor = "data", pass = "p"}}
+      : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @reorder_info_lacks_exposed_before_ns(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'exposed_before_ns'}}
+  %0 = arith.negf %x {commsched.reorder_info = {
+      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_after_ns = 0 : i64,
+      moves = 1 : i64, grouped = 0 : i64, limiting_factor = "data", pass = "p"}}
+      : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @reorder_info_lacks_exposed_after_ns(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'exposed_after_ns'}}
+  %0 = arith.negf %x {commsched.reorder_info = {
+      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+      moves = 1 : i64, grouped = 0 : i64, limiting_factor = "data", pass = "p"}}
+      : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @reorder_info_lacks_moves(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'moves'}}
+  %0 = arith.negf %x {commsched.reorder_info = {
+      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+      exposed_after_ns = 0 : i64, grouped = 0 : i64, limiting_factor = "data",
+      pass = "p"}}
+      : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @reorder_info_lacks_grouped(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'grouped'}}
+  %0 = arith.negf %x {commsched.reorder_info = {
+      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+      exposed_after_ns = 0 : i64, moves = 1 : i64, limiting_factor = "data",
+      pass = "p"}}
+      : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @reorder_info_lacks_limiting_factor(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'limiting_factor'}}
+  %0 = arith.negf %x {commsched.reorder_info = {
+      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+      exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
+      pass = "p"}}
+      : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @reorder_info_lacks_pass(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'pass'}}
+  %0 = arith.negf %x {commsched.reorder_info = {
+      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+      exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
+      limiting_factor = "data"}} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @reorder_info_unknown_key(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' has the unknown key 'step'}}
+  %0 = arith.negf %x {commsched.reorder_info = {
+      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+      exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
+      limiting_factor = "data", pass = "p", step = 1 : i64}} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @reorder_info_negative_comm_ns(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op key 'comm_ns' of attribute 'commsched.reorder_info' must not be negative, but is -1}}
+  %0 = arith.negf %x {commsched.reorder_info = {
+      comm_ns = -1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+      exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
+      limiting_factor = "data", pass = "p"}}
+      : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @reorder_info_negative_compute_ns(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op key 'compute_ns' of attribute 'commsched.reorder_info' must not be negative, but is -1}}
+  %0 = arith.negf %x {commsched.reorder_info = {
+      comm_ns = 1 : i64, compute_ns = -1 : i64, exposed_before_ns = 0 : i64,
+      exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
+      limiting_factor = "data", pass = "p"}}
+      : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @reorder_info_negative_moves(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op key 'moves' of attribute 'commsched.reorder_info' must not be negative, but is -1}}
+  %0 = arith.negf %x {commsched.reorder_info = {
+      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+      exposed_after_ns = 0 : i64, moves = -1 : i64, grouped = 0 : i64,
+      limiting_factor = "data", pass = "p"}}
+      : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @reorder_info_negative_grouped(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op key 'grouped' of attribute 'commsched.reorder_info' must not be negative, but is -1}}
+  %0 = arith.negf %x {commsched.reorder_info = {
+      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+      exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = -1 : i64,
+      limiting_factor = "data", pass = "p"}}
+      : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @reorder_info_float(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op key 'exposed_after_ns' of attribute 'commsched.reorder_info' must be an i64, not 1.500000e+00 : f64}}
+  %0 = arith.negf %x {commsched.reorder_info = {
+      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+      exposed_after_ns = 1.5, moves = 1 : i64, grouped = 0 : i64,
+      limiting_factor = "data", pass = "p"}}
+      : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @reorder_info_width(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op key 'moves' of attribute 'commsched.reorder_info' must be an i64, not 1 : i32}}
+  %0 = arith.negf %x {commsched.reorder_info = {
+      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+      exposed_after_ns = 0 : i64, moves = 1 : i32, grouped = 0 : i64,
+      limiting_factor = "data", pass = "p"}}
+      : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @reorder_info_text_limiting_factor(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op key 'limiting_factor' of attribute 'commsched.reorder_info' must be a string, not 1 : i64}}
+  %0 = arith.negf %x {commsched.reorder_info = {
+      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+      exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
+      limiting_factor = 1 : i64, pass = "p"}}
+      : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @reorder_info_text_pass(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op key 'pass' of attribute 'commsched.reorder_info' must be a string, not 1 : i64}}
+  %0 = arith.negf %x {commsched.reorder_info = {
+      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+      exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
+      limiting_factor = "data", pass = 1 : i64}} : tensor<4xf32>
+  return
+}
+
+// -----
+
+// expected-error@below {{'func.func' op unknown attribute 'commsched.reorder_info' on argument 0}}
+func.func @reorder_info_on_argument(%x: tensor<4xf32> {commsched.reorder_info = {}}) {
+  return
+}
+
+// -----
+
+func.func @baseline_on_operation(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.baseline_peak_bytes' belongs on a function}}
+  %0 = arith.negf %x {commsched.baseline_peak_bytes = 1 : i64} : tensor<4xf32>
+  return
+}
+
+// -----
+
+// expected-error@below {{'func.func' op attribute 'commsched.baseline_peak_bytes' must not be negative, but is -1}}
+func.func @baseline_negative() attributes {commsched.baseline_peak_bytes = -1 : i64} {
+  return
+}
+
+// -----
+
+// expected-error@below {{'func.func' op attribute 'commsched.baseline_peak_bytes' must be an i64, not 1 : index}}
+func.func @baseline_type() attributes {commsched.baseline_peak_bytes = 1 : index} {
   return
 }
 

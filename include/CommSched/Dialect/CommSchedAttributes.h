@@ -29,6 +29,10 @@ inline constexpr llvm::StringLiteral compileWithAttrName =
     "commsched.compile_with";
 inline constexpr llvm::StringLiteral roleAttrName = "commsched.role";
 inline constexpr llvm::StringLiteral freeableAttrName = "commsched.freeable";
+inline constexpr llvm::StringLiteral reorderInfoAttrName =
+    "commsched.reorder_info";
+inline constexpr llvm::StringLiteral baselinePeakBytesAttrName =
+    "commsched.baseline_peak_bytes";
 
 /// The role of an argument whose storage may be freed after its last use even
 /// without `commsched.freeable`.
@@ -39,6 +43,37 @@ std::optional<int64_t> getPinnedRuntimeNs(Operation *op);
 
 /// The place of `op` in a fixed order of collectives, if it has one.
 std::optional<int64_t> getCollectiveOrder(Operation *op);
+
+/// The peak of live bytes that a function started from, if it says one.
+std::optional<int64_t> getBaselinePeakBytes(Operation *function);
+
+/// What an iterative pass did to one collective or wait: the dictionary
+/// `commsched.reorder_info`, whose keys are these members in snake case.
+struct ReorderInfo {
+  /// What the collective takes.
+  int64_t commNs = 0;
+  /// The computation between its start and its wait, afterwards.
+  int64_t computeNs = 0;
+  /// Communication without the computation that hides it; negative when there
+  /// is more computation than needed.
+  int64_t exposedBeforeNs = 0;
+  int64_t exposedAfterNs = 0;
+  /// How many operations, or groups of them, it passed.
+  int64_t moves = 0;
+  /// How many operations moved along with it.
+  int64_t grouped = 0;
+  /// Why it did not move further.
+  StringRef limitingFactor;
+  /// The pass that writes this.
+  StringRef pass;
+};
+
+/// The operation's `commsched.reorder_info`, if it has one. The strings are the
+/// attribute's.
+std::optional<ReorderInfo> getReorderInfo(Operation *op);
+
+/// Sets the operation's `commsched.reorder_info`, in place of an earlier one.
+void setReorderInfo(Operation *op, const ReorderInfo &info);
 
 /// The operation's `commsched.name`; empty when it has none.
 StringRef getStableName(Operation *op);
