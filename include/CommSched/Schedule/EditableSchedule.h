@@ -1,0 +1,138 @@
+//===- EditableSchedule.h - An order under change ---------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An order whose operations move while live bytes, last uses and computation
+// times stay right: the incremental form of simulateMemory(). Solvers that try
+// one move after the other ask it what a move would cost before they make it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_SCHEDULE_EDITABLESCHEDULE_H
+#define COMMSCHED_SCHEDULE_EDITABLESCHEDULE_H
+
+#include "CommSched/Schedule/MemoryTimeline.h"
+#include "CommSched/Schedule/OrderTree.h"
+
+namespace commsched {
+
+/// What one operation does to the memory, and how long it computes.
+struct OperationLoad {
+  /// Bytes that it allocates, and that it frees by being their last user.
+  int64_t allocated = 0;
+  int64_t freed = 0;
+  /// How long it holds the compute stream, in the caller's unit of time.
+  int64_t computeTime = 0;
+  NodeKind kind = NodeKind::Compute;
+};
+
+/// What a stretch of an order does to the memory. Levels are live bytes over
+/// those before the stretch.
+struct StretchLoad {
+  StretchLoad() = default;
+  explicit StretchLoad(const OperationLoad &load)
+      : numNodes(1), numStarts(load.kind == NodeKind::Start),
+        numWaits(load.kind == NodeKind::Wait),
+        numBlocking(load.kind == NodeKind::Blocking),
+        netBytes(load.allocated - load.freed), peakBytes(load.allocated),
+        peakRemaining(netBytes), computeTime(load.computeTime) {}
+
+  /// This stretch with `next` behind it.
+  StretchLoad then(const StretchLoad &next) const;
+
+  int32_t numNodes = 0;
+  int32_t numStarts = 0;
+  int32_t numWaits = 0;
+  int32_t numBlocking = 0;
+  /// What is live behind the stretch.
+  int64_t netBytes = 0;
+  /// The highest level: of all operations, after it allocated.
+  int64_t peakBytes = 0;
+  /// The highest level before an operation begins.
+  int64_t peakBefore = 0;
+  /// The highest level after an operation freed.
+  int64_t peakRemaining = 0;
+  int64_t computeTime = 0;
+};
+
+/// An order of `problem`, which must outlive it.
+class EditableSchedule {
+public:
+  using Tree = OrderTree<OperationLoad, StretchLoad>;
+
+  /// Starts from `order`. `computeTimes` is by node, not negative, with a sum
+  /// that fits 64 bits; empty stands for zeros. Error: the problem has one, or
+  /// the order does not have each operation once. O(nodes + buffers + uses).
+  static Result<EditableSchedule>
+  create(const Problem &problem, const Order &order,
+         const std::vector<int64_t> &computeTimes = {});
+
+  const Problem &getProblem() const { return *problem; }
+
+  //===--------------------------------------------------------------------===//
+  // The order. O(log n) each, but for order().
+  //===--------------------------------------------------------------------===//
+
+  int32_t size() const { return tree.size(); }
+  int32_t position(NodeId node) const { return tree.position(node); }
+  NodeId at(int32_t position) const { return tree.at(position); }
+  /// O(n).
+  Order order() const { return tree.order(); }
+  /// For searches by position.
+  const Tree &getTree() const { return tree; }
+
+  //===--------------------------------------------------------------------===//
+  // Memory, as simulateMemory() defines it. O(log n) each.
+  //===--------------------------------------------------------------------===//
+
+  /// Live bytes before the first operation.
+  int64_t initialBytes() const { return initial; }
+  /// O(1).
+  int64_t peakBytes() const {
+    StretchLoad total = tree.total();
+    return initial + (total.numNodes == 0 ? 0 : total.peakBytes);
+  }
+  /// Live bytes before `node`, after it allocated, and after it freed.
+  int64_t bytesBefore(NodeId node) const {
+    return initial + tree.before(node).netBytes;
+  }
+  int64_t allocatedBytes(NodeId node) const {
+    return bytesBefore(node) + tree.leaf(node).allocated;
+  }
+  int64_t remainingBytes(NodeId node) const {
+    return allocatedBytes(node) - tree.leaf(node).freed;
+  }
+  /// Who frees the buffer; noNode if it stays to the end. O(1).
+  NodeId lastUser(BufferId buffer) const { return lastUsers[buffer]; }
+
+  //===--------------------------------------------------------------------===//
+  // Moves. Dependences are the caller's matter, but no user of a buffer may end
+  // up before its producer.
+  //===--------------------------------------------------------------------===//
+
+  /// Moves the operations at [first, end) up so that they begin at `to`, which
+  /// is not behind `first`; or down, so that they end before the operation that
+  /// stands at `to`, which is not before `end`. O(log n) for each buffer that
+  /// one of them uses or makes, and for each user of a buffer that one of them
+  /// freed on the way up.
+  void moveUp(int32_t first, int32_t end, int32_t to);
+  void moveDown(int32_t first, int32_t end, int32_t to);
+
+private:
+  explicit EditableSchedule(const Problem &problem) : problem(&problem) {}
+
+  void setLastUser(BufferId buffer, NodeId user);
+
+  const Problem *problem;
+  int64_t initial = 0;
+  std::vector<NodeId> lastUsers;
+  Tree tree;
+};
+
+} // namespace commsched
+
+#endif // COMMSCHED_SCHEDULE_EDITABLESCHEDULE_H

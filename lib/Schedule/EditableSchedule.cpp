@@ -1,0 +1,119 @@
+//===- EditableSchedule.cpp - An order under change -------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/EditableSchedule.h"
+
+#include "CommSched/Schedule/Verify.h"
+
+using namespace commsched;
+
+StretchLoad StretchLoad::then(const StretchLoad &next) const {
+  if (numNodes == 0)
+    return next;
+  if (next.numNodes == 0)
+    return *this;
+  StretchLoad both;
+  both.numNodes = numNodes + next.numNodes;
+  both.numStarts = numStarts + next.numStarts;
+  both.numWaits = numWaits + next.numWaits;
+  both.numBlocking = numBlocking + next.numBlocking;
+  both.netBytes = netBytes + next.netBytes;
+  both.peakBytes = std::max(peakBytes, netBytes + next.peakBytes);
+  both.peakBefore = std::max(peakBefore, netBytes + next.peakBefore);
+  both.peakRemaining = std::max(peakRemaining, netBytes + next.peakRemaining);
+  both.computeTime = computeTime + next.computeTime;
+  return both;
+}
+
+Result<EditableSchedule>
+EditableSchedule::create(const Problem &problem, const Order &order,
+                         const std::vector<int64_t> &computeTimes) {
+  Result<Positions> positions = invert(problem, order);
+  if (!positions)
+    return Error{positions.error()};
+  EditableSchedule schedule(problem);
+  std::vector<OperationLoad> loads(problem.numNodes());
+  for (NodeId node = 0; node < problem.numNodes(); ++node) {
+    loads[node].kind = problem.kind(node);
+    if (!computeTimes.empty())
+      loads[node].computeTime = computeTimes[node];
+  }
+  schedule.lastUsers.assign(problem.numBuffers(), noNode);
+  for (BufferId id = 0; id < problem.numBuffers(); ++id) {
+    const Buffer &buffer = problem.buffer(id);
+    if (buffer.producer == noNode)
+      schedule.initial += buffer.bytes;
+    else
+      loads[buffer.producer].allocated += buffer.bytes;
+    if (!buffer.freed)
+      continue;
+    NodeId last = buffer.producer;
+    for (NodeId user : problem.users(id))
+      if (last == noNode || (*positions)[user] > (*positions)[last])
+        last = user;
+    schedule.lastUsers[id] = last;
+    if (last != noNode)
+      loads[last].freed += buffer.bytes;
+  }
+  schedule.tree = Tree(order, std::move(loads));
+  return schedule;
+}
+
+void EditableSchedule::setLastUser(BufferId buffer, NodeId user) {
+  int64_t bytes = problem->buffer(buffer).bytes;
+  OperationLoad load = tree.leaf(lastUsers[buffer]);
+  load.freed -= bytes;
+  tree.setLeaf(lastUsers[buffer], load);
+  load = tree.leaf(user);
+  load.freed += bytes;
+  tree.setLeaf(user, load);
+  lastUsers[buffer] = user;
+}
+
+void EditableSchedule::moveUp(int32_t first, int32_t end, int32_t to) {
+  // What one of them freed goes later if one of those passed needs it too.
+  auto update = [&](NodeId member, BufferId buffer) {
+    if (lastUsers[buffer] != member)
+      return;
+    int32_t lastPosition = -1;
+    for (NodeId user : problem->users(buffer)) {
+      int32_t at = position(user);
+      if (at >= to && at < first)
+        lastPosition = std::max(lastPosition, at);
+    }
+    if (lastPosition >= 0)
+      setLastUser(buffer, this->at(lastPosition));
+  };
+  if (to == first)
+    return;
+  for (int32_t place = first; place < end; ++place) {
+    NodeId member = at(place);
+    for (BufferId buffer : problem->buffersUsedBy(member))
+      update(member, buffer);
+  }
+  tree.exchange(to, first, end);
+}
+
+void EditableSchedule::moveDown(int32_t first, int32_t end, int32_t to) {
+  if (to == end)
+    return;
+  // What one of those passed freed goes later if one of them needs it too: by
+  // the last of them that does, which comes last here.
+  for (int32_t place = first; place < end; ++place) {
+    NodeId member = at(place);
+    for (BufferId buffer : problem->buffersUsedBy(member)) {
+      NodeId last = lastUsers[buffer];
+      if (last == noNode || last == member)
+        continue;
+      int32_t lastPosition = position(last);
+      if (lastPosition < place || (lastPosition >= end && lastPosition < to))
+        setLastUser(buffer, member);
+    }
+  }
+  tree.exchange(first, end, to);
+}

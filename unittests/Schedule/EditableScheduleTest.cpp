@@ -1,0 +1,128 @@
+//===- EditableScheduleTest.cpp - An order under change ---------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/EditableSchedule.h"
+
+#include "CommSched/Schedule/Verify.h"
+#include "RandomProblem.h"
+#include "TestProblems.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+using namespace commsched;
+using namespace commsched::testing;
+
+namespace {
+
+/// Compares everything that `schedule` knows with a simulation from scratch.
+void expectExact(const EditableSchedule &schedule, const Order &order) {
+  const Problem &problem = schedule.getProblem();
+  ASSERT_EQ(schedule.order(), order);
+  Result<MemoryTimeline> memory = simulateMemory(problem, order);
+  ASSERT_TRUE(memory) << memory.error();
+  EXPECT_EQ(schedule.initialBytes(), memory->initialBytes);
+  EXPECT_EQ(schedule.peakBytes(), memory->peakBytes);
+  for (size_t place = 0; place < order.size(); ++place) {
+    NodeId node = order[place];
+    ASSERT_EQ(schedule.allocatedBytes(node), memory->allocatedBytes[place]);
+    ASSERT_EQ(schedule.remainingBytes(node), memory->remainingBytes[place]);
+    ASSERT_EQ(schedule.bytesBefore(node),
+              place == 0 ? memory->initialBytes
+                         : memory->remainingBytes[place - 1]);
+  }
+  for (BufferId id = 0; id < problem.numBuffers(); ++id) {
+    const Buffer &buffer = problem.buffer(id);
+    NodeId last = buffer.freed ? buffer.producer : noNode;
+    auto placeOf = [&](NodeId node) {
+      return std::find(order.begin(), order.end(), node) - order.begin();
+    };
+    if (buffer.freed)
+      for (NodeId user : problem.users(id))
+        if (last == noNode || placeOf(user) > placeOf(last))
+          last = user;
+    ASSERT_EQ(schedule.lastUser(id), last) << "buffer " << id;
+  }
+}
+
+TEST(EditableSchedule, RejectsWhatItCannotHold) {
+  TimelineExample example;
+  EXPECT_EQ(EditableSchedule::create(example.problem, {}).error(),
+            "the order has 0 entries for a problem of 7 nodes");
+  Problem open;
+  EXPECT_EQ(EditableSchedule::create(open, {}).error(),
+            "the problem is not finalized");
+}
+
+TEST(EditableSchedule, EmptyProblemHoldsItsArguments) {
+  Problem problem;
+  problem.addBuffer(5, noNode, false);
+  problem.finalize();
+  Result<EditableSchedule> schedule = EditableSchedule::create(problem, {});
+  ASSERT_TRUE(schedule);
+  EXPECT_EQ(schedule->peakBytes(), 5);
+}
+
+TEST(EditableSchedule, LastUsesFollowInBothDirections) {
+  Problem problem;
+  for (int i = 0; i < 4; ++i)
+    addCompute(problem, 1);
+  BufferId buffer = problem.addBuffer(8, 0, true);
+  problem.addUse(buffer, 1);
+  problem.addUse(buffer, 3);
+  problem.finalize();
+  Result<EditableSchedule> schedule =
+      EditableSchedule::create(problem, {0, 1, 2, 3});
+  ASSERT_TRUE(schedule);
+  schedule->moveUp(3, 4, 1);
+  EXPECT_EQ(schedule->lastUser(buffer), 1);
+  expectExact(*schedule, {0, 3, 1, 2});
+  schedule->moveDown(1, 2, 4);
+  EXPECT_EQ(schedule->lastUser(buffer), 3);
+  expectExact(*schedule, {0, 1, 2, 3});
+}
+
+TEST(EditableSchedule, AgreesWithSimulationAfterEveryMove) {
+  int numMoves = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomProblemOptions options;
+    options.shuffleProgram = seed % 2;
+    Problem problem = makeRandomProblem(seed, options);
+    Order order = makeRandomOrder(seed, problem);
+    Result<EditableSchedule> schedule =
+        EditableSchedule::create(problem, order);
+    ASSERT_TRUE(schedule) << schedule.error();
+    expectExact(*schedule, order);
+    std::mt19937_64 engine(seed);
+    for (int move = 0; move < 100; ++move) {
+      int32_t cuts[3];
+      for (int32_t &cut : cuts)
+        cut = static_cast<int32_t>(engine() % (order.size() + 1));
+      std::sort(cuts, cuts + 3);
+      Order moved = order;
+      std::rotate(moved.begin() + cuts[0], moved.begin() + cuts[1],
+                  moved.begin() + cuts[2]);
+      if (verify(problem, moved))
+        continue;
+      order = moved;
+      if (engine() % 2)
+        schedule->moveUp(cuts[1], cuts[2], cuts[0]);
+      else
+        schedule->moveDown(cuts[0], cuts[1], cuts[2]);
+      expectExact(*schedule, order);
+      if (HasFatalFailure() || HasNonfatalFailure())
+        return;
+      ++numMoves;
+    }
+  }
+  EXPECT_GT(numMoves, 2000);
+}
+
+} // namespace
