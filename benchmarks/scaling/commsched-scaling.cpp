@@ -45,6 +45,7 @@ static const char *const defaultPipelines[] = {
     "func.func(commsched-raise-comms)",
     "func.func(commsched-sink-waits)",
     "func.func(commsched-reorder-compute-for-overlap)",
+    "commsched-align-runtimes{output=/dev/null}",
     "commsched-report{format=json output=/dev/null}",
 };
 

@@ -1,0 +1,59 @@
+//===- RankTimes.h - The file of one rank's times ---------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What one rank thinks that the operations of its program cost, as a JSON file
+// that the other ranks read:
+//
+//   {"step": {"operations": ["commsched.all_gather 'ag'", "aten.mm"],
+//             "runtime_ns": [52000, 31000]}}
+//
+// Two lists side by side, for a parsed JSON object takes kilobytes, and a
+// program may have a million operations.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_RANKTIMES_H
+#define COMMSCHED_LIB_TRANSFORMS_RANKTIMES_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/Support/Error.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mlir::commsched {
+
+/// The operations of a function and their times in nanoseconds: lists of equal
+/// length, in program order.
+struct FunctionTimes {
+  /// What each operation is, for people and to notice another program.
+  std::vector<std::string> operations;
+  /// Not negative; none (`null` in the file) where it is not known.
+  std::vector<std::optional<int64_t>> timesNs;
+};
+
+/// By the functions' names.
+using RankTimes = std::map<std::string, FunctionTimes>;
+
+/// `text` as it comes back from a file: bytes that are no UTF-8 are replaced.
+std::string toFileText(StringRef text);
+
+/// Prints one JSON object on one line. All texts must be UTF-8.
+void printRankTimes(const RankTimes &times, raw_ostream &os);
+
+/// Reads what printRankTimes() printed. Fails, with a text that names the
+/// function and the position (counted from 0), when the file cannot be read, is
+/// not JSON of that form, or has a time that is no integer, negative, or beyond
+/// 64 bits.
+llvm::Expected<RankTimes> readRankTimes(StringRef path);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_RANKTIMES_H
