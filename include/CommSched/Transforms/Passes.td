@@ -47,6 +47,38 @@ def EstimateRuntime : Pass<"commsched-estimate-runtime", "::mlir::func::FuncOp">
   let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
 }
 
+def AlignRuntimes : Pass<"commsched-align-runtimes", "::mlir::ModuleOp"> {
+  let summary = "make ranks that measured different times agree on them";
+  let description = [{
+    Ranks that schedule with different times may decide differently, and then
+    wait for each other forever. This pass takes two runs on every rank, with
+    the files carried between ranks in between:
+
+     * `output=FILE` writes this rank's times as JSON, and changes nothing: for
+       each function, what its operations are and what they take, by
+       `commsched.runtime_ns` and else by estimate for the module's target.
+     * `ranks=FILE,FILE,…` reads the files of all ranks, this one's included, in
+       any order, and sets `commsched.runtime_ns` of each operation to the
+       median; of an even number of times, to the lower of the two in the
+       middle. A remark tells how far the ranks are apart.
+
+    The operations are those that `commsched-estimate-runtime` writes a time on,
+    free ones included. A time that is not known, as a size is dynamic, is
+    `null`; the median is that of the ranks that know one, and an operation
+    whose time no rank knows is left without.
+
+    A file that lists other functions, or other operations in a function, than
+    the module has, is an error, and nothing is aligned.
+  }];
+  let options = [
+    Option<"output", "output", "std::string", /*default=*/"",
+           "File for the times of this rank; - is standard output">,
+    ListOption<"ranks", "ranks", "std::string",
+               "Files with the times of all ranks">,
+  ];
+  let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
+}
+
 //===----------------------------------------------------------------------===//
 // Orders
 //===----------------------------------------------------------------------===//
