@@ -122,6 +122,12 @@ public:
   void moveUp(int32_t first, int32_t end, int32_t to);
   void moveDown(int32_t first, int32_t end, int32_t to);
 
+  /// Exchanges the stretches [first, middle) and [middle, end), of which
+  /// neither uses what the other frees. O(log n).
+  void exchangeUnrelated(int32_t first, int32_t middle, int32_t end) {
+    tree.exchange(first, middle, end);
+  }
+
 private:
   explicit EditableSchedule(const Problem &problem) : problem(&problem) {}
 

@@ -211,8 +211,7 @@ private:
     Summary result = rangeOf(links[node].left, first, std::min(end, left));
     if (first <= left && left < end)
       result = result.then(Summary(leaves[node]));
-    return result.then(rangeOf(links[node].right,
-                               std::max(first - left - 1, 0),
+    return result.then(rangeOf(links[node].right, std::max(first - left - 1, 0),
                                end - left - 1));
   }
 
@@ -227,8 +226,8 @@ private:
     int32_t position = offset + count(link.left);
     Summary own(leaves[node]);
     Summary atNode = before.then(summary(link.left));
-    int32_t found = findLastIn(link.right, atNode.then(own), position + 1,
-                               first, end, has);
+    int32_t found =
+        findLastIn(link.right, atNode.then(own), position + 1, first, end, has);
     if (found >= 0)
       return found;
     if (first <= position && position < end && has(atNode, own))

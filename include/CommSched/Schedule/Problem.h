@@ -131,6 +131,10 @@ public:
   /// producer need not be added. Repeated uses count once.
   void addUse(BufferId buffer, NodeId node);
 
+  /// Says that `node` is one of the large computations that communication
+  /// hides behind: solvers that move groups of operations leave it in place.
+  void setExpensive(NodeId node) { nodes[node].isExpensive = true; }
+
   /// Reserves memory for what will be added; never needed, only faster.
   void reserve(size_t numNodes, size_t numDependences);
 
@@ -171,6 +175,8 @@ public:
   bool isCollective(NodeId node) const {
     return kind(node) == NodeKind::Start || kind(node) == NodeKind::Blocking;
   }
+  /// Whether the operation was marked by setExpensive().
+  bool isExpensive(NodeId node) const { return nodes[node].isExpensive; }
   /// The operation as error texts name it, such as "node 3 (wait)".
   std::string describe(NodeId node) const;
   /// The number of streams: the largest index of one, plus 1.
@@ -213,6 +219,7 @@ private:
     /// Wait: its start. Start: its wait, once finalized.
     NodeId partner;
     NodeKind kind;
+    bool isExpensive = false;
   };
   struct Use {
     BufferId buffer;

@@ -1,0 +1,193 @@
+//===- MovingGroup.cpp - Operations on their way through an order ---------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MovingGroup.h"
+
+using namespace commsched;
+
+MovingGroup::MovingGroup(EditableSchedule &schedule, Direction direction)
+    : schedule(schedule), direction(direction) {}
+
+void MovingGroup::startWith(NodeId node) {
+  begin = schedule.position(node);
+  behind = begin + 1;
+  dependences = {};
+  handovers.clear();
+  nextHandovers = {};
+  addMember(node);
+}
+
+void MovingGroup::addDependence(NodeId other) {
+  int32_t distance = distanceOf(schedule.position(other));
+  if (isAhead(distance))
+    dependences.push({distance, other});
+}
+
+void MovingGroup::addMember(NodeId node) {
+  const Problem &problem = schedule.getProblem();
+  for (DependenceEnd end :
+       isUp() ? problem.predecessors(node) : problem.successors(node))
+    addDependence(end.node);
+  for (BufferId buffer : problem.buffersUsedBy(node)) {
+    if (NodeId producer = problem.buffer(buffer).producer;
+        isUp() && producer != noNode)
+      addDependence(producer);
+    addHandover(node, buffer);
+  }
+  // Nobody ahead takes over what a member makes: up there are no users of it,
+  // and down they are dependences.
+  if (!isUp())
+    for (BufferId buffer : problem.buffersMadeBy(node))
+      for (NodeId user : problem.users(buffer))
+        addDependence(user);
+}
+
+void MovingGroup::addHandover(NodeId member, BufferId buffer) {
+  NodeId last = schedule.lastUser(buffer);
+  if (last == noNode)
+    return;
+  Handover handover;
+  handover.buffer = buffer;
+  auto add = [&](NodeId user) {
+    int32_t distance = distanceOf(schedule.position(user));
+    if (isAhead(distance))
+      handover.distances.push_back(distance);
+  };
+  if (!isUp())
+    add(last);
+  else if (last == member)
+    for (NodeId user : schedule.getProblem().users(buffer))
+      add(user);
+  std::sort(handover.distances.begin(), handover.distances.end());
+  handovers.push_back(std::move(handover));
+  pushHandover(static_cast<int32_t>(handovers.size()) - 1);
+}
+
+void MovingGroup::pushHandover(int32_t handover) {
+  Handover &users = handovers[handover];
+  while (users.next < users.distances.size() &&
+         !isAhead(users.distances[users.next]))
+    ++users.next;
+  if (users.next < users.distances.size())
+    nextHandovers.push({users.distances[users.next], handover});
+}
+
+int32_t MovingGroup::nextDependence() {
+  while (!dependences.empty() && !isAhead(dependences.top().distance))
+    dependences.pop();
+  return dependences.empty() ? wayEnd()
+                             : positionOf(dependences.top().distance);
+}
+
+DependenceKind MovingGroup::dependenceOn(NodeId node) const {
+  std::optional<DependenceKind> hardest;
+  const Problem &problem = schedule.getProblem();
+  for (DependenceEnd end :
+       isUp() ? problem.successors(node) : problem.predecessors(node))
+    if (isMember(end.node) && (!hardest || end.kind < *hardest))
+      hardest = end.kind;
+  // A buffer may tie two operations together without saying it twice.
+  return hardest.value_or(DependenceKind::Data);
+}
+
+int32_t MovingGroup::nextHandover() {
+  while (!nextHandovers.empty() && !isAhead(nextHandovers.top().distance)) {
+    int32_t stale = nextHandovers.top().handover;
+    nextHandovers.pop();
+    // Passed: somebody else has taken over. Absorbed: the next one may.
+    NodeId last = schedule.lastUser(handovers[stale].buffer);
+    if (isUp() == isMember(last))
+      pushHandover(stale);
+  }
+  return nextHandovers.empty() ? wayEnd()
+                               : positionOf(nextHandovers.top().distance);
+}
+
+int32_t MovingGroup::findOverflow(int32_t until, int64_t limitBytes) const {
+  const EditableSchedule::Tree &tree = schedule.getTree();
+  StretchLoad group = tree.range(begin, behind);
+  int64_t room = limitBytes - schedule.initialBytes();
+  if (isUp()) {
+    int32_t found = tree.findLast(
+        until + 1, begin,
+        [&](const StretchLoad &before, const StretchLoad &stretch) {
+          return before.netBytes + stretch.peakBytes + group.netBytes > room ||
+                 before.netBytes + stretch.peakBefore + group.peakBytes > room;
+        });
+    return found < 0 ? until : found;
+  }
+  int32_t found = tree.findFirst(
+      behind, until,
+      [&](const StretchLoad &before, const StretchLoad &stretch) {
+        int64_t level = before.netBytes - group.netBytes;
+        return level + stretch.peakBytes > room ||
+               level + stretch.peakRemaining + group.peakBytes > room;
+      });
+  return found < 0 ? until : found;
+}
+
+int64_t MovingGroup::peakWhenPassing(int32_t position) const {
+  StretchLoad group = schedule.getTree().range(begin, behind);
+  NodeId node = schedule.at(position);
+  if (isUp())
+    return std::max(schedule.allocatedBytes(node) + group.netBytes,
+                    schedule.bytesBefore(node) + group.peakBytes);
+  return std::max(schedule.allocatedBytes(node),
+                  schedule.remainingBytes(node) + group.peakBytes) -
+         group.netBytes;
+}
+
+int32_t MovingGroup::passUntil(int32_t position) {
+  int32_t passed =
+      isUp() ? begin - (position + 1) : position - behind;
+  if (passed == 0)
+    return 0;
+  if (isUp()) {
+    schedule.exchangeUnrelated(position + 1, begin, behind);
+    begin -= passed;
+    behind -= passed;
+  } else {
+    schedule.exchangeUnrelated(begin, behind, position);
+    begin += passed;
+    behind += passed;
+  }
+  return passed;
+}
+
+int64_t MovingGroup::passOne(int64_t limitBytes) {
+  NodeId passed = frontNode();
+  int32_t step = isUp() ? -1 : 1;
+  if (isUp())
+    schedule.moveUp(begin, behind, begin - 1);
+  else
+    schedule.moveDown(begin, behind, behind + 1);
+  begin += step;
+  behind += step;
+  NodeId head = schedule.at(begin);
+  int64_t peak = std::max(schedule.allocatedBytes(passed),
+                          schedule.bytesBefore(head) +
+                              schedule.getTree().range(begin, behind).peakBytes);
+  if (peak <= limitBytes)
+    return peak;
+  if (isUp())
+    schedule.moveDown(begin, behind, behind + 1);
+  else
+    schedule.moveUp(begin, behind, begin - 1);
+  begin -= step;
+  behind -= step;
+  return peak;
+}
+
+void MovingGroup::absorbFront() {
+  NodeId node = frontNode();
+  if (isUp())
+    --begin;
+  else
+    ++behind;
+  addMember(node);
+}
