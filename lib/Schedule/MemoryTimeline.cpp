@@ -14,12 +14,33 @@
 
 using namespace commsched;
 
+namespace {
+
+/// Positions between which a buffer is live, both included.
+struct Lifetime {
+  /// Where it is allocated; -1: it is live from the start.
+  int32_t first;
+  /// Where it is freed; the number of operations if it stays.
+  int32_t last;
+};
+
+} // namespace
+
+static Lifetime getLifetime(const Problem &problem, const Positions &positions,
+                            BufferId id) {
+  const Buffer &buffer = problem.buffer(id);
+  int32_t first = buffer.producer == noNode ? -1 : positions[buffer.producer];
+  int32_t last = first;
+  for (NodeId user : problem.users(id))
+    last = std::max(last, positions[user]);
+  return {first, buffer.freed && last >= 0 ? last : problem.numNodes()};
+}
+
 Result<MemoryTimeline> commsched::simulateMemory(const Problem &problem,
                                                  const Order &order) {
-  Result<Positions> inverse = invert(problem, order);
-  if (!inverse)
-    return Error{inverse.error()};
-  const Positions &positions = *inverse;
+  Result<Positions> positions = invert(problem, order);
+  if (!positions)
+    return Error{positions.error()};
 
   // First what each position allocates and frees, then running sums over both.
   // None overflows: the sum of all sizes is known to fit.
@@ -29,20 +50,12 @@ Result<MemoryTimeline> commsched::simulateMemory(const Problem &problem,
   allocated.resize(order.size());
   remaining.resize(order.size());
   for (BufferId id = 0; id < problem.numBuffers(); ++id) {
-    const Buffer &buffer = problem.buffer(id);
-    int32_t last = -1;
-    if (buffer.producer == noNode) {
-      timeline.initialBytes += buffer.bytes;
-    } else {
-      last = positions[buffer.producer];
-      allocated[last] += buffer.bytes;
-    }
-    if (!buffer.freed)
-      continue;
-    for (NodeId user : problem.users(id))
-      last = std::max(last, positions[user]);
-    if (last >= 0)
-      remaining[last] += buffer.bytes;
+    int64_t bytes = problem.buffer(id).bytes;
+    Lifetime lifetime = getLifetime(problem, *positions, id);
+    (lifetime.first < 0 ? timeline.initialBytes : allocated[lifetime.first]) +=
+        bytes;
+    if (lifetime.last < problem.numNodes())
+      remaining[lifetime.last] += bytes;
   }
 
   int64_t live = timeline.initialBytes;
@@ -58,4 +71,23 @@ Result<MemoryTimeline> commsched::simulateMemory(const Problem &problem,
     remaining[position] = live;
   }
   return timeline;
+}
+
+Result<std::vector<BufferId>> commsched::findLive(const Problem &problem,
+                                                  const Order &order,
+                                                  int32_t position) {
+  Result<Positions> positions = invert(problem, order);
+  if (!positions)
+    return Error{positions.error()};
+  if (position < -1 || position >= problem.numNodes())
+    return Error{"there is no position " + std::to_string(position) +
+                 " in an order of " + std::to_string(problem.numNodes()) +
+                 " nodes"};
+  std::vector<BufferId> live;
+  for (BufferId id = 0; id < problem.numBuffers(); ++id) {
+    Lifetime lifetime = getLifetime(problem, *positions, id);
+    if (lifetime.first <= position && position <= lifetime.last)
+      live.push_back(id);
+  }
+  return live;
 }

@@ -135,6 +135,48 @@ TEST(MemoryTimeline, RejectsWhatItCannotRun) {
             "the order has 0 entries for a problem of 7 nodes");
 }
 
+TEST(MemoryTimeline, LiveBuffersOfTheTimelineExample) {
+  TimelineExample example;
+  const Problem &problem = example.problem;
+  Order order = programOrder(problem);
+  Result<std::vector<BufferId>> initial = findLive(problem, order, -1);
+  ASSERT_TRUE(initial) << initial.error();
+  EXPECT_EQ(*initial, (std::vector<BufferId>{0, 1, 2}));
+  // The sum still needs the gathered a and the product, and makes its own.
+  Result<std::vector<BufferId>> peak =
+      findLive(problem, order, TimelineExample::addA);
+  ASSERT_TRUE(peak) << peak.error();
+  EXPECT_EQ(*peak, (std::vector<BufferId>{0, 1, 2, 3, 4, 5, 6}));
+  Result<std::vector<BufferId>> next =
+      findLive(problem, order, TimelineExample::addA + 1);
+  ASSERT_TRUE(next) << next.error();
+  EXPECT_EQ(*next, (std::vector<BufferId>{0, 1, 2, 5, 6}));
+}
+
+TEST(MemoryTimeline, LiveBuffersBeforeTheFirstOperation) {
+  Problem problem;
+  addCompute(problem, 1);
+  problem.addBuffer(1, 0, true);
+  problem.addBuffer(2, noNode, false);
+  problem.addUse(problem.addBuffer(4, noNode, true), 0);
+  // Nobody is there to free it.
+  problem.addBuffer(8, noNode, true);
+  problem.finalize();
+  EXPECT_EQ(*findLive(problem, {0}, -1), (std::vector<BufferId>{1, 2, 3}));
+  EXPECT_EQ(*findLive(problem, {0}, 0), (std::vector<BufferId>{0, 1, 2, 3}));
+}
+
+TEST(MemoryTimeline, RejectsPositionsThatAreNone) {
+  TimelineExample example;
+  Order order = programOrder(example.problem);
+  EXPECT_EQ(findLive(example.problem, order, 7).error(),
+            "there is no position 7 in an order of 7 nodes");
+  EXPECT_EQ(findLive(example.problem, order, -2).error(),
+            "there is no position -2 in an order of 7 nodes");
+  EXPECT_EQ(findLive(example.problem, {}, 0).error(),
+            "the order has 0 entries for a problem of 7 nodes");
+}
+
 TEST(MemoryTimeline, AgreesWithLiveSets) {
   for (uint64_t seed = 0; seed < 500; ++seed) {
     RandomProblemOptions options;
@@ -143,15 +185,28 @@ TEST(MemoryTimeline, AgreesWithLiveSets) {
     Order order = makeRandomOrder(seed, problem);
     Result<MemoryTimeline> memory = simulateMemory(problem, order);
     ASSERT_TRUE(memory) << "seed " << seed << ": " << memory.error();
+    std::vector<BufferId> initial;
+    for (BufferId id = 0; id < problem.numBuffers(); ++id)
+      if (problem.buffer(id).producer == noNode)
+        initial.push_back(id);
+    EXPECT_EQ(*findLive(problem, order, -1), initial) << "seed " << seed;
     int64_t peak = -1;
     int32_t peakPosition = -1;
     for (size_t position = 0; position < order.size(); ++position) {
       int64_t during = 0, after = 0;
+      std::vector<BufferId> live;
       for (BufferId id = 0; id < problem.numBuffers(); ++id) {
         int64_t bytes = problem.buffer(id).bytes;
-        during += isLive(problem, order, id, position, false) ? bytes : 0;
+        if (isLive(problem, order, id, position, false)) {
+          during += bytes;
+          live.push_back(id);
+        }
         after += isLive(problem, order, id, position, true) ? bytes : 0;
       }
+      Result<std::vector<BufferId>> found =
+          findLive(problem, order, static_cast<int32_t>(position));
+      ASSERT_TRUE(found) << "seed " << seed << ": " << found.error();
+      ASSERT_EQ(*found, live) << "seed " << seed << ", position " << position;
       ASSERT_EQ(memory->allocatedBytes[position], during)
           << "seed " << seed << ", position " << position;
       ASSERT_EQ(memory->remainingBytes[position], after)

@@ -42,6 +42,15 @@ struct MemoryTimeline {
 Result<MemoryTimeline> simulateMemory(const Problem &problem,
                                       const Order &order);
 
+/// The buffers that are live at `position` of `order`, when the operation there
+/// has allocated and not yet freed, ascending; at -1, before the first
+/// operation, those that are live from the start. Their sizes add up to
+/// `allocatedBytes` (to `initialBytes` at -1) of simulateMemory(), which has
+/// the rules. Error: as there, or there is no such position.
+/// O(nodes + buffers + uses).
+Result<std::vector<BufferId>> findLive(const Problem &problem,
+                                       const Order &order, int32_t position);
+
 } // namespace commsched
 
 #endif // COMMSCHED_SCHEDULE_MEMORYTIMELINE_H
