@@ -110,6 +110,7 @@ void BlockProblemBuilder::addDataDependences(Operation *op, NodeId node) {
 
 LogicalResult BlockProblemBuilder::addBuffers() {
   int64_t totalBytes = 0;
+  result.bufferRoots.reserve(storages.getStorages().size());
   for (const Storage &storage : storages.getStorages()) {
     if (!storage.bytes && !result.unsized)
       result.unsized = storage.root;
@@ -119,6 +120,7 @@ LogicalResult BlockProblemBuilder::addBuffers() {
              << "the " << bytes << " bytes of a " << storage.root.getType()
              << " and those of the values before it do not fit 64 bits";
     result.problem.addBuffer(bytes, storage.producer, storage.freed);
+    result.bufferRoots.push_back(storage.root);
   }
   for (NodeId node = 0, end = result.problem.numNodes(); node < end; ++node)
     for (int32_t storage : storages.getUses(node))

@@ -7,22 +7,23 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/StepReport.h"
-#include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Schedule/LowerBound.h"
 #include "CommSched/Schedule/MemoryTimeline.h"
 #include "CommSched/Schedule/Simulator.h"
-#include "llvm/Support/JSON.h"
+#include "ReportNames.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 #include <numeric>
 
 using namespace mlir;
 using namespace mlir::commsched;
+using ::commsched::BufferId;
 using ::commsched::LowerBound;
 using ::commsched::MemoryTimeline;
 using ::commsched::NodeId;
 using ::commsched::NodeKind;
+using ::commsched::noNode;
 using ::commsched::Order;
 using ::commsched::Problem;
 using ::commsched::Result;
@@ -34,67 +35,57 @@ int64_t StepReport::countHidden() const {
   });
 }
 
-/// A name as the report may show it: MLIR allows any bytes in a string.
-static std::string makePrintable(StringRef name) {
-  return llvm::json::isUTF8(name) ? name.str() : llvm::json::fixUTF8(name);
+/// What `op` says that a pass did to it, fit for print.
+static std::optional<ReorderInfo> getPrintableReorderInfo(Operation *op) {
+  std::optional<ReorderInfo> info = getReorderInfo(op);
+  if (info) {
+    info->limitingFactor = makePrintable(info->limitingFactor);
+    info->pass = makePrintable(info->pass);
+  }
+  return info;
 }
 
-static std::string getGroupName(Attribute key) {
-  if (auto symbol = dyn_cast<SymbolRefAttr>(key))
-    return makePrintable(symbol.getLeafReference());
-  if (auto name = dyn_cast<StringAttr>(key))
-    return makePrintable(name.getValue());
-  std::string text;
-  llvm::raw_string_ostream(text) << key;
-  return makePrintable(text);
-}
-
-/// The name of an operation that has no `commsched.name`.
-static std::string getComputeName(Operation *op) {
-  if (StringRef name = getStableName(op); !name.empty())
-    return makePrintable(name);
-  if (auto compute = dyn_cast<ComputeOp>(op))
-    return makePrintable(compute.getCallee());
-  return op->getName().getStringRef().str();
-}
-
-static CollectiveReport reportCollective(CollectiveOpInterface op, size_t index,
-                                         const Problem &problem, NodeId node,
+static CollectiveReport reportCollective(const BlockProblem &block,
+                                         const ReportNames &names, NodeId node,
                                          const Timeline &timeline) {
+  const Problem &problem = block.getProblem();
+  auto op = cast<CollectiveOpInterface>(block.getOperation(node));
   CollectiveReport report;
+  report.name = names.getOperationName(node);
   report.kind = ::commsched::stringifyCollectiveKind(op.getCollectiveKind());
-  StringRef name = getStableName(op);
-  report.name = name.empty() ? (report.kind + "_" + Twine(index)).str()
-                             : makePrintable(name);
   report.group = getGroupName(op.getGroupKey());
   report.bytes = std::max(op.getOperandBytes().value_or(0),
                           op.getResultBytes().value_or(0));
   report.startNs = timeline.beginNs[node];
   report.endNs = timeline.endNs[node];
   report.exposedNs = timeline.exposedNs[node];
+  report.startReorder = getPrintableReorderInfo(op);
   NodeId wait = problem.waitOf(node);
-  report.waitNs = wait == ::commsched::noNode ? report.endNs - report.exposedNs
-                                              : timeline.beginNs[wait];
+  if (wait == noNode) {
+    report.waitNs = report.endNs - report.exposedNs;
+  } else {
+    report.waitNs = timeline.beginNs[wait];
+    report.waitReorder = getPrintableReorderInfo(block.getOperation(wait));
+  }
   return report;
 }
 
 /// Fills in what the simulated `timeline` says about each operation.
 static void addOperations(StepReport &report, const BlockProblem &block,
-                          const Timeline &timeline) {
+                          const ReportNames &names, const Timeline &timeline) {
   const Problem &problem = block.getProblem();
   for (NodeId node = 0; node < problem.numNodes(); ++node) {
-    Operation *op = block.getOperation(node);
     if (problem.isCollective(node)) {
       report.collectives.push_back(
-          reportCollective(cast<CollectiveOpInterface>(op),
-                           report.collectives.size(), problem, node, timeline));
+          reportCollective(block, names, node, timeline));
       if (llvm::AddOverflow(report.commBytes, report.collectives.back().bytes,
                             report.commBytes))
         report.commBytes = std::numeric_limits<int64_t>::max();
     } else if (problem.kind(node) == NodeKind::Compute &&
                timeline.endNs[node] > timeline.beginNs[node]) {
-      report.computations.push_back(
-          {getComputeName(op), timeline.beginNs[node], timeline.endNs[node]});
+      report.computations.push_back({names.getOperationName(node),
+                                     timeline.beginNs[node],
+                                     timeline.endNs[node]});
     }
   }
 }
@@ -123,6 +114,34 @@ static void addMemory(StepReport &report, const Problem &problem,
   }
 }
 
+/// Fills in where the peak is and what is largest there.
+static void addPeak(StepReport &report, const BlockProblem &block,
+                    const ReportNames &names, int32_t position,
+                    ArrayRef<BufferId> live) {
+  const Problem &problem = block.getProblem();
+  report.peakPosition = position;
+  if (position >= 0)
+    report.peakOperation = names.getOperationName(position);
+  SmallVector<BufferId> largest;
+  llvm::copy_if(live, std::back_inserter(largest),
+                [&](BufferId id) { return problem.buffer(id).bytes > 0; });
+  size_t count = std::min(largest.size(), StepReport::maxPeakValues);
+  std::partial_sort(largest.begin(), largest.begin() + count, largest.end(),
+                    [&](BufferId a, BufferId b) {
+                      return std::make_pair(-problem.buffer(a).bytes, a) <
+                             std::make_pair(-problem.buffer(b).bytes, b);
+                    });
+  largest.resize(count);
+  for (BufferId id : largest) {
+    const ::commsched::Buffer &buffer = problem.buffer(id);
+    LiveValue &value = report.peakValues.emplace_back();
+    value.name = names.getBufferName(id);
+    value.bytes = buffer.bytes;
+    if (buffer.producer != noNode)
+      value.producer = buffer.producer;
+  }
+}
+
 FailureOr<StepReport> mlir::commsched::reportStep(FunctionOpInterface function,
                                                   const BlockProblem &block) {
   const Problem &problem = block.getProblem();
@@ -145,7 +164,11 @@ FailureOr<StepReport> mlir::commsched::reportStep(FunctionOpInterface function,
   report.commTimeNs = timeline->commNs;
   report.exposedCommNs = timeline->exposedCommNs;
   report.lowerBoundNs = bound->ns();
-  addOperations(report, block, *timeline);
+  ReportNames names(block);
+  addOperations(report, block, names, *timeline);
   addMemory(report, problem, *timeline, *memory);
+  // It accepts what simulateMemory() accepts.
+  addPeak(report, block, names, memory->peakPosition,
+          *findLive(problem, order, memory->peakPosition));
   return report;
 }

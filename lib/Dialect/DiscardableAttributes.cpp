@@ -55,7 +55,7 @@ struct ReorderNumber {
 /// A key of `commsched.reorder_info` with a text.
 struct ReorderText {
   StringLiteral key;
-  StringRef ReorderInfo::*member;
+  std::string ReorderInfo::*member;
 };
 
 } // namespace
@@ -80,7 +80,7 @@ std::optional<ReorderInfo> mlir::commsched::getReorderInfo(Operation *op) {
   for (const ReorderNumber &number : reorderNumbers)
     info.*number.member = dict.getAs<IntegerAttr>(number.key).getInt();
   for (const ReorderText &text : reorderTexts)
-    info.*text.member = dict.getAs<StringAttr>(text.key).getValue();
+    info.*text.member = dict.getAs<StringAttr>(text.key).str();
   return info;
 }
 

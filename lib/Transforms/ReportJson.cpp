@@ -13,6 +13,40 @@ using namespace mlir;
 using namespace mlir::commsched;
 namespace json = llvm::json;
 
+static void printReorderInfo(json::OStream &stream, StringRef key,
+                             const ReorderInfo &info) {
+  stream.attributeObject(key, [&] {
+    stream.attribute("comm_ns", info.commNs);
+    stream.attribute("compute_ns", info.computeNs);
+    stream.attribute("exposed_before_ns", info.exposedBeforeNs);
+    stream.attribute("exposed_after_ns", info.exposedAfterNs);
+    stream.attribute("moves", info.moves);
+    stream.attribute("grouped", info.grouped);
+    stream.attribute("limiting_factor", info.limitingFactor);
+    stream.attribute("pass", info.pass);
+  });
+}
+
+static void printCollective(json::OStream &stream,
+                            const CollectiveReport &collective) {
+  stream.attribute("name", collective.name);
+  stream.attribute("kind", collective.kind);
+  stream.attribute("group", collective.group);
+  stream.attribute("bytes", collective.bytes);
+  stream.attribute("start_ns", collective.startNs);
+  stream.attribute("end_ns", collective.endNs);
+  stream.attribute("wait_ns", collective.waitNs);
+  stream.attribute("exposed_ns", collective.exposedNs);
+  if (!collective.startReorder && !collective.waitReorder)
+    return;
+  stream.attributeObject("reorder", [&] {
+    if (collective.startReorder)
+      printReorderInfo(stream, "start", *collective.startReorder);
+    if (collective.waitReorder)
+      printReorderInfo(stream, "wait", *collective.waitReorder);
+  });
+}
+
 void mlir::commsched::printJson(const StepReport &report, raw_ostream &os) {
   json::OStream stream(os);
   stream.object([&] {
@@ -29,15 +63,16 @@ void mlir::commsched::printJson(const StepReport &report, raw_ostream &os) {
     stream.attribute("peak_memory_bytes", report.peakMemoryBytes);
     stream.attributeArray("collectives", [&] {
       for (const CollectiveReport &collective : report.collectives)
+        stream.object([&] { printCollective(stream, collective); });
+    });
+    stream.attribute("peak_position", report.peakPosition);
+    stream.attributeArray("peak_values", [&] {
+      for (const LiveValue &value : report.peakValues)
         stream.object([&] {
-          stream.attribute("name", collective.name);
-          stream.attribute("kind", collective.kind);
-          stream.attribute("group", collective.group);
-          stream.attribute("bytes", collective.bytes);
-          stream.attribute("start_ns", collective.startNs);
-          stream.attribute("end_ns", collective.endNs);
-          stream.attribute("wait_ns", collective.waitNs);
-          stream.attribute("exposed_ns", collective.exposedNs);
+          stream.attribute("name", value.name);
+          stream.attribute("bytes", value.bytes);
+          if (value.producer)
+            stream.attribute("producer", *value.producer);
         });
     });
   });

@@ -10,17 +10,19 @@
 #include "llvm/Support/Format.h"
 
 #include <array>
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::commsched;
 
-/// Nanoseconds as milliseconds with the digits that matter.
+/// Nanoseconds in the unit that shows the digits that matter.
 static std::string formatTime(int64_t ns) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  if (ns < 1000)
+  double magnitude = std::abs(static_cast<double>(ns));
+  if (magnitude < 1e3)
     os << ns << " ns";
-  else if (ns < 1000000)
+  else if (magnitude < 1e6)
     os << llvm::format("%.3f us", ns / 1e3);
   else
     os << llvm::format("%.3f ms", ns / 1e6);
@@ -49,43 +51,87 @@ static std::string formatShare(int64_t part, int64_t whole) {
   return text;
 }
 
-/// The width of a column that holds all `cells`.
-static size_t getWidth(ArrayRef<std::string> cells) {
-  size_t width = 0;
-  for (const std::string &cell : cells)
-    width = std::max(width, cell.size());
-  return width;
+namespace {
+
+/// Rows of cells below one of titles, printed behind an empty line. Names stand
+/// on the left of their columns, numbers on the right.
+template <size_t numColumns> class Columns {
+public:
+  using Row = std::array<std::string, numColumns>;
+
+  /// The first `numNames` columns hold names.
+  Columns(size_t numNames, Row titles) : numNames(numNames) {
+    add(std::move(titles));
+  }
+
+  void add(Row row) {
+    for (auto [width, cell] : llvm::zip(widths, row))
+      width = std::max(width, cell.size());
+    rows.push_back(std::move(row));
+  }
+
+  /// Prints nothing if there are only titles.
+  void print(raw_ostream &os) const;
+
+private:
+  size_t numNames;
+  std::array<size_t, numColumns> widths = {};
+  std::vector<Row> rows;
+};
+
+} // namespace
+
+template <size_t numColumns>
+void Columns<numColumns>::print(raw_ostream &os) const {
+  if (rows.size() == 1)
+    return;
+  os << "\n";
+  for (const Row &row : rows) {
+    for (size_t column = 0; column < numColumns; ++column)
+      os << "  "
+         << (column < numNames
+                 ? llvm::left_justify(row[column], widths[column])
+                 : llvm::right_justify(row[column], widths[column]));
+    os << "\n";
+  }
+}
+
+static void printPeakValues(const StepReport &report, raw_ostream &os) {
+  Columns<3> table(1, {"largest at the peak", "bytes", "operation"});
+  for (const LiveValue &value : report.peakValues)
+    table.add({value.name, formatBytes(value.bytes),
+               value.producer ? std::to_string(*value.producer) : "-"});
+  table.print(os);
 }
 
 static void printCollectives(const StepReport &report, raw_ostream &os) {
-  static constexpr size_t numColumns = 8;
-  SmallVector<std::string> columns[numColumns];
-  auto addRow = [&](std::array<std::string, numColumns> cells) {
-    for (auto [column, cell] : llvm::zip(columns, cells))
-      column.push_back(std::move(cell));
-  };
-  addRow({"collective", "kind", "group", "bytes", "start", "end", "wait",
-          "exposed"});
+  Columns<8> table(3, {"collective", "kind", "group", "bytes", "start", "end",
+                       "wait", "exposed"});
   for (const CollectiveReport &c : report.collectives)
-    addRow({c.name, c.kind.str(), c.group, formatBytes(c.bytes),
-            formatTime(c.startNs), formatTime(c.endNs), formatTime(c.waitNs),
-            formatTime(c.exposedNs)});
-  size_t widths[numColumns];
-  for (auto [width, column] : llvm::zip(widths, columns))
-    width = getWidth(column);
-  for (size_t row = 0; row < columns[0].size(); ++row) {
-    os << " ";
-    for (size_t column = 0; column < numColumns; ++column) {
-      // Names on the left, numbers on the right.
-      const std::string &cell = columns[column][row];
-      os << " "
-         << (column < 3 ? llvm::left_justify(cell, widths[column])
-                        : llvm::right_justify(cell, widths[column]));
-      if (column + 1 < numColumns)
-        os << " ";
-    }
-    os << "\n";
+    table.add({c.name, c.kind.str(), c.group, formatBytes(c.bytes),
+               formatTime(c.startNs), formatTime(c.endNs), formatTime(c.waitNs),
+               formatTime(c.exposedNs)});
+  table.print(os);
+}
+
+static void printReordering(const StepReport &report, raw_ostream &os) {
+  Columns<10> table(4, {"reordering", "moved", "limiting factor", "pass",
+                        "communication", "hiding", "exposed before",
+                        "exposed after", "moves", "grouped"});
+  auto add = [&](const std::string &name, const char *moved,
+                 const std::optional<ReorderInfo> &info) {
+    if (info)
+      table.add({name, moved, info->limitingFactor, info->pass,
+                 formatTime(info->commNs), formatTime(info->computeNs),
+                 formatTime(info->exposedBeforeNs),
+                 formatTime(info->exposedAfterNs), std::to_string(info->moves),
+                 std::to_string(info->grouped)});
+  };
+  for (const CollectiveReport &c : report.collectives) {
+    add(c.name, "start", c.startReorder);
+    add(c.name, "wait", c.waitReorder);
   }
+  table.print(os);
 }
 
 void mlir::commsched::printTable(const StepReport &report, raw_ostream &os) {
@@ -113,10 +159,13 @@ void mlir::commsched::printTable(const StepReport &report, raw_ostream &os) {
           formatShare(report.stepTimeNs - report.lowerBoundNs,
                       report.lowerBoundNs) +
           " above it");
-  row("peak memory", formatBytes(report.peakMemoryBytes));
-  if (!report.collectives.empty()) {
-    os << "\n";
-    printCollectives(report, os);
-  }
+  row("peak memory", formatBytes(report.peakMemoryBytes),
+      report.peakOperation.empty()
+          ? ""
+          : "at operation " + std::to_string(report.peakPosition) + ", " +
+                report.peakOperation);
+  printPeakValues(report, os);
+  printCollectives(report, os);
+  printReordering(report, os);
   os << "\n";
 }

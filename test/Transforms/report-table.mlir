@@ -16,7 +16,12 @@ commsched.group @dp size(4)
 // CHECK-NEXT:  communication                 1.750 ms
 // CHECK-NEXT:  exposed communication       250.000 us  9.1 % of the step
 // CHECK-NEXT:  lower bound                   2.750 ms  the step is 0.0 % above it
-// CHECK-NEXT:  peak memory                   7.00 MiB
+// CHECK-NEXT:  peak memory                   7.00 MiB  at operation 1, aten.mm
+// CHECK-EMPTY:
+// CHECK-NEXT:  largest at the peak     bytes  operation
+// CHECK-NEXT:  gather               4.00 MiB          0
+// CHECK-NEXT:  aten.mm              2.00 MiB          1
+// CHECK-NEXT:  %arg0                1.00 MiB          -
 // CHECK-EMPTY:
 // CHECK-NEXT:  collective    kind        group     bytes     start       end      wait     exposed
 // CHECK-NEXT:  gather        all_gather  dp     4.00 MiB      0 ns  1.500 ms  2.500 ms        0 ns
@@ -32,6 +37,8 @@ commsched.group @dp size(4)
 // CHECK-NEXT:  exposed communication             0 ns  0.0 % of the step
 // CHECK-NEXT:  lower bound                       0 ns  the step is 0.0 % above it
 // CHECK-NEXT:  peak memory                        0 B
+// CHECK-EMPTY:
+//  CHECK-NOT:{{.+}}
 func.func @step(%a: tensor<262144xf32>) -> tensor<524288xf32> {
   %f = commsched.all_gather %a on @dp dim(0)
       {commsched.name = "gather", commsched.runtime_ns = 1500000 : i64}

@@ -67,6 +67,11 @@ public:
     return operations[node];
   }
 
+  /// The value that a buffer was allocated for; see Storage::root.
+  Value getBufferRoot(::commsched::BufferId buffer) const {
+    return bufferRoots[buffer];
+  }
+
   /// The group key of each stream, in the order of first appearance.
   ArrayRef<Attribute> getStreams() const { return streams; }
 
@@ -86,6 +91,7 @@ private:
   Block *block = nullptr;
   ::commsched::Problem problem;
   SmallVector<Operation *> operations;
+  SmallVector<Value> bufferRoots;
   SmallVector<Attribute> streams;
   Operation *unpriced = nullptr;
   Value unsized;

@@ -15,6 +15,7 @@
 #define COMMSCHED_ANALYSIS_STEPREPORT_H
 
 #include "CommSched/Analysis/BlockProblem.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mlir::commsched {
@@ -34,6 +35,9 @@ struct CollectiveReport {
   int64_t waitNs = 0;
   /// How long the compute stream then stands still.
   int64_t exposedNs = 0;
+  /// What passes say that they did to the start and to the wait.
+  std::optional<ReorderInfo> startReorder;
+  std::optional<ReorderInfo> waitReorder;
 };
 
 /// One operation of the compute stream that takes time.
@@ -49,9 +53,22 @@ struct MemorySample {
   int64_t bytes = 0;
 };
 
+/// Something that takes memory at the peak.
+struct LiveValue {
+  /// Of the argument, or of the operation that makes it and, after the first,
+  /// the number of its result: `name#1`.
+  std::string name;
+  int64_t bytes = 0;
+  /// The index of the operation that allocates it; none for what is there from
+  /// the start.
+  std::optional<int64_t> producer;
+};
+
 /// The simulation of one function's body. `exposedCommNs` is the step without
 /// the time of computation; `lowerBoundNs` holds for every legal order.
 struct StepReport {
+  static constexpr size_t maxPeakValues = 10;
+
   std::string function;
   /// Without the terminator.
   int64_t numOps = 0;
@@ -62,8 +79,17 @@ struct StepReport {
   int64_t exposedCommNs = 0;
   int64_t lowerBoundNs = 0;
   int64_t peakMemoryBytes = 0;
+  /// The index of the first operation that reaches the peak; -1 if there is no
+  /// operation.
+  int64_t peakPosition = -1;
+  /// Its name; empty if there is none.
+  std::string peakOperation;
+  /// The largest of what is live then, at most `maxPeakValues`; largest first,
+  /// equal ones in the order in which the program makes them. Nothing in it is
+  /// empty.
+  SmallVector<LiveValue> peakValues;
   /// In program order.
-  SmallVector<CollectiveReport> collectives;
+  std::vector<CollectiveReport> collectives;
   /// In program order.
   std::vector<ComputeReport> computations;
   /// In order of time.

@@ -28,7 +28,8 @@ namespace mlir::commsched {
 
 /// Memory that one operation allocates, or that is there when the block starts.
 struct Storage {
-  /// The value that it was allocated for.
+  /// The value that it was allocated for. For what a collective delivers that
+  /// is the result of the wait.
   Value root;
   /// The index in the block of the operation that allocates it; -1 if it is
   /// there when the block starts. What a collective delivers is allocated by

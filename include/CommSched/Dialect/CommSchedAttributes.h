@@ -16,6 +16,7 @@
 
 #include "mlir/IR/Operation.h"
 #include <optional>
+#include <string>
 
 namespace mlir::commsched {
 
@@ -63,13 +64,12 @@ struct ReorderInfo {
   /// How many operations moved along with it.
   int64_t grouped = 0;
   /// Why it did not move further.
-  StringRef limitingFactor;
+  std::string limitingFactor;
   /// The pass that writes this.
-  StringRef pass;
+  std::string pass;
 };
 
-/// The operation's `commsched.reorder_info`, if it has one. The strings are the
-/// attribute's.
+/// The operation's `commsched.reorder_info`, if it has one.
 std::optional<ReorderInfo> getReorderInfo(Operation *op);
 
 /// Sets the operation's `commsched.reorder_info`, in place of an earlier one.
