@@ -175,6 +175,8 @@ void Sketch::addBuffers(NodeId node) {
       use(static_cast<BufferId>(
               random.below(static_cast<int64_t>(buffers.size()))),
           node);
+  if (nodes[node].kind == NodeKind::Wait && !options.waitsMakeBuffers)
+    return;
   for (int64_t count = random.below(3); count > 0; --count)
     buffers.push_back({random.below(100), node, random.percent(80)});
 }

@@ -28,6 +28,9 @@ struct RandomProblemOptions {
   int64_t maxCostNs = 12;
   /// Number the operations so that dependences also point backwards.
   bool shuffleProgram = false;
+  /// Let waits make buffers, which those of a program do not: what a collective
+  /// delivers is its start's.
+  bool waitsMakeBuffers = true;
 };
 
 /// A valid (checked) problem. The same seed gives the same problem on every

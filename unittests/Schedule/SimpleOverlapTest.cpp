@@ -1,0 +1,169 @@
+//===- SimpleOverlapTest.cpp - Overlap that costs nothing -------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/SimpleOverlap.h"
+
+#include "CommSched/Schedule/MemoryTimeline.h"
+#include "CommSched/Schedule/Simulator.h"
+#include "CommSched/Schedule/Verify.h"
+#include "RandomProblem.h"
+#include "TestProblems.h"
+
+#include <gtest/gtest.h>
+
+using namespace commsched;
+using namespace commsched::testing;
+
+namespace {
+
+/// `problem` with its operations numbered in `order`, and with other costs.
+template <typename CostFn>
+Problem rebuild(const Problem &problem, const Order &order, CostFn costOf) {
+  Positions to = *invert(problem, order);
+  Problem result;
+  for (NodeId node : order) {
+    if (problem.kind(node) == NodeKind::Wait)
+      result.addWait(to[problem.startOf(node)]);
+    else
+      result.addNode(problem.kind(node), costOf(node), problem.stream(node));
+  }
+  for (NodeId node : order)
+    for (DependenceEnd end : problem.predecessors(node))
+      result.addDependence(to[end.node], to[node], end.kind);
+  for (BufferId id = 0; id < problem.numBuffers(); ++id) {
+    Buffer buffer = problem.buffer(id);
+    if (buffer.producer != noNode)
+      buffer.producer = to[buffer.producer];
+    result.addBuffer(buffer.bytes, buffer.producer, buffer.freed);
+    for (NodeId user : problem.users(id))
+      result.addUse(id, to[user]);
+  }
+  result.finalize();
+  return result;
+}
+
+std::vector<NodeId> collectivesIn(const Problem &problem, const Order &order) {
+  std::vector<NodeId> collectives;
+  for (NodeId node : order)
+    if (problem.isCollective(node))
+      collectives.push_back(node);
+  return collectives;
+}
+
+TEST(SimpleOverlap, KeepsItsPromises) {
+  int numMoved = 0;
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomProblemOptions options;
+    options.maxNodes = seed % 4 ? 40 : 120;
+    options.waitsMakeBuffers = seed % 2;
+    Problem problem = makeRandomProblem(seed, options);
+    Order program = programOrder(problem);
+    Result<IterativeReordering> result = overlapSimply(problem);
+    ASSERT_TRUE(result) << result.error();
+    ASSERT_FALSE(verify(problem, result->order));
+    EXPECT_LE(simulateMemory(problem, result->order)->peakBytes,
+              simulateMemory(problem, program)->peakBytes);
+    EXPECT_LE(simulate(problem, result->order)->stepNs,
+              simulate(problem, program)->stepNs);
+    EXPECT_EQ(collectivesIn(problem, result->order),
+              collectivesIn(problem, program));
+    numMoved += result->order != program;
+
+    // Once is enough.
+    if (!options.waitsMakeBuffers) {
+      Problem moved =
+          rebuild(problem, result->order,
+                  [&](NodeId node) { return problem.costNs(node); });
+      Result<IterativeReordering> again = overlapSimply(moved);
+      ASSERT_TRUE(again) << again.error();
+      ASSERT_EQ(again->order, programOrder(moved));
+    }
+
+    // The costs do not matter.
+    Result<IterativeReordering> other =
+        overlapSimply(rebuild(problem, program, [](NodeId node) {
+          return static_cast<int64_t>(node) * 37 % 11;
+        }));
+    ASSERT_TRUE(other) << other.error();
+    EXPECT_EQ(other->order, result->order);
+  }
+  EXPECT_GT(numMoved, 1000);
+}
+
+TEST(SimpleOverlap, StopsAtTheNeighboursThatMatter) {
+  // 0: compute, 1: compute, 2: start, 3: wait, 4: compute, 5: compute on 3.
+  Problem problem;
+  NodeId source = addCompute(problem, 1);
+  addCompute(problem, 5);
+  NodeId start = addStart(problem, 4, {source});
+  NodeId wait = problem.addWait(start);
+  addCompute(problem, 5);
+  NodeId user = addCompute(problem, 1);
+  problem.addDependence(wait, user, DependenceKind::Data);
+  problem.finalize();
+  Result<IterativeReordering> result = overlapSimply(problem);
+  ASSERT_TRUE(result) << result.error();
+  EXPECT_EQ(result->order, (Order{0, 2, 1, 4, 3, 5}));
+  ASSERT_EQ(result->collectives.size(), 2u);
+  EXPECT_EQ(result->collectives[0].node, start);
+  EXPECT_EQ(result->collectives[0].moves, 1);
+  EXPECT_EQ(result->collectives[0].limit, MoveLimit::Dependence);
+  EXPECT_EQ(result->collectives[0].obstacle, source);
+  EXPECT_EQ(result->collectives[1].node, wait);
+  EXPECT_EQ(result->collectives[1].moves, 1);
+  EXPECT_EQ(result->collectives[1].obstacle, user);
+}
+
+TEST(SimpleOverlap, NeverExceedsTheProgramsPeak) {
+  // The start makes 8 bytes, and so does the operation above it, which frees
+  // them at once: to pass it takes 16.
+  Problem problem;
+  addCompute(problem, 1);
+  addCompute(problem, 5);
+  NodeId start = addStart(problem, 4, {});
+  NodeId wait = problem.addWait(start);
+  problem.addBuffer(8, 1, true);
+  problem.addUse(problem.addBuffer(8, start, true), wait);
+  problem.finalize();
+  Result<IterativeReordering> result = overlapSimply(problem);
+  ASSERT_TRUE(result) << result.error();
+  EXPECT_EQ(result->order, programOrder(problem));
+  EXPECT_EQ(result->collectives[0].limit, MoveLimit::Memory);
+  EXPECT_EQ(result->collectives[0].obstacle, 1);
+  EXPECT_EQ(result->collectives[0].neededBytes, 16);
+  EXPECT_EQ(result->newPeakBytes, 8);
+}
+
+TEST(SimpleOverlap, AWaitGoesNotBehindOtherWaitsOnly) {
+  Problem problem;
+  NodeId first = addStart(problem, 4, {});
+  NodeId second = addStart(problem, 4, {});
+  problem.addWait(first);
+  problem.addWait(second);
+  problem.finalize();
+  Result<IterativeReordering> result = overlapSimply(problem);
+  ASSERT_TRUE(result) << result.error();
+  EXPECT_EQ(result->order, programOrder(problem));
+  for (const CollectiveMoves &moves : result->collectives)
+    EXPECT_EQ(moves.moves, 0);
+}
+
+TEST(SimpleOverlap, RejectsAProgramOutOfOrder) {
+  Problem problem;
+  addCompute(problem, 1);
+  addCompute(problem, 1);
+  problem.addDependence(1, 0, DependenceKind::Data);
+  problem.finalize();
+  EXPECT_EQ(overlapSimply(problem).error(),
+            "the program is not a legal order: node 0 (compute) at position 0 "
+            "comes before node 1 (compute) at position 1, on which it depends "
+            "(data)");
+}
+
+} // namespace
