@@ -1,0 +1,316 @@
+//===- PeakMemoryOrdersTest.cpp - Orders that save memory -------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/PeakMemoryOrders.h"
+
+#include "CommSched/Schedule/MemoryTimeline.h"
+#include "CommSched/Schedule/Verify.h"
+
+#include "RandomProblem.h"
+#include "ReferencePeakMemoryOrders.h"
+#include "TestProblems.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+using namespace commsched;
+using namespace commsched::testing;
+
+namespace {
+
+constexpr PeakMemoryMethod incoming = PeakMemoryMethod::Incoming;
+constexpr PeakMemoryMethod lpmf = PeakMemoryMethod::LeastPeakMemoryFirst;
+constexpr PeakMemoryMethod bfs = PeakMemoryMethod::BreadthFirst;
+constexpr PeakMemoryMethod dfs = PeakMemoryMethod::DepthFirst;
+
+Order expectOrder(Result<Order> order) {
+  EXPECT_TRUE(order) << order.error();
+  return order ? *order : Order();
+}
+
+/// The method that is chosen.
+PeakMemoryMethod choose(const Problem &problem,
+                        const std::vector<PeakMemoryMethod> &methods = {
+                            lpmf, bfs, dfs}) {
+  Result<PeakMemoryChoice> choice = choosePeakMemoryOrder(problem, methods);
+  EXPECT_TRUE(choice) << choice.error();
+  return choice ? choice->best.method : incoming;
+}
+
+/// The peaks of the order of the program, and by lpmf, bfs and dfs.
+std::vector<int64_t> peaks(const Problem &problem) {
+  Result<PeakMemoryChoice> choice = choosePeakMemoryOrder(problem);
+  EXPECT_TRUE(choice) << choice.error();
+  std::vector<int64_t> bytes;
+  if (choice)
+    for (const PeakMemoryCandidate &candidate : choice->candidates)
+      bytes.push_back(candidate.peakBytes);
+  return bytes;
+}
+
+/// Adds an operation that makes one buffer and reads the last buffers that
+/// others have made.
+class Writer {
+public:
+  explicit Writer(Problem &problem) : problem(problem) {}
+
+  NodeId add(int64_t bytes, bool freed,
+             std::initializer_list<NodeId> operands = {}) {
+    NodeId node = addCompute(problem, 1, operands);
+    for (NodeId operand : operands)
+      problem.addUse(madeBy[operand], node);
+    madeBy[node] = problem.addBuffer(bytes, node, freed);
+    return node;
+  }
+
+private:
+  Problem &problem;
+  std::map<NodeId, BufferId> madeBy;
+};
+
+/// Two products of one input and a product of each, summed; the first two are
+/// returned, for the backward pass, and the sum.
+Problem makeTwoBranches() {
+  Problem problem;
+  Writer writer(problem);
+  problem.addBuffer(8192, noNode, false);
+  NodeId wide1 = writer.add(81920, false);
+  NodeId narrow1 = writer.add(8192, false);
+  NodeId narrow2 = writer.add(8192, true, {wide1});
+  NodeId wide2 = writer.add(81920, true, {narrow1});
+  NodeId sum1 = writer.add(4, true, {narrow2});
+  NodeId sum2 = writer.add(40, true, {wide2});
+  writer.add(4, false, {sum1, sum2});
+  problem.addUse(0, wide1);
+  problem.addUse(0, narrow1);
+  problem.finalize();
+  return problem;
+}
+
+/// The orders are those that PyTorch's tests expect of this program.
+TEST(PeakMemoryOrders, TwoBranches) {
+  Problem problem = makeTwoBranches();
+  EXPECT_EQ(expectOrder(sortLeastPeakMemoryFirst(problem)),
+            (Order{1, 0, 2, 4, 3, 5, 6}));
+  EXPECT_EQ(expectOrder(sortBreadthFirst(problem)),
+            (Order{0, 1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(expectOrder(sortDepthFirst(problem)), (Order{0, 2, 4, 1, 3, 5, 6}));
+}
+
+TEST(PeakMemoryOrders, TheFirstOfEqualsIsChosen) {
+  Problem problem = makeTwoBranches();
+  EXPECT_EQ(peaks(problem),
+            (std::vector<int64_t>{188420, 180268, 188420, 180268}));
+  Result<PeakMemoryChoice> choice = choosePeakMemoryOrder(problem);
+  ASSERT_TRUE(choice) << choice.error();
+  EXPECT_EQ(choice->best.method, lpmf);
+  EXPECT_EQ(choice->best.peakBytes, 180268);
+  EXPECT_EQ(choice->order, (Order{1, 0, 2, 4, 3, 5, 6}));
+  EXPECT_EQ(choose(problem, {bfs}), incoming);
+  EXPECT_EQ(choose(problem, {dfs, lpmf}), dfs);
+  EXPECT_EQ(choose(problem, {}), incoming);
+}
+
+TEST(PeakMemoryOrders, BreadthFirstMayBeBest) {
+  // What the last operation needs for itself alone comes on top of what is
+  // returned, so it had better run before most of that.
+  Problem problem;
+  Writer writer(problem);
+  NodeId first = writer.add(13, false);
+  writer.add(37, false, {first});
+  NodeId last = writer.add(48, false);
+  problem.addBuffer(26, last, true);
+  problem.finalize();
+  EXPECT_EQ(peaks(problem), (std::vector<int64_t>{124, 124, 98, 124}));
+  EXPECT_EQ(choose(problem), bfs);
+}
+
+TEST(PeakMemoryOrders, DepthFirstMayBeBest) {
+  // The second makes more, but the first reads what it frees.
+  Problem problem;
+  Writer writer(problem);
+  NodeId first = writer.add(82, true);
+  problem.addBuffer(32, first, false);
+  writer.add(116, true);
+  problem.addUse(problem.addBuffer(21, noNode, true), first);
+  problem.finalize();
+  EXPECT_EQ(peaks(problem), (std::vector<int64_t>{148, 148, 148, 137}));
+  EXPECT_EQ(choose(problem), dfs);
+}
+
+TEST(PeakMemoryOrders, TheProgramMayBeBest) {
+  Problem problem;
+  Writer writer(problem);
+  NodeId first = writer.add(0, true);
+  NodeId large = writer.add(42, false, {first});
+  problem.addBuffer(99, large, true);
+  writer.add(89, false);
+  problem.finalize();
+  EXPECT_EQ(peaks(problem), (std::vector<int64_t>{141, 230, 230, 230}));
+  EXPECT_EQ(choose(problem), incoming);
+}
+
+TEST(PeakMemoryOrders, LeastPeakRaisesThePeakLeast) {
+  // Nothing fits below the peak of 0: the fewest bytes win, then the smallest
+  // remainder, then the program.
+  Problem problem;
+  Writer writer(problem);
+  writer.add(9, true);
+  NodeId kept = writer.add(8, true);
+  writer.add(8, true);
+  writer.add(8, true);
+  writer.add(0, true, {kept});
+  problem.finalize();
+  EXPECT_EQ(expectOrder(sortLeastPeakMemoryFirst(problem)),
+            (Order{2, 3, 1, 4, 0}));
+}
+
+TEST(PeakMemoryOrders, LeastPeakFreesMostBelowThePeak) {
+  Problem problem;
+  Writer writer(problem);
+  NodeId large = writer.add(100, true);
+  NodeId small = writer.add(10, true);
+  writer.add(1, false, {small});
+  writer.add(9, false, {large, small});
+  writer.add(2, false);
+  problem.finalize();
+  // large frees 10 more than it seems once the other reader of small is gone.
+  EXPECT_EQ(expectOrder(sortLeastPeakMemoryFirst(problem)),
+            (Order{4, 1, 2, 0, 3}));
+}
+
+TEST(PeakMemoryOrders, ArgumentsThatStayChangeNoOrder) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Problem problem = makeRandomProblem(seed, {});
+    Result<PeakMemoryChoice> before = choosePeakMemoryOrder(problem);
+    std::vector<Order> orders = {expectOrder(sortLeastPeakMemoryFirst(problem)),
+                                 expectOrder(sortBreadthFirst(problem)),
+                                 expectOrder(sortDepthFirst(problem))};
+    BufferId argument = problem.addBuffer(1000, noNode, false);
+    for (NodeId node = 0; node < problem.numNodes(); node += 3)
+      problem.addUse(argument, node);
+    // Nobody is there to free it.
+    problem.addBuffer(500, noNode, true);
+    problem.finalize();
+    Result<PeakMemoryChoice> after = choosePeakMemoryOrder(problem);
+    ASSERT_TRUE(before && after) << "seed " << seed;
+    EXPECT_EQ(after->best.method, before->best.method) << "seed " << seed;
+    EXPECT_EQ(after->best.peakBytes, before->best.peakBytes + 1500);
+    EXPECT_EQ(orders, (std::vector<Order>{
+                          expectOrder(sortLeastPeakMemoryFirst(problem)),
+                          expectOrder(sortBreadthFirst(problem)),
+                          expectOrder(sortDepthFirst(problem))}))
+        << "seed " << seed;
+  }
+}
+
+TEST(PeakMemoryOrders, NoOperationReadsWhatItMakes) {
+  Problem problem;
+  Writer writer(problem);
+  writer.add(9, true);
+  NodeId small = writer.add(8, true);
+  problem.addUse(1, small);
+  problem.finalize();
+  EXPECT_EQ(expectOrder(sortDepthFirst(problem)), (Order{1, 0}));
+  EXPECT_EQ(expectOrder(sortLeastPeakMemoryFirst(problem)), (Order{1, 0}));
+}
+
+TEST(PeakMemoryOrders, NothingToOrder) {
+  Problem problem;
+  problem.addBuffer(5, noNode, true);
+  problem.finalize();
+  EXPECT_EQ(peaks(problem), (std::vector<int64_t>{5, 5, 5, 5}));
+  EXPECT_EQ(choose(problem), incoming);
+}
+
+TEST(PeakMemoryOrders, ReportsTheProblemsOwnError) {
+  Problem problem;
+  const char *error = "the problem is not finalized";
+  EXPECT_EQ(sortLeastPeakMemoryFirst(problem).error(), error);
+  EXPECT_EQ(sortBreadthFirst(problem).error(), error);
+  EXPECT_EQ(sortDepthFirst(problem).error(), error);
+  EXPECT_EQ(choosePeakMemoryOrder(problem).error(), error);
+}
+
+TEST(PeakMemoryOrders, RejectsAProgramInAnIllegalOrder) {
+  Problem problem;
+  addCompute(problem, 1);
+  addCompute(problem, 1);
+  problem.addDependence(1, 0, DependenceKind::Data);
+  problem.finalize();
+  EXPECT_EQ(choosePeakMemoryOrder(problem).error(),
+            "node 0 (compute) at position 0 comes before node 1 (compute) at "
+            "position 1, on which it depends (data)");
+  EXPECT_EQ(expectOrder(sortLeastPeakMemoryFirst(problem)), (Order{1, 0}));
+}
+
+TEST(PeakMemoryOrders, RejectsAUseThatDependsOnNothing) {
+  Problem problem;
+  addCompute(problem, 1);
+  addCompute(problem, 1);
+  problem.addUse(problem.addBuffer(8, 0, true), 1);
+  problem.finalize();
+  EXPECT_EQ(sortLeastPeakMemoryFirst(problem).error(),
+            "the sort by least peak memory made an invalid order: node 1 "
+            "(compute) at position 0 uses buffer 0 before node 0 (compute) at "
+            "position 1 makes it");
+}
+
+/// Everything ready at once, and one chain: neither may take the square of the
+/// operations, nor a recursion as deep.
+TEST(PeakMemoryOrders, WideAndDeep) {
+  constexpr int32_t size = 200000;
+  for (bool isDeep : {false, true}) {
+    Problem problem;
+    problem.addNode(NodeKind::Compute, 1);
+    for (NodeId node = 1; node < size; ++node) {
+      problem.addNode(NodeKind::Compute, 1);
+      problem.addDependence(isDeep ? node - 1 : 0, node, DependenceKind::Data);
+      problem.addBuffer(isDeep ? size - node : node, node, true);
+    }
+    problem.finalize();
+    Result<PeakMemoryChoice> choice = choosePeakMemoryOrder(problem);
+    ASSERT_TRUE(choice) << choice.error();
+    EXPECT_EQ(choice->order, programOrder(problem));
+  }
+}
+
+TEST(PeakMemoryOrders, AgreeWithTheReference) {
+  std::map<PeakMemoryMethod, int> chosen;
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
+    RandomProblemOptions options;
+    options.maxNodes = seed % 10 == 0 ? 40 : 15;
+    options.shuffleProgram = seed % 3 == 0;
+    Problem problem = makeRandomProblem(seed, options);
+    ReferencePeakMemoryOrders reference(problem);
+    ASSERT_EQ(expectOrder(sortLeastPeakMemoryFirst(problem)),
+              reference.leastPeakMemoryFirst())
+        << "seed " << seed;
+    ASSERT_EQ(expectOrder(sortBreadthFirst(problem)), reference.breadthFirst())
+        << "seed " << seed;
+    ASSERT_EQ(expectOrder(sortDepthFirst(problem)), reference.depthFirst())
+        << "seed " << seed;
+    if (verify(problem, programOrder(problem)))
+      continue;
+    Result<PeakMemoryChoice> choice = choosePeakMemoryOrder(problem);
+    ASSERT_TRUE(choice) << "seed " << seed << ": " << choice.error();
+    ASSERT_FALSE(verify(problem, choice->order)) << "seed " << seed;
+    EXPECT_EQ(simulateMemory(problem, choice->order)->peakBytes,
+              choice->best.peakBytes)
+        << "seed " << seed;
+    EXPECT_LE(choice->best.peakBytes,
+              simulateMemory(problem, programOrder(problem))->peakBytes)
+        << "seed " << seed;
+    ++chosen[choice->best.method];
+  }
+  for (PeakMemoryMethod method : {incoming, lpmf, bfs, dfs})
+    EXPECT_GT(chosen[method], 10) << toString(method);
+}
+
+} // namespace
