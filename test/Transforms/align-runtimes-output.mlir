@@ -1,7 +1,7 @@
 // RUN: rm -rf %t && mkdir %t
 // RUN: commsched-opt %s --allow-unregistered-dialect \
 // RUN:     --commsched-align-runtimes=output=- -o /dev/null \
-// RUN:   | %python -m json.tool --compact | FileCheck %s --check-prefix=JSON
+// RUN:   | %python -m json.tool --compact | FileCheck %s --check-prefix=JSON --implicit-check-not=declared
 // RUN: commsched-opt %s --allow-unregistered-dialect \
 // RUN:     --remarks-filter=commsched \
 // RUN:     --commsched-align-runtimes=output=%t/times.json -o %t/kept.mlir 2>&1 \
@@ -26,7 +26,7 @@
 // MISSING: error: cannot write the times: cannot open output file '{{.*}}times.json': {{N|n}}o such file or directory
 
 // Functions come by name; declarations have no times.
-// JSON: {"a \"quoted\" name":{"operations":["bytes\ufffd","commsched.barrier 'back\\slash\ufffd'"],"runtime_ns":[3,1]},
+// JSON: {"a \"quoted\" name\ufffd":{"operations":["bytes\ufffd","commsched.barrier 'back\\slash\ufffd'"],"runtime_ns":[3,1]},
 func.func @unknown(%x: tensor<?xf32>, %shard: tensor<4xf32>) {
   %0 = commsched.compute "aten.relu"(%x) : (tensor<?xf32>) -> tensor<?xf32>
   %1 = commsched.all_gather %shard on @"dp\FF" dim(0)
@@ -36,7 +36,7 @@ func.func @unknown(%x: tensor<?xf32>, %shard: tensor<4xf32>) {
 }
 commsched.group @"dp\FF" size(2)
 func.func private @declared(tensor<4xf32>)
-func.func @"a \22quoted\22 name"(%x: tensor<4xf32>) {
+func.func @"a \22quoted\22 name\FD"(%x: tensor<4xf32>) {
   %y = commsched.compute "bytes\FE" (%x) {commsched.runtime_ns = 3 : i64}
       : (tensor<4xf32>) -> tensor<4xf32>
   commsched.barrier on @"dp\FF"
