@@ -116,7 +116,7 @@ static void printCollectives(const StepReport &report, raw_ostream &os) {
 
 static void printReordering(const StepReport &report, raw_ostream &os) {
   Columns<10> table(4, {"reordering", "moved", "limiting factor", "pass",
-                        "communication", "hiding", "exposed before",
+                        "communication", "hiding compute", "exposed before",
                         "exposed after", "moves", "grouped"});
   auto add = [&](const std::string &name, const char *moved,
                  const std::optional<ReorderInfo> &info) {
