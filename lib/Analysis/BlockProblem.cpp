@@ -90,7 +90,10 @@ NodeId BlockProblemBuilder::addNode(Operation *op, CommunicationEffect effect) {
   case CommunicationEffect::Unknown:
     break;
   }
-  return problem.addNode(NodeKind::Compute, price(op));
+  NodeId node = problem.addNode(NodeKind::Compute, price(op));
+  if (auto cost = dyn_cast<CostOpInterface>(op); cost && cost.isExpensive())
+    problem.setExpensive(node);
+  return node;
 }
 
 void BlockProblemBuilder::addDataDependences(Operation *op, NodeId node) {

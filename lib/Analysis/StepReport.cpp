@@ -14,7 +14,6 @@
 #include "ReportNames.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
-#include <numeric>
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -145,8 +144,7 @@ static void addPeak(StepReport &report, const BlockProblem &block,
 FailureOr<StepReport> mlir::commsched::reportStep(FunctionOpInterface function,
                                                   const BlockProblem &block) {
   const Problem &problem = block.getProblem();
-  Order order(problem.numNodes());
-  std::iota(order.begin(), order.end(), NodeId(0));
+  Order order = problem.programOrder();
   Result<Timeline> timeline = simulate(problem, order);
   Result<MemoryTimeline> memory = simulateMemory(problem, order);
   Result<LowerBound> bound = computeLowerBound(problem);

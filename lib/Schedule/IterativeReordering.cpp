@@ -13,7 +13,6 @@
 #include "MovingGroup.h"
 
 #include <cmath>
-#include <numeric>
 
 using namespace commsched;
 
@@ -92,17 +91,16 @@ int32_t Run::findForbidden(int32_t until) const {
   int32_t found = -1;
   const EditableSchedule::Tree &tree = schedule->getTree();
   if (isUp() && !options.reorderCollectives)
-    found = tree.findLast(
-        until + 1, group->first(),
-        [](const StretchLoad &, const StretchLoad &stretch) {
-          return stretch.numStarts > 0 || stretch.numBlocking > 0;
-        });
-  else if (!isUp() && !options.withCollectives)
     found =
-        tree.findFirst(group->end(), until,
-                       [](const StretchLoad &, const StretchLoad &stretch) {
-                         return stretch.numStarts > 0;
-                       });
+        tree.findLast(until + 1, group->first(),
+                      [](const StretchLoad &, const StretchLoad &stretch) {
+                        return stretch.numStarts > 0 || stretch.numBlocking > 0;
+                      });
+  else if (!isUp() && !options.withCollectives)
+    found = tree.findFirst(group->end(), until,
+                           [](const StretchLoad &, const StretchLoad &stretch) {
+                             return stretch.numStarts > 0;
+                           });
   return found < 0 ? until : found;
 }
 
@@ -142,9 +140,9 @@ int32_t Run::findWeighed(int32_t until) const {
     return (isUp() ? stretch.numStarts : stretch.numWaits) > 0;
   });
   // How much computation may pass before a decision is due.
-  double toHidden = std::floor(
-      static_cast<double>(trade.own) +
-      options.extraOverlap * static_cast<double>(commTimes[start]));
+  double toHidden =
+      std::floor(static_cast<double>(trade.own) +
+                 options.extraOverlap * static_cast<double>(commTimes[start]));
   int64_t room = trade.turningPoint();
   if (toHidden < static_cast<double>(room))
     room = static_cast<int64_t>(toHidden);
@@ -226,12 +224,10 @@ bool Run::takeRun(CollectiveMoves &moved) {
     moved.neededBytes = group->peakWhenPassing(reached);
   int64_t passedTime = 0;
   if (options.useRuntimeEstimations)
-    passedTime = isUp() ? schedule->getTree()
-                              .range(reached + 1, group->first())
-                              .computeTime
-                        : schedule->getTree()
-                              .range(group->end(), reached)
-                              .computeTime;
+    passedTime =
+        isUp()
+            ? schedule->getTree().range(reached + 1, group->first()).computeTime
+            : schedule->getTree().range(group->end(), reached).computeTime;
   if (int32_t passed = group->passUntil(reached)) {
     moved.moves += passed;
     notePassed(passedTime);
@@ -310,10 +306,9 @@ OptionalError Run::scaleTimes() {
   double total = 0;
   for (NodeId node = 0; node < problem.numNodes(); ++node) {
     bool isCompute = problem.kind(node) == NodeKind::Compute;
-    double scaled =
-        std::nearbyint(static_cast<double>(problem.costNs(node)) *
-                       (isCompute ? options.computeMultiplier
-                                  : options.commMultiplier));
+    double scaled = std::nearbyint(
+        static_cast<double>(problem.costNs(node)) *
+        (isCompute ? options.computeMultiplier : options.commMultiplier));
     total += scaled;
     if (!(scaled >= 0 && total < limit))
       return problem.describe(node) + " takes " + std::to_string(scaled) +
@@ -321,8 +316,7 @@ OptionalError Run::scaleTimes() {
              "operations before it is out of range";
     (isCompute ? computeTimes : commTimes)[node] = static_cast<int64_t>(scaled);
   }
-  Order program(problem.numNodes());
-  std::iota(program.begin(), program.end(), 0);
+  Order program = problem.programOrder();
   if (OptionalError error = verify(problem, program))
     return "the program is not a legal order: " + *error;
   Result<EditableSchedule> created =

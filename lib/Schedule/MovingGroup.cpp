@@ -85,14 +85,26 @@ int32_t MovingGroup::nextDependence() {
 }
 
 DependenceKind MovingGroup::dependenceOn(NodeId node) const {
-  std::optional<DependenceKind> hardest;
+  DependenceKind hardest = DependenceKind::Barrier;
   const Problem &problem = schedule.getProblem();
+  auto note = [&](NodeId other, DependenceKind kind) {
+    if (isMember(other))
+      hardest = std::min(hardest, kind);
+  };
   for (DependenceEnd end :
        isUp() ? problem.successors(node) : problem.predecessors(node))
-    if (isMember(end.node) && (!hardest || end.kind < *hardest))
-      hardest = end.kind;
-  // A buffer may tie two operations together without saying it twice.
-  return hardest.value_or(DependenceKind::Data);
+    note(end.node, end.kind);
+  // A buffer ties two operations together without a dependence of its own.
+  if (isUp()) {
+    for (BufferId buffer : problem.buffersMadeBy(node))
+      for (NodeId user : problem.users(buffer))
+        note(user, DependenceKind::Data);
+  } else {
+    for (BufferId buffer : problem.buffersUsedBy(node))
+      if (NodeId producer = problem.buffer(buffer).producer; producer != noNode)
+        note(producer, DependenceKind::Data);
+  }
+  return hardest;
 }
 
 int32_t MovingGroup::nextHandover() {
@@ -143,8 +155,7 @@ int64_t MovingGroup::peakWhenPassing(int32_t position) const {
 }
 
 int32_t MovingGroup::passUntil(int32_t position) {
-  int32_t passed =
-      isUp() ? begin - (position + 1) : position - behind;
+  int32_t passed = isUp() ? begin - (position + 1) : position - behind;
   if (passed == 0)
     return 0;
   if (isUp()) {
@@ -169,9 +180,10 @@ int64_t MovingGroup::passOne(int64_t limitBytes) {
   begin += step;
   behind += step;
   NodeId head = schedule.at(begin);
-  int64_t peak = std::max(schedule.allocatedBytes(passed),
-                          schedule.bytesBefore(head) +
-                              schedule.getTree().range(begin, behind).peakBytes);
+  int64_t peak =
+      std::max(schedule.allocatedBytes(passed),
+               schedule.bytesBefore(head) +
+                   schedule.getTree().range(begin, behind).peakBytes);
   if (peak <= limitBytes)
     return peak;
   if (isUp())

@@ -8,6 +8,8 @@
 
 #include "CommSched/Schedule/Problem.h"
 
+#include <numeric>
+
 using namespace commsched;
 
 const char *commsched::toString(NodeKind kind) {
@@ -72,6 +74,12 @@ BufferId Problem::addBuffer(int64_t bytes, NodeId producer, bool freed) {
 void Problem::addUse(BufferId buffer, NodeId node) {
   reopen();
   uses.push_back({buffer, node});
+}
+
+Order Problem::programOrder() const {
+  Order order(nodes.size());
+  std::iota(order.begin(), order.end(), NodeId(0));
+  return order;
 }
 
 void Problem::reserve(size_t numNodes, size_t numDependences) {

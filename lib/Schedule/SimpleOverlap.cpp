@@ -12,8 +12,6 @@
 #include "CommSched/Schedule/Verify.h"
 #include "MovingGroup.h"
 
-#include <numeric>
-
 using namespace commsched;
 
 namespace {
@@ -136,8 +134,7 @@ static OptionalError check(const Problem &problem, const Order &program,
 Result<IterativeReordering> commsched::overlapSimply(const Problem &problem) {
   if (problem.check())
     return Error{*problem.check()};
-  Order program(problem.numNodes());
-  std::iota(program.begin(), program.end(), 0);
+  Order program = problem.programOrder();
   if (OptionalError error = verify(problem, program))
     return Error{"the program is not a legal order: " + *error};
   Result<EditableSchedule> schedule =

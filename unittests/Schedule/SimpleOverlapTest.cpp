@@ -77,9 +77,9 @@ TEST(SimpleOverlap, KeepsItsPromises) {
 
     // Once is enough.
     if (!options.waitsMakeBuffers) {
-      Problem moved =
-          rebuild(problem, result->order,
-                  [&](NodeId node) { return problem.costNs(node); });
+      Problem moved = rebuild(problem, result->order, [&](NodeId node) {
+        return problem.costNs(node);
+      });
       Result<IterativeReordering> again = overlapSimply(moved);
       ASSERT_TRUE(again) << again.error();
       ASSERT_EQ(again->order, programOrder(moved));

@@ -46,6 +46,35 @@ inline NodeId addStart(Problem &problem, int64_t costNs,
   return node;
 }
 
+/// The same problem as a program that has `order`, which is a legal one.
+inline Problem renumber(const Problem &problem, const Order &order) {
+  std::vector<NodeId> numberOf(order.size(), noNode);
+  Problem result;
+  for (NodeId node : order) {
+    numberOf[node] =
+        problem.kind(node) == NodeKind::Wait
+            ? result.addWait(numberOf[problem.startOf(node)])
+            : result.addNode(problem.kind(node), problem.costNs(node),
+                             problem.stream(node));
+    if (problem.isExpensive(node))
+      result.setExpensive(numberOf[node]);
+  }
+  for (NodeId node : order)
+    for (DependenceEnd end : problem.successors(node))
+      result.addDependence(numberOf[node], numberOf[end.node], end.kind);
+  for (BufferId id = 0; id < problem.numBuffers(); ++id) {
+    const Buffer &buffer = problem.buffer(id);
+    result.addBuffer(buffer.bytes,
+                     buffer.producer == noNode ? noNode
+                                               : numberOf[buffer.producer],
+                     buffer.freed);
+    for (NodeId user : problem.users(id))
+      result.addUse(id, numberOf[user]);
+  }
+  result.finalize();
+  return result;
+}
+
 /// Two gathers on one stream beside a product and two sums, each of which
 /// returns 4096 bytes: every rule of the time and the memory model in seven
 /// operations. The numbers are those of the operations in program order.

@@ -157,6 +157,8 @@ public:
   // Operations.
   //===--------------------------------------------------------------------===//
 
+  /// The operations as they were added: 0, 1, ….
+  Order programOrder() const;
   NodeId numNodes() const { return static_cast<NodeId>(nodes.size()); }
   NodeKind kind(NodeId node) const { return nodes[node].kind; }
   /// Duration in nanoseconds; 0 for a Wait.

@@ -1,0 +1,205 @@
+//===- IterativePasses.cpp - Applies the iterative solvers ----------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "IterativePasses.h"
+#include "BlockScheduling.h"
+#include "CommSched/Analysis/OperationCosts.h"
+#include "CommSched/Analysis/ScanningSymbolTables.h"
+#include "CommSched/Analysis/TargetSpec.h"
+#include "CommSched/Schedule/MemoryTimeline.h"
+#include "CommSched/Schedule/PeakMemoryOrders.h"
+#include "MoveAccount.h"
+#include "Remarks.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using ::commsched::IterativeReordering;
+using ::commsched::IterativeReorderingOptions;
+using ::commsched::PeakMemoryChoice;
+using ::commsched::Problem;
+
+LogicalResult mlir::commsched::setKnobs(IterativePass &pass,
+                                        const IterativePassKnobs &knobs,
+                                        Location location) {
+  auto fail = [&](StringRef knob, const Twine &what) {
+    return emitError(location) << "option '" << knob << "' of " << pass.name
+                               << " " << what;
+  };
+  IterativeReorderingOptions &options = pass.options;
+  if (!(knobs.peakMemoryBudget >= 0))
+    return fail(knobs.peakMemoryBudgetName,
+                "must not be negative, but is " +
+                    Twine(std::to_string(knobs.peakMemoryBudget)));
+  pass.budget.fraction = knobs.peakMemoryBudget;
+  pass.budget.model = knobs.referenceMemoryModel ? MemoryModel::Reference
+                                                 : MemoryModel::Exact;
+  if (!knobs.memoryBudget.empty())
+    if (std::optional<std::string> error =
+            parseMemoryBudget(knobs.memoryBudget, pass.budget))
+      return fail("memory-budget", *error);
+  if (knobs.limitToMove < -1)
+    return fail(knobs.limitToMoveName,
+                "must be a number of collectives or -1 for all of them, but "
+                "is " +
+                    Twine(knobs.limitToMove));
+  if (knobs.limitToMove >= 0)
+    options.maxCollectives = knobs.limitToMove;
+  auto checkFactor = [&](StringRef knob, double value) -> LogicalResult {
+    if (value >= 0 && value <= 1e6)
+      return success();
+    return fail(knob, "must be from 0 to 1000000, but is " +
+                          Twine(std::to_string(value)));
+  };
+  if (failed(checkFactor(knobs.extraOverlapName, options.extraOverlap)) ||
+      failed(checkFactor("reorder_sink_runtime_estimations_comm_mult",
+                         options.commMultiplier)) ||
+      failed(checkFactor("reorder_sink_runtime_estimations_non_comm_mult",
+                         options.computeMultiplier)))
+    return failure();
+  return success();
+}
+
+namespace {
+
+/// Runs one pass on one function.
+class Runner {
+public:
+  Runner(func::FuncOp function, const IterativePass &pass,
+         OperationCosts &costs)
+      : function(function), pass(pass), costs(costs) {}
+
+  FailureOr<bool> run(Block &block);
+
+private:
+  FailureOr<BlockProblem> createProblem(Block &block);
+  bool declines(const BlockProblem &problem);
+  FailureOr<bool> reduce(Block &block, int64_t peakBytes, int64_t limitBytes);
+
+  func::FuncOp function;
+  const IterativePass &pass;
+  OperationCosts &costs;
+};
+
+} // namespace
+
+static int64_t getPeakBytes(const Problem &problem) {
+  return simulateMemory(problem, problem.programOrder())->peakBytes;
+}
+
+FailureOr<BlockProblem> Runner::createProblem(Block &block) {
+  return BlockProblem::create(
+      block, [&](Operation *op) { return costs.getRuntimeNs(op); },
+      pass.collectiveOrder);
+}
+
+/// Whether something is not known that the pass needs; then says so.
+bool Runner::declines(const BlockProblem &problem) {
+  if (std::optional<std::string> reason = getUnsizedReason(problem)) {
+    remarkBlockKept(function, problem.getUnsized().getLoc(), *reason);
+    return true;
+  }
+  if (!pass.options.useRuntimeEstimations)
+    return false;
+  if (std::optional<std::string> reason = getUnpricedReason(problem, costs)) {
+    remarkBlockKept(function, problem.getUnpriced()->getLoc(), *reason);
+    return true;
+  }
+  return false;
+}
+
+/// Puts a block that is over its limit into the order with the lowest peak that
+/// is known. Says so if that is still too much.
+FailureOr<bool> Runner::reduce(Block &block, int64_t peakBytes,
+                               int64_t limitBytes) {
+  FailureOr<BlockProblem> problem = createProblem(block);
+  if (failed(problem))
+    return failure();
+  ::commsched::Result<PeakMemoryChoice> choice =
+      choosePeakMemoryOrder(problem->getProblem());
+  if (!choice)
+    return emitError(function.getLoc(), "no order was found: ")
+           << choice.error();
+  int64_t least = choice->best.peakBytes;
+  if (least > limitBytes) {
+    int64_t arguments = 0;
+    const Problem &buffers = problem->getProblem();
+    for (::commsched::BufferId id = 0; id < buffers.numBuffers(); ++id)
+      if (buffers.buffer(id).producer == ::commsched::noNode)
+        arguments += buffers.buffer(id).bytes;
+    remark::missed(function.getLoc(),
+                   makeRemark("BudgetExceeded", function.getSymName()))
+        << "the schedule that needs least takes " + std::to_string(least) +
+               " bytes, " + std::to_string(least - limitBytes) +
+               " over the budget of " + std::to_string(limitBytes) +
+               "; arguments alone take " + std::to_string(arguments)
+        << remark::metric("PeakBytes", least)
+        << remark::metric("BudgetBytes", limitBytes)
+        << remark::metric("ArgumentBytes", arguments);
+  }
+  if (!problem->apply(choice->order))
+    return false;
+  keepBaselineBytes(function, block, peakBytes);
+  return true;
+}
+
+FailureOr<bool> Runner::run(Block &block) {
+  FailureOr<BlockProblem> problem = createProblem(block);
+  if (failed(problem))
+    return failure();
+  if (declines(*problem))
+    return false;
+  int64_t peakBytes = getPeakBytes(problem->getProblem());
+  int64_t limitBytes = getLimitBytes(function, block, problem->getProblem(),
+                                     peakBytes, pass.budget);
+  bool reduced = false;
+  if (peakBytes > limitBytes) {
+    FailureOr<bool> moved = reduce(block, peakBytes, limitBytes);
+    if (failed(moved))
+      return failure();
+    reduced = *moved;
+    problem = createProblem(block);
+    if (failed(problem))
+      return failure();
+    if (getPeakBytes(problem->getProblem()) > limitBytes)
+      return reduced;
+  }
+  IterativeReorderingOptions options = pass.options;
+  options.limitBytes = limitBytes;
+  ::commsched::Result<IterativeReordering> result =
+      pass.solver(problem->getProblem(), options);
+  if (!result)
+    return emitError(function.getLoc(), "not reordered: ") << result.error();
+  if (pass.writeInfo || areRemarksEnabled(function)) {
+    MoveAccount account(function, *problem, pass.name, limitBytes, *result);
+    account.remark();
+    if (pass.writeInfo)
+      account.write();
+  }
+  bool moved = problem->apply(result->order);
+  if (moved)
+    keepBaselineBytes(function, block, peakBytes);
+  return reduced || moved || pass.writeInfo;
+}
+
+FailureOr<bool> mlir::commsched::runIterativePass(func::FuncOp function,
+                                                  const IterativePass &pass) {
+  FailureOr<::commsched::Target> target = getTarget(function);
+  if (failed(target))
+    return failure();
+  ScanningSymbolTables symbolTables;
+  OperationCosts costs(*target, /*profile=*/nullptr, symbolTables);
+  Runner runner(function, pass, costs);
+  bool changed = false;
+  for (Block *block : getBlocksWithCollectives(function)) {
+    FailureOr<bool> blockChanged = runner.run(*block);
+    if (failed(blockChanged))
+      return failure();
+    changed |= *blockChanged;
+  }
+  return changed;
+}

@@ -1,0 +1,63 @@
+//===- IterativePasses.h - Applies the iterative solvers --------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the passes that move collectives within a memory limit have in common:
+// the budget, the schedule that needs least where the budget is too small, and
+// the account of every move as remarks and as `commsched.reorder_info`.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_ITERATIVEPASSES_H
+#define COMMSCHED_LIB_TRANSFORMS_ITERATIVEPASSES_H
+
+#include "CommSched/Schedule/IterativeReordering.h"
+#include "MemoryBudget.h"
+
+namespace mlir::commsched {
+
+/// One of these passes. The solver gets `options` with the limit of the block.
+struct IterativePass {
+  using Solver = ::commsched::Result<::commsched::IterativeReordering>(
+      const ::commsched::Problem &,
+      const ::commsched::IterativeReorderingOptions &);
+
+  /// The pass's flag.
+  StringRef name;
+  Solver *solver = nullptr;
+  ::commsched::IterativeReorderingOptions options;
+  MemoryBudget budget;
+  CollectiveOrder collectiveOrder = CollectiveOrder::Kept;
+  /// Write `commsched.reorder_info` on each start or wait.
+  bool writeInfo = false;
+};
+
+/// What the options of both passes have in common, as they were given.
+struct IterativePassKnobs {
+  StringRef memoryBudget;
+  double peakMemoryBudget = 0;
+  StringRef peakMemoryBudgetName;
+  StringRef extraOverlapName;
+  bool referenceMemoryModel = false;
+  int64_t limitToMove = -1;
+  StringRef limitToMoveName;
+};
+
+/// Checks the knobs and takes them over into `pass`. Emits an error at
+/// `location` for one that is out of range.
+LogicalResult setKnobs(IterativePass &pass, const IterativePassKnobs &knobs,
+                       Location location);
+
+/// Runs `pass` on every block of `function` that holds collectives. A block
+/// with a size that is not known, or with estimations a cost, is left as it is,
+/// with a remark. Returns whether anything moved or was written.
+FailureOr<bool> runIterativePass(func::FuncOp function,
+                                 const IterativePass &pass);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_ITERATIVEPASSES_H

@@ -1,0 +1,85 @@
+//===- MemoryBudget.cpp - How much memory a schedule may take -------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MemoryBudget.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "mlir/IR/Builders.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::commsched;
+using ::commsched::Buffer;
+using ::commsched::noNode;
+using ::commsched::Problem;
+
+/// Live bytes that the reference does not count. They are so all the time.
+static int64_t getUncountedBytes(const Problem &problem) {
+  int64_t bytes = 0;
+  for (::commsched::BufferId id = 0; id < problem.numBuffers(); ++id) {
+    const Buffer &buffer = problem.buffer(id);
+    if (buffer.producer == noNode &&
+        (!buffer.freed || problem.users(id).empty()))
+      bytes += buffer.bytes;
+  }
+  return bytes;
+}
+
+std::optional<std::string>
+mlir::commsched::parseMemoryBudget(StringRef text, MemoryBudget &budget) {
+  if (text.starts_with("-"))
+    return ("must not be negative, but is '" + text + "'").str();
+  StringRef number = text;
+  double percent;
+  if (number.consume_back("%") && !number.getAsDouble(percent) &&
+      std::isfinite(percent)) {
+    budget.bytes.reset();
+    budget.fraction = percent / 100;
+    return std::nullopt;
+  }
+  int64_t bytes;
+  if (text.getAsInteger(10, bytes))
+    return ("must be bytes such as 12884901888, or a percentage such as 5%, "
+            "but is '" +
+            text + "'")
+        .str();
+  budget.bytes = bytes;
+  return std::nullopt;
+}
+
+/// Whether `block` is what the function's peak is taken over.
+static bool isBody(func::FuncOp function, Block &block) {
+  return llvm::hasSingleElement(function.getBody()) &&
+         &function.getBody().front() == &block;
+}
+
+int64_t mlir::commsched::getLimitBytes(func::FuncOp function, Block &block,
+                                       const Problem &problem,
+                                       int64_t peakBytes,
+                                       const MemoryBudget &budget) {
+  if (!isBody(function, block))
+    return peakBytes;
+  if (budget.bytes)
+    return *budget.bytes;
+  constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
+  int64_t baseline = getBaselinePeakBytes(function).value_or(peakBytes);
+  int64_t counted = baseline;
+  if (budget.model == MemoryModel::Reference)
+    counted -= getUncountedBytes(problem);
+  double extra = std::floor(static_cast<double>(counted) * budget.fraction);
+  if (!(extra < static_cast<double>(unlimited - baseline)))
+    return unlimited;
+  return baseline + static_cast<int64_t>(extra);
+}
+
+void mlir::commsched::keepBaselineBytes(func::FuncOp function, Block &block,
+                                        int64_t peakBytes) {
+  if (isBody(function, block) && !getBaselinePeakBytes(function))
+    function->setDiscardableAttr(
+        baselinePeakBytesAttrName,
+        Builder(function.getContext()).getI64IntegerAttr(peakBytes));
+}

@@ -1,0 +1,60 @@
+//===- MemoryBudget.h - How much memory a schedule may take -----*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The budget of the memory-aware passes: bytes, or a fraction of the peak that
+// the program had before the first of them. That peak is kept on the function
+// as `commsched.baseline_peak_bytes`, so that the fractions of several passes
+// do not add up.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_MEMORYBUDGET_H
+#define COMMSCHED_LIB_TRANSFORMS_MEMORYBUDGET_H
+
+#include "CommSched/Analysis/BlockProblem.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::commsched {
+
+/// What a budget is a fraction of.
+enum class MemoryModel {
+  /// All live bytes.
+  Exact,
+  /// What PyTorch Inductor counts: not the arguments that stay, nor those that
+  /// nobody uses.
+  Reference,
+};
+
+struct MemoryBudget {
+  /// Live bytes, if the budget is absolute.
+  std::optional<int64_t> bytes;
+  /// Else what may come on top of the baseline, as a fraction of it.
+  double fraction = 0;
+  MemoryModel model = MemoryModel::Exact;
+};
+
+/// Reads "12884901888" (bytes) or "5%" (of the baseline, on top of it). Returns
+/// what is wrong with the text, as the end of an error message.
+std::optional<std::string> parseMemoryBudget(StringRef text,
+                                             MemoryBudget &budget);
+
+/// The live bytes that `budget` allows for `block`, whose peak is `peakBytes`
+/// now; the largest int64_t if it is more than fits. The only block of the
+/// function's body has the function's baseline, or else its peak. What runs
+/// around another block is not known: such a block may not exceed its peak.
+int64_t getLimitBytes(func::FuncOp function, Block &block,
+                      const ::commsched::Problem &problem, int64_t peakBytes,
+                      const MemoryBudget &budget);
+
+/// Keeps `peakBytes` as the baseline of `function`, if `block` is the only one
+/// of its body and no baseline is known.
+void keepBaselineBytes(func::FuncOp function, Block &block, int64_t peakBytes);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_MEMORYBUDGET_H

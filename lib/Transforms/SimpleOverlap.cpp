@@ -1,0 +1,39 @@
+//===- SimpleOverlap.cpp - The pass for overlap that costs nothing --------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/SimpleOverlap.h"
+#include "CommSched/Transforms/Passes.h"
+#include "IterativePasses.h"
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_SIMPLEOVERLAP
+#include "CommSched/Transforms/Passes.h.inc"
+} // namespace mlir::commsched
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+namespace {
+
+struct SimpleOverlap : mlir::commsched::impl::SimpleOverlapBase<SimpleOverlap> {
+  void runOnOperation() override {
+    IterativePass pass;
+    pass.name = getArgument();
+    pass.solver = [](const ::commsched::Problem &problem,
+                     const ::commsched::IterativeReorderingOptions &) {
+      return ::commsched::overlapSimply(problem);
+    };
+    FailureOr<bool> changed = runIterativePass(getOperation(), pass);
+    if (failed(changed))
+      signalPassFailure();
+    else if (!*changed)
+      markAllAnalysesPreserved();
+  }
+};
+
+} // namespace
