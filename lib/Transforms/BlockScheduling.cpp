@@ -45,8 +45,11 @@ mlir::commsched::getUnsizedReason(const BlockProblem &block) {
   return text;
 }
 
-void mlir::commsched::remarkBlockKept(func::FuncOp function, Location location,
-                                      const Twine &reason) {
-  remark::missed(location, makeRemark("BlockKept", function.getSymName()))
-      << ("not reordered: " + reason).str();
+remark::detail::InFlightRemark
+mlir::commsched::remarkBlockKept(func::FuncOp function, Location location,
+                                 const Twine &reason) {
+  remark::detail::InFlightRemark remark =
+      remark::missed(location, makeRemark("BlockKept", function.getSymName()));
+  remark << ("not reordered: " + reason).str();
+  return remark;
 }

@@ -17,6 +17,7 @@
 
 #include "CommSched/Analysis/BlockProblem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
 
 namespace mlir::commsched {
 
@@ -38,8 +39,9 @@ std::optional<std::string> getUnsizedReason(const BlockProblem &block);
 
 /// Emits the remark `BlockKept`: a block of `function` keeps its order, for
 /// `reason`. `location` is the operation or value that the reason is about.
-void remarkBlockKept(func::FuncOp function, Location location,
-                     const Twine &reason);
+/// Metrics may be added to what is returned.
+remark::detail::InFlightRemark
+remarkBlockKept(func::FuncOp function, Location location, const Twine &reason);
 
 } // namespace mlir::commsched
 

@@ -2,6 +2,7 @@
 // RUN: commsched-opt %s --commsched-raise-comms -split-input-file -verify-diagnostics
 // RUN: commsched-opt %s --commsched-sink-waits -split-input-file -verify-diagnostics
 // RUN: commsched-opt %s --commsched-reorder-compute-for-overlap -split-input-file -verify-diagnostics
+// RUN: commsched-opt %s --commsched-reorder-for-peak-memory -split-input-file -verify-diagnostics
 // RUN: commsched-opt %s --commsched-report -split-input-file -verify-diagnostics
 
 // Numbers that contradict the order of the program are an error to every pass

@@ -17,6 +17,8 @@
 
 #include "CommSched/Schedule/Problem.h"
 
+#include <array>
+
 namespace commsched {
 
 // The sorts are those of `topological_sort_lpmf`, `_bfs` and `_dfs` in PyTorch
@@ -62,6 +64,11 @@ enum class PeakMemoryMethod {
   DepthFirst
 };
 
+/// The sorts among them.
+inline constexpr std::array<PeakMemoryMethod, 3> peakMemorySorts = {
+    PeakMemoryMethod::LeastPeakMemoryFirst, PeakMemoryMethod::BreadthFirst,
+    PeakMemoryMethod::DepthFirst};
+
 /// "incoming", "lpmf", "bfs" or "dfs".
 const char *toString(PeakMemoryMethod method);
 
@@ -87,11 +94,10 @@ struct PeakMemoryChoice {
 ///
 /// Error: the problem's own, or why the order of the program is not legal.
 /// Complexity: that of the sorts.
-Result<PeakMemoryChoice> choosePeakMemoryOrder(
-    const Problem &problem,
-    const std::vector<PeakMemoryMethod> &methods = {
-        PeakMemoryMethod::LeastPeakMemoryFirst, PeakMemoryMethod::BreadthFirst,
-        PeakMemoryMethod::DepthFirst});
+Result<PeakMemoryChoice>
+choosePeakMemoryOrder(const Problem &problem,
+                      const std::vector<PeakMemoryMethod> &methods = {
+                          peakMemorySorts.begin(), peakMemorySorts.end()});
 
 } // namespace commsched
 

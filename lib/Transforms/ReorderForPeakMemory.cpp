@@ -1,0 +1,137 @@
+//===- ReorderForPeakMemory.cpp - The pass that saves memory --------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BlockScheduling.h"
+#include "CommSched/Schedule/PeakMemoryOrders.h"
+#include "CommSched/Transforms/Passes.h"
+#include "Remarks.h"
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_REORDERFORPEAKMEMORY
+#include "CommSched/Transforms/Passes.h.inc"
+} // namespace mlir::commsched
+
+using namespace mlir;
+using namespace mlir::commsched;
+using ::commsched::PeakMemoryCandidate;
+using ::commsched::PeakMemoryChoice;
+using ::commsched::PeakMemoryMethod;
+using ::commsched::peakMemorySorts;
+
+/// All blocks of the body of `function`, and those inside it that hold
+/// collectives; inner ones first.
+static SmallVector<Block *> getBlocks(func::FuncOp function) {
+  SmallVector<Block *> blocks = getBlocksWithCollectives(function);
+  llvm::erase_if(blocks, [&](Block *block) {
+    return block->getParent() == &function.getBody();
+  });
+  for (Block &block : function.getBody())
+    blocks.push_back(&block);
+  return blocks;
+}
+
+/// The peaks of the methods, such as "lpmf 8, bfs 9".
+static std::string listPeaks(const PeakMemoryChoice &choice) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::interleaveComma(ArrayRef(choice.candidates).drop_front(), os,
+                        [&](const PeakMemoryCandidate &candidate) {
+                          os << toString(candidate.method) << " "
+                             << candidate.peakBytes;
+                        });
+  return text;
+}
+
+static void remarkChoice(func::FuncOp function, Location location,
+                         const PeakMemoryChoice &choice) {
+  int64_t before = choice.candidates.front().peakBytes;
+  int64_t after = choice.best.peakBytes;
+  std::string peaks = listPeaks(choice);
+  if (choice.best.method == PeakMemoryMethod::Incoming) {
+    remarkBlockKept(function, location,
+                    "no method lowers the peak memory of " + Twine(before) +
+                        " bytes (" + peaks + ")")
+        << remark::metric("PeakBytes", before);
+    return;
+  }
+  StringRef method = toString(choice.best.method);
+  remark::passed(location, makeRemark("BlockReordered", function.getSymName()))
+      << (method + " lowers the peak memory from " + Twine(before) + " to " +
+          Twine(after) + " bytes (" + peaks + ")")
+             .str()
+      << remark::metric("Method", method)
+      << remark::metric("PeakBytesBefore", before)
+      << remark::metric("PeakBytesAfter", after);
+}
+
+namespace {
+
+struct ReorderForPeakMemory
+    : mlir::commsched::impl::ReorderForPeakMemoryBase<ReorderForPeakMemory> {
+  using ReorderForPeakMemoryBase::ReorderForPeakMemoryBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    sorts.clear();
+    for (const std::string &name : methods) {
+      const auto *sort =
+          llvm::find_if(peakMemorySorts, [&](PeakMemoryMethod method) {
+            return name == toString(method);
+          });
+      if (sort == peakMemorySorts.end())
+        return emitError(UnknownLoc::get(context),
+                         "option 'methods' must be of lpmf, bfs, dfs, but has "
+                         "'")
+               << name << "'";
+      sorts.push_back(*sort);
+    }
+    if (sorts.empty())
+      sorts.assign(peakMemorySorts.begin(), peakMemorySorts.end());
+    return success();
+  }
+
+  void runOnOperation() override {
+    bool moved = false;
+    for (Block *block : getBlocks(getOperation())) {
+      FailureOr<bool> blockMoved = reorder(*block);
+      if (failed(blockMoved))
+        return signalPassFailure();
+      moved |= *blockMoved;
+    }
+    if (!moved)
+      markAllAnalysesPreserved();
+  }
+
+private:
+  FailureOr<bool> reorder(Block &block);
+
+  /// The option `methods`.
+  std::vector<PeakMemoryMethod> sorts;
+};
+
+} // namespace
+
+FailureOr<bool> ReorderForPeakMemory::reorder(Block &block) {
+  func::FuncOp function = getOperation();
+  // What operations cost is of no interest here.
+  auto getCost = [](Operation *) { return std::optional<int64_t>(0); };
+  FailureOr<BlockProblem> problem = BlockProblem::create(block, getCost);
+  if (failed(problem))
+    return failure();
+  if (std::optional<std::string> reason = getUnsizedReason(*problem)) {
+    remarkBlockKept(function, problem->getUnsized().getLoc(), *reason);
+    return false;
+  }
+  ::commsched::Result<PeakMemoryChoice> choice =
+      choosePeakMemoryOrder(problem->getProblem(), sorts);
+  if (!choice)
+    return emitError(function.getLoc(), "no order was found: ")
+           << choice.error();
+  if (areRemarksEnabled(function))
+    remarkChoice(function, block.getParentOp()->getLoc(), *choice);
+  return problem->apply(choice->order);
+}

@@ -1,0 +1,66 @@
+// RUN: commsched-opt %s --commsched-reorder-for-peak-memory \
+// RUN:   --remark-policy=all --remark-format=emitRemark \
+// RUN:   --remarks-filter=commsched -o %t 2>&1 | FileCheck %s
+// RUN: FileCheck %s --check-prefix=IR < %t
+// RUN: commsched-opt %s --commsched-reorder-for-peak-memory=methods=dfs \
+// RUN:   --remark-policy=all --remark-format=emitRemark \
+// RUN:   --remarks-filter=commsched -o /dev/null 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=DFS
+
+// A remark for every block: which method won, or why none did.
+
+// CHECK: remark: [Passed] BlockReordered | Category:commsched | Function=moved
+// CHECK-SAME: Method=lpmf, PeakBytesAfter=18, PeakBytesBefore=33
+// CHECK-SAME: lpmf lowers the peak memory from 33 to 18 bytes (lpmf 18, bfs 33, dfs 33)
+// DFS: remark: [Missed] BlockKept | Category:commsched | Function=moved
+// DFS-SAME: PeakBytes=33,
+// DFS-SAME: not reordered: no method lowers the peak memory of 33 bytes (dfs 33)
+// IR-LABEL: func.func @moved(
+// IR-NEXT: "a"
+// IR-NEXT: "c"
+// IR-NEXT: "b"
+// IR-NEXT: "d"
+func.func @moved() -> (tensor<1xi8>, tensor<1xi8>) {
+  %a = commsched.compute "a"() : () -> tensor<16xi8>
+  %b = commsched.compute "b"() : () -> tensor<16xi8>
+  %c = commsched.compute "c"(%a) : (tensor<16xi8>) -> tensor<1xi8>
+  %d = commsched.compute "d"(%b) : (tensor<16xi8>) -> tensor<1xi8>
+  return %c, %d : tensor<1xi8>, tensor<1xi8>
+}
+
+// Breadth first would have "c" before "b", for the same peak: nothing moves.
+// CHECK: remark: [Missed] BlockKept | Category:commsched | Function=tie
+// CHECK-SAME: PeakBytes=3,
+// CHECK-SAME: not reordered: no method lowers the peak memory of 3 bytes (lpmf 3, bfs 3, dfs 3)
+// IR-LABEL: func.func @tie(
+// IR-NEXT: "a"
+// IR-NEXT: "b"
+// IR-NEXT: "c"
+func.func @tie() -> (tensor<1xi8>, tensor<1xi8>, tensor<1xi8>) {
+  %a = commsched.compute "a"() : () -> tensor<1xi8>
+  %b = commsched.compute "b"(%a) : (tensor<1xi8>) -> tensor<1xi8>
+  %c = commsched.compute "c"() : () -> tensor<1xi8>
+  return %a, %b, %c : tensor<1xi8>, tensor<1xi8>, tensor<1xi8>
+}
+
+// CHECK: [[@LINE+4]]:8: remark: [Missed] BlockKept | Category:commsched | Function=dynamic
+// CHECK-SAME: not reordered: the size of a tensor<?xi8> is not known
+// IR-LABEL: func.func @dynamic(
+func.func @dynamic(%x: tensor<4xi8>) -> tensor<8xi8> {
+  %a = commsched.compute "a"(%x) : (tensor<4xi8>) -> tensor<?xi8>
+  // IR-NEXT: "a"
+  // IR-NEXT: "b"
+  // IR-NEXT: "c"
+  %b = commsched.compute "b"() : () -> tensor<8xi8>
+  %c = commsched.compute "c"(%a) : (tensor<?xi8>) -> tensor<4xi8>
+  return %b : tensor<8xi8>
+}
+
+// CHECK: remark: [Missed] BlockKept | Category:commsched | Function=empty
+// CHECK-SAME: no method lowers the peak memory of 0 bytes
+func.func @empty() {
+  return
+}
+
+// CHECK-NOT: remark
+func.func private @declared(tensor<4xi8>)
