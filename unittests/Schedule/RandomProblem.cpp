@@ -44,6 +44,7 @@ private:
     int64_t costNs;
     StreamId stream;
     NodeId partner;
+    bool isExpensive;
   };
   struct Use {
     BufferId buffer;
@@ -55,6 +56,7 @@ private:
   void addWait(size_t pending);
   void addDependences(NodeId node);
   void addBuffers(NodeId node);
+  int64_t drawBytes();
   void use(BufferId buffer, NodeId node);
 
   Random random;
@@ -76,7 +78,7 @@ Sketch::Sketch(uint64_t seed, const RandomProblemOptions &options)
           random.below(static_cast<int64_t>(Shape::NumShapes)))),
       lastOnStream(1 + random.below(options.maxStreams), noNode) {
   for (int64_t arg = random.below(4); arg > 0; --arg)
-    buffers.push_back({random.below(100), noNode, random.percent(50)});
+    buffers.push_back({drawBytes(), noNode, random.percent(50)});
   int64_t size = 1 + random.below(options.maxNodes);
   while (static_cast<int64_t>(nodes.size() + pendingStarts.size()) < size)
     addRandomNode();
@@ -93,7 +95,10 @@ NodeId Sketch::addNode(NodeKind kind) {
   if (kind == NodeKind::Start || kind == NodeKind::Blocking)
     stream = static_cast<StreamId>(
         random.below(static_cast<int64_t>(lastOnStream.size())));
-  nodes.push_back({kind, cost, stream, noNode});
+  bool isExpensive = kind == NodeKind::Compute &&
+                     options.expensivePercent > 0 &&
+                     random.percent(options.expensivePercent);
+  nodes.push_back({kind, cost, stream, noNode, isExpensive});
   return node;
 }
 
@@ -164,9 +169,20 @@ void Sketch::addDependences(NodeId node) {
 
 void Sketch::use(BufferId buffer, NodeId node) {
   uses.push_back({buffer, node});
-  if (buffers[buffer].producer != noNode && buffers[buffer].producer != node)
-    dependences.push_back(
-        {buffers[buffer].producer, node, DependenceKind::Data});
+  if (buffers[buffer].producer == noNode || buffers[buffer].producer == node)
+    return;
+  if (options.impliedPercent > 0 && random.percent(options.impliedPercent))
+    return;
+  dependences.push_back({buffers[buffer].producer, node, DependenceKind::Data});
+}
+
+int64_t Sketch::drawBytes() {
+  if (!options.unevenBuffers)
+    return random.below(100);
+  int64_t dice = random.below(100);
+  if (dice < 15)
+    return 0;
+  return random.below(dice < 70 ? 100 : int64_t(1) << 40);
 }
 
 void Sketch::addBuffers(NodeId node) {
@@ -178,7 +194,7 @@ void Sketch::addBuffers(NodeId node) {
   if (nodes[node].kind == NodeKind::Wait && !options.waitsMakeBuffers)
     return;
   for (int64_t count = random.below(3); count > 0; --count)
-    buffers.push_back({random.below(100), node, random.percent(80)});
+    buffers.push_back({drawBytes(), node, random.percent(80)});
 }
 
 Problem Sketch::number() {
@@ -205,6 +221,8 @@ Problem Sketch::number() {
       problem.addWait(numberOf[node.partner]);
     else
       problem.addNode(node.kind, node.costNs, node.stream);
+    if (node.isExpensive)
+      problem.setExpensive(problem.numNodes() - 1);
   }
   for (const Dependence &edge : dependences)
     problem.addDependence(numberOf[edge.from], numberOf[edge.to], edge.kind);

@@ -28,6 +28,13 @@ struct RandomProblemOptions {
   int64_t maxCostNs = 12;
   /// Number the operations so that dependences also point backwards.
   bool shuffleProgram = false;
+  /// How many of a hundred computations are expensive.
+  int64_t expensivePercent = 0;
+  /// How many of a hundred uses of a buffer go without a dependence on who
+  /// makes it. makeRandomOrder() looks at dependences only.
+  int64_t impliedPercent = 0;
+  /// Buffers are empty, small or huge, rather than all alike.
+  bool unevenBuffers = false;
   /// Let waits make buffers, which those of a program do not: what a collective
   /// delivers is its start's.
   bool waitsMakeBuffers = true;

@@ -1,0 +1,198 @@
+//===- ExposureTest.cpp - What computation hides of a collective ----------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/Exposure.h"
+
+#include "RandomProblem.h"
+#include "ReferenceExposure.h"
+#include "TestProblems.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+using namespace commsched;
+using namespace commsched::testing;
+
+namespace {
+
+/// The exposure of `node` in the program's order.
+Exposure exposureOf(const Problem &problem, NodeId node) {
+  return computeExposure(problem, programOrder(problem))[node];
+}
+
+TEST(Exposure, WindowEndsAtItsOwnWait) {
+  Problem problem;
+  addCompute(problem, 1);
+  NodeId start = addStart(problem, 10);
+  NodeId compute = addCompute(problem, 4);
+  NodeId wait = problem.addWait(start);
+  addCompute(problem, 8);
+  problem.finalize();
+  EXPECT_EQ(exposureOf(problem, start).commNs, 10);
+  EXPECT_EQ(exposureOf(problem, start).computeNs, 4);
+  EXPECT_EQ(exposureOf(problem, start).exposedNs(), 6);
+  for (NodeId node : {compute, wait}) {
+    EXPECT_EQ(exposureOf(problem, node).commNs, 0);
+    EXPECT_EQ(exposureOf(problem, node).computeNs, 0);
+  }
+}
+
+TEST(Exposure, IsNegativeWhereComputationIsLeftOver) {
+  Problem problem;
+  NodeId start = addStart(problem, 10);
+  addCompute(problem, 25);
+  problem.addWait(start);
+  problem.finalize();
+  EXPECT_EQ(exposureOf(problem, start).exposedNs(), -15);
+}
+
+TEST(Exposure, WindowEndsAtTheWaitOfALaterCollectiveOfItsStream) {
+  // A stream works in order: when the second is over, the first is.
+  Problem problem;
+  NodeId first = addStart(problem, 10);
+  addCompute(problem, 1);
+  NodeId second = addStart(problem, 10);
+  addCompute(problem, 2);
+  problem.addWait(second);
+  addCompute(problem, 4);
+  problem.addWait(first);
+  problem.finalize();
+  EXPECT_EQ(exposureOf(problem, first).computeNs, 3);
+  EXPECT_EQ(exposureOf(problem, second).computeNs, 2);
+}
+
+TEST(Exposure, WindowPassesTheWaitOfALaterCollectiveOfAnotherStream) {
+  Problem problem;
+  NodeId first = addStart(problem, 10);
+  addCompute(problem, 1);
+  NodeId second = addStart(problem, 10, {}, /*stream=*/1);
+  addCompute(problem, 2);
+  problem.addWait(second);
+  addCompute(problem, 4);
+  problem.addWait(first);
+  problem.finalize();
+  EXPECT_EQ(exposureOf(problem, first).computeNs, 7);
+  EXPECT_EQ(exposureOf(problem, second).computeNs, 2);
+}
+
+TEST(Exposure, WindowPassesTheWaitOfAnEarlierCollective) {
+  Problem problem;
+  NodeId first = addStart(problem, 10);
+  addCompute(problem, 1);
+  NodeId second = addStart(problem, 10);
+  addCompute(problem, 2);
+  problem.addWait(first);
+  addCompute(problem, 4);
+  problem.addWait(second);
+  problem.finalize();
+  EXPECT_EQ(exposureOf(problem, first).computeNs, 3);
+  EXPECT_EQ(exposureOf(problem, second).computeNs, 6);
+}
+
+TEST(Exposure, WindowEndsAtABlockingCollectiveOfAnyStream) {
+  Problem problem;
+  NodeId start = addStart(problem, 10);
+  addCompute(problem, 1);
+  NodeId barrier = problem.addNode(NodeKind::Blocking, 7, /*stream=*/1);
+  addCompute(problem, 2);
+  problem.addWait(start);
+  problem.finalize();
+  EXPECT_EQ(exposureOf(problem, start).computeNs, 1);
+  EXPECT_EQ(exposureOf(problem, barrier).commNs, 7);
+  EXPECT_EQ(exposureOf(problem, barrier).computeNs, 0);
+}
+
+TEST(Exposure, AgreesWithAWalkThroughEveryWindow) {
+  int numForeignEnds = 0;
+  for (uint64_t seed = 0; seed < 800; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomProblemOptions options;
+    options.maxNodes = seed % 10 == 0 ? 120 : 40;
+    options.shuffleProgram = seed % 2;
+    Problem problem = makeRandomProblem(seed, options);
+    Order order = makeRandomOrder(seed, problem);
+    std::vector<int64_t> times;
+    for (NodeId node = 0; node < problem.numNodes(); ++node)
+      times.push_back(
+          problem.kind(node) == NodeKind::Compute ? problem.costNs(node) : 0);
+    Result<EditableSchedule> schedule =
+        EditableSchedule::create(problem, order, times);
+    ASSERT_TRUE(schedule) << schedule.error();
+    std::vector<Exposure> exposures = computeExposure(problem, order);
+    ASSERT_EQ(exposures.size(), order.size());
+    for (NodeId node = 0; node < problem.numNodes(); ++node) {
+      Exposure expected = walkWindow(problem, order, node);
+      ASSERT_EQ(exposures[node].commNs, expected.commNs) << "node " << node;
+      ASSERT_EQ(exposures[node].computeNs, expected.computeNs)
+          << "node " << node;
+      if (problem.kind(node) != NodeKind::Start)
+        continue;
+      ASSERT_EQ(getHidingTime(*schedule, node), expected.computeNs)
+          << "node " << node;
+      int64_t toOwnWait = schedule->getTree()
+                              .range(schedule->position(node),
+                                     schedule->position(problem.waitOf(node)))
+                              .computeTime;
+      numForeignEnds += toOwnWait != expected.computeNs;
+    }
+  }
+  EXPECT_GT(numForeignEnds, 500);
+}
+
+TEST(ExposureTrade, CountsOnlyWhatIsExposed) {
+  ExposureTrade trade;
+  trade.own = 5;
+  trade.others = {-3, 2};
+  EXPECT_EQ(trade.exposedAfter(0), 5 + 0 + 2);
+  EXPECT_EQ(trade.exposedAfter(3), 2 + 0 + 5);
+  EXPECT_EQ(trade.exposedAfter(4), 1 + 1 + 6);
+  EXPECT_EQ(trade.exposedAfter(9), 0 + 6 + 11);
+  // One for one until the other is exposed as well.
+  EXPECT_EQ(trade.turningPoint(), 3);
+}
+
+TEST(ExposureTrade, WithoutOthersItNeverTurns) {
+  ExposureTrade trade;
+  trade.own = -5;
+  EXPECT_EQ(trade.turningPoint(), std::numeric_limits<int64_t>::max());
+}
+
+TEST(ExposureTrade, TurnsWhereTheSumIsLastSmallest) {
+  constexpr int64_t bound = 4;
+  auto check = [](const ExposureTrade &trade) {
+    // By then nothing of `own` is left, and all others are exposed.
+    constexpr int64_t end = 2 * bound + 2;
+    std::vector<int64_t> sums;
+    for (int64_t passed = 0; passed <= end; ++passed)
+      sums.push_back(trade.exposedAfter(passed));
+    for (size_t i = 2; i < sums.size(); ++i)
+      ASSERT_GE(sums[i] - sums[i - 1], sums[i - 1] - sums[i - 2]);
+    auto last = std::min_element(sums.rbegin(), sums.rend());
+    ASSERT_EQ(trade.turningPoint(), sums.rend() - last - 1);
+  };
+  ExposureTrade trade;
+  for (trade.own = -bound; trade.own <= bound; ++trade.own)
+    for (int64_t a = -bound; a <= bound; ++a) {
+      trade.others = {a};
+      check(trade);
+      for (int64_t b = -bound; b <= bound; ++b) {
+        trade.others = {a, b};
+        check(trade);
+        for (int64_t c = -bound; c <= bound; ++c) {
+          trade.others = {a, b, c};
+          check(trade);
+        }
+      }
+      if (HasFatalFailure())
+        return;
+    }
+}
+
+} // namespace

@@ -1,0 +1,208 @@
+//===- IterativeReorderingPropertyTest.cpp - Against one swap at a time ---===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/IterativeReordering.h"
+
+#include "CommSched/Schedule/Verify.h"
+#include "RandomProblem.h"
+#include "ReferenceIterativeReordering.h"
+#include "TestProblems.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+using namespace commsched;
+using namespace commsched::testing;
+
+namespace {
+
+class Draw {
+public:
+  explicit Draw(uint64_t seed) : engine(seed) {}
+  int64_t below(int64_t bound) {
+    return static_cast<int64_t>(engine() % static_cast<uint64_t>(bound));
+  }
+  bool percent(int64_t chance) { return below(100) < chance; }
+  template <typename T> T oneOf(std::initializer_list<T> values) {
+    return values.begin()[below(static_cast<int64_t>(values.size()))];
+  }
+
+private:
+  std::mt19937_64 engine;
+};
+
+Problem drawProblem(uint64_t seed, Draw &draw, int32_t maxNodes) {
+  RandomProblemOptions options;
+  options.maxNodes = maxNodes;
+  options.expensivePercent = draw.oneOf({0, 10, 40});
+  options.impliedPercent = draw.oneOf({0, 0, 30});
+  options.unevenBuffers = draw.percent(50);
+  return makeRandomProblem(seed, options);
+}
+
+int64_t drawLimit(Draw &draw, int64_t peakBytes) {
+  int64_t dice = draw.below(100);
+  if (dice < 15)
+    return std::numeric_limits<int64_t>::max();
+  if (dice < 30)
+    return draw.below(peakBytes + 1);
+  return peakBytes + draw.below(peakBytes / 2 + 1);
+}
+
+IterativeReorderingOptions drawOptions(Draw &draw, int64_t peakBytes) {
+  IterativeReorderingOptions options;
+  options.limitBytes = drawLimit(draw, peakBytes);
+  options.useRuntimeEstimations = draw.percent(50);
+  options.extraOverlap = draw.oneOf({0.0, 0.5, 0.5, 3.0, -0.5});
+  options.commMultiplier = draw.oneOf({1.0, 2.0, 2.5, 0.0});
+  options.computeMultiplier = draw.oneOf({1.0, 1.0, 0.5, 3.0});
+  options.reorderCollectives = draw.percent(70);
+  options.withCollectives = draw.percent(40);
+  if (draw.percent(10))
+    options.maxCollectives = draw.below(4);
+  return options;
+}
+
+std::string describe(const IterativeReorderingOptions &options, bool up) {
+  auto number = [](auto value) { return std::to_string(value); };
+  return std::string(up ? "reorderComms" : "sinkWaitsIteratively") + " limit " +
+         number(options.limitBytes) + " estimations " +
+         number(options.useRuntimeEstimations) + " extra " +
+         number(options.extraOverlap) + " multipliers " +
+         number(options.commMultiplier) + " " +
+         number(options.computeMultiplier) + " reorder " +
+         number(options.reorderCollectives) + " with " +
+         number(options.withCollectives) + " max " +
+         number(options.maxCollectives.value_or(-1));
+}
+
+Result<IterativeReordering> solve(const Problem &problem,
+                                  const IterativeReorderingOptions &options,
+                                  bool up) {
+  return up ? reorderComms(problem, options)
+            : sinkWaitsIteratively(problem, options);
+}
+
+void expectSame(const IterativeReordering &actual,
+                const IterativeReordering &expected) {
+  ASSERT_EQ(actual.collectives.size(), expected.collectives.size());
+  for (size_t i = 0; i < actual.collectives.size(); ++i) {
+    const CollectiveMoves &moved = actual.collectives[i];
+    const CollectiveMoves &other = expected.collectives[i];
+    SCOPED_TRACE("node " + std::to_string(other.node));
+    ASSERT_EQ(moved.node, other.node);
+    ASSERT_EQ(moved.limit, other.limit);
+    ASSERT_EQ(moved.obstacle, other.obstacle);
+    ASSERT_EQ(moved.moves, other.moves);
+    ASSERT_EQ(moved.grouped, other.grouped);
+    ASSERT_EQ(moved.dependence, other.dependence);
+    ASSERT_EQ(moved.neededBytes, other.neededBytes);
+  }
+  ASSERT_EQ(actual.order, expected.order);
+  ASSERT_EQ(actual.oldPeakBytes, expected.oldPeakBytes);
+  ASSERT_EQ(actual.newPeakBytes, expected.newPeakBytes);
+}
+
+/// How often each thing happened, so that a test knows that it saw it.
+struct Seen {
+  std::map<MoveLimit, int64_t> limits;
+  std::map<DependenceKind, int64_t> dependences;
+  int64_t moves = 0;
+  int64_t grouped = 0;
+  /// Runs from a result that changed nothing more.
+  int64_t repeated = 0;
+};
+
+/// Solves one problem in one direction, and checks all that holds for it.
+void check(const Problem &problem, const IterativeReorderingOptions &options,
+           bool up, Seen &seen) {
+  SCOPED_TRACE(describe(options, up));
+  Result<IterativeReordering> result = solve(problem, options, up);
+  ASSERT_TRUE(result) << result.error();
+  expectSame(*result, ReferenceIterativeReordering(problem, options, up).run());
+  if (::testing::Test::HasFatalFailure())
+    return;
+  ASSERT_EQ(verify(problem, result->order), std::nullopt);
+  Result<MemoryTimeline> memory = simulateMemory(problem, result->order);
+  ASSERT_TRUE(memory) << memory.error();
+  ASSERT_LE(memory->peakBytes,
+            std::max(options.limitBytes, result->oldPeakBytes));
+
+  Result<IterativeReordering> again = solve(problem, options, up);
+  ASSERT_TRUE(again) << again.error();
+  expectSame(*again, *result);
+  IterativeReorderingOptions recomputing = options;
+  recomputing.recomputeMemory = true;
+  Result<IterativeReordering> checked = solve(problem, recomputing, up);
+  ASSERT_TRUE(checked) << checked.error();
+  expectSame(*checked, *result);
+
+  // Without other starts in between, and without windows that others change,
+  // each has gone as far as it can.
+  if (up && !options.reorderCollectives && !options.useRuntimeEstimations) {
+    Result<IterativeReordering> second =
+        solve(renumber(problem, result->order), options, up);
+    ASSERT_TRUE(second) << second.error();
+    ASSERT_EQ(second->order, programOrder(problem));
+    ++seen.repeated;
+  }
+
+  for (const CollectiveMoves &moved : result->collectives) {
+    ++seen.limits[moved.limit];
+    if (moved.limit == MoveLimit::Dependence)
+      ++seen.dependences[moved.dependence];
+    seen.moves += moved.moves;
+    seen.grouped += moved.grouped;
+  }
+}
+
+void checkMany(uint64_t firstSeed, uint64_t numProblems, int32_t maxNodes) {
+  Seen seen[2];
+  for (uint64_t seed = firstSeed; seed < firstSeed + numProblems; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Draw draw(seed);
+    Problem problem = drawProblem(seed, draw, maxNodes);
+    ASSERT_EQ(problem.check(), std::nullopt);
+    int64_t peakBytes =
+        simulateMemory(problem, programOrder(problem))->peakBytes;
+    IterativeReorderingOptions options = drawOptions(draw, peakBytes);
+    for (bool up : {true, false}) {
+      check(problem, options, up, seen[up]);
+      if (::testing::Test::HasFatalFailure())
+        return;
+    }
+  }
+  // Nothing of what may happen was left out.
+  int64_t some = static_cast<int64_t>(numProblems / 200);
+  EXPECT_GT(seen[true].repeated, some);
+  for (bool up : {true, false}) {
+    SCOPED_TRACE(up ? "up" : "down");
+    EXPECT_GT(seen[up].moves, some);
+    EXPECT_GT(seen[up].grouped, some);
+    for (MoveLimit limit :
+         {MoveLimit::None, MoveLimit::Dependence, MoveLimit::Collective,
+          MoveLimit::Memory, MoveLimit::Hidden, MoveLimit::Exposure})
+      EXPECT_GT(seen[up].limits[limit], some)
+          << "limit " << static_cast<int>(limit);
+    for (DependenceKind kind : {DependenceKind::Data, DependenceKind::Memory,
+                                DependenceKind::Order, DependenceKind::Barrier})
+      EXPECT_GT(seen[up].dependences[kind], some) << toString(kind);
+  }
+}
+
+TEST(IterativeReordering, AgreesWithOneSwapAtATime) {
+  checkMany(/*firstSeed=*/0, /*numProblems=*/4000, /*maxNodes=*/40);
+}
+
+TEST(IterativeReordering, AgreesWithOneSwapAtATimeOnLargerProblems) {
+  checkMany(/*firstSeed=*/1000000, /*numProblems=*/60, /*maxNodes=*/150);
+}
+
+} // namespace

@@ -1,0 +1,58 @@
+//===- ReferenceExposure.h - Exposed time, by walking a window --*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The exposure of one collective by walking from it to the end of its window,
+// and remembering which collectives of its stream the walk has met.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEEXPOSURE_H
+#define COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEEXPOSURE_H
+
+#include "CommSched/Schedule/Exposure.h"
+
+#include <algorithm>
+#include <set>
+
+namespace commsched::testing {
+
+/// The exposure of `node`, zeros if it is no collective. O(nodes).
+inline Exposure walkWindow(const Problem &problem, const Order &order,
+                           NodeId node) {
+  Exposure exposure;
+  if (!problem.isCollective(node))
+    return exposure;
+  exposure.commNs = problem.costNs(node);
+  if (problem.kind(node) == NodeKind::Blocking)
+    return exposure;
+  // Whose waits end the window.
+  std::set<NodeId> met = {node};
+  auto at = std::find(order.begin(), order.end(), node);
+  for (++at; at != order.end(); ++at) {
+    switch (problem.kind(*at)) {
+    case NodeKind::Compute:
+      exposure.computeNs += problem.costNs(*at);
+      break;
+    case NodeKind::Start:
+      if (problem.stream(*at) == problem.stream(node))
+        met.insert(*at);
+      break;
+    case NodeKind::Wait:
+      if (met.count(problem.startOf(*at)))
+        return exposure;
+      break;
+    case NodeKind::Blocking:
+      return exposure;
+    }
+  }
+  return exposure;
+}
+
+} // namespace commsched::testing
+
+#endif // COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEEXPOSURE_H
