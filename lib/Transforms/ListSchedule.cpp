@@ -106,9 +106,10 @@ static FailureOr<bool> scheduleBlock(func::FuncOp function, Block &block,
   const Problem &problem = blockProblem->getProblem();
   ::commsched::Result<::commsched::Order> order =
       ListScheduler(options).run(problem);
-  if (!order)
-    return emitError(function.getLoc(), "no order was found: ")
-           << order.error();
+  if (!order) {
+    emitError(function.getLoc(), "no order was found: ") << order.error();
+    return failure();
+  }
   if (areRemarksEnabled(function)) {
     ::commsched::Result<Positions> positions = invert(problem, *order);
     MoveReporter reporter(function, *blockProblem, *positions, options);

@@ -128,9 +128,10 @@ FailureOr<bool> ReorderForPeakMemory::reorder(Block &block) {
   }
   ::commsched::Result<PeakMemoryChoice> choice =
       choosePeakMemoryOrder(problem->getProblem(), sorts);
-  if (!choice)
-    return emitError(function.getLoc(), "no order was found: ")
-           << choice.error();
+  if (!choice) {
+    emitError(function.getLoc(), "no order was found: ") << choice.error();
+    return failure();
+  }
   if (areRemarksEnabled(function))
     remarkChoice(function, block.getParentOp()->getLoc(), *choice);
   return problem->apply(choice->order);
