@@ -45,6 +45,10 @@ static const char *const defaultPipelines[] = {
     "func.func(commsched-raise-comms)",
     "func.func(commsched-sink-waits)",
     "func.func(commsched-reorder-compute-for-overlap)",
+    "func.func(commsched-reorder-for-peak-memory)",
+    "func.func(commsched-reorder-comms-preserving-peak-memory)",
+    "func.func(commsched-sink-waits-iterative)",
+    "func.func(commsched-simple-overlap)",
     "commsched-align-runtimes{output=/dev/null}",
     "commsched-report{format=json output=/dev/null}",
 };

@@ -244,9 +244,11 @@ bool Run::takeStep(CollectiveMoves &moved, int32_t dependence) {
   if (isForbidden(node))
     return stop(moved, MoveLimit::Collective, position);
   if (position == dependence) {
-    if (!isGroupable(node)) {
+    bool isFull = moved.grouped >= options.maxGroupSize;
+    if (isFull || !isGroupable(node)) {
       moved.dependence = group->dependenceOn(node);
-      return stop(moved, MoveLimit::Dependence, position);
+      return stop(moved, isFull ? MoveLimit::GroupSize : MoveLimit::Dependence,
+                  position);
     }
     absorb(moved);
     return true;

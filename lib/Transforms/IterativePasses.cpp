@@ -27,8 +27,8 @@ LogicalResult mlir::commsched::setKnobs(IterativePass &pass,
                                         const IterativePassKnobs &knobs,
                                         Location location) {
   auto fail = [&](StringRef knob, const Twine &what) {
-    return emitError(location) << "option '" << knob << "' of " << pass.name
-                               << " " << what;
+    return emitError(location)
+           << "option '" << knob << "' of " << pass.name << " " << what;
   };
   IterativeReorderingOptions &options = pass.options;
   if (!(knobs.peakMemoryBudget >= 0))
@@ -36,8 +36,8 @@ LogicalResult mlir::commsched::setKnobs(IterativePass &pass,
                 "must not be negative, but is " +
                     Twine(std::to_string(knobs.peakMemoryBudget)));
   pass.budget.fraction = knobs.peakMemoryBudget;
-  pass.budget.model = knobs.referenceMemoryModel ? MemoryModel::Reference
-                                                 : MemoryModel::Exact;
+  pass.budget.model =
+      knobs.referenceMemoryModel ? MemoryModel::Reference : MemoryModel::Exact;
   if (!knobs.memoryBudget.empty())
     if (std::optional<std::string> error =
             parseMemoryBudget(knobs.memoryBudget, pass.budget))
@@ -49,6 +49,9 @@ LogicalResult mlir::commsched::setKnobs(IterativePass &pass,
                     Twine(knobs.limitToMove));
   if (knobs.limitToMove >= 0)
     options.maxCollectives = knobs.limitToMove;
+  if (options.maxGroupSize < 0)
+    return fail("max-group-size",
+                "must not be negative, but is " + Twine(options.maxGroupSize));
   auto checkFactor = [&](StringRef knob, double value) -> LogicalResult {
     if (value >= 0 && value <= 1e6)
       return success();
@@ -78,7 +81,8 @@ public:
 private:
   FailureOr<BlockProblem> createProblem(Block &block);
   bool declines(const BlockProblem &problem);
-  FailureOr<bool> reduce(Block &block, int64_t peakBytes, int64_t limitBytes);
+  FailureOr<bool> reduce(Block &block, const BlockProblem &problem,
+                         int64_t peakBytes, int64_t limitBytes);
 
   func::FuncOp function;
   const IterativePass &pass;
@@ -92,8 +96,15 @@ static int64_t getPeakBytes(const Problem &problem) {
 }
 
 FailureOr<BlockProblem> Runner::createProblem(Block &block) {
+  // Costs take longer to tell than all the rest: only for who looks at them.
+  bool isPriced = pass.usesCosts || pass.writeInfo ||
+                  pass.options.useRuntimeEstimations ||
+                  areRemarksEnabled(function);
   return BlockProblem::create(
-      block, [&](Operation *op) { return costs.getRuntimeNs(op); },
+      block,
+      [&](Operation *op) {
+        return isPriced ? costs.getRuntimeNs(op) : std::optional<int64_t>(0);
+      },
       pass.collectiveOrder);
 }
 
@@ -114,20 +125,17 @@ bool Runner::declines(const BlockProblem &problem) {
 
 /// Puts a block that is over its limit into the order with the lowest peak that
 /// is known. Says so if that is still too much.
-FailureOr<bool> Runner::reduce(Block &block, int64_t peakBytes,
-                               int64_t limitBytes) {
-  FailureOr<BlockProblem> problem = createProblem(block);
-  if (failed(problem))
-    return failure();
+FailureOr<bool> Runner::reduce(Block &block, const BlockProblem &problem,
+                               int64_t peakBytes, int64_t limitBytes) {
   ::commsched::Result<PeakMemoryChoice> choice =
-      choosePeakMemoryOrder(problem->getProblem());
+      choosePeakMemoryOrder(problem.getProblem());
   if (!choice)
     return emitError(function.getLoc(), "no order was found: ")
            << choice.error();
   int64_t least = choice->best.peakBytes;
   if (least > limitBytes) {
     int64_t arguments = 0;
-    const Problem &buffers = problem->getProblem();
+    const Problem &buffers = problem.getProblem();
     for (::commsched::BufferId id = 0; id < buffers.numBuffers(); ++id)
       if (buffers.buffer(id).producer == ::commsched::noNode)
         arguments += buffers.buffer(id).bytes;
@@ -141,7 +149,7 @@ FailureOr<bool> Runner::reduce(Block &block, int64_t peakBytes,
         << remark::metric("BudgetBytes", limitBytes)
         << remark::metric("ArgumentBytes", arguments);
   }
-  if (!problem->apply(choice->order))
+  if (!problem.apply(choice->order))
     return false;
   keepBaselineBytes(function, block, peakBytes);
   return true;
@@ -158,7 +166,7 @@ FailureOr<bool> Runner::run(Block &block) {
                                      peakBytes, pass.budget);
   bool reduced = false;
   if (peakBytes > limitBytes) {
-    FailureOr<bool> moved = reduce(block, peakBytes, limitBytes);
+    FailureOr<bool> moved = reduce(block, *problem, peakBytes, limitBytes);
     if (failed(moved))
       return failure();
     reduced = *moved;

@@ -32,6 +32,8 @@ struct IterativePass {
   ::commsched::IterativeReorderingOptions options;
   MemoryBudget budget;
   CollectiveOrder collectiveOrder = CollectiveOrder::Kept;
+  /// Whether the solver looks at costs even without estimations.
+  bool usesCosts = false;
   /// Write `commsched.reorder_info` on each start or wait.
   bool writeInfo = false;
 };

@@ -21,18 +21,19 @@ using ::commsched::NodeKind;
 MoveAccount::MoveAccount(func::FuncOp function, const BlockProblem &block,
                          StringRef pass, int64_t limitBytes,
                          const IterativeReordering &result)
-    : functionName(function.getSymName()), block(block), problem(block.getProblem()), pass(pass),
-      limitBytes(limitBytes), result(result) {
+    : functionName(function.getSymName()), block(block),
+      problem(block.getProblem()), pass(pass), limitBytes(limitBytes),
+      result(result) {
   before = computeExposure(problem, problem.programOrder());
   after = computeExposure(problem, result.order);
 }
 
 std::string
 MoveAccount::describeDependence(const CollectiveMoves &moves) const {
-  std::string text = (Twine(::commsched::toString(moves.dependence)) +
-                      " dependence with " +
-                      describe(block.getOperation(moves.obstacle)))
-                         .str();
+  std::string text =
+      (Twine(::commsched::toString(moves.dependence)) + " dependence with " +
+       describe(block.getOperation(moves.obstacle)))
+          .str();
   switch (problem.kind(moves.obstacle)) {
   case NodeKind::Start:
   case NodeKind::Blocking:
@@ -53,6 +54,8 @@ std::string MoveAccount::describeLimit(const CollectiveMoves &moves) const {
     return "nothing";
   case MoveLimit::Dependence:
     return describeDependence(moves);
+  case MoveLimit::GroupSize:
+    return describeDependence(moves) + "; the group is full";
   case MoveLimit::Collective:
     return "the collective " + obstacle();
   case MoveLimit::Memory:

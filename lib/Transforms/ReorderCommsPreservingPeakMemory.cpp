@@ -35,6 +35,7 @@ struct ReorderCommsPreservingPeakMemory
     pass.options.computeMultiplier = computeMultiplier;
     pass.options.reorderCollectives = unsafeCollectivesReorder;
     pass.options.withCollectives = groupWithCollectives;
+    pass.options.maxGroupSize = maxGroupSize;
     pass.options.recomputeMemory = debugMemoryRecompute;
     pass.collectiveOrder = unsafeCollectivesReorder ? CollectiveOrder::Free
                                                     : CollectiveOrder::Kept;

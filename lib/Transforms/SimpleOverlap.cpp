@@ -24,6 +24,8 @@ struct SimpleOverlap : mlir::commsched::impl::SimpleOverlapBase<SimpleOverlap> {
   void runOnOperation() override {
     IterativePass pass;
     pass.name = getArgument();
+    // To check that the step gets no longer.
+    pass.usesCosts = true;
     pass.solver = [](const ::commsched::Problem &problem,
                      const ::commsched::IterativeReorderingOptions &) {
       return ::commsched::overlapSimply(problem);

@@ -20,10 +20,8 @@ using namespace mlir::commsched;
 namespace {
 
 struct SinkWaitsIterative
-    : mlir::commsched::impl::SinkWaitsIterativeBase<
-          SinkWaitsIterative> {
-  using SinkWaitsIterativeBase::
-      SinkWaitsIterativeBase;
+    : mlir::commsched::impl::SinkWaitsIterativeBase<SinkWaitsIterative> {
+  using SinkWaitsIterativeBase::SinkWaitsIterativeBase;
 
   FailureOr<IterativePass> readOptions() {
     IterativePass pass;
@@ -34,6 +32,7 @@ struct SinkWaitsIterative
     pass.options.commMultiplier = commMultiplier;
     pass.options.computeMultiplier = computeMultiplier;
     pass.options.withCollectives = swapWithCollectives;
+    pass.options.maxGroupSize = maxGroupSize;
     pass.options.recomputeMemory = debugMemoryRecompute;
     pass.collectiveOrder = unsafeCollectivesReorder ? CollectiveOrder::Free
                                                     : CollectiveOrder::Kept;

@@ -58,6 +58,10 @@ struct IterativeReorderingOptions {
   /// (reorder_iterative_group_with_collectives). sinkWaitsIteratively(): let
   /// waits pass starts (sink_waits_iterative_swap_with_collectives).
   bool withCollectives = false;
+  /// How many operations a collective takes along at most. The reference has no
+  /// bound, and takes time quadratic in the operations where long chains of
+  /// cheap ones lead to many collectives.
+  int64_t maxGroupSize = 256;
   /// Move only so many collectives
   /// (reorder_iterative_debug_limit_to_reorder,
   /// sink_waits_iterative_debug_limit_to_sink).
@@ -74,6 +78,8 @@ enum class MoveLimit {
   /// A member of the group depends on the operation in the way, or the other
   /// way round, and the group does not take it along.
   Dependence,
+  /// The same, and the group has taken along as many as it may.
+  GroupSize,
   /// A collective is in the way that may not be passed.
   Collective,
   /// Passing the operation in the way takes more memory than the limit.
@@ -93,7 +99,7 @@ struct CollectiveMoves {
   MoveLimit limit = MoveLimit::None;
   /// The operation in the way; noNode if none was.
   NodeId obstacle = noNode;
-  /// Dependence: its kind.
+  /// Dependence, GroupSize: its kind.
   DependenceKind dependence = DependenceKind::Data;
   /// Memory: the live bytes that passing the obstacle would have taken.
   int64_t neededBytes = 0;
@@ -115,9 +121,9 @@ struct IterativeReordering {
 ///
 /// Starts from the program's order, which has to be legal. The answer is legal,
 /// and its peak is within the limit or not above that of the program's order.
-/// O((nodes + dependences + uses) log n) on average, plus O(log n) for each
-/// operation that a group takes along; with estimations plus O(log n) for each
-/// pair of collectives of which one passes the other.
+/// O((nodes + dependences + uses) log n) on average for collectives that take
+/// little along, at most maxGroupSize times that; with estimations plus O(log
+/// n) for each pair of collectives of which one passes the other.
 Result<IterativeReordering>
 reorderComms(const Problem &problem, const IterativeReorderingOptions &options);
 

@@ -181,6 +181,8 @@ class CommSched_MemoryBudgetPass<string flag, string budgetKnob>
            "reorder_sink_runtime_estimations_non_comm_mult", "double",
            /*default=*/"1.0",
            "With estimations, what other times are multiplied by">,
+    Option<"maxGroupSize", "max-group-size", "int64_t", /*default=*/"256",
+           "How many operations a collective takes along at most">,
     Option<"verboseLogging", "reorder_sink_verbose_logging", "bool",
            /*default=*/"false",
            "Write commsched.reorder_info on what was looked at">,
