@@ -17,6 +17,7 @@
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/ExternalModels/Register.h"
 #include "CommSched/Transforms/Passes.h"
+#include "CommSched/Transforms/Pipelines.h"
 
 namespace mlir::commsched {
 
@@ -27,8 +28,11 @@ inline void registerDialects(DialectRegistry &registry) {
   registerExternalModels(registry);
 }
 
-/// Registers every pass under its flag and textual name.
-inline void registerAllPasses() { registerCommSchedPasses(); }
+/// Registers every pass and pipeline under its flag and textual name.
+inline void registerAllPasses() {
+  registerCommSchedPasses();
+  registerPipelines();
+}
 
 } // namespace mlir::commsched
 

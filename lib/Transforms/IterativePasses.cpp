@@ -129,9 +129,10 @@ FailureOr<bool> Runner::reduce(Block &block, const BlockProblem &problem,
                                int64_t peakBytes, int64_t limitBytes) {
   ::commsched::Result<PeakMemoryChoice> choice =
       choosePeakMemoryOrder(problem.getProblem());
-  if (!choice)
-    return emitError(function.getLoc(), "no order was found: ")
-           << choice.error();
+  if (!choice) {
+    emitError(function.getLoc(), "no order was found: ") << choice.error();
+    return failure();
+  }
   int64_t least = choice->best.peakBytes;
   if (least > limitBytes) {
     int64_t arguments = 0;
@@ -180,8 +181,10 @@ FailureOr<bool> Runner::run(Block &block) {
   options.limitBytes = limitBytes;
   ::commsched::Result<IterativeReordering> result =
       pass.solver(problem->getProblem(), options);
-  if (!result)
-    return emitError(function.getLoc(), "not reordered: ") << result.error();
+  if (!result) {
+    emitError(function.getLoc(), "not reordered: ") << result.error();
+    return failure();
+  }
   if (pass.writeInfo || areRemarksEnabled(function)) {
     MoveAccount account(function, *problem, pass.name, limitBytes, *result);
     account.remark();

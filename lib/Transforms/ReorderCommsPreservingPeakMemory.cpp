@@ -25,8 +25,8 @@ struct ReorderCommsPreservingPeakMemory
   using ReorderCommsPreservingPeakMemoryBase::
       ReorderCommsPreservingPeakMemoryBase;
 
-  FailureOr<IterativePass> readOptions() {
-    IterativePass pass;
+  LogicalResult initialize(MLIRContext *context) override {
+    pass = {};
     pass.name = getArgument();
     pass.solver = ::commsched::reorderComms;
     pass.options.useRuntimeEstimations = useRuntimeEstimations;
@@ -48,21 +48,20 @@ struct ReorderCommsPreservingPeakMemory
     knobs.referenceMemoryModel = referenceMemoryModel;
     knobs.limitToMove = limitToReorder;
     knobs.limitToMoveName = limitToReorder.getArgStr();
-    if (failed(setKnobs(pass, knobs, getOperation().getLoc())))
-      return failure();
-    return pass;
+    return setKnobs(pass, knobs, UnknownLoc::get(context));
   }
 
   void runOnOperation() override {
-    FailureOr<IterativePass> pass = readOptions();
-    if (failed(pass))
-      return signalPassFailure();
-    FailureOr<bool> changed = runIterativePass(getOperation(), *pass);
+    FailureOr<bool> changed = runIterativePass(getOperation(), pass);
     if (failed(changed))
       signalPassFailure();
     else if (!*changed)
       markAllAnalysesPreserved();
   }
+
+private:
+  /// The options.
+  IterativePass pass;
 };
 
 } // namespace

@@ -9,6 +9,7 @@
 #include "BlockScheduling.h"
 #include "CommSched/Schedule/PeakMemoryOrders.h"
 #include "CommSched/Transforms/Passes.h"
+#include "MemoryBudget.h"
 #include "Remarks.h"
 
 namespace mlir::commsched {
@@ -134,5 +135,8 @@ FailureOr<bool> ReorderForPeakMemory::reorder(Block &block) {
   }
   if (areRemarksEnabled(function))
     remarkChoice(function, block.getParentOp()->getLoc(), *choice);
-  return problem->apply(choice->order);
+  if (!problem->apply(choice->order))
+    return false;
+  keepBaselineBytes(function, block, choice->candidates.front().peakBytes);
+  return true;
 }

@@ -23,8 +23,8 @@ struct SinkWaitsIterative
     : mlir::commsched::impl::SinkWaitsIterativeBase<SinkWaitsIterative> {
   using SinkWaitsIterativeBase::SinkWaitsIterativeBase;
 
-  FailureOr<IterativePass> readOptions() {
-    IterativePass pass;
+  LogicalResult initialize(MLIRContext *context) override {
+    pass = {};
     pass.name = getArgument();
     pass.solver = ::commsched::sinkWaitsIteratively;
     pass.options.useRuntimeEstimations = useRuntimeEstimations;
@@ -45,21 +45,20 @@ struct SinkWaitsIterative
     knobs.referenceMemoryModel = referenceMemoryModel;
     knobs.limitToMove = limitToSink;
     knobs.limitToMoveName = limitToSink.getArgStr();
-    if (failed(setKnobs(pass, knobs, getOperation().getLoc())))
-      return failure();
-    return pass;
+    return setKnobs(pass, knobs, UnknownLoc::get(context));
   }
 
   void runOnOperation() override {
-    FailureOr<IterativePass> pass = readOptions();
-    if (failed(pass))
-      return signalPassFailure();
-    FailureOr<bool> changed = runIterativePass(getOperation(), *pass);
+    FailureOr<bool> changed = runIterativePass(getOperation(), pass);
     if (failed(changed))
       signalPassFailure();
     else if (!*changed)
       markAllAnalysesPreserved();
   }
+
+private:
+  /// The options.
+  IterativePass pass;
 };
 
 } // namespace

@@ -128,6 +128,10 @@ def ReorderComputeForOverlap
   }];
 }
 
+//===----------------------------------------------------------------------===//
+// Orders within a memory budget
+//===----------------------------------------------------------------------===//
+
 def ReorderForPeakMemory
     : Pass<"commsched-reorder-for-peak-memory", "::mlir::func::FuncOp"> {
   let summary = "put operations into the order with the lowest peak memory";
@@ -149,6 +153,8 @@ def ReorderForPeakMemory
     method may come out better, so running the pass again can lower the peak
     again.
 
+    The peak of the input is kept on the function as
+    `commsched.baseline_peak_bytes`, for the budgets of later passes.
     Collectives keep their order on every stream. A block with a dynamic size
     stays as it is. A remark for each block tells the peaks.
   }];
@@ -157,10 +163,6 @@ def ReorderForPeakMemory
                "What to try: lpmf, bfs, dfs (default: all of them)">,
   ];
 }
-
-//===----------------------------------------------------------------------===//
-// Orders within a memory budget
-//===----------------------------------------------------------------------===//
 
 class CommSched_MemoryBudgetPass<string flag, string budgetKnob>
     : Pass<flag, "::mlir::func::FuncOp"> {

@@ -1,0 +1,93 @@
+//===- Pipelines.h - Pass pipelines -----------------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Sequences of CommSched's passes under one name each, for the command line and
+// for compilers that build their pass manager in C++.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_TRANSFORMS_PIPELINES_H
+#define COMMSCHED_TRANSFORMS_PIPELINES_H
+
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace mlir::commsched {
+
+/// The passes that may stand in
+/// `torch._inductor.config.reorder_for_compute_comm_overlap_passes`, and
+/// simple_overlap, which has a switch of its own there.
+enum class InductorPass {
+  SinkWaits,
+  RaiseComms,
+  ReorderComputeForOverlap,
+  ReorderCommunicationPreservingPeakMemory,
+  SinkWaitsIterative,
+  SimpleOverlap,
+};
+
+} // namespace mlir::commsched
+
+/// Reads the reference's name of a pass. A parser of its own, as the elements of
+/// a pass's list option do not see the option's values.
+template <>
+class llvm::cl::parser<mlir::commsched::InductorPass>
+    : public llvm::cl::basic_parser<mlir::commsched::InductorPass> {
+public:
+  using basic_parser::basic_parser;
+  bool parse(Option &option, StringRef argName, StringRef text,
+             mlir::commsched::InductorPass &pass);
+  static void print(raw_ostream &os, mlir::commsched::InductorPass pass);
+};
+
+namespace mlir::commsched {
+
+struct InductorPipelineOptions
+    : public PassPipelineOptions<InductorPipelineOptions> {
+  InductorPipelineOptions() {
+    passes = {InductorPass::ReorderCommunicationPreservingPeakMemory,
+              InductorPass::SinkWaitsIterative,
+              InductorPass::ReorderCommunicationPreservingPeakMemory};
+  }
+
+  ListOption<InductorPass> passes{
+      *this, "passes",
+      llvm::cl::desc(
+          "What reorders communication, in this order, of sink_waits, "
+          "raise_comms, reorder_compute_for_overlap, "
+          "reorder_communication_preserving_peak_memory, "
+          "sink_waits_iterative and simple_overlap; by default what "
+          "PyTorch recommends")};
+  Option<bool> orderCollectives{
+      *this, "order-collectives",
+      llvm::cl::desc("Fix the order of collectives first, for all passes"),
+      llvm::cl::init(true)};
+  Option<bool> reorderForPeakMemory{
+      *this, "reorder_for_peak_memory",
+      llvm::cl::desc("Begin with the order that has the lowest peak"),
+      llvm::cl::init(true)};
+  Option<std::string> memoryBudget{
+      *this, "memory-budget",
+      llvm::cl::desc("Of the passes that have one: live bytes, or a percentage "
+                     "over the peak of the input; by default 20%"),
+      llvm::cl::init("")};
+};
+
+/// The passes of PyTorch Inductor's scheduler in its order (torch 2.13,
+/// Scheduler.__init__ and config.py): fix the order of collectives, reorder for
+/// peak memory, then reorder communication. The reference's iterative passes
+/// may break the order that it fixed; here that takes `order-collectives=false`.
+void buildInductorPipeline(OpPassManager &manager,
+                           const InductorPipelineOptions &options);
+
+/// Registers every pipeline under its name.
+void registerPipelines();
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_TRANSFORMS_PIPELINES_H
