@@ -3,8 +3,8 @@
 """Schedule a training step and print what it costs before and after.
 
 The step is a module whose functions run one after the other (forward, then
-backward). Its operations are priced for the target, the passes reorder them,
-and the report's simulation tells both versions apart.
+backward). Its operations are priced for the target, the passes reorder them
+within a memory budget, and the report's simulation tells both versions apart.
 """
 import argparse
 import json
@@ -12,27 +12,14 @@ import pathlib
 import subprocess
 import sys
 
-ESTIMATE = "commsched-estimate-runtime"
-# Fix the order of collectives, then what PyTorch Inductor's list of
-# communication passes held for long, in its order.
-SCHEDULE = (
-    "commsched-order-collectives",
-    "commsched-reorder-compute-for-overlap",
-    "commsched-sink-waits",
-    "commsched-raise-comms",
-)
-
-
 class Failure(Exception):
     """The step could not be scheduled; the text says why."""
 
 
-def run(opt, step, function_passes, *arguments, report=None):
-    """Runs passes on every function, then the report; returns its output."""
-    pipeline = f"func.func({','.join(function_passes)})"
-    if report:
-        pipeline += f",commsched-report{{{report}}}"
-    command = [opt, str(step), f"--pass-pipeline=builtin.module({pipeline})",
+def run(opt, step, pipeline, *arguments):
+    """Runs a pipeline on the module; returns what the report printed."""
+    command = [opt, str(step),
+               f"--pass-pipeline=builtin.module({','.join(pipeline)})",
                *arguments]
     try:
         result = subprocess.run(command, capture_output=True, text=True)
@@ -43,9 +30,10 @@ def run(opt, step, function_passes, *arguments, report=None):
     return result.stdout
 
 
-def simulate(opt, step, passes):
+def simulate(opt, step, estimate):
     """The report of every function: name -> its JSON object."""
-    text = run(opt, step, passes, "-o", "/dev/null", report="format=json")
+    text = run(opt, step, [estimate, "commsched-report{format=json}"],
+               "-o", "/dev/null")
     reports = [json.loads(line) for line in text.splitlines()]
     if not reports:
         raise Failure(f"{step} has no function that can be simulated")
@@ -68,6 +56,14 @@ def check_same_program(before, after):
                           f"after scheduling, not {report['num_ops']}")
         if orders(report) != orders(after[name]):
             raise Failure(f"the collectives of @{name} changed their order")
+
+
+def budget_bytes(budget, peak):
+    """What a function with that peak may take, of a budget that the passes
+    have accepted."""
+    if budget.endswith("%"):
+        return int(peak * (1 + float(budget[:-1]) / 100))
+    return int(budget)
 
 
 def hidden(report):
@@ -113,33 +109,46 @@ def main(argv=None):
                         help="the commsched-opt to run")
     parser.add_argument("--target", default="h100",
                         help="preset that prices the operations")
+    parser.add_argument("--memory-budget", default="0%",
+                        help="what a function may take: live bytes, or a "
+                        "percentage over its peak before (default: %(default)s)")
     parser.add_argument("--output-dir", type=pathlib.Path, default=".",
                         help="where the scheduled step and the traces go")
     args = parser.parse_args(argv)
 
-    estimate = f"{ESTIMATE}{{target={args.target}}}"
-    schedule = (estimate, *SCHEDULE)
+    estimate = f"func.func(commsched-estimate-runtime{{target={args.target}}})"
+    # The passes of PyTorch Inductor in its order.
+    schedule = f"commsched-inductor-pipeline{{memory-budget={args.memory_budget}}}"
     try:
         args.output_dir.mkdir(parents=True, exist_ok=True)
-        before = simulate(args.opt, args.step, (estimate,))
+        before = simulate(args.opt, args.step, estimate)
         # The tool verifies what it writes; what is written is read again.
         scheduled = args.output_dir / (args.step.stem + ".scheduled.mlirbc")
-        run(args.opt, args.step, schedule, "--emit-bytecode", "-o", str(scheduled))
-        after = simulate(args.opt, scheduled, (estimate,))
+        run(args.opt, args.step, [estimate, schedule],
+            "--emit-bytecode", "-o", str(scheduled))
+        after = simulate(args.opt, scheduled, estimate)
         check_same_program(before, after)
         traces = {}
         for when, step in (("before", args.step), ("after", scheduled)):
             traces[when] = args.output_dir / f"{args.step.stem}.{when}.trace.json"
-            run(args.opt, step, (estimate,), "-o", "/dev/null",
-                report=f"format=trace output={traces[when]}")
+            run(args.opt, step,
+                [estimate, f"commsched-report{{format=trace output={traces[when]}}}"],
+                "-o", "/dev/null")
     except (Failure, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
 
-    print(f"{args.step} on {args.target}, scheduled and verified")
+    print(f"{args.step} on {args.target}, scheduled and verified; "
+          f"memory budget of each function: {args.memory_budget}")
     for name in before:
         print_table(f"@{name}", [before[name]], [after[name]])
     print_table("whole step", list(before.values()), list(after.values()))
+    for name in before:
+        over = (after[name]["peak_memory_bytes"] -
+                budget_bytes(args.memory_budget, before[name]["peak_memory_bytes"]))
+        if over > 0:
+            print(f"\n@{name} is {gibibytes(over)} over its memory budget: that "
+                  "is the schedule that needs least")
     print(f"\nscheduled step: {scheduled.resolve()}")
     for when, path in traces.items():
         print(f"trace {when}: {path.resolve()}")
