@@ -12,68 +12,81 @@
 
 using namespace commsched;
 
-std::vector<Exposure> commsched::computeExposure(const Problem &problem,
+std::vector<NodeId> commsched::computeWindowEnds(const Problem &problem,
                                                  const Order &order) {
   int32_t size = static_cast<int32_t>(order.size());
   std::vector<int32_t> positions(order.size());
-  // By position: computation before it.
-  std::vector<int64_t> computed(order.size() + 1);
-  for (int32_t place = 0; place < size; ++place) {
-    NodeId node = order[place];
-    positions[node] = place;
-    computed[place + 1] =
-        computed[place] +
-        (problem.kind(node) == NodeKind::Compute ? problem.costNs(node) : 0);
-  }
-  std::vector<Exposure> exposures(order.size());
+  for (int32_t place = 0; place < size; ++place)
+    positions[order[place]] = place;
+  std::vector<NodeId> ends(order.size(), noNode);
   int32_t nextBlocking = size;
   // By stream: the first wait for any of the collectives seen so far, which are
   // those that start later.
   std::vector<int32_t> nextWait(problem.numStreams(), size);
   for (int32_t place = size - 1; place >= 0; --place) {
     NodeId node = order[place];
-    if (!problem.isCollective(node))
-      continue;
-    exposures[node].commNs = problem.costNs(node);
-    if (problem.kind(node) == NodeKind::Blocking) {
+    if (problem.kind(node) == NodeKind::Blocking)
       nextBlocking = place;
+    if (problem.kind(node) != NodeKind::Start)
       continue;
-    }
     int32_t &streamWait = nextWait[problem.stream(node)];
     streamWait = std::min(streamWait, positions[problem.waitOf(node)]);
-    int32_t end = std::min(streamWait, nextBlocking);
-    exposures[node].computeNs = computed[end] - computed[place];
+    ends[node] = order[std::min(streamWait, nextBlocking)];
+  }
+  return ends;
+}
+
+std::vector<Exposure> commsched::computeExposure(const Problem &problem,
+                                                 const Order &order) {
+  // By node: computation before it.
+  std::vector<int64_t> computed(order.size());
+  int64_t sum = 0;
+  for (NodeId node : order) {
+    computed[node] = sum;
+    if (problem.kind(node) == NodeKind::Compute)
+      sum += problem.costNs(node);
+  }
+  std::vector<NodeId> ends = computeWindowEnds(problem, order);
+  std::vector<Exposure> exposures(order.size());
+  for (NodeId node = 0; node < problem.numNodes(); ++node) {
+    if (problem.isCollective(node))
+      exposures[node].commNs = problem.costNs(node);
+    if (ends[node] != noNode)
+      exposures[node].computeNs = computed[ends[node]] - computed[node];
   }
   return exposures;
 }
 
-int64_t commsched::getHidingTime(const EditableSchedule &schedule,
-                                 NodeId start) {
+NodeId commsched::findWindowEnd(const EditableSchedule &schedule,
+                                NodeId start) {
   const Problem &problem = schedule.getProblem();
   const EditableSchedule::Tree &tree = schedule.getTree();
   int32_t first = schedule.position(start) + 1;
   int32_t end = schedule.position(problem.waitOf(start));
-  auto endAt = [&](int32_t position) {
-    if (position >= 0)
-      end = position;
-  };
-  endAt(tree.findFirst(first, end,
-                       [](const StretchLoad &, const StretchLoad &stretch) {
-                         return stretch.numBlocking > 0;
-                       }));
-  for (int32_t place = first - 1; place >= 0 && place < end;) {
-    place = tree.findFirst(place + 1, end,
+  int32_t blocking = tree.findFirst(
+      first, end, [](const StretchLoad &, const StretchLoad &stretch) {
+        return stretch.numBlocking > 0;
+      });
+  if (blocking >= 0)
+    end = blocking;
+  for (int32_t place = first;; ++place) {
+    place = tree.findFirst(place, end,
                            [](const StretchLoad &, const StretchLoad &stretch) {
                              return stretch.numWaits > 0;
                            });
     if (place < 0)
-      break;
+      return schedule.at(end);
     NodeId other = problem.startOf(schedule.at(place));
     if (problem.stream(other) == problem.stream(start) &&
         schedule.position(other) >= first)
-      endAt(place);
+      return schedule.at(place);
   }
-  return tree.range(first, end).computeTime;
+}
+
+int64_t commsched::getHidingTime(const EditableSchedule &schedule, NodeId start,
+                                 NodeId windowEnd) {
+  const EditableSchedule::Tree &tree = schedule.getTree();
+  return tree.before(windowEnd).computeTime - tree.before(start).computeTime;
 }
 
 int64_t ExposureTrade::exposedAfter(int64_t passed) const {

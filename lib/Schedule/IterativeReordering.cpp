@@ -46,13 +46,17 @@ private:
   int32_t findForbidden(int32_t until) const;
   void absorb(CollectiveMoves &moved);
 
+  int64_t getExposed(NodeId start, NodeId windowEnd) const {
+    return commTimes[start] - getHidingTime(*schedule, start, windowEnd);
+  }
   int64_t getExposed(NodeId start) const {
-    return commTimes[start] - getHidingTime(*schedule, start);
+    return getExposed(start, findWindowEnd(*schedule, start));
   }
   bool isHidden() const;
   int32_t findWeighed(int32_t until) const;
   bool isWorthPassing(NodeId node) const;
-  void notePassed(int64_t computeTime);
+  void notePassed(NodeId node);
+  void noteTime(int64_t computeTime);
   OptionalError checkMemory() const;
 
   const Problem &problem;
@@ -64,8 +68,12 @@ private:
   std::vector<int64_t> commTimes;
   std::optional<EditableSchedule> schedule;
   std::optional<MovingGroup> group;
-  /// The start of the collective that moves.
+  /// With estimations: by start, where its window ends in the program. Until a
+  /// start or its wait moves, no other move changes that.
+  std::vector<NodeId> windowEnds;
+  /// The start of the collective that moves, and where its window ends.
   NodeId start = noNode;
+  NodeId windowEnd = noNode;
   /// With estimations: what is exposed of it, and of those whose waits the
   /// group has taken along.
   ExposureTrade trade;
@@ -137,7 +145,8 @@ int32_t Run::findWeighed(int32_t until) const {
   // Collectives that the group passes may get exposed by it, and the windows of
   // those on its stream change.
   nearest([&](const StretchLoad &, const StretchLoad &stretch) {
-    return (isUp() ? stretch.numStarts : stretch.numWaits) > 0;
+    return (isUp() ? stretch.numStarts : stretch.numWaits) > 0 ||
+           stretch.numBlocking > 0;
   });
   // How much computation may pass before a decision is due.
   double toHidden =
@@ -169,8 +178,10 @@ bool Run::isWorthPassing(NodeId node) const {
                           : problem.kind(node) == NodeKind::Wait;
   if (isWeighed) {
     // The computation in the group is no longer beside that collective.
-    int64_t exposed = getExposed(isUp() ? node : problem.startOf(node));
     int64_t lost = group->computeTime();
+    if (lost == 0)
+      return true;
+    int64_t exposed = getExposed(isUp() ? node : problem.startOf(node));
     return std::max<int64_t>(0, exposed + lost) <=
            std::max<int64_t>(0, exposed);
   }
@@ -179,10 +190,31 @@ bool Run::isWorthPassing(NodeId node) const {
          trade.exposedAfter(computeTime) <= trade.exposedAfter(0);
 }
 
-void Run::notePassed(int64_t computeTime) {
-  if (!options.useRuntimeEstimations)
-    return;
-  trade.own = getExposed(start);
+/// Takes note of a collective or wait that the group has passed: the window may
+/// end there now.
+void Run::notePassed(NodeId node) {
+  NodeKind kind = problem.kind(node);
+  bool reachesWait = windowEnd == problem.waitOf(start);
+  if (kind == NodeKind::Blocking && (isUp() || reachesWait))
+    windowEnd = node;
+  if (isUp() && kind == NodeKind::Start &&
+      problem.stream(node) == problem.stream(start)) {
+    // Now that one starts later, and its wait is for this one too.
+    NodeId wait = problem.waitOf(node);
+    if (schedule->position(wait) < schedule->position(windowEnd))
+      windowEnd = wait;
+  }
+  if (!isUp() && kind == NodeKind::Wait && reachesWait) {
+    NodeId other = problem.startOf(node);
+    if (problem.stream(other) == problem.stream(start) &&
+        schedule->position(other) > schedule->position(start))
+      windowEnd = node;
+  }
+}
+
+/// Takes note of the computation that the group has passed.
+void Run::noteTime(int64_t computeTime) {
+  trade.own = getExposed(start, windowEnd);
   for (int64_t &other : trade.others)
     other += computeTime;
 }
@@ -228,10 +260,9 @@ bool Run::takeRun(CollectiveMoves &moved) {
         isUp()
             ? schedule->getTree().range(reached + 1, group->first()).computeTime
             : schedule->getTree().range(group->end(), reached).computeTime;
-  if (int32_t passed = group->passUntil(reached)) {
-    moved.moves += passed;
-    notePassed(passedTime);
-  }
+  moved.moves += group->passUntil(reached);
+  if (options.useRuntimeEstimations)
+    noteTime(passedTime);
   if (reached != until)
     return stop(moved, MoveLimit::Memory, reached);
   return until == group->wayEnd() || takeStep(moved, dependence);
@@ -261,7 +292,10 @@ bool Run::takeStep(CollectiveMoves &moved, int32_t dependence) {
     return stop(moved, MoveLimit::Memory, position);
   }
   ++moved.moves;
-  notePassed(schedule->getTree().leaf(node).computeTime);
+  if (options.useRuntimeEstimations) {
+    notePassed(node);
+    noteTime(schedule->getTree().leaf(node).computeTime);
+  }
   return true;
 }
 
@@ -271,8 +305,10 @@ OptionalError Run::move(NodeId node) {
   start = isUp() ? node : problem.startOf(node);
   group->startWith(node);
   trade = {};
-  if (options.useRuntimeEstimations)
-    trade.own = getExposed(start);
+  if (options.useRuntimeEstimations) {
+    windowEnd = windowEnds[start];
+    trade.own = getExposed(start, windowEnd);
+  }
   while (takeRun(moved))
     if (OptionalError error = checkMemory())
       return error;
@@ -332,6 +368,9 @@ OptionalError Run::scaleTimes() {
 OptionalError Run::prepare() {
   if (problem.check())
     return problem.check();
+  if (options.limitBytes < 0)
+    return "the limit of " + std::to_string(options.limitBytes) +
+           " bytes is negative";
   for (NodeId node = 0; node < problem.numNodes(); ++node) {
     NodeKind kind = problem.kind(node);
     if (kind == NodeKind::Blocking)
@@ -348,6 +387,8 @@ OptionalError Run::prepare() {
   if (OptionalError error = scaleTimes())
     return error;
   group.emplace(*schedule, direction);
+  if (options.useRuntimeEstimations)
+    windowEnds = computeWindowEnds(problem, problem.programOrder());
   result.oldPeakBytes = schedule->peakBytes();
   return std::nullopt;
 }

@@ -53,6 +53,7 @@ void MovingGroup::addHandover(NodeId member, BufferId buffer) {
     return;
   Handover handover;
   handover.buffer = buffer;
+  handover.member = member;
   auto add = [&](NodeId user) {
     int32_t distance = distanceOf(schedule.position(user));
     if (isAhead(distance))
@@ -159,39 +160,60 @@ int32_t MovingGroup::passUntil(int32_t position) {
   if (passed == 0)
     return 0;
   if (isUp()) {
-    schedule.exchangeUnrelated(position + 1, begin, behind);
+    schedule.exchange(position + 1, begin, behind);
     begin -= passed;
     behind -= passed;
   } else {
-    schedule.exchangeUnrelated(begin, behind, position);
+    schedule.exchange(begin, behind, position);
     begin += passed;
     behind += passed;
   }
   return passed;
 }
 
-int64_t MovingGroup::passOne(int64_t limitBytes) {
-  NodeId passed = frontNode();
-  int32_t step = isUp() ? -1 : 1;
+/// Takes the handovers at `distance` off the queue. Of several for one buffer,
+/// the last is that of the last member that uses it.
+std::vector<int32_t> MovingGroup::takeHandovers(int32_t distance) {
+  std::vector<int32_t> taken;
+  while (!nextHandovers.empty() && nextHandovers.top().distance <= distance) {
+    if (nextHandovers.top().distance == distance)
+      taken.push_back(nextHandovers.top().handover);
+    nextHandovers.pop();
+  }
+  std::sort(taken.begin(), taken.end());
+  return taken;
+}
+
+void MovingGroup::exchangeWithFront() {
   if (isUp())
-    schedule.moveUp(begin, behind, begin - 1);
+    schedule.exchange(begin - 1, begin, behind);
   else
-    schedule.moveDown(begin, behind, behind + 1);
+    schedule.exchange(begin, behind, behind + 1);
+  int32_t step = isUp() ? -1 : 1;
   begin += step;
   behind += step;
-  NodeId head = schedule.at(begin);
-  int64_t peak =
-      std::max(schedule.allocatedBytes(passed),
-               schedule.bytesBefore(head) +
-                   schedule.getTree().range(begin, behind).peakBytes);
-  if (peak <= limitBytes)
+}
+
+int64_t MovingGroup::passOne(int64_t limitBytes) {
+  if (nextHandover() != front()) {
+    int64_t peak = peakWhenPassing(front());
+    if (peak <= limitBytes)
+      exchangeWithFront();
     return peak;
-  if (isUp())
-    schedule.moveDown(begin, behind, behind + 1);
-  else
-    schedule.moveUp(begin, behind, begin - 1);
-  begin -= step;
-  behind -= step;
+  }
+  NodeId passed = frontNode();
+  std::vector<int32_t> taken = takeHandovers(distanceOf(front()));
+  for (int32_t index : taken)
+    schedule.setLastUser(handovers[index].buffer,
+                         isUp() ? passed : handovers[index].member);
+  int64_t peak = peakWhenPassing(front());
+  if (peak <= limitBytes) {
+    exchangeWithFront();
+    return peak;
+  }
+  for (int32_t index : taken)
+    schedule.setLastUser(handovers[index].buffer,
+                         isUp() ? handovers[index].member : passed);
   return peak;
 }
 

@@ -81,7 +81,9 @@ public:
 
   /// Passes the operation in front, handovers included, unless live memory
   /// would go over `limitBytes`. Returns the highest level that it reaches or
-  /// would have reached, there or in the group.
+  /// would have reached, there or in the group. If that is over the limit, the
+  /// group is done with: it knows no longer what it hands over. O(log n), also
+  /// for each buffer that is handed over.
   int64_t passOne(int64_t limitBytes);
 
   /// Makes the operation in front a member.
@@ -104,6 +106,8 @@ private:
   /// The users of one buffer on the way; those from `next` on are ahead.
   struct Handover {
     BufferId buffer;
+    /// Who frees it now (up), or once somebody ahead does not any more (down).
+    NodeId member;
     std::vector<int32_t> distances;
     size_t next = 0;
   };
@@ -138,6 +142,8 @@ private:
   void addDependence(NodeId other);
   void addHandover(NodeId member, BufferId buffer);
   void pushHandover(int32_t handover);
+  std::vector<int32_t> takeHandovers(int32_t distance);
+  void exchangeWithFront();
 
   EditableSchedule &schedule;
   Direction direction;

@@ -40,10 +40,9 @@ bool llvm::cl::parser<InductorPass>::parse(Option &option, StringRef argName,
       pass = entry.pass;
       return false;
     }
-  auto names = map_range(inductorPasses,
-                         [](const NamedInductorPass &entry) -> StringRef {
-                           return entry.name;
-                         });
+  auto names = map_range(
+      inductorPasses,
+      [](const NamedInductorPass &entry) -> StringRef { return entry.name; });
   return option.error("'" + text + "' is none of " + join(names, ", "));
 }
 

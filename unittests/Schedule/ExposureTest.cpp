@@ -134,7 +134,8 @@ TEST(Exposure, AgreesWithAWalkThroughEveryWindow) {
           << "node " << node;
       if (problem.kind(node) != NodeKind::Start)
         continue;
-      ASSERT_EQ(getHidingTime(*schedule, node), expected.computeNs)
+      ASSERT_EQ(getHidingTime(*schedule, node, findWindowEnd(*schedule, node)),
+                expected.computeNs)
           << "node " << node;
       int64_t toOwnWait = schedule->getTree()
                               .range(schedule->position(node),

@@ -122,16 +122,16 @@ public:
   void moveUp(int32_t first, int32_t end, int32_t to);
   void moveDown(int32_t first, int32_t end, int32_t to);
 
-  /// Exchanges the stretches [first, middle) and [middle, end), of which
-  /// neither uses what the other frees. O(log n).
-  void exchangeUnrelated(int32_t first, int32_t middle, int32_t end) {
+  /// The parts of a move, for callers that know which last uses it changes:
+  /// exchanges the stretches [first, middle) and [middle, end), and lets `user`
+  /// free `buffer` instead of its last user so far. O(log n) each.
+  void exchange(int32_t first, int32_t middle, int32_t end) {
     tree.exchange(first, middle, end);
   }
+  void setLastUser(BufferId buffer, NodeId user);
 
 private:
   explicit EditableSchedule(const Problem &problem) : problem(&problem) {}
-
-  void setLastUser(BufferId buffer, NodeId user);
 
   const Problem *problem;
   int64_t initial = 0;

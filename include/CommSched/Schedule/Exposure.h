@@ -29,21 +29,29 @@ struct Exposure {
   int64_t exposedNs() const { return commNs - computeNs; }
 };
 
-/// By node: the exposure of each collective; zeros for other operations.
-///
-/// The window of a start ends at the first of
+/// By node: the operation at which the window of each start ends, noNode for
+/// other operations. It is the first of
 ///   - its wait,
 ///   - a blocking collective, which computation does not run beside,
 ///   - the wait of a later collective of its stream: a stream works in order,
 ///     so that the collective is over by then.
-/// A blocking collective has no computation beside it. `order` is legal.
+/// `order` is legal. O(nodes).
+std::vector<NodeId> computeWindowEnds(const Problem &problem,
+                                      const Order &order);
+
+/// By node: the exposure of each collective; zeros for other operations. A
+/// blocking collective has no computation beside it. `order` is legal.
 /// O(nodes).
 std::vector<Exposure> computeExposure(const Problem &problem,
                                       const Order &order);
 
-/// The computation in the window of `start`, in the unit of the schedule's
-/// times. O(log n) for each wait in the window.
-int64_t getHidingTime(const EditableSchedule &schedule, NodeId start);
+/// Where the window of `start` ends. O(log n) for each wait in the window.
+NodeId findWindowEnd(const EditableSchedule &schedule, NodeId start);
+
+/// The computation between `start` and `windowEnd`, in the unit of the
+/// schedule's times. O(log n).
+int64_t getHidingTime(const EditableSchedule &schedule, NodeId start,
+                      NodeId windowEnd);
 
 /// What it does to exposed times when a group of operations moves past
 /// computation, of which `own` gains and `others` lose: what is exposed of each

@@ -34,7 +34,8 @@ namespace commsched {
 /// What both solvers go by. Names in parentheses are the reference's, the
 /// first for reorderComms() and the second for sinkWaitsIteratively().
 struct IterativeReorderingOptions {
-  /// Bytes of live memory that no step may exceed, arguments included.
+  /// Bytes of live memory that no step may exceed, arguments included; not
+  /// negative.
   int64_t limitBytes = std::numeric_limits<int64_t>::max();
   /// Stop when a collective is hidden, and weigh what others lose
   /// (reorder_iterative_use_runtime_estimations,
@@ -47,12 +48,14 @@ struct IterativeReorderingOptions {
   double extraOverlap = 0.5;
   /// What the costs of collectives and of other operations are multiplied by
   /// for these decisions (reorder_sink_runtime_estimations_comm_mult,
-  /// reorder_sink_runtime_estimations_non_comm_mult).
+  /// reorder_sink_runtime_estimations_non_comm_mult). Products are rounded to
+  /// the nearest nanosecond, halves to even.
   double commMultiplier = 2.0;
   double computeMultiplier = 1.0;
-  /// Let a start pass other collectives that it does not depend on
-  /// (reorder_iterative_unsafe_collectives_reorder,
-  /// sink_waits_iterative_unsafe_collectives_reorder).
+  /// reorderComms(): let a start pass other collectives that it does not depend
+  /// on (reorder_iterative_unsafe_collectives_reorder). Beware: starts that all
+  /// find room at the top then come out in reverse, so that on one stream those
+  /// that are needed first come last.
   bool reorderCollectives = true;
   /// reorderComms(): take collectives along that a member depends on
   /// (reorder_iterative_group_with_collectives). sinkWaitsIteratively(): let

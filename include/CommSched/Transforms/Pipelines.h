@@ -14,8 +14,8 @@
 #ifndef COMMSCHED_TRANSFORMS_PIPELINES_H
 #define COMMSCHED_TRANSFORMS_PIPELINES_H
 
-#include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
 
 namespace mlir::commsched {
 
@@ -33,8 +33,8 @@ enum class InductorPass {
 
 } // namespace mlir::commsched
 
-/// Reads the reference's name of a pass. A parser of its own, as the elements of
-/// a pass's list option do not see the option's values.
+/// Reads the reference's name of a pass. A parser of its own, as the elements
+/// of a pass's list option do not see the option's values.
 template <>
 class llvm::cl::parser<mlir::commsched::InductorPass>
     : public llvm::cl::basic_parser<mlir::commsched::InductorPass> {
@@ -81,7 +81,8 @@ struct InductorPipelineOptions
 /// The passes of PyTorch Inductor's scheduler in its order (torch 2.13,
 /// Scheduler.__init__ and config.py): fix the order of collectives, reorder for
 /// peak memory, then reorder communication. The reference's iterative passes
-/// may break the order that it fixed; here that takes `order-collectives=false`.
+/// may break the order that it fixed; here that takes
+/// `order-collectives=false`.
 void buildInductorPipeline(OpPassManager &manager,
                            const InductorPipelineOptions &options);
 
