@@ -1,0 +1,179 @@
+// DEFINE: %{options} = memory-budget=1000000
+// DEFINE: %{run} = commsched-opt %s --commsched-reorder-comms-preserving-peak-memory="%{options}" \
+// DEFINE:   --remark-policy=all --remark-format=emitRemark \
+// DEFINE:   --remarks-filter=commsched -o %t
+
+// RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=REMARK,ALONE
+// RUN: FileCheck %s < %t
+// REDEFINE: %{options} = memory-budget=1000000 reorder_iterative_group_with_collectives=true
+// RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=REMARK,WITH
+// RUN: FileCheck %s < %t
+// REDEFINE: %{options} = memory-budget=1000000 max-group-size=1
+// RUN: %{run} 2>&1 | FileCheck %s --check-prefix=ONE
+// REDEFINE: %{options} = memory-budget=1000000 max-group-size=0
+// RUN: %{run} 2>&1 | FileCheck %s --check-prefix=NONE
+
+// What a start takes along on its way up. Memory is no matter here.
+
+commsched.group @g size(2)
+
+// The cheap operation that makes the operand.
+// REMARK: Function=cast
+// REMARK-SAME: its start moves up by 1, with 1 others, limited by nothing
+// ONE: Function=cast
+// ONE-SAME: its start moves up by 1, with 1 others, limited by nothing
+// NONE: Function=cast
+// NONE-SAME: its start stays, limited by data dependence with cast; the group is full
+// CHECK-LABEL: func.func @cast(
+// CHECK-NEXT: "cast"
+// CHECK-NEXT: "ar"
+// CHECK-NEXT: "other"
+// CHECK-NEXT: commsched.wait
+func.func @cast(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
+  %other = commsched.compute "other"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %cast = commsched.compute "cast"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %f = commsched.all_reduce %cast on @g reduction(max) {commsched.name = "ar"}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
+  return %other, %w : tensor<16xi8>, tensor<16xi8>
+}
+
+// And what makes the operands of that. Taking along is no move.
+// REMARK: Function=chain
+// REMARK-SAME: Grouped=2,
+// REMARK-SAME: Moved=1,
+// REMARK-SAME: its start moves up by 1, with 2 others, limited by nothing
+// ONE: Function=chain
+// ONE-SAME: its start stays, with 1 others, limited by data dependence with cast; the group is full
+// CHECK-LABEL: func.func @chain(
+// CHECK-NEXT: "cast"
+// CHECK-NEXT: "copy"
+// CHECK-NEXT: "ar"
+// CHECK-NEXT: "other"
+func.func @chain(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
+  %other = commsched.compute "other"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %cast = commsched.compute "cast"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %copy = commsched.compute "copy"(%cast) : (tensor<16xi8>) -> tensor<16xi8>
+  %f = commsched.all_reduce %copy on @g reduction(max) {commsched.name = "ar"}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
+  return %other, %w : tensor<16xi8>, tensor<16xi8>
+}
+
+// Eight operations a byte are cheap: 256 for the 32 bytes.
+// REMARK: Function=as_many_flops_as_is_cheap
+// REMARK-SAME: its start moves up by 1, with 1 others, limited by nothing
+// CHECK-LABEL: func.func @as_many_flops_as_is_cheap(
+// CHECK-NEXT: "mm"
+// CHECK-NEXT: "ar"
+// CHECK-NEXT: "other"
+func.func @as_many_flops_as_is_cheap(%x: tensor<16xi8>)
+    -> (tensor<16xi8>, tensor<16xi8>) {
+  %other = commsched.compute "other"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %mm = commsched.compute "mm"(%x) {flops = 256. : f64}
+      : (tensor<16xi8>) -> tensor<16xi8>
+  %f = commsched.all_reduce %mm on @g reduction(max) {commsched.name = "ar"}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
+  return %other, %w : tensor<16xi8>, tensor<16xi8>
+}
+
+// One more is not: the start passes what is between, and stops there.
+// REMARK: Function=expensive
+// REMARK-SAME: its start moves up by 1, limited by data dependence with mm, which is expensive
+// CHECK-LABEL: func.func @expensive(
+// CHECK-NEXT: "first"
+// CHECK-NEXT: "mm"
+// CHECK-NEXT: "ar"
+// CHECK-NEXT: "other"
+func.func @expensive(%x: tensor<16xi8>)
+    -> (tensor<16xi8>, tensor<16xi8>, tensor<16xi8>) {
+  %first = commsched.compute "first"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %mm = commsched.compute "mm"(%x) {flops = 257. : f64}
+      : (tensor<16xi8>) -> tensor<16xi8>
+  %other = commsched.compute "other"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %f = commsched.all_reduce %mm on @g reduction(max) {commsched.name = "ar"}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
+  return %first, %other, %w : tensor<16xi8>, tensor<16xi8>, tensor<16xi8>
+}
+
+// What nothing depends on may be as expensive as it likes.
+// REMARK: Function=expensive_in_the_way
+// REMARK-SAME: its start moves up by 1, limited by nothing
+// CHECK-LABEL: func.func @expensive_in_the_way(
+// CHECK-NEXT: "ar"
+// CHECK-NEXT: "mm"
+func.func @expensive_in_the_way(%x: tensor<16xi8>)
+    -> (tensor<16xi8>, tensor<16xi8>) {
+  %mm = commsched.compute "mm"(%x) {flops = 1.0e9 : f64}
+      : (tensor<16xi8>) -> tensor<16xi8>
+  %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "ar"}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
+  return %mm, %w : tensor<16xi8>, tensor<16xi8>
+}
+
+// Operations of other dialects, by what their models say: a matrix product of
+// this size takes 16 operations a byte, a fill less than one.
+// REMARK: Function=other_dialects
+// REMARK-SAME: 'of_matmul': its start stays, limited by data dependence with linalg.matmul, which is expensive
+// REMARK: Function=other_dialects
+// REMARK-SAME: 'of_fill': its start moves up by 3, with 1 others, limited by nothing
+// CHECK-LABEL: func.func @other_dialects(
+// CHECK-NEXT: linalg.fill
+// CHECK-NEXT: "of_fill"
+// CHECK-NEXT: linalg.matmul
+// CHECK-NEXT: "of_matmul"
+// CHECK-NEXT: commsched.wait
+func.func @other_dialects(%x: tensor<128x128xf32>, %y: tensor<128x128xf32>,
+                          %z: tensor<128x128xf32>, %c: f32)
+    -> (tensor<128x128xf32>, tensor<128x128xf32>) {
+  %mm = linalg.matmul ins(%x, %x : tensor<128x128xf32>, tensor<128x128xf32>)
+      outs(%y : tensor<128x128xf32>) -> tensor<128x128xf32>
+  %f = commsched.all_reduce %mm on @g reduction(max)
+      {commsched.name = "of_matmul"}
+      : tensor<128x128xf32> -> !commsched.future<tensor<128x128xf32>>
+  %w = commsched.wait %f : !commsched.future<tensor<128x128xf32>>
+  %fill = linalg.fill ins(%c : f32) outs(%z : tensor<128x128xf32>)
+      -> tensor<128x128xf32>
+  %f1 = commsched.all_reduce %fill on @g reduction(max)
+      {commsched.name = "of_fill"}
+      : tensor<128x128xf32> -> !commsched.future<tensor<128x128xf32>>
+  %w1 = commsched.wait %f1 : !commsched.future<tensor<128x128xf32>>
+  return %w, %w1 : tensor<128x128xf32>, tensor<128x128xf32>
+}
+
+// A wait goes along, its start only if told to.
+// REMARK: Function=collective_of_a_collective
+// REMARK-SAME: 'first': its start stays, limited by data dependence with mm, which is expensive
+// ALONE: Function=collective_of_a_collective
+// ALONE-SAME: 'second': its start moves up by 1, with 2 others, limited by data dependence with commsched.all_reduce 'first', a collective
+// WITH: Function=collective_of_a_collective
+// WITH-SAME: 'second': its start moves up by 1, with 3 others, limited by data dependence with mm, which is expensive
+// ONE: Function=collective_of_a_collective
+// ONE-SAME: 'first'
+// ONE: Function=collective_of_a_collective
+// ONE-SAME: 'second': its start stays, with 1 others, limited by data dependence with commsched.wait, a wait; the group is full
+// CHECK-LABEL: func.func @collective_of_a_collective(
+// CHECK-NEXT: "mm"
+// CHECK-NEXT: "first"
+// CHECK-NEXT: commsched.wait
+// CHECK-NEXT: "cast"
+// CHECK-NEXT: "second"
+// CHECK-NEXT: "other"
+func.func @collective_of_a_collective(%x: tensor<16xi8>)
+    -> (tensor<16xi8>, tensor<16xi8>) {
+  %mm = commsched.compute "mm"(%x) {flops = 1.0e9 : f64}
+      : (tensor<16xi8>) -> tensor<16xi8>
+  %f = commsched.all_reduce %mm on @g reduction(max) {commsched.name = "first"}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %other = commsched.compute "other"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
+  %cast = commsched.compute "cast"(%w) : (tensor<16xi8>) -> tensor<16xi8>
+  %f1 = commsched.all_reduce %cast on @g reduction(max)
+      {commsched.name = "second"}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %w1 = commsched.wait %f1 : !commsched.future<tensor<16xi8>>
+  return %other, %w1 : tensor<16xi8>, tensor<16xi8>
+}

@@ -1,0 +1,236 @@
+// DEFINE: %{options} = memory-budget=1000000
+// DEFINE: %{run} = commsched-test-opt %s --allow-unregistered-dialect \
+// DEFINE:   --commsched-reorder-comms-preserving-peak-memory="%{options}" \
+// DEFINE:   --remark-policy=all --remark-format=emitRemark \
+// DEFINE:   --remarks-filter=commsched -o %t
+
+// RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=REMARK,FREE
+// RUN: FileCheck %s --check-prefixes=CHECK,FREE-IR < %t
+// REDEFINE: %{options} = memory-budget=1000000 \
+// REDEFINE:   reorder_iterative_unsafe_collectives_reorder=false
+// RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=REMARK,KEPT
+// RUN: FileCheck %s --check-prefixes=CHECK,KEPT-IR < %t
+// REDEFINE: %{options} = memory-budget=1000000 \
+// REDEFINE:   reorder_iterative_group_with_collectives=true
+// RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=REMARK,GROUP
+// RUN: FileCheck %s --check-prefixes=CHECK,FREE-IR < %t
+
+// What a start does not pass on its way up, and what it does not take along.
+// Memory is no matter here.
+
+commsched.group @g size(4)
+commsched.group @h size(4)
+func.func private @unknown()
+
+// A start passes those of its own stream, unless told not to.
+// REMARK: Function=one_stream
+// FREE: Function=one_stream
+// FREE-SAME: 'second': its start moves up by 2, limited by nothing
+// GROUP: Function=one_stream
+// GROUP-SAME: 'second': its start moves up by 2, limited by nothing
+// KEPT: Function=one_stream
+// KEPT-SAME: 'second': its start moves up by 1, limited by the collective commsched.all_reduce 'first'
+// FREE-IR-LABEL: func.func @one_stream(
+// FREE-IR-NEXT: "second"
+// FREE-IR-NEXT: "first"
+// FREE-IR-NEXT: commsched.wait
+// KEPT-IR-LABEL: func.func @one_stream(
+// KEPT-IR-NEXT: "first"
+// KEPT-IR-NEXT: "second"
+// KEPT-IR-NEXT: commsched.wait
+func.func @one_stream(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
+  %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "first"}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
+  %f1 = commsched.all_reduce %x on @g reduction(max)
+      {commsched.name = "second"}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %w1 = commsched.wait %f1 : !commsched.future<tensor<16xi8>>
+  return %w, %w1 : tensor<16xi8>, tensor<16xi8>
+}
+
+// And those of another one.
+// REMARK: Function=two_streams
+// FREE: Function=two_streams
+// FREE-SAME: 'second': its start moves up by 2, limited by nothing
+// GROUP: Function=two_streams
+// GROUP-SAME: 'second': its start moves up by 2, limited by nothing
+// KEPT: Function=two_streams
+// KEPT-SAME: 'second': its start moves up by 1, limited by the collective commsched.all_reduce 'first'
+func.func @two_streams(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
+  %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "first"}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
+  %f1 = commsched.all_reduce %x on @h reduction(max)
+      {commsched.name = "second"}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %w1 = commsched.wait %f1 : !commsched.future<tensor<16xi8>>
+  return %w, %w1 : tensor<16xi8>, tensor<16xi8>
+}
+
+// A send and a receive meet their counterparts on other ranks in the order of
+// the program. Together they may move.
+// REMARK: Function=point_to_point
+// REMARK-SAME: 'send': its start stays, limited by nothing
+// FREE: Function=point_to_point
+// FREE-SAME: 'recv': its start moves up by 1, limited by order dependence with commsched.send 'send', a collective
+// GROUP: Function=point_to_point
+// GROUP-SAME: 'recv': its start moves up by 1, with 1 others, limited by nothing
+// KEPT: Function=point_to_point
+// KEPT-SAME: 'recv': its start moves up by 1, limited by the collective commsched.send 'send'
+// CHECK-LABEL: func.func @point_to_point(
+// CHECK-NEXT: "send"
+// CHECK-NEXT: "recv"
+// CHECK-NEXT: commsched.wait
+// CHECK-NEXT: commsched.wait
+func.func @point_to_point(%x: tensor<16xi8>) -> tensor<16xi8> {
+  %f = commsched.send %x on @g to(1) {commsched.name = "send"}
+      : tensor<16xi8> -> !commsched.future
+  commsched.wait %f : !commsched.future
+  %f1 = commsched.recv on @g from(1) {commsched.name = "recv"}
+      : !commsched.future<tensor<16xi8>>
+  %w1 = commsched.wait %f1 : !commsched.future<tensor<16xi8>>
+  return %w1 : tensor<16xi8>
+}
+
+// The numbers of a program are kept, on all streams.
+// REMARK: Function=numbered
+// REMARK-SAME: 'first': its start stays, limited by nothing
+// FREE: Function=numbered
+// FREE-SAME: 'second': its start moves up by 1, limited by order dependence with commsched.all_reduce 'first', a collective
+// GROUP: Function=numbered
+// GROUP-SAME: 'second': its start moves up by 1, with 1 others, limited by nothing
+// KEPT: Function=numbered
+// KEPT-SAME: 'second': its start moves up by 1, limited by the collective commsched.all_reduce 'first'
+// CHECK-LABEL: func.func @numbered(
+// CHECK-NEXT: "first"
+// CHECK-NEXT: "second"
+// CHECK-NEXT: commsched.wait
+// CHECK-NEXT: commsched.wait
+func.func @numbered(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
+  %f = commsched.all_reduce %x on @g reduction(max)
+      {commsched.name = "first", commsched.order = 0 : i64}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
+  %f1 = commsched.all_reduce %x on @h reduction(max)
+      {commsched.name = "second", commsched.order = 1 : i64}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %w1 = commsched.wait %f1 : !commsched.future<tensor<16xi8>>
+  return %w, %w1 : tensor<16xi8>, tensor<16xi8>
+}
+
+// A collective that is start and wait in one is not passed, whatever its
+// stream, and not taken along even where others are.
+// REMARK: Function=blocking
+// GROUP-SAME: its start moves up by 1, limited by barrier dependence with commsched.barrier, a collective
+// FREE-SAME: its start moves up by 1, limited by barrier dependence with commsched.barrier, a collective
+// KEPT-SAME: its start moves up by 1, limited by the collective commsched.barrier
+// CHECK-LABEL: func.func @blocking(
+// CHECK-NEXT: commsched.barrier
+// CHECK-NEXT: "ar"
+// CHECK-NEXT: "free"
+func.func @blocking(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
+  commsched.barrier on @h
+  %free = commsched.compute "free"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "ar"}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
+  return %free, %w : tensor<16xi8>, tensor<16xi8>
+}
+
+// Nor is a function that may communicate.
+// REMARK: Function=call
+// REMARK-SAME: its start moves up by 1, limited by barrier dependence with func.call
+// CHECK-LABEL: func.func @call(
+// CHECK-NEXT: call @unknown
+// CHECK-NEXT: "ar"
+// CHECK-NEXT: "free"
+func.func @call(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
+  call @unknown() : () -> ()
+  %free = commsched.compute "free"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "ar"}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
+  return %free, %w : tensor<16xi8>, tensor<16xi8>
+}
+
+// The start depends on the result as well: it is not taken along all the same,
+// cheap as it looks.
+// REMARK: Function=unregistered
+// REMARK-SAME: its start moves up by 1, limited by data dependence with foreign.op
+// CHECK-LABEL: func.func @unregistered(
+// CHECK-NEXT: "first"
+// CHECK-NEXT: "foreign.op"
+// CHECK-NEXT: "ar"
+// CHECK-NEXT: "free"
+func.func @unregistered(%x: tensor<16xi8>)
+    -> (tensor<16xi8>, tensor<16xi8>, tensor<16xi8>) {
+  %first = commsched.compute "first"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %y = "foreign.op"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %free = commsched.compute "free"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %f = commsched.all_reduce %y on @g reduction(max) {commsched.name = "ar"}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
+  return %first, %free, %w : tensor<16xi8>, tensor<16xi8>, tensor<16xi8>
+}
+
+// Communication that no interface describes. Computation of that dialect is
+// taken along like any other.
+// REMARK: Function=other_dialect
+// REMARK-SAME: its start moves up by 1, with 1 others, limited by barrier dependence with commsched_test.probe
+// CHECK-LABEL: func.func @other_dialect(
+// CHECK-NEXT: commsched_test.probe
+// CHECK-NEXT: commsched_test.work
+// CHECK-NEXT: commsched_test.exchange
+// CHECK-NEXT: "free"
+// CHECK-NEXT: commsched_test.finish
+func.func @other_dialect(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
+  commsched_test.probe
+  %free = commsched.compute "free"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %y = commsched_test.work 5(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %h = commsched_test.exchange %y over "c" ranks(2) : tensor<16xi8>
+  %w = commsched_test.finish %h : tensor<16xi8>
+  return %free, %w : tensor<16xi8>, tensor<16xi8>
+}
+
+// Collectives in a region: nothing passes the operation that holds it, and it is
+// not taken along. They move by themselves, as far as the peak of their block
+// allows, whatever the budget of the function.
+// REMARK: Function=region
+// REMARK-SAME: 'inner': its start moves up by 1, limited by memory: passing use takes 96 bytes of 80
+// REMARK: Function=region
+// REMARK-SAME: 'ar': its start moves up by 1, limited by data dependence with scf.if
+// CHECK-LABEL: func.func @region(
+// CHECK-NEXT: "first"
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: "make"
+// CHECK-NEXT: "use"
+// CHECK-NEXT: "inner"
+// CHECK-NEXT: "inside"
+// CHECK: scf.yield
+// CHECK: scf.yield
+// CHECK: "ar"
+// CHECK-NEXT: "free"
+func.func @region(%x: tensor<16xi8>, %c: i1)
+    -> (tensor<16xi8>, tensor<16xi8>, tensor<16xi8>) {
+  %first = commsched.compute "first"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %y = scf.if %c -> tensor<16xi8> {
+    %make = commsched.compute "make"() : () -> tensor<64xi8>
+    %use = commsched.compute "use"(%make) : (tensor<64xi8>) -> tensor<16xi8>
+    %inside = commsched.compute "inside"(%use)
+        : (tensor<16xi8>) -> tensor<16xi8>
+    %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "inner"}
+        : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+    %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
+    %add = commsched.compute "add"(%inside, %w)
+        : (tensor<16xi8>, tensor<16xi8>) -> tensor<16xi8>
+    scf.yield %add : tensor<16xi8>
+  } else {
+    scf.yield %x : tensor<16xi8>
+  }
+  %free = commsched.compute "free"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %f = commsched.all_reduce %y on @g reduction(max) {commsched.name = "ar"}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
+  return %first, %free, %w : tensor<16xi8>, tensor<16xi8>, tensor<16xi8>
+}
