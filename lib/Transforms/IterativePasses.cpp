@@ -35,12 +35,13 @@ LogicalResult mlir::commsched::setKnobs(IterativePass &pass,
     return fail(knobs.peakMemoryBudgetName,
                 "must not be negative, but is " +
                     Twine(std::to_string(knobs.peakMemoryBudget)));
-  pass.budget.fraction = knobs.peakMemoryBudget;
-  pass.budget.model =
+  MemoryBudget &budget = pass.budget.emplace();
+  budget.fraction = knobs.peakMemoryBudget;
+  budget.model =
       knobs.referenceMemoryModel ? MemoryModel::Reference : MemoryModel::Exact;
   if (!knobs.memoryBudget.empty())
     if (std::optional<std::string> error =
-            parseMemoryBudget(knobs.memoryBudget, pass.budget))
+            parseMemoryBudget(knobs.memoryBudget, budget))
       return fail("memory-budget", *error);
   if (knobs.limitToMove < -1)
     return fail(knobs.limitToMoveName,
@@ -163,8 +164,10 @@ FailureOr<bool> Runner::run(Block &block) {
   if (declines(*problem))
     return false;
   int64_t peakBytes = getPeakBytes(problem->getProblem());
-  int64_t limitBytes = getLimitBytes(function, block, problem->getProblem(),
-                                     peakBytes, pass.budget);
+  int64_t limitBytes =
+      pass.budget ? getLimitBytes(function, block, problem->getProblem(),
+                                  peakBytes, *pass.budget)
+                  : peakBytes;
   bool reduced = false;
   if (peakBytes > limitBytes) {
     FailureOr<bool> moved = reduce(block, *problem, peakBytes, limitBytes);

@@ -30,7 +30,8 @@ struct IterativePass {
   StringRef name;
   Solver *solver = nullptr;
   ::commsched::IterativeReorderingOptions options;
-  MemoryBudget budget;
+  /// None: no block may exceed its own peak, whatever it was before.
+  std::optional<MemoryBudget> budget;
   CollectiveOrder collectiveOrder = CollectiveOrder::Kept;
   /// Whether the solver looks at costs even without estimations.
   bool usesCosts = false;
