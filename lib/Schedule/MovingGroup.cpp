@@ -49,22 +49,26 @@ void MovingGroup::addMember(NodeId node) {
 
 void MovingGroup::addHandover(NodeId member, BufferId buffer) {
   NodeId last = schedule.lastUser(buffer);
-  if (last == noNode)
+  if (last == noNode || (isUp() && last != member))
     return;
   Handover handover;
-  handover.buffer = buffer;
-  handover.member = member;
   auto add = [&](NodeId user) {
+    if (user == member)
+      return;
     int32_t distance = distanceOf(schedule.position(user));
     if (isAhead(distance))
       handover.distances.push_back(distance);
   };
-  if (!isUp())
-    add(last);
-  else if (last == member)
+  if (isUp())
     for (NodeId user : schedule.getProblem().users(buffer))
       add(user);
+  else
+    add(last);
+  if (handover.distances.empty())
+    return;
   std::sort(handover.distances.begin(), handover.distances.end());
+  handover.buffer = buffer;
+  handover.member = member;
   handovers.push_back(std::move(handover));
   pushHandover(static_cast<int32_t>(handovers.size()) - 1);
 }

@@ -59,6 +59,24 @@ struct StretchLoad {
   int64_t computeTime = 0;
 };
 
+inline StretchLoad StretchLoad::then(const StretchLoad &next) const {
+  if (numNodes == 0)
+    return next;
+  if (next.numNodes == 0)
+    return *this;
+  StretchLoad both;
+  both.numNodes = numNodes + next.numNodes;
+  both.numStarts = numStarts + next.numStarts;
+  both.numWaits = numWaits + next.numWaits;
+  both.numBlocking = numBlocking + next.numBlocking;
+  both.netBytes = netBytes + next.netBytes;
+  both.peakBytes = std::max(peakBytes, netBytes + next.peakBytes);
+  both.peakBefore = std::max(peakBefore, netBytes + next.peakBefore);
+  both.peakRemaining = std::max(peakRemaining, netBytes + next.peakRemaining);
+  both.computeTime = computeTime + next.computeTime;
+  return both;
+}
+
 /// An order of `problem`, which must outlive it.
 class EditableSchedule {
 public:
