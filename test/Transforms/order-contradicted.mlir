@@ -3,6 +3,10 @@
 // RUN: commsched-opt %s --commsched-sink-waits -split-input-file -verify-diagnostics
 // RUN: commsched-opt %s --commsched-reorder-compute-for-overlap -split-input-file -verify-diagnostics
 // RUN: commsched-opt %s --commsched-reorder-for-peak-memory -split-input-file -verify-diagnostics
+// RUN: commsched-opt %s --commsched-reorder-comms-preserving-peak-memory -split-input-file -verify-diagnostics
+// RUN: commsched-opt %s --commsched-sink-waits-iterative -split-input-file -verify-diagnostics
+// RUN: commsched-opt %s --commsched-simple-overlap -split-input-file -verify-diagnostics
+// RUN: commsched-opt %s --commsched-inductor-pipeline -split-input-file -verify-diagnostics
 // RUN: commsched-opt %s --commsched-report -split-input-file -verify-diagnostics
 
 // Numbers that contradict the order of the program are an error to every pass

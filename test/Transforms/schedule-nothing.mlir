@@ -3,6 +3,11 @@
 // RUN:   --commsched-order-collectives --commsched-raise-comms \
 // RUN:   --commsched-sink-waits --commsched-reorder-compute-for-overlap \
 // RUN:   | diff - %t
+// RUN: commsched-opt %s --allow-unregistered-dialect \
+// RUN:   --commsched-reorder-comms-preserving-peak-memory \
+// RUN:   --commsched-sink-waits-iterative --commsched-simple-overlap \
+// RUN:   --commsched-inductor-pipeline \
+// RUN:   | diff - %t
 
 // Nothing to do: no collectives, an order that is as good as any, costs that
 // nobody can tell, no body.

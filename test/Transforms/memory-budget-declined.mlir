@@ -1,0 +1,59 @@
+// DEFINE: %{pass} =
+// DEFINE: %{run} = commsched-opt %s %{pass} --remark-policy=all \
+// DEFINE:   --remark-format=emitRemark --remarks-filter=commsched -o %t
+
+// RUN: commsched-opt %s > %t.input
+
+// By estimates nothing moves, as no function has both all sizes and all costs.
+// REDEFINE: %{pass} = --commsched-reorder-comms-preserving-peak-memory="reorder_iterative_use_runtime_estimations=true reorder_sink_verbose_logging=true"
+// RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=SIZE,COST \
+// RUN:   --implicit-check-not=remark:
+// RUN: diff %t.input %t
+// REDEFINE: %{pass} = --commsched-sink-waits-iterative="sink_iterative_use_runtime_estimations=true reorder_sink_verbose_logging=true"
+// RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=SIZE,COST \
+// RUN:   --implicit-check-not=remark:
+// RUN: diff %t.input %t
+
+// Without them no cost is needed.
+// REDEFINE: %{pass} = --commsched-reorder-comms-preserving-peak-memory
+// RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=SIZE,RAISE
+// RUN: FileCheck %s --check-prefix=MOVED < %t
+// REDEFINE: %{pass} = --commsched-sink-waits-iterative
+// RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=SIZE,SINK
+// REDEFINE: %{pass} = --commsched-simple-overlap
+// RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=SIZE,RAISE
+// RUN: FileCheck %s --check-prefix=MOVED < %t
+
+commsched.group @g size(2)
+
+// SIZE: [[@LINE+4]]:8: remark: [Missed] BlockKept | Category:commsched | Function=dynamic_size
+// SIZE-SAME: not reordered: the size of a tensor<?xi8> is not known
+func.func @dynamic_size(%x: tensor<4xi8>)
+    -> (tensor<?xi8>, tensor<4xi8>, tensor<4xi8>) {
+  %a = commsched.compute "a"(%x) : (tensor<4xi8>) -> tensor<?xi8>
+  %f = commsched.all_reduce %x on @g reduction(max)
+      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
+  %b = commsched.compute "b"(%x) : (tensor<4xi8>) -> tensor<4xi8>
+  return %a, %b, %w : tensor<?xi8>, tensor<4xi8>, tensor<4xi8>
+}
+
+// COST: [[@LINE+12]]:8: remark: [Missed] BlockKept | Category:commsched | Function=unknown_cost
+// COST-SAME: not reordered: unpriced: the size of operand 0 of 'commsched.compute', a
+// RAISE: Function=unknown_cost
+// RAISE-SAME: its start moves up by 2, limited by nothing
+// SINK: Function=unknown_cost
+// SINK-SAME: its wait moves down by 1, limited by nothing
+// MOVED-LABEL: func.func @unknown_cost(
+// MOVED-NEXT: commsched.all_reduce
+// MOVED-NEXT: tensor.cast
+// MOVED-NEXT: "unpriced"
+func.func @unknown_cost(%x: tensor<4xi8>) -> (tensor<4xi8>, tensor<4xi8>) {
+  %v = tensor.cast %x : tensor<4xi8> to tensor<?xi8>
+  %a = commsched.compute "unpriced"(%v) : (tensor<?xi8>) -> tensor<4xi8>
+  %f = commsched.all_reduce %x on @g reduction(max)
+      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
+  %b = commsched.compute "b"(%x) : (tensor<4xi8>) -> tensor<4xi8>
+  return %a, %w : tensor<4xi8>, tensor<4xi8>
+}

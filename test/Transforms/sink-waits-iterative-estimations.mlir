@@ -1,0 +1,129 @@
+// DEFINE: %{options} =
+// DEFINE: %{run} = commsched-opt %s \
+// DEFINE:   --commsched-sink-waits-iterative="memory-budget=1000000 %{options}" \
+// DEFINE:   --remark-policy=all --remark-format=emitRemark \
+// DEFINE:   --remarks-filter=commsched -o /dev/null
+
+// RUN: %{run} 2>&1 | FileCheck %s --check-prefix=WITHOUT
+// REDEFINE: %{options} = sink_iterative_use_runtime_estimations=true
+// RUN: %{run} 2>&1 | FileCheck %s --check-prefix=DEFAULT
+// REDEFINE: %{options} = sink_iterative_use_runtime_estimations=true \
+// REDEFINE:   reorder_sink_runtime_estimations_non_comm_mult=2
+// RUN: %{run} 2>&1 | FileCheck %s --check-prefix=TWICE
+// REDEFINE: %{options} = sink_iterative_use_runtime_estimations=true \
+// REDEFINE:   reorder_sink_runtime_estimations_comm_mult=1
+// RUN: %{run} 2>&1 | FileCheck %s --check-prefix=PLAIN
+// REDEFINE: %{options} = sink_iterative_use_runtime_estimations=true \
+// REDEFINE:   reorder_sink_runtime_estimations_comm_mult=1 \
+// REDEFINE:   sink_iterative_extra_comm_comp_overlap=0
+// RUN: %{run} 2>&1 | FileCheck %s --check-prefix=JUST
+
+// When estimates stop a wait on its way down. Memory is no matter here.
+
+commsched.group @g size(2)
+commsched.group @h size(2)
+
+// 10 ns of communication, and 10 ns for each operation in the way. Hidden is
+// beside more than 1.5 times 20 ns by default, so that the fourth makes it so.
+// It is the second if computation counts twice or communication once, and also
+// without a margin: the first hides it, but nothing is left over.
+// WITHOUT: Function=hidden
+// WITHOUT-SAME: its wait moves down by 6, limited by nothing
+// DEFAULT: Function=hidden
+// DEFAULT-SAME: CommNs=10, ComputeNs=40, ExposedAfterNs=-30, ExposedBeforeNs=10,
+// DEFAULT-SAME: its wait moves down by 4, limited by estimates: computation hides it
+// TWICE: Function=hidden
+// TWICE-SAME: its wait moves down by 2, limited by estimates: computation hides it
+// PLAIN: Function=hidden
+// PLAIN-SAME: its wait moves down by 2, limited by estimates: computation hides it
+// JUST: Function=hidden
+// JUST-SAME: its wait moves down by 2, limited by estimates: computation hides it
+func.func @hidden(%x: tensor<4xi8>) -> tensor<4xi8> {
+  %f = commsched.all_reduce %x on @g reduction(max)
+      {commsched.runtime_ns = 10 : i64}
+      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
+  %0 = commsched.compute "a"(%x) {commsched.runtime_ns = 10 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  %1 = commsched.compute "b"(%0) {commsched.runtime_ns = 10 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  %2 = commsched.compute "c"(%1) {commsched.runtime_ns = 10 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  %3 = commsched.compute "d"(%2) {commsched.runtime_ns = 10 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  %4 = commsched.compute "e"(%3) {commsched.runtime_ns = 10 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  %5 = commsched.compute "f"(%4) {commsched.runtime_ns = 10 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  return %w : tensor<4xi8>
+}
+
+// By estimates expensive operations are taken along as well.
+// WITHOUT: Function=expensive
+// WITHOUT-SAME: its wait stays, limited by data dependence with mm, which is expensive
+// JUST: Function=expensive
+// JUST-SAME: its wait moves down by 1, with 1 others, limited by nothing
+func.func @expensive(%x: tensor<4xi8>) -> tensor<4xi8> {
+  %f = commsched.all_reduce %x on @g reduction(max)
+      {commsched.runtime_ns = 10 : i64}
+      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
+  %mm = commsched.compute "mm"(%w)
+      {flops = 1.0e9 : f64, commsched.runtime_ns = 100 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  %a = commsched.compute "a"(%x) {commsched.runtime_ns = 5 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  return %mm : tensor<4xi8>
+}
+
+// A wait passes another one only if that does not lose computation that it
+// needs: the group holds the 30 ns of "a", of which "second" has 20 to spare.
+// WITHOUT: Function=other_loses
+// WITHOUT: Function=other_loses
+// WITHOUT-SAME: 'first': its wait moves down by 2, with 1 others, limited by nothing
+// JUST: Function=other_loses
+// JUST-SAME: 'second': its wait stays, limited by estimates: computation hides it
+// JUST: Function=other_loses
+// JUST-SAME: 'first': its wait stays, with 1 others, limited by estimates: passing commsched.wait 'wait2' exposes more than it hides
+func.func @other_loses(%x: tensor<4xi8>) -> tensor<4xi8> {
+  %f = commsched.all_reduce %x on @g reduction(max)
+      {commsched.name = "first", commsched.runtime_ns = 100 : i64}
+      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+  %f1 = commsched.all_reduce %x on @h reduction(max)
+      {commsched.name = "second", commsched.runtime_ns = 10 : i64}
+      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+  %w = commsched.wait %f {commsched.name = "wait1"}
+      : !commsched.future<tensor<4xi8>>
+  %a = commsched.compute "a"(%w) {commsched.runtime_ns = 30 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  %w1 = commsched.wait %f1 {commsched.name = "wait2"}
+      : !commsched.future<tensor<4xi8>>
+  %b = commsched.compute "b"(%x) {commsched.runtime_ns = 5 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  return %a : tensor<4xi8>
+}
+
+// With enough other computation beside that one it does.
+// JUST: Function=other_is_hidden
+// JUST-SAME: 'second'
+// JUST: Function=other_is_hidden
+// JUST-SAME: 'first': its wait moves down by 2, with 1 others, limited by nothing
+func.func @other_is_hidden(%x: tensor<4xi8>) -> tensor<4xi8> {
+  %f = commsched.all_reduce %x on @g reduction(max)
+      {commsched.name = "first", commsched.runtime_ns = 100 : i64}
+      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+  %f1 = commsched.all_reduce %x on @h reduction(max)
+      {commsched.name = "second", commsched.runtime_ns = 10 : i64}
+      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+  %c = commsched.compute "c"(%x) {commsched.runtime_ns = 10 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  %w = commsched.wait %f {commsched.name = "wait1"}
+      : !commsched.future<tensor<4xi8>>
+  %a = commsched.compute "a"(%w) {commsched.runtime_ns = 30 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  %w1 = commsched.wait %f1 {commsched.name = "wait2"}
+      : !commsched.future<tensor<4xi8>>
+  %b = commsched.compute "b"(%x) {commsched.runtime_ns = 5 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  return %a : tensor<4xi8>
+}
