@@ -125,7 +125,7 @@ bool Runner::declines(const BlockProblem &problem) {
 }
 
 /// Puts a block that is over its limit into the order with the lowest peak that
-/// is known. Says so if that is still too much.
+/// is known. Says so, and if that is still too much.
 FailureOr<bool> Runner::reduce(Block &block, const BlockProblem &problem,
                                int64_t peakBytes, int64_t limitBytes) {
   ::commsched::Result<PeakMemoryChoice> choice =
@@ -153,6 +153,16 @@ FailureOr<bool> Runner::reduce(Block &block, const BlockProblem &problem,
   }
   if (!problem.apply(choice->order))
     return false;
+  StringRef method = toString(choice->best.method);
+  remark::passed(function.getLoc(),
+                 makeRemark("BlockReordered", function.getSymName()))
+      << (method + " lowers the peak memory from " + Twine(peakBytes) + " to " +
+          Twine(least) + " bytes, for a budget of " + Twine(limitBytes))
+             .str()
+      << remark::metric("Method", method)
+      << remark::metric("PeakBytesBefore", peakBytes)
+      << remark::metric("PeakBytesAfter", least)
+      << remark::metric("BudgetBytes", limitBytes);
   keepBaselineBytes(function, block, peakBytes);
   return true;
 }

@@ -52,6 +52,9 @@ func.func @nothing_to_do(%x: tensor<1xi8>, %y: tensor<99xi8>) -> tensor<1xi8> {
 // Another order keeps the budget, and from there collectives move as far as it
 // allows.
 // REMARK-NOT: Exceeded
+// REMARK: remark: [Passed] BlockReordered | Category:commsched | Function=another_order
+// REMARK-SAME: lowers the peak memory from {{[0-9]+}} to {{[0-9]+}} bytes, for a budget of 100
+// REMARK-NOT: Exceeded
 // RAISE: CollectiveMoved
 // RAISE-SAME: Function=another_order
 // RAISE-SAME: its start moves up by 1, limited by memory: passing d takes 115 bytes of 100
