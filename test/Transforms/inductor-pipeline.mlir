@@ -1,0 +1,107 @@
+// DEFINE: %{options} =
+// DEFINE: %{dump} = commsched-opt %s --commsched-inductor-pipeline=%{options} \
+// DEFINE:   --dump-pass-pipeline -o /dev/null 2>&1
+
+// RUN: %{dump} | FileCheck %s --check-prefixes=ORDER,PEAK,RECOMMENDED
+// REDEFINE: %{options} = order-collectives=false
+// RUN: %{dump} | FileCheck %s --check-prefixes=NO-ORDER,PEAK,RECOMMENDED
+// REDEFINE: %{options} = reorder_for_peak_memory=false
+// RUN: %{dump} | FileCheck %s --check-prefixes=ORDER,NO-PEAK,RECOMMENDED
+// REDEFINE: %{options} = memory-budget=5%
+// RUN: %{dump} | FileCheck %s --check-prefixes=BUDGET
+// REDEFINE: %{options} = passes=simple_overlap,sink_waits_iterative,sink_waits,raise_comms,reorder_compute_for_overlap,reorder_communication_preserving_peak_memory,sink_waits
+// RUN: %{dump} | FileCheck %s --check-prefixes=ORDER,PEAK,GIVEN
+
+// What the pipeline consists of.
+
+//      ORDER: func.func(
+// ORDER-NEXT:   commsched-order-collectives,
+//   NO-ORDER: func.func(
+// NO-ORDER-NOT: commsched-order-collectives
+//         PEAK: commsched-reorder-for-peak-memory{},
+// NO-PEAK-NOT: commsched-reorder-for-peak-memory
+//      RECOMMENDED: commsched-reorder-comms-preserving-peak-memory{
+// RECOMMENDED-SAME: memory-budget= {{.*}} reorder_iterative_peak_memory_budget=2.000000e-01
+// RECOMMENDED-NEXT: commsched-sink-waits-iterative{
+// RECOMMENDED-SAME: memory-budget= {{.*}} sink_iterative_peak_memory_budget=2.000000e-01
+// RECOMMENDED-NEXT: commsched-reorder-comms-preserving-peak-memory{
+// RECOMMENDED-NEXT: )
+//      GIVEN: commsched-simple-overlap,
+// GIVEN-NEXT: commsched-sink-waits-iterative{
+// GIVEN-NEXT: commsched-sink-waits,
+// GIVEN-NEXT: commsched-raise-comms,
+// GIVEN-NEXT: commsched-reorder-compute-for-overlap,
+// GIVEN-NEXT: commsched-reorder-comms-preserving-peak-memory{
+// GIVEN-NEXT: commsched-sink-waits
+// GIVEN-NEXT: )
+//      BUDGET: commsched-reorder-comms-preserving-peak-memory{{.*}} memory-budget=5%
+// BUDGET-NEXT: commsched-sink-waits-iterative{{.*}} memory-budget=5%
+// BUDGET-NEXT: commsched-reorder-comms-preserving-peak-memory{{.*}} memory-budget=5%
+
+// It runs by its name in a pipeline as well, and is the same as its passes.
+// RUN: commsched-opt %s --pass-pipeline='builtin.module(commsched-inductor-pipeline{order-collectives=false memory-budget=10%})' > %t
+// RUN: commsched-opt %s --commsched-inductor-pipeline="order-collectives=false memory-budget=10%" | diff - %t
+// RUN: commsched-opt %s --commsched-reorder-for-peak-memory \
+// RUN:   --commsched-reorder-comms-preserving-peak-memory=memory-budget=10% \
+// RUN:   --commsched-sink-waits-iterative=memory-budget=10% \
+// RUN:   --commsched-reorder-comms-preserving-peak-memory=memory-budget=10% \
+// RUN:   | diff - %t
+
+// What it makes of a step, with the order of collectives fixed and without.
+// RUN: commsched-opt %s --commsched-inductor-pipeline=memory-budget=1000% \
+// RUN:   | FileCheck %s --check-prefix=FIXED
+// RUN: commsched-opt %s \
+// RUN:   --commsched-inductor-pipeline="memory-budget=1000% order-collectives=false" \
+// RUN:   | FileCheck %s --check-prefix=FREE
+
+// Options that make no sense.
+// REDEFINE: %{options} = passes=sink_waits,bucket
+// RUN: not %{dump} | FileCheck %s --check-prefix=UNKNOWN-PASS
+// UNKNOWN-PASS: 'bucket' is none of sink_waits, raise_comms, reorder_compute_for_overlap, reorder_communication_preserving_peak_memory, sink_waits_iterative, simple_overlap
+// REDEFINE: %{options} = passes=sink_waits,
+// RUN: not %{dump} | FileCheck %s --check-prefix=NO-PASS
+// NO-PASS: '' is none of sink_waits,
+// REDEFINE: %{options} = memory-budget=-5
+// RUN: not %{dump} | FileCheck %s --check-prefix=BAD-BUDGET
+// BAD-BUDGET: error: option 'memory-budget' of commsched-reorder-comms-preserving-peak-memory must not be negative, but is '-5'
+// REDEFINE: %{options} = reorder_iterative_peak_memory_budget=0.2
+// RUN: not %{dump} | FileCheck %s --check-prefix=UNKNOWN-OPTION
+// UNKNOWN-OPTION: no such option reorder_iterative_peak_memory_budget
+
+commsched.group @g size(2)
+
+// The second start may go up to the top, and passes the first then. With the
+// order fixed, it stays behind it.
+// FIXED-LABEL: func.func @step(
+// FIXED-SAME: attributes {commsched.baseline_peak_bytes = 64 : i64}
+// FIXED-NEXT: "mm1"
+// FIXED-NEXT: commsched.all_reduce {{.*}}"first", commsched.order = 0
+// FIXED-NEXT: commsched.all_reduce {{.*}}"second", commsched.order = 1
+// FIXED-NEXT: "mm2"
+// FIXED-NEXT: "wait2"
+// FIXED-NEXT: "wait1"
+// FREE-LABEL: func.func @step(
+// FREE-SAME: attributes {commsched.baseline_peak_bytes = 64 : i64}
+// FREE-NEXT: "second"}
+// FREE-NEXT: "mm1"
+// FREE-NEXT: "first"}
+// FREE-NEXT: "mm2"
+// FREE-NEXT: "wait2"
+// FREE-NEXT: "wait1"
+func.func @step(%x: tensor<16xi8>, %y: tensor<8xi8>)
+    -> (tensor<16xi8>, tensor<16xi8>, tensor<8xi8>) {
+  %mm1 = commsched.compute "mm1"(%x) {flops = 1.0e9 : f64}
+      : (tensor<16xi8>) -> tensor<16xi8>
+  %f = commsched.all_reduce %mm1 on @g reduction(max) {commsched.name = "first"}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %w = commsched.wait %f {commsched.name = "wait1"}
+      : !commsched.future<tensor<16xi8>>
+  %f1 = commsched.all_reduce %y on @g reduction(max)
+      {commsched.name = "second"}
+      : tensor<8xi8> -> !commsched.future<tensor<8xi8>>
+  %w1 = commsched.wait %f1 {commsched.name = "wait2"}
+      : !commsched.future<tensor<8xi8>>
+  %mm2 = commsched.compute "mm2"(%x) {flops = 1.0e9 : f64}
+      : (tensor<16xi8>) -> tensor<16xi8>
+  return %w, %mm2, %w1 : tensor<16xi8>, tensor<16xi8>, tensor<8xi8>
+}
