@@ -1,0 +1,291 @@
+// RUN: commsched-test-opt %s --allow-unregistered-dialect --commsched-simple-overlap \
+// RUN:   --remark-policy=all --remark-format=emitRemark \
+// RUN:   --remarks-filter=commsched -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: FileCheck %s < %t
+// RUN: commsched-test-opt %t --allow-unregistered-dialect --commsched-simple-overlap \
+// RUN:   | diff %t -
+
+// Starts rise and waits sink where that costs nothing: neither memory, nor time,
+// nor the order of collectives. A second run finds nothing to do.
+
+commsched.group @g size(4)
+commsched.group @h size(4)
+
+// REMARK: Function=alone
+// REMARK-SAME: 'ar': its start moves up by 1, limited by nothing
+// REMARK: Function=alone
+// REMARK-SAME: 'ar': its wait moves down by 1, limited by data dependence with use
+// CHECK-LABEL: func.func @alone(
+// CHECK-NEXT: "ar"
+// CHECK-NEXT: "a"
+// CHECK-NEXT: "b"
+// CHECK-NEXT: commsched.wait
+// CHECK-NEXT: "use"
+func.func @alone(%x: tensor<16xi8>)
+    -> (tensor<16xi8>, tensor<16xi8>, tensor<64xi8>) {
+  %a = commsched.compute "a"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "ar"}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
+  %b = commsched.compute "b"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %use = commsched.compute "use"(%w) : (tensor<16xi8>) -> tensor<64xi8>
+  return %a, %b, %use : tensor<16xi8>, tensor<16xi8>, tensor<64xi8>
+}
+
+// What makes the operand is not taken along, cheap as it is, nor what needs the
+// result.
+// REMARK: Function=nothing_goes_along
+// REMARK-SAME: 'ar': its start moves up by 1, limited by data dependence with cast
+// REMARK: Function=nothing_goes_along
+// REMARK-SAME: 'ar': its wait moves down by 1, limited by data dependence with use
+// CHECK-LABEL: func.func @nothing_goes_along(
+// CHECK-NEXT: "a"
+// CHECK-NEXT: "cast"
+// CHECK-NEXT: "ar"
+// CHECK-NEXT: "b"
+// CHECK-NEXT: "c"
+// CHECK-NEXT: commsched.wait
+// CHECK-NEXT: "use"
+// CHECK-NEXT: "d"
+func.func @nothing_goes_along(%x: tensor<16xi8>)
+    -> (tensor<16xi8>, tensor<16xi8>, tensor<16xi8>, tensor<16xi8>,
+        tensor<64xi8>) {
+  %a = commsched.compute "a"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %cast = commsched.compute "cast"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %b = commsched.compute "b"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %f = commsched.all_reduce %cast on @g reduction(max) {commsched.name = "ar"}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
+  %c = commsched.compute "c"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %use = commsched.compute "use"(%w) : (tensor<16xi8>) -> tensor<64xi8>
+  %d = commsched.compute "d"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  return %a, %b, %c, %d, %use : tensor<16xi8>, tensor<16xi8>, tensor<16xi8>,
+      tensor<16xi8>, tensor<64xi8>
+}
+
+// A start passes no other collective, of its stream or not: one that came first
+// on another stream could be slower. Waits it passes.
+// REMARK: Function=collectives
+// REMARK-SAME: 'first': its start moves up by 1, limited by nothing
+// REMARK: Function=collectives
+// REMARK-SAME: 'second': its start moves up by 3, limited by the collective commsched.all_reduce 'first'
+// CHECK-LABEL: func.func @collectives(
+// CHECK-NEXT: "first"
+// CHECK-NEXT: "second"
+// CHECK-NEXT: "a"
+// CHECK-NEXT: "b"
+// CHECK-NEXT: "wait1"
+// CHECK-NEXT: "use"
+// CHECK-NEXT: "wait2"
+func.func @collectives(%x: tensor<16xi8>)
+    -> (tensor<16xi8>, tensor<16xi8>, tensor<64xi8>, tensor<16xi8>) {
+  %a = commsched.compute "a"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "first"}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %w = commsched.wait %f {commsched.name = "wait1"}
+      : !commsched.future<tensor<16xi8>>
+  %b = commsched.compute "b"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %f1 = commsched.all_reduce %x on @h reduction(max)
+      {commsched.name = "second"}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %w1 = commsched.wait %f1 {commsched.name = "wait2"}
+      : !commsched.future<tensor<16xi8>>
+  %use = commsched.compute "use"(%w) : (tensor<16xi8>) -> tensor<64xi8>
+  return %a, %b, %use, %w1
+      : tensor<16xi8>, tensor<16xi8>, tensor<64xi8>, tensor<16xi8>
+}
+
+// A wait does not change places with other waits alone.
+// REMARK: Function=waits
+// REMARK: Function=waits
+// REMARK: Function=waits
+// REMARK-SAME: 'second': its wait stays, limited by nothing
+// REMARK: Function=waits
+// REMARK-SAME: 'first': its wait stays, limited by nothing
+// CHECK-LABEL: func.func @waits(
+// CHECK-NEXT: "first"
+// CHECK-NEXT: "second"
+// CHECK-NEXT: "wait1"
+// CHECK-NEXT: "wait2"
+func.func @waits(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
+  %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "first"}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %f1 = commsched.all_reduce %x on @h reduction(max)
+      {commsched.name = "second"}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %w = commsched.wait %f {commsched.name = "wait1"}
+      : !commsched.future<tensor<16xi8>>
+  %w1 = commsched.wait %f1 {commsched.name = "wait2"}
+      : !commsched.future<tensor<16xi8>>
+  return %w, %w1 : tensor<16xi8>, tensor<16xi8>
+}
+
+// Two tensors in one launch that starts where it can and is waited for at the
+// end: in place.
+// REMARK: Function=in_place
+// REMARK-SAME: Moved=0,
+// REMARK-SAME: its start stays, limited by nothing
+// REMARK: Function=in_place
+// REMARK-SAME: Moved=0,
+// REMARK-SAME: its wait stays, limited by nothing
+// CHECK-LABEL: func.func @in_place(
+// CHECK-NOT: baseline
+// CHECK: return
+func.func @in_place(%x: tensor<16xi8>, %inp: tensor<16xi8>)
+    -> (tensor<16xi8>, tensor<4xi8>, tensor<4xi8>) {
+  %f = commsched.reduce_scatter %x, %inp on @g reduction(max) dim(0)
+      : tensor<16xi8>, tensor<16xi8>
+      -> !commsched.future<tensor<4xi8>, tensor<4xi8>>
+  %y = commsched.compute "add"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %w:2 = commsched.wait %f : !commsched.future<tensor<4xi8>, tensor<4xi8>>
+  return %y, %w#0, %w#1 : tensor<16xi8>, tensor<4xi8>, tensor<4xi8>
+}
+
+// The result has 50 bytes: "use", what it needs and x, which are there as well,
+// make it 210. Where the program takes that anyhow, the start rises.
+// REMARK: Function=result
+// REMARK-SAME: its start moves up by 3, limited by nothing
+func.func @result(%x: tensor<50xi8>)
+    -> (tensor<10xi8>, tensor<10xi8>, tensor<50xi8>) {
+  %make = commsched.compute "make"() : () -> tensor<100xi8>
+  %use = commsched.compute "use"(%make) : (tensor<100xi8>) -> tensor<10xi8>
+  %last = commsched.compute "last"(%x) : (tensor<50xi8>) -> tensor<10xi8>
+  %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "ar"}
+      : tensor<50xi8> -> !commsched.future<tensor<50xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<50xi8>>
+  %peak = commsched.compute "peak"() : () -> tensor<90xi8>
+  return %use, %last, %w : tensor<10xi8>, tensor<10xi8>, tensor<50xi8>
+}
+
+// REMARK: Function=result_less
+// REMARK-SAME: its start moves up by 1, limited by memory: passing use takes 210 bytes of 209
+// CHECK-LABEL: func.func @result_less(
+// CHECK-NEXT: "make"
+// CHECK-NEXT: "use"
+// CHECK-NEXT: "ar"
+// CHECK-NEXT: "last"
+func.func @result_less(%x: tensor<50xi8>)
+    -> (tensor<10xi8>, tensor<10xi8>, tensor<50xi8>) {
+  %make = commsched.compute "make"() : () -> tensor<100xi8>
+  %use = commsched.compute "use"(%make) : (tensor<100xi8>) -> tensor<10xi8>
+  %last = commsched.compute "last"(%x) : (tensor<50xi8>) -> tensor<10xi8>
+  %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "ar"}
+      : tensor<50xi8> -> !commsched.future<tensor<50xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<50xi8>>
+  %peak = commsched.compute "peak"() : () -> tensor<89xi8>
+  return %use, %last, %w : tensor<10xi8>, tensor<10xi8>, tensor<50xi8>
+}
+
+// What is sent has 50 bytes, which stay until the wait.
+// REMARK: Function=sent
+// REMARK: Function=sent
+// REMARK-SAME: its wait moves down by 2, limited by nothing
+func.func @sent(%x: tensor<10xi8>)
+    -> (tensor<50xi8>, tensor<10xi8>, tensor<130xi8>) {
+  %peak = commsched.compute "peak"() : () -> tensor<240xi8>
+  %make = commsched.compute "make"() : () -> tensor<50xi8>
+  %f = commsched.all_reduce %make on @g reduction(max) {commsched.name = "ar"}
+      : tensor<50xi8> -> !commsched.future<tensor<50xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<50xi8>>
+  %other = commsched.compute "other"(%x) : (tensor<10xi8>) -> tensor<10xi8>
+  %large = commsched.compute "large"(%x) : (tensor<10xi8>) -> tensor<130xi8>
+  return %w, %other, %large : tensor<50xi8>, tensor<10xi8>, tensor<130xi8>
+}
+
+// REMARK: Function=sent_less
+// REMARK: Function=sent_less
+// REMARK-SAME: its wait moves down by 1, limited by memory: passing large takes 250 bytes of 249
+// CHECK-LABEL: func.func @sent_less(
+// CHECK-NEXT: "peak"
+// CHECK-NEXT: "make"
+// CHECK-NEXT: "ar"
+// CHECK-NEXT: "other"
+// CHECK-NEXT: commsched.wait
+// CHECK-NEXT: "large"
+func.func @sent_less(%x: tensor<10xi8>)
+    -> (tensor<50xi8>, tensor<10xi8>, tensor<130xi8>) {
+  %peak = commsched.compute "peak"() : () -> tensor<239xi8>
+  %make = commsched.compute "make"() : () -> tensor<50xi8>
+  %f = commsched.all_reduce %make on @g reduction(max) {commsched.name = "ar"}
+      : tensor<50xi8> -> !commsched.future<tensor<50xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<50xi8>>
+  %other = commsched.compute "other"(%x) : (tensor<10xi8>) -> tensor<10xi8>
+  %large = commsched.compute "large"(%x) : (tensor<10xi8>) -> tensor<130xi8>
+  return %w, %other, %large : tensor<50xi8>, tensor<10xi8>, tensor<130xi8>
+}
+
+// Nothing passes what communicates otherwise.
+// REMARK: Function=barriers
+// REMARK-SAME: 'first': its start moves up by 1, limited by barrier dependence with commsched.barrier, a collective
+// REMARK: Function=barriers
+// REMARK-SAME: 'second': its start moves up by 1, limited by barrier dependence with commsched_test.probe
+// REMARK: Function=barriers
+// REMARK-SAME: 'second': its wait moves down by 1, limited by barrier dependence with foreign.op
+// REMARK: Function=barriers
+// REMARK-SAME: 'first': its wait moves down by 1, limited by barrier dependence with commsched_test.probe
+// CHECK-LABEL: func.func @barriers(
+// CHECK-NEXT: "large"
+// CHECK-NEXT: commsched.barrier
+// CHECK-NEXT: "first"
+// CHECK-NEXT: "a"
+// CHECK-NEXT: "b"
+// CHECK-NEXT: commsched.wait
+// CHECK-NEXT: commsched_test.probe
+// CHECK-NEXT: "second"
+// CHECK-NEXT: "c"
+// CHECK-NEXT: "d"
+// CHECK-NEXT: commsched.wait
+// CHECK-NEXT: "foreign.op"
+func.func @barriers(%x: tensor<16xi8>) {
+  %large = commsched.compute "large"() : () -> tensor<99xi8>
+  commsched.barrier on @g
+  %a = commsched.compute "a"() : () -> tensor<1xi8>
+  %f = commsched.all_reduce %x on @h reduction(max) {commsched.name = "first"}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
+  %b = commsched.compute "b"() : () -> tensor<1xi8>
+  commsched_test.probe
+  %c = commsched.compute "c"() : () -> tensor<1xi8>
+  %f1 = commsched.all_reduce %x on @h reduction(max)
+      {commsched.name = "second"}
+      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+  %w1 = commsched.wait %f1 : !commsched.future<tensor<16xi8>>
+  %d = commsched.compute "d"() : () -> tensor<1xi8>
+  "foreign.op"() : () -> ()
+  return
+}
+
+// Each block by itself, within its own peak.
+// REMARK: Function=blocks
+// REMARK-SAME: its start moves up by 1, limited by memory: passing large takes 80 bytes of 64
+// REMARK: Function=blocks
+// REMARK: Function=blocks
+// REMARK-SAME: its start moves up by 2, limited by nothing
+// CHECK-LABEL: func.func @blocks(
+// CHECK-SAME: -> tensor<16xi8> {
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: "large"
+// CHECK-NEXT: commsched.all_reduce
+// CHECK-NEXT: "small"
+// CHECK: } else {
+// CHECK-NEXT: commsched.all_reduce
+// CHECK-NEXT: "large"
+// CHECK-NEXT: "small"
+func.func @blocks(%x: tensor<16xi8>, %c: i1) -> tensor<16xi8> {
+  %r = scf.if %c -> tensor<16xi8> {
+    %large = commsched.compute "large"() : () -> tensor<64xi8>
+    %small = commsched.compute "small"() : () -> tensor<16xi8>
+    %f = commsched.all_reduce %x on @g reduction(max)
+        : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+    %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
+    scf.yield %w : tensor<16xi8>
+  } else {
+    %large = commsched.compute "large"() : () -> tensor<64xi8>
+    %small = commsched.compute "small"() : () -> tensor<16xi8>
+    %f = commsched.all_reduce %x on @g reduction(max) into %x
+        : tensor<16xi8> into tensor<16xi8> -> !commsched.future<tensor<16xi8>>
+    %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
+    scf.yield %w : tensor<16xi8>
+  }
+  return %r : tensor<16xi8>
+}
