@@ -1,0 +1,90 @@
+// DEFINE: %{raise} = \
+// DEFINE:   --commsched-reorder-comms-preserving-peak-memory="memory-budget=209 reorder_sink_verbose_logging=true"
+// DEFINE: %{sink} = \
+// DEFINE:   --commsched-sink-waits-iterative="memory-budget=209 reorder_sink_verbose_logging=true"
+
+// RUN: commsched-opt %s %{raise} > %t.raised
+// RUN: FileCheck %s --check-prefix=RAISED < %t.raised
+// RUN: commsched-opt %t.raised %{sink} | FileCheck %s --check-prefix=SUNK
+// RUN: commsched-opt %s %{raise} %{sink} --commsched-report=format=table \
+// RUN:   -o /dev/null | FileCheck %s --check-prefix=TABLE --strict-whitespace
+// RUN: commsched-opt %s %{raise} %{sink} --commsched-report=format=json \
+// RUN:   -o /dev/null | FileCheck %s --check-prefix=JSON
+
+// Without the knob nothing is written.
+// RUN: commsched-opt %s --commsched-reorder-comms-preserving-peak-memory=memory-budget=209 \
+// RUN:   --commsched-sink-waits-iterative=memory-budget=209 \
+// RUN:   | FileCheck %s --check-prefix=QUIET
+// QUIET-NOT: reorder_info
+
+// The remarks say the same, wherever the collectives are.
+// RUN: commsched-opt %s %{raise} %{sink} --remark-policy=all \
+// RUN:   --remark-format=emitRemark --remarks-filter=commsched -o /dev/null 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=REMARK
+
+// What became of each collective is told on its start by one pass, on its wait
+// by the other, and the report makes a table of both.
+
+commsched.group @g size(2)
+
+// RAISED-LABEL: func.func @step(
+// RAISED: commsched.all_reduce {{.*}}commsched.reorder_info = {comm_ns = 40 : i64, compute_ns = 15 : i64, exposed_after_ns = 25 : i64, exposed_before_ns = 40 : i64, grouped = 1 : i64, limiting_factor = "memory: passing use takes 210 bytes of 209", moves = 1 : i64, pass = "commsched-reorder-comms-preserving-peak-memory"}
+// RAISED: commsched.wait
+// RAISED-NOT: reorder_info
+// RAISED: return
+// SUNK-LABEL: func.func @step(
+// SUNK: commsched.all_reduce {{.*}}commsched.reorder_info = {{.*}}"commsched-reorder-comms-preserving-peak-memory"}
+// SUNK: commsched.wait {{.*}}commsched.reorder_info = {comm_ns = 40 : i64, compute_ns = 45 : i64, exposed_after_ns = -5 : i64, exposed_before_ns = 25 : i64, grouped = 0 : i64, limiting_factor = "nothing", moves = 1 : i64, pass = "commsched-sink-waits-iterative"}
+//      TABLE:function @step
+//      TABLE:  reordering  moved  limiting factor                             pass                                            communication  hiding compute  exposed before  exposed after  moves  grouped
+// TABLE-NEXT:  ar          start  memory: passing use takes 210 bytes of 209  commsched-reorder-comms-preserving-peak-memory          40 ns           15 ns           40 ns          25 ns      1        1
+// TABLE-NEXT:  ar          wait   nothing                                     commsched-sink-waits-iterative                          40 ns           45 ns           25 ns          -5 ns      1        0
+// JSON: "function":"step"
+// JSON-SAME: "name":"ar",
+// JSON-SAME: "reorder":{"start":{"comm_ns":40,"compute_ns":15,"exposed_before_ns":40,"exposed_after_ns":25,"moves":1,"grouped":1,"limiting_factor":"memory: passing use takes 210 bytes of 209","pass":"commsched-reorder-comms-preserving-peak-memory"},"wait":{"comm_ns":40,"compute_ns":45,"exposed_before_ns":25,"exposed_after_ns":-5,"moves":1,"grouped":0,"limiting_factor":"nothing","pass":"commsched-sink-waits-iterative"}}
+// REMARK: [[@LINE+17]]:8: remark: [Passed] CollectiveMoved | Category:commsched | Function=step
+// REMARK-SAME: CommNs=40, ComputeNs=15, ExposedAfterNs=25, ExposedBeforeNs=40, Grouped=1, LimitingFactor="memory: passing use takes 210 bytes of 209", Moved=1,
+// REMARK-SAME: commsched.all_reduce 'ar': its start moves up by 1, with 1 others, limited by memory: passing use takes 210 bytes of 209
+// REMARK: [[@LINE+17]]:8: remark: [Passed] CollectiveMoved | Category:commsched | Function=step
+// REMARK-SAME: CommNs=40, ComputeNs=45, ExposedAfterNs=-5, ExposedBeforeNs=25, Grouped=0, LimitingFactor=nothing, Moved=1,
+// REMARK-SAME: commsched.all_reduce 'ar': its wait moves down by 1, limited by nothing
+func.func @step(%x: tensor<50xi8>)
+    -> (tensor<10xi8>, tensor<5xi8>, tensor<50xi8>, tensor<5xi8>) {
+  %make = commsched.compute "make"() {commsched.runtime_ns = 10 : i64}
+      : () -> tensor<100xi8>
+  %use = commsched.compute "use"(%make) {commsched.runtime_ns = 11 : i64}
+      : (tensor<100xi8>) -> tensor<10xi8>
+  %small = commsched.compute "small"(%x) {commsched.runtime_ns = 15 : i64}
+      : (tensor<50xi8>) -> tensor<5xi8>
+  %view = commsched.compute "view"(%x)
+      {alias = 0 : i64, commsched.runtime_ns = 0 : i64}
+      : (tensor<50xi8>) -> tensor<50xi8>
+  %f = commsched.all_reduce %view on @g reduction(max)
+      {commsched.name = "ar", commsched.runtime_ns = 40 : i64}
+      : tensor<50xi8> -> !commsched.future<tensor<50xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<50xi8>>
+  %last = commsched.compute "last"(%x) {commsched.runtime_ns = 30 : i64}
+      : (tensor<50xi8>) -> tensor<5xi8>
+  return %use, %small, %w, %last
+      : tensor<10xi8>, tensor<5xi8>, tensor<50xi8>, tensor<5xi8>
+}
+
+// What stays is told of as well; that alone is no reason for a baseline.
+// RAISED-LABEL: func.func @stays(
+// RAISED-NOT: baseline
+// RAISED: commsched.all_reduce {{.*}}commsched.reorder_info = {comm_ns = 40 : i64, compute_ns = 3 : i64, exposed_after_ns = 37 : i64, exposed_before_ns = 37 : i64, grouped = 0 : i64, limiting_factor = "nothing", moves = 0 : i64, pass = "commsched-reorder-comms-preserving-peak-memory"}
+// TABLE:function @stays
+// TABLE:  all_reduce_0  start  nothing
+// TABLE:  all_reduce_0  wait   nothing
+// REMARK: remark: [Missed] CollectiveKept | Category:commsched | Function=stays
+// REMARK-SAME: CommNs=40, ComputeNs=3, ExposedAfterNs=37, ExposedBeforeNs=37, Grouped=0, LimitingFactor=nothing, Moved=0,
+// REMARK: remark: [Missed] CollectiveKept | Category:commsched | Function=stays
+func.func @stays(%x: tensor<50xi8>) -> (tensor<5xi8>, tensor<50xi8>) {
+  %f = commsched.all_reduce %x on @g reduction(max)
+      {commsched.runtime_ns = 40 : i64}
+      : tensor<50xi8> -> !commsched.future<tensor<50xi8>>
+  %a = commsched.compute "a"(%x) {commsched.runtime_ns = 3 : i64}
+      : (tensor<50xi8>) -> tensor<5xi8>
+  %w = commsched.wait %f : !commsched.future<tensor<50xi8>>
+  return %a, %w : tensor<5xi8>, tensor<50xi8>
+}
