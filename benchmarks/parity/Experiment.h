@@ -1,0 +1,73 @@
+//===- Experiment.h - Passes on one function --------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs passes on a function that stands alone in a module, and says where each
+// operation of its body went, what the order costs and how long that took.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_BENCHMARKS_PARITY_EXPERIMENT_H
+#define COMMSCHED_BENCHMARKS_PARITY_EXPERIMENT_H
+
+#include "CommSched/Analysis/StepReport.h"
+#include "CommSched/Schedule/PeakMemoryOrders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace mlir::commsched {
+
+/// The outcome of one pipeline or sort.
+struct Outcome {
+  /// The program's operations, by their places there, in the new order.
+  std::vector<int32_t> order;
+  /// Processor time of the passes or of the sort alone, the median over runs.
+  int64_t timeNs = 0;
+  StepReport report;
+  /// What passes wrote on operations about how they moved them, by the place of
+  /// the operation in the program.
+  std::vector<std::pair<int32_t, DictionaryAttr>> reorderInfos;
+};
+
+class Experiment {
+public:
+  /// Takes `function` and everything beside it that is no function with a body.
+  /// The function has a body of one block.
+  Experiment(FunctionOpInterface function, unsigned numRuns);
+
+  /// The block of the program.
+  Block &getBlock();
+
+  /// The problem of the program, in which only `commsched.order` and what can
+  /// meet different operations on other ranks orders collectives. Emits an
+  /// error when a cost or size is not known.
+  FailureOr<BlockProblem> createProblem();
+
+  /// The costs of the program's own order.
+  FailureOr<StepReport> report();
+
+  /// Runs `setup`, if not empty, and then, measured, `pipeline` on copies of
+  /// the program. Emits an error when a pass fails or makes or removes
+  /// operations.
+  FailureOr<Outcome> runPipeline(StringRef setup, StringRef pipeline);
+
+  /// Runs `sort`, which is not Incoming, on createProblem() with all
+  /// collectives in program order, where each user of a buffer depends on its
+  /// producer itself.
+  FailureOr<Outcome> runSort(::commsched::PeakMemoryMethod sort);
+
+private:
+  LogicalResult finish(Outcome &outcome, ModuleOp result,
+                       const DenseMap<Operation *, int32_t> &places);
+
+  OwningOpRef<ModuleOp> module;
+  unsigned numRuns;
+};
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_BENCHMARKS_PARITY_EXPERIMENT_H

@@ -1,0 +1,66 @@
+//===- ProblemJson.cpp - A scheduling problem as JSON ---------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProblemJson.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using ::commsched::Buffer;
+using ::commsched::BufferId;
+using ::commsched::DependenceEnd;
+using ::commsched::NodeId;
+using ::commsched::Problem;
+
+void mlir::commsched::writeProblem(llvm::json::OStream &json,
+                                   const BlockProblem &block) {
+  const Problem &problem = block.getProblem();
+  json.attributeArray("nodes", [&] {
+    for (NodeId node = 0; node < problem.numNodes(); ++node)
+      json.array([&] {
+        json.value(::commsched::toString(problem.kind(node)));
+        json.value(problem.costNs(node));
+        json.value(problem.stream(node));
+        auto cost = dyn_cast<CostOpInterface>(block.getOperation(node));
+        json.value(cost && cost.isExpensive());
+        json.value(problem.startOf(node));
+      });
+  });
+  json.attributeArray("dependences", [&] {
+    for (NodeId node = 0; node < problem.numNodes(); ++node)
+      for (DependenceEnd from : problem.predecessors(node))
+        json.array([&] {
+          json.value(from.node);
+          json.value(node);
+          json.value(::commsched::toString(from.kind));
+        });
+  });
+  json.attributeArray("buffers", [&] {
+    for (BufferId id = 0; id < problem.numBuffers(); ++id) {
+      const Buffer &buffer = problem.buffer(id);
+      json.array([&] {
+        json.value(buffer.bytes);
+        json.value(buffer.producer);
+        json.value(buffer.freed);
+        json.array([&] {
+          for (NodeId user : problem.users(id))
+            json.value(user);
+        });
+      });
+    }
+  });
+}
+
+void mlir::commsched::writeCosts(llvm::json::OStream &json, StringRef name,
+                                 const StepReport &report) {
+  json.attributeObject(name, [&] {
+    json.attribute("step_time_ns", report.stepTimeNs);
+    json.attribute("exposed_comm_ns", report.exposedCommNs);
+    json.attribute("peak_memory_bytes", report.peakMemoryBytes);
+  });
+}

@@ -1,0 +1,245 @@
+# Part of the CommSched project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs PyTorch Inductor's functions on stand-ins, as they are or repaired.
+
+The functions are called where they are. A repair wraps one of their helpers and
+changes what goes in or is kept afterwards; none replaces a decision.
+"""
+
+import contextlib
+import gc
+import signal
+import time
+from dataclasses import dataclass, field
+from unittest import mock
+
+from torch._inductor import comms, config_comms, memory
+from torch.utils._ordered_set import OrderedSet
+
+RAISE = "reorder_communication_preserving_peak_memory"
+SINK = "sink_waits_iterative"
+INTERNALS = {
+    RAISE: "_reorder_communication_preserving_peak_memory_internal",
+    SINK: "_sink_waits_iterative_internal",
+}
+SORTS = {
+    "topological_sort_lpmf": memory.topological_sort_lpmf,
+    "topological_sort_bfs": memory.topological_sort_bfs,
+    "topological_sort_dfs": memory.topological_sort_dfs,
+}
+
+
+class TooSlow(Exception):
+    """The function has used up its time."""
+
+
+@dataclass
+class Move:
+    """What became of one collective or wait."""
+
+    moves: int
+    grouped: int
+    limit: str  # none, dependence, collective or memory
+    comm_ns: float
+
+
+@dataclass
+class Answer:
+    order: list
+    time_ns: int = 0
+    is_over_time: bool = False
+    moves: dict = field(default_factory=dict)  # Index -> Move.
+
+
+def classify(limiting_factor):
+    """The kind of reason that Inductor's text gives."""
+    if limiting_factor == "None":
+        return "none"
+    for start, kind in [
+        ("data dependency", "dependence"),
+        ("peak memory", "memory"),
+        ("collective ordering", "collective"),
+        ("candidate contains_async_collective", "collective"),
+    ]:
+        if limiting_factor.startswith(start):
+            return kind
+    raise ValueError(f"unknown limiting factor: {limiting_factor}")
+
+
+def prepare(standin, name):
+    """A function without arguments that returns nodes and statistics."""
+    if name in INTERNALS:
+        return lambda: getattr(comms, INTERNALS[name])(standin.nodes)
+    if name not in SORTS:
+        return lambda: (getattr(comms, name)(standin.nodes), {})
+    outputs = OrderedSet(standin.graph.outputs)
+    _, inputs = memory.prepare_planning_info(
+        standin.nodes,
+        standin.name_to_buf,
+        standin.name_to_node,
+        OrderedSet(standin.graph.graph_inputs),
+        outputs,
+    )
+    more = []
+    if name == "topological_sort_lpmf":
+        more = [inputs, standin.name_to_buf, outputs]
+    return lambda: (SORTS[name](standin.nodes, *more), {})
+
+
+def measure(call):
+    """The result of the call and its processor time; Inductor's time is not
+    burdened with collecting garbage."""
+    gc.disable()
+    try:
+        begin = time.thread_time_ns()
+        result = call()
+        return result, time.thread_time_ns() - begin
+    finally:
+        gc.enable()
+
+
+@contextlib.contextmanager
+def limited(seconds):
+    """Raises TooSlow in this thread when it has used so much time."""
+
+    def stop(*_):
+        raise TooSlow
+
+    signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def run(standin, name, repairs=(), seconds=60.0, runs=1):
+    """The answer of the function `name`, its time the median over `runs`.
+
+    When the time is over, the answer is that of the function without its
+    exposure statistics. By default no decision rests on these.
+    """
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(standin.installed())
+        for repair in repairs:
+            stack.enter_context(REPAIRS[name][repair]())
+        call = prepare(standin, name)
+        try:
+            with limited(seconds):
+                measured = [measure(call) for _ in range(runs)]
+            is_over_time = False
+        except TooSlow:
+            with without_statistics():
+                measured = [measure(call)]
+            is_over_time = True
+    nodes, stats = measured[0][0]
+    times = sorted(time_ns for _, time_ns in measured)
+    # Inductor tells the time that it decides by.
+    scale = config_comms.reorder_sink_runtime_estimations_comm_mult
+    return Answer(
+        [node.index for node in nodes],
+        round(seconds * 1e9) if is_over_time else times[len(times) // 2],
+        is_over_time,
+        {
+            node.index: Move(
+                info.moves,
+                info.grouped,
+                classify(info.limiting_factor),
+                info.comm_time / scale,
+            )
+            for node, info in stats.items()
+        },
+    )
+
+
+def without_statistics():
+    """Makes the walks for statistics end at once."""
+    stack = contextlib.ExitStack()
+    for name in [
+        "_coll_exposed_communication_time",
+        "_wait_exposed_communication_time",
+    ]:
+        stack.enter_context(
+            mock.patch.object(comms, name, lambda *_: (-1.0, 0.0, ""))
+        )
+    return stack
+
+
+def recompute_group_peak(function):
+    """The peak of the group is taken where the group stands now.
+
+    Inductor takes it when the group forms, or an operation joins, and keeps it
+    while the group moves on and its memory changes.
+    """
+    original = getattr(comms, function)
+
+    def repaired(candidate, group, end, peak, delta, allocfree, changed, memory, *more):
+        peak = max(memory[node][0] for node in group)
+        return original(
+            candidate, group, end, peak, delta, allocfree, changed, memory, *more
+        )
+
+    return mock.patch.object(comms, function, repaired)
+
+
+@contextlib.contextmanager
+def keep_last_uses():
+    """The table of last uses follows a swap.
+
+    When sinking waits, Inductor moves what is freed from the candidate to a
+    member of the group, but leaves the candidate as the buffer's last user.
+    """
+    find = comms._find_buffers_with_changed_last_use_sink_waits
+    update = comms._update_memory_tracking_after_swap_sink_waits
+    last_uses = {}
+
+    def finding(candidate, group, last_use, candidate_map):
+        last_uses["table"] = last_use
+        return find(candidate, group, last_use, candidate_map)
+
+    def updating(candidate, group, delta, allocfree, changed, *more):
+        update(candidate, group, delta, allocfree, changed, *more)
+        for node, buffers in changed.items():
+            for buffer in buffers:
+                last_uses["table"][buffer] = node
+
+    with mock.patch.object(comms, find.__name__, finding):
+        with mock.patch.object(comms, update.__name__, updating):
+            yield
+
+
+def allocate_inputs_before():
+    """Inputs that are freed are there before the first operation.
+
+    Inductor adds their bytes to what the operation at place 0 allocates. When a
+    group moves past that operation, the inputs stay behind with it, and the
+    group is judged without them.
+    """
+    estimate = comms.estimate_peak_memory_allocfree
+
+    def repaired(nodes, inputs, outputs):
+        peak, current, allocfree, last_uses = estimate(nodes, inputs, outputs)
+        allocfree[nodes[0]].size_alloc -= sum(
+            buffer.mpi_buffer.size_free for buffer in inputs.values()
+        )
+        return peak, current, allocfree, last_uses
+
+    return mock.patch.object(comms, estimate.__name__, repaired)
+
+
+# By function: defects of torch 2.13 that change orders, and their repairs.
+REPAIRS = {
+    RAISE: {
+        "stale group peak": lambda: recompute_group_peak(
+            "_calculate_potential_peak_memory_reorder"
+        ),
+        "inputs made by the first operation": allocate_inputs_before,
+    },
+    SINK: {
+        "stale group peak": lambda: recompute_group_peak(
+            "_calculate_potential_peak_memory_sink_waits"
+        ),
+        "stale last use": keep_last_uses,
+    },
+}

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""CommSched's orders against those of PyTorch Inductor, by benchmarks/parity,
+on fewer steps than there; and that what it compares with is sound."""
+
+import contextlib
+import io
+import os
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+FOLDER = Path(__file__).parents[2] / "benchmarks" / "parity"
+
+
+@pytest.fixture
+def parity(opt_program, monkeypatch):
+    """The harness and its options; skipped where it cannot run."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import run
+
+    if reason := run.get_skip_reason():
+        pytest.skip(reason)
+    tool = shutil.which("commsched-parity", path=os.path.dirname(opt_program))
+    if tool is None:
+        pytest.skip("no commsched-parity beside commsched-opt")
+    options = SimpleNamespace(tool=tool, runs=1, graphs=25, seed=1, limit=60)
+    return run, options
+
+
+@pytest.fixture
+def problems(parity, tmp_path):
+    """The problems of the random steps, with CommSched's answers."""
+    run, options = parity
+    import random_steps
+
+    path = tmp_path / "steps.mlir"
+    path.write_text(random_steps.generate(options.graphs, options.seed))
+    return list(run.dump(options, str(path), [*run.PIPELINES, *run.SORTS]))
+
+
+def check_memory(problem, repairs):
+    """What Inductor's check of its own memory tables prints about its function
+    that moves collectives, with no budget above the peak."""
+    import reference
+    from standins import StandIn
+    from torch._inductor import config_comms
+
+    standin = StandIn(problem)
+    standin.order_collectives(reference.comms)
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text), config_comms.patch(
+        reorder_iterative_debug_memory_recompute=True,
+        reorder_iterative_peak_memory_budget=0.0,
+    ):
+        reference.run(standin, reference.RAISE, repairs)
+    return text.getvalue()
+
+
+def test_every_difference_is_explained(parity, problems, capsys):
+    run, options = parity
+    names = [*run.PIPELINES, *run.SORTS]
+    results = [
+        result
+        for problem in problems
+        for result in run.compare(problem, problem["function"], names, options)
+    ]
+    assert run.report_unexplained(results) == 0, capsys.readouterr().err
+    for name in names:
+        of_name = [r for r in results if r.name == name]
+        assert any(r.moved for r in of_name), f"{name} moves nothing"
+        assert sum(r.agrees for r in of_name) > len(of_name) / 2
+
+
+def test_differences_are_seen(parity, problems):
+    """Inductor is given a problem in which nothing is expensive."""
+    run, options = parity
+    names = run.BUDGETED
+    for problem in problems:
+        for node in problem["nodes"]:
+            node[3] = False
+    results = [
+        result
+        for problem in problems
+        for result in run.compare(problem, problem["function"], names, options)
+    ]
+    assert any(r.explanation is None for r in results)
+
+
+def test_wrong_costs_are_seen(parity, problems):
+    run, options = parity
+    problem = max(problems, key=lambda p: p["costs"]["step_time_ns"])
+    for node in problem["nodes"]:
+        node[1] *= 2
+    with pytest.raises(ValueError, match="not what the model says"):
+        list(run.compare(problem, "tampered", ["raise_comms"], options))
+
+
+def test_repairs_satisfy_inductors_own_check(parity, problems):
+    """The stand-ins are sound: once its defects are repaired, Inductor finds
+    its tables of memory equal to a recomputation after every swap."""
+    import reference
+
+    repairs = tuple(reference.REPAIRS[reference.RAISE])
+    assert all(check_memory(p, repairs) == "" for p in problems)
+    assert any(check_memory(p, ()) != "" for p in problems)
