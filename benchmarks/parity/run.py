@@ -111,7 +111,7 @@ def classify(limiting_factor):
     raise ValueError(f"unknown limiting factor: {limiting_factor}")
 
 
-def find_differences(problem, ours, theirs):
+def find_differences(ours, theirs):
     """What differs between two answers, as text for people."""
     found = []
     if ours["order"] != theirs.order:
@@ -146,7 +146,7 @@ def find_differences(problem, ours, theirs):
     return found
 
 
-def explain(standin, problem, ours, name, options):
+def explain(standin, ours, name, options):
     """The fewest repairs that make Inductor give the same answer."""
     import reference
 
@@ -155,7 +155,7 @@ def explain(standin, problem, ours, name, options):
         combinations(repairs, count) for count in range(1, len(repairs) + 1)
     ):
         theirs = reference.run(standin, name, chosen, options.limit)
-        if not find_differences(problem, ours, theirs):
+        if not find_differences(ours, theirs):
             return chosen
     return None
 
@@ -190,10 +190,10 @@ def compare(problem, label, names, options):
                 standin.estimate_peak(order)
                 for order in (program, ours["order"], theirs.order)
             ),
-            find_differences(problem, ours, theirs),
+            find_differences(ours, theirs),
         )
         if not result.agrees:
-            result.explanation = explain(standin, problem, ours, name, options)
+            result.explanation = explain(standin, ours, name, options)
         yield result
 
 
