@@ -1,0 +1,310 @@
+# Part of the CommSched project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs the memory-aware passes on random steps and checks what they promise.
+
+The programs come from random_steps.py with a model of them, step_model.py.
+Whatever the pass, the printed result must hold the operations of the input,
+line by line, in an order that the model allows; its peak must be within the
+budget of the input that the first pass saw, by the model; and the report must
+tell the peak and the time that the model gives. More for single passes:
+
+- commsched-simple-overlap: no higher peak, no longer step, the order of all
+  collectives, and a second run that changes nothing,
+- commsched-reorder-for-peak-memory: no higher peak; what is over a budget that
+  cannot be met comes in its order,
+- what looks at no times: other times, the same order,
+- all: the same bytes from text and from bytecode, and of functions of which
+  remarks say that nothing moved, those of the input.
+"""
+
+import argparse
+import math
+import random
+import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from statistics import mode
+
+from printed_steps import NUMBER, Step, Tool
+from random_steps import PROLOGUE, generate
+
+INFO = re.compile(r"commsched\.reorder_info = \{.*?\}, ")
+TIME = re.compile(r"(commsched\.runtime_ns = )(\d+)")
+BASELINE = re.compile(r" attributes \{commsched\.baseline_peak_bytes = \d+ : "
+                      r"i64\}")
+UNLIMITED = (1 << 63) - 1
+
+COMMS = "commsched-reorder-comms-preserving-peak-memory"
+SINK = "commsched-sink-waits-iterative"
+OVERLAP = "commsched-simple-overlap"
+PEAK = "commsched-reorder-for-peak-memory"
+ESTIMATE = "reorder_iterative_use_runtime_estimations"
+SINK_ESTIMATE = "sink_iterative_use_runtime_estimations"
+KEEP_STREAMS = "reorder_iterative_unsafe_collectives_reorder=false"
+VERBOSE = "reorder_sink_verbose_logging"
+
+
+def percent(number):
+    """The limit of a budget that is a percentage."""
+    return lambda step: step.peak + math.floor(step.peak * (number / 100))
+
+
+def by_reference(step):
+    """The limit of the default budget with the reference's memory model."""
+    counted = step.peak - sum(
+        b.bytes for b in step.function.blocks[0].buffers
+        if not b.producer and (b.stays or not b.users))
+    return step.peak + math.floor(counted * 0.2)
+
+
+@dataclass
+class Case:
+    """A pipeline and what it promises."""
+
+    pipeline: str
+    limit: object  # Gives the bytes that a step may take; None: any.
+    # Which order of collectives: free, stream, all, or waits, which is all and
+    # each wait before the next start.
+    keeps: str = "free"
+    is_slower_allowed: bool = True
+    numbers: bool = False  # Writes commsched.order.
+    remarks: bool = False
+
+
+def functions(passes):
+    return f"func.func({passes})"
+
+
+CASES = {
+    "peak": Case(functions(PEAK), percent(0), "stream", remarks=True),
+    "overlap": Case(functions(OVERLAP), percent(0), "all",
+                    is_slower_allowed=False, remarks=True),
+    "comms": Case(functions(COMMS), percent(20), remarks=True),
+    "comms, 0 %": Case(
+        functions(f"{COMMS}{{reorder_iterative_peak_memory_budget=0 "
+                  f"{KEEP_STREAMS} {VERBOSE}}}"), percent(0), "stream"),
+    "comms, estimates": Case(
+        functions(f"{COMMS}{{memory-budget=300% {ESTIMATE} "
+                  "reorder_iterative_group_with_collectives}"), percent(300)),
+    "comms, any": Case(functions(f"{COMMS}{{memory-budget={UNLIMITED}}}"),
+                       None),
+    "sink": Case(functions(f"{SINK}{{reference-memory-model}}"), by_reference,
+                 "waits", remarks=True),
+    "sink, 0 %": Case(
+        functions(f"{SINK}{{memory-budget=0% "
+                  "sink_waits_iterative_swap_with_collectives}"), percent(0),
+        "all"),
+    "sink, estimates": Case(
+        functions(f"{SINK}{{memory-budget=7.5% {SINK_ESTIMATE} {VERBOSE}}}"),
+        percent(7.5), "waits"),
+    "pipeline": Case("commsched-inductor-pipeline", percent(20), "all",
+                     numbers=True),
+    "pipeline, free": Case(
+        "commsched-inductor-pipeline{order-collectives=false "
+        "memory-budget=5%}", percent(5)),
+}
+# Times of the operations make no difference to these.
+UNTIMED = ["peak", "overlap", "pipeline"]
+
+
+class Checker:
+    def __init__(self, tool, programs):
+        self.tool = tool
+        source = PROLOGUE + "".join(f.text for f in programs)
+        self.text = source
+        self.bytecode = tool.run(source, "", "--emit-bytecode")[0]
+        self.input = tool.schedule(self.bytecode, "")
+        self.steps = [Step(f, self.input.bodies[f.name]) for f in programs]
+        self.case = ""
+        self.moved = {}
+        for step in self.steps:
+            self.check_report(step, step.costs[0], self.input)
+
+    def fail(self, problem, step=None, output=None):
+        text = ""
+        if step:
+            name = step.function.name
+            text = f" on @{name}"
+            problem += f"\nbefore:\n{step.printed}"
+            if output:
+                problem += f"\nafter:\n{output.bodies[name]}"
+        sys.exit(f"{self.case}{text}: {problem}")
+
+    def run(self, cases, source):
+        """What the cases make of `source`, all of it checked."""
+        outputs = {}
+        with ThreadPoolExecutor(2) as pool:
+            runs = {name: pool.submit(self.tool.schedule, source,
+                                      case.pipeline, case.remarks)
+                    for name, case in cases.items()}
+            for name, case in cases.items():
+                self.case = f"{name} ({case.pipeline})"
+                outputs[name] = runs[name].result()
+                self.moved[name] = self.check(case, outputs[name])
+                if not self.moved[name]:
+                    self.fail("moves nothing")
+                if case.remarks:
+                    self.check_unmoved(case, outputs[name])
+        return outputs
+
+    def check(self, case, output):
+        """Checks all functions; returns how many are in another order."""
+        moved = 0
+        for step in self.steps:
+            orders = self.read(step, case, output)
+            if violation := step.find_violation(orders, case.keeps):
+                self.fail("%s and %s change places" % violation, step, output)
+            costs = step.price(orders)
+            self.check_costs(step, case, costs, output)
+            self.check_report(step, costs[0], output)
+            moved += orders != step.original
+        return moved
+
+    def read(self, step, case, output):
+        """The orders of the step's blocks."""
+        name = step.function.name
+        body = output.bodies[name]
+        if VERBOSE in case.pipeline:
+            body = INFO.sub("", body)
+        if case.numbers:
+            body = NUMBER.sub("", body)
+        orders = step.read(body, case.numbers)
+        if not orders or output.tails[name] != self.input.tails[name] or (
+                BASELINE.sub("", output.heads[name])
+                != self.input.heads[name]):
+            self.fail("another program", step, output)
+        return orders
+
+    def check_costs(self, step, case, costs, output):
+        for index, (before, after) in enumerate(zip(step.costs, costs)):
+            allowed = before[0]
+            if index == 0:
+                allowed = (max(allowed, case.limit(step)) if case.limit
+                           else UNLIMITED)
+            if after[0] > allowed:
+                self.fail(f"{after[0]} bytes in block {index}, of {allowed}",
+                          step, output)
+            if after[1] > before[1] and not case.is_slower_allowed:
+                self.fail(f"block {index} takes {after[1]} ns instead of "
+                          f"{before[1]}", step, output)
+
+    def check_report(self, step, costs, output):
+        report = output.reports[step.function.name]
+        actual = report["peak_memory_bytes"], report["step_time_ns"]
+        if actual != costs:
+            self.fail(f"the report says {actual} instead of {costs}", step,
+                      output)
+
+    def check_unmoved(self, case, output):
+        """What no remark speaks of is as it was."""
+        moved = set(re.findall(
+            r"(?:CollectiveMoved|BlockReordered) .*?Function=(\w+)",
+            output.remarks))
+        kept = [s for s in self.steps if s.function.name not in moved]
+        if not kept or not moved:
+            self.fail("nothing moved, or everything did")
+        for step in kept:
+            name = step.function.name
+            if (output.heads[name], output.bodies[name]) != (
+                    self.input.heads[name], self.input.bodies[name]):
+                self.fail("changed without a remark", step, output)
+
+    def run_again(self, outputs):
+        """The same result however the program comes, and whatever it takes."""
+        rng = random.Random(1)
+        noisy = TIME.sub(lambda m: m[1] + str(
+            round(int(m[2]) * rng.uniform(0.8, 1.2))), self.text)
+        runs = [("pipeline", "as text", self.text,
+                 CASES["pipeline"].pipeline),
+                ("overlap", "on its own result", self.bytecode,
+                 functions(f"{OVERLAP},{OVERLAP}"))]
+        runs += [(name, "with other times", noisy, CASES[name].pipeline)
+                 for name in UNTIMED]
+        with ThreadPoolExecutor(2) as pool:
+            agains = pool.map(self.tool.schedule, [r[2] for r in runs],
+                              [r[3] for r in runs])
+            for (name, how, source, _), again in zip(runs, agains):
+                self.case = f"{name} {how}"
+                texts = [again.text, outputs[name].text]
+                if source is noisy:
+                    texts = [TIME.sub("", text) for text in texts]
+                if texts[0] != texts[1]:
+                    self.fail("another result")
+
+    def run_bytes(self, outputs):
+        """A budget that many break by a byte if there is none."""
+        peaks = [(outputs["comms, any"].reports[s.function.name]
+                  ["peak_memory_bytes"], s.peak) for s in self.steps]
+        limit = mode(after for after, before in peaks if after > before) - 1
+        self.run({"comms, bytes": Case(
+            functions(f"{COMMS}{{memory-budget={limit}}}"), lambda step: limit,
+            remarks=True)}, self.bytecode)
+
+    def run_tight(self, outputs):
+        """Budgets that each function breaks by a byte if there is none."""
+        limits = {}
+        source = PROLOGUE
+        for step in self.steps:
+            report = outputs["comms, any"].reports[step.function.name]
+            limits[step] = max(0, report["peak_memory_bytes"] - 1)
+            source += step.function.text.replace(
+                ") {\n", ") attributes {commsched.baseline_peak_bytes = "
+                f"{limits[step]} : i64}} {{\n", 1)
+        zero = "memory-budget=0%"
+        cases = {
+            "comms, tight": Case(functions(f"{COMMS}{{{zero}}}"), limits.get),
+            "comms, tight and kept": Case(
+                functions(f"{COMMS}{{{zero} {KEEP_STREAMS}}}"), limits.get,
+                "stream"),
+            "sink, tight": Case(functions(f"{SINK}{{{zero}}}"), limits.get),
+            "overlap, tight": Case(functions(OVERLAP), percent(0), "all",
+                                   is_slower_allowed=False),
+        }
+        kept = self.run(cases, source)["comms, tight and kept"]
+        self.check_least(limits, kept, outputs["peak"])
+
+    def check_least(self, limits, output, least):
+        """What cannot keep its budget comes in the order for peak memory.
+
+        Blocks without collectives are none of the pass's business.
+        """
+        over = 0
+        for step in self.steps:
+            name = step.function.name
+            body = step.function.blocks[0]
+            if output.reports[name]["peak_memory_bytes"] <= limits[step] or (
+                    not any(op.is_collective() for op in body.ops)):
+                continue
+            over += 1
+            order, least_order = (
+                step.read(o.bodies[name], False)[0] for o in (output, least))
+            if order != least_order:
+                self.fail("over the budget in another order than that for "
+                          "peak memory", step, output)
+        if not over:
+            self.fail("every budget was kept")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tool", nargs=argparse.REMAINDER,
+                        help="commsched-opt and options for all of its runs")
+    parser.add_argument("--functions", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    print(f"seed {arguments.seed}", flush=True)
+    checker = Checker(Tool(arguments.tool),
+                      generate(arguments.functions, arguments.seed))
+    outputs = checker.run(CASES, checker.bytecode)
+    checker.run_again(outputs)
+    checker.run_bytes(outputs)
+    checker.run_tight(outputs)
+    print(f"{arguments.functions} functions: all well; other orders:")
+    for name, moved in checker.moved.items():
+        print(f"{moved:8} {name}")
+
+
+if __name__ == "__main__":
+    main()
