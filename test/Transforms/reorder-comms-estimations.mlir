@@ -93,6 +93,23 @@ func.func @more_than_enough(%x: tensor<4xi8>) -> tensor<4xi8> {
   return %w : tensor<4xi8>
 }
 
+// Of what computation leaves over, no nanosecond is needed to go on.
+// JUST: Function=hidden_before
+// JUST-SAME: its start moves up by 1, limited by estimates: computation hides it
+func.func @hidden_before(%x: tensor<4xi8>) -> tensor<4xi8> {
+  %a = commsched.compute "a"(%x) {commsched.runtime_ns = 5 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  %b = commsched.compute "b"(%x) {commsched.runtime_ns = 5 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  %f = commsched.all_reduce %x on @g reduction(max)
+      {commsched.runtime_ns = 10 : i64}
+      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+  %c = commsched.compute "c"(%x) {commsched.runtime_ns = 10 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
+  return %w : tensor<4xi8>
+}
+
 // By estimates expensive operations are taken along as well.
 // WITHOUT: Function=expensive
 // WITHOUT-SAME: its start stays, limited by data dependence with mm, which is expensive
@@ -146,6 +163,50 @@ func.func @exposes_as_much(%x: tensor<4xi8>) -> tensor<4xi8> {
   %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
   %f1 = commsched.all_reduce %w on @g reduction(max)
       {commsched.name = "second", commsched.runtime_ns = 60 : i64}
+      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+  %w1 = commsched.wait %f1 : !commsched.future<tensor<4xi8>>
+  return %w1 : tensor<4xi8>
+}
+
+// The same where all is decided at once: 60 ns of the second are hidden, 60 of
+// the first, which had 40 to spare, are exposed.
+// JUST: Function=exposes_as_much_at_once
+// JUST: Function=exposes_as_much_at_once
+// JUST-SAME: 'second': its start moves up by 1, with 1 others, limited by estimates: computation hides it
+func.func @exposes_as_much_at_once(%x: tensor<4xi8>) -> tensor<4xi8> {
+  %f = commsched.all_reduce %x on @g reduction(max)
+      {commsched.name = "first", commsched.runtime_ns = 100 : i64}
+      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+  %a = commsched.compute "a"(%x) {commsched.runtime_ns = 40 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  %b = commsched.compute "b"(%x) {commsched.runtime_ns = 100 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
+  %f1 = commsched.all_reduce %w on @g reduction(max)
+      {commsched.name = "second", commsched.runtime_ns = 60 : i64}
+      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+  %w1 = commsched.wait %f1 : !commsched.future<tensor<4xi8>>
+  return %w1 : tensor<4xi8>
+}
+
+// The first has 30 ns to spare, which "c" takes. When it comes to "b", there is
+// nothing left of them.
+// JUST: Function=exposes_step_by_step
+// JUST: Function=exposes_step_by_step
+// JUST-SAME: 'second': its start moves up by 1, with 1 others, limited by estimates: passing b exposes more than it hides
+func.func @exposes_step_by_step(%x: tensor<4xi8>) -> tensor<4xi8> {
+  %f = commsched.all_reduce %x on @g reduction(max)
+      {commsched.name = "first", commsched.runtime_ns = 100 : i64}
+      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+  %a = commsched.compute "a"(%x) {commsched.runtime_ns = 70 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  %b = commsched.compute "b"(%x) {commsched.runtime_ns = 30 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  %c = commsched.compute "c"(%x) {commsched.runtime_ns = 30 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
+  %f1 = commsched.all_reduce %w on @g reduction(max)
+      {commsched.name = "second", commsched.runtime_ns = 40 : i64}
       : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
   %w1 = commsched.wait %f1 : !commsched.future<tensor<4xi8>>
   return %w1 : tensor<4xi8>

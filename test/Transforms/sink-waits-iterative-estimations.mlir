@@ -58,6 +58,23 @@ func.func @hidden(%x: tensor<4xi8>) -> tensor<4xi8> {
   return %w : tensor<4xi8>
 }
 
+// Of what computation leaves over, no nanosecond is needed to go on.
+// JUST: Function=hidden_before
+// JUST-SAME: its wait moves down by 1, limited by estimates: computation hides it
+func.func @hidden_before(%x: tensor<4xi8>) -> tensor<4xi8> {
+  %f = commsched.all_reduce %x on @g reduction(max)
+      {commsched.runtime_ns = 10 : i64}
+      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+  %c = commsched.compute "c"(%x) {commsched.runtime_ns = 10 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
+  %a = commsched.compute "a"(%x) {commsched.runtime_ns = 5 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  %b = commsched.compute "b"(%x) {commsched.runtime_ns = 5 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  return %w : tensor<4xi8>
+}
+
 // By estimates expensive operations are taken along as well.
 // WITHOUT: Function=expensive
 // WITHOUT-SAME: its wait stays, limited by data dependence with mm, which is expensive
