@@ -23,51 +23,6 @@ using ::commsched::IterativeReorderingOptions;
 using ::commsched::PeakMemoryChoice;
 using ::commsched::Problem;
 
-LogicalResult mlir::commsched::setKnobs(IterativePass &pass,
-                                        const IterativePassKnobs &knobs,
-                                        Location location) {
-  auto fail = [&](StringRef knob, const Twine &what) {
-    return emitError(location)
-           << "option '" << knob << "' of " << pass.name << " " << what;
-  };
-  IterativeReorderingOptions &options = pass.options;
-  if (!(knobs.peakMemoryBudget >= 0))
-    return fail(knobs.peakMemoryBudgetName,
-                "must not be negative, but is " +
-                    Twine(std::to_string(knobs.peakMemoryBudget)));
-  MemoryBudget &budget = pass.budget.emplace();
-  budget.fraction = knobs.peakMemoryBudget;
-  budget.model =
-      knobs.referenceMemoryModel ? MemoryModel::Reference : MemoryModel::Exact;
-  if (!knobs.memoryBudget.empty())
-    if (std::optional<std::string> error =
-            parseMemoryBudget(knobs.memoryBudget, budget))
-      return fail("memory-budget", *error);
-  if (knobs.limitToMove < -1)
-    return fail(knobs.limitToMoveName,
-                "must be a number of collectives or -1 for all of them, but "
-                "is " +
-                    Twine(knobs.limitToMove));
-  if (knobs.limitToMove >= 0)
-    options.maxCollectives = knobs.limitToMove;
-  if (options.maxGroupSize < 0)
-    return fail("max-group-size",
-                "must not be negative, but is " + Twine(options.maxGroupSize));
-  auto checkFactor = [&](StringRef knob, double value) -> LogicalResult {
-    if (value >= 0 && value <= 1e6)
-      return success();
-    return fail(knob, "must be from 0 to 1000000, but is " +
-                          Twine(std::to_string(value)));
-  };
-  if (failed(checkFactor(knobs.extraOverlapName, options.extraOverlap)) ||
-      failed(checkFactor("reorder_sink_runtime_estimations_comm_mult",
-                         options.commMultiplier)) ||
-      failed(checkFactor("reorder_sink_runtime_estimations_non_comm_mult",
-                         options.computeMultiplier)))
-    return failure();
-  return success();
-}
-
 namespace {
 
 /// Runs one pass on one function.

@@ -39,22 +39,6 @@ struct IterativePass {
   bool writeInfo = false;
 };
 
-/// What the options of both passes have in common, as they were given.
-struct IterativePassKnobs {
-  StringRef memoryBudget;
-  double peakMemoryBudget = 0;
-  StringRef peakMemoryBudgetName;
-  StringRef extraOverlapName;
-  bool referenceMemoryModel = false;
-  int64_t limitToMove = -1;
-  StringRef limitToMoveName;
-};
-
-/// Checks the knobs and takes them over into `pass`. Emits an error at
-/// `location` for one that is out of range.
-LogicalResult setKnobs(IterativePass &pass, const IterativePassKnobs &knobs,
-                       Location location);
-
 /// Runs `pass` on every block of `function` that holds collectives. A block
 /// with a size that is not known, or with estimations a cost, is left as it is,
 /// with a remark. Returns whether anything moved or was written.

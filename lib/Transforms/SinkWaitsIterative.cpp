@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Transforms/Passes.h"
-#include "IterativePasses.h"
+#include "MemoryBudgetPass.h"
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_SINKWAITSITERATIVE
@@ -20,45 +20,14 @@ using namespace mlir::commsched;
 namespace {
 
 struct SinkWaitsIterative
-    : mlir::commsched::impl::SinkWaitsIterativeBase<SinkWaitsIterative> {
-  using SinkWaitsIterativeBase::SinkWaitsIterativeBase;
+    : MemoryBudgetPass<
+          mlir::commsched::impl::SinkWaitsIterativeBase<SinkWaitsIterative>> {
+  using MemoryBudgetPass::MemoryBudgetPass;
 
-  LogicalResult initialize(MLIRContext *context) override {
-    pass = {};
-    pass.name = getArgument();
-    pass.solver = ::commsched::sinkWaitsIteratively;
-    pass.options.useRuntimeEstimations = useRuntimeEstimations;
-    pass.options.extraOverlap = extraOverlap;
-    pass.options.commMultiplier = commMultiplier;
-    pass.options.computeMultiplier = computeMultiplier;
-    pass.options.withCollectives = swapWithCollectives;
-    pass.options.maxGroupSize = maxGroupSize;
-    pass.options.recomputeMemory = debugMemoryRecompute;
-    pass.collectiveOrder = unsafeCollectivesReorder ? CollectiveOrder::Free
-                                                    : CollectiveOrder::Kept;
-    pass.writeInfo = verboseLogging;
-    IterativePassKnobs knobs;
-    knobs.memoryBudget = memoryBudget;
-    knobs.peakMemoryBudget = peakMemoryBudget;
-    knobs.peakMemoryBudgetName = peakMemoryBudget.getArgStr();
-    knobs.extraOverlapName = extraOverlap.getArgStr();
-    knobs.referenceMemoryModel = referenceMemoryModel;
-    knobs.limitToMove = limitToSink;
-    knobs.limitToMoveName = limitToSink.getArgStr();
-    return setKnobs(pass, knobs, UnknownLoc::get(context));
+protected:
+  IterativePass::Solver *getSolver() const override {
+    return ::commsched::sinkWaitsIteratively;
   }
-
-  void runOnOperation() override {
-    FailureOr<bool> changed = runIterativePass(getOperation(), pass);
-    if (failed(changed))
-      signalPassFailure();
-    else if (!*changed)
-      markAllAnalysesPreserved();
-  }
-
-private:
-  /// The options.
-  IterativePass pass;
 };
 
 } // namespace

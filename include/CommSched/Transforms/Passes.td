@@ -235,10 +235,10 @@ def ReorderCommsPreservingPeakMemory
     Option<"unsafeCollectivesReorder",
            "reorder_iterative_unsafe_collectives_reorder", "bool",
            /*default=*/"true", "Let starts pass other collectives">,
-    Option<"groupWithCollectives", "reorder_iterative_group_with_collectives",
+    Option<"withCollectives", "reorder_iterative_group_with_collectives",
            "bool", /*default=*/"false",
            "Take collectives along that the start depends on">,
-    Option<"limitToReorder", "reorder_iterative_debug_limit_to_reorder",
+    Option<"maxCollectives", "reorder_iterative_debug_limit_to_reorder",
            "int64_t", /*default=*/"-1",
            "Move only so many collectives; -1: all">,
   ]);
@@ -268,14 +268,14 @@ def SinkWaitsIterative
            /*default=*/"0.5",
            "With estimations, hidden means beside computation that lasts this "
            "much longer, as a fraction">,
-    Option<"swapWithCollectives", "sink_waits_iterative_swap_with_collectives",
+    Option<"withCollectives", "sink_waits_iterative_swap_with_collectives",
            "bool", /*default=*/"false", "Let waits pass starts">,
     Option<"unsafeCollectivesReorder",
            "sink_waits_iterative_unsafe_collectives_reorder", "bool",
            /*default=*/"true",
            "Do not demand that collectives keep their order on each stream; "
            "they do">,
-    Option<"limitToSink", "sink_waits_iterative_debug_limit_to_sink",
+    Option<"maxCollectives", "sink_waits_iterative_debug_limit_to_sink",
            "int64_t", /*default=*/"-1", "Move only so many waits; -1: all">,
   ]);
 }

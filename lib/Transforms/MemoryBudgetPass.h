@@ -1,0 +1,109 @@
+//===- MemoryBudgetPass.h - Passes with a memory budget ---------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What TableGen leaves to say about the two passes that move collectives one by
+// one: how their options, which have the same names in C++, become the options
+// of the solver.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_MEMORYBUDGETPASS_H
+#define COMMSCHED_LIB_TRANSFORMS_MEMORYBUDGETPASS_H
+
+#include "IterativePasses.h"
+
+namespace mlir::commsched {
+
+/// `Base` is what TableGen makes of a CommSched_MemoryBudgetPass.
+template <typename Base> class MemoryBudgetPass : public Base {
+public:
+  using Base::Base;
+
+  LogicalResult initialize(MLIRContext *context) final {
+    pass = {};
+    pass.name = this->getArgument();
+    pass.solver = getSolver();
+    pass.options.useRuntimeEstimations = this->useRuntimeEstimations;
+    pass.options.extraOverlap = this->extraOverlap;
+    pass.options.commMultiplier = this->commMultiplier;
+    pass.options.computeMultiplier = this->computeMultiplier;
+    pass.options.reorderCollectives = this->unsafeCollectivesReorder;
+    pass.options.withCollectives = this->withCollectives;
+    pass.options.maxGroupSize = this->maxGroupSize;
+    pass.options.recomputeMemory = this->debugMemoryRecompute;
+    pass.collectiveOrder = this->unsafeCollectivesReorder
+                               ? CollectiveOrder::Free
+                               : CollectiveOrder::Kept;
+    pass.writeInfo = this->verboseLogging;
+    pass.budget.emplace();
+    pass.budget->fraction = this->peakMemoryBudget;
+    pass.budget->model = this->referenceMemoryModel ? MemoryModel::Reference
+                                                    : MemoryModel::Exact;
+    if (this->maxCollectives >= 0)
+      pass.options.maxCollectives = this->maxCollectives;
+    if (std::optional<std::string> error = findBadOption()) {
+      emitError(UnknownLoc::get(context), *error);
+      return failure();
+    }
+    return success();
+  }
+
+  void runOnOperation() final {
+    FailureOr<bool> changed = runIterativePass(this->getOperation(), pass);
+    if (failed(changed))
+      this->signalPassFailure();
+    else if (!*changed)
+      this->markAllAnalysesPreserved();
+  }
+
+protected:
+  virtual IterativePass::Solver *getSolver() const = 0;
+
+private:
+  /// Reads the budget, and says what is wrong with an option.
+  std::optional<std::string> findBadOption() {
+    auto explain = [&](const llvm::cl::Option &option, const Twine &what) {
+      return ("option '" + option.ArgStr + "' of " + pass.name + " " + what)
+          .str();
+    };
+    auto isFactor = [](double value) { return value >= 0 && value <= 1e6; };
+    auto mustBeFactor = [](double value) {
+      return "must be from 0 to 1000000, but is " + std::to_string(value);
+    };
+    if (!(this->peakMemoryBudget >= 0))
+      return explain(this->peakMemoryBudget,
+                     "must not be negative, but is " +
+                         Twine(std::to_string(this->peakMemoryBudget)));
+    if (!this->memoryBudget.empty())
+      if (std::optional<std::string> error =
+              parseMemoryBudget(this->memoryBudget, *pass.budget))
+        return explain(this->memoryBudget, *error);
+    if (this->maxCollectives < -1)
+      return explain(this->maxCollectives,
+                     "must be a number of collectives or -1 for all of them, "
+                     "but is " +
+                         Twine(this->maxCollectives));
+    if (this->maxGroupSize < 0)
+      return explain(this->maxGroupSize, "must not be negative, but is " +
+                                             Twine(this->maxGroupSize));
+    if (!isFactor(this->extraOverlap))
+      return explain(this->extraOverlap, mustBeFactor(this->extraOverlap));
+    if (!isFactor(this->commMultiplier))
+      return explain(this->commMultiplier, mustBeFactor(this->commMultiplier));
+    if (!isFactor(this->computeMultiplier))
+      return explain(this->computeMultiplier,
+                     mustBeFactor(this->computeMultiplier));
+    return std::nullopt;
+  }
+
+  IterativePass pass;
+};
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_MEMORYBUDGETPASS_H
