@@ -11,8 +11,8 @@
 #include "CommSched/Analysis/ScanningSymbolTables.h"
 #include "CommSched/Analysis/TargetSpec.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Schedule/CollectiveOrder.h"
 #include "Sample.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 
@@ -20,17 +20,12 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::Buffer;
-using ::commsched::BufferId;
-using ::commsched::NodeId;
-using ::commsched::noNode;
 using ::commsched::Order;
-using ::commsched::PeakMemoryMethod;
 using ::commsched::Problem;
 
 using Places = DenseMap<Operation *, int32_t>;
 
-static int64_t takeMedian(std::vector<int64_t> &times) {
+int64_t mlir::commsched::takeMedian(std::vector<int64_t> &times) {
   auto middle = times.begin() + times.size() / 2;
   std::nth_element(times.begin(), middle, times.end());
   return *middle;
@@ -156,45 +151,26 @@ FailureOr<Outcome> Experiment::runPipeline(StringRef setup,
 }
 
 //===----------------------------------------------------------------------===//
-// Sorts
+// Solvers
 //===----------------------------------------------------------------------===//
 
-/// The problem of the program as the sorts of the reference see it.
-static Problem completeForSort(Problem problem) {
-  std::vector<::commsched::Dependence> missing;
-  for (BufferId id = 0; id < problem.numBuffers(); ++id) {
-    NodeId producer = problem.buffer(id).producer;
-    if (producer == noNode)
-      continue;
-    for (NodeId user : problem.users(id))
-      if (user != producer)
-        missing.push_back({producer, user, ::commsched::DependenceKind::Data});
-  }
-  for (const ::commsched::Dependence &dependence : missing)
-    problem.addDependence(dependence.from, dependence.to, dependence.kind);
-  addCollectiveOrder(problem, ::commsched::CollectiveOrderScope::Global);
-  problem.finalize();
-  return problem;
-}
-
-FailureOr<Outcome> Experiment::runSort(PeakMemoryMethod sort) {
-  auto run = sort == PeakMemoryMethod::LeastPeakMemoryFirst
-                 ? ::commsched::sortLeastPeakMemoryFirst
-             : sort == PeakMemoryMethod::BreadthFirst
-                 ? ::commsched::sortBreadthFirst
-                 : ::commsched::sortDepthFirst;
+FailureOr<Outcome> Experiment::runSolver(Solver solver) {
   OwningOpRef<ModuleOp> result = module->clone();
+  auto function = dyn_cast<func::FuncOp>(getFunction(*result).getOperation());
+  if (!function)
+    return getFunction(*result).emitOpError("is not a func.func");
   Block &block = getBody(*result);
   Places places = getPlaces(block);
   FailureOr<BlockProblem> original =
       ::createProblem(block, CollectiveOrder::Free);
   if (failed(original))
     return failure();
-  Problem problem = completeForSort(original->getProblem());
+  Problem problem = completeFor(solver, original->getProblem());
   ::commsched::Result<Order> order = ::commsched::Error{""};
   std::vector<int64_t> times;
-  for (unsigned i = 0; i < numRuns; ++i)
-    times.push_back(takeSample([&] { order = run(problem); }).timeNs);
+  for (unsigned run = 0; run < numRuns; ++run)
+    times.push_back(
+        takeSample([&] { order = solve(solver, problem, function); }).timeNs);
   if (!order)
     return result->emitError("no order was found: ") << order.error();
   original->apply(*order);

@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Runs passes on a function that stands alone in a module, and says where each
-// operation of its body went, what the order costs and how long that took.
+// Runs passes, or the solvers behind them, on a function that stands alone in a
+// module, and says where each operation of its body went, what the order costs
+// and how long that took.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,17 +16,21 @@
 #define COMMSCHED_BENCHMARKS_PARITY_EXPERIMENT_H
 
 #include "CommSched/Analysis/StepReport.h"
-#include "CommSched/Schedule/PeakMemoryOrders.h"
+#include "Solvers.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
 namespace mlir::commsched {
 
-/// The outcome of one pipeline or sort.
+/// The median of `times`, which are not empty; of an even number the higher of
+/// the two in the middle. Changes their order.
+int64_t takeMedian(std::vector<int64_t> &times);
+
+/// The outcome of one pipeline or solver.
 struct Outcome {
   /// The program's operations, by their places there, in the new order.
   std::vector<int32_t> order;
-  /// Processor time of the passes or of the sort alone, the median over runs.
+  /// Processor time of the passes or of the solver, the median over runs.
   int64_t timeNs = 0;
   StepReport report;
   /// What passes wrote on operations about how they moved them, by the place of
@@ -55,10 +60,9 @@ public:
   /// operations.
   FailureOr<Outcome> runPipeline(StringRef setup, StringRef pipeline);
 
-  /// Runs `sort`, which is not Incoming, on createProblem() with all
-  /// collectives in program order, where each user of a buffer depends on its
-  /// producer itself.
-  FailureOr<Outcome> runSort(::commsched::PeakMemoryMethod sort);
+  /// Runs `solver` on createProblem(), completed for it. The problem is there
+  /// already: building it is not measured, and neither is moving operations.
+  FailureOr<Outcome> runSolver(Solver solver);
 
 private:
   LogicalResult finish(Outcome &outcome, ModuleOp result,

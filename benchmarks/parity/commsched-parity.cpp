@@ -24,7 +24,6 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::PeakMemoryMethod;
 
 static llvm::cl::list<std::string> programPaths(llvm::cl::Positional,
                                                 llvm::cl::desc("program..."),
@@ -36,14 +35,21 @@ static llvm::cl::list<std::string>
     pipelines("pipeline",
               llvm::cl::desc("Passes to run, or SETUP;PASSES, of which the "
                              "first are not measured"));
-static llvm::cl::list<PeakMemoryMethod>
-    sorts("sort", llvm::cl::desc("Sorts for peak memory to run"),
-          llvm::cl::values(clEnumValN(PeakMemoryMethod::LeastPeakMemoryFirst,
-                                      "lpmf", "least peak memory first"),
-                           clEnumValN(PeakMemoryMethod::BreadthFirst, "bfs",
-                                      "breadth first"),
-                           clEnumValN(PeakMemoryMethod::DepthFirst, "dfs",
-                                      "depth first")));
+static llvm::cl::list<Solver> solvers(
+    "solver", llvm::cl::desc("Solvers to run"),
+    llvm::cl::values(
+        clEnumValN(Solver::RaiseComms, "raise-comms", "starts early"),
+        clEnumValN(Solver::SinkWaits, "sink-waits", "waits late"),
+        clEnumValN(Solver::ReorderForOverlap, "reorder-compute-for-overlap",
+                   "compute beside collectives"),
+        clEnumValN(Solver::ReorderComms, "reorder-comms",
+                   "starts early within the budget"),
+        clEnumValN(Solver::SinkWaitsIteratively, "sink-waits-iteratively",
+                   "waits late within the budget"),
+        clEnumValN(Solver::LeastPeakMemoryFirst, "lpmf",
+                   "least peak memory first"),
+        clEnumValN(Solver::BreadthFirst, "bfs", "breadth first"),
+        clEnumValN(Solver::DepthFirst, "dfs", "depth first")));
 
 static void writeInfo(llvm::json::OStream &json, DictionaryAttr info) {
   json.object([&] {
@@ -100,8 +106,9 @@ static LogicalResult writeFunction(llvm::json::OStream &json, StringRef path,
   for (const std::string &pipeline : pipelines)
     if (!keep(pipeline, runPipeline(experiment, pipeline)))
       return failure();
-  for (PeakMemoryMethod sort : sorts)
-    if (!keep(::commsched::toString(sort), experiment.runSort(sort)))
+  for (Solver solver : solvers)
+    if (!keep(solvers.getParser().getOption(static_cast<unsigned>(solver)),
+              experiment.runSolver(solver)))
       return failure();
   json.object([&] {
     json.attribute("program", path);
@@ -117,20 +124,35 @@ static LogicalResult writeFunction(llvm::json::OStream &json, StringRef path,
   return success();
 }
 
+/// The time that the text of `module` takes to parse, whatever form the program
+/// was in.
+static int64_t measureParsing(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream(text) << module;
+  std::vector<int64_t> times;
+  for (unsigned run = 0; run < numRuns; ++run) {
+    OwningOpRef<ModuleOp> parsed;
+    Sample sample = takeSample([&] {
+      parsed = parseSourceString<ModuleOp>(text, module.getContext());
+    });
+    times.push_back(sample.timeNs);
+  }
+  return takeMedian(times);
+}
+
 static LogicalResult writeProgram(StringRef path,
                                   const DialectRegistry &registry) {
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadDialect<CommSchedDialect, func::FuncDialect>();
-  OwningOpRef<ModuleOp> module;
-  Sample parsing =
-      takeSample([&] { module = parseSourceFile<ModuleOp>(path, &context); });
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(path, &context);
   if (!module)
     return failure();
+  int64_t parseNs = measureParsing(*module);
   for (auto function : module->getOps<FunctionOpInterface>()) {
     if (function.isExternal() || !function.getFunctionBody().hasOneBlock())
       continue;
     llvm::json::OStream json(llvm::outs());
-    if (failed(writeFunction(json, path, function, parsing.timeNs)))
+    if (failed(writeFunction(json, path, function, parseNs)))
       return failure();
     llvm::outs() << "\n";
   }

@@ -23,6 +23,11 @@ INTERNALS = {
     RAISE: "_reorder_communication_preserving_peak_memory_internal",
     SINK: "_sink_waits_iterative_internal",
 }
+# The knobs by which only the first collectives or waits are moved.
+LIMITS = {
+    RAISE: "reorder_iterative_debug_limit_to_reorder",
+    SINK: "sink_waits_iterative_debug_limit_to_sink",
+}
 SORTS = {
     "topological_sort_lpmf": memory.topological_sort_lpmf,
     "topological_sort_bfs": memory.topological_sort_bfs,
@@ -46,7 +51,7 @@ class Move:
 
 @dataclass
 class Answer:
-    order: list
+    order: list | None  # None: there was none in time.
     time_ns: int = 0
     is_over_time: bool = False
     moves: dict = field(default_factory=dict)  # Index -> Move.
@@ -114,25 +119,40 @@ def limited(seconds):
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
-def run(standin, name, repairs=(), seconds=60.0, runs=1):
-    """The answer of the function `name`, its time the median over `runs`.
+def attempt(call, seconds, runs):
+    """What measure() says of each run; None when they are not done in time."""
+    try:
+        with limited(seconds):
+            return [measure(call) for _ in range(runs)]
+    except TooSlow:
+        return None
+
+
+def run(
+    standin, name, repairs=(), seconds=60.0, runs=1, first=None, statistics=True
+):
+    """The answer of the function `name`, its time the median over `runs`, the
+    time at most if it is over.
 
     When the time is over, the answer is that of the function without its
-    exposure statistics. By default no decision rests on these.
+    exposure statistics, if that has some; and if it is over again, none. By
+    default no decision rests on these. Without `statistics`, that is all that
+    runs. With `first`, only so many collectives are moved.
     """
     with contextlib.ExitStack() as stack:
         stack.enter_context(standin.installed())
         for repair in repairs:
             stack.enter_context(REPAIRS[name][repair]())
+        if first is not None:
+            stack.enter_context(config_comms.patch({LIMITS[name]: first}))
         call = prepare(standin, name)
-        try:
-            with limited(seconds):
-                measured = [measure(call) for _ in range(runs)]
-            is_over_time = False
-        except TooSlow:
+        measured = attempt(call, seconds, runs) if statistics else None
+        is_over_time = measured is None
+        if is_over_time and name in INTERNALS:
             with without_statistics():
-                measured = [measure(call)]
-            is_over_time = True
+                measured = attempt(call, seconds, 1)
+    if measured is None:
+        return Answer(None, round(seconds * 1e9), is_over_time)
     nodes, stats = measured[0][0]
     times = sorted(time_ns for _, time_ns in measured)
     # Inductor tells the time that it decides by.

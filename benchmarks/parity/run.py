@@ -4,11 +4,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compare CommSched's orders with those of PyTorch Inductor.
 
-Gives the same scheduling problems to CommSched's passes and to the functions of
-torch._inductor.comms and torch._inductor.memory, and prints how often they give
-the same order, what both orders cost, and how long each took. Where the orders
-differ, Inductor's function runs again with its known defects repaired; a
-difference that no repair explains is printed, and the status is 1.
+Gives the same scheduling problems to CommSched's passes, to the solvers behind
+them, and to the functions of torch._inductor.comms and torch._inductor.memory,
+and prints how often they give the same order, what both orders cost, and how
+long each took. Where the orders differ, Inductor's function runs again with its
+known defects repaired; a difference that no repair explains is printed, and the
+status is 1.
 """
 
 import argparse
@@ -35,28 +36,69 @@ TORCH = "2.13"
 # What a schedule may need above the peak of the program: the default of
 # config_comms.
 BUDGET = 1.2
+# How many collectives are compared where Inductor takes too long for all.
+FIRST = 16
 FIXED = "func.func(commsched-order-collectives);"
-# Inductor's rules: what memory counts, and groups of any size.
-AS_INDUCTOR = "reference-memory-model=true reorder_sink_verbose_logging=true"
-UNBOUNDED = "max-group-size=1000000000"
-# Inductor's function -> what is the same in CommSched: a pipeline, or a sort.
-PIPELINES = {
-    "raise_comms": f"{FIXED}func.func(commsched-raise-comms)",
-    "sink_waits": f"{FIXED}func.func(commsched-sink-waits)",
-    "reorder_compute_for_overlap": (
-        f"{FIXED}func.func(commsched-reorder-compute-for-overlap)"
+
+
+@dataclass(frozen=True)
+class Counterpart:
+    """What answers to a function of Inductor: a solver, and the pass with it."""
+
+    solver: str
+    pipeline: str  # SETUP;PASS
+    is_sort: bool = False
+
+    def get_account(self, first=None):
+        """The pass that also says what became of each collective; and moves no
+        more than the first ones."""
+        knobs = "reorder_sink_verbose_logging=true"
+        if first is not None:
+            knobs += f" {self._limit}={first}"
+        return self.pipeline.replace("})", f" {knobs}}})")
+
+    @property
+    def _limit(self):
+        if self.solver == "reorder-comms":
+            return "reorder_iterative_debug_limit_to_reorder"
+        return "sink_waits_iterative_debug_limit_to_sink"
+
+
+def make_list_schedule(solver):
+    return Counterpart(solver, f"{FIXED}func.func(commsched-{solver})")
+
+
+def make_iterative(solver, name):
+    # Inductor's rules: what memory counts, and groups of any size.
+    knobs = "reference-memory-model=true max-group-size=2147483647"
+    return Counterpart(solver, f"func.func(commsched-{name}{{{knobs}}})")
+
+
+def make_sort(solver):
+    return Counterpart(
+        solver,
+        f"{FIXED}func.func(commsched-reorder-for-peak-memory{{methods={solver}}})",
+        is_sort=True,
+    )
+
+
+# By Inductor's function.
+BUDGETED = {
+    "reorder_communication_preserving_peak_memory": make_iterative(
+        "reorder-comms", "reorder-comms-preserving-peak-memory"
     ),
-    "reorder_communication_preserving_peak_memory": (
-        "func.func(commsched-reorder-comms-preserving-peak-memory"
-        f"{{{AS_INDUCTOR} {UNBOUNDED}}})"
-    ),
-    "sink_waits_iterative": (
-        f"func.func(commsched-sink-waits-iterative{{{AS_INDUCTOR}}})"
+    "sink_waits_iterative": make_iterative(
+        "sink-waits-iteratively", "sink-waits-iterative"
     ),
 }
-BUDGETED = [name for name in PIPELINES if AS_INDUCTOR in PIPELINES[name]]
-SORTS = {
-    f"topological_sort_{sort}": sort for sort in ("lpmf", "bfs", "dfs")
+FUNCTIONS = {
+    "raise_comms": make_list_schedule("raise-comms"),
+    "sink_waits": make_list_schedule("sink-waits"),
+    "reorder_compute_for_overlap": make_list_schedule(
+        "reorder-compute-for-overlap"
+    ),
+    **BUDGETED,
+    **{f"topological_sort_{sort}": make_sort(sort) for sort in ("lpmf", "bfs", "dfs")},
 }
 
 
@@ -68,34 +110,70 @@ class Comparison:
     name: str  # Inductor's function.
     ours: dict
     theirs: object  # reference.Answer
-    costs: dict  # Of their order.
+    costs: dict | None  # Of their order.
     before: dict  # Of the program.
     peaks: tuple  # By Inductor's model: of the program, our and their order.
-    differences: list = field(default_factory=list)
+    # None: not compared, since Inductor takes too long.
+    differences: list | None = None
     # Defects whose repair makes both equal; none that is enough: None.
-    explanation: tuple = ()
+    explanation: tuple | None = ()
+    # Only so many collectives are compared.
+    first: int | None = None
 
     @property
     def agrees(self):
-        return not self.differences
+        return self.differences == []
 
     @property
     def moved(self):
         return self.ours["order"] != sorted(self.ours["order"])
 
-    @property
-    def ratio(self):
-        return self.theirs.time_ns / max(1, self.ours["time_ns"])
+    def get_ratio(self, key):
+        """Inductor's time over that of `pass_ns` or `solver_ns`."""
+        return self.theirs.time_ns / max(1, self.ours[key])
 
 
-def dump(options, path, names):
+def call_tool(options, path, pipelines, solvers=(), runs=1):
     """Yields what commsched-parity says of each function of a program."""
-    command = [options.tool, path, f"--runs={options.runs}"]
-    command += [f"--pipeline={PIPELINES[n]}" for n in names if n in PIPELINES]
-    command += [f"--sort={SORTS[n]}" for n in names if n in SORTS]
+    command = [options.tool, path, f"--runs={runs}"]
+    command += [f"--pipeline={pipeline}" for pipeline in pipelines]
+    command += [f"--solver={solver}" for solver in solvers]
     result = subprocess.run(command, check=True, stdout=subprocess.PIPE)
     for line in result.stdout.splitlines():
         yield json.loads(line)
+
+
+def dump(options, path, names):
+    """Yields the problem of each function of a program, with CommSched's
+    answers."""
+    functions = [FUNCTIONS[name] for name in names]
+    pipelines = [f.pipeline for f in functions]
+    pipelines += [FUNCTIONS[n].get_account() for n in names if n in BUDGETED]
+    solvers = [f.solver for f in functions]
+    return call_tool(options, path, pipelines, solvers, options.runs)
+
+
+def get_answer(problem, name):
+    """CommSched's: of the passes, with their statistics where they have some;
+    a sort's pass goes back to the program's order where that is better, so that
+    the sort itself counts."""
+    outcomes = {o["name"]: o for o in problem["outcomes"]}
+    function = FUNCTIONS[name]
+    timed, solved = outcomes[function.pipeline], outcomes[function.solver]
+    answer = timed
+    if function.is_sort:
+        answer = solved
+    elif name in BUDGETED:
+        answer = outcomes[function.get_account()]
+    return {
+        **answer,
+        "pass_ns": timed["time_ns"],
+        "solver_ns": solved["time_ns"],
+        "other_orders": [
+            o["order"] for o in (timed, solved)
+            if not function.is_sort and o["order"] != answer["order"]
+        ],
+    }
 
 
 def classify(limiting_factor):
@@ -114,6 +192,8 @@ def classify(limiting_factor):
 def find_differences(ours, theirs):
     """What differs between two answers, as text for people."""
     found = []
+    if ours.get("other_orders"):
+        found.append("CommSched's pass and its solver differ")
     if ours["order"] != theirs.order:
         place = next(
             i
@@ -146,7 +226,7 @@ def find_differences(ours, theirs):
     return found
 
 
-def explain(standin, ours, name, options):
+def explain(standin, ours, theirs, name, options, first):
     """The fewest repairs that make Inductor give the same answer."""
     import reference
 
@@ -154,10 +234,69 @@ def explain(standin, ours, name, options):
     for chosen in chain.from_iterable(
         combinations(repairs, count) for count in range(1, len(repairs) + 1)
     ):
-        theirs = reference.run(standin, name, chosen, options.limit)
-        if not find_differences(ours, theirs):
+        repaired = reference.run(
+            standin, name, chosen, options.limit, first=first,
+            statistics=not theirs.is_over_time,
+        )
+        if repaired.order and not find_differences(ours, repaired):
             return chosen
     return None
+
+
+def run_first(problem, standin, name, options):
+    """Both answers, when only the first collectives are moved."""
+    import reference
+
+    pipeline = FUNCTIONS[name].get_account(FIRST)
+    theirs = reference.run(
+        standin, name, seconds=options.limit, first=FIRST, statistics=False
+    )
+    ours = next(
+        other["outcomes"][0]
+        for other in call_tool(options, problem["program"], [pipeline])
+        if other["function"] == problem["function"]
+    )
+    return ours, theirs
+
+
+def check_costs(problem, label):
+    """Raises ValueError unless CommSched's costs are those of the model."""
+    program = list(range(len(problem["nodes"])))
+    for order, costs in [(program, problem["costs"])] + [
+        (o["order"], o["costs"]) for o in problem["outcomes"]
+    ]:
+        if simulate(problem, order) != costs:
+            raise ValueError(f"{label}: {costs} is not what the model says")
+
+
+def compare_function(problem, standin, label, name, options):
+    import reference
+
+    ours = get_answer(problem, name)
+    theirs = reference.run(standin, name, seconds=options.limit, runs=options.runs)
+    program = list(range(len(problem["nodes"])))
+    result = Comparison(
+        label,
+        name,
+        ours,
+        theirs,
+        simulate(problem, theirs.order) if theirs.order else None,
+        problem["costs"],
+        tuple(
+            standin.estimate_peak(order or ours["order"])
+            for order in (program, ours["order"], theirs.order)
+        ),
+    )
+    if not theirs.order and name in BUDGETED:
+        result.first = FIRST
+        ours, theirs = run_first(problem, standin, name, options)
+    if theirs.order:
+        result.differences = find_differences(ours, theirs)
+    if result.differences:
+        result.explanation = explain(
+            standin, ours, theirs, name, options, result.first
+        )
+    return result
 
 
 def compare(problem, label, names, options):
@@ -165,36 +304,11 @@ def compare(problem, label, names, options):
     import reference
     from standins import StandIn
 
-    outcomes = {o["name"]: o for o in problem["outcomes"]}
-    program = list(range(len(problem["nodes"])))
-    for order, costs in [(program, problem["costs"])] + [
-        (o["order"], o["costs"]) for o in problem["outcomes"]
-    ]:
-        if simulate(problem, order) != costs:
-            raise ValueError(f"{label}: {costs} is not what the model says")
+    check_costs(problem, label)
     standin = StandIn(problem)
     standin.order_collectives(reference.comms)
     for name in names:
-        ours = outcomes[PIPELINES.get(name) or SORTS[name]]
-        theirs = reference.run(
-            standin, name, seconds=options.limit, runs=options.runs
-        )
-        result = Comparison(
-            label,
-            name,
-            ours,
-            theirs,
-            simulate(problem, theirs.order),
-            problem["costs"],
-            tuple(
-                standin.estimate_peak(order)
-                for order in (program, ours["order"], theirs.order)
-            ),
-            find_differences(ours, theirs),
-        )
-        if not result.agrees:
-            result.explanation = explain(standin, ours, name, options)
-        yield result
+        yield compare_function(problem, standin, label, name, options)
 
 
 def print_row(cells):
@@ -210,7 +324,8 @@ def print_random(comparisons, names):
     """How often both agree on random steps, one row a function of Inductor."""
     print_header(
         ["function", "steps", "reordered", "same", "explained by",
-         "unexplained", "Inductor's time / CommSched's, median"]
+         "unexplained", "Inductor's time / the pass's, median",
+         "Inductor's time / the solver's, median"]
     )
     for name in names:
         rows = [c for c in comparisons if c.name == name]
@@ -220,7 +335,8 @@ def print_random(comparisons, names):
              sum(c.agrees for c in rows),
              ", ".join(f"{defects[d]} {d}" for d in sorted(defects)) or "-",
              sum(c.explanation is None for c in rows),
-             f"{statistics.median(c.ratio for c in rows):.0f}"]
+             *(f"{statistics.median(c.get_ratio(key) for c in rows):.0f}"
+               for key in ("pass_ns", "solver_ns"))]
         )
 
 
@@ -255,12 +371,20 @@ def both(mine, other, scale):
     return " / ".join(texts if texts[0] != texts[1] else texts[:1])
 
 
+def describe_agreement(comparison):
+    c = comparison
+    if c.differences is None:
+        return "not compared"
+    text = "yes" if c.agrees else " + ".join(c.explanation or ["no"])
+    return text if c.first is None else f"{text} (first {c.first} collectives)"
+
+
 def print_programs(comparisons):
     """One row a function of the program and of Inductor."""
     print_header(
-        ["program", "function", "same", "CommSched, ms", "Inductor, ms",
-         "ratio", "step, ms", "exposed, ms", "peak, GiB",
-         "peak by Inductor, GiB"],
+        ["program", "function", "same", "pass, ms", "solver, ms", "Inductor, ms",
+         "Inductor / pass", "Inductor / solver", "step, ms", "exposed, ms",
+         "peak, GiB", "peak by Inductor, GiB"],
         3,
     )
     last = None
@@ -268,16 +392,15 @@ def print_programs(comparisons):
         if c.label != last:
             last = c.label
             print_row(
-                [c.label, "(before)", "", "", "", "",
+                [c.label, "(before)", "", "", "", "", "", "",
                  f"{c.before['step_time_ns'] / 1e6:.2f}",
                  f"{c.before['exposed_comm_ns'] / 1e6:.2f}",
                  f"{c.before['peak_memory_bytes'] / 2**30:.2f}",
                  f"{c.peaks[0] / 2**30:.2f}"]
             )
-        same = "yes" if c.agrees else " + ".join(c.explanation or ["no"])
         more = "> " if c.theirs.is_over_time else ""
         costs = [
-            both(c.ours["costs"][key], c.costs[key], scale)
+            both(c.ours["costs"][key], (c.costs or c.ours["costs"])[key], scale)
             for key, scale in (
                 ("step_time_ns", 1e6),
                 ("exposed_comm_ns", 1e6),
@@ -285,10 +408,19 @@ def print_programs(comparisons):
             )
         ]
         print_row(
-            ["", c.name, same, f"{c.ours['time_ns'] / 1e6:.2f}",
-             f"{more}{c.theirs.time_ns / 1e6:.2f}", f"{more}{c.ratio:.0f}",
+            ["", c.name, describe_agreement(c),
+             *(f"{c.ours[key] / 1e6:.2f}" for key in ("pass_ns", "solver_ns")),
+             f"{more}{c.theirs.time_ns / 1e6:.2f}",
+             *(f"{more}{c.get_ratio(key):.0f}" for key in ("pass_ns", "solver_ns")),
              *costs, both(c.peaks[1], c.peaks[2], 2**30)]
         )
+
+
+def print_parsing(sizes):
+    """What stands before each pass that gets a program as text."""
+    print_header(["program", "operations", "collectives", "parsing, ms"])
+    for label, (operations, collectives, parse_ns) in sizes.items():
+        print_row([label, operations, collectives, f"{parse_ns / 1e6:.2f}"])
 
 
 def compare_random(options, names):
@@ -307,17 +439,22 @@ def compare_random(options, names):
 
 
 def compare_programs(options, names):
-    return [
-        result
-        for path in options.programs
-        for problem in dump(options, path, names)
-        for result in compare(
-            problem,
-            f"{os.path.basename(path)}, {problem['function']}",
-            names,
-            options,
-        )
-    ]
+    """The comparisons, and by program its operations, its collectives, and the
+    time to parse it."""
+    comparisons, sizes = [], {}
+    for path in options.programs:
+        program = os.path.basename(path)
+        for problem in dump(options, path, names):
+            kinds = Counter(kind for kind, *_ in problem["nodes"])
+            before = sizes.get(program, (0, 0, 0))
+            sizes[program] = (
+                before[0] + kinds.total(),
+                before[1] + kinds["start"] + kinds["blocking"],
+                problem["parse_ns"],
+            )
+            label = f"{program}, {problem['function']}"
+            comparisons += compare(problem, label, names, options)
+    return comparisons, sizes
 
 
 def report_unexplained(comparisons):
@@ -345,7 +482,7 @@ def main():
     add("programs", nargs="*", default=EXAMPLES, help="MLIR text or bytecode")
     add("--graphs", type=int, default=300, help="number of random steps")
     add("--seed", type=int, default=1, help="of the random steps")
-    add("--only", nargs="+", choices=[*PIPELINES, *SORTS], help="functions")
+    add("--only", nargs="+", choices=FUNCTIONS, help="functions")
     add("--runs", type=int, default=3, help="of everything; the median counts")
     add("--limit", type=float, default=60, metavar="SECONDS",
         help="for the runs of one function of Inductor on one program")
@@ -354,10 +491,10 @@ def main():
     if reason := get_skip_reason():
         print(f"skipped: {reason}")
         return 0
-    names = options.only or [*PIPELINES, *SORTS]
+    names = options.only or [*FUNCTIONS]
     try:
         steps = compare_random(options, names)
-        programs = compare_programs(options, names)
+        programs, sizes = compare_programs(options, names)
     except subprocess.CalledProcessError as error:
         # It has said why.
         return error.returncode
@@ -369,6 +506,8 @@ def main():
             print_budgets(steps, budgeted)
             print()
     if programs:
+        print_parsing(sizes)
+        print()
         print_programs(programs)
     return 1 if report_unexplained(steps + programs) else 0
 

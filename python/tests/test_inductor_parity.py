@@ -39,7 +39,7 @@ def problems(parity, tmp_path):
 
     path = tmp_path / "steps.mlir"
     path.write_text(random_steps.generate(options.graphs, options.seed))
-    return list(run.dump(options, str(path), [*run.PIPELINES, *run.SORTS]))
+    return list(run.dump(options, str(path), [*run.FUNCTIONS]))
 
 
 def check_memory(problem, repairs):
@@ -62,7 +62,7 @@ def check_memory(problem, repairs):
 
 def test_every_difference_is_explained(parity, problems, capsys):
     run, options = parity
-    names = [*run.PIPELINES, *run.SORTS]
+    names = [*run.FUNCTIONS]
     results = [
         result
         for problem in problems
@@ -107,3 +107,46 @@ def test_repairs_satisfy_inductors_own_check(parity, problems):
     repairs = tuple(reference.REPAIRS[reference.RAISE])
     assert all(check_memory(p, repairs) == "" for p in problems)
     assert any(check_memory(p, ()) != "" for p in problems)
+
+
+@pytest.mark.parametrize(
+    "late, compared",
+    [(1, "yes"), (2, "yes (first 4 collectives)"), (3, "not compared")],
+)
+def test_what_takes_too_long(parity, problems, monkeypatch, late, compared):
+    """Inductor's function is over its time in the first attempts: with its
+    statistics, without them, and with the first collectives alone."""
+    run, options = parity
+    import reference
+
+    problem = max(problems, key=lambda p: len(p["nodes"]))
+    monkeypatch.setattr(run, "FIRST", 4)
+    assert sum(kind == "start" for kind, *_ in problem["nodes"]) > run.FIRST
+    for name in run.BUDGETED:
+        measure, left = reference.measure, [late]
+
+        def measure_late(call):
+            left[0] -= 1
+            if left[0] >= 0:
+                raise reference.TooSlow
+            return measure(call)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(reference, "measure", measure_late)
+            (result,) = run.compare(problem, "late", [name], options)
+        assert run.describe_agreement(result) == compared
+        assert result.theirs.is_over_time
+        assert result.theirs.time_ns == options.limit * 10**9
+        assert run.report_unexplained([result]) == 0
+
+
+def test_solvers_are_those_of_the_passes(parity, problems):
+    run, options = parity
+    problem = max(problems, key=lambda p: len(p["nodes"]))
+    solver = run.FUNCTIONS["raise_comms"].solver
+    outcome = next(o for o in problem["outcomes"] if o["name"] == solver)
+    program = list(range(len(problem["nodes"])))
+    assert outcome["order"] != program
+    outcome.update(order=program, costs=problem["costs"])
+    (result,) = run.compare(problem, "tampered", ["raise_comms"], options)
+    assert result.explanation is None

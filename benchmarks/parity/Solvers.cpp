@@ -1,0 +1,111 @@
+//===- Solvers.cpp - CommSched's solvers without their passes -------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Solvers.h"
+#include "CommSched/Schedule/CollectiveOrder.h"
+#include "CommSched/Schedule/ListScheduler.h"
+#include "CommSched/Schedule/MemoryTimeline.h"
+#include "CommSched/Schedule/PeakMemoryOrders.h"
+#include "IterativePasses.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using ::commsched::BufferId;
+using ::commsched::Dependence;
+using ::commsched::DependenceKind;
+using ::commsched::IterativeReordering;
+using ::commsched::IterativeReorderingOptions;
+using ::commsched::ListScheduler;
+using ::commsched::ListSchedulerOptions;
+using ::commsched::MemoryTimeline;
+using ::commsched::NodeId;
+using ::commsched::noNode;
+using ::commsched::Order;
+using ::commsched::Problem;
+using ::commsched::Result;
+
+static void addUsesAsDependences(Problem &problem) {
+  std::vector<Dependence> missing;
+  for (BufferId id = 0; id < problem.numBuffers(); ++id) {
+    NodeId producer = problem.buffer(id).producer;
+    if (producer == noNode)
+      continue;
+    for (NodeId user : problem.users(id))
+      if (user != producer)
+        missing.push_back({producer, user, DependenceKind::Data});
+  }
+  for (const Dependence &dependence : missing)
+    problem.addDependence(dependence.from, dependence.to, dependence.kind);
+}
+
+Problem mlir::commsched::completeFor(Solver solver, Problem problem) {
+  switch (solver) {
+  case Solver::ReorderComms:
+  case Solver::SinkWaitsIteratively:
+    return problem;
+  case Solver::LeastPeakMemoryFirst:
+  case Solver::BreadthFirst:
+  case Solver::DepthFirst:
+    addUsesAsDependences(problem);
+    break;
+  case Solver::RaiseComms:
+  case Solver::SinkWaits:
+  case Solver::ReorderForOverlap:
+    break;
+  }
+  addCollectiveOrder(problem, ::commsched::CollectiveOrderScope::Global);
+  problem.finalize();
+  return problem;
+}
+
+static Result<Order> solveWithin(IterativePass::Solver *solver,
+                                 const Problem &problem,
+                                 func::FuncOp function) {
+  Result<MemoryTimeline> before =
+      simulateMemory(problem, problem.programOrder());
+  if (!before)
+    return ::commsched::Error{before.error()};
+  MemoryBudget budget;
+  budget.fraction = 0.2;
+  budget.model = MemoryModel::Reference;
+  IterativeReorderingOptions options;
+  options.limitBytes = getLimitBytes(function, function.front(), problem,
+                                     before->peakBytes, budget);
+  options.maxGroupSize = std::numeric_limits<int32_t>::max();
+  Result<IterativeReordering> result = solver(problem, options);
+  if (!result)
+    return ::commsched::Error{result.error()};
+  return std::move(result->order);
+}
+
+Result<Order> mlir::commsched::solve(Solver solver, const Problem &problem,
+                                     func::FuncOp function) {
+  ListSchedulerOptions list;
+  switch (solver) {
+  case Solver::RaiseComms:
+    list.raiseComms = true;
+    return ListScheduler(list).run(problem);
+  case Solver::SinkWaits:
+    list.sinkWaits = true;
+    return ListScheduler(list).run(problem);
+  case Solver::ReorderForOverlap:
+    list.raiseComms = list.sinkWaits = list.reorderForOverlap = true;
+    return ListScheduler(list).run(problem);
+  case Solver::ReorderComms:
+    return solveWithin(::commsched::reorderComms, problem, function);
+  case Solver::SinkWaitsIteratively:
+    return solveWithin(::commsched::sinkWaitsIteratively, problem, function);
+  case Solver::LeastPeakMemoryFirst:
+    return ::commsched::sortLeastPeakMemoryFirst(problem);
+  case Solver::BreadthFirst:
+    return ::commsched::sortBreadthFirst(problem);
+  case Solver::DepthFirst:
+    return ::commsched::sortDepthFirst(problem);
+  }
+  llvm_unreachable("not a solver");
+}

@@ -1,0 +1,52 @@
+//===- Solvers.h - CommSched's solvers without their passes -----*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The functions behind the passes that are compared with PyTorch Inductor's, on
+// problems that are there already, as Inductor's nodes are when its functions
+// run.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_BENCHMARKS_PARITY_SOLVERS_H
+#define COMMSCHED_BENCHMARKS_PARITY_SOLVERS_H
+
+#include "CommSched/Schedule/Problem.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::commsched {
+
+enum class Solver {
+  // ListScheduler.
+  RaiseComms,
+  SinkWaits,
+  ReorderForOverlap,
+  // IterativeReordering.h.
+  ReorderComms,
+  SinkWaitsIteratively,
+  // PeakMemoryOrders.h.
+  LeastPeakMemoryFirst,
+  BreadthFirst,
+  DepthFirst
+};
+
+/// The problem, in which nothing orders collectives, as `solver` is to see it:
+/// with all of them in program order, but for the iterative ones; and for the
+/// sorts with a dependence of each user of a buffer on its producer.
+::commsched::Problem completeFor(Solver solver, ::commsched::Problem problem);
+
+/// What `solver` makes of the problem of the body of `function`, verified. The
+/// iterative ones may go 20 % over the peak, as Inductor counts it, and take
+/// any number of operations along; the peak is found here, as Inductor's
+/// functions do. Error: the solver's own.
+::commsched::Result<::commsched::Order>
+solve(Solver solver, const ::commsched::Problem &problem,
+      func::FuncOp function);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_BENCHMARKS_PARITY_SOLVERS_H
