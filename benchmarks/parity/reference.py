@@ -135,9 +135,9 @@ def run(
     time at most if it is over.
 
     When the time is over, the answer is that of the function without its
-    exposure statistics, if that has some; and if it is over again, none. By
-    default no decision rests on these. Without `statistics`, that is all that
-    runs. With `first`, only so many collectives are moved.
+    exposure statistics, if it has some; and if twice the time is over there,
+    none. By default no decision rests on these. Without `statistics`, that is
+    all that runs. With `first`, only so many collectives are moved.
     """
     with contextlib.ExitStack() as stack:
         stack.enter_context(standin.installed())
@@ -150,7 +150,7 @@ def run(
         is_over_time = measured is None
         if is_over_time and name in INTERNALS:
             with without_statistics():
-                measured = attempt(call, seconds, 1)
+                measured = attempt(call, 2 * seconds, 1)
     if measured is None:
         return Answer(None, round(seconds * 1e9), is_over_time)
     nodes, stats = measured[0][0]

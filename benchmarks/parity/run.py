@@ -485,7 +485,8 @@ def main():
     add("--only", nargs="+", choices=FUNCTIONS, help="functions")
     add("--runs", type=int, default=3, help="of everything; the median counts")
     add("--limit", type=float, default=60, metavar="SECONDS",
-        help="for the runs of one function of Inductor on one program")
+        help="for the runs of one function of Inductor on one program; once "
+             "more without its statistics, twice as long")
     add("--tool", default=BUILT_TOOL, help="commsched-parity")
     options = parser.parse_args()
     if reason := get_skip_reason():
