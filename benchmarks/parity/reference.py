@@ -120,24 +120,24 @@ def limited(seconds):
 
 
 def attempt(call, seconds, runs):
-    """What measure() says of each run; None when they are not done in time."""
-    try:
-        with limited(seconds):
-            return [measure(call) for _ in range(runs)]
-    except TooSlow:
-        return None
+    """What measure() says of each run that is done in time."""
+    measured = []
+    with contextlib.suppress(TooSlow), limited(seconds):
+        for _ in range(runs):
+            measured.append(measure(call))
+    return measured
 
 
 def run(
     standin, name, repairs=(), seconds=60.0, runs=1, first=None, statistics=True
 ):
-    """The answer of the function `name`, its time the median over `runs`, the
-    time at most if it is over.
+    """The answer of the function `name`, its time the median of those of `runs`
+    that are done within `seconds`.
 
-    When the time is over, the answer is that of the function without its
-    exposure statistics, if it has some; and if twice the time is over there,
-    none. By default no decision rests on these. Without `statistics`, that is
-    all that runs. With `first`, only so many collectives are moved.
+    When none is, the answer is that of the function without its exposure
+    statistics, if it has some, on which by default no decision rests; and if
+    that is not done in twice the time, none. Without `statistics`, that is all
+    that runs. With `first`, only so many collectives are moved.
     """
     with contextlib.ExitStack() as stack:
         stack.enter_context(standin.installed())
@@ -146,12 +146,12 @@ def run(
         if first is not None:
             stack.enter_context(config_comms.patch({LIMITS[name]: first}))
         call = prepare(standin, name)
-        measured = attempt(call, seconds, runs) if statistics else None
-        is_over_time = measured is None
+        measured = attempt(call, seconds, runs) if statistics else []
+        is_over_time = not measured
         if is_over_time and name in INTERNALS:
             with without_statistics():
                 measured = attempt(call, 2 * seconds, 1)
-    if measured is None:
+    if not measured:
         return Answer(None, round(seconds * 1e9), is_over_time)
     nodes, stats = measured[0][0]
     times = sorted(time_ns for _, time_ns in measured)
