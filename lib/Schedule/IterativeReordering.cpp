@@ -275,10 +275,10 @@ bool Run::takeStep(CollectiveMoves &moved, int32_t dependence) {
   if (isForbidden(node))
     return stop(moved, MoveLimit::Collective, position);
   if (position == dependence) {
-    bool isFull = moved.grouped >= options.maxGroupSize;
-    if (isFull || !isGroupable(node)) {
+    bool joins = isGroupable(node);
+    if (!joins || moved.grouped >= options.maxGroupSize) {
       moved.dependence = group->dependenceOn(node);
-      return stop(moved, isFull ? MoveLimit::GroupSize : MoveLimit::Dependence,
+      return stop(moved, joins ? MoveLimit::GroupSize : MoveLimit::Dependence,
                   position);
     }
     absorb(moved);

@@ -101,7 +101,8 @@ void MoveAccount::remark() const {
     else
       os << " moves " << (isWait ? "down" : "up") << " by " << moves.moves;
     if (moves.grouped > 0)
-      os << ", with " << moves.grouped << " others";
+      os << ", with " << moves.grouped
+         << (moves.grouped == 1 ? " other" : " others");
     os << ", limited by " << info.limitingFactor;
     auto emit = [&](remark::detail::InFlightRemark remark) {
       remark << text << remark::metric("Moved", info.moves)

@@ -44,7 +44,7 @@ commsched.group @g size(2)
 // JSON-SAME: "reorder":{"start":{"comm_ns":40,"compute_ns":15,"exposed_before_ns":40,"exposed_after_ns":25,"moves":1,"grouped":1,"limiting_factor":"memory: passing use takes 210 bytes of 209","pass":"commsched-reorder-comms-preserving-peak-memory"},"wait":{"comm_ns":40,"compute_ns":45,"exposed_before_ns":25,"exposed_after_ns":-5,"moves":1,"grouped":0,"limiting_factor":"nothing","pass":"commsched-sink-waits-iterative"}}
 // REMARK: [[@LINE+17]]:8: remark: [Passed] CollectiveMoved | Category:commsched | Function=step
 // REMARK-SAME: CommNs=40, ComputeNs=15, ExposedAfterNs=25, ExposedBeforeNs=40, Grouped=1, LimitingFactor="memory: passing use takes 210 bytes of 209", Moved=1,
-// REMARK-SAME: commsched.all_reduce 'ar': its start moves up by 1, with 1 others, limited by memory: passing use takes 210 bytes of 209
+// REMARK-SAME: commsched.all_reduce 'ar': its start moves up by 1, with 1 other, limited by memory: passing use takes 210 bytes of 209
 // REMARK: [[@LINE+17]]:8: remark: [Passed] CollectiveMoved | Category:commsched | Function=step
 // REMARK-SAME: CommNs=40, ComputeNs=45, ExposedAfterNs=-5, ExposedBeforeNs=25, Grouped=0, LimitingFactor=nothing, Moved=1,
 // REMARK-SAME: commsched.all_reduce 'ar': its wait moves down by 1, limited by nothing

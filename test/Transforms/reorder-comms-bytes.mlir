@@ -75,7 +75,7 @@ func.func @part_of_the_way(%x: tensor<50xi8>)
 // then "make", cast, result and "use" are there together. What is sent stays
 // until the wait.
 // REMARK: Function=last_use
-// REMARK-SAME: its start moves up by 1, with 1 others, limited by data dependence with make, which is expensive
+// REMARK-SAME: its start moves up by 1, with 1 other, limited by data dependence with make, which is expensive
 // CHECK-LABEL: func.func @last_use(
 // CHECK-NEXT: "make"
 // CHECK-NEXT: "cast"
@@ -94,7 +94,7 @@ func.func @last_use() -> (tensor<10xi8>, tensor<50xi8>)
 }
 
 // REMARK: Function=last_use_less
-// REMARK-SAME: its start stays, with 1 others, limited by memory: passing use takes 210 bytes of 209
+// REMARK-SAME: its start stays, with 1 other, limited by memory: passing use takes 210 bytes of 209
 // CHECK-LABEL: func.func @last_use_less(
 // CHECK-NEXT: "make"
 // CHECK-NEXT: "use"
@@ -115,7 +115,7 @@ func.func @last_use_less() -> (tensor<10xi8>, tensor<50xi8>)
 // That "use" is the last is known to the next start: passing it takes 5 bytes
 // more, and 5 for x.
 // REMARK: Function=last_use_for_the_next
-// REMARK-SAME: 'ar': its start moves up by 1, with 1 others
+// REMARK-SAME: 'ar': its start moves up by 1, with 1 other
 // REMARK: Function=last_use_for_the_next
 // REMARK-SAME: 'next': its start stays, limited by memory: passing use takes 220 bytes of 219
 // CHECK-LABEL: func.func @last_use_for_the_next(
@@ -162,7 +162,7 @@ func.func @into(%x: tensor<50xi8>) -> (tensor<10xi8>, tensor<50xi8>)
 // The cast frees its argument, so the group gets smaller the higher it rises:
 // above "use" 100 + 100 + 10 bytes, above "make" 10 + 10 + 100 + 1.
 // REMARK: Function=freeable
-// REMARK-SAME: its start moves up by 2, with 1 others, limited by nothing
+// REMARK-SAME: its start moves up by 2, with 1 other, limited by nothing
 // CHECK-LABEL: func.func @freeable(
 // CHECK-NEXT: "cast"
 // CHECK-NEXT: "ar"
@@ -181,7 +181,7 @@ func.func @freeable(%s: tensor<100xi8> {commsched.role = "saved_activation"})
 }
 
 // REMARK: Function=not_freeable
-// REMARK-SAME: its start stays, with 1 others, limited by memory: passing use takes 221 bytes of 210
+// REMARK-SAME: its start stays, with 1 other, limited by memory: passing use takes 221 bytes of 210
 func.func @not_freeable(%s: tensor<100xi8> {commsched.role = "input"})
     -> (tensor<1xi8>, tensor<10xi8>)
     attributes {commsched.baseline_peak_bytes = 210 : i64} {

@@ -114,7 +114,7 @@ func.func @hidden_before(%x: tensor<4xi8>) -> tensor<4xi8> {
 // WITHOUT: Function=expensive
 // WITHOUT-SAME: its start stays, limited by data dependence with mm, which is expensive
 // JUST: Function=expensive
-// JUST-SAME: its start moves up by 1, with 1 others, limited by nothing
+// JUST-SAME: its start moves up by 1, with 1 other, limited by nothing
 func.func @expensive(%x: tensor<4xi8>) -> tensor<4xi8> {
   %a = commsched.compute "a"(%x) {commsched.runtime_ns = 5 : i64}
       : (tensor<4xi8>) -> tensor<4xi8>
@@ -132,10 +132,10 @@ func.func @expensive(%x: tensor<4xi8>) -> tensor<4xi8> {
 // only 10 of the second.
 // WITHOUT: Function=exposes_more
 // WITHOUT: Function=exposes_more
-// WITHOUT-SAME: 'second': its start moves up by 1, with 1 others, limited by data dependence with commsched.all_reduce 'first', a collective
+// WITHOUT-SAME: 'second': its start moves up by 1, with 1 other, limited by data dependence with commsched.all_reduce 'first', a collective
 // JUST: Function=exposes_more
 // JUST: Function=exposes_more
-// JUST-SAME: 'second': its start stays, with 1 others, limited by estimates: passing a exposes more than it hides
+// JUST-SAME: 'second': its start stays, with 1 other, limited by estimates: passing a exposes more than it hides
 func.func @exposes_more(%x: tensor<4xi8>) -> tensor<4xi8> {
   %f = commsched.all_reduce %x on @g reduction(max)
       {commsched.name = "first", commsched.runtime_ns = 100 : i64}
@@ -172,7 +172,7 @@ func.func @exposes_as_much(%x: tensor<4xi8>) -> tensor<4xi8> {
 // the first, which had 40 to spare, are exposed.
 // JUST: Function=exposes_as_much_at_once
 // JUST: Function=exposes_as_much_at_once
-// JUST-SAME: 'second': its start moves up by 1, with 1 others, limited by estimates: computation hides it
+// JUST-SAME: 'second': its start moves up by 1, with 1 other, limited by estimates: computation hides it
 func.func @exposes_as_much_at_once(%x: tensor<4xi8>) -> tensor<4xi8> {
   %f = commsched.all_reduce %x on @g reduction(max)
       {commsched.name = "first", commsched.runtime_ns = 100 : i64}
@@ -193,7 +193,7 @@ func.func @exposes_as_much_at_once(%x: tensor<4xi8>) -> tensor<4xi8> {
 // nothing left of them.
 // JUST: Function=exposes_step_by_step
 // JUST: Function=exposes_step_by_step
-// JUST-SAME: 'second': its start moves up by 1, with 1 others, limited by estimates: passing b exposes more than it hides
+// JUST-SAME: 'second': its start moves up by 1, with 1 other, limited by estimates: passing b exposes more than it hides
 func.func @exposes_step_by_step(%x: tensor<4xi8>) -> tensor<4xi8> {
   %f = commsched.all_reduce %x on @g reduction(max)
       {commsched.name = "first", commsched.runtime_ns = 100 : i64}
@@ -216,10 +216,10 @@ func.func @exposes_step_by_step(%x: tensor<4xi8>) -> tensor<4xi8> {
 // along with the second, and would be above the first.
 // WITHOUT: Function=takes_computation
 // WITHOUT: Function=takes_computation
-// WITHOUT-SAME: 'second': its start moves up by 2, with 1 others, limited by nothing
+// WITHOUT-SAME: 'second': its start moves up by 2, with 1 other, limited by nothing
 // JUST: Function=takes_computation
 // JUST: Function=takes_computation
-// JUST-SAME: 'second': its start moves up by 1, with 1 others, limited by estimates: passing commsched.all_reduce 'first' exposes more than it hides
+// JUST-SAME: 'second': its start moves up by 1, with 1 other, limited by estimates: passing commsched.all_reduce 'first' exposes more than it hides
 func.func @takes_computation(%x: tensor<4xi8>) -> (tensor<4xi8>, tensor<4xi8>) {
   %f = commsched.all_reduce %x on @g reduction(max)
       {commsched.name = "first", commsched.runtime_ns = 20 : i64}
@@ -241,7 +241,7 @@ func.func @takes_computation(%x: tensor<4xi8>) -> (tensor<4xi8>, tensor<4xi8>) {
 // ALONE: Function=start_goes_along
 // ALONE-SAME: 'first': its start moves up by 1, limited by estimates: computation hides it
 // ALONE: Function=start_goes_along
-// ALONE-SAME: 'second': its start moves up by 1, with 1 others, limited by data dependence with commsched.all_reduce 'first', a collective
+// ALONE-SAME: 'second': its start moves up by 1, with 1 other, limited by data dependence with commsched.all_reduce 'first', a collective
 // WITH: Function=start_goes_along
 // WITH: Function=start_goes_along
 // WITH-SAME: 'second': its start moves up by 2, with 2 others, limited by nothing

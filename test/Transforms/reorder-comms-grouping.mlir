@@ -19,9 +19,9 @@ commsched.group @g size(2)
 
 // The cheap operation that makes the operand.
 // REMARK: Function=cast
-// REMARK-SAME: its start moves up by 1, with 1 others, limited by nothing
+// REMARK-SAME: its start moves up by 1, with 1 other, limited by nothing
 // ONE: Function=cast
-// ONE-SAME: its start moves up by 1, with 1 others, limited by nothing
+// ONE-SAME: its start moves up by 1, with 1 other, limited by nothing
 // NONE: Function=cast
 // NONE-SAME: its start stays, limited by data dependence with cast; the group is full
 // CHECK-LABEL: func.func @cast(
@@ -44,7 +44,7 @@ func.func @cast(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
 // REMARK-SAME: Moved=1,
 // REMARK-SAME: its start moves up by 1, with 2 others, limited by nothing
 // ONE: Function=chain
-// ONE-SAME: its start stays, with 1 others, limited by data dependence with cast; the group is full
+// ONE-SAME: its start stays, with 1 other, limited by data dependence with cast; the group is full
 // CHECK-LABEL: func.func @chain(
 // CHECK-NEXT: "cast"
 // CHECK-NEXT: "copy"
@@ -62,7 +62,7 @@ func.func @chain(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
 
 // Eight operations a byte are cheap: 256 for the 32 bytes.
 // REMARK: Function=as_many_flops_as_is_cheap
-// REMARK-SAME: its start moves up by 1, with 1 others, limited by nothing
+// REMARK-SAME: its start moves up by 1, with 1 other, limited by nothing
 // CHECK-LABEL: func.func @as_many_flops_as_is_cheap(
 // CHECK-NEXT: "mm"
 // CHECK-NEXT: "ar"
@@ -119,7 +119,7 @@ func.func @expensive_in_the_way(%x: tensor<16xi8>)
 // REMARK: Function=other_dialects
 // REMARK-SAME: 'of_matmul': its start stays, limited by data dependence with linalg.matmul, which is expensive
 // REMARK: Function=other_dialects
-// REMARK-SAME: 'of_fill': its start moves up by 3, with 1 others, limited by nothing
+// REMARK-SAME: 'of_fill': its start moves up by 3, with 1 other, limited by nothing
 // CHECK-LABEL: func.func @other_dialects(
 // CHECK-NEXT: linalg.fill
 // CHECK-NEXT: "of_fill"
@@ -154,7 +154,7 @@ func.func @other_dialects(%x: tensor<128x128xf32>, %y: tensor<128x128xf32>,
 // ONE: Function=collective_of_a_collective
 // ONE-SAME: 'first'
 // ONE: Function=collective_of_a_collective
-// ONE-SAME: 'second': its start stays, with 1 others, limited by data dependence with commsched.wait, a wait; the group is full
+// ONE-SAME: 'second': its start stays, with 1 other, limited by data dependence with commsched.wait, a wait; the group is full
 // CHECK-LABEL: func.func @collective_of_a_collective(
 // CHECK-NEXT: "mm"
 // CHECK-NEXT: "first"

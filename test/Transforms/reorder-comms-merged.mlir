@@ -21,19 +21,19 @@ commsched.group @dp size(4)
 
 // The first pass.
 // REMARK: 'gather0': its start moves up by 1, with 3 others, limited by nothing
-// REMARK: 'scatter0': its start moves up by 3, with 1 others, limited by order dependence with commsched.all_gather 'gather0', a collective
+// REMARK: 'scatter0': its start moves up by 3, with 1 other, limited by order dependence with commsched.all_gather 'gather0', a collective
 // REMARK: 'gather1': its start moves up by 5, with 3 others, limited by order dependence with commsched.reduce_scatter 'scatter0', a collective
-// REMARK: 'scatter1': its start moves up by 7, with 1 others, limited by order dependence with commsched.all_gather 'gather1', a collective
+// REMARK: 'scatter1': its start moves up by 7, with 1 other, limited by order dependence with commsched.all_gather 'gather1', a collective
 // The second.
 // REMARK: 'scatter1': its wait stays, limited by nothing
-// REMARK: 'gather1': its wait moves down by 1, with 1 others, limited by nothing
+// REMARK: 'gather1': its wait moves down by 1, with 1 other, limited by nothing
 // REMARK: 'scatter0': its wait moves down by 4, limited by nothing
-// REMARK: 'gather0': its wait moves down by 5, with 1 others, limited by nothing
+// REMARK: 'gather0': its wait moves down by 5, with 1 other, limited by nothing
 // The third has nothing left to do.
 // REMARK: 'gather0': its start stays, with 3 others, limited by nothing
-// REMARK: 'scatter0': its start stays, with 1 others, limited by order dependence
+// REMARK: 'scatter0': its start stays, with 1 other, limited by order dependence
 // REMARK: 'gather1': its start stays, with 3 others, limited by order dependence
-// REMARK: 'scatter1': its start stays, with 1 others, limited by order dependence
+// REMARK: 'scatter1': its start stays, with 1 other, limited by order dependence
 
 // BEFORE: "step_time_ns":800,
 // BEFORE-SAME: "exposed_comm_ns":400,

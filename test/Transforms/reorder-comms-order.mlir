@@ -75,7 +75,7 @@ func.func @two_streams(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
 // FREE: Function=point_to_point
 // FREE-SAME: 'recv': its start moves up by 1, limited by order dependence with commsched.send 'send', a collective
 // GROUP: Function=point_to_point
-// GROUP-SAME: 'recv': its start moves up by 1, with 1 others, limited by nothing
+// GROUP-SAME: 'recv': its start moves up by 1, with 1 other, limited by nothing
 // KEPT: Function=point_to_point
 // KEPT-SAME: 'recv': its start moves up by 1, limited by the collective commsched.send 'send'
 // CHECK-LABEL: func.func @point_to_point(
@@ -99,7 +99,7 @@ func.func @point_to_point(%x: tensor<16xi8>) -> tensor<16xi8> {
 // FREE: Function=numbered
 // FREE-SAME: 'second': its start moves up by 1, limited by order dependence with commsched.all_reduce 'first', a collective
 // GROUP: Function=numbered
-// GROUP-SAME: 'second': its start moves up by 1, with 1 others, limited by nothing
+// GROUP-SAME: 'second': its start moves up by 1, with 1 other, limited by nothing
 // KEPT: Function=numbered
 // KEPT-SAME: 'second': its start moves up by 1, limited by the collective commsched.all_reduce 'first'
 // CHECK-LABEL: func.func @numbered(
@@ -177,7 +177,7 @@ func.func @unregistered(%x: tensor<16xi8>)
 // Communication that no interface describes. Computation of that dialect is
 // taken along like any other.
 // REMARK: Function=other_dialect
-// REMARK-SAME: its start moves up by 1, with 1 others, limited by barrier dependence with commsched_test.probe
+// REMARK-SAME: its start moves up by 1, with 1 other, limited by barrier dependence with commsched_test.probe
 // CHECK-LABEL: func.func @other_dialect(
 // CHECK-NEXT: commsched_test.probe
 // CHECK-NEXT: commsched_test.work

@@ -164,7 +164,7 @@ func.func @last_use_for_the_next()
 // The cast goes along, which frees the result and leaves less: sunk, there are
 // x, "large", the result and the cast at last.
 // REMARK: Function=cast
-// REMARK-SAME: its wait moves down by 1, with 1 others, limited by nothing
+// REMARK-SAME: its wait moves down by 1, with 1 other, limited by nothing
 func.func @cast(%x: tensor<50xi8>) -> (tensor<100xi8>, tensor<10xi8>)
     attributes {commsched.baseline_peak_bytes = 210 : i64} {
   %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "ar"}
@@ -176,7 +176,7 @@ func.func @cast(%x: tensor<50xi8>) -> (tensor<100xi8>, tensor<10xi8>)
 }
 
 // REMARK: Function=cast_less
-// REMARK-SAME: its wait stays, with 1 others, limited by memory: passing large takes 210 bytes of 209
+// REMARK-SAME: its wait stays, with 1 other, limited by memory: passing large takes 210 bytes of 209
 func.func @cast_less(%x: tensor<50xi8>) -> (tensor<100xi8>, tensor<10xi8>)
     attributes {commsched.baseline_peak_bytes = 209 : i64} {
   %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "ar"}
@@ -257,7 +257,7 @@ func.func @views_less()
 
 // What overwrites what is sent waits for the wait, and goes along if it is cheap.
 // REMARK: Function=overwritten
-// REMARK-SAME: its wait moves down by 1, with 1 others, limited by memory dependence with mm, which is expensive
+// REMARK-SAME: its wait moves down by 1, with 1 other, limited by memory dependence with mm, which is expensive
 // CHECK-LABEL: func.func @overwritten(
 // CHECK-NEXT: "ar"
 // CHECK-NEXT: "other"

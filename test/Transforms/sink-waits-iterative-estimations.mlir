@@ -79,7 +79,7 @@ func.func @hidden_before(%x: tensor<4xi8>) -> tensor<4xi8> {
 // WITHOUT: Function=expensive
 // WITHOUT-SAME: its wait stays, limited by data dependence with mm, which is expensive
 // JUST: Function=expensive
-// JUST-SAME: its wait moves down by 1, with 1 others, limited by nothing
+// JUST-SAME: its wait moves down by 1, with 1 other, limited by nothing
 func.func @expensive(%x: tensor<4xi8>) -> tensor<4xi8> {
   %f = commsched.all_reduce %x on @g reduction(max)
       {commsched.runtime_ns = 10 : i64}
@@ -97,11 +97,11 @@ func.func @expensive(%x: tensor<4xi8>) -> tensor<4xi8> {
 // needs: the group holds the 30 ns of "a", of which "second" has 20 to spare.
 // WITHOUT: Function=other_loses
 // WITHOUT: Function=other_loses
-// WITHOUT-SAME: 'first': its wait moves down by 2, with 1 others, limited by nothing
+// WITHOUT-SAME: 'first': its wait moves down by 2, with 1 other, limited by nothing
 // JUST: Function=other_loses
 // JUST-SAME: 'second': its wait stays, limited by estimates: computation hides it
 // JUST: Function=other_loses
-// JUST-SAME: 'first': its wait stays, with 1 others, limited by estimates: passing commsched.wait 'wait2' exposes more than it hides
+// JUST-SAME: 'first': its wait stays, with 1 other, limited by estimates: passing commsched.wait 'wait2' exposes more than it hides
 func.func @other_loses(%x: tensor<4xi8>) -> tensor<4xi8> {
   %f = commsched.all_reduce %x on @g reduction(max)
       {commsched.name = "first", commsched.runtime_ns = 100 : i64}
@@ -124,7 +124,7 @@ func.func @other_loses(%x: tensor<4xi8>) -> tensor<4xi8> {
 // JUST: Function=other_is_hidden
 // JUST-SAME: 'second'
 // JUST: Function=other_is_hidden
-// JUST-SAME: 'first': its wait moves down by 2, with 1 others, limited by nothing
+// JUST-SAME: 'first': its wait moves down by 2, with 1 other, limited by nothing
 func.func @other_is_hidden(%x: tensor<4xi8>) -> tensor<4xi8> {
   %f = commsched.all_reduce %x on @g reduction(max)
       {commsched.name = "first", commsched.runtime_ns = 100 : i64}

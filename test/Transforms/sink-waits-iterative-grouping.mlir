@@ -31,7 +31,7 @@ func.func private @unknown()
 // REMARK-SAME: Moved=1,
 // REMARK-SAME: 'ar': its wait moves down by 1, with 2 others, limited by nothing
 // ONE: Function=chain
-// ONE-SAME: 'ar': its wait stays, with 1 others, limited by data dependence with copy; the group is full
+// ONE-SAME: 'ar': its wait stays, with 1 other, limited by data dependence with copy; the group is full
 // CHECK-LABEL: func.func @chain(
 // CHECK-NEXT: "ar"
 // CHECK-NEXT: "other"
@@ -107,9 +107,9 @@ func.func @next_start(%x: tensor<16xi8>)
 // REMARK: Function=start_needs_it
 // REMARK-SAME: 'second': its wait
 // STOP: Function=start_needs_it
-// STOP-SAME: 'first': its wait moves down by 1, with 1 others, limited by the collective commsched.all_reduce 'second'
+// STOP-SAME: 'first': its wait moves down by 1, with 1 other, limited by the collective commsched.all_reduce 'second'
 // SWAP: Function=start_needs_it
-// SWAP-SAME: 'first': its wait moves down by 1, with 1 others, limited by data dependence with commsched.all_reduce 'second', a collective
+// SWAP-SAME: 'first': its wait moves down by 1, with 1 other, limited by data dependence with commsched.all_reduce 'second', a collective
 // CHECK-LABEL: func.func @start_needs_it(
 // CHECK-NEXT: "first"
 // CHECK-NEXT: "other"
@@ -221,7 +221,7 @@ func.func @unregistered(%x: tensor<16xi8>)
 // Other dialects move alike: the wait takes the computation along, and stops
 // where something communicates that no interface describes.
 // REMARK: Function=other_dialect
-// REMARK-SAME: commsched_test.exchange: its wait moves down by 1, with 1 others, limited by barrier dependence with commsched_test.probe
+// REMARK-SAME: commsched_test.exchange: its wait moves down by 1, with 1 other, limited by barrier dependence with commsched_test.probe
 // CHECK-LABEL: func.func @other_dialect(
 // CHECK-NEXT: commsched_test.exchange
 // CHECK-NEXT: "free"

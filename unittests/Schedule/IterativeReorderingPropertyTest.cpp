@@ -67,6 +67,8 @@ IterativeReorderingOptions drawOptions(Draw &draw, int64_t peakBytes) {
   options.withCollectives = draw.percent(40);
   if (draw.percent(10))
     options.maxCollectives = draw.below(4);
+  if (draw.percent(20))
+    options.maxGroupSize = draw.below(4);
   return options;
 }
 
@@ -80,7 +82,8 @@ std::string describe(const IterativeReorderingOptions &options, bool up) {
          number(options.computeMultiplier) + " reorder " +
          number(options.reorderCollectives) + " with " +
          number(options.withCollectives) + " max " +
-         number(options.maxCollectives.value_or(-1));
+         number(options.maxCollectives.value_or(-1)) + " group " +
+         number(options.maxGroupSize);
 }
 
 Result<IterativeReordering> solve(const Problem &problem,
@@ -187,8 +190,9 @@ void checkMany(uint64_t firstSeed, uint64_t numProblems, int32_t maxNodes) {
     EXPECT_GT(seen[up].moves, some);
     EXPECT_GT(seen[up].grouped, some);
     for (MoveLimit limit :
-         {MoveLimit::None, MoveLimit::Dependence, MoveLimit::Collective,
-          MoveLimit::Memory, MoveLimit::Hidden, MoveLimit::Exposure})
+         {MoveLimit::None, MoveLimit::Dependence, MoveLimit::GroupSize,
+          MoveLimit::Collective, MoveLimit::Memory, MoveLimit::Hidden,
+          MoveLimit::Exposure})
       EXPECT_GT(seen[up].limits[limit], some)
           << "limit " << static_cast<int>(limit);
     for (DependenceKind kind : {DependenceKind::Data, DependenceKind::Memory,

@@ -96,13 +96,14 @@ private:
       if (isForbidden(front))
         return stop(MoveLimit::Collective);
       if (std::optional<DependenceKind> dependence = dependenceWith(front)) {
-        if (mayJoin(front)) {
+        bool joins = mayJoin(front);
+        if (joins && moved.grouped < options.maxGroupSize) {
           join(front);
           ++moved.grouped;
           continue;
         }
         moved.dependence = *dependence;
-        return stop(MoveLimit::Dependence);
+        return stop(joins ? MoveLimit::GroupSize : MoveLimit::Dependence);
       }
       if (options.useRuntimeEstimations && losesTime(start, front))
         return stop(MoveLimit::Exposure);

@@ -81,7 +81,7 @@ enum class MoveLimit {
   /// A member of the group depends on the operation in the way, or the other
   /// way round, and the group does not take it along.
   Dependence,
-  /// The same, and the group has taken along as many as it may.
+  /// The group would take it along, but has as many members as it may.
   GroupSize,
   /// A collective is in the way that may not be passed.
   Collective,
