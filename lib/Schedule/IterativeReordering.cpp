@@ -247,6 +247,8 @@ bool Run::takeRun(CollectiveMoves &moved) {
   if (options.useRuntimeEstimations && isHidden())
     return stop(moved, MoveLimit::Hidden, group->wayEnd());
   int32_t dependence = group->nextDependence();
+  if (dependence == group->front())
+    return takeStep(moved, dependence);
   int32_t until = group->nearer(dependence, group->nextHandover());
   until = findForbidden(until);
   if (options.useRuntimeEstimations)
@@ -277,7 +279,7 @@ bool Run::takeStep(CollectiveMoves &moved, int32_t dependence) {
   if (position == dependence) {
     bool joins = isGroupable(node);
     if (!joins || moved.grouped >= options.maxGroupSize) {
-      moved.dependence = group->dependenceOn(node);
+      moved.dependence = group->nextDependenceKind();
       return stop(moved, joins ? MoveLimit::GroupSize : MoveLimit::Dependence,
                   position);
     }

@@ -17,34 +17,41 @@ void MovingGroup::startWith(NodeId node) {
   begin = schedule.position(node);
   behind = begin + 1;
   dependences = {};
+  withoutHandovers.clear();
   handovers.clear();
   nextHandovers = {};
   addMember(node);
 }
 
-void MovingGroup::addDependence(NodeId other) {
+void MovingGroup::addDependence(NodeId other, DependenceKind kind) {
   int32_t distance = distanceOf(schedule.position(other));
   if (isAhead(distance))
-    dependences.push({distance, other});
+    dependences.push({distance, kind});
 }
 
 void MovingGroup::addMember(NodeId node) {
   const Problem &problem = schedule.getProblem();
   for (DependenceEnd end :
        isUp() ? problem.predecessors(node) : problem.successors(node))
-    addDependence(end.node);
-  for (BufferId buffer : problem.buffersUsedBy(node)) {
-    if (NodeId producer = problem.buffer(buffer).producer;
-        isUp() && producer != noNode)
-      addDependence(producer);
-    addHandover(node, buffer);
-  }
-  // Nobody ahead takes over what a member makes: up there are no users of it,
-  // and down they are dependences.
-  if (!isUp())
+    addDependence(end.node, end.kind);
+  // A buffer ties two operations together even if no dependence says it.
+  if (isUp()) {
+    for (BufferId buffer : problem.buffersUsedBy(node))
+      if (NodeId producer = problem.buffer(buffer).producer; producer != noNode)
+        addDependence(producer, DependenceKind::Data);
+  } else {
     for (BufferId buffer : problem.buffersMadeBy(node))
       for (NodeId user : problem.users(buffer))
-        addDependence(user);
+        addDependence(user, DependenceKind::Data);
+  }
+  withoutHandovers.push_back(node);
+}
+
+/// Nobody ahead takes over what the member makes: up there are no users of it,
+/// and down they are dependences.
+void MovingGroup::addHandovers(NodeId member) {
+  for (BufferId buffer : schedule.getProblem().buffersUsedBy(member))
+    addHandover(member, buffer);
 }
 
 void MovingGroup::addHandover(NodeId member, BufferId buffer) {
@@ -89,30 +96,10 @@ int32_t MovingGroup::nextDependence() {
                              : positionOf(dependences.top().distance);
 }
 
-DependenceKind MovingGroup::dependenceOn(NodeId node) const {
-  DependenceKind hardest = DependenceKind::Barrier;
-  const Problem &problem = schedule.getProblem();
-  auto note = [&](NodeId other, DependenceKind kind) {
-    if (isMember(other))
-      hardest = std::min(hardest, kind);
-  };
-  for (DependenceEnd end :
-       isUp() ? problem.successors(node) : problem.predecessors(node))
-    note(end.node, end.kind);
-  // A buffer ties two operations together without a dependence of its own.
-  if (isUp()) {
-    for (BufferId buffer : problem.buffersMadeBy(node))
-      for (NodeId user : problem.users(buffer))
-        note(user, DependenceKind::Data);
-  } else {
-    for (BufferId buffer : problem.buffersUsedBy(node))
-      if (NodeId producer = problem.buffer(buffer).producer; producer != noNode)
-        note(producer, DependenceKind::Data);
-  }
-  return hardest;
-}
-
 int32_t MovingGroup::nextHandover() {
+  for (NodeId member : withoutHandovers)
+    addHandovers(member);
+  withoutHandovers.clear();
   while (!nextHandovers.empty() && !isAhead(nextHandovers.top().distance)) {
     int32_t stale = nextHandovers.top().handover;
     nextHandovers.pop();

@@ -59,8 +59,9 @@ public:
   /// The position of the nearest operation that a member depends on (up), or
   /// that depends on a member (down); the end of the way if there is none.
   int32_t nextDependence();
-  /// The hardest kind of dependence between the group and `node`.
-  DependenceKind dependenceOn(NodeId node) const;
+  /// The hardest kind of dependence between the group and the operation at
+  /// nextDependence(), which has to be on the way.
+  DependenceKind nextDependenceKind() const { return dependences.top().kind; }
 
   /// The position of the nearest operation that, once passed, frees something
   /// in a member's stead (up), or in whose stead a member does (down).
@@ -95,12 +96,13 @@ public:
   }
 
 private:
-  /// How far an operation is on the way, and which.
+  /// A dependence on what is so far on the way.
   struct Ahead {
     int32_t distance;
-    NodeId node;
+    DependenceKind kind;
     bool operator>(const Ahead &other) const {
-      return distance > other.distance;
+      return distance != other.distance ? distance > other.distance
+                                        : kind > other.kind;
     }
   };
   /// The users of one buffer on the way; those from `next` on are ahead.
@@ -139,7 +141,8 @@ private:
   }
 
   void addMember(NodeId node);
-  void addDependence(NodeId other);
+  void addDependence(NodeId other, DependenceKind kind);
+  void addHandovers(NodeId member);
   void addHandover(NodeId member, BufferId buffer);
   void pushHandover(int32_t handover);
   std::vector<int32_t> takeHandovers(int32_t distance);
@@ -150,6 +153,9 @@ private:
   int32_t begin = 0;
   int32_t behind = 0;
   NearestFirst<Ahead> dependences;
+  /// Members whose handovers nobody has asked for yet: a group that is stopped
+  /// where it stands never needs them.
+  std::vector<NodeId> withoutHandovers;
   std::vector<Handover> handovers;
   NearestFirst<HandoverAhead> nextHandovers;
 };

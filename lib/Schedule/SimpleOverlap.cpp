@@ -74,7 +74,7 @@ void Run::move(MovingGroup &group, CollectiveMoves &moved) {
   moved.obstacle = group.frontNode();
   if (obstacle == dependence) {
     moved.limit = MoveLimit::Dependence;
-    moved.dependence = group.dependenceOn(moved.obstacle);
+    moved.dependence = group.nextDependenceKind();
   } else {
     moved.limit = MoveLimit::Collective;
   }
