@@ -47,4 +47,6 @@ if shutil.which("clang-format-22"):
 if config.sanitizers:
     config.available_features.add("sanitizers")
     # libMLIR.so keeps its registries for the process's life.
-    config.environment["ASAN_OPTIONS"] = "detect_leaks=0"
+    # Allocators that are part inlined here, part in libMLIR.so, which is built
+    # without sanitizers, disagree about what is poisoned.
+    config.environment["ASAN_OPTIONS"] = "detect_leaks=0:allow_user_poisoning=0"
