@@ -96,20 +96,12 @@ bool Run::isForbidden(NodeId node) const {
 /// The nearest position at which isForbidden() holds; `until` if none is before
 /// it.
 int32_t Run::findForbidden(int32_t until) const {
-  int32_t found = -1;
-  const EditableSchedule::Tree &tree = schedule->getTree();
-  if (isUp() && !options.reorderCollectives)
-    found =
-        tree.findLast(until + 1, group->first(),
-                      [](const StretchLoad &, const StretchLoad &stretch) {
-                        return stretch.numStarts > 0 || stretch.numBlocking > 0;
-                      });
-  else if (!isUp() && !options.withCollectives)
-    found = tree.findFirst(group->end(), until,
-                           [](const StretchLoad &, const StretchLoad &stretch) {
-                             return stretch.numStarts > 0;
-                           });
-  return found < 0 ? until : found;
+  if (isUp() ? options.reorderCollectives : options.withCollectives)
+    return until;
+  return group->findNearest(
+      until, [&](const StretchLoad &, const StretchLoad &stretch) {
+        return stretch.numStarts > 0 || (isUp() && stretch.numBlocking > 0);
+      });
 }
 
 /// Whether the group takes `node` along when there is a dependence.
@@ -136,18 +128,13 @@ bool Run::isHidden() const {
 /// isWorthPassing() has to be asked about, or that makes isHidden() true.
 int32_t Run::findWeighed(int32_t until) const {
   const EditableSchedule::Tree &tree = schedule->getTree();
-  auto nearest = [&](auto has) {
-    int32_t found = isUp() ? tree.findLast(until + 1, group->first(), has)
-                           : tree.findFirst(group->end(), until, has);
-    if (found >= 0)
-      until = found;
-  };
   // Collectives that the group passes may get exposed by it, and the windows of
   // those on its stream change.
-  nearest([&](const StretchLoad &, const StretchLoad &stretch) {
-    return (isUp() ? stretch.numStarts : stretch.numWaits) > 0 ||
-           stretch.numBlocking > 0;
-  });
+  until = group->findNearest(
+      until, [&](const StretchLoad &, const StretchLoad &stretch) {
+        return (isUp() ? stretch.numStarts : stretch.numWaits) > 0 ||
+               stretch.numBlocking > 0;
+      });
   // How much computation may pass before a decision is due.
   double toHidden =
       std::floor(static_cast<double>(trade.own) +
@@ -161,14 +148,14 @@ int32_t Run::findWeighed(int32_t until) const {
   int64_t here =
       tree.range(0, isUp() ? group->first() : group->end()).computeTime;
   if (isUp())
-    nearest([&](const StretchLoad &before, const StretchLoad &) {
-      return before.computeTime < here - room;
-    });
-  else
-    nearest([&](const StretchLoad &before, const StretchLoad &stretch) {
-      return before.computeTime - here + stretch.computeTime > room;
-    });
-  return until;
+    return group->findNearest(
+        until, [&](const StretchLoad &before, const StretchLoad &) {
+          return before.computeTime < here - room;
+        });
+  return group->findNearest(
+      until, [&](const StretchLoad &before, const StretchLoad &stretch) {
+        return before.computeTime - here + stretch.computeTime > room;
+      });
 }
 
 /// Whether passing `node`, which is in front, exposes no more communication

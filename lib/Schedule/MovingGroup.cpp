@@ -113,26 +113,20 @@ int32_t MovingGroup::nextHandover() {
 }
 
 int32_t MovingGroup::findOverflow(int32_t until, int64_t limitBytes) const {
-  const EditableSchedule::Tree &tree = schedule.getTree();
-  StretchLoad group = tree.range(begin, behind);
+  StretchLoad group = schedule.getTree().range(begin, behind);
   int64_t room = limitBytes - schedule.initialBytes();
-  if (isUp()) {
-    int32_t found = tree.findLast(
-        until + 1, begin,
-        [&](const StretchLoad &before, const StretchLoad &stretch) {
+  if (isUp())
+    return findNearest(
+        until, [&](const StretchLoad &before, const StretchLoad &stretch) {
           return before.netBytes + stretch.peakBytes + group.netBytes > room ||
                  before.netBytes + stretch.peakBefore + group.peakBytes > room;
         });
-    return found < 0 ? until : found;
-  }
-  int32_t found = tree.findFirst(
-      behind, until,
-      [&](const StretchLoad &before, const StretchLoad &stretch) {
+  return findNearest(
+      until, [&](const StretchLoad &before, const StretchLoad &stretch) {
         int64_t level = before.netBytes - group.netBytes;
         return level + stretch.peakBytes > room ||
                level + stretch.peakRemaining + group.peakBytes > room;
       });
-  return found < 0 ? until : found;
 }
 
 int64_t MovingGroup::peakWhenPassing(int32_t position) const {

@@ -56,6 +56,16 @@ public:
     return isUp() ? position - 1 : position + 1;
   }
 
+  /// The nearest position, before `until` is reached, at which `has` holds in
+  /// the sense of OrderTree::findLast(); `until` if there is none. O(log n).
+  template <typename Predicate>
+  int32_t findNearest(int32_t until, Predicate has) const {
+    const EditableSchedule::Tree &tree = schedule.getTree();
+    int32_t found = isUp() ? tree.findLast(until + 1, begin, has)
+                           : tree.findFirst(behind, until, has);
+    return found < 0 ? until : found;
+  }
+
   /// The position of the nearest operation that a member depends on (up), or
   /// that depends on a member (down); the end of the way if there is none.
   int32_t nextDependence();

@@ -27,7 +27,6 @@ public:
 
 private:
   void move(MovingGroup &group, CollectiveMoves &moved);
-  int32_t findCollective(const MovingGroup &group, int32_t until) const;
 
   const Problem &problem;
   EditableSchedule &schedule;
@@ -36,14 +35,12 @@ private:
 
 } // namespace
 
-/// The nearest collective above, or `until`.
-int32_t Run::findCollective(const MovingGroup &group, int32_t until) const {
-  int32_t found = schedule.getTree().findLast(
-      until + 1, group.first(),
-      [](const StretchLoad &, const StretchLoad &stretch) {
+/// The nearest collective on the way, or `until`.
+static int32_t findCollective(const MovingGroup &group, int32_t until) {
+  return group.findNearest(
+      until, [](const StretchLoad &, const StretchLoad &stretch) {
         return stretch.numStarts > 0 || stretch.numBlocking > 0;
       });
-  return found < 0 ? until : found;
 }
 
 void Run::move(MovingGroup &group, CollectiveMoves &moved) {
