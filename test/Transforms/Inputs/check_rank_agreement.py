@@ -15,9 +15,9 @@ import os
 import random
 import re
 import statistics
-import subprocess
 import sys
 
+from check_schedules import run
 from random_programs import PROLOGUE, generate
 
 TIME = re.compile(r"(commsched\.runtime_ns = )(\d+)")
@@ -34,16 +34,6 @@ UNTIMED = [
     f"func.func({COMMS},{SINK},commsched-simple-overlap)",
     "commsched-inductor-pipeline",
 ]
-
-
-def run(tool, text, pipeline):
-    result = subprocess.run(
-        [*tool, "--allow-unregistered-dialect",
-         f"--pass-pipeline=builtin.module({pipeline})", "-"],
-        input=text, capture_output=True, text=True, check=False)
-    if result.returncode:
-        sys.exit(f"{pipeline} failed:\n{result.stderr[:4000]}")
-    return result.stdout
 
 
 def add_noise(text, rng):
