@@ -224,8 +224,8 @@ std::optional<int64_t> OperationCosts::estimateNs(Operation *op) {
   return estimateBytesNs(op);
 }
 
-std::optional<CollectiveEstimate>
-OperationCosts::estimateCollective(CollectiveOpInterface collective) {
+std::optional<CollectiveQuery>
+OperationCosts::getQuery(CollectiveOpInterface collective) {
   std::optional<int64_t> sent = collective.getOperandBytes();
   std::optional<int64_t> delivered = collective.getResultBytes();
   FailureOr<ProcessGroup> group = collective.getProcessGroup(symbolTables);
@@ -233,30 +233,44 @@ OperationCosts::estimateCollective(CollectiveOpInterface collective) {
     return std::nullopt;
 
   constexpr int64_t maxRanks = std::numeric_limits<int32_t>::max();
-  CollectiveEstimate estimate;
-  CollectiveQuery &query = estimate.query;
+  CollectiveQuery query;
   query.kind = collective.getCollectiveKind();
   query.bytes = std::max(*sent, *delivered);
   query.ranks = static_cast<int32_t>(std::min(group->size, maxRanks));
   query.ranksPerNode =
       static_cast<int32_t>(std::min(group->ranksPerNode, maxRanks));
+  return query;
+}
 
+CollectiveEstimate
+OperationCosts::estimateCollective(const CollectiveQuery &query) const {
+  CollectiveEstimate estimate;
+  estimate.query = query;
   if (std::optional<int64_t> measured = collectiveCost.tableTimeNs(query)) {
     estimate.source = CollectiveEstimate::Source::Profile;
     estimate.timeNs = *measured;
     return estimate;
   }
-  if (auto own = dyn_cast<CostOpInterface>(collective.getOperation()))
-    if (std::optional<int64_t> known = own.getKnownRuntimeNs()) {
-      estimate.source = CollectiveEstimate::Source::Operation;
-      estimate.timeNs = *known;
-      return estimate;
-    }
   ::commsched::NcclEstimate modelled =
       collectiveCost.getModel().estimate(query);
   estimate.timeNs = modelled.timeNs;
   estimate.algorithm = modelled.algorithm;
   estimate.protocol = modelled.protocol;
+  return estimate;
+}
+
+std::optional<CollectiveEstimate>
+OperationCosts::estimateCollective(CollectiveOpInterface collective) {
+  std::optional<CollectiveQuery> query = getQuery(collective);
+  if (!query)
+    return std::nullopt;
+  CollectiveEstimate estimate = estimateCollective(*query);
+  auto own = dyn_cast<CostOpInterface>(collective.getOperation());
+  if (!own || estimate.source == CollectiveEstimate::Source::Profile)
+    return estimate;
+  if (std::optional<int64_t> known = own.getKnownRuntimeNs())
+    return CollectiveEstimate{*query, *known,
+                              CollectiveEstimate::Source::Operation};
   return estimate;
 }
 

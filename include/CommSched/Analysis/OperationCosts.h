@@ -80,6 +80,21 @@ public:
   std::optional<CollectiveEstimate>
   estimateCollective(CollectiveOpInterface collective);
 
+  /// The measured profile's answer, else the model's: what a collective costs
+  /// of which no operation says more than that.
+  CollectiveEstimate
+  estimateCollective(const ::commsched::CollectiveQuery &query) const;
+
+  /// The launch that `collective` is; none when a size or the group is not
+  /// known.
+  std::optional<::commsched::CollectiveQuery>
+  getQuery(CollectiveOpInterface collective);
+
+  /// The models behind `estimateCollective`.
+  const ::commsched::CollectiveCost &getCollectiveCost() const {
+    return collectiveCost;
+  }
+
   const ::commsched::Target &getTarget() const { return target; }
 
 private:

@@ -1,0 +1,49 @@
+//===- BucketCosts.h - What merged collectives cost -------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What several collectives would cost as one, before anything is rewritten:
+// the merged launch and the copies around it. The times are those that
+// `OperationCosts` gives the operations that a merge makes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_ANALYSIS_BUCKETCOSTS_H
+#define COMMSCHED_ANALYSIS_BUCKETCOSTS_H
+
+#include "CommSched/Analysis/OperationCosts.h"
+#include "CommSched/Schedule/BucketedProblem.h"
+
+namespace mlir::commsched {
+
+/// How the tensors of a bucket travel together.
+enum class BucketMode {
+  /// Copied into one buffer.
+  Copy,
+  /// Side by side in one launch.
+  Coalesced,
+};
+
+/// The cost of `members` as one launch, none of whose parts is pinned:
+///  * the collective: all their bytes in one launch of the kind;
+///  * by copy, the copy-in: reads what the members send and writes as much. A
+///    member that sends the result of one of `absorbedCasts` reads the cast's
+///    operand instead;
+///  * by copy, the copy-out: a gather's reads and writes what is delivered; the
+///    results of the other kinds are views.
+/// `absorbed` of the result is left empty: it names nodes of a problem.
+///
+/// `members` are one or more gathers, one or more reduce_scatters, or one or
+/// more all_reduces, of one group. None when a size or the group is not known,
+/// or the sums do not fit in 64 bits. Linear in the tensors.
+std::optional<::commsched::BucketCost>
+estimateBucket(OperationCosts &costs, ArrayRef<CollectiveOpInterface> members,
+               BucketMode mode, ArrayRef<Operation *> absorbedCasts = {});
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_ANALYSIS_BUCKETCOSTS_H

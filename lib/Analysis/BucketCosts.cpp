@@ -1,0 +1,85 @@
+//===- BucketCosts.cpp - What merged collectives cost ---------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Analysis/BucketCosts.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+using ::commsched::BucketCost;
+using ::commsched::CollectiveKind;
+using ::commsched::CollectiveQuery;
+
+/// The launch of all members together.
+static std::optional<CollectiveQuery>
+getMergedQuery(OperationCosts &costs, ArrayRef<CollectiveOpInterface> members) {
+  std::optional<CollectiveQuery> merged = costs.getQuery(members.front());
+  for (CollectiveOpInterface member : members.drop_front()) {
+    // The members are of one kind: they all deliver more than they send, or
+    // none does. So the larger of both, summed, is the larger of both sums.
+    std::optional<CollectiveQuery> query = costs.getQuery(member);
+    if (!merged || !query ||
+        llvm::AddOverflow(merged->bytes, query->bytes, merged->bytes))
+      return std::nullopt;
+  }
+  return merged;
+}
+
+/// The time of a kernel that reads and writes so many bytes; none when one is
+/// not known or the sum does not fit.
+static std::optional<int64_t> getCopyNs(const OperationCosts &costs,
+                                        std::optional<int64_t> read,
+                                        std::optional<int64_t> written) {
+  int64_t moved;
+  if (!read || !written || llvm::AddOverflow(*read, *written, moved))
+    return std::nullopt;
+  return ::commsched::computeTimeNs(costs.getTarget(), /*flops=*/0,
+                                    ::commsched::ElementKind::F32, moved);
+}
+
+std::optional<BucketCost>
+mlir::commsched::estimateBucket(OperationCosts &costs,
+                                ArrayRef<CollectiveOpInterface> members,
+                                BucketMode mode,
+                                ArrayRef<Operation *> absorbedCasts) {
+  std::optional<CollectiveQuery> query = getMergedQuery(costs, members);
+  if (!query)
+    return std::nullopt;
+  BucketCost cost;
+  cost.collectiveNs = costs.estimateCollective(*query).timeNs;
+  if (mode == BucketMode::Coalesced)
+    return cost;
+
+  SmallPtrSet<Operation *, 8> casts(absorbedCasts.begin(), absorbedCasts.end());
+  SmallVector<Type> read, sent, delivered;
+  for (CollectiveOpInterface member : members) {
+    for (Value value : member.getSentValues()) {
+      Operation *cast = value.getDefiningOp();
+      sent.push_back(value.getType());
+      read.push_back(casts.contains(cast) ? cast->getOperand(0).getType()
+                                          : value.getType());
+    }
+    llvm::append_range(delivered, member.getDeliveredTypes());
+  }
+  std::optional<int64_t> copyIn =
+      getCopyNs(costs, getStaticBytes(read), getStaticBytes(sent));
+  if (!copyIn)
+    return std::nullopt;
+  cost.copyInNs = *copyIn;
+  if (query->kind == CollectiveKind::AllGather) {
+    std::optional<int64_t> bytes = getStaticBytes(delivered);
+    std::optional<int64_t> copyOut = getCopyNs(costs, bytes, bytes);
+    if (!copyOut)
+      return std::nullopt;
+    cost.copyOutNs = *copyOut;
+  }
+  return cost;
+}
