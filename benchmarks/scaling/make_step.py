@@ -5,9 +5,10 @@
 """Write one training step of a sharded transformer as commsched IR.
 
 The step is what a tracer sees before anything is optimized. Each parameter is
-sharded over all ranks, gathered right before its use, in the forward and again
-in the backward pass, and each gradient is reduce-scattered and waited for as
-soon as it is there. The backward pass comes from a tape of the forward pass.
+sharded over `--dp` ranks, gathered right before its use, in the forward and
+again in the backward pass, and each gradient is reduce-scattered and waited for
+as soon as it is there; with `--replicas` of the sharded model it is then
+all-reduced over them. The backward pass comes from a tape of the forward pass.
 Operators are opaque `commsched.compute` operations with their arithmetic.
 """
 
@@ -71,6 +72,15 @@ class Parameter(NamedTuple):
 
     shard: Value
     full: tuple
+
+
+def ranks_in_node(group: str, options: argparse.Namespace) -> int:
+    """How many ranks of a group share a node. Replicas are a whole sharded
+    model apart; the others are neighbors."""
+    places = options.ranks_per_node
+    if group == "replicas":
+        places = max(1, places // options.dp)
+    return min(getattr(options, group), places)
 
 
 class Step:
@@ -154,9 +164,10 @@ class Step:
         result = Value(f"%{self.count}", tuple(shape), operand.dtype)
         future = f"!commsched.future<{result.type}>"
         ranks = getattr(self.options, group)
-        inside = ranks <= self.options.ranks_per_node
+        inside = ranks == ranks_in_node(group, self.options)
         latency, bandwidth = NODE_LINK if inside else NETWORK_LINK
         sent = max(operand.bytes, result.bytes) * (ranks - 1) / ranks
+        sent *= 2 if kind == "all_reduce" else 1
         self.emit(
             f"%start_{self.count} = commsched.{kind} {operand.name} "
             f"on @{group} {clauses}",
@@ -184,15 +195,15 @@ class Step:
         wide = self.compute(
             "prims.convert_element_type", [gradient], gradient.shape, "f32"
         )
-        self.results.append(
-            self.collective(
-                "reduce_scatter",
-                wide,
-                "dp",
-                "reduction(avg) dim(0)",
-                parameter.shard.shape,
-            )
+        shape = parameter.shard.shape
+        shard = self.collective(
+            "reduce_scatter", wide, "dp", "reduction(avg) dim(0)", shape
         )
+        if self.options.replicas > 1:
+            shard = self.collective(
+                "all_reduce", shard, "replicas", "reduction(avg)", shape
+            )
+        self.results.append(shard)
 
     def record(self, output: Value, backward: Callable[[Value], None]) -> Value:
         self.tape.append((self.path, output, backward))
@@ -381,11 +392,13 @@ def write_step(name: str, layers: int, options: argparse.Namespace, out: TextIO)
     model = MODELS[name]
     step = emit_step(model, layers, options)
     groups = ["dp"] + (["ep"] if model.experts else [])
+    if options.replicas > 1:
+        groups.append("replicas")
     for group in groups:
-        size = getattr(options, group)
+        stride = f" stride({options.dp})" if group == "replicas" else ""
         out.write(
-            f"commsched.group @{group} size({size}) "
-            f"ranks_per_node({min(size, options.ranks_per_node)})\n"
+            f"commsched.group @{group} size({getattr(options, group)}) "
+            f"ranks_per_node({ranks_in_node(group, options)}){stride}\n"
         )
     types = ", ".join(value.type for value in step.results)
     values = ", ".join(value.name for value in step.results)
@@ -416,6 +429,12 @@ def make_parser(description: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=description)
     add = parser.add_argument
     add("--dp", type=positive, default=64, help="ranks that share each parameter")
+    add(
+        "--replicas",
+        type=positive,
+        default=1,
+        help="of the sharded model, which all-reduce its gradients",
+    )
     add("--ep", type=positive, default=8, help="ranks that share the experts")
     add("--ranks-per-node", type=positive, default=8)
     add("--batch", type=positive, default=1)
