@@ -20,7 +20,8 @@ using ::commsched::CollectiveQuery;
 
 /// The launch of all members together.
 static std::optional<CollectiveQuery>
-getMergedQuery(OperationCosts &costs, ArrayRef<CollectiveOpInterface> members) {
+getMergedQuery(OperationCosts &costs, ArrayRef<CollectiveOpInterface> members,
+               BucketMode mode) {
   std::optional<CollectiveQuery> merged = costs.getQuery(members.front());
   for (CollectiveOpInterface member : members.drop_front()) {
     // The members are of one kind: they all deliver more than they send, or
@@ -29,7 +30,10 @@ getMergedQuery(OperationCosts &costs, ArrayRef<CollectiveOpInterface> members) {
     if (!merged || !query ||
         llvm::AddOverflow(merged->bytes, query->bytes, merged->bytes))
       return std::nullopt;
+    merged->tensors += query->tensors;
   }
+  if (merged && mode == BucketMode::Copy)
+    merged->tensors = 1;
   return merged;
 }
 
@@ -45,12 +49,10 @@ static std::optional<int64_t> getCopyNs(const OperationCosts &costs,
                                     ::commsched::ElementKind::F32, moved);
 }
 
-std::optional<BucketCost>
-mlir::commsched::estimateBucket(OperationCosts &costs,
-                                ArrayRef<CollectiveOpInterface> members,
-                                BucketMode mode,
-                                ArrayRef<Operation *> absorbedCasts) {
-  std::optional<CollectiveQuery> query = getMergedQuery(costs, members);
+std::optional<BucketCost> mlir::commsched::estimateBucket(
+    OperationCosts &costs, ArrayRef<CollectiveOpInterface> members,
+    BucketMode mode, ArrayRef<Operation *> absorbedCasts) {
+  std::optional<CollectiveQuery> query = getMergedQuery(costs, members, mode);
   if (!query)
     return std::nullopt;
   BucketCost cost;

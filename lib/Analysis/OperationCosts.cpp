@@ -239,6 +239,9 @@ OperationCosts::getQuery(CollectiveOpInterface collective) {
   query.ranks = static_cast<int32_t>(std::min(group->size, maxRanks));
   query.ranksPerNode =
       static_cast<int32_t>(std::min(group->ranksPerNode, maxRanks));
+  query.tensors = static_cast<int32_t>(
+      std::max<int64_t>(collective.getSentValues().size(),
+                        collective.getDeliveredTypes().size()));
   return query;
 }
 

@@ -10,7 +10,10 @@
 
 #include "Rounding.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <cmath>
+#include <limits>
 
 namespace commsched {
 
@@ -30,8 +33,9 @@ double CollectiveCost::curveNs(const MeasuredCurve &curve,
   return end.timeNs * (modelHere / modelAtEnd);
 }
 
+/// The table's time of all bytes in one tensor.
 std::optional<int64_t>
-CollectiveCost::tableTimeNs(const CollectiveQuery &query) const {
+CollectiveCost::singleTensorNs(const CollectiveQuery &query) const {
   bool barrier = query.kind == CollectiveKind::Barrier;
   if (!table || query.ranks <= 1 || (query.bytes <= 0 && !barrier))
     return std::nullopt;
@@ -54,6 +58,31 @@ CollectiveCost::tableTimeNs(const CollectiveQuery &query) const {
                near.lowerGroup.ranks);
   return roundToNs(
       std::exp((1 - fraction) * std::log(low) + fraction * std::log(high)));
+}
+
+/// What the model adds for the tensors beyond the first. Taken at one byte, so
+/// that it does not depend on the message: the model's difference at the size
+/// itself may shrink where a larger message changes the algorithm, and would
+/// make a curve that is flat there decrease.
+int64_t CollectiveCost::furtherTensorsNs(const CollectiveQuery &query) const {
+  CollectiveQuery all = query;
+  all.bytes = 1;
+  CollectiveQuery first = all;
+  first.tensors = 1;
+  return model.estimate(all).timeNs - model.estimate(first).timeNs;
+}
+
+std::optional<int64_t>
+CollectiveCost::tableTimeNs(const CollectiveQuery &query) const {
+  CollectiveQuery single = query;
+  single.tensors = 1;
+  std::optional<int64_t> time = singleTensorNs(single);
+  if (!time || query.tensors <= 1)
+    return time;
+  int64_t sum;
+  if (llvm::AddOverflow(*time, furtherTensorsNs(query), sum))
+    return std::numeric_limits<int64_t>::max();
+  return sum;
 }
 
 int64_t CollectiveCost::timeNs(const CollectiveQuery &query) const {

@@ -197,7 +197,7 @@ double NcclGroup::time(NcclAlgorithm algorithm, NcclProtocol protocol,
     if (bin < nccl::numTreeCorrections)
       rate *= nccl::treeCorrection[static_cast<int>(protocol)][bin];
   }
-  return latency(algorithm, protocol, bytes) +
+  return latency(algorithm, protocol, bytes) * latencyCount(algorithm) +
          static_cast<double>(bytes) / (1000 * rate);
 }
 
@@ -279,7 +279,9 @@ double NcclGroup::pointToPointTime(NcclProtocol protocol, int64_t bytes) const {
   double step =
       nodes == 1 ? hop(intraLink(), ring, protocol) : interHop(ring, protocol);
   double peers = kind == CollectiveKind::AllToAll ? ranks - 1 : 1;
-  return base + std::ceil(peers / nccl::p2pBatch) * step +
+  // Two messages to one peer use one connection, so they never share a batch.
+  double batches = tensors * std::ceil(peers / nccl::p2pBatch);
+  return base + batches * step +
          pointToPointTransfer(protocol, static_cast<double>(bytes));
 }
 

@@ -25,8 +25,9 @@ namespace commsched {
 class NcclGroup {
 public:
   NcclGroup(const Target &target, CollectiveKind kind, int32_t ranks,
-            int32_t nodes)
+            int32_t nodes, int32_t tensors)
       : target(target), kind(kind), ranks(ranks), nodes(nodes),
+        tensors(std::max(tensors, 1)),
         ranksPerNode(static_cast<double>(ranks) / nodes),
         nodeClass(std::min(nodes, 3) - 1) {
     double capability = target.computeCapability;
@@ -40,7 +41,7 @@ public:
   bool considers(NcclAlgorithm algorithm, NcclProtocol protocol) const;
   /// Bandwidth over the full buffer, before the tree correction.
   double bandwidth(NcclAlgorithm algorithm, NcclProtocol protocol) const;
-  /// NCCL's time in us.
+  /// NCCL's time in us of all tensors, of `bytes` together.
   double time(NcclAlgorithm algorithm, NcclProtocol protocol,
               int64_t bytes) const;
   /// The least of `time` over `bytes` and everything larger.
@@ -91,6 +92,22 @@ private:
       return target.intraChannels;
     return std::max(2.0, std::floor(target.netChannelsPerRank * ranksPerNode));
   }
+  /// Channels that the tensors of one launch are dealt out to: the library
+  /// makes two of each that its graph search finds (src/graph/connect.cc,
+  /// ncclTopoPostset). Those across nodes are counted so already.
+  double launchChannels() const {
+    return nodes == 1 ? std::min(2 * channels(), nccl::maxChannels)
+                      : channels();
+  }
+  /// How often a launch of several tensors pays the latency: a channel runs
+  /// what it was dealt one after the other (src/graph/tuning.cc,
+  /// ncclTopoGetAlgoTime).
+  double latencyCount(NcclAlgorithm algorithm) const {
+    double turns = std::ceil(tensors / launchChannels());
+    return algorithm == NcclAlgorithm::Ring
+               ? turns
+               : std::ceil(turns / nccl::collectiveBatch);
+  }
   double nvlsHeads() const {
     return std::min<double>(std::floor(ranksPerNode), nccl::maxNvlsHeads);
   }
@@ -109,6 +126,7 @@ private:
   CollectiveKind kind;
   int32_t ranks;
   int32_t nodes;
+  int32_t tensors;
   double ranksPerNode;
   int nodeClass;
   int generation;

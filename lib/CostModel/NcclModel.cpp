@@ -64,7 +64,8 @@ std::optional<double> NcclModel::candidateUs(const CollectiveQuery &query,
                                              NcclProtocol protocol) const {
   if (query.ranks <= 1)
     return std::nullopt;
-  NcclGroup group(target, query.kind, query.ranks, query.nodes());
+  NcclGroup group(target, query.kind, query.ranks, query.nodes(),
+                  query.tensors);
   if (!group.considers(algorithm, protocol))
     return std::nullopt;
   return group.time(algorithm, protocol, std::max<int64_t>(query.bytes, 0));
@@ -75,15 +76,17 @@ NcclEstimate NcclModel::estimate(const CollectiveQuery &query) const {
     return {};
   CollectiveKind kind = query.kind;
   int64_t bytes = std::max<int64_t>(query.bytes, 0);
+  int32_t tensors = query.tensors;
   if (kind == CollectiveKind::Barrier) {
     // NCCL has none; frameworks reduce one 4-byte element.
     kind = CollectiveKind::AllReduce;
     bytes = 4;
+    tensors = 1;
   }
   if (bytes == 0)
     return {};
 
-  NcclGroup group(target, kind, query.ranks, query.nodes());
+  NcclGroup group(target, kind, query.ranks, query.nodes(), tensors);
   std::optional<double> bestUs;
   NcclEstimate best;
   auto consider = [&](NcclAlgorithm algorithm, NcclProtocol protocol,

@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The constants of NCCL 2.28.9's src/graph/tuning.cc and the channel speeds
-// that its src/graph/search.cc tries. Times in us, bandwidths in GB/s.
+// The constants of NCCL 2.28.9's src/graph/tuning.cc and
+// src/include/device.h, and the channel speeds that its src/graph/search.cc
+// tries. Times in us, bandwidths in GB/s.
 //
 //===----------------------------------------------------------------------===//
 
@@ -91,6 +92,11 @@ inline constexpr double blackwellSpeeds[] = {90, 80, 70, 60, 50, 45,
 inline constexpr int maxNvlsHeads = 32;
 /// Peers that one point-to-point kernel serves at once.
 inline constexpr int p2pBatch = 8;
+/// Channels of a communicator at most.
+inline constexpr double maxChannels = 64;
+/// Collectives that a channel of any algorithm but the ring takes at once: as
+/// many work descriptors of 96 bytes as fit in 1024 (src/include/device.h).
+inline constexpr int collectiveBatch = 10;
 
 } // namespace commsched::nccl
 

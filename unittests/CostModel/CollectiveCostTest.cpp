@@ -79,6 +79,24 @@ TEST(CollectiveCost, InterpolatesBetweenRankCounts) {
   EXPECT_EQ(cost.tableTimeNs({reduce, 1024, 32, 4}), std::nullopt);
 }
 
+TEST(CollectiveCost, RowsMeasureSingleTensors) {
+  std::vector<MeasuredRow> rows = {{reduce, 8, 1, 1024, 20000},
+                                   {reduce, 8, 1, 65536, 30000},
+                                   {reduce, 16, 2, 1024, 60000}};
+  CollectiveCost cost(h100(), makeTable(rows));
+  const NcclModel &model = cost.getModel();
+  for (int64_t bytes : {1, 1024, 3000, 65536, 1 << 30}) {
+    int64_t one = cost.timeNs({reduce, bytes, 8, 8});
+    EXPECT_EQ(cost.timeNs({reduce, bytes, 8, 8, 24}), one);
+    EXPECT_EQ(cost.timeNs({reduce, bytes, 8, 8, 60}) - one,
+              model.estimate({reduce, 1, 8, 8, 60}).timeNs -
+                  model.estimate({reduce, 1, 8, 8, 1}).timeNs);
+    EXPECT_GT(cost.timeNs({reduce, bytes, 8, 8, 60}), one);
+  }
+  EXPECT_EQ(cost.tableTimeNs({reduce, 1024, 1, 8, 60}), std::nullopt);
+  EXPECT_EQ(cost.timeNs({reduce, 0, 8, 8, 60}), 0);
+}
+
 TEST(CollectiveCost, BarrierIgnoresBytes) {
   CollectiveCost cost(h100(),
                       makeTable({{CollectiveKind::Barrier, 8, 1, 0, 12345}}));
@@ -108,15 +126,16 @@ TEST(CollectiveCost, MonotoneOverNoisyRows) {
         rows.push_back(
             {reduce, ranks, 1, int64_t(1) << exponent, time(random)});
     CollectiveCost cost(h100(), makeTable(rows));
-    for (int32_t ranks : {2, 4, 8}) {
-      int64_t previous = 0;
-      for (double bytes = 1; bytes < 1e9; bytes *= 1.37) {
-        int64_t now =
-            cost.timeNs({reduce, static_cast<int64_t>(bytes), ranks, 8});
-        ASSERT_GE(now, previous) << "round " << round << " bytes " << bytes;
-        previous = now;
+    for (int32_t ranks : {2, 4, 8})
+      for (int32_t tensors : {1, 100}) {
+        int64_t previous = 0;
+        for (double bytes = 1; bytes < 1e9; bytes *= 1.37) {
+          int64_t now = cost.timeNs(
+              {reduce, static_cast<int64_t>(bytes), ranks, 8, tensors});
+          ASSERT_GE(now, previous) << "round " << round << " bytes " << bytes;
+          previous = now;
+        }
       }
-    }
   }
 }
 
@@ -125,6 +144,7 @@ TEST(CollectiveCost, HugeSizesSaturate) {
   CollectiveCost cost(h100(), makeTable({{reduce, 8, 1, 8, huge}}));
   EXPECT_EQ(cost.timeNs({reduce, 8, 8, 8}), huge);
   EXPECT_EQ(cost.timeNs({reduce, huge, 8, 8}), huge);
+  EXPECT_EQ(cost.timeNs({reduce, huge, 8, 8, 1000}), huge);
 }
 
 } // namespace

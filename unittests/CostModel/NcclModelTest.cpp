@@ -255,6 +255,60 @@ TEST(NcclModel, NetworkFill) {
             5169953);
 }
 
+/// A channel runs its share of several tensors one after the other.
+TEST(NcclModel, SeveralTensors) {
+  Target t = makeHopper();
+  auto ring = [&](int32_t ranks, int32_t tensors) {
+    return *NcclModel(t).candidateUs(
+        {CollectiveKind::AllReduce, gigabyte, ranks, 8, tensors},
+        NcclAlgorithm::Ring, NcclProtocol::Simple);
+  };
+  // One node: 56 us of latency, 8.4 + 14 * 3.4, for each 24 tensors; the search
+  // found 12 channels, of which the library makes two each. Rate 360 * 8 / 14.
+  EXPECT_EQ(ring(8, 24), ring(8, 1));
+  EXPECT_NEAR(ring(8, 1), 56 + 4861.1111, 1e-3);
+  EXPECT_NEAR(ring(8, 25), 2 * 56 + 4861.1111, 1e-3);
+  EXPECT_NEAR(ring(8, 48), 2 * 56 + 4861.1111, 1e-3);
+  EXPECT_NEAR(ring(8, 49), 3 * 56 + 4861.1111, 1e-3);
+  // Two nodes: 184.24 us for each 16.
+  EXPECT_EQ(ring(16, 16), ring(16, 1));
+  EXPECT_NEAR(ring(16, 17), 2 * 184.24 + 9375, 1e-3);
+  // The tree and NVLS take ten rounds of 24 at once.
+  auto others = [&](NcclAlgorithm algorithm, int32_t tensors) {
+    return *NcclModel(t).candidateUs(
+        {CollectiveKind::AllReduce, gigabyte, 8, 8, tensors}, algorithm,
+        NcclProtocol::Simple);
+  };
+  for (auto [algorithm, latency] :
+       {std::make_pair(NcclAlgorithm::Tree, 8.4 + 14 * 4),
+        std::make_pair(NcclAlgorithm::NVLS, 25.0)}) {
+    double one = others(algorithm, 1);
+    EXPECT_EQ(others(algorithm, 240), one);
+    EXPECT_NEAR(others(algorithm, 241), one + latency, 1e-6);
+    EXPECT_NEAR(others(algorithm, 481), one + 2 * latency, 1e-6);
+  }
+  // No more than 64 channels.
+  t.intraChannels = 40;
+  EXPECT_EQ(ring(8, 64), ring(8, 1));
+  EXPECT_NEAR(ring(8, 65), ring(8, 1) + 56, 1e-6);
+}
+
+TEST(NcclModel, SeveralTensorsPointToPoint) {
+  NcclModel model(makeHopper());
+  auto time = [&](CollectiveKind kind, int32_t ranks, int32_t tensors) {
+    return model.estimate({kind, gigabyte, ranks, 8, tensors}).timeNs;
+  };
+  // A hop of 3.4 us for each tensor, 8.4 us and the transfer for all.
+  EXPECT_EQ(time(CollectiveKind::AllToAll, 8, 3), 2442356 + 2 * 3400);
+  EXPECT_EQ(time(CollectiveKind::Permute, 8, 2), 2789578 + 3400);
+  // Two batches of 14 us for each.
+  EXPECT_EQ(time(CollectiveKind::AllToAll, 16, 5), 20036400 + 4 * 2 * 14000);
+  EXPECT_EQ(time(CollectiveKind::Barrier, 8, 1000), 15000);
+  for (CollectiveKind kind : allCollectiveKinds)
+    for (int32_t none : {0, -1, std::numeric_limits<int32_t>::min()})
+      EXPECT_EQ(time(kind, 16, none), time(kind, 16, 1));
+}
+
 TEST(NcclModel, NothingToDoCostsNothing) {
   for (llvm::StringRef name : targetPresetNames()) {
     NcclModel model(*getTargetPreset(name));

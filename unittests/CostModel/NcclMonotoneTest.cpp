@@ -8,6 +8,8 @@
 
 #include "CommSched/CostModel/NcclModel.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include "gtest/gtest.h"
 
 using namespace commsched;
@@ -44,6 +46,36 @@ TEST(NcclMonotone, EveryKindGroupAndPreset) {
               << bytes << " bytes, " << ranks << " ranks";
           ASSERT_GT(time, 0);
           previous = time;
+        }
+      }
+  }
+}
+
+TEST(NcclMonotone, EveryNumberOfTensors) {
+  std::vector<int64_t> sizes = makeSizes();
+  const std::pair<int32_t, int32_t> groups[] = {
+      {2, 8}, {8, 8}, {16, 8}, {24, 8}, {4, 1}, {2, 1}, {512, 8}};
+  for (llvm::StringRef name : targetPresetNames()) {
+    NcclModel model(*getTargetPreset(name));
+    for (CollectiveKind kind : allCollectiveKinds)
+      for (auto [ranks, ranksPerNode] : groups) {
+        std::vector<int64_t> fewer(sizes.size(), 0);
+        for (int32_t tensors : {1, 2, 16, 17, 25, 64, 65, 700, 100000}) {
+          int64_t smaller = 0;
+          for (auto [index, bytes] : llvm::enumerate(sizes)) {
+            int64_t time =
+                model.estimate({kind, bytes, ranks, ranksPerNode, tensors})
+                    .timeNs;
+            ASSERT_GE(time, smaller)
+                << name.str() << " " << stringifyCollectiveKind(kind).str()
+                << " " << bytes << " bytes, " << ranks << " ranks, " << tensors
+                << " tensors";
+            ASSERT_GE(time, fewer[index])
+                << name.str() << " " << stringifyCollectiveKind(kind).str()
+                << " " << bytes << " bytes, " << ranks << " ranks, " << tensors
+                << " tensors";
+            smaller = fewer[index] = time;
+          }
         }
       }
   }

@@ -29,7 +29,8 @@ enum class BucketMode {
 };
 
 /// The cost of `members` as one launch, none of whose parts is pinned:
-///  * the collective: all their bytes in one launch of the kind;
+///  * the collective: all their bytes in one launch of the kind, as one tensor
+///    (by copy) or as many (coalesced);
 ///  * by copy, the copy-in: reads what the members send and writes as much. A
 ///    member that sends the result of one of `absorbedCasts` reads the cast's
 ///    operand instead;

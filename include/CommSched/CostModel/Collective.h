@@ -60,6 +60,8 @@ struct CollectiveQuery {
   int32_t ranks = 1;
   /// How many of them share a node. A group of fewer ranks fits in one node.
   int32_t ranksPerNode = 8;
+  /// Tensors of a coalesced launch, `bytes` together; below 1 counts as 1.
+  int32_t tensors = 1;
 
   /// Nodes that the group spans: `ranks / ranksPerNode` rounded up, at least 1.
   int32_t nodes() const;

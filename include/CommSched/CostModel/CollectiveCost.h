@@ -29,13 +29,15 @@ public:
       : model(target), table(std::move(table)) {}
 
   /// Nanoseconds: the table's answer if it has one, else the model's. Pure,
-  /// and never decreasing in `bytes`.
+  /// and never decreasing in `bytes` or `tensors`.
   int64_t timeNs(const CollectiveQuery &query) const;
 
   /// Nanoseconds from the table: interpolated between the points of a curve;
   /// beyond its ends the model's time scaled to meet the curve there; between
   /// the curves of two rank counts, interpolated over the logarithm of ranks.
-  /// Nothing where no curve fits, and for groups that do not communicate.
+  /// Rows measure single tensors: for every further one, the model says what it
+  /// adds to the smallest message. Nothing where no curve fits, and for groups
+  /// that do not communicate.
   std::optional<int64_t> tableTimeNs(const CollectiveQuery &query) const;
 
   const NcclModel &getModel() const { return model; }
@@ -43,6 +45,8 @@ public:
 private:
   double curveNs(const MeasuredCurve &curve,
                  const CollectiveQuery &query) const;
+  std::optional<int64_t> singleTensorNs(const CollectiveQuery &query) const;
+  int64_t furtherTensorsNs(const CollectiveQuery &query) const;
 
   NcclModel model;
   std::optional<MeasuredTable> table;

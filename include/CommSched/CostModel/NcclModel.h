@@ -53,9 +53,9 @@ public:
   explicit NcclModel(const Target &target) : target(target) {}
 
   /// The time of one launch and the algorithm and protocol that give it; ties
-  /// go to the earlier enumerator. Never decreases when only `bytes` grows. A
-  /// group of one, and a collective of no bytes (but a barrier), cost nothing.
-  /// A result that does not fit saturates at INT64_MAX.
+  /// go to the earlier enumerator. Never decreases when only `bytes` or only
+  /// `tensors` grows. A group of one, and a collective of no bytes (but a
+  /// barrier), cost nothing. A result that does not fit saturates at INT64_MAX.
   NcclEstimate estimate(const CollectiveQuery &query) const;
 
   /// NCCL's own figure in microseconds for one algorithm and protocol: without
