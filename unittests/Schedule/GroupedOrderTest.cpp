@@ -1,0 +1,260 @@
+//===- GroupedOrderTest.cpp - An order that keeps groups together *- C++ -*-==//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/GroupedOrder.h"
+
+#include "CommSched/Schedule/Verify.h"
+
+#include "RandomProblem.h"
+#include "ReferenceGroupedOrder.h"
+#include "TestProblems.h"
+
+#include <gtest/gtest.h>
+
+using namespace commsched;
+using namespace commsched::testing;
+
+namespace {
+
+GroupedOrder sort(const Problem &problem, const OrderWishes &wishes) {
+  Result<GroupedOrder> result = sortInGroups(problem, wishes);
+  EXPECT_TRUE(result) << result.error();
+  return result ? *result : GroupedOrder();
+}
+
+/// `count` computations of which none depends on another, but for the pairs.
+Problem makeProblem(int count,
+                    std::initializer_list<std::pair<NodeId, NodeId>> pairs) {
+  Problem problem;
+  for (int i = 0; i < count; ++i)
+    addCompute(problem, 1);
+  for (auto [from, to] : pairs)
+    problem.addDependence(from, to, DependenceKind::Data);
+  problem.finalize();
+  return problem;
+}
+
+TEST(GroupedOrder, KeepsTheProgramWithoutAWish) {
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    Problem problem = makeRandomProblem(seed, {});
+    EXPECT_EQ(sort(problem, {}).order, programOrder(problem)) << seed;
+  }
+}
+
+TEST(GroupedOrder, PutsAGroupAtThePlaceOfItsAnchor) {
+  Problem problem = makeProblem(5, {});
+  EXPECT_EQ(sort(problem, {{{{0, 2, 4}, 0}}, {}}).order,
+            (Order{0, 2, 4, 1, 3}));
+  EXPECT_EQ(sort(problem, {{{{0, 2, 4}, 2}}, {}}).order,
+            (Order{1, 0, 2, 4, 3}));
+  EXPECT_EQ(sort(problem, {{{{0, 2, 4}, 4}}, {}}).order,
+            (Order{1, 3, 0, 2, 4}));
+}
+
+TEST(GroupedOrder, RunsAGroupWhenAllMembersAreReady) {
+  // 3 is a member and needs 2, which is none.
+  Problem problem = makeProblem(5, {{2, 3}});
+  EXPECT_EQ(sort(problem, {{{{3, 0}, 0}}, {}}).order, (Order{1, 2, 0, 3, 4}));
+}
+
+TEST(GroupedOrder, GrantsPrecedenceOfAWholeGroup) {
+  // 3 precedes 1, and with them 4 precedes 0.
+  Problem problem = makeProblem(5, {});
+  GroupedOrder result = sort(problem, {{{{0, 1}, 0}, {{3, 4}, 3}}, {{3, 1}}});
+  EXPECT_EQ(result.order, (Order{2, 3, 4, 0, 1}));
+  EXPECT_TRUE(result.isGranted[0]);
+}
+
+TEST(GroupedOrder, LeavesOutAGroupThatAnotherOperationHasToSplit) {
+  Problem problem = makeProblem(5, {{1, 2}, {2, 3}});
+  GroupedOrder result = sort(problem, {{{{1, 3}, 1}, {{0, 4}, 0}}, {}});
+  EXPECT_EQ(result.order, (Order{0, 4, 1, 2, 3}));
+  ASSERT_TRUE(result.conflicts[0]);
+  EXPECT_EQ(result.conflicts[0]->first, 1);
+  EXPECT_EQ(result.conflicts[0]->obstacle, 2);
+  EXPECT_EQ(result.conflicts[0]->last, 3);
+  EXPECT_FALSE(result.conflicts[1]);
+}
+
+TEST(GroupedOrder, LeavesOutTheLaterOfTwoGroupsThatExcludeEachOther) {
+  // Contracted, each would depend on the other.
+  Problem problem = makeProblem(4, {{0, 1}, {2, 3}});
+  GroupedOrder result = sort(problem, {{{{0, 3}, 0}, {{1, 2}, 1}}, {}});
+  EXPECT_FALSE(result.conflicts[0]);
+  ASSERT_TRUE(result.conflicts[1]);
+  EXPECT_EQ(result.conflicts[1]->first, 2);
+  EXPECT_EQ(result.conflicts[1]->obstacle, 0);
+  EXPECT_EQ(result.conflicts[1]->last, 1);
+  EXPECT_EQ(result.order, (Order{2, 0, 3, 1}));
+}
+
+TEST(GroupedOrder, LeavesOutNoGroupThatACycleOnlyPassesThrough) {
+  // 0 -> 1 -> 2 -> 3; {1, 2} stand together anyway, {0, 3} cannot.
+  Problem problem = makeProblem(4, {{0, 1}, {1, 2}, {2, 3}});
+  GroupedOrder result = sort(problem, {{{{0, 3}, 0}, {{1, 2}, 1}}, {}});
+  EXPECT_TRUE(result.conflicts[0]);
+  EXPECT_FALSE(result.conflicts[1]);
+  EXPECT_EQ(result.order, programOrder(problem));
+}
+
+TEST(GroupedOrder, LeavesOutPrecedencesThatContradict) {
+  Problem problem = makeProblem(4, {{0, 1}});
+  // The first contradicts a dependence, the third the second.
+  GroupedOrder result = sort(problem, {{}, {{1, 0}, {3, 2}, {2, 3}}});
+  EXPECT_EQ(result.isGranted, (std::vector<bool>{false, true, false}));
+  EXPECT_EQ(result.order, (Order{0, 1, 3, 2}));
+}
+
+TEST(GroupedOrder, PrefersAGroupToAPrecedence) {
+  Problem problem = makeProblem(3, {});
+  GroupedOrder result = sort(problem, {{{{0, 2}, 0}}, {{0, 1}, {1, 2}}});
+  EXPECT_FALSE(result.conflicts[0]);
+  EXPECT_EQ(result.isGranted, (std::vector<bool>{true, false}));
+  EXPECT_EQ(result.order, (Order{0, 2, 1}));
+}
+
+TEST(GroupedOrder, RefusesBadWishes) {
+  Problem problem = makeProblem(3, {});
+  auto error = [&](const OrderWishes &wishes) {
+    return sortInGroups(problem, wishes).error();
+  };
+  EXPECT_EQ(error({{{{0, 3}, 0}}, {}}),
+            "group 0 has node 3; the problem has 3 nodes");
+  EXPECT_EQ(error({{{{0, 1}, 0}, {{2, 1}, 2}}, {}}),
+            "group 1 has node 1 (compute), and so has group 0");
+  EXPECT_EQ(error({{{{0, 1}, 2}}, {}}),
+            "group 0 does not have its anchor, node 2");
+  EXPECT_EQ(error({{{{}, -1}}, {}}),
+            "group 0 does not have its anchor, node -1");
+  EXPECT_EQ(error({{}, {{0, 3}}}),
+            "node 0 is to precede node 3; the problem has 3 nodes");
+  EXPECT_EQ(error({{{{0, 1}, 0}}, {{0, 1}}}),
+            "node 0 (compute) is to precede node 1 (compute), which is not of "
+            "another group");
+  EXPECT_EQ(error({{}, {{1, 1}}}),
+            "node 1 (compute) is to precede node 1 (compute), which is not of "
+            "another group");
+  EXPECT_EQ(sortInGroups(Problem(), {}).error(),
+            "the problem is not finalized");
+}
+
+/// Some operations in groups of two to four, near each other in the program,
+/// and some precedences.
+OrderWishes makeRandomWishes(uint64_t seed, const Problem &problem) {
+  std::mt19937_64 random(seed);
+  auto draw = [&](uint64_t end) {
+    return static_cast<int32_t>(random() % end);
+  };
+  OrderWishes wishes;
+  std::vector<int32_t> groupOf(problem.numNodes(), -1);
+  int32_t numGroups = draw(6);
+  for (int32_t index = 0; index < numGroups; ++index) {
+    ContiguousGroup group;
+    NodeId first = draw(problem.numNodes());
+    int32_t size = 1 + draw(4);
+    for (int32_t i = 0; i < size; ++i) {
+      NodeId member = first + draw(8);
+      if (member >= problem.numNodes() || groupOf[member] >= 0)
+        continue;
+      groupOf[member] = static_cast<int32_t>(wishes.groups.size());
+      group.members.push_back(member);
+    }
+    if (group.members.empty())
+      continue;
+    group.anchor = group.members[draw(group.members.size())];
+    wishes.groups.push_back(group);
+  }
+  int32_t numPrecedences = draw(5);
+  for (int32_t index = 0; index < numPrecedences; ++index) {
+    NodeId first = draw(problem.numNodes());
+    NodeId second = draw(problem.numNodes());
+    if (first != second &&
+        (groupOf[first] < 0 || groupOf[first] != groupOf[second]))
+      wishes.precedences.push_back({first, second});
+  }
+  return wishes;
+}
+
+TEST(GroupedOrder, AgreesWithTheReferenceOnRandomProblems) {
+  int64_t granted = 0, leftOutGroups = 0, leftOutPrecedences = 0, moved = 0;
+  for (uint64_t seed = 0; seed < 10000; ++seed) {
+    RandomProblemOptions options;
+    options.maxNodes = seed % 10 == 0 ? 40 : 14;
+    options.shuffleProgram = seed % 4 == 0;
+    Problem problem = makeRandomProblem(seed, options);
+    if (problem.numNodes() == 0)
+      continue;
+    OrderWishes wishes = makeRandomWishes(seed, problem);
+    GroupedOrder result = sort(problem, wishes);
+    ReferenceGroupedOrder reference(problem, wishes);
+    ASSERT_EQ(reference.findMistake(result), "") << "seed " << seed;
+    ASSERT_EQ(result.order, reference.sort(result)) << "seed " << seed;
+    for (const std::optional<GroupConflict> &conflict : result.conflicts)
+      (conflict ? leftOutGroups : granted) += 1;
+    for (bool isGranted : result.isGranted)
+      (isGranted ? granted : leftOutPrecedences) += 1;
+    moved += result.order != problem.topologicalOrder();
+  }
+  EXPECT_GT(granted, 1000);
+  EXPECT_GT(leftOutGroups, 1000);
+  EXPECT_GT(leftOutPrecedences, 1000);
+  EXPECT_GT(moved, 1000);
+}
+
+/// An order that has all that is wished for is kept.
+TEST(GroupedOrder, ChangesNothingTheSecondTime) {
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    Problem problem = makeRandomProblem(seed, {});
+    if (problem.numNodes() == 0)
+      continue;
+    OrderWishes wishes = makeRandomWishes(seed, problem);
+    GroupedOrder once = sort(problem, wishes);
+    std::vector<NodeId> numberOf(problem.numNodes());
+    for (NodeId position = 0; position < problem.numNodes(); ++position)
+      numberOf[once.order[position]] = position;
+    OrderWishes renamed;
+    for (size_t index = 0; index < wishes.groups.size(); ++index) {
+      if (once.conflicts[index])
+        continue;
+      ContiguousGroup group = wishes.groups[index];
+      for (NodeId &member : group.members)
+        member = numberOf[member];
+      group.anchor = numberOf[group.anchor];
+      renamed.groups.push_back(group);
+    }
+    for (size_t index = 0; index < wishes.precedences.size(); ++index)
+      if (once.isGranted[index])
+        renamed.precedences.push_back(
+            {numberOf[wishes.precedences[index].first],
+             numberOf[wishes.precedences[index].second]});
+    Problem sorted = renumber(problem, once.order);
+    ASSERT_EQ(sort(sorted, renamed).order, programOrder(sorted))
+        << "seed " << seed;
+  }
+}
+
+/// Every precedence of a long program contradicts a dependence: each costs what
+/// is between its two operations, not the program.
+TEST(GroupedOrder, LeavesManyWishesOutInTime) {
+  constexpr NodeId count = 200000;
+  Problem problem;
+  OrderWishes wishes;
+  for (NodeId node = 0; node < count; ++node)
+    node == 0 ? addCompute(problem, 1) : addCompute(problem, 1, {node - 1});
+  for (NodeId node = 0; node + 2 < count; node += 4) {
+    wishes.groups.push_back({{node, node + 2}, node});
+    wishes.precedences.push_back({node + 1, node});
+  }
+  problem.finalize();
+  GroupedOrder result = sort(problem, wishes);
+  EXPECT_EQ(result.order, programOrder(problem));
+  EXPECT_TRUE(result.conflicts.back());
+  EXPECT_FALSE(result.isGranted.back());
+}
+
+} // namespace
