@@ -33,25 +33,28 @@ struct BucketCandidate {
 };
 
 struct BucketingOptions {
-  /// By key: the largest size of its first bucket, its second, …; the last
-  /// entry stands for all further ones. None is empty, all are positive.
+  /// By key: the largest size in bytes of its first bucket, its second, …, in
+  /// the order in which they are opened; the last entry stands for all further
+  /// ones. No list is empty, all caps are positive.
   std::vector<std::vector<int64_t>> capBytes;
   /// The largest number of members, at least 1.
   int64_t maxCount = std::numeric_limits<int64_t>::max();
 };
 
-/// Why a collective is in no bucket.
+/// Why a collective is in no bucket. One that opened a bucket while there was
+/// none to join is judged by the first candidate that did not join it.
 enum class AloneReason : uint8_t {
   /// It is not alone.
   None,
-  /// No other candidate has its key.
+  /// No other candidate has its key, but for those that are over the cap.
   NoPartner,
-  /// It is larger than a bucket may be.
+  /// It is larger than the bucket that it would have opened may be.
   OverCap,
-  /// It fits into no bucket of its key that was open when it was looked at.
+  /// No bucket that was open had the room for it; or its own had none.
   BucketFull,
-  /// A dependence path joins it to every bucket that it would fit into;
-  /// `other` is a member of the last of them.
+  /// A path of dependences, which may lead through other buckets, joins it to
+  /// every bucket with room for it; `other` is the member of the last of them
+  /// that the path begins or ends at.
   Dependent,
   /// A bucket with it would take overlap away (see
   /// OverlapPreservingBucketing.h); `other` is the nearest other member.
@@ -83,14 +86,22 @@ struct Bucketing {
 };
 
 /// Looks at the candidates in the given order. Each joins the first open bucket
-/// of its key that it neither depends on nor leads to, through whatever other
-/// buckets; one that depends on all of them opens another, so that of A, B
-/// (after A), C, D (after C) the buckets are {A, C} and {B, D}. A bucket is
-/// closed by the first candidate that it has no room for. A candidate is alone
-/// if nobody joined the bucket that it opened.
+/// of its key that has room for it and that it neither depends on nor leads to,
+/// through whatever other buckets; one that finds none opens another, so that
+/// of A, B (after A), C, D (after C) the buckets are {A, C} and {B, D}. Order
+/// dependences between two members do not count.
 ///
-/// Error: the problem has one; a candidate is not a Start, is named twice, or
-/// its key has no cap; a cap or maxCount is not positive.
+/// A bucket is closed by the first candidate that it has no room for, unless
+/// that is larger than its cap. To bound the number of searches, it is also
+/// closed by the 16th candidate in a row that is refused for a dependence, and
+/// by the 16th bucket of its key that is opened after it. A candidate is alone
+/// if nobody joined the bucket that it opened, which keeps its cap of the list.
+/// One that is larger than the cap of the bucket that it would open is alone
+/// too; it takes that cap with it if a later one is large enough, and otherwise
+/// leaves it to the next.
+///
+/// Error: the problem has one; a candidate is not a Start, is named twice, has
+/// a negative size, or its key has no cap; a cap or maxCount is not positive.
 ///
 /// Legality is kept by an incremental topological order (ContractedGraph.h), so
 /// a candidate costs what lies between it and its bucket, not the program.

@@ -1,0 +1,253 @@
+//===- Bucketing.cpp - Which collectives travel together --------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/Bucketing.h"
+
+#include "CommSched/Schedule/ContractedGraph.h"
+
+#include <algorithm>
+
+using namespace commsched;
+
+/// How many candidates in a row a bucket may refuse for a dependence, and how
+/// many buckets of one key may be open. Each bounds the searches for paths that
+/// a candidate can cost. In a chain of collectives, such as those of tensor
+/// parallelism, every candidate depends on every open bucket; what may travel
+/// together in a program that has such chains side by side is seldom more than
+/// a few layers apart.
+static constexpr int32_t maxRefusals = 16;
+static constexpr size_t maxOpenBuckets = 16;
+
+namespace {
+
+/// A bucket while candidates are looked at, perhaps of one member.
+struct FormingBucket {
+  int64_t capBytes;
+  int64_t bytes;
+  /// Indices of candidates.
+  std::vector<size_t> members;
+  /// For dependences, since the last member came.
+  int32_t refusals = 0;
+};
+
+/// What is known of a key.
+struct KeyState {
+  /// Indices of its open buckets, oldest first.
+  std::vector<size_t> open;
+  /// How many buckets there are so far: the index of the next one's cap.
+  size_t numOpened = 0;
+  /// How many candidates have opened a bucket that others could have joined.
+  size_t numOpeners = 0;
+};
+
+/// One run of formBuckets(), on input without errors.
+class Forming {
+public:
+  Forming(ContractedGraph graph, const std::vector<BucketCandidate> &candidates,
+          const BucketingOptions &options)
+      : graph(std::move(graph)), candidates(candidates), options(options),
+        keys(options.capBytes.size()), fates(candidates.size()) {}
+
+  Bucketing run();
+
+private:
+  enum class Answer { Joined, Refused, Closed };
+
+  void place(size_t index);
+  Answer offer(FormingBucket &bucket, size_t index);
+  void open(size_t index);
+  void tell(size_t index, AloneReason reason, NodeId other = noNode);
+  Bucketing takeResult();
+
+  NodeId startOf(size_t index) const { return candidates[index].start; }
+
+  ContractedGraph graph;
+  const std::vector<BucketCandidate> &candidates;
+  const BucketingOptions &options;
+  std::vector<KeyState> keys;
+  std::vector<FormingBucket> buckets;
+  std::vector<CandidateFate> fates;
+};
+
+} // namespace
+
+Bucketing Forming::run() {
+  for (size_t index = 0; index < candidates.size(); ++index)
+    place(index);
+  return takeResult();
+}
+
+/// Notes why a candidate is alone, should it stay so.
+void Forming::tell(size_t index, AloneReason reason, NodeId other) {
+  fates[index].reason = reason;
+  fates[index].other = other;
+}
+
+void Forming::place(size_t index) {
+  std::vector<size_t> &openBuckets = keys[candidates[index].key].open;
+  auto kept = openBuckets.begin();
+  auto it = kept;
+  bool joined = false;
+  for (; it != openBuckets.end() && !joined; ++it) {
+    Answer answer = offer(buckets[*it], index);
+    joined = answer == Answer::Joined;
+    if (answer != Answer::Closed)
+      *kept++ = *it;
+  }
+  openBuckets.erase(kept, it);
+  if (!joined)
+    open(index);
+}
+
+/// Lets a candidate join a bucket, if it can.
+Forming::Answer Forming::offer(FormingBucket &bucket, size_t index) {
+  int64_t bytes = candidates[index].bytes;
+  // Such a giant says nothing about the room that is left.
+  if (bytes > bucket.capBytes)
+    return Answer::Refused;
+  size_t opener = bucket.members.front();
+  bool isUntold = fates[opener].reason == AloneReason::None;
+  if (bytes > bucket.capBytes - bucket.bytes ||
+      static_cast<int64_t>(bucket.members.size()) >= options.maxCount) {
+    if (isUntold)
+      tell(opener, AloneReason::BucketFull);
+    if (fates[index].reason == AloneReason::None)
+      tell(index, AloneReason::BucketFull);
+    return Answer::Closed;
+  }
+  if (std::optional<JoiningPath> path =
+          graph.mergeCollectives(startOf(opener), startOf(index))) {
+    bool isAfter = path->to == startOf(index);
+    tell(index, AloneReason::Dependent, isAfter ? path->from : path->to);
+    if (isUntold)
+      tell(opener, AloneReason::Dependent, startOf(index));
+    return ++bucket.refusals < maxRefusals ? Answer::Refused : Answer::Closed;
+  }
+  bucket.bytes += bytes;
+  bucket.members.push_back(index);
+  bucket.refusals = 0;
+  return Answer::Joined;
+}
+
+/// Opens a bucket for a candidate.
+void Forming::open(size_t index) {
+  const BucketCandidate &candidate = candidates[index];
+  KeyState &key = keys[candidate.key];
+  const std::vector<int64_t> &caps = options.capBytes[candidate.key];
+  auto cap = caps.begin() +
+             static_cast<ptrdiff_t>(std::min(key.numOpened, caps.size() - 1));
+  if (candidate.bytes > *cap) {
+    if (fates[index].reason == AloneReason::None)
+      tell(index, AloneReason::OverCap);
+    // Where a later bucket would have the room for it, it is the next bucket by
+    // itself, or all that are larger than the first cap would stay alone.
+    if (std::any_of(cap, caps.end(),
+                    [&](int64_t later) { return candidate.bytes <= later; }))
+      ++key.numOpened;
+    return;
+  }
+  ++key.numOpened;
+  ++key.numOpeners;
+  if (key.open.size() == maxOpenBuckets)
+    key.open.erase(key.open.begin());
+  key.open.push_back(buckets.size());
+  buckets.push_back({*cap, candidate.bytes, {index}});
+}
+
+Bucketing Forming::takeResult() {
+  Bucketing result;
+  std::vector<std::pair<NodeId, const FormingBucket *>> formed;
+  for (const FormingBucket &bucket : buckets) {
+    if (bucket.members.size() == 1)
+      continue;
+    NodeId first = startOf(bucket.members.front());
+    for (size_t member : bucket.members)
+      first = std::min(first, startOf(member));
+    formed.push_back({first, &bucket});
+  }
+  // No two have the same first member.
+  std::sort(formed.begin(), formed.end(),
+            [](const auto &a, const auto &b) { return a.first < b.first; });
+  for (const auto &[first, bucket] : formed) {
+    Bucket merged;
+    merged.key = candidates[bucket->members.front()].key;
+    merged.bytes = bucket->bytes;
+    for (size_t member : bucket->members) {
+      merged.starts.push_back(startOf(member));
+      fates[member] = {static_cast<int32_t>(result.buckets.size()),
+                       AloneReason::None, noNode};
+    }
+    std::sort(merged.starts.begin(), merged.starts.end());
+    result.buckets.push_back(std::move(merged));
+  }
+  for (size_t index = 0; index < candidates.size(); ++index)
+    if (CandidateFate &fate = fates[index];
+        fate.bucket < 0 && fate.reason == AloneReason::None)
+      fate.reason = keys[candidates[index].key].numOpeners == 1
+                        ? AloneReason::NoPartner
+                        : AloneReason::BucketFull;
+  result.fates = std::move(fates);
+  return result;
+}
+
+static OptionalError checkOptions(const BucketingOptions &options) {
+  if (options.maxCount < 1)
+    return "a bucket may have " + std::to_string(options.maxCount) +
+           " members; it has to be at least 1";
+  for (size_t key = 0; key < options.capBytes.size(); ++key) {
+    const std::vector<int64_t> &caps = options.capBytes[key];
+    std::string ofKey = " for bucket key " + std::to_string(key);
+    if (caps.empty())
+      return "there is no cap" + ofKey;
+    for (size_t i = 0; i < caps.size(); ++i)
+      if (caps[i] <= 0)
+        return "cap " + std::to_string(i) + ofKey + " is " +
+               std::to_string(caps[i]) + " bytes; it has to be positive";
+  }
+  return std::nullopt;
+}
+
+static OptionalError
+checkCandidates(const Problem &problem,
+                const std::vector<BucketCandidate> &candidates,
+                size_t numKeys) {
+  std::vector<bool> isNamed(problem.numNodes());
+  for (const BucketCandidate &candidate : candidates) {
+    std::string name = problem.describe(candidate.start);
+    if (candidate.start < 0 || candidate.start >= problem.numNodes())
+      return name + " is a candidate; the problem has " +
+             std::to_string(problem.numNodes()) + " nodes";
+    if (problem.kind(candidate.start) != NodeKind::Start)
+      return name + " is a candidate, but only a start can be in a bucket";
+    if (isNamed[candidate.start])
+      return name + " is a candidate twice";
+    isNamed[candidate.start] = true;
+    if (candidate.key < 0 || static_cast<size_t>(candidate.key) >= numKeys)
+      return name + " has bucket key " + std::to_string(candidate.key) +
+             ", but there are caps for " + std::to_string(numKeys) + " keys";
+    if (candidate.bytes < 0)
+      return name + " has a negative size of " +
+             std::to_string(candidate.bytes) + " bytes";
+  }
+  return std::nullopt;
+}
+
+Result<Bucketing>
+commsched::formBuckets(const Problem &problem,
+                       const std::vector<BucketCandidate> &candidates,
+                       const BucketingOptions &options) {
+  Result<ContractedGraph> graph = ContractedGraph::create(problem);
+  if (!graph)
+    return Error{graph.error()};
+  if (OptionalError error = checkOptions(options))
+    return Error{*error};
+  if (OptionalError error =
+          checkCandidates(problem, candidates, options.capBytes.size()))
+    return Error{*error};
+  return Forming(std::move(*graph), candidates, options).run();
+}

@@ -1,0 +1,278 @@
+//===- ContractedGraphTest.cpp - Merging without cycles -------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/ContractedGraph.h"
+
+#include "RandomProblem.h"
+#include "ReferenceContraction.h"
+#include "TestProblems.h"
+
+#include <gtest/gtest.h>
+
+using namespace commsched;
+using namespace commsched::testing;
+
+namespace {
+
+using Ends = std::pair<NodeId, NodeId>;
+
+/// The ends of a path; noNode twice if there is none.
+Ends ends(const std::optional<JoiningPath> &path) {
+  return path ? Ends{path->from, path->to} : Ends{noNode, noNode};
+}
+
+constexpr Ends nothing = {noNode, noNode};
+
+ContractedGraph contract(const Problem &problem) {
+  Result<ContractedGraph> graph = ContractedGraph::create(problem);
+  EXPECT_TRUE(graph) << graph.error();
+  return std::move(*graph);
+}
+
+TEST(ContractedGraph, RejectsABadProblem) {
+  Problem problem;
+  Result<ContractedGraph> graph = ContractedGraph::create(problem);
+  ASSERT_FALSE(graph);
+  EXPECT_EQ(graph.error(), "the problem is not finalized");
+}
+
+TEST(ContractedGraph, MergesWhatNoPathJoins) {
+  Problem problem;
+  addCompute(problem, 1);
+  addCompute(problem, 1, {0});
+  addCompute(problem, 1);
+  addCompute(problem, 1, {2});
+  problem.finalize();
+  ContractedGraph graph = contract(problem);
+  EXPECT_EQ(ends(graph.merge(0, 1)), Ends(0, 1));
+  EXPECT_EQ(ends(graph.merge(3, 2)), Ends(2, 3));
+  EXPECT_EQ(ends(graph.merge(1, 3)), nothing);
+  EXPECT_EQ(graph.classOf(1), graph.classOf(3));
+  EXPECT_EQ(graph.topologicalOrder().size(), 3u);
+  // 0 -> {1, 3} <- 2.
+  EXPECT_EQ(ends(graph.merge(3, 0)), Ends(0, 1));
+  EXPECT_EQ(ends(graph.merge(2, 0)), nothing);
+  EXPECT_EQ(ends(graph.merge(2, 0)), nothing) << "they are merged already";
+}
+
+TEST(ContractedGraph, RefusesACycleThroughAnotherClass) {
+  // 0 -> 1 and 2 -> 3: after {1, 2}, 0 and 3 are joined through it.
+  Problem problem;
+  addCompute(problem, 1);
+  addCompute(problem, 1, {0});
+  addCompute(problem, 1);
+  addCompute(problem, 1, {2});
+  problem.finalize();
+  ContractedGraph graph = contract(problem);
+  EXPECT_EQ(ends(graph.findPath(0, 3)), nothing);
+  EXPECT_EQ(ends(graph.merge(1, 2)), nothing);
+  EXPECT_EQ(ends(graph.findPath(0, 3)), Ends(0, 3));
+  EXPECT_EQ(ends(graph.merge(3, 0)), Ends(0, 3));
+  EXPECT_NE(graph.classOf(0), graph.classOf(3));
+}
+
+TEST(ContractedGraph, RefusesACycleThroughThreeClasses) {
+  // Chains of two: {1, 2}, {3, 4} and {5, 6} make one chain of them, from 0 on.
+  Problem problem;
+  for (NodeId chain = 0; chain < 4; ++chain)
+    addCompute(problem, 1, {addCompute(problem, 1)});
+  problem.finalize();
+  ContractedGraph graph = contract(problem);
+  EXPECT_EQ(ends(graph.merge(5, 6)), nothing);
+  EXPECT_EQ(ends(graph.merge(1, 2)), nothing);
+  EXPECT_EQ(ends(graph.findPath(0, 7)), nothing);
+  EXPECT_EQ(ends(graph.merge(3, 4)), nothing);
+  EXPECT_EQ(ends(graph.merge(0, 7)), Ends(0, 7));
+  // What else leaves the chain may still join its end.
+  EXPECT_EQ(ends(graph.merge(1, 7)), Ends(2, 7));
+}
+
+TEST(ContractedGraph, OnlyADirectOrderDependenceCountsNot) {
+  Problem problem;
+  for (NodeId node = 0; node < 5; ++node)
+    addCompute(problem, 1);
+  problem.addDependence(0, 1, DependenceKind::Order);
+  problem.addDependence(1, 2, DependenceKind::Order);
+  problem.addDependence(3, 4, DependenceKind::Order);
+  problem.addDependence(3, 4, DependenceKind::Memory);
+  problem.finalize();
+  ContractedGraph graph = contract(problem);
+  EXPECT_EQ(ends(graph.findPath(0, 2)), Ends(0, 2)) << "by way of 1";
+  EXPECT_EQ(ends(graph.findPath(3, 4)), Ends(3, 4)) << "for the memory";
+  EXPECT_EQ(ends(graph.merge(0, 1)), nothing);
+  EXPECT_EQ(ends(graph.merge(0, 2)), nothing) << "no other is between now";
+}
+
+TEST(ContractedGraph, MergesCollectivesWithTheirWaits) {
+  // The sums 2, 5 and 8 after each wait; gather 6 needs the sum 5.
+  Problem problem;
+  for (NodeId start : {0, 3, 6}) {
+    addStart(problem, 1);
+    problem.addWait(start);
+    addCompute(problem, 1, {start + 1});
+  }
+  problem.addDependence(5, 6, DependenceKind::Data);
+  problem.finalize();
+  ContractedGraph graph = contract(problem);
+  EXPECT_EQ(ends(graph.mergeCollectives(3, 6)), Ends(3, 6));
+  EXPECT_EQ(ends(graph.mergeCollectives(0, 3)), nothing);
+  EXPECT_EQ(graph.classOf(0), graph.classOf(3));
+  EXPECT_EQ(graph.classOf(1), graph.classOf(4));
+  EXPECT_EQ(ends(graph.mergeCollectives(6, 3)), Ends(0, 6)) << "by the waits";
+  EXPECT_EQ(graph.topologicalOrder().size(), 7u);
+}
+
+TEST(ContractedGraph, RefusesCollectivesOfWhichOnlyTheWaitsAreJoined) {
+  // Wait 3 may come only after the sum 4 of what wait 2 has brought.
+  Problem problem;
+  addStart(problem, 1);
+  addStart(problem, 1);
+  problem.addWait(0);
+  problem.addWait(1);
+  addCompute(problem, 1, {2});
+  problem.addDependence(4, 3, DependenceKind::Memory);
+  problem.finalize();
+  ContractedGraph graph = contract(problem);
+  EXPECT_EQ(ends(graph.findPath(0, 1)), nothing);
+  EXPECT_EQ(ends(graph.mergeCollectives(1, 0)), Ends(0, 1));
+  EXPECT_NE(graph.classOf(0), graph.classOf(1)) << "neither, if not both";
+  EXPECT_NE(graph.classOf(2), graph.classOf(3));
+}
+
+/// Whether the graph's order has each class once and respects all dependences
+/// but those within a class.
+bool isTopological(const Problem &problem, const ContractedGraph &graph) {
+  std::vector<int32_t> positions(problem.numNodes(), -1);
+  int32_t count = 0;
+  for (NodeId node : graph.topologicalOrder()) {
+    if (graph.classOf(node) != node || positions[node] >= 0)
+      return false;
+    positions[node] = count++;
+  }
+  for (NodeId node = 0; node < problem.numNodes(); ++node) {
+    NodeId from = graph.classOf(node);
+    if (positions[from] < 0)
+      return false;
+    for (DependenceEnd end : problem.successors(node))
+      if (NodeId to = graph.classOf(end.node);
+          from != to && positions[from] >= positions[to])
+        return false;
+  }
+  return true;
+}
+
+/// Whether `path` is a true one between the classes of `a` and `b`.
+bool isPathBetween(const ReferenceContraction &reference,
+                   const JoiningPath &path, NodeId a, NodeId b) {
+  bool isBetween =
+      reference.isMerged(path.from, a) && reference.isMerged(path.to, b);
+  bool isBack =
+      reference.isMerged(path.from, b) && reference.isMerged(path.to, a);
+  return isBetween != isBack && reference.hasPath(path.from, path.to);
+}
+
+Problem drawProblem(uint64_t seed) {
+  RandomProblemOptions options;
+  options.maxNodes = 35;
+  options.shuffleProgram = seed % 2;
+  return makeRandomProblem(seed, options);
+}
+
+TEST(ContractedGraph, MergesWhatTheReferenceWould) {
+  int64_t numMerged = 0, numRefused = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    Problem problem = drawProblem(seed);
+    ContractedGraph graph = contract(problem);
+    ReferenceContraction reference(problem);
+    std::mt19937_64 random(seed);
+    for (NodeId attempt = 0; attempt < 2 * problem.numNodes(); ++attempt) {
+      NodeId a = static_cast<NodeId>(random() % problem.numNodes());
+      NodeId b = static_cast<NodeId>(random() % problem.numNodes());
+      if (reference.isMerged(a, b))
+        continue;
+      ReferenceContraction merged = reference;
+      merged.merge(a, b);
+      std::optional<JoiningPath> path = graph.findPath(a, b);
+      ASSERT_EQ(path.has_value(), merged.hasCycle())
+          << "seed " << seed << ", " << a << " and " << b;
+      ASSERT_EQ(ends(path), ends(graph.merge(a, b)));
+      ASSERT_TRUE(isTopological(problem, graph)) << "seed " << seed;
+      ASSERT_EQ(graph.classOf(a) == graph.classOf(b), !path);
+      if (path)
+        ASSERT_TRUE(isPathBetween(reference, *path, a, b)) << "seed " << seed;
+      else
+        reference = merged;
+      ++(path ? numRefused : numMerged);
+    }
+  }
+  EXPECT_GT(numMerged, 1000);
+  EXPECT_GT(numRefused, 1000);
+}
+
+TEST(ContractedGraph, MergesCollectivesAsTheReferenceWould) {
+  int64_t numMerged = 0, numRefused = 0;
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
+    Problem problem = drawProblem(seed);
+    ContractedGraph graph = contract(problem);
+    ReferenceContraction reference(problem);
+    for (NodeId a = 0; a < problem.numNodes(); ++a)
+      for (NodeId b = 0; b < a; ++b) {
+        if (problem.kind(a) != NodeKind::Start ||
+            problem.kind(b) != NodeKind::Start || reference.isMerged(a, b))
+          continue;
+        ReferenceContraction merged = reference;
+        merged.merge(a, b);
+        merged.merge(problem.waitOf(a), problem.waitOf(b));
+        std::optional<JoiningPath> path = graph.mergeCollectives(a, b);
+        ASSERT_EQ(path.has_value(), merged.hasCycle())
+            << "seed " << seed << ", " << a << " and " << b;
+        ASSERT_TRUE(isTopological(problem, graph)) << "seed " << seed;
+        if (!path)
+          reference = merged;
+        ++(path ? numRefused : numMerged);
+      }
+  }
+  EXPECT_GT(numMerged, 500);
+  EXPECT_GT(numRefused, 1000);
+}
+
+/// Layers that gather a parameter, compute with it in a chain, and scatter at
+/// the end of the step, in reverse.
+Problem makeLayers(NodeId numLayers, NodeId chainLength) {
+  Problem problem;
+  NodeId last = addCompute(problem, 1);
+  for (NodeId layer = 0; layer < 2 * numLayers; ++layer) {
+    NodeId gather = addStart(problem, 1);
+    NodeId wait = problem.addWait(gather);
+    last = addCompute(problem, 1, {last, wait});
+    for (NodeId i = 1; i < chainLength; ++i)
+      last = addCompute(problem, 1, {last});
+  }
+  problem.finalize();
+  return problem;
+}
+
+TEST(ContractedGraph, SearchesNoFartherThanTheSmallerSide) {
+  // Between the gathers of the first and the last layer lies everything, but
+  // behind a gather's start and its wait there is nothing.
+  Problem problem = makeLayers(1000, 50);
+  ContractedGraph graph = contract(problem);
+  NodeId first = noNode;
+  int64_t numMerged = 0;
+  for (NodeId node = 0; node < problem.numNodes(); ++node) {
+    if (problem.kind(node) != NodeKind::Start)
+      continue;
+    if (first == noNode)
+      first = node;
+    EXPECT_EQ(ends(graph.mergeCollectives(first, node)), nothing);
+    ++numMerged;
+  }
+  EXPECT_LE(graph.numSteps(), 12 * numMerged);
+}
+
+} // namespace
