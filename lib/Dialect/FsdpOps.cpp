@@ -42,6 +42,41 @@ static LogicalResult verifyOneDimension(Operation *op, StringRef what,
 // AllGatherCopyInOp
 //===----------------------------------------------------------------------===//
 
+/// Whether the elements of a tensor of `type` take a known number of bytes.
+static bool hasBytes(Type type) {
+  return TensorType::isValidElementType(type) &&
+         getStaticBytes(RankedTensorType::get({}, type));
+}
+
+/// C6 and C7 of a copy-in that packs bytes.
+static LogicalResult verifyPacked(AllGatherCopyInOp op, ArrayAttr packed) {
+  TypeRange inputs = op.getInputs().getTypes();
+  if (packed.size() != inputs.size())
+    return op.emitOpError("has ")
+           << inputs.size() << " operand(s), but 'packed' has " << packed.size()
+           << " element type(s) (C6)";
+  SmallVector<Type> converted;
+  for (auto [attr, input] : llvm::zip_equal(packed, inputs)) {
+    Type element = cast<TypeAttr>(attr).getValue();
+    if (!hasBytes(element))
+      return op.emitOpError("'packed' has ")
+             << element << ", whose size in bytes is not known (C6)";
+    converted.push_back(RankedTensorType::get(
+        cast<RankedTensorType>(input).getShape(), element));
+  }
+  RankedTensorType slice = op.getSlice().getType();
+  if (!slice.getElementType().isSignlessInteger(8))
+    return op.emitOpError("packs bytes, so the slice must have element type "
+                          "i8, not ")
+           << slice.getElementType() << " (C7)";
+  std::optional<int64_t> bytes = getStaticBytes(converted);
+  if (bytes && slice.hasStaticShape() && slice.getDimSize(0) != *bytes)
+    return op.emitOpError("operands have ")
+           << *bytes << " bytes together, but the slice has "
+           << slice.getDimSize(0) << " (C7)";
+  return success();
+}
+
 LogicalResult AllGatherCopyInOp::verify() {
   if (getInputs().empty())
     return emitOpError("needs at least one operand (C2)");
@@ -53,10 +88,12 @@ LogicalResult AllGatherCopyInOp::verify() {
     return emitOpError("slice has element type ")
            << slice.getElementType() << ", but the buffer "
            << buffer.getElementType() << " (C3)";
-  std::optional<int64_t> packed = countElements(getInputs().getTypes());
-  if (packed && slice.hasStaticShape() && slice.getDimSize(0) != *packed)
+  if (std::optional<ArrayAttr> packed = getPacked())
+    return verifyPacked(*this, *packed);
+  std::optional<int64_t> count = countElements(getInputs().getTypes());
+  if (count && slice.hasStaticShape() && slice.getDimSize(0) != *count)
     return emitOpError("operands have ")
-           << *packed << " elements together, but the slice has "
+           << *count << " elements together, but the slice has "
            << slice.getDimSize(0) << " (C4)";
   return success();
 }
@@ -103,18 +140,29 @@ LogicalResult SplitWithSizesCopyOp::verify() {
   if (getOutputs().empty())
     return emitOpError("needs at least one result (C2)");
   RankedTensorType input = getInput().getType();
+  bool holdsBytes = false;
   for (auto [index, type] : llvm::enumerate(getOutputs().getTypes())) {
     Type element = cast<ShapedType>(type).getElementType();
-    if (element != input.getElementType())
+    if (element == input.getElementType())
+      continue;
+    holdsBytes = true;
+    if (!input.getElementType().isSignlessInteger(8))
       return emitOpError("result ")
              << index << " has element type " << element << ", but the operand "
              << input.getElementType() << " (C3)";
+    if (!hasBytes(element))
+      return emitOpError("result ")
+             << index << " has element type " << element
+             << ", whose size in bytes is not known (C3)";
   }
+  TypeRange outputs = getOutputs().getTypes();
   std::optional<int64_t> packed = countElements(getInput().getType());
-  std::optional<int64_t> unpacked = countElements(getOutputs().getTypes());
+  std::optional<int64_t> unpacked =
+      holdsBytes ? getStaticBytes(outputs) : countElements(outputs);
+  StringRef unit = holdsBytes ? " bytes" : " elements";
   if (packed && unpacked && *packed != *unpacked)
     return emitOpError("operand has ")
-           << *packed << " elements, but the results together " << *unpacked
+           << *packed << unit << ", but the results together " << *unpacked
            << " (C4)";
   return success();
 }

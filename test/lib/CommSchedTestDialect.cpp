@@ -74,6 +74,56 @@ void ExchangeOp::getEffects(
 }
 
 //===----------------------------------------------------------------------===//
+// TotalOp
+//===----------------------------------------------------------------------===//
+
+::commsched::CollectiveKind TotalOp::getCollectiveKind() {
+  return ::commsched::CollectiveKind::AllReduce;
+}
+
+Attribute TotalOp::getGroupKey() { return getChannelAttr(); }
+
+FailureOr<mlir::commsched::ProcessGroup>
+TotalOp::getProcessGroup(SymbolTableCollection &symbolTables) {
+  int64_t ranks = getRanks();
+  return mlir::commsched::ProcessGroup{ranks, ranks};
+}
+
+Value TotalOp::getInFlightFuture() { return getHandle(); }
+
+OperandRange TotalOp::getSentValues() { return getInputs(); }
+
+OperandRange TotalOp::getDestinations() {
+  return getInputs().drop_front(getInputs().size());
+}
+
+SmallVector<Type> TotalOp::getDeliveredTypes() {
+  return llvm::to_vector(getInputs().getTypes());
+}
+
+std::optional<mlir::commsched::ReductionKind> TotalOp::getReductionKind() {
+  return mlir::commsched::ReductionKind::Sum;
+}
+
+bool TotalOp::isMergeable() { return true; }
+
+Operation *TotalOp::createMergedStart(OpBuilder &builder, Location location,
+                                      ValueRange sent, TypeRange delivered) {
+  return TotalOp::create(builder, location, getHandle().getType(), sent,
+                         getChannelAttr(), getRanksAttr());
+}
+
+Operation *TotalOp::createWait(OpBuilder &builder, Location location) {
+  return FinishOp::create(builder, location, getInputs().getTypes(),
+                          getHandle());
+}
+
+void TotalOp::getEffects(
+    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  addCommunicationEffect(effects);
+}
+
+//===----------------------------------------------------------------------===//
 // Others
 //===----------------------------------------------------------------------===//
 

@@ -29,7 +29,7 @@ def Test_Dialect : Dialect {
 
 def Test_Handle : TypeDef<Test_Dialect, "Handle"> {
   let mnemonic = "handle";
-  let summary = "an exchange in flight";
+  let summary = "a communication in flight";
 }
 
 class Test_Op<string mnemonic, list<Trait> traits = []>
@@ -47,10 +47,23 @@ def Test_ExchangeOp : Test_Op<"exchange", [
   }];
 }
 
+def Test_TotalOp : Test_Op<"total", [
+    DeclareOpInterfaceMethods<CommSched_CollectiveOpInterface, [
+      "getReductionKind", "isMergeable", "createMergedStart", "createWait"]>,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "starts adding tensors up over a named channel";
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, StrAttr:$channel,
+                       I64Attr:$ranks);
+  let results = (outs Test_Handle:$handle);
+  let assemblyFormat = [{
+    $inputs `over` $channel `ranks` `(` $ranks `)` attr-dict `:` type($inputs)
+  }];
+}
+
 def Test_FinishOp : Test_Op<"finish", [
     DeclareOpInterfaceMethods<CommSched_WaitOpInterface>,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "waits for an exchange";
+  let summary = "waits for a communication";
   let arguments = (ins Test_Handle:$handle);
   let results = (outs Variadic<AnyRankedTensor>:$outputs);
   let assemblyFormat = "$handle attr-dict `:` type($outputs)";

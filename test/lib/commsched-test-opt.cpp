@@ -8,6 +8,7 @@
 
 #include "CommSched/Register.h"
 #include "CommSchedTestDialect.h"
+#include "TestPasses.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
@@ -20,6 +21,7 @@ int main(int argc, char **argv) {
   mlir::registerAllPasses();
   mlir::commsched::registerDialects(registry);
   mlir::commsched::registerAllPasses();
+  mlir::commsched_test::registerTestPasses();
   registry.insert<mlir::commsched_test::TestDialect>();
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "CommSched optimizer driver with the test dialect\n",

@@ -11,7 +11,8 @@
 
 include "CommSched/Dialect/CommSchedOpBase.td"
 
-def CommSched_AllGatherOp : CommSched_TransferOp<"all_gather", "AllGather"> {
+def CommSched_AllGatherOp
+    : CommSched_MergeableOp<"all_gather", "AllGather", ["Dim"]> {
   let summary = "starts concatenating every rank's shard";
   let description = [{
     Delivers, for each operand, the operands of all ranks concatenated along
@@ -45,11 +46,11 @@ def CommSched_AllGatherOp : CommSched_TransferOp<"all_gather", "AllGather"> {
     $inputs `on` $group `dim` `(` $dim `)` (`into` $into^)? attr-dict
     `:` type($inputs) (`into` type($into)^)? `->` qualified(type($future))
   }];
-  let extraClassDefinition = transferDefinition;
 }
 
 def CommSched_ReduceScatterOp
-    : CommSched_TransferOp<"reduce_scatter", "ReduceScatter"> {
+    : CommSched_MergeableOp<"reduce_scatter", "ReduceScatter",
+                            ["Reduction", "Dim"]> {
   let summary = "starts reducing over the ranks and scattering the result";
   let description = [{
     Reduces each operand over the ranks and delivers this rank's part of the
@@ -86,13 +87,13 @@ def CommSched_ReduceScatterOp
     (`into` $into^)? attr-dict
     `:` type($inputs) (`into` type($into)^)? `->` qualified(type($future))
   }];
-  let extraClassDeclaration = startDeclaration # [{
+  let extraClassDeclaration = mergeableDeclaration # [{
     ::std::optional<ReductionKind> getReductionKind() { return getReduction(); }
   }];
-  let extraClassDefinition = transferDefinition;
 }
 
-def CommSched_AllReduceOp : CommSched_TransferOp<"all_reduce", "AllReduce"> {
+def CommSched_AllReduceOp
+    : CommSched_MergeableOp<"all_reduce", "AllReduce", ["Reduction"]> {
   let summary = "starts reducing over the ranks";
   let description = [{
     Reduces each operand over the ranks and delivers the result to all.
@@ -122,10 +123,9 @@ def CommSched_AllReduceOp : CommSched_TransferOp<"all_reduce", "AllReduce"> {
     $inputs `on` $group `reduction` `(` $reduction `)` (`into` $into^)?
     attr-dict `:` type($inputs) (`into` type($into)^)? `->` qualified(type($future))
   }];
-  let extraClassDeclaration = startDeclaration # [{
+  let extraClassDeclaration = mergeableDeclaration # [{
     ::std::optional<ReductionKind> getReductionKind() { return getReduction(); }
   }];
-  let extraClassDefinition = transferDefinition;
 }
 
 def CommSched_AllToAllOp : CommSched_TransferOp<"all_to_all", "AllToAll"> {

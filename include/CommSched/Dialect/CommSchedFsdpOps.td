@@ -22,31 +22,42 @@ def CommSched_AllGatherCopyInOp
     after the other, into this rank's slice of it (first result, a view of the
     second). The copy may convert the element type.
 
+    Operands of different element types travel as bytes: `packed` says which
+    element type each operand is converted to before its bytes are packed.
+
     Constraints (n is the group's size):
     * (C1) the group exists.
     * (C2) at least one operand.
     * (C3) both results have one dimension and the same element type.
     * (C4) the first result has as many elements as the operands together.
     * (C5) the second result has n times as many elements as the first.
+    * (C6) `packed` is absent, or has one element type for each operand, of
+      which every element takes a known number of bytes (rounded up).
+    * (C7) with `packed`, the results' element type is i8, and the first result
+      has as many elements as the converted operands have bytes, instead of C4.
 
-    Example:
+    Examples:
 
     ```mlir
     %slice, %buffer = commsched.all_gather_copy_in %a, %b on @dp
         : tensor<16x32xbf16>, tensor<8x8xbf16>
           -> tensor<576xbf16>, tensor<4608xbf16>
+    %bytes, %all = commsched.all_gather_copy_in %a, %c on @dp
+        packed([bf16, f32]) : tensor<16x32xbf16>, tensor<8x8xf32>
+          -> tensor<1280xi8>, tensor<10240xi8>
     ```
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
-                       FlatSymbolRefAttr:$group);
+                       FlatSymbolRefAttr:$group,
+                       OptionalAttr<TypeArrayAttr>:$packed);
   // Two copy-ins of the same shards are two buffers: collectives write into
   // them in place, so CSE must not make them one.
   let results = (outs AnyRankedTensor:$slice,
                       Res<AnyRankedTensor, "the gathered buffer",
                           [MemAlloc]>:$buffer);
   let assemblyFormat = [{
-    $inputs `on` $group attr-dict `:` type($inputs) `->` type($slice) `,`
-    type($buffer)
+    $inputs `on` $group (`packed` `(` $packed^ `)`)? attr-dict
+    `:` type($inputs) `->` type($slice) `,` type($buffer)
   }];
   let hasVerifier = 1;
 }
@@ -57,13 +68,15 @@ def CommSched_SplitWithSizesCopyOp
   let description = [{
     Reads from every rank's slice of the buffer the shards that
     `all_gather_copy_in` packed there, and joins each tensor's shards along
-    dimension 0.
+    dimension 0. A buffer of i8 may hold the bytes of other element types.
 
     Constraints (n is the group's size):
     * (C1) the group exists.
     * (C2) at least one result.
-    * (C3) operand and results have the same element type.
-    * (C4) the results together have as many elements as the operand.
+    * (C3) every result has the operand's element type, or the operand's is i8
+      and the result's elements take a known number of bytes (rounded up).
+    * (C4) the results together have as many elements as the operand; if the
+      operand holds bytes of other element types, as many bytes.
     * (C5) every result has a dimension 0 that n divides.
 
     Example:

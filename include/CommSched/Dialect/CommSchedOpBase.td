@@ -75,4 +75,37 @@ class CommSched_TransferOp<string mnemonic, string kind,
   let extraClassDefinition = transferDefinition;
 }
 
+/// A transfer of which one launch may stand for several. `attributes` are what
+/// the merged one takes over apart from the group, in the order of arguments.
+class CommSched_MergeableOp<string mnemonic, string kind,
+                            list<string> attributes>
+    : CommSched_TransferOp<mnemonic, kind> {
+  code mergeableDeclaration = startDeclaration # [{
+    bool isMergeable() { return true; }
+    ::mlir::Operation *createMergedStart(::mlir::OpBuilder &builder,
+                                         ::mlir::Location location,
+                                         ::mlir::ValueRange sent,
+                                         ::mlir::TypeRange delivered);
+    ::mlir::Operation *createWait(::mlir::OpBuilder &builder,
+                                  ::mlir::Location location);
+  }];
+  let extraClassDeclaration = mergeableDeclaration;
+  let extraClassDefinition = transferDefinition # [{
+    ::mlir::Operation *$cppClass::createMergedStart(
+        ::mlir::OpBuilder &builder, ::mlir::Location location,
+        ::mlir::ValueRange sent, ::mlir::TypeRange delivered) {
+      return $cppClass::create(
+          builder, location,
+          FutureType::get(builder.getContext(), ::llvm::to_vector(delivered)),
+          sent, getGroupAttr(), }]
+      # !foldl("", attributes, call, name, call # "get" # name # "Attr(), ") # [{
+          /*into=*/::mlir::ValueRange());
+    }
+    ::mlir::Operation *$cppClass::createWait(::mlir::OpBuilder &builder,
+                                             ::mlir::Location location) {
+      return WaitOp::create(builder, location, getFuture());
+    }
+  }];
+}
+
 #endif // COMMSCHED_DIALECT_COMMSCHEDOPBASE_TD

@@ -66,6 +66,26 @@ def CommSched_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
       }], "::mlir::Attribute", "getBucketKey", (ins), "", [{
         return ::mlir::commsched::detail::getDefaultBucketKey($_op);
       }]>,
+    InterfaceMethod<[{
+        Whether one launch may stand for several of this operation: the two
+        methods below are implemented.
+      }], "bool", "isMergeable", (ins), "", [{ return false; }]>,
+    InterfaceMethod<[{
+        Creates a start that does in one launch with each of `sent` what this
+        operation does with what it sends, and delivers `delivered` to results
+        of its own. Asked only if `isMergeable`, and for tensors that
+        collectives with equal bucket keys send and deliver. The new operation
+        has no discardable attributes; null if `isMergeable` is false.
+      }], "::mlir::Operation *", "createMergedStart",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$location,
+           "::mlir::ValueRange":$sent, "::mlir::TypeRange":$delivered), "",
+      [{ return nullptr; }]>,
+    InterfaceMethod<[{
+        Creates the wait for this operation. Its results are the delivered
+        values in order; null if `isMergeable` is false.
+      }], "::mlir::Operation *", "createWait",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$location), "",
+      [{ return nullptr; }]>,
   ];
   let verify = [{
     return ::mlir::commsched::detail::verifyCollective($_op);

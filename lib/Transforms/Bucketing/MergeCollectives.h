@@ -1,4 +1,4 @@
-//===- MergeCollectives.h - Makes one collective of several -----*- C++ -*-===//
+//===- MergeCollectives.h - Makes one collective of several --- -*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,7 +8,8 @@
 //
 // The rewriting half of bucketing: which collectives can be merged, and how. A
 // merged collective either packs its members' tensors into one buffer (copy) or
-// carries them side by side in one launch (coalesced).
+// carries them side by side in one launch (coalesced). Which of those that can
+// be merged are, others decide.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,24 +22,33 @@
 namespace mlir::commsched {
 
 /// How members travel together.
-enum class MergeMode { Copy, Coalesced };
+enum class MergeMode {
+  /// In one buffer. Gathers and reduce-scatters of the commsched dialect, and
+  /// all-reduces of any.
+  Copy,
+  /// As the operands of one start. All-gathers, reduce-scatters and
+  /// all-reduces of any dialect whose interface can merge them.
+  Coalesced
+};
 
-/// Why `collective` cannot be merged with others in this mode; nothing if it
-/// can. A collective that is itself a bucket is not merged again.
+/// Why `collective` cannot be merged with others in this mode, as a clause
+/// ("it is blocking"); nothing if it can. A collective that is itself a bucket
+/// is not merged again.
 std::optional<std::string>
 getUnmergeableReason(CollectiveOpInterface collective, MergeMode mode);
 
-/// Collectives with equal keys can be merged in this mode. Only for those that
-/// getUnmergeableReason() has nothing against. `multiDtype`: gathers of
-/// different element types may share a buffer (mode Copy only).
+/// Collectives of one block with equal keys can be merged in this mode. Only
+/// for those that getUnmergeableReason() has nothing against. `multiDtype`:
+/// gathers of different element types may share a buffer (mode Copy only).
 Attribute getMergeKey(CollectiveOpInterface collective, MergeMode mode,
                       bool multiDtype);
 
-/// The casts that a copy-in of these collectives absorbs, one or none a member:
-/// operations with one user that convert the element type of what is sent, and
-/// whose conversion the copy-in makes as well.
-SmallVector<Operation *> getAbsorbedCasts(ArrayRef<CollectiveOpInterface> members,
-                                          MergeMode mode);
+/// The casts that a copy-in of these collectives absorbs, at most one a member:
+/// floating-point conversions with one user, which the copy-in makes as well.
+/// A cast whose operand is written in place between it and the last member is
+/// not among them. Linear in the members and in the uses of what is cast.
+SmallVector<Operation *>
+getAbsorbedCasts(ArrayRef<CollectiveOpInterface> members, MergeMode mode);
 
 /// A merged collective in the IR.
 struct MergedCollective {
@@ -46,11 +56,17 @@ struct MergedCollective {
   Operation *wait;
 };
 
-/// Replaces two or more collectives with one key. Their starts stand directly
-/// one after the other in one block, and so do their waits, all after the
-/// starts. What each wait gave, the merged one gives, through a copy-out or
-/// views if need be. New operations have a fused location, and a
-/// `commsched.name` that lists the members'.
+/// Replaces two or more collectives with one key, given in the order of the
+/// block, whose bytes add up to less than 2^63. Their starts stand directly one
+/// after the other, and so do their waits, in any order and after all starts.
+/// The merged start comes where the last one was, with a copy-in before it, and
+/// the merged wait where the first one was, followed by a copy-out or views of
+/// what it gives, which have the values that the members' waits had.
+///
+/// New operations have a fused location. `commsched.name` lists the members',
+/// `commsched.module` is the module that holds all of theirs, and
+/// `commsched.partition` and `commsched.recompute` are what they agree on. The
+/// start keeps the first `commsched.order`; no cost stays pinned.
 MergedCollective mergeCollectives(RewriterBase &rewriter,
                                   ArrayRef<CollectiveOpInterface> members,
                                   MergeMode mode, bool multiDtype);

@@ -1,0 +1,249 @@
+//===- MergeCollectives.cpp - Makes one collective of several -------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MergeCollectives.h"
+
+#include "AbsorbedCasts.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
+#include "MergeKinds.h"
+#include "MergedAttributes.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using ::commsched::CollectiveKind;
+
+/// The one operation that waits for `start`.
+static Operation *getWait(CollectiveOpInterface start) {
+  return *start.getInFlightFuture().user_begin();
+}
+
+//===----------------------------------------------------------------------===//
+// What can be merged
+//===----------------------------------------------------------------------===//
+
+/// Whether what `collective` sends has been packed for it.
+static bool isBucket(CollectiveOpInterface collective) {
+  if (collective.getSentValues().size() > 1)
+    return true;
+  Operation *producer = collective.getSentValues().front().getDefiningOp();
+  if (isa_and_present<AllGatherCopyInOp, ChunkCatOp>(producer))
+    return true;
+  // The elements of tensors that are reduced have no order, so nothing but a
+  // bucket would join flat ones.
+  auto concat = dyn_cast_if_present<tensor::ConcatOp>(producer);
+  return collective.getCollectiveKind() == CollectiveKind::AllReduce &&
+         concat && concat.getResultType().getRank() == 1;
+}
+
+static bool isBucketed(CollectiveKind kind) {
+  return kind == CollectiveKind::AllGather ||
+         kind == CollectiveKind::ReduceScatter ||
+         kind == CollectiveKind::AllReduce;
+}
+
+/// The reasons that apply to both modes.
+static std::optional<std::string>
+getCommonReason(CollectiveOpInterface collective) {
+  CollectiveKind kind = collective.getCollectiveKind();
+  if (!collective.getInFlightFuture())
+    return "it is blocking";
+  if (!isBucketed(kind))
+    return ("no " + stringifyCollectiveKind(kind) + " is ever merged").str();
+  if (!collective.getBucketKey())
+    return "it has no bucket key";
+  if (!collective.getDestinations().empty())
+    return "it is written in place";
+  SmallVector<Type> delivered = collective.getDeliveredTypes();
+  if (collective.getSentValues().empty() || delivered.empty())
+    return "it transfers nothing";
+  if (isBucket(collective))
+    return "it is a bucket already";
+  if (delivered.size() != 1 || getWait(collective)->getNumResults() != 1)
+    return "it delivers several values";
+  auto isDynamic = [](Type type) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    return shaped && !shaped.hasStaticShape();
+  };
+  if (isDynamic(collective.getSentValues().front().getType()) ||
+      isDynamic(delivered.front()))
+    return "it has a dynamic shape";
+  if (!collective.getOperandBytes() || !collective.getResultBytes())
+    return "its size in bytes is not known";
+  return std::nullopt;
+}
+
+/// Why the tensors that `collective` sends and delivers cannot lie in a buffer.
+static std::optional<std::string>
+getBufferReason(CollectiveOpInterface collective) {
+  for (Type type : {collective.getSentValues().front().getType(),
+                    collective.getDeliveredTypes().front()}) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      return "it transfers what is no tensor";
+    if (tensor.getEncoding())
+      return "the encoding of its tensors would be lost in a buffer";
+    if (tensor.getNumElements() == 0)
+      return "its tensors are empty";
+  }
+  return std::nullopt;
+}
+
+static std::optional<std::string>
+getCopyReason(CollectiveOpInterface collective) {
+  if (std::optional<std::string> reason = getBufferReason(collective))
+    return reason;
+  Operation *op = collective;
+  if (auto scatter = dyn_cast<ReduceScatterOp>(op)) {
+    int64_t dim = scatter.getDim();
+    auto sent = cast<RankedTensorType>(scatter.getInputs().front().getType());
+    if (ShapedType::getNumElements(sent.getShape().take_front(dim)) != 1)
+      return "it scatters along dimension " + std::to_string(dim) +
+             ", whose chunks do not lie one after the other";
+    return std::nullopt;
+  }
+  if (isa<AllGatherOp>(op))
+    return std::nullopt;
+  if (collective.getCollectiveKind() != CollectiveKind::AllReduce)
+    return ("there is no copy-in for '" + op->getName().getStringRef() + "'")
+        .str();
+  if (collective.getSentValues().front().getType() !=
+      collective.getDeliveredTypes().front())
+    return "it delivers another type than it sends";
+  return std::nullopt;
+}
+
+std::optional<std::string>
+mlir::commsched::getUnmergeableReason(CollectiveOpInterface collective,
+                                      MergeMode mode) {
+  if (std::optional<std::string> reason = getCommonReason(collective))
+    return reason;
+  if (!collective.isMergeable())
+    return ("'" + collective->getName().getStringRef() +
+            "' does not say how it is merged")
+        .str();
+  return mode == MergeMode::Copy ? getCopyReason(collective) : std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// What can be merged together
+//===----------------------------------------------------------------------===//
+
+/// The bucket key of a gather without the element types.
+static Attribute leaveOutElementTypes(Attribute key) {
+  auto parts = dyn_cast<ArrayAttr>(key);
+  if (!parts)
+    return key;
+  SmallVector<Attribute> kept;
+  llvm::copy_if(parts, std::back_inserter(kept),
+                [](Attribute part) { return !isa<TypeAttr>(part); });
+  return ArrayAttr::get(key.getContext(), kept);
+}
+
+/// The dimension along which an operation of this dialect gathers or scatters.
+static IntegerAttr getDimension(Operation *op) {
+  if (auto gather = dyn_cast<AllGatherOp>(op))
+    return gather.getDimAttr();
+  if (auto scatter = dyn_cast<ReduceScatterOp>(op))
+    return scatter.getDimAttr();
+  return {};
+}
+
+Attribute mlir::commsched::getMergeKey(CollectiveOpInterface collective,
+                                       MergeMode mode, bool multiDtype) {
+  bool isCopied = mode == MergeMode::Copy;
+  Attribute bucketKey = collective.getBucketKey();
+  if (isCopied && multiDtype && isa<AllGatherOp>(collective.getOperation()))
+    bucketKey = leaveOutElementTypes(bucketKey);
+  NamedAttrList key;
+  key.set("op", collective->getName().getIdentifier());
+  key.set("bucket_key", bucketKey);
+  // One launch has one dimension. A buffer holds those of any.
+  if (IntegerAttr dim = getDimension(collective); dim && !isCopied)
+    key.set("dim", dim);
+  for (StringRef name : {partitionAttrName, recomputeAttrName})
+    if (Attribute attr = collective->getDiscardableAttr(name))
+      key.set(name, attr);
+  return key.getDictionary(collective->getContext());
+}
+
+SmallVector<Operation *>
+mlir::commsched::getAbsorbedCasts(ArrayRef<CollectiveOpInterface> members,
+                                  MergeMode mode) {
+  SmallVector<Operation *> casts;
+  if (mode == MergeMode::Copy)
+    for (CollectiveOpInterface member : members)
+      if (Operation *cast = getAbsorbedCast(member, members.back()))
+        casts.push_back(cast);
+  return casts;
+}
+
+//===----------------------------------------------------------------------===//
+// Merging
+//===----------------------------------------------------------------------===//
+
+static MergeMembers findMembers(ArrayRef<CollectiveOpInterface> collectives,
+                                MergeMode mode) {
+  MergeMembers bucket;
+  for (CollectiveOpInterface start : collectives) {
+    MergeMember &member = bucket.members.emplace_back();
+    member.start = start;
+    member.wait = getWait(start);
+    member.sent = start.getSentValues().front();
+    member.delivered = start.getDeliveredTypes().front();
+    if (mode == MergeMode::Copy)
+      member.absorbedCast = getAbsorbedCast(start, collectives.back());
+    bucket.starts.push_back(start);
+    bucket.waits.push_back(member.wait);
+  }
+  SmallPtrSet<Operation *, 8> waits(bucket.waits.begin(), bucket.waits.end());
+  bucket.firstWait = bucket.waits.front();
+  while (waits.contains(bucket.firstWait->getPrevNode()))
+    bucket.firstWait = bucket.firstWait->getPrevNode();
+  return bucket;
+}
+
+static MergedOperations merge(RewriterBase &rewriter,
+                              const MergeMembers &bucket, MergeMode mode,
+                              bool multiDtype) {
+  if (mode == MergeMode::Coalesced)
+    return coalesceCollectives(rewriter, bucket);
+  auto first = cast<CollectiveOpInterface>(bucket.starts.front());
+  switch (first.getCollectiveKind()) {
+  case CollectiveKind::AllGather:
+    return mergeAllGathers(rewriter, bucket, multiDtype);
+  case CollectiveKind::ReduceScatter:
+    return mergeReduceScatters(rewriter, bucket);
+  default:
+    return mergeAllReduces(rewriter, bucket);
+  }
+}
+
+MergedCollective
+mlir::commsched::mergeCollectives(RewriterBase &rewriter,
+                                  ArrayRef<CollectiveOpInterface> members,
+                                  MergeMode mode, bool multiDtype) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  MergeMembers bucket = findMembers(members, mode);
+  MergedOperations merged = merge(rewriter, bucket, mode, multiDtype);
+  setMergedAttributes(merged.start, bucket.starts);
+  setMergedAttributes(merged.wait, bucket.waits);
+  for (Operation *start : bucket.starts)
+    if (Attribute order = start->getDiscardableAttr(orderAttrName)) {
+      merged.start->setDiscardableAttr(orderAttrName, order);
+      break;
+    }
+  for (auto [member, value] : llvm::zip_equal(bucket.members, merged.values)) {
+    rewriter.replaceOp(member.wait, value);
+    rewriter.eraseOp(member.start);
+    if (member.absorbedCast)
+      rewriter.eraseOp(member.absorbedCast);
+  }
+  return {merged.start, merged.wait};
+}
