@@ -103,9 +103,11 @@ static constexpr StringLiteral partitions[] = {
     "forward", "backward", "must_be_forward", "must_be_backward"};
 static constexpr StringLiteral recomputePolicies[] = {
     "must_save", "prefer_save", "prefer_recompute", "must_recompute"};
+static constexpr StringLiteral fsdpRoles[] = {
+    "parameter_gather", "gradient_scatter", "gradient_reduce"};
 static constexpr StringLiteral roles[] = {
-    "parameter", "input",     "saved_activation",
-    "tangent",   "rng_state", "unsharded_param"};
+    parameterRole, "input",     savedActivationRole,
+    "tangent",     "rng_state", "unsharded_param"};
 
 static LogicalResult verifyString(Operation *op, NamedAttribute attr) {
   if (isa<StringAttr>(attr.getValue()))
@@ -235,6 +237,8 @@ LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
     return verifyOneOf(op, attr, partitions);
   if (name == recomputeAttrName)
     return verifyOneOf(op, attr, recomputePolicies);
+  if (name == fsdpAttrName)
+    return verifyOneOf(op, attr, fsdpRoles);
   if (name == compileWithAttrName)
     return verifyCompileWith(op, attr);
   if (name == reorderInfoAttrName)

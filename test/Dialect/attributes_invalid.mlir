@@ -14,6 +14,7 @@ func.func @attributes(
   %0 = arith.addf %p, %i {
       commsched.name = "add", commsched.module = "layers.3.attention",
       commsched.runtime_ns = 0 : i64, commsched.order = 0 : i64,
+      commsched.fsdp = "gradient_reduce",
       commsched.partition = "forward", commsched.recompute = "must_save"}
       : tensor<4xf32>
   %1 = "foreign.op"(%0) {
@@ -105,6 +106,14 @@ func.func @order_negative(%x: tensor<4xf32>) {
 func.func @order_type(%x: tensor<4xf32>) {
   // expected-error@below {{'arith.negf' op attribute 'commsched.order' must be an i64, not "first"}}
   %0 = arith.negf %x {commsched.order = "first"} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @fsdp_value(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.fsdp' is "gather", which is none of "parameter_gather", "gradient_scatter", "gradient_reduce"}}
+  %0 = arith.negf %x {commsched.fsdp = "gather"} : tensor<4xf32>
   return
 }
 

@@ -34,6 +34,10 @@ inline constexpr llvm::StringLiteral reorderInfoAttrName =
     "commsched.reorder_info";
 inline constexpr llvm::StringLiteral baselinePeakBytesAttrName =
     "commsched.baseline_peak_bytes";
+inline constexpr llvm::StringLiteral fsdpAttrName = "commsched.fsdp";
+
+/// The role of an argument that holds a parameter, or this rank's shard of it.
+inline constexpr llvm::StringLiteral parameterRole = "parameter";
 
 /// The role of an argument whose storage may be freed after its last use even
 /// without `commsched.freeable`.

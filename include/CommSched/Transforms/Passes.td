@@ -295,6 +295,32 @@ def SimpleOverlap : Pass<"commsched-simple-overlap", "::mlir::func::FuncOp"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Sharded parameters
+//===----------------------------------------------------------------------===//
+
+def AnnotateFsdp : Pass<"commsched-annotate-fsdp", "::mlir::func::FuncOp"> {
+  let summary = "mark the collectives that shard parameters";
+  let description = [{
+    Writes on collectives, those of every dialect, what they have to do with
+    fully sharded data parallelism, as `commsched.fsdp`:
+
+    - `"parameter_gather"`: an all-gather of one parameter, through casts,
+      padding and views, or of a bucket that a copy-in has packed parameters
+      into. Parameters are the arguments with `commsched.role = "parameter"`,
+      or all of them if no argument of the function has a role.
+    - `"gradient_scatter"`: a reduce-scatter that reaches only the results of
+      the function, through operations of one operand.
+    - `"gradient_reduce"`: the all-reduce of a gradient scatter's result
+      (hybrid sharding).
+
+    What flows where decides, no name. The attribute is removed where it is
+    wrong. A remark counts the collectives of a function, and one for each
+    other collective on a group on which parameters are gathered says why it is
+    none of them.
+  }];
+}
+
+//===----------------------------------------------------------------------===//
 // Reports
 //===----------------------------------------------------------------------===//
 

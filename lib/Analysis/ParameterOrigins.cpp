@@ -1,0 +1,167 @@
+//===- ParameterOrigins.cpp - Which values are parameters -----------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ParameterOrigins.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
+#include "DataMovement.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using ObstacleKind = FsdpObstacle::Kind;
+
+static Origin makeOther(ObstacleKind kind, Value value, Value second,
+                        Operation *op) {
+  Origin origin;
+  origin.kind = Origin::Kind::Other;
+  origin.obstacle = {kind, value, second, op};
+  return origin;
+}
+
+static Origin makeOther(Operation *op) {
+  return makeOther(ObstacleKind::OtherSource, {}, {}, op);
+}
+
+static Origin makeParameter(Value parameter) {
+  Origin origin;
+  origin.kind = Origin::Kind::Parameter;
+  origin.parameter = parameter;
+  return origin;
+}
+
+/// The roles of the arguments of `function`, null where there is none; empty if
+/// no argument has one.
+static SmallVector<StringAttr> readRoles(FunctionOpInterface function) {
+  SmallVector<StringAttr> roles;
+  for (unsigned i = 0, end = function.getNumArguments(); i < end; ++i)
+    roles.push_back(function.getArgAttrOfType<StringAttr>(i, roleAttrName));
+  if (llvm::none_of(roles, [](StringAttr role) { return bool(role); }))
+    roles.clear();
+  return roles;
+}
+
+ParameterOrigins::ParameterOrigins(Block &block) : block(block) {
+  Operation *parent = block.getParentOp();
+  while (parent && !isa<FunctionOpInterface>(parent))
+    parent = parent->getParentOp();
+  if (auto function = dyn_cast_if_present<FunctionOpInterface>(parent)) {
+    entry = &function.front();
+    roles = readRoles(function);
+  }
+  for (Operation &op : block)
+    origins[&op] = visit(&op);
+}
+
+Origin ParameterOrigins::getOrigin(Value value) const {
+  // What comes later in the block, where that is allowed, is not there yet.
+  if (Operation *op = value.getDefiningOp(); op && op->getBlock() == &block)
+    if (auto it = origins.find(op); it != origins.end())
+      return it->second;
+  return getOuterOrigin(value);
+}
+
+/// The origin of an argument, or of a value from outside of the block.
+Origin ParameterOrigins::getOuterOrigin(Value value) const {
+  if (isNumber(value.getType()) || matchPattern(value, m_Constant()))
+    return {};
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument || argument.getOwner() != entry)
+    return makeOther(ObstacleKind::OutsideValue, value, {}, nullptr);
+  if (!roles.empty()) {
+    StringAttr role = roles[argument.getArgNumber()];
+    if (!role || role != parameterRole)
+      return makeOther(ObstacleKind::OtherArgument, value, {}, nullptr);
+  }
+  return makeParameter(value);
+}
+
+Origin ParameterOrigins::visit(Operation *op) const {
+  if (isa<AllGatherCopyInOp>(op))
+    return visitCopyIn(op);
+  if (!isLocalComputation(op))
+    return makeOther(op);
+  SmallVector<Value> inputs = getTensorInputs(op);
+  if (llvm::all_of(inputs, [&](Value input) { return isConstant(input); })) {
+    // Anybody may write into memory.
+    bool isMemory =
+        llvm::any_of(op->getResultTypes(), llvm::IsaPred<BaseMemRefType>);
+    return isMemory ? makeOther(op) : Origin();
+  }
+  if (!isMovement(op, inputs))
+    return makeOther(op);
+  Origin joined;
+  for (Value input : inputs) {
+    Origin origin = getOrigin(input);
+    if (origin.kind == Origin::Kind::Constant)
+      continue;
+    if (origin.kind == Origin::Kind::Other)
+      return origin;
+    if (joined.kind == Origin::Kind::Constant) {
+      joined = origin;
+      continue;
+    }
+    if (origin.kind == Origin::Kind::Bucket || joined.kind != origin.kind)
+      return makeOther(op);
+    if (joined.parameter != origin.parameter)
+      return makeOther(ObstacleKind::SecondParameter, joined.parameter,
+                       origin.parameter, op);
+  }
+  return joined;
+}
+
+/// The origin of both results: the slice, and the buffer that it is of.
+Origin ParameterOrigins::visitCopyIn(Operation *op) const {
+  Origin bucket;
+  for (Value input : op->getOperands()) {
+    Origin origin = getOrigin(input);
+    if (origin.kind == Origin::Kind::Other)
+      return origin;
+    if (origin.kind == Origin::Kind::Bucket)
+      return makeOther(op);
+    if (origin.kind == Origin::Kind::Parameter) {
+      bucket.kind = Origin::Kind::Bucket;
+      bucket.copyIn = op;
+    }
+  }
+  return bucket;
+}
+
+/// Whether `op`, a local computation of `inputs`, casts, pads or views: without
+/// arithmetic, it has one tensor operand, or concatenates several; constants
+/// that it writes into do not count.
+bool ParameterOrigins::isMovement(Operation *op, ArrayRef<Value> inputs) const {
+  if (mayDoArithmetic(op))
+    return false;
+  auto isDestination = [&](Value value) {
+    auto style = dyn_cast<DestinationStyleOpInterface>(op);
+    auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+    bool isWritten =
+        (style && llvm::is_contained(style.getDpsInits(), value)) ||
+        (effects && effects.getEffectOnValue<MemoryEffects::Write>(value));
+    return isWritten && isConstant(value);
+  };
+  SmallVector<Value> sources = llvm::filter_to_vector(
+      inputs, [&](Value value) { return !isDestination(value); });
+  return sources.size() <= 1 || isConcatenation(op, sources);
+}
+
+void ParameterOrigins::appendParameters(
+    Value value, SmallVectorImpl<Value> &parameters) const {
+  Origin origin = getOrigin(value);
+  if (origin.kind == Origin::Kind::Parameter) {
+    parameters.push_back(origin.parameter);
+    return;
+  }
+  for (Value input : origin.copyIn->getOperands())
+    if (Value parameter = getOrigin(input).parameter)
+      parameters.push_back(parameter);
+}

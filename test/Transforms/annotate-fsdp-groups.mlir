@@ -1,0 +1,36 @@
+// RUN: commsched-opt %s --commsched-annotate-fsdp --remark-policy=all \
+// RUN:   --remark-format=emitRemark --remarks-filter=commsched -o /dev/null \
+// RUN:   2>&1 | FileCheck %s
+
+// A collective is told why it is not one of FSDP if its group gathers
+// parameters anywhere in the function; of other groups nothing is expected.
+
+commsched.group @dp size(4)
+commsched.group @tp size(2)
+
+// CHECK: [Analysis] FsdpFound | Category:commsched | Function=groups
+// CHECK-SAME: GradientReduces=0, GradientScatters=0, ParameterGathers=1
+// CHECK: [Missed] NotFsdp | Category:commsched | Function=groups
+// CHECK-SAME: 'loss': reduces what no gradient scatter gives
+// CHECK-NOT: NotFsdp
+func.func @groups(%p: tensor<4xf32> {commsched.role = "parameter"},
+                  %x: tensor<4xf32> {commsched.role = "input"}, %c: i1) {
+  %f0 = commsched.all_reduce %x on @dp reduction(sum)
+      {commsched.name = "loss"}
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %w0 = commsched.wait %f0 : !commsched.future<tensor<4xf32>>
+  %f1 = commsched.all_gather %x on @tp dim(0) {commsched.name = "activation"}
+      : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
+  %w1 = commsched.wait %f1 : !commsched.future<tensor<8xf32>>
+  scf.if %c {
+    %f2 = commsched.all_gather %p on @dp dim(0)
+        : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
+    %w2 = commsched.wait %f2 : !commsched.future<tensor<16xf32>>
+  }
+  return
+}
+
+// CHECK-NOT: Function=none
+func.func @none(%x: tensor<4xf32>) {
+  return
+}
