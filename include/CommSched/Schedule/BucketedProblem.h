@@ -34,25 +34,42 @@ struct BucketCost {
 };
 
 /// Wishes about the places of merged operations, by index of the bucket. A
-/// wish that dependences forbid is not granted.
+/// wish that cannot be granted is ignored.
 struct BucketPlacement {
-  /// {a, b}: bucket b starts before bucket a is waited for (prefetching).
+  /// {a, b}: bucket b starts before bucket a is waited for (prefetching). When
+  /// bucket a is to be waited for, b and the cheap operations that it needs run
+  /// first, if it needs nothing else any more.
   std::vector<std::pair<int32_t, int32_t>> startBeforeWait;
-  /// {a, b}: bucket a is waited for as soon as bucket b has started, even if
-  /// nobody needs it by then.
+  /// {a, b}: bucket a is waited for directly after bucket b has started, even
+  /// if nobody needs it by then; if it has started itself.
   std::vector<std::pair<int32_t, int32_t>> waitAfterStart;
 };
 
 class BucketedProblem {
 public:
-  /// Merges each bucket of `problem` to one Start and one Wait, with a Compute
-  /// before and after where their costs are not 0. Node costs are those of
-  /// `problem` otherwise; there are no buffers. `costs` has one entry a bucket.
-  /// Error: the buckets are no disjoint sets of starts of one stream, or merging
-  /// them makes a cycle. O(nodes + dependences).
+  /// Merges each bucket of `problem`, which has to live on, to one Start and
+  /// one Wait, with a Compute directly before and after where their costs are
+  /// not 0. Other operations cost what they did, unless they are absorbed;
+  /// there are no buffers. `costs` has one entry a bucket.
+  ///
+  /// Numbers follow the order of `problem`, with a merged start in the place of
+  /// its first member and a merged wait in that of the first of its members'
+  /// waits. Dependences may point backwards.
+  ///
+  /// What a member needs, the copy-in needs, and what needs a member's wait
+  /// needs the copy-out. Order dependences among members are met by the members
+  /// being one.
+  ///
+  /// Error: the one of `problem`; the buckets are no disjoint sets of starts of
+  /// one stream each; a member depends on another member, other than by their
+  /// order; merging makes a cycle; what is absorbed is no Compute; a cost is
+  /// negative. O(nodes + dependences + members * log(members)).
   static Result<BucketedProblem> create(const Problem &problem,
                                         const std::vector<Bucket> &buckets,
                                         const std::vector<BucketCost> &costs);
+
+  /// The problem that was merged.
+  const Problem &getOriginal() const { return *original; }
 
   /// The merged program, finalized.
   const Problem &getProblem() const { return merged; }
@@ -60,35 +77,67 @@ public:
   /// The node of the merged program that stands for `original`.
   NodeId nodeOf(NodeId original) const { return nodes[original]; }
 
+  /// The node that a node of the merged program stands for; noNode if it
+  /// belongs to a bucket.
+  NodeId originalOf(NodeId node) const { return originals[node]; }
+
+  int32_t numBuckets() const { return static_cast<int32_t>(buckets.size()); }
+
+  /// The bucket that a node of the merged program belongs to, or -1.
+  int32_t bucketOf(NodeId node) const { return bucketOfNode[node]; }
+
+  /// What a bucket has become.
+  struct MergedBucket {
+    /// Of the original problem, in an order that its dependences allow: that of
+    /// the program if it is one.
+    std::vector<NodeId> starts;
+    std::vector<NodeId> waits;
+    /// Of the merged problem; noNode where a copy costs nothing.
+    NodeId copyIn = noNode;
+    NodeId start = noNode;
+    NodeId wait = noNode;
+    NodeId copyOut = noNode;
+  };
+  const MergedBucket &bucket(int32_t bucket) const { return buckets[bucket]; }
+
   /// The merged start and wait of a bucket.
-  NodeId startOf(int32_t bucket) const { return starts[bucket]; }
-  NodeId waitOf(int32_t bucket) const { return waits[bucket]; }
+  NodeId startOf(int32_t bucket) const { return buckets[bucket].start; }
+  NodeId waitOf(int32_t bucket) const { return buckets[bucket].wait; }
 
   /// An order of the merged program as close to the original one as the
   /// buckets allow:
-  ///  - a merged start comes where the first member was, and what the other
-  ///    members need comes up with it as long as it is cheap (no collective, no
-  ///    wait, nothing expensive); otherwise as soon as all members are ready,
+  ///  - a merged start comes where the first member was, or else directly after
+  ///    the last that it needs and that has to stay where it is. The rest of
+  ///    what it needs comes up with it: operations that are cheap (no
+  ///    collective, no wait, nothing expensive) and need nothing but such,
   ///  - a merged wait comes directly before the first operation that needs it,
   ///    at the latest at the end,
   ///  - everything else keeps its order, but for what has to come after a
   ///    merged start that comes later than one of its members did.
-  /// Verified. O((nodes + dependences) log nodes).
+  ///
+  /// A copy-in stands directly before its start, a copy-out directly after its
+  /// wait. Verified. Error: a wish names a bucket that does not exist.
+  /// O((nodes + dependences + wishes) log nodes).
   Result<Order> place(const BucketPlacement &placement = {}) const;
 
-  /// An order of the original problem that runs the members' starts one
-  /// directly after the other, and so their waits, and is otherwise `order`.
-  /// Verified against the original problem, but for the order of members among
-  /// themselves.
+  /// The order of the original problem that runs members' starts one directly
+  /// after the other where their bucket starts, and so their waits, and is
+  /// otherwise `order`, an order of the merged program. Verified against all
+  /// dependences of the original problem, those among members included. Error:
+  /// `order` is not legal. O(nodes + dependences + uses).
   Result<Order> expand(const Order &order) const;
 
 private:
+  friend class BucketMerger;
+
+  const Problem *original = nullptr;
   Problem merged;
   /// By node of the original problem.
   std::vector<NodeId> nodes;
-  /// By bucket.
-  std::vector<NodeId> starts;
-  std::vector<NodeId> waits;
+  /// By node of the merged problem.
+  std::vector<NodeId> originals;
+  std::vector<int32_t> bucketOfNode;
+  std::vector<MergedBucket> buckets;
 };
 
 } // namespace commsched

@@ -37,12 +37,10 @@ using BucketCostFunction =
 ///
 /// Every round splits each bucket that is to blame in halves, so there are
 /// O(log largest bucket) rounds of O((nodes + dependences) log nodes).
-Result<Bucketing>
-formOverlapPreservingBuckets(const Problem &problem,
-                             const std::vector<BucketCandidate> &candidates,
-                             const BucketingOptions &options,
-                             const std::vector<bool> &exposedFirst,
-                             const BucketCostFunction &getCost);
+Result<Bucketing> formOverlapPreservingBuckets(
+    const Problem &problem, const std::vector<BucketCandidate> &candidates,
+    const BucketingOptions &options, const std::vector<bool> &exposedFirst,
+    const BucketCostFunction &getCost);
 
 } // namespace commsched
 

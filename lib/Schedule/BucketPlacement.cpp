@@ -1,0 +1,320 @@
+//===- BucketPlacement.cpp - The order of a merged program ----------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BucketKeys.h"
+#include "CommSched/Schedule/Verify.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+
+using namespace commsched;
+
+namespace {
+
+/// List scheduling by the keys of computeBucketKeys(). Merged waits, each with
+/// its copy-out, are lazy: when one could run it makes ready whoever needs only
+/// it, but it runs when the first of them does.
+class Placer {
+public:
+  Placer(const BucketedProblem &bucketed, const BucketPlacement &placement);
+  Order takeOrder();
+
+private:
+  /// What a wish does to a node: the later ones run before the others.
+  enum class Haste : uint8_t { None, ToWait, ToStart };
+
+  void rankNodes(const std::vector<NodeId> &keys);
+  bool isLazy(NodeId node) const;
+  void push(NodeId node);
+  void provide(NodeId node);
+  void settle(NodeId node);
+  void run(NodeId node);
+  void runWait(int32_t bucket);
+  std::vector<int32_t> findNeededWaits(NodeId node);
+  bool startBefore(int32_t waited);
+  void hasten(NodeId node, Haste by);
+  void hastenStart(NodeId start);
+  void take(NodeId node);
+
+  const BucketedProblem &bucketed;
+  const Problem &problem;
+  std::vector<bool> isCheap;
+  /// By node: its rank by key, then by index.
+  std::vector<int32_t> rankOf;
+  Order nodeAt;
+  /// What is ready, by haste and rank. A node that is hastened when it is ready
+  /// is in it twice.
+  std::priority_queue<int64_t, std::vector<int64_t>, std::greater<int64_t>>
+      ready;
+  Order order;
+
+  /// By node: dependences on what neither has run nor is a lazy wait that
+  /// could.
+  std::vector<int32_t> missing;
+  std::vector<bool> hasRun;
+  std::vector<Haste> haste;
+  /// The buckets whose wait could run, in an order in which they could, and by
+  /// bucket the place there or -1.
+  std::vector<int32_t> available;
+  std::vector<int32_t> availablePlace;
+  /// By bucket: all false but within findNeededWaits().
+  std::vector<bool> isNeeded;
+
+  /// The wishes. By bucket that is waited for: what is to start before.
+  Csr<int32_t> startsBefore;
+  std::vector<bool> areStartsTried;
+  /// By bucket that starts: what is to be waited for then.
+  Csr<int32_t> waitsAfter;
+  /// By node: dependences on what neither has run nor is settled. A cheap node
+  /// that needs nothing unsettled is settled: together with what it needs, it
+  /// could run at once.
+  std::vector<int32_t> unsettled;
+};
+
+} // namespace
+
+Placer::Placer(const BucketedProblem &bucketed,
+               const BucketPlacement &placement)
+    : bucketed(bucketed), problem(bucketed.getProblem()),
+      isCheap(findCheapNodes(bucketed)), missing(problem.numNodes()),
+      hasRun(problem.numNodes()), haste(problem.numNodes()),
+      availablePlace(bucketed.numBuckets(), -1),
+      isNeeded(bucketed.numBuckets()), areStartsTried(bucketed.numBuckets()),
+      unsettled(problem.numNodes()) {
+  order.reserve(problem.numNodes());
+  rankNodes(computeBucketKeys(bucketed, isCheap));
+  auto index = [&](Csr<int32_t> &rows,
+                   const std::vector<std::pair<int32_t, int32_t>> &wishes,
+                   bool bySecond) {
+    rows.build(
+        bucketed.numBuckets(), wishes.size(),
+        [&](size_t i) { return bySecond ? wishes[i].second : wishes[i].first; },
+        [&](size_t i) {
+          return bySecond ? wishes[i].first : wishes[i].second;
+        });
+  };
+  index(startsBefore, placement.startBeforeWait, /*bySecond=*/false);
+  index(waitsAfter, placement.waitAfterStart, /*bySecond=*/true);
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    missing[node] = unsettled[node] =
+        static_cast<int32_t>(problem.predecessors(node).size());
+  for (NodeId node = 0; node < problem.numNodes(); ++node) {
+    if (!problem.predecessors(node).empty())
+      continue;
+    push(node);
+    if (isCheap[node])
+      settle(node);
+  }
+}
+
+void Placer::rankNodes(const std::vector<NodeId> &keys) {
+  Csr<NodeId> rows;
+  rows.build(
+      bucketed.getOriginal().numNodes(), keys.size(),
+      [&](size_t node) { return keys[node]; },
+      [](size_t node) { return static_cast<NodeId>(node); });
+  rankOf.resize(problem.numNodes());
+  nodeAt.reserve(problem.numNodes());
+  for (NodeId key = 0; nodeAt.size() < keys.size(); ++key) {
+    for (NodeId node : rows[key]) {
+      rankOf[node] = static_cast<int32_t>(nodeAt.size());
+      nodeAt.push_back(node);
+    }
+  }
+}
+
+bool Placer::isLazy(NodeId node) const {
+  int32_t bucket = bucketed.bucketOf(node);
+  return bucket >= 0 && (node == bucketed.waitOf(bucket) ||
+                         node == bucketed.bucket(bucket).copyOut);
+}
+
+void Placer::push(NodeId node) {
+  ready.push(rankOf[node] -
+             static_cast<int64_t>(haste[node]) * problem.numNodes());
+}
+
+/// Tells who needs `node` that it has run, or is a lazy wait that could.
+void Placer::provide(NodeId node) {
+  // Waits that become available by others may be a long chain: no recursion.
+  std::vector<NodeId> open = {node};
+  while (!open.empty()) {
+    NodeId next = open.back();
+    open.pop_back();
+    for (DependenceEnd successor : problem.successors(next)) {
+      NodeId user = successor.node;
+      if (--missing[user] > 0)
+        continue;
+      if (!isLazy(user)) {
+        push(user);
+        continue;
+      }
+      // A wait; its copy-out, if there is one, follows at once.
+      open.push_back(user);
+      int32_t bucket = bucketed.bucketOf(user);
+      if (user != bucketed.waitOf(bucket))
+        continue;
+      availablePlace[bucket] = static_cast<int32_t>(available.size());
+      available.push_back(bucket);
+    }
+  }
+}
+
+/// Tells who needs `node` that it has run or could at once. Told once a node.
+void Placer::settle(NodeId node) {
+  std::vector<NodeId> open = {node};
+  while (!open.empty()) {
+    NodeId next = open.back();
+    open.pop_back();
+    for (DependenceEnd successor : problem.successors(next))
+      if (--unsettled[successor.node] == 0 && isCheap[successor.node])
+        open.push_back(successor.node);
+  }
+}
+
+void Placer::run(NodeId node) {
+  order.push_back(node);
+  hasRun[node] = true;
+  // A cheap node that has run was settled before: all that it needs has run.
+  if (!isCheap[node])
+    settle(node);
+}
+
+void Placer::runWait(int32_t bucket) {
+  run(bucketed.waitOf(bucket));
+  if (NodeId copyOut = bucketed.bucket(bucket).copyOut; copyOut != noNode)
+    run(copyOut);
+}
+
+/// The buckets that have to be waited for before `node` runs, or that it is the
+/// wait of, in an order in which they can be.
+std::vector<int32_t> Placer::findNeededWaits(NodeId node) {
+  std::vector<int32_t> buckets;
+  auto need = [&](NodeId lazy) {
+    int32_t bucket = bucketed.bucketOf(lazy);
+    if (isNeeded[bucket])
+      return;
+    isNeeded[bucket] = true;
+    buckets.push_back(bucket);
+  };
+  // All that has not run of what a ready node needs are lazy waits.
+  auto needPredecessors = [&](NodeId user) {
+    for (DependenceEnd end : problem.predecessors(user))
+      if (!hasRun[end.node])
+        need(end.node);
+  };
+  if (isLazy(node))
+    need(node);
+  else
+    needPredecessors(node);
+  for (size_t next = 0; next < buckets.size(); ++next)
+    needPredecessors(bucketed.waitOf(buckets[next]));
+  std::sort(buckets.begin(), buckets.end(), [&](int32_t a, int32_t b) {
+    return availablePlace[a] < availablePlace[b];
+  });
+  for (int32_t bucket : buckets)
+    isNeeded[bucket] = false;
+  return buckets;
+}
+
+/// Hastens what a wish wants to start before `waited` is waited for. Returns
+/// whether there is such.
+bool Placer::startBefore(int32_t waited) {
+  if (areStartsTried[waited])
+    return false;
+  areStartsTried[waited] = true;
+  bool isGranted = false;
+  for (int32_t bucket : startsBefore[waited]) {
+    NodeId start = bucketed.startOf(bucket);
+    if (hasRun[start] || unsettled[start] > 0)
+      continue;
+    hastenStart(start);
+    isGranted = true;
+  }
+  return isGranted;
+}
+
+void Placer::hasten(NodeId node, Haste by) {
+  haste[node] = by;
+  if (missing[node] == 0)
+    push(node);
+}
+
+/// Hastens a start and all that it needs.
+void Placer::hastenStart(NodeId start) {
+  std::vector<NodeId> open = {start};
+  while (!open.empty()) {
+    NodeId node = open.back();
+    open.pop_back();
+    if (hasRun[node] || haste[node] == Haste::ToStart)
+      continue;
+    hasten(node, Haste::ToStart);
+    for (DependenceEnd predecessor : problem.predecessors(node))
+      open.push_back(predecessor.node);
+  }
+}
+
+void Placer::take(NodeId node) {
+  std::vector<int32_t> waits = findNeededWaits(node);
+  bool isHeld = false;
+  for (int32_t bucket : waits)
+    isHeld |= startBefore(bucket);
+  if (isHeld)
+    return push(node);
+  for (int32_t bucket : waits)
+    runWait(bucket);
+  if (hasRun[node])
+    return;
+  run(node);
+  provide(node);
+  int32_t bucket = bucketed.bucketOf(node);
+  if (bucket < 0 || node != bucketed.startOf(bucket))
+    return;
+  for (int32_t waited : waitsAfter[bucket])
+    if (availablePlace[waited] >= 0 && !hasRun[bucketed.waitOf(waited)])
+      hasten(bucketed.waitOf(waited), Haste::ToWait);
+}
+
+Order Placer::takeOrder() {
+  int64_t numNodes = problem.numNodes();
+  while (!ready.empty()) {
+    int64_t priority = ready.top();
+    ready.pop();
+    NodeId node = nodeAt[(priority + 2 * numNodes) % numNodes];
+    if (!hasRun[node])
+      take(node);
+  }
+  for (int32_t bucket : available)
+    if (!hasRun[bucketed.waitOf(bucket)])
+      runWait(bucket);
+  return std::move(order);
+}
+
+static OptionalError
+checkWishes(const std::vector<std::pair<int32_t, int32_t>> &wishes,
+            int32_t numBuckets) {
+  for (auto [a, b] : wishes)
+    for (int32_t bucket : {a, b})
+      if (bucket < 0 || bucket >= numBuckets)
+        return "a wish names bucket " + std::to_string(bucket) +
+               "; there are " + std::to_string(numBuckets) + " buckets";
+  return std::nullopt;
+}
+
+Result<Order> BucketedProblem::place(const BucketPlacement &placement) const {
+  if (OptionalError error =
+          checkWishes(placement.startBeforeWait, numBuckets()))
+    return Error{*error};
+  if (OptionalError error = checkWishes(placement.waitAfterStart, numBuckets()))
+    return Error{*error};
+  Order order = Placer(*this, placement).takeOrder();
+  if (OptionalError error = verify(merged, order))
+    return Error{"placing the buckets made an invalid order: " + *error};
+  return order;
+}

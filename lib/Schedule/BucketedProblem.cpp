@@ -1,0 +1,267 @@
+//===- BucketedProblem.cpp - A problem whose buckets are merged -----------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/BucketedProblem.h"
+
+#include "CommSched/Schedule/Verify.h"
+
+#include <algorithm>
+
+using namespace commsched;
+
+namespace commsched {
+
+/// Builds a BucketedProblem.
+class BucketMerger {
+public:
+  BucketMerger(const Problem &problem, const std::vector<Bucket> &buckets,
+               const std::vector<BucketCost> &costs)
+      : problem(problem), buckets(buckets), costs(costs),
+        costNs(problem.numNodes()), bucketOfMember(problem.numNodes(), -1) {}
+
+  Result<BucketedProblem> merge();
+
+private:
+  OptionalError checkBuckets();
+  OptionalError absorb();
+  void sortMembers();
+  NodeId record(NodeId node, NodeId original, int32_t bucket);
+  NodeId addCopy(int64_t copyNs, int32_t bucket);
+  void addMergedStart(int32_t index);
+  void addMergedWait(int32_t index);
+  void addNodes();
+  OptionalError addDependences();
+
+  const Problem &problem;
+  const std::vector<Bucket> &buckets;
+  const std::vector<BucketCost> &costs;
+  /// By node of the problem: its cost once casts are absorbed.
+  std::vector<int64_t> costNs;
+  /// By node of the problem: the bucket that it is a start or a wait of, or -1.
+  std::vector<int32_t> bucketOfMember;
+  BucketedProblem result;
+};
+
+} // namespace commsched
+
+static std::string describeBucket(int32_t bucket) {
+  return "bucket " + std::to_string(bucket);
+}
+
+OptionalError BucketMerger::checkBuckets() {
+  for (size_t i = 0; i < buckets.size(); ++i) {
+    int32_t bucket = static_cast<int32_t>(i);
+    if (buckets[i].starts.empty())
+      return describeBucket(bucket) + " is empty";
+    NodeId first = buckets[i].starts.front();
+    for (NodeId start : buckets[i].starts) {
+      if (start < 0 || start >= problem.numNodes())
+        return describeBucket(bucket) + " has node " + std::to_string(start) +
+               "; the problem has " + std::to_string(problem.numNodes()) +
+               " nodes";
+      if (problem.kind(start) != NodeKind::Start)
+        return describeBucket(bucket) + " has " + problem.describe(start) +
+               ", which is not a start";
+      if (problem.stream(start) != problem.stream(first))
+        return describeBucket(bucket) + " has " + problem.describe(first) +
+               " on stream " + std::to_string(problem.stream(first)) + " and " +
+               problem.describe(start) + " on stream " +
+               std::to_string(problem.stream(start));
+      if (bucketOfMember[start] >= 0)
+        return problem.describe(start) + " is in " +
+               describeBucket(bucketOfMember[start]) + " and again in " +
+               describeBucket(bucket);
+      bucketOfMember[start] = bucket;
+      bucketOfMember[problem.waitOf(start)] = bucket;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Checks the costs, and sets those of absorbed nodes to 0.
+OptionalError BucketMerger::absorb() {
+  if (costs.size() != buckets.size())
+    return "there are " + std::to_string(costs.size()) + " costs for " +
+           std::to_string(buckets.size()) + " buckets";
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    costNs[node] = problem.costNs(node);
+  for (size_t i = 0; i < costs.size(); ++i) {
+    const BucketCost &cost = costs[i];
+    std::string name = describeBucket(static_cast<int32_t>(i));
+    for (int64_t part : {cost.copyInNs, cost.collectiveNs, cost.copyOutNs})
+      if (part < 0)
+        return name + " has a negative cost of " + std::to_string(part) + " ns";
+    for (NodeId node : cost.absorbed) {
+      if (node < 0 || node >= problem.numNodes() ||
+          problem.kind(node) != NodeKind::Compute)
+        return name + " absorbs " +
+               (node >= 0 && node < problem.numNodes()
+                    ? problem.describe(node)
+                    : "node " + std::to_string(node)) +
+               ", which is not a compute operation";
+      costNs[node] = 0;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Puts members into an order that all dependences among them allow.
+void BucketMerger::sortMembers() {
+  Positions places(problem.numNodes());
+  const Order &topological = problem.topologicalOrder();
+  for (size_t place = 0; place < topological.size(); ++place)
+    places[topological[place]] = static_cast<int32_t>(place);
+  auto isBefore = [&](NodeId a, NodeId b) { return places[a] < places[b]; };
+  result.buckets.resize(buckets.size());
+  for (size_t i = 0; i < buckets.size(); ++i) {
+    BucketedProblem::MergedBucket &bucket = result.buckets[i];
+    bucket.starts = buckets[i].starts;
+    for (NodeId start : bucket.starts)
+      bucket.waits.push_back(problem.waitOf(start));
+    std::sort(bucket.starts.begin(), bucket.starts.end(), isBefore);
+    std::sort(bucket.waits.begin(), bucket.waits.end(), isBefore);
+  }
+}
+
+/// Remembers what a node of the merged problem, the last one, stands for.
+NodeId BucketMerger::record(NodeId node, NodeId original, int32_t bucket) {
+  result.originals.push_back(original);
+  result.bucketOfNode.push_back(bucket);
+  return node;
+}
+
+NodeId BucketMerger::addCopy(int64_t copyNs, int32_t bucket) {
+  if (copyNs == 0)
+    return noNode;
+  return record(result.merged.addNode(NodeKind::Compute, copyNs), noNode,
+                bucket);
+}
+
+void BucketMerger::addMergedStart(int32_t index) {
+  BucketedProblem::MergedBucket &bucket = result.buckets[index];
+  bucket.copyIn = addCopy(costs[index].copyInNs, index);
+  bucket.start =
+      record(result.merged.addNode(NodeKind::Start, costs[index].collectiveNs,
+                                   problem.stream(bucket.starts.front())),
+             noNode, index);
+  if (bucket.copyIn != noNode)
+    result.merged.addDependence(bucket.copyIn, bucket.start,
+                                DependenceKind::Data);
+}
+
+void BucketMerger::addMergedWait(int32_t index) {
+  BucketedProblem::MergedBucket &bucket = result.buckets[index];
+  bucket.wait = record(result.merged.addWait(bucket.start), noNode, index);
+  bucket.copyOut = addCopy(costs[index].copyOutNs, index);
+  if (bucket.copyOut != noNode)
+    result.merged.addDependence(bucket.wait, bucket.copyOut,
+                                DependenceKind::Data);
+}
+
+void BucketMerger::addNodes() {
+  size_t numParts = 4 * buckets.size();
+  result.merged.reserve(problem.numNodes() + numParts,
+                        problem.numDependences() + numParts);
+  result.nodes.resize(problem.numNodes());
+  for (NodeId node = 0; node < problem.numNodes(); ++node) {
+    bool isWait = problem.kind(node) == NodeKind::Wait;
+    if (int32_t index = bucketOfMember[node]; index >= 0) {
+      const BucketedProblem::MergedBucket &bucket = result.buckets[index];
+      if (!isWait && bucket.start == noNode)
+        addMergedStart(index);
+      if (isWait && bucket.wait == noNode)
+        addMergedWait(index);
+      result.nodes[node] = isWait ? bucket.wait : bucket.start;
+      continue;
+    }
+    NodeId added =
+        isWait ? result.merged.addWait(result.nodes[problem.startOf(node)])
+               : result.merged.addNode(problem.kind(node), costNs[node],
+                                       problem.stream(node));
+    if (problem.isExpensive(node))
+      result.merged.setExpensive(added);
+    result.nodes[node] = record(added, node, -1);
+  }
+}
+
+OptionalError BucketMerger::addDependences() {
+  for (NodeId from = 0; from < problem.numNodes(); ++from) {
+    // Who needs a wait of a bucket needs what is copied out.
+    NodeId mergedFrom = result.nodes[from];
+    int32_t bucket = bucketOfMember[from];
+    if (bucket >= 0 && problem.kind(from) == NodeKind::Wait &&
+        result.buckets[bucket].copyOut != noNode)
+      mergedFrom = result.buckets[bucket].copyOut;
+    for (DependenceEnd successor : problem.successors(from)) {
+      NodeId to = successor.node;
+      // addWait() has said it already.
+      if (problem.startOf(to) == from)
+        continue;
+      if (bucket >= 0 && bucketOfMember[to] == bucket &&
+          problem.kind(to) == problem.kind(from)) {
+        if (successor.kind == DependenceKind::Order)
+          continue;
+        return describeBucket(bucket) + " merges " + problem.describe(to) +
+               " with " + problem.describe(from) + ", on which it depends (" +
+               toString(successor.kind) + ")";
+      }
+      NodeId mergedTo = result.nodes[to];
+      int32_t bucketOfTo = bucketOfMember[to];
+      if (bucketOfTo >= 0 && problem.kind(to) == NodeKind::Start &&
+          result.buckets[bucketOfTo].copyIn != noNode)
+        mergedTo = result.buckets[bucketOfTo].copyIn;
+      result.merged.addDependence(mergedFrom, mergedTo, successor.kind);
+    }
+  }
+  return std::nullopt;
+}
+
+Result<BucketedProblem> BucketMerger::merge() {
+  if (problem.check())
+    return Error{*problem.check()};
+  if (OptionalError error = checkBuckets())
+    return Error{*error};
+  if (OptionalError error = absorb())
+    return Error{*error};
+  result.original = &problem;
+  sortMembers();
+  addNodes();
+  if (OptionalError error = addDependences())
+    return Error{*error};
+  if (OptionalError error = result.merged.finalize())
+    return Error{"the buckets make a program that is not valid: " + *error};
+  return std::move(result);
+}
+
+Result<BucketedProblem>
+BucketedProblem::create(const Problem &problem,
+                        const std::vector<Bucket> &buckets,
+                        const std::vector<BucketCost> &costs) {
+  return BucketMerger(problem, buckets, costs).merge();
+}
+
+Result<Order> BucketedProblem::expand(const Order &order) const {
+  if (OptionalError error = verify(merged, order))
+    return Error{*error};
+  Order expanded;
+  expanded.reserve(original->numNodes());
+  for (NodeId node : order) {
+    int32_t index = bucketOfNode[node];
+    if (index < 0)
+      expanded.push_back(originals[node]);
+    else if (node == startOf(index))
+      expanded.insert(expanded.end(), buckets[index].starts.begin(),
+                      buckets[index].starts.end());
+    else if (node == waitOf(index))
+      expanded.insert(expanded.end(), buckets[index].waits.begin(),
+                      buckets[index].waits.end());
+  }
+  if (OptionalError error = verify(*original, expanded))
+    return Error{"expanding the buckets made an invalid order: " + *error};
+  return expanded;
+}

@@ -1,0 +1,426 @@
+//===- BucketedProblemTest.cpp - Merged programs ----------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/BucketedProblem.h"
+
+#include "CommSched/Schedule/Simulator.h"
+#include "CommSched/Schedule/Verify.h"
+
+#include "TestProblems.h"
+
+#include <gtest/gtest.h>
+
+using namespace commsched;
+using namespace commsched::testing;
+
+namespace {
+
+/// Buckets of the given starts. What they cost does not matter for places, but
+/// that there are copies does.
+const BucketCost uncopied = {0, 10, 0, {}};
+const BucketCost copied = {1, 10, 2, {}};
+
+BucketedProblem merge(const Problem &problem,
+                      const std::vector<std::vector<NodeId>> &members,
+                      const BucketCost &cost = uncopied) {
+  std::vector<Bucket> buckets;
+  for (const std::vector<NodeId> &starts : members)
+    buckets.push_back({0, starts, 0});
+  Result<BucketedProblem> bucketed = BucketedProblem::create(
+      problem, buckets, std::vector<BucketCost>(buckets.size(), cost));
+  EXPECT_TRUE(bucketed) << bucketed.error();
+  return *bucketed;
+}
+
+/// An order of the merged program: nodes that are not merged by their numbers
+/// in the original one.
+std::string tell(const BucketedProblem &bucketed, const Order &order) {
+  std::string text;
+  for (NodeId node : order) {
+    if (!text.empty())
+      text += ' ';
+    int32_t index = bucketed.bucketOf(node);
+    if (index < 0) {
+      text += std::to_string(bucketed.originalOf(node));
+      continue;
+    }
+    const BucketedProblem::MergedBucket &bucket = bucketed.bucket(index);
+    text += node == bucket.copyIn  ? "in"
+            : node == bucket.start ? "start"
+            : node == bucket.wait  ? "wait"
+                                   : "out";
+    text += std::to_string(index);
+  }
+  return text;
+}
+
+std::string place(const BucketedProblem &bucketed,
+                  const BucketPlacement &placement = {}) {
+  Result<Order> order = bucketed.place(placement);
+  EXPECT_TRUE(order) << order.error();
+  return order ? tell(bucketed, *order) : "";
+}
+
+std::string place(const Problem &problem,
+                  const std::vector<std::vector<NodeId>> &members,
+                  const BucketPlacement &placement = {}) {
+  return place(merge(problem, members), placement);
+}
+
+/// `count` layers of gather, wait, and computation on the wait.
+Problem makeGathers(int count) {
+  Problem problem;
+  for (int i = 0; i < count; ++i) {
+    NodeId start = addStart(problem, 10);
+    addCompute(problem, 10, {problem.addWait(start)});
+    problem.setExpensive(start + 2);
+  }
+  problem.finalize();
+  return problem;
+}
+
+TEST(BucketedProblem, AGatherComesFirstAndIsWaitedForWhereItIsNeeded) {
+  Problem problem = makeGathers(2);
+  EXPECT_EQ(place(problem, {{0, 3}}), "start0 wait0 2 5");
+  // An operation that needs neither stays where it was.
+  Problem apart;
+  NodeId first = addStart(apart, 10);
+  NodeId wait = apart.addWait(first);
+  addCompute(apart, 10);
+  NodeId second = addStart(apart, 10);
+  NodeId wait2 = apart.addWait(second);
+  addCompute(apart, 10);
+  addCompute(apart, 10, {wait2});
+  addCompute(apart, 10, {wait});
+  apart.finalize();
+  EXPECT_EQ(place(apart, {{0, 3}}), "start0 2 5 wait0 6 7");
+}
+
+TEST(BucketedProblem, AReductionComesAfterItsLastInput) {
+  Problem problem;
+  NodeId mm = addCompute(problem, 10);
+  NodeId first = addStart(problem, 10, {mm});
+  NodeId mm2 = addCompute(problem, 10);
+  NodeId second = addStart(problem, 10, {mm2});
+  addCompute(problem, 10);
+  problem.addWait(first);
+  problem.addWait(second);
+  for (NodeId node : {mm, mm2, 4})
+    problem.setExpensive(node);
+  problem.finalize();
+  EXPECT_EQ(place(problem, {{first, second}}), "0 2 start0 4 wait0");
+}
+
+TEST(BucketedProblem, CheapInputsComeUp) {
+  // 0: gather, 1: wait, 2: mm, 3, 4: two steps of a cast, 5: gather of it.
+  auto build = [](NodeId expensive, NodeId other, bool isBarrier) {
+    Problem problem;
+    NodeId first = addStart(problem, 10);
+    problem.addWait(first);
+    addCompute(problem, 10);
+    NodeId cast = addCompute(problem, 1);
+    NodeId cast2 = addCompute(problem, 1, {cast});
+    NodeId second = addStart(problem, 10, {cast2});
+    problem.addWait(second);
+    problem.setExpensive(2);
+    if (expensive != noNode)
+      problem.setExpensive(expensive);
+    if (other != noNode)
+      problem.addDependence(other, cast, DependenceKind::Data);
+    if (isBarrier)
+      problem.addDependence(cast2, second, DependenceKind::Barrier);
+    problem.finalize();
+    return problem;
+  };
+  EXPECT_EQ(place(build(noNode, noNode, false), {{0, 5}}),
+            "3 4 start0 2 wait0");
+  // What is expensive stays, and so does what needs it.
+  EXPECT_EQ(place(build(4, noNode, false), {{0, 5}}), "2 3 4 start0 wait0");
+  EXPECT_EQ(place(build(3, noNode, false), {{0, 5}}), "2 3 4 start0 wait0");
+  EXPECT_EQ(place(build(noNode, 2, false), {{0, 5}}), "2 3 4 start0 wait0");
+  // So does what may communicate.
+  EXPECT_EQ(place(build(noNode, noNode, true), {{0, 5}}), "2 3 4 start0 wait0");
+}
+
+TEST(BucketedProblem, CheapInputsComeUpAsFarAsTheyCan) {
+  // The start has to come after the mm; the cast between does not hold it.
+  Problem problem;
+  NodeId first = addStart(problem, 10);
+  NodeId mm = addCompute(problem, 10);
+  problem.setExpensive(mm);
+  NodeId second = addStart(problem, 10, {mm});
+  addCompute(problem, 10);
+  NodeId cast = addCompute(problem, 1);
+  NodeId third = addStart(problem, 10, {cast});
+  for (NodeId start : {first, second, third})
+    problem.addWait(start);
+  problem.finalize();
+  EXPECT_EQ(place(problem, {{first, second, third}}), "1 4 start0 3 wait0");
+}
+
+TEST(BucketedProblem, AWaitIsNotHastenedByAStartThatComesUp) {
+  // 0, 1: gathers; 2: mm; 3, 4: their waits; 5: cast of what the first
+  // delivered; 6, 8: other gathers, 6 of what 5 made.
+  Problem problem;
+  addStart(problem, 10);
+  NodeId early = addStart(problem, 10, {}, 1);
+  NodeId later = addStart(problem, 10);
+  addCompute(problem, 10);
+  NodeId wait = problem.addWait(0);
+  problem.addWait(early);
+  NodeId cast = addCompute(problem, 1, {wait});
+  NodeId second = addStart(problem, 10, {cast}, 1);
+  for (NodeId start : {later, second})
+    problem.addWait(start);
+  problem.finalize();
+  EXPECT_EQ(place(problem, {{0, later}, {early, second}}),
+            "start0 3 wait0 6 start1 wait1");
+  // A wait that is not merged has its place, after which the cast can run.
+  EXPECT_EQ(place(problem, {{early, second}}), "0 2 3 4 6 start0 8 wait0");
+}
+
+TEST(BucketedProblem, WaitsOfOneUserRunInTheOrderOfTheirStarts) {
+  Problem problem;
+  NodeId a = addStart(problem, 10), b = addStart(problem, 10, {}, 1);
+  NodeId b2 = addStart(problem, 10, {}, 1), a2 = addStart(problem, 10);
+  NodeId waitB = problem.addWait(b);
+  NodeId waitA = problem.addWait(a);
+  problem.addWait(a2);
+  problem.addWait(b2);
+  addCompute(problem, 10, {waitB, waitA});
+  problem.finalize();
+  // Not in that of the waits.
+  EXPECT_EQ(place(merge(problem, {{b, b2}, {a, a2}}, copied)),
+            "in1 start1 in0 start0 wait1 out1 wait0 out0 8");
+}
+
+TEST(BucketedProblem, BarriersStayBetween) {
+  // A barrier that the second start comes after: as if all members did.
+  Problem problem;
+  NodeId first = addStart(problem, 10);
+  NodeId wait = problem.addWait(first);
+  addCompute(problem, 10);
+  NodeId barrier = problem.addNode(NodeKind::Blocking, 5, 1);
+  problem.addDependence(wait, barrier, DependenceKind::Barrier);
+  NodeId second = addStart(problem, 10);
+  problem.addDependence(barrier, second, DependenceKind::Barrier);
+  problem.addWait(second);
+  problem.finalize();
+  Result<BucketedProblem> bucketed =
+      BucketedProblem::create(problem, {{0, {first, second}, 0}}, {uncopied});
+  EXPECT_EQ(bucketed.error(),
+            "the buckets make a program that is not valid: dependences form a "
+            "cycle of 3 nodes: node 0 (start) -> node 1 (wait) -> node 3 "
+            "(blocking) -> node 0 (start)");
+
+  // If only the wait has to come after it, they can be one, before it.
+  Problem other;
+  first = addStart(other, 10);
+  addCompute(other, 10);
+  barrier = other.addNode(NodeKind::Blocking, 5, 1);
+  second = addStart(other, 10);
+  wait = other.addWait(first);
+  NodeId wait2 = other.addWait(second);
+  for (NodeId node : {wait, wait2})
+    other.addDependence(barrier, node, DependenceKind::Barrier);
+  other.finalize();
+  EXPECT_EQ(place(other, {{first, second}}), "start0 1 2 wait0");
+}
+
+TEST(BucketedProblem, CopiesStandNextToTheirCollective) {
+  Problem problem;
+  NodeId cast = addCompute(problem, 3);
+  NodeId first = addStart(problem, 10, {cast});
+  NodeId wait = problem.addWait(first);
+  NodeId mm = addCompute(problem, 20, {wait});
+  problem.setExpensive(mm);
+  NodeId cast2 = addCompute(problem, 3);
+  NodeId second = addStart(problem, 10, {cast2});
+  NodeId wait2 = problem.addWait(second);
+  NodeId mm2 = addCompute(problem, 20, {wait2});
+  problem.finalize();
+  Result<BucketedProblem> bucketed = BucketedProblem::create(
+      problem, {{0, {first, second}, 0}}, {{2, 15, 4, {cast, cast2}}});
+  ASSERT_TRUE(bucketed) << bucketed.error();
+  const Problem &merged = bucketed->getProblem();
+  const BucketedProblem::MergedBucket &bucket = bucketed->bucket(0);
+  EXPECT_EQ(merged.numNodes(), 8);
+  EXPECT_EQ(merged.costNs(bucket.copyIn), 2);
+  EXPECT_EQ(merged.costNs(bucket.start), 15);
+  EXPECT_EQ(merged.costNs(bucket.copyOut), 4);
+  EXPECT_EQ(merged.costNs(bucketed->nodeOf(cast)), 0);
+  EXPECT_EQ(merged.costNs(bucketed->nodeOf(mm)), 20);
+  EXPECT_TRUE(merged.isExpensive(bucketed->nodeOf(mm)));
+  EXPECT_FALSE(merged.isExpensive(bucketed->nodeOf(mm2)));
+  for (NodeId start : {first, second}) {
+    EXPECT_EQ(bucketed->nodeOf(start), bucket.start);
+    EXPECT_EQ(bucketed->nodeOf(problem.waitOf(start)), bucket.wait);
+  }
+  EXPECT_EQ(merged.waitOf(bucket.start), bucket.wait);
+  Result<Order> order = bucketed->place();
+  ASSERT_TRUE(order) << order.error();
+  EXPECT_EQ(tell(*bucketed, *order), "0 4 in0 start0 wait0 out0 3 7");
+  EXPECT_EQ(simulate(merged, *order)->stepNs, 2 + 15 + 4 + 40);
+}
+
+TEST(BucketedProblem, PrefetchesWhatTheWishesName) {
+  // Two gathers a layer: 0, 3, 6, 9. With wishes, the second bucket is under
+  // way when the first is waited for.
+  Problem problem = makeGathers(4);
+  EXPECT_EQ(place(problem, {{0, 3}, {6, 9}}),
+            "start0 wait0 2 5 start1 wait1 8 11");
+  EXPECT_EQ(place(problem, {{0, 3}, {6, 9}}, {{{0, 1}}, {}}),
+            "start0 start1 wait0 2 5 wait1 8 11");
+  // Only wishes that change something do.
+  EXPECT_EQ(place(problem, {{0, 3}, {6, 9}}, {{{1, 0}, {0, 0}, {1, 1}}, {}}),
+            "start0 wait0 2 5 start1 wait1 8 11");
+}
+
+TEST(BucketedProblem, PrefetchesWithWhatIsCheap) {
+  // 0-2: a layer, 3-6: a layer whose gather is of a cast.
+  auto build = [](NodeId input) {
+    Problem problem;
+    NodeId wait = problem.addWait(addStart(problem, 10));
+    problem.setExpensive(addCompute(problem, 10, {wait}));
+    NodeId cast = addCompute(problem, 1);
+    if (input != noNode)
+      problem.addDependence(input, cast, DependenceKind::Data);
+    NodeId wait2 = problem.addWait(addStart(problem, 10, {cast}));
+    addCompute(problem, 10, {wait2});
+    problem.finalize();
+    return problem;
+  };
+  BucketPlacement prefetch = {{{0, 1}}, {}};
+  EXPECT_EQ(place(build(noNode), {{0}, {4}}, prefetch),
+            "start0 3 start1 wait0 2 wait1 6");
+  EXPECT_EQ(place(merge(build(noNode), {{0}, {4}}, copied), prefetch),
+            "in0 start0 3 in1 start1 wait0 out0 2 wait1 out1 6");
+  // A cast of what an expensive operation or a collective gives does not come.
+  EXPECT_EQ(place(build(2), {{0}, {4}}, prefetch),
+            "start0 wait0 2 3 start1 wait1 6");
+  EXPECT_EQ(place(build(1), {{0}, {4}}, prefetch),
+            "start0 wait0 2 3 start1 wait1 6");
+}
+
+TEST(BucketedProblem, WaitsWhenTheNextHasStartedIfThatIsTheWish) {
+  // Three reductions with a computation before each and one after all.
+  Problem problem;
+  for (int i = 0; i < 3; ++i) {
+    NodeId mm = addCompute(problem, 10);
+    problem.setExpensive(mm);
+    addStart(problem, 10, {mm});
+  }
+  addCompute(problem, 10);
+  for (NodeId start : {1, 3, 5})
+    problem.addWait(start);
+  problem.finalize();
+  std::vector<std::vector<NodeId>> buckets = {{1}, {3}, {5}};
+  EXPECT_EQ(place(problem, buckets),
+            "0 start0 2 start1 4 start2 6 wait0 wait1 wait2");
+  EXPECT_EQ(place(problem, buckets, {{}, {{0, 1}, {1, 2}}}),
+            "0 start0 2 start1 wait0 4 start2 wait1 6 wait2");
+  EXPECT_EQ(place(problem, buckets, {{}, {{2, 2}}}),
+            "0 start0 2 start1 4 start2 wait2 6 wait0 wait1");
+  // One that has not started is not waited for.
+  EXPECT_EQ(place(problem, buckets, {{}, {{2, 0}}}), place(problem, buckets));
+  // Both kinds of wishes: the third would start before the first is waited for.
+  EXPECT_EQ(place(problem, buckets, {{{0, 2}}, {{0, 1}}}),
+            "0 start0 2 start1 wait0 4 start2 6 wait1 wait2");
+  Problem gathers = makeGathers(3);
+  EXPECT_EQ(place(gathers, {{0}, {3}, {6}}, {{{0, 1}, {0, 2}}, {{0, 0}}}),
+            "start0 start1 start2 wait0 2 wait1 5 wait2 8");
+}
+
+TEST(BucketedProblem, ExpandsWithMembersSideBySide) {
+  Problem problem = makeGathers(3);
+  BucketedProblem bucketed = merge(problem, {{0, 6}}, copied);
+  Order order = *bucketed.place();
+  EXPECT_EQ(tell(bucketed, order), "in0 start0 wait0 out0 2 3 4 5 8");
+  Result<Order> expanded = bucketed.expand(order);
+  ASSERT_TRUE(expanded) << expanded.error();
+  EXPECT_EQ(*expanded, (Order{0, 6, 1, 7, 2, 3, 4, 5, 8}));
+  std::swap(order[1], order[2]);
+  EXPECT_EQ(bucketed.expand(order).error(),
+            "node 2 (wait) at position 1 comes before node 1 (start) at "
+            "position 2, on which it depends (data)");
+}
+
+TEST(BucketedProblem, MembersKeepTheOrderThatDependencesGiveThem) {
+  // The second gather and the wait for it come first.
+  Problem problem = makeGathers(2);
+  problem.addDependence(3, 0, DependenceKind::Order);
+  problem.addDependence(4, 1, DependenceKind::Order);
+  problem.finalize();
+  BucketedProblem bucketed = merge(problem, {{0, 3}});
+  EXPECT_EQ(*bucketed.expand(*bucketed.place()), (Order{3, 0, 4, 1, 2, 5}));
+}
+
+std::string createError(const Problem &problem,
+                        const std::vector<Bucket> &buckets,
+                        const std::vector<BucketCost> &costs) {
+  Result<BucketedProblem> bucketed =
+      BucketedProblem::create(problem, buckets, costs);
+  EXPECT_FALSE(bucketed);
+  return bucketed.error();
+}
+
+TEST(BucketedProblem, RejectsWhatIsNoBucket) {
+  Problem problem = makeGathers(2);
+  auto error = [&](std::vector<std::vector<NodeId>> members) {
+    std::vector<Bucket> buckets;
+    for (std::vector<NodeId> &starts : members)
+      buckets.push_back({0, std::move(starts), 0});
+    return createError(problem, buckets,
+                       std::vector<BucketCost>(buckets.size()));
+  };
+  EXPECT_EQ(error({{}}), "bucket 0 is empty");
+  EXPECT_EQ(error({{0, 6}}), "bucket 0 has node 6; the problem has 6 nodes");
+  EXPECT_EQ(error({{0, -1}}), "bucket 0 has node -1; the problem has 6 nodes");
+  EXPECT_EQ(error({{0, 4}}),
+            "bucket 0 has node 4 (wait), which is not a start");
+  EXPECT_EQ(error({{0}, {3, 0}}),
+            "node 0 (start) is in bucket 0 and again in bucket 1");
+  addStart(problem, 1, {}, 2);
+  problem.addWait(6);
+  EXPECT_EQ(error({{0}}), "the problem was changed after it was finalized");
+  problem.finalize();
+  EXPECT_EQ(error({{0, 6}}), "bucket 0 has node 0 (start) on stream 0 and node "
+                             "6 (start) on stream 2");
+  problem.addDependence(0, 3, DependenceKind::Memory);
+  problem.finalize();
+  EXPECT_EQ(error({{0, 3}}), "bucket 0 merges node 3 (start) with node 0 "
+                             "(start), on which it depends (memory)");
+}
+
+TEST(BucketedProblem, RejectsWhatIsNoCost) {
+  Problem problem = makeGathers(2);
+  std::vector<Bucket> buckets = {{0, {0, 3}, 0}};
+  EXPECT_EQ(createError(problem, buckets, {}),
+            "there are 0 costs for 1 buckets");
+  EXPECT_EQ(createError(problem, buckets, {{1, 1, -2, {}}}),
+            "bucket 0 has a negative cost of -2 ns");
+  EXPECT_EQ(createError(problem, buckets, {{1, 1, 1, {4}}}),
+            "bucket 0 absorbs node 4 (wait), which is not a compute operation");
+  EXPECT_EQ(createError(problem, buckets, {{1, 1, 1, {6}}}),
+            "bucket 0 absorbs node 6, which is not a compute operation");
+  EXPECT_EQ(createError(problem, buckets, {{INT64_MAX, 1, 1, {}}}),
+            "the buckets make a program that is not valid: the sum of the "
+            "costs up to node 1 (start), which adds 1 ns, does not fit 64 "
+            "bits");
+}
+
+TEST(BucketedProblem, RejectsWishesForNoBucket) {
+  Problem problem = makeGathers(2);
+  BucketedProblem bucketed = merge(problem, {{0, 3}});
+  EXPECT_EQ(bucketed.place({{{0, 1}}, {}}).error(),
+            "a wish names bucket 1; there are 1 buckets");
+  EXPECT_EQ(bucketed.place({{}, {{-1, 0}}}).error(),
+            "a wish names bucket -1; there are 1 buckets");
+}
+
+} // namespace
