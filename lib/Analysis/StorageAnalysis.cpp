@@ -194,6 +194,8 @@ void StorageAnalysis::addResults(Operation *op) {
       storage = allocate(result, getCurrentIndex(), result.getType());
       mergeUnknown(result, storage);
     }
+    // Of a tensor, too, of which this is the buffer.
+    storages[storage].isMemory |= isa<BaseMemRefType>(result.getType());
     storageOf[result] = storage;
   }
 }

@@ -246,6 +246,27 @@ func.func @loads_and_stores(%x: tensor<4xf32>, %i: index, %v: f32) -> f32 {
   return %old : f32
 }
 
+// Once there is a memref of a tensor, whoever is unknown may write the tensor.
+// CHECK-LABEL: func.func @tensor_behind_a_memref(
+// CHECK-NEXT: bufferization.to_buffer
+// CHECK-NEXT: "foreign.keep"
+// CHECK-NEXT: compute "reader"
+// CHECK-NEXT: "foreign.write"
+// CHECK-NEXT: commsched.all_reduce
+// CHECK-NEXT: compute "free"
+// CHECK-NEXT: commsched.wait
+func.func @tensor_behind_a_memref(%x: tensor<4xf32>, %y: tensor<4xf32>) {
+  %free = commsched.compute "free"(%y) : (tensor<4xf32>) -> tensor<4xf32>
+  %m = bufferization.to_buffer %x : tensor<4xf32> to memref<4xf32>
+  "foreign.keep"(%m) : (memref<4xf32>) -> ()
+  %r = commsched.compute "reader"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  "foreign.write"() : () -> ()
+  %f = commsched.all_reduce %y on @g reduction(sum)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+  return
+}
+
 // Random numbers are drawn in the order of the program.
 // CHECK-LABEL: func.func @random_numbers(
 // CHECK-NEXT: compute "dropout"
