@@ -8,6 +8,7 @@
 
 #include "CommSched/Analysis/BucketCosts.h"
 
+#include "CommSched/Dialect/CommSchedDialect.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -49,6 +50,59 @@ static std::optional<int64_t> getCopyNs(const OperationCosts &costs,
                                     ::commsched::ElementKind::F32, moved);
 }
 
+static std::optional<int64_t>
+getCopyInNs(const OperationCosts &costs,
+            ArrayRef<CollectiveOpInterface> members,
+            ArrayRef<Operation *> absorbedCasts) {
+  SmallPtrSet<Operation *, 8> casts(absorbedCasts.begin(), absorbedCasts.end());
+  SmallVector<Type> read, sent;
+  for (CollectiveOpInterface member : members)
+    for (Value value : member.getSentValues()) {
+      Operation *cast = value.getDefiningOp();
+      sent.push_back(value.getType());
+      read.push_back(casts.contains(cast) ? cast->getOperand(0).getType()
+                                          : value.getType());
+    }
+  return getCopyNs(costs, getStaticBytes(read), getStaticBytes(sent));
+}
+
+/// The time of what follows the copy-out of a gather: shards that are joined
+/// along a dimension with others before it lie rank by rank, and their rows are
+/// brought together by a transposition of each tensor.
+static std::optional<int64_t> getTransposeNs(const OperationCosts &costs,
+                                             AllGatherOp gather) {
+  int64_t total = 0;
+  for (Type type : gather.getDeliveredTypes()) {
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
+    if (llvm::all_of(shape.take_front(gather.getDim()),
+                     [](int64_t size) { return size == 1; }))
+      continue;
+    std::optional<int64_t> bytes = getStaticBytes(type);
+    std::optional<int64_t> time = getCopyNs(costs, bytes, bytes);
+    if (!time || llvm::AddOverflow(total, *time, total))
+      return std::nullopt;
+  }
+  return total;
+}
+
+static std::optional<int64_t>
+getCopyOutNs(const OperationCosts &costs,
+             ArrayRef<CollectiveOpInterface> members) {
+  SmallVector<Type> delivered;
+  for (CollectiveOpInterface member : members)
+    llvm::append_range(delivered, member.getDeliveredTypes());
+  std::optional<int64_t> bytes = getStaticBytes(delivered);
+  std::optional<int64_t> total = getCopyNs(costs, bytes, bytes);
+  for (CollectiveOpInterface member : members) {
+    auto gather = dyn_cast<AllGatherOp>(member.getOperation());
+    std::optional<int64_t> time =
+        gather ? getTransposeNs(costs, gather) : std::optional<int64_t>(0);
+    if (!total || !time || llvm::AddOverflow(*total, *time, *total))
+      return std::nullopt;
+  }
+  return total;
+}
+
 std::optional<BucketCost> mlir::commsched::estimateBucket(
     OperationCosts &costs, ArrayRef<CollectiveOpInterface> members,
     BucketMode mode, ArrayRef<Operation *> absorbedCasts) {
@@ -60,25 +114,12 @@ std::optional<BucketCost> mlir::commsched::estimateBucket(
   if (mode == BucketMode::Coalesced)
     return cost;
 
-  SmallPtrSet<Operation *, 8> casts(absorbedCasts.begin(), absorbedCasts.end());
-  SmallVector<Type> read, sent, delivered;
-  for (CollectiveOpInterface member : members) {
-    for (Value value : member.getSentValues()) {
-      Operation *cast = value.getDefiningOp();
-      sent.push_back(value.getType());
-      read.push_back(casts.contains(cast) ? cast->getOperand(0).getType()
-                                          : value.getType());
-    }
-    llvm::append_range(delivered, member.getDeliveredTypes());
-  }
-  std::optional<int64_t> copyIn =
-      getCopyNs(costs, getStaticBytes(read), getStaticBytes(sent));
+  std::optional<int64_t> copyIn = getCopyInNs(costs, members, absorbedCasts);
   if (!copyIn)
     return std::nullopt;
   cost.copyInNs = *copyIn;
   if (query->kind == CollectiveKind::AllGather) {
-    std::optional<int64_t> bytes = getStaticBytes(delivered);
-    std::optional<int64_t> copyOut = getCopyNs(costs, bytes, bytes);
+    std::optional<int64_t> copyOut = getCopyOutNs(costs, members);
     if (!copyOut)
       return std::nullopt;
     cost.copyOutNs = *copyOut;

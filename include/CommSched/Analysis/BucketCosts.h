@@ -34,8 +34,10 @@ enum class BucketMode {
 ///  * by copy, the copy-in: reads what the members send and writes as much. A
 ///    member that sends the result of one of `absorbedCasts` reads the cast's
 ///    operand instead;
-///  * by copy, the copy-out: a gather's reads and writes what is delivered; the
-///    results of the other kinds are views.
+///  * by copy, the copy-out: a gather's reads and writes what is delivered, and
+///    once more each tensor whose rows are then brought together because it is
+///    gathered along another dimension than the first (that is larger than 1);
+///    the results of the other kinds are views.
 /// `absorbed` of the result is left empty: it names nodes of a problem.
 ///
 /// `members` are one or more gathers, one or more reduce_scatters, or one or

@@ -1,0 +1,269 @@
+//===- BucketCostsTest.cpp - Tests of what merged collectives cost --------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The members of a bucket are priced, then merged: the estimate must be what
+// the operations cost that the merge has made.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Analysis/BucketCosts.h"
+
+#include "Bucketing/MergeCollectives.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/ExternalModels/Register.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+using ::commsched::BucketCost;
+using ::commsched::CollectiveKind;
+using ::commsched::MeasuredTable;
+
+namespace {
+
+class BucketCosts : public ::testing::Test {
+protected:
+  BucketCosts() {
+    DialectRegistry registry;
+    registry.insert<CommSchedDialect, arith::ArithDialect, func::FuncDialect,
+                    linalg::LinalgDialect, tensor::TensorDialect>();
+    registerExternalModels(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+    context.allowUnregisteredDialects();
+  }
+
+  /// Parses the body of a function; @dp is eight nodes of 8.
+  void parse(StringRef body) {
+    module = parseSourceString<ModuleOp>(
+        "commsched.group @dp size(64) ranks_per_node(8)\nfunc.func @step(" +
+            body.str() + "return\n}",
+        &context);
+    ASSERT_TRUE(module);
+    module->walk([&](CollectiveOpInterface collective) {
+      members.push_back(collective);
+    });
+    ASSERT_GE(members.size(), 2u);
+  }
+
+  OperationCosts makeCosts(const MeasuredTable *profile = nullptr) {
+    return OperationCosts(*::commsched::getTargetPreset("h100"), profile,
+                          symbolTables);
+  }
+
+  /// Merges the members and adds up what is new before the start, the start,
+  /// and what is new after it.
+  BucketCost merge(OperationCosts &costs, MergeMode mode) {
+    DenseSet<Operation *> old;
+    Block *block = members.front()->getBlock();
+    for (Operation &op : *block)
+      old.insert(&op);
+    IRRewriter rewriter(&context);
+    Operation *start =
+        mergeCollectives(rewriter, members, mode, /*multiDtype=*/true).start;
+    EXPECT_TRUE(succeeded(verify(*module)));
+    BucketCost cost;
+    for (Operation &op : *block) {
+      if (old.contains(&op))
+        continue;
+      int64_t &part = &op == start                ? cost.collectiveNs
+                      : op.isBeforeInBlock(start) ? cost.copyInNs
+                                                  : cost.copyOutNs;
+      part += *costs.getRuntimeNs(&op);
+    }
+    return cost;
+  }
+
+  /// Returns the estimate, having compared it with the merge.
+  BucketCost expectAgreement(MergeMode mergeMode, BucketMode mode,
+                             const MeasuredTable *profile = nullptr) {
+    for (CollectiveOpInterface member : members)
+      EXPECT_EQ(getUnmergeableReason(member, mergeMode), std::nullopt);
+    OperationCosts costs = makeCosts(profile);
+    SmallVector<Operation *> casts = getAbsorbedCasts(members, mergeMode);
+    std::optional<BucketCost> estimate =
+        estimateBucket(costs, members, mode, casts);
+    if (!estimate) {
+      ADD_FAILURE() << "no estimate";
+      return {};
+    }
+    BucketCost merged = merge(costs, mergeMode);
+    EXPECT_EQ(estimate->copyInNs, merged.copyInNs);
+    EXPECT_EQ(estimate->collectiveNs, merged.collectiveNs);
+    EXPECT_EQ(estimate->copyOutNs, merged.copyOutNs);
+    EXPECT_TRUE(estimate->absorbed.empty());
+    return *estimate;
+  }
+
+  BucketCost expectAgreementByCopy(const MeasuredTable *profile = nullptr) {
+    return expectAgreement(MergeMode::Copy, BucketMode::Copy, profile);
+  }
+  BucketCost expectAgreementCoalesced() {
+    return expectAgreement(MergeMode::Coalesced, BucketMode::Coalesced);
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  SymbolTableCollection symbolTables;
+  SmallVector<CollectiveOpInterface> members;
+};
+
+/// A cast that is absorbed, one with another user, and none. Costs are pinned.
+constexpr StringRef gathers = R"(
+    %a: tensor<512x4096xf32>, %b: tensor<32x48xf32>, %c: tensor<256x9xbf16>) {
+  %x = arith.truncf %a : tensor<512x4096xf32> to tensor<512x4096xbf16>
+  %y = arith.truncf %b : tensor<32x48xf32> to tensor<32x48xbf16>
+  "test.use"(%y) : (tensor<32x48xbf16>) -> ()
+  %fx = commsched.all_gather %x on @dp dim(0) {commsched.runtime_ns = 7}
+      : tensor<512x4096xbf16> -> !commsched.future<tensor<32768x4096xbf16>>
+  %fy = commsched.all_gather %y on @dp dim(0) {commsched.runtime_ns = 8}
+      : tensor<32x48xbf16> -> !commsched.future<tensor<2048x48xbf16>>
+  %fc = commsched.all_gather %c on @dp dim(0) {commsched.runtime_ns = 9}
+      : tensor<256x9xbf16> -> !commsched.future<tensor<16384x9xbf16>>
+  commsched.wait %fx : !commsched.future<tensor<32768x4096xbf16>>
+  commsched.wait %fy : !commsched.future<tensor<2048x48xbf16>>
+  commsched.wait %fc : !commsched.future<tensor<16384x9xbf16>>
+)";
+
+TEST_F(BucketCosts, CopiedGathers) {
+  parse(gathers);
+  ASSERT_EQ(getAbsorbedCasts(members, MergeMode::Copy).size(), 1u);
+  BucketCost cost = expectAgreementByCopy();
+  EXPECT_GT(cost.copyInNs, 0);
+  EXPECT_GT(cost.copyOutNs, cost.copyInNs);
+}
+
+TEST_F(BucketCosts, ProfiledGathers) {
+  parse(gathers);
+  auto profile = llvm::cantFail(MeasuredTable::create(
+      {{CollectiveKind::AllGather, 64, 8, 1 << 20, 100000},
+       {CollectiveKind::AllGather, 64, 8, 1 << 30, 900000}}));
+  BucketCost cost = expectAgreementByCopy(&profile);
+  EXPECT_GT(cost.collectiveNs, 100000);
+  EXPECT_LT(cost.collectiveNs, 900000);
+}
+
+TEST_F(BucketCosts, CoalescedGathers) {
+  parse(gathers);
+  BucketCost cost = expectAgreementCoalesced();
+  EXPECT_EQ(cost.copyInNs, 0);
+  EXPECT_EQ(cost.copyOutNs, 0);
+}
+
+/// Along dimensions that need a transposition and that do not, and of element
+/// types that only share a buffer of bytes.
+TEST_F(BucketCosts, CopiedGathersOfAnyDimensionAndType) {
+  parse(R"(%a: tensor<1x1x3x256xf32>, %b: tensor<64x3x5x7xf32>,
+           %c: tensor<256x9xbf16>) {
+  %fa = commsched.all_gather %a on @dp dim(2) : tensor<1x1x3x256xf32>
+      -> !commsched.future<tensor<1x1x192x256xf32>>
+  %fb = commsched.all_gather %b on @dp dim(1) : tensor<64x3x5x7xf32>
+      -> !commsched.future<tensor<64x192x5x7xf32>>
+  %fc = commsched.all_gather %c on @dp dim(1) : tensor<256x9xbf16>
+      -> !commsched.future<tensor<256x576xbf16>>
+  commsched.wait %fa : !commsched.future<tensor<1x1x192x256xf32>>
+  commsched.wait %fb : !commsched.future<tensor<64x192x5x7xf32>>
+  commsched.wait %fc : !commsched.future<tensor<256x576xbf16>>
+  )");
+  BucketCost cost = expectAgreementByCopy();
+  // The launches of a copy-out and of two transpositions.
+  EXPECT_GT(cost.copyOutNs, 3000);
+}
+
+TEST_F(BucketCosts, CopiedReduceScatters) {
+  parse(R"(%a: tensor<64x4096xbf16>, %b: tensor<1x128x6xf32>) {
+  %x = arith.extf %a : tensor<64x4096xbf16> to tensor<64x4096xf32>
+  %fx = commsched.reduce_scatter %x on @dp reduction(sum) dim(0)
+      : tensor<64x4096xf32> -> !commsched.future<tensor<1x4096xf32>>
+  %fb = commsched.reduce_scatter %b on @dp reduction(sum) dim(1)
+      : tensor<1x128x6xf32> -> !commsched.future<tensor<1x2x6xf32>>
+  commsched.wait %fx : !commsched.future<tensor<1x4096xf32>>
+  commsched.wait %fb : !commsched.future<tensor<1x2x6xf32>>
+  )");
+  ASSERT_EQ(getAbsorbedCasts(members, MergeMode::Copy).size(), 1u);
+  BucketCost cost = expectAgreementByCopy();
+  EXPECT_GT(cost.copyInNs, 0);
+  EXPECT_EQ(cost.copyOutNs, 0);
+}
+
+TEST_F(BucketCosts, CopiedAllReduces) {
+  parse(R"(%a: tensor<64x4096xf32>, %b: tensor<777xf32>) {
+  %fa = commsched.all_reduce %a on @dp reduction(sum)
+      : tensor<64x4096xf32> -> !commsched.future<tensor<64x4096xf32>>
+  %fb = commsched.all_reduce %b on @dp reduction(sum)
+      : tensor<777xf32> -> !commsched.future<tensor<777xf32>>
+  commsched.wait %fa : !commsched.future<tensor<64x4096xf32>>
+  commsched.wait %fb : !commsched.future<tensor<777xf32>>
+  )");
+  BucketCost cost = expectAgreementByCopy();
+  EXPECT_GT(cost.copyInNs, 0);
+  EXPECT_EQ(cost.copyOutNs, 0);
+}
+
+/// So many that channels take a second turn.
+TEST_F(BucketCosts, ManyCoalescedReduceScatters) {
+  std::string body = "%a: tensor<64xbf16>) {\n", waits;
+  for (int i = 0; i < 33; ++i) {
+    std::string future = "%f" + std::to_string(i);
+    body += future + R"( = commsched.reduce_scatter %a on @dp reduction(sum)
+        dim(0) : tensor<64xbf16> -> !commsched.future<tensor<1xbf16>>
+    )";
+    waits +=
+        "commsched.wait " + future + " : !commsched.future<tensor<1xbf16>>\n";
+  }
+  parse(body + waits);
+  OperationCosts costs = makeCosts();
+  int64_t copiedNs =
+      estimateBucket(costs, members, BucketMode::Copy)->collectiveNs;
+  EXPECT_GT(expectAgreementCoalesced().collectiveNs, copiedNs);
+}
+
+TEST_F(BucketCosts, NoneForUnknownSizes) {
+  parse(R"(%a: tensor<64xbf16>, %b: tensor<?xbf16>) {
+  %fa = commsched.all_gather %a on @dp dim(0)
+      : tensor<64xbf16> -> !commsched.future<tensor<4096xbf16>>
+  %fb = commsched.all_gather %b on @dp dim(0)
+      : tensor<?xbf16> -> !commsched.future<tensor<?xbf16>>
+  commsched.wait %fa : !commsched.future<tensor<4096xbf16>>
+  commsched.wait %fb : !commsched.future<tensor<?xbf16>>
+  )");
+  OperationCosts costs = makeCosts();
+  for (BucketMode mode : {BucketMode::Copy, BucketMode::Coalesced}) {
+    EXPECT_FALSE(estimateBucket(costs, members, mode));
+    std::swap(members.front(), members.back());
+    EXPECT_FALSE(estimateBucket(costs, members, mode));
+  }
+}
+
+TEST_F(BucketCosts, NoneForSumsThatDoNotFit) {
+  parse(R"(%a: tensor<70000000000000000xi8>) {
+  %fa = commsched.all_gather %a on @dp dim(0) : tensor<70000000000000000xi8>
+      -> !commsched.future<tensor<4480000000000000000xi8>>
+  %fb = commsched.all_gather %a on @dp dim(0) : tensor<70000000000000000xi8>
+      -> !commsched.future<tensor<4480000000000000000xi8>>
+  commsched.wait %fa : !commsched.future<tensor<4480000000000000000xi8>>
+  commsched.wait %fb : !commsched.future<tensor<4480000000000000000xi8>>
+  )");
+  OperationCosts costs = makeCosts();
+  // The launch of both fits; what their copy-out moves does not.
+  EXPECT_TRUE(estimateBucket(costs, members, BucketMode::Coalesced));
+  EXPECT_FALSE(estimateBucket(costs, members, BucketMode::Copy));
+  members.push_back(members.front());
+  EXPECT_FALSE(estimateBucket(costs, members, BucketMode::Coalesced));
+}
+
+} // namespace
