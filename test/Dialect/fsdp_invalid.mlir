@@ -8,6 +8,31 @@ func.func @all_gather_copy_in(%a: tensor<2x3xbf16>, %b: tensor<f32>) {
   return
 }
 
+// Bytes: 6 bf16, one f32, 3 bytes of i1 and 2 of i12, which are padded, and 2
+// i8 of a tensor of that element type.
+func.func @packed(%a: tensor<2x3xbf16>, %b: tensor<f32>, %c: tensor<3xi1>,
+                  %d: tensor<1xi12>, %e: tensor<2xi8>, %f: tensor<?xf32>) {
+  %slice, %buffer = commsched.all_gather_copy_in %a, %b, %c, %d, %e on @dp
+      packed([bf16, f32, i1, i12, i8])
+      : tensor<2x3xbf16>, tensor<f32>, tensor<3xi1>, tensor<1xi12>, tensor<2xi8>
+        -> tensor<23xi8>, tensor<92xi8>
+  %0:2 = commsched.split_with_sizes_copy %buffer on @dp
+      : tensor<92xi8> -> tensor<4x17xi8>, tensor<4x3xf16>
+  %slice1, %buffer1 = commsched.all_gather_copy_in %f, %e on @dp
+      packed([f32, i8])
+      : tensor<?xf32>, tensor<2xi8> -> tensor<?xi8>, tensor<?xi8>
+  %1:2 = commsched.split_with_sizes_copy %buffer1 on @dp
+      : tensor<?xi8> -> tensor<?xf32>, tensor<8xi8>
+  return
+}
+
+// Without a list, elements are converted, not packed.
+func.func @not_packed(%a: tensor<4xf32>) {
+  %slice, %buffer = commsched.all_gather_copy_in %a on @dp
+      : tensor<4xf32> -> tensor<4xi8>, tensor<16xi8>
+  return
+}
+
 func.func @split_with_sizes_copy(%buffer: tensor<28xbf16>) {
   %0:2 = commsched.split_with_sizes_copy %buffer on @dp
       : tensor<28xbf16> -> tensor<8x3xbf16>, tensor<4xbf16>
@@ -112,6 +137,63 @@ func.func @all_gather_copy_in_c5(%a: tensor<4xf32>) {
 
 // -----
 
+commsched.group @dp size(4)
+
+func.func @all_gather_copy_in_c6_count(%a: tensor<4xf32>) {
+  // expected-error@below {{'commsched.all_gather_copy_in' op has 1 operand(s), but 'packed' has 2 element type(s) (C6)}}
+  %slice, %buffer = commsched.all_gather_copy_in %a on @dp packed([f32, f32])
+      : tensor<4xf32> -> tensor<16xi8>, tensor<64xi8>
+  return
+}
+
+// -----
+
+commsched.group @dp size(4)
+
+func.func @all_gather_copy_in_c6_no_element_type(%a: tensor<4xf32>) {
+  // expected-error@below {{'commsched.all_gather_copy_in' op 'packed' has 'tensor<f32>', whose size in bytes is not known (C6)}}
+  %slice, %buffer = commsched.all_gather_copy_in %a on @dp packed([tensor<f32>])
+      : tensor<4xf32> -> tensor<16xi8>, tensor<64xi8>
+  return
+}
+
+// -----
+
+commsched.group @dp size(4)
+
+func.func @all_gather_copy_in_c6_no_size(%a: tensor<4xf32>) {
+  // expected-error@below {{'commsched.all_gather_copy_in' op 'packed' has 'vector<[2]xf32>', whose size in bytes is not known (C6)}}
+  %slice, %buffer = commsched.all_gather_copy_in %a on @dp
+      packed([vector<[2]xf32>])
+      : tensor<4xf32> -> tensor<16xi8>, tensor<64xi8>
+  return
+}
+
+// -----
+
+commsched.group @dp size(4)
+
+func.func @all_gather_copy_in_c7_element_type(%a: tensor<4xf32>) {
+  // expected-error@below {{'commsched.all_gather_copy_in' op packs bytes, so the slice must have element type i8, not 'f32' (C7)}}
+  %slice, %buffer = commsched.all_gather_copy_in %a on @dp packed([f32])
+      : tensor<4xf32> -> tensor<4xf32>, tensor<16xf32>
+  return
+}
+
+// -----
+
+commsched.group @dp size(4)
+
+func.func @all_gather_copy_in_c7_bytes(%a: tensor<4xf32>, %b: tensor<bf16>) {
+  // expected-error@below {{'commsched.all_gather_copy_in' op operands have 18 bytes together, but the slice has 20 (C7)}}
+  %slice, %buffer = commsched.all_gather_copy_in %a, %b on @dp
+      packed([f32, bf16])
+      : tensor<4xf32>, tensor<bf16> -> tensor<20xi8>, tensor<80xi8>
+  return
+}
+
+// -----
+
 func.func @split_with_sizes_copy_c1(%buffer: tensor<8xf32>) {
   // expected-error@below {{'commsched.split_with_sizes_copy' op names the group @dp, which does not exist (C1)}}
   %0 = commsched.split_with_sizes_copy %buffer on @dp
@@ -138,6 +220,39 @@ func.func @split_with_sizes_copy_c3(%buffer: tensor<8xf32>) {
   // expected-error@below {{'commsched.split_with_sizes_copy' op result 1 has element type 'bf16', but the operand 'f32' (C3)}}
   %0:2 = commsched.split_with_sizes_copy %buffer on @dp
       : tensor<8xf32> -> tensor<4xf32>, tensor<4xbf16>
+  return
+}
+
+// -----
+
+commsched.group @dp size(4)
+
+func.func @split_with_sizes_copy_c3_no_size(%buffer: tensor<8xi8>) {
+  // expected-error@below {{'commsched.split_with_sizes_copy' op result 0 has element type 'vector<[2]xf32>', whose size in bytes is not known (C3)}}
+  %0:2 = commsched.split_with_sizes_copy %buffer on @dp
+      : tensor<8xi8> -> tensor<4xvector<[2]xf32>>, tensor<4xbf16>
+  return
+}
+
+// -----
+
+commsched.group @dp size(4)
+
+func.func @split_with_sizes_copy_c3_unsigned(%buffer: tensor<8xui8>) {
+  // expected-error@below {{'commsched.split_with_sizes_copy' op result 0 has element type 'bf16', but the operand 'ui8' (C3)}}
+  %0 = commsched.split_with_sizes_copy %buffer on @dp
+      : tensor<8xui8> -> tensor<4xbf16>
+  return
+}
+
+// -----
+
+commsched.group @dp size(4)
+
+func.func @split_with_sizes_copy_c4_bytes(%buffer: tensor<8xi8>) {
+  // expected-error@below {{'commsched.split_with_sizes_copy' op operand has 8 bytes, but the results together 12 (C4)}}
+  %0:2 = commsched.split_with_sizes_copy %buffer on @dp
+      : tensor<8xi8> -> tensor<4xi8>, tensor<4xbf16>
   return
 }
 

@@ -161,6 +161,14 @@ func.func @fsdp(%p: memref<16xf32> {commsched.role = "unsharded_param", commsche
   // CHECK: %[[S:.+]], %[[B:.+]] = commsched.all_gather_copy_in %[[A]] on @dp : tensor<2xf32> -> tensor<2xf32>, tensor<16xf32>
   %slice, %buffer = commsched.all_gather_copy_in %a on @dp
       : tensor<2xf32> -> tensor<2xf32>, tensor<16xf32>
+  // CHECK: %{{.+}}, %[[BYTES:.+]] = commsched.all_gather_copy_in %[[A]], %[[A]] on @dp packed([bf16, i1]) {commsched.name = "c"} : tensor<2xf32>, tensor<2xf32> -> tensor<6xi8>, tensor<48xi8>
+  // GENERIC: "commsched.all_gather_copy_in"({{.*}}) <{group = @dp, packed = [bf16, i1]}>
+  %bytes, %all = commsched.all_gather_copy_in %a, %a on @dp
+      packed([bf16, i1]) {commsched.name = "c"}
+      : tensor<2xf32>, tensor<2xf32> -> tensor<6xi8>, tensor<48xi8>
+  // CHECK: commsched.split_with_sizes_copy %[[BYTES]] on @dp : tensor<48xi8> -> tensor<16xbf16>, tensor<16xi1>
+  %2:2 = commsched.split_with_sizes_copy %all on @dp
+      : tensor<48xi8> -> tensor<16xbf16>, tensor<16xi1>
   // CHECK: commsched.split_with_sizes_copy %[[B]] on @dp : tensor<16xf32> -> tensor<8xf32>, tensor<8xf32>
   %0:2 = commsched.split_with_sizes_copy %buffer on @dp
       : tensor<16xf32> -> tensor<8xf32>, tensor<8xf32>

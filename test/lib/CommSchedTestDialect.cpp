@@ -78,7 +78,8 @@ void ExchangeOp::getEffects(
 //===----------------------------------------------------------------------===//
 
 ::commsched::CollectiveKind TotalOp::getCollectiveKind() {
-  return ::commsched::CollectiveKind::AllReduce;
+  return ::commsched::parseCollectiveKind(getKind().value_or(""))
+      .value_or(::commsched::CollectiveKind::AllReduce);
 }
 
 Attribute TotalOp::getGroupKey() { return getChannelAttr(); }
@@ -98,6 +99,8 @@ OperandRange TotalOp::getDestinations() {
 }
 
 SmallVector<Type> TotalOp::getDeliveredTypes() {
+  if (std::optional<Type> delivered = getDelivers())
+    return {*delivered};
   return llvm::to_vector(getInputs().getTypes());
 }
 
@@ -105,17 +108,23 @@ std::optional<mlir::commsched::ReductionKind> TotalOp::getReductionKind() {
   return mlir::commsched::ReductionKind::Sum;
 }
 
-bool TotalOp::isMergeable() { return true; }
+Attribute TotalOp::getBucketKey() {
+  return getKeyless() ? Attribute()
+                      : mlir::commsched::detail::getDefaultBucketKey(*this);
+}
+
+bool TotalOp::isMergeable() { return !getUnmergeable(); }
 
 Operation *TotalOp::createMergedStart(OpBuilder &builder, Location location,
                                       ValueRange sent, TypeRange delivered) {
   return TotalOp::create(builder, location, getHandle().getType(), sent,
-                         getChannelAttr(), getRanksAttr());
+                         getChannelAttr(), getRanksAttr(), getKindAttr(),
+                         /*delivers=*/TypeAttr(), /*keyless=*/UnitAttr(),
+                         /*unmergeable=*/UnitAttr());
 }
 
 Operation *TotalOp::createWait(OpBuilder &builder, Location location) {
-  return FinishOp::create(builder, location, getInputs().getTypes(),
-                          getHandle());
+  return FinishOp::create(builder, location, getDeliveredTypes(), getHandle());
 }
 
 void TotalOp::getEffects(

@@ -49,11 +49,18 @@ def Test_ExchangeOp : Test_Op<"exchange", [
 
 def Test_TotalOp : Test_Op<"total", [
     DeclareOpInterfaceMethods<CommSched_CollectiveOpInterface, [
-      "getReductionKind", "isMergeable", "createMergedStart", "createWait"]>,
+      "getReductionKind", "getBucketKey", "isMergeable", "createMergedStart",
+      "createWait"]>,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "starts adding tensors up over a named channel";
-  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, StrAttr:$channel,
-                       I64Attr:$ranks);
+  let summary = "starts adding values up over a named channel";
+  let description = [{
+    The attributes make it another `kind` of communication, one that `delivers`
+    another type, or one that is merged with no other.
+  }];
+  let arguments = (ins Variadic<AnyType>:$inputs, StrAttr:$channel,
+                       I64Attr:$ranks, OptionalAttr<StrAttr>:$kind,
+                       OptionalAttr<TypeAttr>:$delivers, UnitAttr:$keyless,
+                       UnitAttr:$unmergeable);
   let results = (outs Test_Handle:$handle);
   let assemblyFormat = [{
     $inputs `over` $channel `ranks` `(` $ranks `)` attr-dict `:` type($inputs)
@@ -65,7 +72,7 @@ def Test_FinishOp : Test_Op<"finish", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "waits for a communication";
   let arguments = (ins Test_Handle:$handle);
-  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let results = (outs Variadic<AnyType>:$outputs);
   let assemblyFormat = "$handle attr-dict `:` type($outputs)";
 }
 

@@ -67,15 +67,14 @@ def CommSched_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
         return ::mlir::commsched::detail::getDefaultBucketKey($_op);
       }]>,
     InterfaceMethod<[{
-        Whether one launch may stand for several of this operation: the two
-        methods below are implemented.
+        Whether one launch may stand for several operations like this one with
+        equal bucket keys: the two methods below are implemented.
       }], "bool", "isMergeable", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
         Creates a start that does in one launch with each of `sent` what this
-        operation does with what it sends, and delivers `delivered` to results
-        of its own. Asked only if `isMergeable`, and for tensors that
-        collectives with equal bucket keys send and deliver. The new operation
-        has no discardable attributes; null if `isMergeable` is false.
+        operation does with what it sends, delivers `delivered`, one for each,
+        and writes nothing in place. It has no discardable attributes. Null if
+        `isMergeable` is false.
       }], "::mlir::Operation *", "createMergedStart",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$location,
            "::mlir::ValueRange":$sent, "::mlir::TypeRange":$delivered), "",
