@@ -349,29 +349,30 @@ static OptionalError check(const Problem &problem, const OrderWishes &wishes) {
   auto isNode = [&](NodeId node) {
     return node >= 0 && node < problem.numNodes();
   };
+  std::string hasNodes =
+      "; the problem has " + std::to_string(problem.numNodes()) + " nodes";
   std::vector<int32_t> groupOf(problem.numNodes(), none);
   for (size_t index = 0; index < wishes.groups.size(); ++index) {
     const ContiguousGroup &group = wishes.groups[index];
+    if (group.members.empty())
+      return nameGroup(index) + " is empty";
+    if (!isNode(group.anchor))
+      return nameGroup(index) + " has the anchor " +
+             std::to_string(group.anchor) + hasNodes;
     for (NodeId member : group.members) {
       if (!isNode(member))
         return nameGroup(index) + " has node " + std::to_string(member) +
-               "; the problem has " + std::to_string(problem.numNodes()) +
-               " nodes";
+               hasNodes;
       if (groupOf[member] != none)
         return nameGroup(index) + " has " + problem.describe(member) +
                ", and so has " + nameGroup(groupOf[member]);
       groupOf[member] = static_cast<int32_t>(index);
     }
-    if (!isNode(group.anchor) ||
-        groupOf[group.anchor] != static_cast<int32_t>(index))
-      return nameGroup(index) + " does not have its anchor, node " +
-             std::to_string(group.anchor);
   }
   for (auto [first, second] : wishes.precedences) {
     if (!isNode(first) || !isNode(second))
       return "node " + std::to_string(first) + " is to precede node " +
-             std::to_string(second) + "; the problem has " +
-             std::to_string(problem.numNodes()) + " nodes";
+             std::to_string(second) + hasNodes;
     if (first == second ||
         (groupOf[first] != none && groupOf[first] == groupOf[second]))
       return problem.describe(first) + " is to precede " +
@@ -383,13 +384,16 @@ static OptionalError check(const Problem &problem, const OrderWishes &wishes) {
 /// Of the units that are ready the one whose place in the program comes first.
 static Order sortUnits(const Contraction &graph,
                        const std::vector<ContiguousGroup> &groups) {
-  using Entry = std::pair<int32_t, UnitId>;
+  // Twice the place in the program, plus 1 for what does not stand before it.
+  using Entry = std::pair<int64_t, UnitId>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> ready;
   std::vector<int32_t> missing(graph.numUnits(), 0);
   auto makeReady = [&](UnitId unit) {
     int32_t group = graph.groupIndex(unit);
     NodeId place = group == none ? unit : groups[group].anchor;
-    ready.push({graph.basePosition(place), unit});
+    bool standsBefore = graph.unitOf(place) != unit;
+    int64_t position = graph.basePosition(place);
+    ready.push({2 * position + (standsBefore ? 0 : 1), unit});
   };
   for (UnitId unit = 0; unit < graph.numUnits(); ++unit) {
     graph.visitIncoming(unit, [&](const Link &) { ++missing[unit]; });

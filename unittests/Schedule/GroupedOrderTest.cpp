@@ -56,6 +56,16 @@ TEST(GroupedOrder, PutsAGroupAtThePlaceOfItsAnchor) {
             (Order{1, 3, 0, 2, 4}));
 }
 
+TEST(GroupedOrder, PutsAGroupBeforeAnAnchorThatIsNoMember) {
+  Problem problem = makeProblem(5, {{0, 2}});
+  EXPECT_EQ(sort(problem, {{{{3, 4}, 1}}, {}}).order, (Order{0, 3, 4, 1, 2}));
+  // The first of several; the anchor may be in another group.
+  EXPECT_EQ(sort(problem, {{{{3}, 1}, {{4}, 1}, {{0, 1}, 1}}, {}}).order,
+            (Order{3, 4, 0, 1, 2}));
+  EXPECT_EQ(sort(problem, {{{{4}, 1}, {{3}, 1}}, {}}).order,
+            (Order{0, 4, 3, 1, 2}));
+}
+
 TEST(GroupedOrder, RunsAGroupWhenAllMembersAreReady) {
   // 3 is a member and needs 2, which is none.
   Problem problem = makeProblem(5, {{2, 3}});
@@ -127,10 +137,9 @@ TEST(GroupedOrder, RefusesBadWishes) {
             "group 0 has node 3; the problem has 3 nodes");
   EXPECT_EQ(error({{{{0, 1}, 0}, {{2, 1}, 2}}, {}}),
             "group 1 has node 1 (compute), and so has group 0");
-  EXPECT_EQ(error({{{{0, 1}, 2}}, {}}),
-            "group 0 does not have its anchor, node 2");
-  EXPECT_EQ(error({{{{}, -1}}, {}}),
-            "group 0 does not have its anchor, node -1");
+  EXPECT_EQ(error({{{{0, 1}, -1}}, {}}),
+            "group 0 has the anchor -1; the problem has 3 nodes");
+  EXPECT_EQ(error({{{{}, 0}}, {}}), "group 0 is empty");
   EXPECT_EQ(error({{}, {{0, 3}}}),
             "node 0 is to precede node 3; the problem has 3 nodes");
   EXPECT_EQ(error({{{{0, 1}, 0}}, {{0, 1}}}),
@@ -166,7 +175,8 @@ OrderWishes makeRandomWishes(uint64_t seed, const Problem &problem) {
     }
     if (group.members.empty())
       continue;
-    group.anchor = group.members[draw(group.members.size())];
+    group.anchor = draw(4) == 0 ? draw(problem.numNodes())
+                                : group.members[draw(group.members.size())];
     wishes.groups.push_back(group);
   }
   int32_t numPrecedences = draw(5);
@@ -224,7 +234,7 @@ TEST(GroupedOrder, ChangesNothingTheSecondTime) {
       ContiguousGroup group = wishes.groups[index];
       for (NodeId &member : group.members)
         member = numberOf[member];
-      group.anchor = numberOf[group.anchor];
+      group.anchor = group.members.front();
       renamed.groups.push_back(group);
     }
     for (size_t index = 0; index < wishes.precedences.size(); ++index)

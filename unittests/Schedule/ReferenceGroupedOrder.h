@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 namespace commsched::testing {
 
@@ -69,20 +70,21 @@ public:
     std::set<NodeId> done;
     while (order.size() < static_cast<size_t>(problem.numNodes())) {
       std::vector<NodeId> best;
-      int32_t bestPlace = problem.numNodes();
+      std::tuple<int32_t, bool, size_t> bestPlace = {problem.numNodes(), 0, 0};
       for (NodeId node = 0; node < problem.numNodes(); ++node) {
         std::vector<NodeId> unit = {node};
-        NodeId anchor = node;
+        std::tuple<int32_t, bool, size_t> place = {base[node], true, 0};
         for (size_t index = 0; index < wishes.groups.size(); ++index)
           if (!result.conflicts[index] && has(index, node)) {
+            NodeId anchor = wishes.groups[index].anchor;
             unit = wishes.groups[index].members;
-            anchor = wishes.groups[index].anchor;
+            place = {base[anchor], has(index, anchor), index};
           }
-        if (done.count(node) || base[anchor] >= bestPlace ||
+        if (done.count(node) || place >= bestPlace ||
             !isReady(unit, done, result))
           continue;
         best = unit;
-        bestPlace = base[anchor];
+        bestPlace = place;
       }
       std::sort(best.begin(), best.end(),
                 [&](NodeId a, NodeId b) { return base[a] < base[b]; });

@@ -24,7 +24,8 @@ namespace commsched {
 /// Operations that are to run one directly after the other.
 struct ContiguousGroup {
   std::vector<NodeId> members;
-  /// The member at whose place in the program the group is to run.
+  /// The operation at whose place in the program the group is to run; directly
+  /// before it if it is no member.
   NodeId anchor = noNode;
 };
 
@@ -57,16 +58,17 @@ struct GroupedOrder {
 
 /// Contracts each group to one node and sorts topologically: of all nodes that
 /// are ready the one next whose operation, or anchor, is the first of the
-/// program. Members keep the order of the program among themselves. A program
-/// that has all that is wished for stays as it is.
+/// program; of several groups with one anchor the first. Members keep the order
+/// of the program among themselves. A program that has all that is wished for
+/// stays as it is if all anchors are members.
 ///
 /// Where dependences and wishes form a cycle, the last wish on it is left out.
 /// So a wish that is left out contradicts the dependences and the wishes before
 /// it.
 ///
-/// The order is verified. Error: the problem has one; a group is empty, or its
-/// anchor is no member; an operation does not exist or is in two groups; a
-/// precedence is within one group or of an operation with itself.
+/// The order is verified. Error: the problem has one; a group is empty; an
+/// operation does not exist or is in two groups; a precedence is within one
+/// group or of an operation with itself.
 /// O((nodes + dependences + precedences) log nodes), plus what lies on the
 /// cycles.
 Result<GroupedOrder> sortInGroups(const Problem &problem,

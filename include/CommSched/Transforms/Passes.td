@@ -320,6 +320,44 @@ def AnnotateFsdp : Pass<"commsched-annotate-fsdp", "::mlir::func::FuncOp"> {
   }];
 }
 
+def EnforceFsdpOrder
+    : Pass<"commsched-enforce-fsdp-order", "::mlir::func::FuncOp"> {
+  let summary = "keep the collectives of sharded parameters in step";
+  let description = [{
+    Bounds what is gathered at a time: each gather starts only when the one
+    before it has been waited for and copied out. So next to what is in use
+    there is one gather in flight at most, whatever made starts rise. Run it
+    last, after the passes that reorder.
+
+    In each block it puts directly one after the other
+
+    - the casts and views that make shards ready, `all_gather_copy_in` and its
+      gather,
+    - the wait for that gather, `split_with_sizes_copy` of what it gives, and
+      `fsdp_copy` of what that gives,
+    - `chunk_cat` and its reduce-scatter,
+    - the wait for that reduce-scatter and the casts and views that follow from
+      it alone,
+
+    and then the wait of a gather, with what stands with it, ahead of the next
+    gather's copy-in, and so for reduce-scatters. For that the next gather moves
+    down, as the wait stands where the parameters are needed, but the wait for a
+    reduce-scatter moves up, as the next one starts where its gradients are
+    ready. Gathers and reduce-scatters without such a copy are left alone, as
+    they are in PyTorch Inductor.
+
+    When a layer is used twice, the second gather may depend on what the first
+    one gave. Only what lies between its own shards and its own copy-out belongs
+    to it, and what would belong to two gathers is the first one's. Everything
+    else, collectives on their streams in particular, keeps its order.
+
+    A group that something else has to split stays as it is, and a gather that
+    has to start before an earlier one's wait does so; a remark names the
+    operations. The order is all that this pass leaves behind:
+    `commsched-order-collectives` makes later passes keep that of collectives.
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Reports
 //===----------------------------------------------------------------------===//

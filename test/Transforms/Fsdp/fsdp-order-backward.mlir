@@ -1,0 +1,127 @@
+// The backward pass: beside the gathers, each layer's gradient is packed and
+// reduced while the next layer is differentiated, and waited for before the next
+// gradient is packed, although nothing but the end of the function needs it.
+// (Reduce-scatters have a stream of their own, or gathers could not pass them.)
+
+// RUN: commsched-opt %s --commsched-raise-comms --commsched-sink-waits \
+// RUN:   | FileCheck %s --check-prefix=SUNK
+// RUN: commsched-opt %s --commsched-raise-comms --commsched-sink-waits \
+// RUN:   --commsched-enforce-fsdp-order > %t
+// RUN: FileCheck %s < %t
+// RUN: commsched-opt %t --commsched-enforce-fsdp-order | diff - %t
+
+commsched.group @dp size(2)
+commsched.group @rs size(2)
+
+// SUNK-LABEL: func.func @backward(
+// SUNK: "scatter1"
+// SUNK: "scattered3"
+// SUNK: "scattered2"
+
+// CHECK-LABEL: func.func @backward(
+// CHECK-NEXT: "cast3"
+// CHECK-NEXT: "copy_in3"
+// CHECK-NEXT: "gather3"
+// CHECK-NEXT: "wait3"
+// CHECK-NEXT: "copy_out3"
+// CHECK-NEXT: "cast2"
+// CHECK-NEXT: "copy_in2"
+// CHECK-NEXT: "gather2"
+// CHECK-NEXT: "layer3"
+// CHECK-NEXT: "chunk_cat3"
+// CHECK-NEXT: "scatter3"
+// CHECK-NEXT: "wait2"
+// CHECK-NEXT: "copy_out2"
+// CHECK-NEXT: "cast1"
+// CHECK-NEXT: "copy_in1"
+// CHECK-NEXT: "gather1"
+// CHECK-NEXT: "layer2"
+// CHECK-NEXT: "scattered3"
+// CHECK-NEXT: "grad3"
+// CHECK-NEXT: "chunk_cat2"
+// CHECK-NEXT: "scatter2"
+// CHECK-NEXT: "wait1"
+// CHECK-NEXT: "copy_out1"
+// CHECK-NEXT: "layer1"
+// CHECK-NEXT: "scattered2"
+// CHECK-NEXT: "grad2"
+// CHECK-NEXT: "chunk_cat1"
+// CHECK-NEXT: "scatter1"
+// CHECK-NEXT: "scattered1"
+// CHECK-NEXT: "grad1"
+// CHECK-NEXT: return
+func.func @backward(%p1: tensor<4xf32>, %p2: tensor<4xf32>, %p3: tensor<4xf32>,
+                    %d4: tensor<8xbf16>)
+    -> (tensor<4xbf16>, tensor<4xbf16>, tensor<4xbf16>) {
+  %s3 = commsched.compute "cast"(%p3) {commsched.name = "cast3"}
+      : (tensor<4xf32>) -> tensor<4xbf16>
+  %slice3, %buffer3 = commsched.all_gather_copy_in %s3 on @dp
+      {commsched.name = "copy_in3"}
+      : tensor<4xbf16> -> tensor<4xbf16>, tensor<8xbf16>
+  %g3 = commsched.all_gather %slice3 on @dp dim(0) into %buffer3
+      {commsched.name = "gather3"} : tensor<4xbf16> into tensor<8xbf16>
+      -> !commsched.future<tensor<8xbf16>>
+  %w3 = commsched.wait %g3 {commsched.name = "wait3"}
+      : !commsched.future<tensor<8xbf16>>
+  %full3 = commsched.split_with_sizes_copy %w3 on @dp
+      {commsched.name = "copy_out3"} : tensor<8xbf16> -> tensor<8xbf16>
+  %d3 = commsched.compute "layer3"(%d4, %full3)
+      : (tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
+  %c3 = commsched.chunk_cat %d3 on @rs {commsched.name = "chunk_cat3"}
+      : tensor<8xbf16> -> tensor<8xf32>
+  %r3 = commsched.reduce_scatter %c3 on @rs reduction(avg) dim(0)
+      {commsched.name = "scatter3"}
+      : tensor<8xf32> -> !commsched.future<tensor<4xf32>>
+  %v3 = commsched.wait %r3 {commsched.name = "scattered3"}
+      : !commsched.future<tensor<4xf32>>
+  %grad3 = commsched.compute "grad3"(%v3)
+      : (tensor<4xf32>) -> tensor<4xbf16>
+  %s2 = commsched.compute "cast"(%p2) {commsched.name = "cast2"}
+      : (tensor<4xf32>) -> tensor<4xbf16>
+  %slice2, %buffer2 = commsched.all_gather_copy_in %s2 on @dp
+      {commsched.name = "copy_in2"}
+      : tensor<4xbf16> -> tensor<4xbf16>, tensor<8xbf16>
+  %g2 = commsched.all_gather %slice2 on @dp dim(0) into %buffer2
+      {commsched.name = "gather2"} : tensor<4xbf16> into tensor<8xbf16>
+      -> !commsched.future<tensor<8xbf16>>
+  %w2 = commsched.wait %g2 {commsched.name = "wait2"}
+      : !commsched.future<tensor<8xbf16>>
+  %full2 = commsched.split_with_sizes_copy %w2 on @dp
+      {commsched.name = "copy_out2"} : tensor<8xbf16> -> tensor<8xbf16>
+  %d2 = commsched.compute "layer2"(%d3, %full2)
+      : (tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
+  %c2 = commsched.chunk_cat %d2 on @rs {commsched.name = "chunk_cat2"}
+      : tensor<8xbf16> -> tensor<8xf32>
+  %r2 = commsched.reduce_scatter %c2 on @rs reduction(avg) dim(0)
+      {commsched.name = "scatter2"}
+      : tensor<8xf32> -> !commsched.future<tensor<4xf32>>
+  %v2 = commsched.wait %r2 {commsched.name = "scattered2"}
+      : !commsched.future<tensor<4xf32>>
+  %grad2 = commsched.compute "grad2"(%v2)
+      : (tensor<4xf32>) -> tensor<4xbf16>
+  %s1 = commsched.compute "cast"(%p1) {commsched.name = "cast1"}
+      : (tensor<4xf32>) -> tensor<4xbf16>
+  %slice1, %buffer1 = commsched.all_gather_copy_in %s1 on @dp
+      {commsched.name = "copy_in1"}
+      : tensor<4xbf16> -> tensor<4xbf16>, tensor<8xbf16>
+  %g1 = commsched.all_gather %slice1 on @dp dim(0) into %buffer1
+      {commsched.name = "gather1"} : tensor<4xbf16> into tensor<8xbf16>
+      -> !commsched.future<tensor<8xbf16>>
+  %w1 = commsched.wait %g1 {commsched.name = "wait1"}
+      : !commsched.future<tensor<8xbf16>>
+  %full1 = commsched.split_with_sizes_copy %w1 on @dp
+      {commsched.name = "copy_out1"} : tensor<8xbf16> -> tensor<8xbf16>
+  %d1 = commsched.compute "layer1"(%d2, %full1)
+      : (tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
+  %c1 = commsched.chunk_cat %d1 on @rs {commsched.name = "chunk_cat1"}
+      : tensor<8xbf16> -> tensor<8xf32>
+  %r1 = commsched.reduce_scatter %c1 on @rs reduction(avg) dim(0)
+      {commsched.name = "scatter1"}
+      : tensor<8xf32> -> !commsched.future<tensor<4xf32>>
+  %v1 = commsched.wait %r1 {commsched.name = "scattered1"}
+      : !commsched.future<tensor<4xf32>>
+  %grad1 = commsched.compute "grad1"(%v1)
+      : (tensor<4xf32>) -> tensor<4xbf16>
+  return %grad1, %grad2, %grad3
+      : tensor<4xbf16>, tensor<4xbf16>, tensor<4xbf16>
+}

@@ -1,0 +1,189 @@
+// What stands with a collective and its wait, and what does not.
+
+// RUN: commsched-opt %s --commsched-enforce-fsdp-order > %t
+// RUN: FileCheck %s < %t
+// RUN: commsched-opt %t --commsched-enforce-fsdp-order | diff - %t
+
+commsched.group @dp size(2)
+
+// Cast, pad and view of the shard come down to the copy-in, and the gather and a
+// view between the two come up. A cast that something else needs before stays,
+// and so does what makes a shard out of two tensors.
+// CHECK-LABEL: func.func @start_of_a_gather(
+// CHECK-NEXT: "needed_before"
+// CHECK-NEXT: "sum"
+// CHECK-NEXT: "other"
+// CHECK-NEXT: "cast"
+// CHECK-NEXT: tensor.empty
+// CHECK-NEXT: tensor.insert_slice
+// CHECK-NEXT: "view"
+// CHECK-NEXT: "copy_in"
+// CHECK-NEXT: "slice"
+// CHECK-NEXT: "gather"
+// CHECK-NEXT: "between"
+// CHECK-NEXT: "wait"
+// CHECK-NEXT: return
+func.func @start_of_a_gather(%p: tensor<3xf32>, %q: tensor<4xf32>)
+    -> (tensor<24xbf16>, tensor<4xbf16>, tensor<4xbf16>) {
+  %cast = commsched.compute "cast"(%p) : (tensor<3xf32>) -> tensor<3xbf16>
+  %before = commsched.compute "needed_before"(%q)
+      : (tensor<4xf32>) -> tensor<4xbf16>
+  %empty = tensor.empty() : tensor<4xbf16>
+  %padded = tensor.insert_slice %cast into %empty[0] [3] [1]
+      : tensor<3xbf16> into tensor<4xbf16>
+  %sum = commsched.compute "sum"(%q, %before)
+      : (tensor<4xf32>, tensor<4xbf16>) -> tensor<4xbf16>
+  %view = commsched.compute "view"(%padded) {alias = 0 : i64}
+      : (tensor<4xbf16>) -> tensor<2x2xbf16>
+  %other = commsched.compute "other"(%before)
+      : (tensor<4xbf16>) -> tensor<4xbf16>
+  %slice, %buffer = commsched.all_gather_copy_in %view, %before, %sum on @dp
+      {commsched.name = "copy_in"}
+      : tensor<2x2xbf16>, tensor<4xbf16>, tensor<4xbf16>
+      -> tensor<12xbf16>, tensor<24xbf16>
+  %between = commsched.compute "between"(%before)
+      : (tensor<4xbf16>) -> tensor<4xbf16>
+  %sent = commsched.compute "slice"(%slice) {alias = 0 : i64}
+      : (tensor<12xbf16>) -> tensor<12xbf16>
+  %gather = commsched.all_gather %sent on @dp dim(0) into %buffer
+      {commsched.name = "gather"} : tensor<12xbf16> into tensor<24xbf16>
+      -> !commsched.future<tensor<24xbf16>>
+  %wait = commsched.wait %gather {commsched.name = "wait"}
+      : !commsched.future<tensor<24xbf16>>
+  return %wait, %other, %between : tensor<24xbf16>, tensor<4xbf16>, tensor<4xbf16>
+}
+
+// A view between wait and copy-out, and the copy into the parameter's storage,
+// come up to the wait. Views for somebody else stay.
+// CHECK-LABEL: func.func @wait_for_a_gather(
+// CHECK-NEXT: "copy_in"
+// CHECK-NEXT: "gather"
+// CHECK-NEXT: commsched.resize_storage
+// CHECK-NEXT: "wait"
+// CHECK-NEXT: "view"
+// CHECK-NEXT: "copy_out"
+// CHECK-NEXT: commsched.fsdp_copy
+// CHECK-NEXT: "between"
+// CHECK-NEXT: "other_view"
+// CHECK-NEXT: "transposed"
+// CHECK-NEXT: "user"
+// CHECK-NEXT: return
+func.func @wait_for_a_gather(
+    %p: tensor<4xbf16>, %x: tensor<8xbf16>,
+    %storage: memref<4xbf16> {commsched.role = "unsharded_param"})
+    -> tensor<4xbf16> {
+  %slice, %buffer = commsched.all_gather_copy_in %p on @dp
+      {commsched.name = "copy_in"}
+      : tensor<4xbf16> -> tensor<4xbf16>, tensor<8xbf16>
+  %gather = commsched.all_gather %slice on @dp dim(0) into %buffer
+      {commsched.name = "gather"} : tensor<4xbf16> into tensor<8xbf16>
+      -> !commsched.future<tensor<8xbf16>>
+  commsched.resize_storage %storage bytes(8) : memref<4xbf16>
+  %wait = commsched.wait %gather {commsched.name = "wait"}
+      : !commsched.future<tensor<8xbf16>>
+  %between = commsched.compute "between"(%x) : (tensor<8xbf16>) -> tensor<8xbf16>
+  %view = commsched.compute "view"(%wait) {alias = 0 : i64}
+      : (tensor<8xbf16>) -> tensor<8xbf16>
+  %other = commsched.compute "other_view"(%wait) {alias = 0 : i64}
+      : (tensor<8xbf16>) -> tensor<8xbf16>
+  %out:2 = commsched.split_with_sizes_copy %view on @dp
+      {commsched.name = "copy_out"}
+      : tensor<8xbf16> -> tensor<4xbf16>, tensor<4xbf16>
+  %transposed = commsched.compute "transposed"(%out#1) {alias = 0 : i64}
+      : (tensor<4xbf16>) -> tensor<4xbf16>
+  commsched.fsdp_copy %out#0 into %storage : tensor<4xbf16>, memref<4xbf16>
+  %user = commsched.compute "user"(%between, %transposed, %other)
+      : (tensor<8xbf16>, tensor<4xbf16>, tensor<8xbf16>) -> tensor<4xbf16>
+  return %user : tensor<4xbf16>
+}
+
+// The reduce-scatter comes up to its copy-in, but the cast of a gradient is
+// computation. Casts and views of what is left of the gradients come up to the
+// wait; what else they are added to, and an expensive operation, stay.
+// CHECK-LABEL: func.func @reduce_scatter(
+// CHECK-NEXT: "widen"
+// CHECK-NEXT: "before"
+// CHECK-NEXT: "chunk_cat"
+// CHECK-NEXT: "scatter"
+// CHECK-NEXT: "between"
+// CHECK-NEXT: "wait"
+// CHECK-NEXT: "first"
+// CHECK-NEXT: "second"
+// CHECK-NEXT: "cast"
+// CHECK-NEXT: "after"
+// CHECK-NEXT: "product"
+// CHECK-NEXT: "accumulate"
+// CHECK-NEXT: return
+func.func @reduce_scatter(%g: tensor<4xbf16>, %h: tensor<4xf32>,
+                          %old: tensor<2xf32>)
+    -> (tensor<2xbf16>, tensor<2xf32>, tensor<4xf32>, tensor<4xf32>,
+        tensor<4xf32>, tensor<2xf32>) {
+  %widen = commsched.compute "widen"(%g) : (tensor<4xbf16>) -> tensor<4xf32>
+  %before = commsched.compute "before"(%h) : (tensor<4xf32>) -> tensor<4xf32>
+  %packed = commsched.chunk_cat %widen, %h on @dp
+      {commsched.name = "chunk_cat"}
+      : tensor<4xf32>, tensor<4xf32> -> tensor<8xf32>
+  %between = commsched.compute "between"(%h) : (tensor<4xf32>) -> tensor<4xf32>
+  %scatter = commsched.reduce_scatter %packed on @dp reduction(avg) dim(0)
+      {commsched.name = "scatter"}
+      : tensor<8xf32> -> !commsched.future<tensor<4xf32>>
+  %wait = commsched.wait %scatter {commsched.name = "wait"}
+      : !commsched.future<tensor<4xf32>>
+  %after = commsched.compute "after"(%h) : (tensor<4xf32>) -> tensor<4xf32>
+  %first = commsched.compute "first"(%wait) {alias = 0 : i64}
+      : (tensor<4xf32>) -> tensor<2xf32>
+  %second = commsched.compute "second"(%wait) {alias = 0 : i64}
+      : (tensor<4xf32>) -> tensor<2xf32>
+  %product = commsched.compute "product"(%wait) {flops = 1.0e6}
+      : (tensor<4xf32>) -> tensor<2xf32>
+  %accumulate = commsched.compute "accumulate"(%old, %second)
+      : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %cast = commsched.compute "cast"(%first) : (tensor<2xf32>) -> tensor<2xbf16>
+  return %cast, %accumulate, %before, %between, %after, %product
+      : tensor<2xbf16>, tensor<2xf32>, tensor<4xf32>, tensor<4xf32>,
+        tensor<4xf32>, tensor<2xf32>
+}
+
+// Without a copy, or with one that several share, a collective stays.
+// CHECK-LABEL: func.func @other_collectives(
+// CHECK-NEXT: "copy_in"
+// CHECK-NEXT: "between"
+// CHECK-NEXT: "coalesced"
+// CHECK-NEXT: "cast"
+// CHECK-NEXT: "again"
+// CHECK-NEXT: "gather"
+// CHECK-NEXT: "scatter"
+// CHECK-NEXT: "wait_gather"
+// CHECK-NEXT: "last"
+// CHECK-NEXT: "wait_coalesced"
+// CHECK-NEXT: "wait_scatter"
+// CHECK-NEXT: return
+func.func @other_collectives(%p: tensor<4xf32>, %q: tensor<4xbf16>)
+    -> (tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>, tensor<2xf32>,
+        tensor<4xbf16>, tensor<4xbf16>) {
+  %slice, %buffer = commsched.all_gather_copy_in %q on @dp
+      {commsched.name = "copy_in"}
+      : tensor<4xbf16> -> tensor<4xbf16>, tensor<8xbf16>
+  %between = commsched.compute "between"(%q) : (tensor<4xbf16>) -> tensor<4xbf16>
+  %coalesced = commsched.all_gather %slice, %q on @dp dim(0)
+      {commsched.name = "coalesced"} : tensor<4xbf16>, tensor<4xbf16>
+      -> !commsched.future<tensor<8xbf16>, tensor<8xbf16>>
+  %cast = commsched.compute "cast"(%p) : (tensor<4xf32>) -> tensor<4xbf16>
+  %again = commsched.compute "again"(%q) : (tensor<4xbf16>) -> tensor<4xbf16>
+  %gather = commsched.all_gather %cast on @dp dim(0)
+      {commsched.name = "gather"} : tensor<4xbf16>
+      -> !commsched.future<tensor<8xbf16>>
+  %scatter = commsched.reduce_scatter %p on @dp reduction(sum) dim(0)
+      {commsched.name = "scatter"}
+      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
+  %wait_gather = commsched.wait %gather {commsched.name = "wait_gather"}
+      : !commsched.future<tensor<8xbf16>>
+  %last = commsched.compute "last"(%q) : (tensor<4xbf16>) -> tensor<8xbf16>
+  %wait:2 = commsched.wait %coalesced {commsched.name = "wait_coalesced"}
+      : !commsched.future<tensor<8xbf16>, tensor<8xbf16>>
+  %wait_scatter = commsched.wait %scatter {commsched.name = "wait_scatter"}
+      : !commsched.future<tensor<2xf32>>
+  return %wait_gather, %wait#1, %last, %wait_scatter, %between, %again
+      : tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>, tensor<2xf32>,
+        tensor<4xbf16>, tensor<4xbf16>
+}
