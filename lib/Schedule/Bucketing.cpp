@@ -15,15 +15,22 @@
 using namespace commsched;
 
 /// How many candidates in a row a bucket may refuse for a dependence, and how
-/// many buckets of one key may be open. Each bounds the searches for paths that
-/// a candidate can cost. In a chain of collectives, such as those of tensor
-/// parallelism, every candidate depends on every open bucket; what may travel
-/// together in a program that has such chains side by side is seldom more than
-/// a few layers apart.
+/// many buckets of one key may be open. Both bound the searches that a
+/// candidate can cost: in a chain of collectives, such as those of tensor
+/// parallelism, every candidate depends on every bucket before it. Where such
+/// chains run side by side, their operations alternate every few layers, each
+/// of which has two to four collectives of a kind.
 static constexpr int32_t maxRefusals = 16;
 static constexpr size_t maxOpenBuckets = 16;
 
 namespace {
+
+/// A bucket that comes before something: a path leads from the start of a
+/// member to the start of that.
+struct Ancestor {
+  size_t bucket;
+  NodeId member;
+};
 
 /// A bucket while candidates are looked at, perhaps of one member.
 struct FormingBucket {
@@ -31,6 +38,8 @@ struct FormingBucket {
   int64_t bytes;
   /// Indices of candidates.
   std::vector<size_t> members;
+  /// Those among the buckets that were open when it was opened.
+  std::vector<Ancestor> ancestors;
   /// For dependences, since the last member came.
   int32_t refusals = 0;
 };
@@ -48,10 +57,12 @@ struct KeyState {
 /// One run of formBuckets(), on input without errors.
 class Forming {
 public:
-  Forming(ContractedGraph graph, const std::vector<BucketCandidate> &candidates,
+  Forming(const Problem &problem, ContractedGraph graph,
+          const std::vector<BucketCandidate> &candidates,
           const BucketingOptions &options)
-      : graph(std::move(graph)), candidates(candidates), options(options),
-        keys(options.capBytes.size()), fates(candidates.size()) {}
+      : problem(problem), graph(std::move(graph)), candidates(candidates),
+        options(options), keys(options.capBytes.size()),
+        fates(candidates.size()) {}
 
   Bucketing run();
 
@@ -59,19 +70,30 @@ private:
   enum class Answer { Joined, Refused, Closed };
 
   void place(size_t index);
-  Answer offer(FormingBucket &bucket, size_t index);
+  void findAncestors(size_t index);
+  Answer offer(size_t bucketIndex, size_t index);
+  std::optional<NodeId> merge(size_t bucket, size_t index);
   void open(size_t index);
   void tell(size_t index, AloneReason reason, NodeId other = noNode);
   Bucketing takeResult();
 
   NodeId startOf(size_t index) const { return candidates[index].start; }
+  /// The start of a bucket's first member.
+  NodeId openerOf(size_t bucket) const {
+    return startOf(buckets[bucket].members.front());
+  }
 
+  const Problem &problem;
   ContractedGraph graph;
   const std::vector<BucketCandidate> &candidates;
   const BucketingOptions &options;
   std::vector<KeyState> keys;
   std::vector<FormingBucket> buckets;
   std::vector<CandidateFate> fates;
+  /// Of the candidate that is looked at: those known before any bucket is
+  /// asked, and those among the buckets that were asked.
+  std::vector<Ancestor> knownAncestors;
+  std::vector<Ancestor> ancestors;
 };
 
 } // namespace
@@ -90,11 +112,12 @@ void Forming::tell(size_t index, AloneReason reason, NodeId other) {
 
 void Forming::place(size_t index) {
   std::vector<size_t> &openBuckets = keys[candidates[index].key].open;
+  findAncestors(index);
   auto kept = openBuckets.begin();
   auto it = kept;
   bool joined = false;
   for (; it != openBuckets.end() && !joined; ++it) {
-    Answer answer = offer(buckets[*it], index);
+    Answer answer = offer(*it, index);
     joined = answer == Answer::Joined;
     if (answer != Answer::Closed)
       *kept++ = *it;
@@ -104,8 +127,29 @@ void Forming::place(size_t index) {
     open(index);
 }
 
+/// Asks whether a candidate depends on the youngest open bucket: then it also
+/// depends on whatever that depends on. In a chain this one search, which is
+/// also the shortest, tells about all buckets. What was a path to the youngest
+/// still is one, even if it may have shrunk to an Order dependence when others
+/// joined its beginning: with the youngest in between, that forbids to merge.
+void Forming::findAncestors(size_t index) {
+  knownAncestors.clear();
+  ancestors.clear();
+  const std::vector<size_t> &openBuckets = keys[candidates[index].key].open;
+  if (openBuckets.size() < 2)
+    return;
+  size_t youngest = openBuckets.back();
+  std::optional<JoiningPath> path =
+      graph.findPath(openerOf(youngest), startOf(index));
+  if (!path || path->to != startOf(index))
+    return;
+  knownAncestors = buckets[youngest].ancestors;
+  knownAncestors.push_back({youngest, path->from});
+}
+
 /// Lets a candidate join a bucket, if it can.
-Forming::Answer Forming::offer(FormingBucket &bucket, size_t index) {
+Forming::Answer Forming::offer(size_t bucketIndex, size_t index) {
+  FormingBucket &bucket = buckets[bucketIndex];
   int64_t bytes = candidates[index].bytes;
   // Such a giant says nothing about the room that is left.
   if (bytes > bucket.capBytes)
@@ -120,10 +164,8 @@ Forming::Answer Forming::offer(FormingBucket &bucket, size_t index) {
       tell(index, AloneReason::BucketFull);
     return Answer::Closed;
   }
-  if (std::optional<JoiningPath> path =
-          graph.mergeCollectives(startOf(opener), startOf(index))) {
-    bool isAfter = path->to == startOf(index);
-    tell(index, AloneReason::Dependent, isAfter ? path->from : path->to);
+  if (std::optional<NodeId> other = merge(bucketIndex, index)) {
+    tell(index, AloneReason::Dependent, *other);
     if (isUntold)
       tell(opener, AloneReason::Dependent, startOf(index));
     return ++bucket.refusals < maxRefusals ? Answer::Refused : Answer::Closed;
@@ -132,6 +174,26 @@ Forming::Answer Forming::offer(FormingBucket &bucket, size_t index) {
   bucket.members.push_back(index);
   bucket.refusals = 0;
   return Answer::Joined;
+}
+
+/// Merges a candidate with the members of a bucket, or returns the member that
+/// a path joins it to.
+std::optional<NodeId> Forming::merge(size_t bucket, size_t index) {
+  for (const Ancestor &ancestor : knownAncestors)
+    if (ancestor.bucket == bucket) {
+      ancestors.push_back(ancestor);
+      return ancestor.member;
+    }
+  NodeId start = startOf(index);
+  std::optional<JoiningPath> path =
+      graph.mergeCollectives(openerOf(bucket), start);
+  if (!path)
+    return std::nullopt;
+  if (path->to == start)
+    ancestors.push_back({bucket, path->from});
+  if (problem.kind(path->to) == NodeKind::Wait)
+    path = JoiningPath{problem.startOf(path->from), problem.startOf(path->to)};
+  return path->to == start ? path->from : path->to;
 }
 
 /// Opens a bucket for a candidate.
@@ -153,10 +215,14 @@ void Forming::open(size_t index) {
   }
   ++key.numOpened;
   ++key.numOpeners;
+  // Room for one more is made by the bucket that is least likely to be joined.
   if (key.open.size() == maxOpenBuckets)
-    key.open.erase(key.open.begin());
+    key.open.erase(std::max_element(
+        key.open.begin(), key.open.end(), [&](size_t a, size_t b) {
+          return buckets[a].refusals < buckets[b].refusals;
+        }));
   key.open.push_back(buckets.size());
-  buckets.push_back({*cap, candidate.bytes, {index}});
+  buckets.push_back({*cap, candidate.bytes, {index}, ancestors});
 }
 
 Bucketing Forming::takeResult() {
@@ -249,5 +315,5 @@ commsched::formBuckets(const Problem &problem,
   if (OptionalError error =
           checkCandidates(problem, candidates, options.capBytes.size()))
     return Error{*error};
-  return Forming(std::move(*graph), candidates, options).run();
+  return Forming(problem, std::move(*graph), candidates, options).run();
 }

@@ -164,10 +164,8 @@ std::optional<JoiningPath> ContractedGraph::mergeCollectives(NodeId startA,
   // Order dependence either; and from a class to itself there is no path.
   if (std::optional<JoiningPath> path = findPath(startA, startB))
     return path;
-  std::optional<JoiningPath> path =
-      merge(problem->waitOf(startA), problem->waitOf(startB));
-  if (path)
-    return JoiningPath{problem->startOf(path->from),
-                       problem->startOf(path->to)};
+  if (std::optional<JoiningPath> path =
+          merge(problem->waitOf(startA), problem->waitOf(startB)))
+    return path;
   return merge(startA, startB);
 }

@@ -8,6 +8,8 @@
 
 #include "CommSched/Schedule/Bucketing.h"
 
+#include "RandomProblem.h"
+#include "ReferenceBucketing.h"
 #include "TestProblems.h"
 
 #include <gtest/gtest.h>
@@ -17,22 +19,558 @@ using namespace commsched::testing;
 
 namespace {
 
-TEST(Bucketing, NestsChains) {
-  // A, B (after A), C, D (after C).
+using Candidates = std::vector<BucketCandidate>;
+using Starts = std::vector<NodeId>;
+
+constexpr int64_t huge = std::numeric_limits<int64_t>::max();
+
+/// A start and, directly behind it, its wait.
+NodeId addCollective(Problem &problem,
+                     std::initializer_list<NodeId> operands = {}) {
+  NodeId start = addStart(problem, 1, operands);
+  problem.addWait(start);
+  return start;
+}
+
+Bucketing form(const Problem &problem, const Candidates &candidates,
+               const BucketingOptions &options = {{{huge}}}) {
+  Result<Bucketing> result = formBuckets(problem, candidates, options);
+  EXPECT_TRUE(result) << result.error();
+  return result ? std::move(*result) : Bucketing();
+}
+
+std::vector<Starts> startsOf(const Bucketing &bucketing) {
+  std::vector<Starts> starts;
+  for (const Bucket &bucket : bucketing.buckets)
+    starts.push_back(bucket.starts);
+  return starts;
+}
+
+std::vector<AloneReason> reasonsOf(const Bucketing &bucketing) {
+  std::vector<AloneReason> reasons;
+  for (const CandidateFate &fate : bucketing.fates)
+    reasons.push_back(fate.reason);
+  return reasons;
+}
+
+std::vector<NodeId> othersOf(const Bucketing &bucketing) {
+  std::vector<NodeId> others;
+  for (const CandidateFate &fate : bucketing.fates)
+    others.push_back(fate.other);
+  return others;
+}
+
+std::vector<int32_t> indicesOf(const Bucketing &bucketing) {
+  std::vector<int32_t> indices;
+  for (const CandidateFate &fate : bucketing.fates)
+    indices.push_back(fate.bucket);
+  return indices;
+}
+
+/// Collectives that have nothing to do with each other, of the given sizes and
+/// one key.
+struct Independent {
   Problem problem;
-  for (NodeId start : {0, 2, 4, 6}) {
-    addStart(problem, 1);
-    problem.addWait(start);
+  Candidates candidates;
+
+  explicit Independent(const std::vector<int64_t> &sizes) {
+    for (int64_t bytes : sizes)
+      candidates.push_back({addCollective(problem), 0, bytes});
+    problem.finalize();
   }
-  problem.addDependence(1, 2, DependenceKind::Data);
-  problem.addDependence(5, 6, DependenceKind::Data);
+};
+
+TEST(Bucketing, FormsNothingOfNothing) {
+  Independent none({});
+  Bucketing bucketing = form(none.problem, none.candidates, {});
+  EXPECT_TRUE(bucketing.buckets.empty());
+  EXPECT_TRUE(bucketing.fates.empty());
+}
+
+TEST(Bucketing, PutsEqualsOfTwoChainsTogether) {
+  // A, B after A, C, D after C.
+  Problem problem;
+  NodeId a = addCollective(problem), b = addCollective(problem, {a + 1});
+  NodeId c = addCollective(problem), d = addCollective(problem, {c + 1});
   problem.finalize();
-  Result<Bucketing> bucketing = formBuckets(
-      problem, {{0, 0, 1}, {2, 0, 1}, {4, 0, 1}, {6, 0, 1}}, {{{100}}});
-  ASSERT_TRUE(bucketing) << bucketing.error();
-  ASSERT_EQ(bucketing->buckets.size(), 2u);
-  EXPECT_EQ(bucketing->buckets[0].starts, (std::vector<NodeId>{0, 4}));
-  EXPECT_EQ(bucketing->buckets[1].starts, (std::vector<NodeId>{2, 6}));
+  Bucketing bucketing =
+      form(problem, {{a, 0, 1}, {b, 0, 2}, {c, 0, 4}, {d, 0, 8}});
+  EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{a, c}, {b, d}}));
+  EXPECT_EQ(bucketing.buckets[0].bytes, 5);
+  EXPECT_EQ(bucketing.buckets[1].bytes, 10);
+  EXPECT_EQ(indicesOf(bucketing), (std::vector<int32_t>{0, 1, 0, 1}));
+  EXPECT_EQ(reasonsOf(bucketing), std::vector<AloneReason>(4));
+  EXPECT_EQ(othersOf(bucketing), std::vector<NodeId>(4, noNode));
+}
+
+TEST(Bucketing, ListsBucketsAndMembersByIndex) {
+  Independent four({1, 1, 1, 1});
+  Candidates candidates = {{6, 0, 1}, {4, 1, 1}, {2, 0, 1}, {0, 1, 1}};
+  Bucketing bucketing = form(four.problem, candidates, {{{9}, {9}}});
+  EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{0, 4}, {2, 6}}));
+  EXPECT_EQ(bucketing.buckets[0].key, 1);
+  EXPECT_EQ(bucketing.buckets[1].key, 0);
+  EXPECT_EQ(indicesOf(bucketing), (std::vector<int32_t>{1, 0, 1, 0}));
+}
+
+TEST(Bucketing, SeesCyclesThroughBucketsOfOtherKeys) {
+  // Two chains that pass the keys in opposite orders: gather a1, scatter b1
+  // after it; scatter b2, gather a2 after it. One pair can be merged; then the
+  // other has a path through it.
+  Problem problem;
+  NodeId a1 = addCollective(problem), b1 = addCollective(problem, {a1 + 1});
+  NodeId b2 = addCollective(problem), a2 = addCollective(problem, {b2 + 1});
+  problem.finalize();
+  BucketingOptions options = {{{huge}, {huge}}};
+  Bucketing bucketing =
+      form(problem, {{a1, 0, 1}, {a2, 0, 1}, {b1, 1, 1}, {b2, 1, 1}}, options);
+  EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{a1, a2}}));
+  EXPECT_EQ(reasonsOf(bucketing),
+            (std::vector<AloneReason>{AloneReason::None, AloneReason::None,
+                                      AloneReason::Dependent,
+                                      AloneReason::Dependent}));
+  EXPECT_EQ(othersOf(bucketing), (std::vector<NodeId>{noNode, noNode, b2, b1}));
+
+  bucketing =
+      form(problem, {{b1, 1, 1}, {b2, 1, 1}, {a1, 0, 1}, {a2, 0, 1}}, options);
+  EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{b1, b2}}));
+}
+
+TEST(Bucketing, KeepsToEachBucketsCap) {
+  Independent ten(std::vector<int64_t>(10, 10));
+  Bucketing bucketing = form(ten.problem, ten.candidates, {{{20, 40, 30}}});
+  EXPECT_EQ(startsOf(bucketing),
+            (std::vector<Starts>{{0, 2}, {4, 6, 8, 10}, {12, 14, 16}}))
+      << "and the last one is alone";
+  EXPECT_EQ(bucketing.fates[9].reason, AloneReason::BucketFull);
+  // The last cap stands for all others.
+  bucketing = form(ten.problem, ten.candidates, {{{20, 30}}});
+  EXPECT_EQ(startsOf(bucketing),
+            (std::vector<Starts>{{0, 2}, {4, 6, 8}, {10, 12, 14}, {16, 18}}));
+}
+
+TEST(Bucketing, FillsABucketToTheByte) {
+  Independent three({1, 4, 3});
+  EXPECT_EQ(startsOf(form(three.problem, three.candidates, {{{8}}})),
+            (std::vector<Starts>{{0, 2, 4}}));
+  Bucketing bucketing = form(three.problem, three.candidates, {{{7}}});
+  EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{0, 2}}));
+  EXPECT_EQ(bucketing.fates[2].reason, AloneReason::BucketFull);
+}
+
+TEST(Bucketing, DoesNotOverflow) {
+  Independent three({huge - 1, huge, 1});
+  EXPECT_EQ(startsOf(form(three.problem, three.candidates)),
+            (std::vector<Starts>{}))
+      << "the second closes the first's bucket, and the third the second's";
+  Independent two({huge - 1, 1});
+  Bucketing bucketing = form(two.problem, two.candidates);
+  EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{0, 2}}));
+  EXPECT_EQ(bucketing.buckets[0].bytes, huge);
+}
+
+TEST(Bucketing, ClosesABucketThatLacksRoom) {
+  // The second bucket gets what the first would still have had the room for.
+  Independent five({6, 5, 1, 1, 3});
+  EXPECT_EQ(startsOf(form(five.problem, five.candidates, {{{10}}})),
+            (std::vector<Starts>{{2, 4, 6, 8}}));
+}
+
+TEST(Bucketing, KeepsToTheLargestCount) {
+  Independent seven(std::vector<int64_t>(7, 1));
+  Bucketing bucketing = form(seven.problem, seven.candidates, {{{huge}}, 3});
+  EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{0, 2, 4}, {6, 8, 10}}));
+  EXPECT_EQ(bucketing.fates[6].reason, AloneReason::BucketFull);
+  bucketing = form(seven.problem, seven.candidates, {{{huge}}, 1});
+  EXPECT_TRUE(bucketing.buckets.empty());
+  EXPECT_EQ(reasonsOf(bucketing),
+            std::vector<AloneReason>(7, AloneReason::BucketFull));
+}
+
+TEST(Bucketing, LeavesWhatIsOverTheCapAlone) {
+  // Neither does the large one close the bucket, nor use up the first cap.
+  Independent four({100, 1, 100, 1});
+  Bucketing bucketing = form(four.problem, four.candidates, {{{2, 50}}});
+  EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{2, 6}}));
+  EXPECT_EQ(bucketing.fates[0].reason, AloneReason::OverCap);
+  EXPECT_EQ(bucketing.fates[2].reason, AloneReason::OverCap);
+  Independent five({100, 1, 1, 20, 20});
+  EXPECT_EQ(startsOf(form(five.problem, five.candidates, {{{2, 50}}})),
+            (std::vector<Starts>{{2, 4}, {6, 8}}));
+}
+
+TEST(Bucketing, LetsOneBeTheFirstBucketIfThatIsSmall) {
+  // A small first bucket is there to let communication begin early: it is the
+  // first collective if no other fits.
+  Independent four({10, 10, 10, 1});
+  Bucketing bucketing = form(four.problem, four.candidates, {{{1, 25}}});
+  EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{2, 4, 6}}));
+  EXPECT_EQ(bucketing.fates[0].reason, AloneReason::OverCap);
+}
+
+TEST(Bucketing, KnowsWhoHasNoPartner) {
+  Independent four({1, 1, 100, 1});
+  Candidates &candidates = four.candidates;
+  candidates[0].key = 2;
+  candidates[2].key = candidates[3].key = 1;
+  Bucketing bucketing = form(four.problem, candidates, {{{9}, {9}, {9}}});
+  EXPECT_EQ(
+      reasonsOf(bucketing),
+      (std::vector<AloneReason>{AloneReason::NoPartner, AloneReason::NoPartner,
+                                AloneReason::OverCap, AloneReason::NoPartner}))
+      << "one that is over the cap is no partner";
+}
+
+TEST(Bucketing, SaysThatNoBucketWasLeft) {
+  // The second finds no room, and the third no bucket.
+  Independent three({20, 20, 1});
+  Bucketing bucketing = form(three.problem, three.candidates, {{{25, 1}}});
+  EXPECT_EQ(reasonsOf(bucketing),
+            std::vector<AloneReason>(3, AloneReason::BucketFull));
+}
+
+TEST(Bucketing, NamesTheMemberThatAPathJoins) {
+  // The third comes after the start of the second, and the fourth, which is
+  // looked at last, leads to the third.
+  Problem problem;
+  addCollective(problem);
+  NodeId second = addCollective(problem);
+  NodeId third = addCollective(problem);
+  problem.addDependence(second, third, DependenceKind::Memory);
+  NodeId fourth = addCollective(problem);
+  problem.addDependence(fourth + 1, third, DependenceKind::Memory);
+  problem.finalize();
+  Bucketing bucketing =
+      form(problem, {{0, 0, 1}, {second, 0, 1}, {third, 0, 1}});
+  EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{0, second}}));
+  EXPECT_EQ(bucketing.fates[2].reason, AloneReason::Dependent);
+  EXPECT_EQ(bucketing.fates[2].other, second);
+  bucketing = form(problem, {{third, 0, 1}, {fourth, 0, 1}});
+  EXPECT_EQ(reasonsOf(bucketing),
+            std::vector<AloneReason>(2, AloneReason::Dependent));
+  EXPECT_EQ(othersOf(bucketing), (std::vector<NodeId>{fourth, third}));
+}
+
+TEST(Bucketing, NamesAStartWhereWaitsAreJoined) {
+  Problem problem;
+  addStart(problem, 1);
+  addStart(problem, 1);
+  NodeId waitA = problem.addWait(0), waitB = problem.addWait(1);
+  problem.addDependence(addCompute(problem, 1, {waitA}), waitB,
+                        DependenceKind::Memory);
+  problem.finalize();
+  Bucketing bucketing = form(problem, {{0, 0, 1}, {1, 0, 1}});
+  EXPECT_EQ(reasonsOf(bucketing),
+            std::vector<AloneReason>(2, AloneReason::Dependent));
+  EXPECT_EQ(othersOf(bucketing), (std::vector<NodeId>{1, 0}));
+}
+
+TEST(Bucketing, DoesNotCrossABarrier) {
+  Problem problem;
+  NodeId a = addCollective(problem), b = addCollective(problem);
+  NodeId barrier = problem.addNode(NodeKind::Blocking, 1, 0);
+  NodeId c = addCollective(problem), d = addCollective(problem);
+  for (NodeId start : {a, b}) {
+    problem.addDependence(start, barrier, DependenceKind::Barrier);
+    problem.addDependence(start + 1, barrier, DependenceKind::Barrier);
+  }
+  for (NodeId start : {c, d})
+    problem.addDependence(barrier, start, DependenceKind::Barrier);
+  problem.finalize();
+  EXPECT_EQ(
+      startsOf(form(problem, {{a, 0, 1}, {b, 0, 1}, {c, 0, 1}, {d, 0, 1}})),
+      (std::vector<Starts>{{a, b}, {c, d}}));
+}
+
+TEST(Bucketing, MergesNeighboursOfAKeptOrder) {
+  // One stream in the order of the program: gather, gather, scatter, gather.
+  Problem problem;
+  for (NodeId i = 0; i < 4; ++i)
+    addCollective(problem);
+  for (NodeId i = 0; i < 3; ++i)
+    problem.addDependence(2 * i, 2 * i + 2, DependenceKind::Order);
+  problem.finalize();
+  EXPECT_EQ(startsOf(form(problem, {{0, 0, 1}, {2, 0, 1}, {6, 0, 1}})),
+            (std::vector<Starts>{{0, 2}}));
+}
+
+/// A chain of collectives, and one that has nothing to do with it.
+struct ChainAndOne {
+  Problem problem;
+  Candidates candidates;
+
+  explicit ChainAndOne(int32_t length) {
+    for (int32_t i = 0; i < length; ++i) {
+      NodeId start = addCollective(problem);
+      if (i > 0)
+        problem.addDependence(start - 1, start, DependenceKind::Data);
+      candidates.push_back({start, 0, 1});
+    }
+    candidates.push_back({addCollective(problem), 0, 1});
+    problem.finalize();
+  }
+};
+
+TEST(Bucketing, GivesABucketUpThatHasRefusedManyInARow) {
+  ChainAndOne sixteen(16);
+  Bucketing bucketing = form(sixteen.problem, sixteen.candidates);
+  EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{0, 32}}));
+  ChainAndOne seventeen(17);
+  bucketing = form(seventeen.problem, seventeen.candidates);
+  EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{2, 34}}));
+  EXPECT_EQ(bucketing.fates[0].reason, AloneReason::Dependent);
+  EXPECT_EQ(bucketing.fates[0].other, 2) << "the first that it refused";
+  EXPECT_EQ(bucketing.fates[16].other, 30) << "the last that refused it";
+}
+
+TEST(Bucketing, KeepsABucketThatOthersJoin) {
+  // After each operation of a chain comes one that joins the first bucket,
+  // which never is the one to be closed, be the others as many as they may.
+  Problem problem;
+  Candidates candidates;
+  for (int32_t i = 0; i < 40; ++i) {
+    NodeId chained = addCollective(problem);
+    NodeId free = addCollective(problem);
+    if (i > 0)
+      problem.addDependence(chained - 3, chained, DependenceKind::Data);
+    candidates.push_back({chained, 0, 1});
+    candidates.push_back({free, 0, 1});
+  }
+  problem.finalize();
+  Bucketing bucketing = form(problem, candidates);
+  ASSERT_EQ(bucketing.buckets.size(), 1u);
+  EXPECT_EQ(bucketing.buckets[0].starts.size(), 41u);
+}
+
+void expectError(const Problem &problem, const Candidates &candidates,
+                 const BucketingOptions &options, const char *message) {
+  Result<Bucketing> result = formBuckets(problem, candidates, options);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error(), message);
+}
+
+TEST(Bucketing, RejectsBadCandidates) {
+  Problem open;
+  expectError(open, {}, {}, "the problem is not finalized");
+  Independent two({1, 1});
+  const Problem &problem = two.problem;
+  BucketingOptions options = {{{5}}};
+  expectError(problem, {{4, 0, 1}}, options,
+              "node 4 is a candidate; the problem has 4 nodes");
+  expectError(problem, {{noNode, 0, 1}}, options,
+              "node -1 is a candidate; the problem has 4 nodes");
+  expectError(problem, {{1, 0, 1}}, options,
+              "node 1 (wait) is a candidate, but only a start can be in a "
+              "bucket");
+  expectError(problem, {{0, 0, 1}, {2, 0, 1}, {0, 0, 1}}, options,
+              "node 0 (start) is a candidate twice");
+  expectError(problem, {{0, 1, 1}}, options,
+              "node 0 (start) has bucket key 1, but there are caps for 1 keys");
+  expectError(
+      problem, {{0, -1, 1}}, options,
+      "node 0 (start) has bucket key -1, but there are caps for 1 keys");
+  expectError(problem, {{2, 0, -7}}, options,
+              "node 2 (start) has a negative size of -7 bytes");
+}
+
+TEST(Bucketing, RejectsBadOptions) {
+  Independent two({1, 1});
+  const Problem &problem = two.problem;
+  expectError(problem, {}, {{{5}, {}}}, "there is no cap for bucket key 1");
+  expectError(problem, {}, {{{5, 0}}},
+              "cap 1 for bucket key 0 is 0 bytes; it has to be positive");
+  expectError(problem, {}, {{{5}}, 0},
+              "a bucket may have 0 members; it has to be at least 1");
+}
+
+//===----------------------------------------------------------------------===//
+// Random programs.
+//===----------------------------------------------------------------------===//
+
+/// A random program with random candidates of it and options.
+struct Drawn {
+  Problem problem;
+  Candidates candidates;
+  BucketingOptions options;
+
+  Drawn(uint64_t seed, const RandomProblemOptions &problemOptions)
+      : problem(makeRandomProblem(seed, problemOptions)) {
+    std::mt19937_64 random(seed);
+    auto below = [&](uint64_t bound) {
+      return static_cast<int64_t>(random() % bound);
+    };
+    int64_t numKeys = 1 + below(3);
+    for (int64_t key = 0; key < numKeys; ++key) {
+      options.capBytes.emplace_back();
+      for (int64_t caps = 1 + below(3); caps > 0; --caps)
+        options.capBytes.back().push_back(1 + below(seed % 4 ? 60 : 12));
+    }
+    if (below(3) == 0)
+      options.maxCount = 1 + below(5);
+    for (NodeId node = 0; node < problem.numNodes(); ++node)
+      if (problem.kind(node) == NodeKind::Start && below(8) > 0)
+        candidates.push_back(
+            {node, static_cast<int32_t>(below(numKeys)), below(14)});
+    // Not always in the order of the program.
+    if (seed % 2)
+      for (size_t i = candidates.size(); i > 1; --i)
+        std::swap(candidates[i - 1], candidates[below(i)]);
+  }
+};
+
+void checkBuckets(const Drawn &drawn, const Bucketing &bucketing) {
+  std::vector<size_t> numMembers(bucketing.buckets.size());
+  std::vector<int64_t> bytes(bucketing.buckets.size());
+  for (size_t i = 0; i < drawn.candidates.size(); ++i) {
+    const CandidateFate &fate = bucketing.fates[i];
+    if (fate.bucket < 0)
+      continue;
+    const Bucket &bucket = bucketing.buckets[fate.bucket];
+    EXPECT_EQ(bucket.key, drawn.candidates[i].key);
+    EXPECT_TRUE(std::binary_search(bucket.starts.begin(), bucket.starts.end(),
+                                   drawn.candidates[i].start));
+    ++numMembers[fate.bucket];
+    bytes[fate.bucket] += drawn.candidates[i].bytes;
+  }
+  for (size_t i = 0; i < bucketing.buckets.size(); ++i) {
+    const Bucket &bucket = bucketing.buckets[i];
+    const std::vector<int64_t> &caps = drawn.options.capBytes[bucket.key];
+    EXPECT_EQ(bucket.starts.size(), numMembers[i]);
+    EXPECT_EQ(bucket.bytes, bytes[i]);
+    EXPECT_GE(bucket.starts.size(), 2u);
+    EXPECT_LE(static_cast<int64_t>(bucket.starts.size()),
+              drawn.options.maxCount);
+    EXPECT_LE(bucket.bytes, *std::max_element(caps.begin(), caps.end()));
+  }
+}
+
+/// Whether merging the buckets leaves the program without a cycle.
+bool areLegal(const Problem &problem, const std::vector<Bucket> &buckets) {
+  ReferenceContraction merged(problem);
+  for (const Bucket &bucket : buckets)
+    for (NodeId start : bucket.starts) {
+      merged.merge(bucket.starts[0], start);
+      merged.merge(problem.waitOf(bucket.starts[0]), problem.waitOf(start));
+    }
+  return !merged.hasCycle();
+}
+
+void checkFates(const Bucketing &bucketing,
+                const ReferenceBucketing &reference) {
+  EXPECT_EQ(reasonsOf(bucketing), reference.reasons);
+  for (size_t i = 0; i < bucketing.fates.size(); ++i) {
+    const CandidateFate &fate = bucketing.fates[i];
+    EXPECT_EQ(fate.bucket < 0, fate.reason != AloneReason::None);
+    if (fate.reason == AloneReason::Dependent) {
+      const Starts &others = reference.others[i];
+      EXPECT_NE(std::find(others.begin(), others.end(), fate.other),
+                others.end());
+    } else {
+      EXPECT_EQ(fate.other, noNode);
+    }
+  }
+}
+
+void compareWithReference(uint64_t seed, const RandomProblemOptions &options) {
+  Drawn drawn(seed, options);
+  ASSERT_FALSE(drawn.problem.check());
+  Bucketing bucketing = form(drawn.problem, drawn.candidates, drawn.options);
+  ReferenceBucketing reference =
+      formBucketsSlowly(drawn.problem, drawn.candidates, drawn.options);
+  EXPECT_EQ(startsOf(bucketing), reference.buckets);
+  checkBuckets(drawn, bucketing);
+  EXPECT_TRUE(areLegal(drawn.problem, bucketing.buckets));
+  checkFates(bucketing, reference);
+}
+
+TEST(Bucketing, FormsWhatTheReferenceForms) {
+  RandomProblemOptions options;
+  options.maxNodes = 60;
+  for (uint64_t seed = 0; seed < 600; ++seed) {
+    options.shuffleProgram = seed % 3 == 0;
+    compareWithReference(seed, options);
+    if (HasFailure())
+      FAIL() << "seed " << seed;
+  }
+}
+
+TEST(Bucketing, FormsWhatTheReferenceFormsOfMany) {
+  // Enough of one key to reach what bounds the searches.
+  RandomProblemOptions options;
+  options.maxNodes = 400;
+  for (uint64_t seed = 1000; seed < 1030; ++seed) {
+    compareWithReference(seed, options);
+    if (HasFailure())
+      FAIL() << "seed " << seed;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Large programs.
+//===----------------------------------------------------------------------===//
+
+/// A step of fully sharded data parallelism on top of tensor parallelism: each
+/// of four parameters a layer is gathered in both passes (key 0), every other
+/// product is reduced before the next one (key 1), and in the backward pass
+/// gradients are scattered and used when all is done (key 2).
+struct LargeStep {
+  Problem problem;
+  Candidates candidates;
+  NodeId last = addCompute(problem, 1);
+  std::vector<NodeId> scatters;
+
+  LargeStep(int32_t numLayers, int32_t lengthOfChain) {
+    std::vector<NodeId> saved;
+    for (int32_t i = 0; i < 4 * numLayers; ++i) {
+      addProduct(i, lengthOfChain);
+      saved.push_back(last);
+    }
+    for (int32_t i = 4 * numLayers; i-- > 0;) {
+      problem.addDependence(saved[i], addProduct(i, lengthOfChain),
+                            DependenceKind::Data);
+      scatters.push_back(add(2, {addCompute(problem, 1, {last})}));
+    }
+    for (NodeId scatter : scatters)
+      addCompute(problem, 1, {problem.addWait(scatter)});
+    problem.finalize();
+  }
+
+private:
+  NodeId add(int32_t key, std::initializer_list<NodeId> operands) {
+    NodeId start = addStart(problem, 1, operands);
+    candidates.push_back({start, key, 1});
+    return start;
+  }
+
+  NodeId addProduct(int32_t index, int32_t lengthOfChain) {
+    NodeId gathered = problem.addWait(add(0, {}));
+    NodeId product = addCompute(problem, 1, {last, gathered});
+    last = product;
+    for (int32_t i = 1; i < lengthOfChain; ++i)
+      last = addCompute(problem, 1, {last});
+    if (index % 2)
+      last = problem.addWait(add(1, {last}));
+    return product;
+  }
+};
+
+/// Anything quadratic would take minutes.
+TEST(Bucketing, HandlesLargeSteps) {
+  LargeStep step(1000, 20);
+  EXPECT_GT(step.problem.numNodes(), 180000);
+  for (int64_t cap : {int64_t(8), int64_t(1000), huge}) {
+    Bucketing bucketing =
+        form(step.problem, step.candidates, {{{cap}, {cap}, {cap}}});
+    int64_t numGathers = 0, numScatters = 0;
+    for (const Bucket &bucket : bucketing.buckets) {
+      EXPECT_NE(bucket.key, 1) << "no two of a chain can be merged";
+      EXPECT_EQ(bucket.bytes, bucket.key == 0 ? std::min<int64_t>(cap, 8000)
+                                              : std::min<int64_t>(cap, 4000));
+      ++(bucket.key == 0 ? numGathers : numScatters);
+    }
+    EXPECT_EQ(numGathers, cap == huge ? 1 : 8000 / cap);
+    EXPECT_EQ(numScatters, cap == huge ? 1 : 4000 / cap);
+  }
 }
 
 } // namespace

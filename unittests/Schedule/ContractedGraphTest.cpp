@@ -139,7 +139,7 @@ TEST(ContractedGraph, RefusesCollectivesOfWhichOnlyTheWaitsAreJoined) {
   problem.finalize();
   ContractedGraph graph = contract(problem);
   EXPECT_EQ(ends(graph.findPath(0, 1)), nothing);
-  EXPECT_EQ(ends(graph.mergeCollectives(1, 0)), Ends(0, 1));
+  EXPECT_EQ(ends(graph.mergeCollectives(1, 0)), Ends(2, 3));
   EXPECT_NE(graph.classOf(0), graph.classOf(1)) << "neither, if not both";
   EXPECT_NE(graph.classOf(2), graph.classOf(3));
 }

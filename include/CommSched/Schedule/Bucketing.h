@@ -93,12 +93,14 @@ struct Bucketing {
 ///
 /// A bucket is closed by the first candidate that it has no room for, unless
 /// that is larger than its cap. To bound the number of searches, it is also
-/// closed by the 16th candidate in a row that is refused for a dependence, and
-/// by the 16th bucket of its key that is opened after it. A candidate is alone
-/// if nobody joined the bucket that it opened, which keeps its cap of the list.
-/// One that is larger than the cap of the bucket that it would open is alone
-/// too; it takes that cap with it if a later one is large enough, and otherwise
-/// leaves it to the next.
+/// closed by the 16th candidate in a row that it refuses for a dependence, and
+/// of 17 open buckets of one key the one that has refused most in a row, the
+/// oldest of those, is closed.
+///
+/// A candidate is alone if nobody joined the bucket that it opened; the cap of
+/// that bucket is used up all the same. One that is larger than the cap of the
+/// bucket that it would open is alone, too: it uses up that cap if a later one
+/// is large enough for it, and otherwise leaves it to the next.
 ///
 /// Error: the problem has one; a candidate is not a Start, is named twice, has
 /// a negative size, or its key has no cap; a cap or maxCount is not positive.

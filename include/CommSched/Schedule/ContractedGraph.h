@@ -65,8 +65,8 @@ public:
 
   /// Merges two collectives, given by their Starts: both the classes of the
   /// starts and those of their waits, or neither if there is a path that
-  /// forbids it. The path is told as one between starts. Collectives are to be
-  /// merged in this way only. Cost: that of three merges.
+  /// forbids it, be it between the starts or between the waits. Starts and
+  /// waits are to be merged in this way only. Cost: that of three merges.
   std::optional<JoiningPath> mergeCollectives(NodeId startA, NodeId startB);
 
   /// How many dependences all searches have followed so far.
