@@ -8,8 +8,6 @@
 
 #include "CommSched/CostModel/Saturation.h"
 
-#include <algorithm>
-
 namespace commsched {
 
 int64_t getSaturationBytes(const CollectiveCost &cost, CollectiveKind kind,
@@ -22,7 +20,7 @@ int64_t getSaturationBytes(const CollectiveCost &cost, CollectiveKind kind,
     return static_cast<double>(
         cost.timeNs({kind, bytes, ranks, ranksPerNode, /*tensors=*/1}));
   };
-  double wanted = std::clamp(fraction, 0.0, 1.0) * limitBytes;
+  double wanted = fraction * limitBytes;
   double limitTime = timeOf(limitBytes);
   // bytes / time >= fraction * limitBytes / limitTime, without the quotients.
   auto reaches = [&](int64_t bytes) {

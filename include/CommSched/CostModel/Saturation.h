@@ -32,9 +32,10 @@ namespace commsched {
 /// table bends bandwidth at its rows only, so with rows at powers of two the
 /// same holds.
 ///
-/// `fraction` counts as 0 below 0 and as 1 above 1. The result is 0 where size
-/// means nothing: a group of one, which does not communicate, and a barrier.
-/// About a hundred evaluations of the model.
+/// A `fraction` up to 0 is reached by 1 byte, and one above 1 never: the result
+/// is then 1 PiB. It is 0 where size means nothing: for a group of one, which
+/// does not communicate, and for a barrier. About a hundred evaluations of the
+/// model.
 int64_t getSaturationBytes(const CollectiveCost &cost, CollectiveKind kind,
                            int32_t ranks, int32_t ranksPerNode,
                            double fraction);
