@@ -1,4 +1,4 @@
-//===- DataMovement.cpp - What a computation makes of tensors --------------===//
+//===- DataMovement.cpp - What a computation makes of tensors -------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- DataMovement.h - What a computation makes of tensors ------*- C++ -*-===//
+//===- DataMovement.h - What a computation makes of tensors -----*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -56,8 +56,8 @@ static bool isReturn(Operation *op) {
 static End join(End lhs, End rhs) {
   if (lhs.kind != rhs.kind)
     return lhs.kind < rhs.kind ? rhs : lhs;
-  bool isOrdered = lhs.user && rhs.user &&
-                   lhs.user->getBlock() == rhs.user->getBlock();
+  bool isOrdered =
+      lhs.user && rhs.user && lhs.user->getBlock() == rhs.user->getBlock();
   return isOrdered && rhs.user->isBeforeInBlock(lhs.user) ? rhs : lhs;
 }
 
