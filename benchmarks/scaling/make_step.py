@@ -360,7 +360,9 @@ def emit_step(model: Model, layers: int, options: argparse.Namespace) -> Step:
     step = Step(options)
     rows, width = options.batch * options.seq, model.hidden
     tokens = step.argument("tokens", (rows,), "i64", "input")
-    embedding = step.parameter("embedding", model.vocabulary, width)
+    # Padded, as the shards of all ranks have one size.
+    vocabulary = -(-model.vocabulary // options.dp) * options.dp
+    embedding = step.parameter("embedding", vocabulary, width)
     weights = [layer_parameters(step, model, index) for index in range(layers)]
     norm = step.parameter("norm", width)
     head = step.parameter("head", width, model.vocabulary)
