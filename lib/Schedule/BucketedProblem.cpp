@@ -90,6 +90,7 @@ OptionalError BucketMerger::absorb() {
            std::to_string(buckets.size()) + " buckets";
   for (NodeId node = 0; node < problem.numNodes(); ++node)
     costNs[node] = problem.costNs(node);
+  std::vector<bool> isAbsorbed(problem.numNodes());
   for (size_t i = 0; i < costs.size(); ++i) {
     const BucketCost &cost = costs[i];
     std::string name = describeBucket(static_cast<int32_t>(i));
@@ -104,6 +105,10 @@ OptionalError BucketMerger::absorb() {
                     ? problem.describe(node)
                     : "node " + std::to_string(node)) +
                ", which is not a compute operation";
+      if (isAbsorbed[node])
+        return name + " absorbs " + problem.describe(node) +
+               ", which is absorbed already";
+      isAbsorbed[node] = true;
       costNs[node] = 0;
     }
   }

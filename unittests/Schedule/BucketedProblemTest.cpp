@@ -408,6 +408,8 @@ TEST(BucketedProblem, RejectsWhatIsNoCost) {
             "bucket 0 absorbs node 4 (wait), which is not a compute operation");
   EXPECT_EQ(createError(problem, buckets, {{1, 1, 1, {6}}}),
             "bucket 0 absorbs node 6, which is not a compute operation");
+  EXPECT_EQ(createError(problem, buckets, {{1, 1, 1, {5, 5}}}),
+            "bucket 0 absorbs node 5 (compute), which is absorbed already");
   EXPECT_EQ(createError(problem, buckets, {{INT64_MAX, 1, 1, {}}}),
             "the buckets make a program that is not valid: the sum of the "
             "costs up to node 1 (start), which adds 1 ns, does not fit 64 "

@@ -62,8 +62,8 @@ public:
   ///
   /// Error: the one of `problem`; the buckets are no disjoint sets of starts of
   /// one stream each; a member depends on another member, other than by their
-  /// order; merging makes a cycle; what is absorbed is no Compute; a cost is
-  /// negative. O(nodes + dependences + members * log(members)).
+  /// order; merging makes a cycle; what is absorbed is no Compute, or absorbed
+  /// twice; a cost is negative. O(nodes + dependences + members * log(members)).
   static Result<BucketedProblem> create(const Problem &problem,
                                         const std::vector<Bucket> &buckets,
                                         const std::vector<BucketCost> &costs);

@@ -8,8 +8,8 @@
 //
 // Buckets that leave overlap as it is: merging starts some collectives earlier
 // and others later, and what hid them may not hide them any more. PyTorch
-// Inductor (overlap_preserving_bucketer.py) guards hiding relations by implicit
-// edges; here the simulation of the merged program is asked.
+// Inductor (overlap_preserving_bucketer.py) guards the relation of collectives
+// and what hides them by edges; here the merged program is simulated.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,16 +27,24 @@ using BucketCostFunction =
     std::function<BucketCost(const std::vector<NodeId> &starts)>;
 
 /// Forms buckets as formBuckets() does, and splits those that cost overlap
-/// until in the placed program (BucketedProblem::place()) neither the step is
-/// longer than in the original one, nor any collective more exposed than its
-/// members were together.
+/// until in the merged program, as BucketedProblem::place() puts it,
+///  - the step takes no longer than in the original program, and
+///  - no collective is uncovered for longer than its members were together:
+///    runs without computation beside it, since the compute stream waits for it
+///    or for another one. Unlike the stall of its wait, this does not depend on
+///    which of two collectives is waited for first.
+/// Both hold of the result. Halves of one are alone, for LosesOverlap.
 ///
-/// `exposedFirst`, by key: whether collectives that are exposed in the original
-/// program are looked at before those that are hidden, so that they find each
-/// other; candidates of other keys are looked at in the order of the program.
+/// `exposedFirst`, by key: whether collectives that are uncovered in the
+/// original program are looked at before those that are not, so that they find
+/// each other; otherwise candidates are looked at in the order of the program.
 ///
-/// Every round splits each bucket that is to blame in halves, so there are
-/// O(log largest bucket) rounds of O((nodes + dependences) log nodes).
+/// Error: that of formBuckets() or BucketedProblem::create(); the program is
+/// not a legal order; `exposedFirst` does not have the keys of the caps.
+///
+/// Every round splits each bucket that is to blame in halves. After O(log
+/// largest bucket) rounds, which is seldom needed, all buckets are. A round is
+/// O((nodes + dependences) log nodes).
 Result<Bucketing> formOverlapPreservingBuckets(
     const Problem &problem, const std::vector<BucketCandidate> &candidates,
     const BucketingOptions &options, const std::vector<bool> &exposedFirst,
