@@ -38,6 +38,18 @@ class TensorType:
 
 
 @dataclass(frozen=True)
+class MemRefType:
+    """A memref of static shape in the default layout and memory space."""
+
+    shape: tuple
+    element: str
+
+    def __str__(self) -> str:
+        dims = "".join(f"{dim}x" for dim in self.shape)
+        return f"memref<{dims}{self.element}>"
+
+
+@dataclass(frozen=True)
 class FutureType:
     """A collective in flight that will give values of these types."""
 
@@ -49,7 +61,7 @@ class FutureType:
         return f"!commsched.future<{_join(self.values)}>"
 
 
-Type = Union[TensorType, FutureType]
+Type = Union[TensorType, MemRefType, FutureType]
 
 
 @dataclass(frozen=True)
@@ -181,7 +193,10 @@ class Function:
         return name
 
     def argument(
-        self, name: str, type: TensorType, attrs: Optional[Mapping] = None
+        self,
+        name: str,
+        type: Union[TensorType, MemRefType],
+        attrs: Optional[Mapping] = None,
     ) -> Value:
         value = Value(self.unique_name(name), type)
         self.arguments.append((value, dict(attrs or {})))
@@ -276,6 +291,38 @@ class Function:
             f"{_dictionary(attrs)} : {_types(operands)} -> {_join(types)}"
         )
         return results
+
+    def resize_storage(
+        self, storage: Value, size: int, *, attrs: Optional[Mapping] = None
+    ) -> None:
+        """Appends the resize of a memref's storage to `size` bytes."""
+        self._append(
+            f"commsched.resize_storage {storage} bytes({size})"
+            f"{_dictionary(attrs)} : {storage.type}"
+        )
+
+    def fsdp_copy(
+        self,
+        source: Value,
+        storage: Value,
+        *,
+        attrs: Optional[Mapping] = None,
+    ) -> None:
+        """Appends the copy of a tensor into a memref."""
+        self._append(
+            f"commsched.fsdp_copy {source} into {storage}"
+            f"{_dictionary(attrs)} : {source.type}, {storage.type}"
+        )
+
+    def to_tensor(self, storage: Value, *, hint: str) -> Value:
+        """Appends the tensor that a memref holds now."""
+        type_ = TensorType(storage.type.shape, storage.type.element)
+        (result,), left = self._results(hint, [type_])
+        self._append(
+            f"{left}bufferization.to_tensor {storage} : {storage.type} to "
+            f"{type_}"
+        )
+        return result
 
     def return_(self, values: Sequence[Value]) -> None:
         """Ends the function; called exactly once, last."""

@@ -21,6 +21,7 @@ from commsched.torch.importer.environment import (
     Bound,
     Deferred,
     Pending,
+    Stored,
     bind_structure,
 )
 from commsched.torch.importer.flops import flops
@@ -43,8 +44,8 @@ class ComputeEmitter:
     def convert(self, node: torch.fx.Node) -> Any:
         """Imports a call and returns what `node` stands for.
 
-        Pure views of what is in flight, and allocations, are put off to their
-        first use.
+        Pure views of what is in flight or in a storage, and allocations, are
+        put off to their first use.
         """
         operands = operands_of(node, self._converter.lookup)
         structure = self._structure(node, bool(operands))
@@ -89,6 +90,11 @@ class ComputeEmitter:
             node, operands, results, returns_of(node, structure)
         )
         bound = self._operation(node, operands, values, results, aliases)
+        for result, alias in zip(bound, aliases.results):
+            if alias is not None:
+                self._converter.storages.add_view(
+                    node, structure, values[alias], result.value
+                )
         self._rebind(operands, aliases, bound)
         remaining = iter(bound)
         return bind_structure(structure, lambda _: next(remaining))
@@ -202,7 +208,7 @@ class ComputeEmitter:
         if aliases.written or aliases.results[0] is None:
             return False
         base = pairs[aliases.results[0]][1]
-        if isinstance(base, Deferred):
+        if isinstance(base, (Deferred, Stored)):
             return True
         return isinstance(base, Pending) and base.launch.values is None
 

@@ -16,6 +16,7 @@ from commsched.torch.importer.environment import (
     Bound,
     Deferred,
     Pending,
+    Stored,
     bind_structure,
     flatten,
     map_structure,
@@ -27,6 +28,7 @@ from commsched.torch.importer.launches import LaunchEmitter
 from commsched.torch.importer.marks import marks_of
 from commsched.torch.importer.modules import ModulePaths
 from commsched.torch.importer.roles import Roles
+from commsched.torch.importer.storages import StorageEmitter
 from commsched.torch.importer.targets import (
     attribute_of,
     communicates,
@@ -35,6 +37,7 @@ from commsched.torch.importer.targets import (
     schema_name,
 )
 from commsched.torch.importer.types import NOT_A_TENSOR, Values, has_value
+from commsched.torch.importer.unsharded import storage_change
 
 
 class Converter:
@@ -61,6 +64,7 @@ class Converter:
         self._constants: dict[str, Any] = {}
         self._numbers: dict[torch.fx.Node, list[ir.Value]] = {}
         self._launches = LaunchEmitter(self)
+        self.storages = StorageEmitter(self)
         self._compute = ComputeEmitter(self)
         self._copies = CopyEmitter(self)
 
@@ -144,6 +148,8 @@ class Converter:
     def _resolve_one(self, tensor: Any) -> Bound:
         if isinstance(tensor, Pending):
             return self._launches.deliver(tensor)
+        if isinstance(tensor, Stored):
+            return self.storages.read(tensor)
         if isinstance(tensor, Deferred):
             self._emit_deferred(tensor.node)
             # What was put off may since have been written in place.
@@ -176,6 +182,8 @@ class Converter:
 
         def make(facts):
             attrs = {"commsched.role": role_of(node)}
+            if self._roles.is_stored(node):
+                return self.storages.argument(node, facts, attrs)
             value = self.function.argument(node.name, facts.type, attrs)
             return Bound(value, facts)
 
@@ -204,6 +212,10 @@ class Converter:
                 return self._launches.start(node)
             if isinstance(target, HigherOrderOperator):
                 self._check_higher_order(node)
+            if storage_change(node) is not None:
+                changed = self.storages.change(node)
+                if changed is not None:
+                    return changed
             if copy_kind(target) is not None:
                 copied = self._copies.emit(node)
                 if copied is not None:
@@ -240,12 +252,17 @@ class Converter:
             )
 
     def _output(self, node: torch.fx.Node) -> None:
-        """Returns the tensors among the outputs, in order.
+        """Returns the tensors among the outputs, in order, without those in
+        the storage of an unsharded parameter: the caller has it, and it may be
+        freed by now.
 
         What is still in flight is waited for first, in the order it started.
         """
         self._launches.finish()
-        self.function.return_(self.values_of(node.args))
+        found: list[torch.fx.Node] = []
+        torch.fx.node.map_arg(node.args, found.append)
+        own = [source for source in found if not self.storages.holds(source)]
+        self.function.return_(self.values_of(own))
 
 
 def _only_checks(node: torch.fx.Node) -> bool:

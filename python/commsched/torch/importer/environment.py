@@ -8,6 +8,7 @@ A node stands for a structure (tensors in lists and dictionaries) of these:
   bound when something waits for it or uses it;
 * :class:`Deferred`: an operation that is yet to be emitted, such as a view of
   something pending, or an allocation that nobody has used;
+* :class:`Stored`: an unsharded parameter, a memref that is yet to be read;
 * None, or NOT_A_TENSOR for what has no place in memory.
 """
 
@@ -61,7 +62,17 @@ class Deferred:
     facts: TensorFacts
 
 
-LEAVES = (Bound, Pending, Deferred)
+@dataclass
+class Stored:
+    """The memref of the placeholder `node`, with what is known of the tensor
+    in it."""
+
+    node: torch.fx.Node
+    value: ir.Value
+    facts: TensorFacts
+
+
+LEAVES = (Bound, Pending, Deferred, Stored)
 
 
 def map_structure(function: Callable, structure: Any) -> Any:

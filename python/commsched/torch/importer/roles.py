@@ -10,6 +10,7 @@ import torch
 
 from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.types import Values, leaves
+from commsched.torch.importer.unsharded import UnshardedParams
 
 ROLES = (
     "parameter",
@@ -31,9 +32,9 @@ _PARAMETER = re.compile(
 class Roles:
     """Roles of the placeholders of one graph.
 
-    In this order: what the user gives, AOT autograd's description of the
-    input, the forward's role for what a backward graph takes over from it,
-    and the placeholder's name.
+    In this order: what the user gives, what FSDP does to the storage, AOT
+    autograd's description of the input, the forward's role for what a backward
+    graph takes over from it, and the placeholder's name.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class Roles:
     ):
         self._kind = kind
         self._values = values
+        self._unsharded = UnshardedParams(graph, values)
         self._given = dict(given or {})
         for name, role in self._given.items():
             if role is not None and role not in ROLES:
@@ -62,6 +64,8 @@ class Roles:
         """Returns the role of a placeholder."""
         if node.name in self._given:
             return self._given[node.name]
+        if self._unsharded.is_changed(node):
+            return "unsharded_param"
         described = _described(node.meta.get("desc"))
         if described not in (None, "input"):
             return described
@@ -78,6 +82,14 @@ class Roles:
         ):
             return "parameter"
         return "input"
+
+    def is_stored(self, node: torch.fx.Node) -> bool:
+        """Returns whether a placeholder is a memref in the module."""
+        return (
+            node.op == "placeholder"
+            and self.of(node) == "unsharded_param"
+            and self._unsharded.fits(node)
+        )
 
     def _read_forward(self, forward: torch.fx.Graph) -> None:
         roles = Roles(forward, "forward", self._values, self._given)
