@@ -82,6 +82,8 @@ void StorageAnalysis::addArguments(Block &block) {
       continue;
     int32_t storage = allocate(argument, none, argument.getType());
     storages[storage].freed = isFreeable(argument);
+    if (getRole(argument) == unshardedParamRole && argument.use_empty())
+      storages[storage].bytes = 0;
     storageOf[argument] = storage;
     // A loop may pass on what its body captures, and a caller one memref twice.
     // Only a role says that an argument is a thing of its own.

@@ -608,6 +608,18 @@ func.func @parameter_from_the_start(
   return %z : tensor<256xf32>
 }
 
+// An unsharded parameter that nothing uses is left without storage; what it is
+// that nothing uses else does not matter: q, x, y = 3.
+// CHECK: "function":"unused_parameter"
+// CHECK-SAME: "peak_memory_bytes":12288,
+func.func @unused_parameter(
+    %p: memref<1024xf32> {commsched.role = "unsharded_param"},
+    %q: memref<1024xf32> {commsched.role = "parameter"},
+    %x: tensor<1024xf32>) -> tensor<1024xf32> {
+  %y = commsched.compute "y"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
+  return %y : tensor<1024xf32>
+}
+
 // The values that a region captures are used by the operation that holds it:
 // x, a, b, c with a captured by the last.
 // CHECK: "function":"captured_by_a_region"

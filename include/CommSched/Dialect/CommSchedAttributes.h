@@ -43,6 +43,10 @@ inline constexpr llvm::StringLiteral parameterRole = "parameter";
 /// without `commsched.freeable`.
 inline constexpr llvm::StringLiteral savedActivationRole = "saved_activation";
 
+/// The role of a memref argument that FSDP grows to use it, and frees after: it
+/// has no storage where nothing uses it.
+inline constexpr llvm::StringLiteral unshardedParamRole = "unsharded_param";
+
 /// The pinned cost of `op` in nanoseconds, if it has one.
 std::optional<int64_t> getPinnedRuntimeNs(Operation *op);
 

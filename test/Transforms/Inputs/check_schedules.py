@@ -217,7 +217,10 @@ def simulate(function, order):
             last[key] = position
     stay = {v.text for v in function.arguments}
     stay |= {where[v.text] for v in function.returned}
-    live = BYTES * len(function.arguments)
+    for value in function.arguments:
+        if value.text == "%p" and value.text not in last:
+            size[value.text] = 0  # An unsharded parameter that is not used.
+    live = sum(size[v.text] for v in function.arguments)
     peak = live
     for position in range(len(order)):
         live += sum(size[k] for k in size if born[k] == position)
