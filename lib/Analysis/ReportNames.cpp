@@ -42,7 +42,7 @@ static std::string getComputeName(Operation *op) {
   return op->getName().getStringRef().str();
 }
 
-static std::string getArgumentName(BlockArgument argument) {
+std::string mlir::commsched::getArgumentName(BlockArgument argument) {
   unsigned number = argument.getArgNumber();
   Block *block = argument.getOwner();
   auto function = dyn_cast<FunctionOpInterface>(block->getParentOp());

@@ -26,6 +26,9 @@ std::string makePrintable(StringRef name);
 /// The group's symbol without `@`, or the group key as text.
 std::string getGroupName(Attribute key);
 
+/// The argument's `commsched.name`, or else `%arg` and its number.
+std::string getArgumentName(BlockArgument argument);
+
 /// The names in one block.
 class ReportNames {
 public:

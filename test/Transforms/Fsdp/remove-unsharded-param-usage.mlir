@@ -1,0 +1,170 @@
+// RUN: commsched-opt %s --commsched-remove-unsharded-param-usage \
+// RUN:   --remark-policy=all --remark-format=emitRemark \
+// RUN:   --remarks-filter=commsched -o %t 2> %t.remarks
+// RUN: FileCheck %s --implicit-check-not=resize_storage \
+// RUN:   --implicit-check-not=fsdp_copy --implicit-check-not=to_tensor < %t
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+// RUN: commsched-opt %t --commsched-remove-unsharded-param-usage -o %t.again
+// RUN: diff %t %t.again
+
+// What reads an unsharded parameter takes what was copied into it.
+
+commsched.group @dp size(4)
+
+// The argument stays, though nothing uses it; its role says that it has no
+// storage.
+// REMARK: remark: [Passed] ParameterRemoved | Category:commsched | Function=once
+// REMARK-SAME: Copies=1, Reads=1,
+// REMARK-SAME: 'p' needs no storage: what reads it takes what was copied into it
+// REMARK-SAME: Resizes=2
+// CHECK-LABEL: func.func @once(
+// CHECK-SAME: %{{[a-z0-9]+}}: memref<4xf32> {commsched.name = "p", commsched.role = "unsharded_param"}, %[[FULL:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[Y:.+]] = commsched.compute "y"(%[[FULL]])
+// CHECK-NEXT: return %[[Y]]
+func.func @once(%p: memref<4xf32> {commsched.name = "p"}, %full: tensor<4xf32>)
+    -> tensor<4xf32> {
+  commsched.resize_storage %p bytes(16) : memref<4xf32>
+  commsched.fsdp_copy %full into %p : tensor<4xf32>, memref<4xf32>
+  %w = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
+  %y = commsched.compute "y"(%w) : (tensor<4xf32>) -> tensor<4xf32>
+  commsched.resize_storage %p bytes(0) : memref<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// A layer that is used three times: each range has its own tensor. The second
+// copy follows without the storage being freed in between; the last is read by
+// nobody.
+// REMARK: Function=reused_layer
+// REMARK-SAME: Copies=4, Reads=4,
+// REMARK-SAME: '%arg0' needs no storage
+// REMARK-SAME: Resizes=4
+// CHECK-LABEL: func.func @reused_layer(
+// CHECK-SAME: %[[A:[a-z0-9]+]]: tensor<4xf32>, %[[B:[a-z0-9]+]]: tensor<4xf32>, %[[C:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: compute "y0"(%[[A]], %[[A]])
+// CHECK: compute "y1"(%{{.+}}, %[[B]])
+// CHECK: compute "y2"(%{{.+}}, %[[C]])
+// CHECK-NEXT: return
+func.func @reused_layer(%p: memref<4xf32>, %a: tensor<4xf32>, %b: tensor<4xf32>,
+                        %c: tensor<4xf32>) -> tensor<4xf32> {
+  commsched.resize_storage %p bytes(16) : memref<4xf32>
+  commsched.fsdp_copy %a into %p : tensor<4xf32>, memref<4xf32>
+  %w0 = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
+  %w1 = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
+  %y0 = commsched.compute "y0"(%w0, %w1)
+      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  commsched.fsdp_copy %b into %p : tensor<4xf32>, memref<4xf32>
+  %w2 = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
+  %y1 = commsched.compute "y1"(%y0, %w2)
+      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  commsched.resize_storage %p bytes(0) : memref<4xf32>
+  commsched.resize_storage %p bytes(16) : memref<4xf32>
+  commsched.fsdp_copy %c into %p : tensor<4xf32>, memref<4xf32>
+  %w3 = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
+  %y2 = commsched.compute "y2"(%y1, %w3)
+      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  commsched.fsdp_copy %a into %p : tensor<4xf32>, memref<4xf32>
+  commsched.resize_storage %p bytes(0) : memref<4xf32>
+  return %y2 : tensor<4xf32>
+}
+
+// Views of the tensor, uses in regions and a collective that is waited for in
+// time.
+// CHECK-LABEL: func.func @views_and_regions(
+// CHECK-SAME: %[[FULL:[a-z0-9]+]]: tensor<4xf32>,
+// CHECK: tensor.expand_shape %[[FULL]]
+// CHECK: commsched.all_reduce %[[FULL]]
+// CHECK: scf.if
+// CHECK-NEXT: compute "nested"(%[[FULL]])
+func.func @views_and_regions(%p: memref<4xf32>, %full: tensor<4xf32>, %c: i1)
+    -> (tensor<2x2xf32>, tensor<4xf32>, tensor<4xf32>) {
+  commsched.resize_storage %p bytes(16) : memref<4xf32>
+  commsched.fsdp_copy %full into %p : tensor<4xf32>, memref<4xf32>
+  %w = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
+  %view = tensor.expand_shape %w [[0, 1]] output_shape [2, 2]
+      : tensor<4xf32> into tensor<2x2xf32>
+  %y = commsched.compute "y"(%view) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %future = commsched.all_reduce %w on @dp reduction(sum)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %r = scf.if %c -> tensor<4xf32> {
+    %nested = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
+    %z = commsched.compute "nested"(%nested) : (tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %z : tensor<4xf32>
+  } else {
+    %z = commsched.compute "z"() : () -> tensor<4xf32>
+    scf.yield %z : tensor<4xf32>
+  }
+  %sum = commsched.wait %future : !commsched.future<tensor<4xf32>>
+  commsched.resize_storage %p bytes(0) : memref<4xf32>
+  return %y, %sum, %r : tensor<2x2xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// Nobody uses what is read, wherever that is; nothing is ever filled.
+// REMARK: Function=dead_reads
+// CHECK-LABEL: func.func @dead_reads(
+// CHECK-NEXT: return
+func.func @dead_reads(%p: memref<4xf32>) {
+  %w0 = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
+  commsched.resize_storage %p bytes(16) : memref<4xf32>
+  %w1 = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
+  commsched.resize_storage %p bytes(0) : memref<4xf32>
+  %w2 = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
+  return
+}
+
+// The source is written before the copy and after the last use of it.
+// CHECK-LABEL: func.func @source_written_at_other_times(
+// CHECK-SAME: %[[FULL:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: compute "before"
+// CHECK-NEXT: compute "y"(%[[FULL]])
+// CHECK-NEXT: compute "after"
+func.func @source_written_at_other_times(%p: memref<4xf32>,
+                                         %full: tensor<4xf32>)
+    -> tensor<4xf32> {
+  commsched.compute "before"(%full) {mutates = array<i64: 0>}
+      : (tensor<4xf32>) -> ()
+  commsched.resize_storage %p bytes(16) : memref<4xf32>
+  commsched.fsdp_copy %full into %p : tensor<4xf32>, memref<4xf32>
+  %w = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
+  %y = commsched.compute "y"(%w) : (tensor<4xf32>) -> tensor<4xf32>
+  commsched.compute "after"(%full) {mutates = array<i64: 0>}
+      : (tensor<4xf32>) -> ()
+  commsched.resize_storage %p bytes(0) : memref<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// Two parameters without roles, and one source for both.
+// REMARK: '%arg0' needs no storage
+// REMARK: '%arg1' needs no storage
+// CHECK-LABEL: func.func @two_parameters(
+// CHECK-SAME: %[[FULL:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: compute "y"(%[[FULL]], %[[FULL]])
+func.func @two_parameters(%p: memref<4xf32>, %q: memref<4xf32>,
+                          %full: tensor<4xf32>) -> tensor<4xf32> {
+  commsched.resize_storage %p bytes(16) : memref<4xf32>
+  commsched.resize_storage %q bytes(16) : memref<4xf32>
+  commsched.fsdp_copy %full into %p : tensor<4xf32>, memref<4xf32>
+  commsched.fsdp_copy %full into %q : tensor<4xf32>, memref<4xf32>
+  %v = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
+  %w = bufferization.to_tensor %q : memref<4xf32> to tensor<4xf32>
+  %y = commsched.compute "y"(%v, %w)
+      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  commsched.resize_storage %q bytes(0) : memref<4xf32>
+  commsched.resize_storage %p bytes(0) : memref<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// What unknown code does to other memory is none of the parameter's business.
+// CHECK-LABEL: func.func @calls_without_the_parameter(
+// CHECK: compute "y"(%{{.+}}0)
+func.func private @unknown(memref<4xf32>)
+func.func @calls_without_the_parameter(%full: tensor<4xf32>, %p: memref<4xf32>,
+                                       %other: memref<4xf32>)
+    -> tensor<4xf32> {
+  commsched.resize_storage %p bytes(16) : memref<4xf32>
+  commsched.fsdp_copy %full into %p : tensor<4xf32>, memref<4xf32>
+  func.call @unknown(%other) : (memref<4xf32>) -> ()
+  %w = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
+  %y = commsched.compute "y"(%w) : (tensor<4xf32>) -> tensor<4xf32>
+  commsched.resize_storage %p bytes(0) : memref<4xf32>
+  return %y : tensor<4xf32>
+}
