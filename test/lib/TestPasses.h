@@ -16,6 +16,7 @@
 namespace mlir::commsched_test {
 
 void registerTestPasses();
+void registerFsdpTestPasses();
 
 } // namespace mlir::commsched_test
 

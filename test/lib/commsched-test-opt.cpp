@@ -22,6 +22,7 @@ int main(int argc, char **argv) {
   mlir::commsched::registerDialects(registry);
   mlir::commsched::registerAllPasses();
   mlir::commsched_test::registerTestPasses();
+  mlir::commsched_test::registerFsdpTestPasses();
   registry.insert<mlir::commsched_test::TestDialect>();
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "CommSched optimizer driver with the test dialect\n",

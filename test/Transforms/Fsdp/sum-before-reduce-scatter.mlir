@@ -1,0 +1,112 @@
+// RUN: commsched-test-opt %s --test-sum-before-reduce-scatter > %t
+// RUN: FileCheck %s < %t
+// RUN: commsched-test-opt %t --test-sum-before-reduce-scatter | diff - %t
+// RUN: commsched-test-opt %s --test-sum-before-reduce-scatter \
+// RUN:   --remark-policy=all --remark-format=emitRemark \
+// RUN:   --remarks-filter=commsched -o /dev/null 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=REMARK
+// RUN: commsched-test-opt %s --test-sum-before-reduce-scatter \
+// RUN:   --mlir-print-debuginfo | FileCheck %s --check-prefix=LOC
+
+// Reduce-scatters whose results are added become one of the sum.
+
+commsched.group @dp size(2)
+
+// The addition and the start come where the later start was, the wait where the
+// addition was. Names are joined and the module is what both have in common; of
+// costs and orders only the later order stays.
+// REMARK: [Passed] SummedBeforeReduceScatter | Category:commsched | Function=operators
+// REMARK-SAME: commsched.reduce_scatter 'ra' and commsched.reduce_scatter 'rb' become one of the sum of both
+// CHECK-LABEL: func.func @operators(
+// CHECK-SAME: %[[X:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<4xf32>)
+// CHECK-NEXT: %[[A:.*]] = commsched.compute "grad"(%[[X]])
+// CHECK-NEXT: %[[OTHER:.*]] = commsched.compute "between"
+// CHECK-NEXT: %[[SUM:.*]] = commsched.compute "aten.add.Tensor"(%[[A]], %[[B]]) {commsched.module = "layers.1.mlp", commsched.name = "add"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT: %[[FUTURE:.*]] = commsched.reduce_scatter %[[SUM]] on @dp reduction(avg) dim(0) {commsched.module = "layers.1", commsched.name = "ra+rb", commsched.order = 7 : i64} : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
+// CHECK-NEXT: commsched.compute "after"
+// CHECK-NEXT: %[[SHARD:.*]] = commsched.wait %[[FUTURE]] {commsched.name = "wa+wb"} : !commsched.future<tensor<2xf32>>
+// CHECK-NEXT: return %[[SHARD]], %[[OTHER]]
+// LOC-LABEL: func.func @operators(
+// LOC: commsched.reduce_scatter {{.*}} loc([[FUSED:#.*]])
+// LOC: [[FUSED]] = loc(fused[{{.*}}, {{.*}}])
+func.func @operators(%x: tensor<4xf32>, %b: tensor<4xf32>)
+    -> (tensor<2xf32>, tensor<4xf32>) {
+  %a = commsched.compute "grad"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %ra = commsched.reduce_scatter %a on @dp reduction(avg) dim(0)
+      {commsched.name = "ra", commsched.runtime_ns = 5 : i64,
+       commsched.module = "layers.1.mlp", commsched.order = 3 : i64}
+      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
+  %between = commsched.compute "between"(%b) : (tensor<4xf32>) -> tensor<4xf32>
+  %wa = commsched.wait %ra {commsched.name = "wa"}
+      : !commsched.future<tensor<2xf32>>
+  %rb = commsched.reduce_scatter %b on @dp reduction(avg) dim(0)
+      {commsched.name = "rb", commsched.runtime_ns = 6 : i64,
+       commsched.module = "layers.1.attention", commsched.order = 7 : i64}
+      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
+  %wb = commsched.wait %rb {commsched.name = "wb"}
+      : !commsched.future<tensor<2xf32>>
+  commsched.compute "after"() : () -> ()
+  %sum = commsched.compute "aten.add.Tensor"(%wa, %wb)
+      {commsched.name = "add", commsched.runtime_ns = 1 : i64,
+       commsched.module = "layers.1.mlp", flops = 2.0, bytes = 24 : i64}
+      : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %sum, %between : tensor<2xf32>, tensor<4xf32>
+}
+
+// A tree of four, in one reduction of three additions. The summands keep their
+// places.
+// CHECK-LABEL: func.func @tree(
+// CHECK-SAME: %[[A:.*]]: tensor<2x4xf32>, %[[B:.*]]: tensor<2x4xf32>, %[[C:.*]]: tensor<2x4xf32>, %[[D:.*]]: tensor<2x4xf32>)
+// CHECK-NEXT: %[[AB:.*]] = arith.addf %[[B]], %[[A]] fastmath<contract> : tensor<2x4xf32>
+// CHECK-NEXT: %[[ABC:.*]] = arith.addf %[[AB]], %[[C]] : tensor<2x4xf32>
+// CHECK-NEXT: %[[EMPTY:.*]] = tensor.empty() : tensor<2x4xf32>
+// CHECK-NEXT: %[[ALL:.*]] = linalg.add ins(%[[D]], %[[ABC]] : tensor<2x4xf32>, tensor<2x4xf32>) outs(%[[EMPTY]] : tensor<2x4xf32>) -> tensor<2x4xf32>
+// CHECK-NEXT: %[[FUTURE:.*]] = commsched.reduce_scatter %[[ALL]] on @dp reduction(sum) dim(1)
+// CHECK-NEXT: %[[SHARD:.*]] = commsched.wait %[[FUTURE]]
+// CHECK-NEXT: return %[[SHARD]]
+func.func @tree(%a: tensor<2x4xf32>, %b: tensor<2x4xf32>, %c: tensor<2x4xf32>,
+                %d: tensor<2x4xf32>) -> tensor<2x2xf32> {
+  %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(1)
+      : tensor<2x4xf32> -> !commsched.future<tensor<2x2xf32>>
+  %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(1)
+      : tensor<2x4xf32> -> !commsched.future<tensor<2x2xf32>>
+  %rc = commsched.reduce_scatter %c on @dp reduction(sum) dim(1)
+      : tensor<2x4xf32> -> !commsched.future<tensor<2x2xf32>>
+  %rd = commsched.reduce_scatter %d on @dp reduction(sum) dim(1)
+      : tensor<2x4xf32> -> !commsched.future<tensor<2x2xf32>>
+  %wd = commsched.wait %rd : !commsched.future<tensor<2x2xf32>>
+  %wc = commsched.wait %rc : !commsched.future<tensor<2x2xf32>>
+  %wb = commsched.wait %rb : !commsched.future<tensor<2x2xf32>>
+  %wa = commsched.wait %ra : !commsched.future<tensor<2x2xf32>>
+  %ab = arith.addf %wb, %wa fastmath<contract> : tensor<2x2xf32>
+  %abc = arith.addf %ab, %wc : tensor<2x2xf32>
+  %empty = tensor.empty() : tensor<2x2xf32>
+  %all = linalg.add ins(%wd, %abc : tensor<2x2xf32>, tensor<2x2xf32>)
+                    outs(%empty : tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %all : tensor<2x2xf32>
+}
+
+// Sums of integers wrap around, whatever those of shards do. In a region, and
+// with a dynamic size.
+// CHECK-LABEL: func.func @region(
+// CHECK: scf.if
+// CHECK-NEXT: %[[SUM:.*]] = arith.addi %{{.*}}, %{{.*}} : tensor<?x4xi32>
+// CHECK-NEXT: %[[FUTURE:.*]] = commsched.reduce_scatter %[[SUM]]
+// CHECK-NEXT: %[[SHARD:.*]] = commsched.wait %[[FUTURE]]
+// CHECK-NEXT: scf.yield %[[SHARD]]
+func.func @region(%a: tensor<?x4xi32>, %b: tensor<?x4xi32>,
+                  %old: tensor<?x2xi32>, %condition: i1) -> tensor<?x2xi32> {
+  %result = scf.if %condition -> tensor<?x2xi32> {
+    %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(1)
+        : tensor<?x4xi32> -> !commsched.future<tensor<?x2xi32>>
+    %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(1)
+        : tensor<?x4xi32> -> !commsched.future<tensor<?x2xi32>>
+    %wa = commsched.wait %ra : !commsched.future<tensor<?x2xi32>>
+    %wb = commsched.wait %rb : !commsched.future<tensor<?x2xi32>>
+    %sum = arith.addi %wa, %wb overflow<nsw> : tensor<?x2xi32>
+    scf.yield %sum : tensor<?x2xi32>
+  } else {
+    scf.yield %old : tensor<?x2xi32>
+  }
+  return %result : tensor<?x2xi32>
+}
