@@ -26,7 +26,7 @@ mlir::commsched::coalesceCollectives(RewriterBase &rewriter,
   result.start = cast<CollectiveOpInterface>(bucket.starts.front())
                      .createMergedStart(rewriter, fuseLocations(bucket.starts),
                                         sent, delivered);
-  rewriter.setInsertionPoint(bucket.firstWait);
+  rewriter.setInsertionPoint(bucket.waits.front());
   result.wait = cast<CollectiveOpInterface>(result.start)
                     .createWait(rewriter, fuseLocations(bucket.waits));
   result.values = llvm::to_vector_of<Value>(result.wait->getResults());

@@ -106,7 +106,7 @@ MergedOperations mlir::commsched::mergeAllGathers(RewriterBase &rewriter,
       FutureType::get(rewriter.getContext(), buffer), copyIn.getSlice(), group,
       rewriter.getI64IntegerAttr(0), copyIn.getBuffer());
 
-  rewriter.setInsertionPoint(bucket.firstWait);
+  rewriter.setInsertionPoint(bucket.waits.front());
   Location location = fuseLocations(bucket.waits);
   result.wait =
       cast<CollectiveOpInterface>(result.start).createWait(rewriter, location);

@@ -28,7 +28,7 @@ MergedOperations mlir::commsched::mergeAllReduces(RewriterBase &rewriter,
                      .createMergedStart(rewriter, location, copyIn.getResult(),
                                         copyIn.getResultType());
 
-  rewriter.setInsertionPoint(bucket.firstWait);
+  rewriter.setInsertionPoint(bucket.waits.front());
   result.wait = cast<CollectiveOpInterface>(result.start)
                     .createWait(rewriter, fuseLocations(bucket.waits));
   result.values =

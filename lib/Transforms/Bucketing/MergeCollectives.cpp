@@ -162,7 +162,6 @@ Attribute mlir::commsched::getMergeKey(CollectiveOpInterface collective,
   if (isCopied && multiDtype && isa<AllGatherOp>(collective.getOperation()))
     bucketKey = leaveOutElementTypes(bucketKey);
   NamedAttrList key;
-  key.set("op", collective->getName().getIdentifier());
   key.set("bucket_key", bucketKey);
   // One launch has one dimension. A buffer holds those of any.
   if (IntegerAttr dim = getDimension(collective); dim && !isCopied)
@@ -202,10 +201,6 @@ static MergeMembers findMembers(ArrayRef<CollectiveOpInterface> collectives,
     bucket.starts.push_back(start);
     bucket.waits.push_back(member.wait);
   }
-  SmallPtrSet<Operation *, 8> waits(bucket.waits.begin(), bucket.waits.end());
-  bucket.firstWait = bucket.waits.front();
-  while (waits.contains(bucket.firstWait->getPrevNode()))
-    bucket.firstWait = bucket.firstWait->getPrevNode();
   return bucket;
 }
 

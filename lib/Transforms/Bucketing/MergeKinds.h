@@ -49,8 +49,6 @@ struct MergeMembers {
   /// By member.
   SmallVector<Operation *> starts;
   SmallVector<Operation *> waits;
-  /// The first of `waits` in the block.
-  Operation *firstWait = nullptr;
 };
 
 /// What stands for the members in the IR.
@@ -62,7 +60,8 @@ struct MergedOperations {
 };
 
 /// These create the new operations: copy-in and start before the last of
-/// `starts`, wait and what follows before the first wait. Nothing is replaced.
+/// `starts`, wait and what follows before the first of `waits`. Nothing is
+/// replaced.
 /// `multiDtype` as for mergeCollectives().
 MergedOperations mergeAllGathers(RewriterBase &rewriter,
                                  const MergeMembers &bucket, bool multiDtype);

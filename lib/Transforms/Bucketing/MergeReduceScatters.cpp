@@ -46,7 +46,7 @@ mlir::commsched::mergeReduceScatters(RewriterBase &rewriter,
       rewriter.getI64IntegerAttr(0),
       /*into=*/ValueRange());
 
-  rewriter.setInsertionPoint(bucket.firstWait);
+  rewriter.setInsertionPoint(bucket.waits.front());
   result.wait = cast<CollectiveOpInterface>(result.start)
                     .createWait(rewriter, fuseLocations(bucket.waits));
   result.values =

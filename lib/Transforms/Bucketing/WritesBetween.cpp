@@ -72,7 +72,7 @@ static bool writes(Operation *user, Value value) {
 static bool mayPassOn(Operation *user) {
   if (user->hasTrait<OpTrait::IsTerminator>())
     return !isa<FunctionOpInterface>(user->getParentOp());
-  if (auto collective = dyn_cast<CollectiveOpInterface>(user))
+  if (isa<CollectiveOpInterface>(user))
     return false;
   return llvm::any_of(user->getOpResults(), [](OpResult result) {
     return isa<ShapedType>(result.getType()) && !getAliasedValue(result) &&
@@ -102,12 +102,8 @@ bool mlir::commsched::mayBeWrittenBetween(Value value, Operation *first,
     for (Operation *user : view.getUsers()) {
       if (mayPassOn(user) && runsBeforeLast(user))
         return true;
-      if (writes(user, view)) {
-        // A collective goes on writing until its wait.
-        bool isInFlight = isa<CollectiveOpInterface>(user);
-        if (isInFlight ? runsBeforeLast(user) : runsBetween(user))
-          return true;
-      }
+      if (writes(user, view) && runsBetween(user))
+        return true;
       for (OpResult result : user->getOpResults())
         if (getAliasedValue(result) == view)
           views.insert(result);

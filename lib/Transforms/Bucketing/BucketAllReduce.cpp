@@ -1,0 +1,37 @@
+//===- BucketAllReduce.cpp - The pass that merges all-reduces -------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BucketingPass.h"
+#include "CommSched/Transforms/Passes.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_BUCKETALLREDUCE
+#include "CommSched/Transforms/Passes.h.inc"
+} // namespace mlir::commsched
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+namespace {
+
+struct BucketAllReduce
+    : BucketingPass<
+          mlir::commsched::impl::BucketAllReduceBase<BucketAllReduce>> {
+  using BucketingPass::BucketingPass;
+
+protected:
+  ::commsched::CollectiveKind getKind() const override {
+    return ::commsched::CollectiveKind::AllReduce;
+  }
+
+  void readOwnOptions(BucketingPassOptions &) override { isBitwise = bitwise; }
+};
+
+} // namespace

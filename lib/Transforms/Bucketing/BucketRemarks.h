@@ -1,0 +1,43 @@
+//===- BucketRemarks.h - What a bucketing pass says -------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The account that a bucketing pass gives: one remark for each bucket, and one
+// for each collective that stays alone, with the reason.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_BUCKETING_BUCKETREMARKS_H
+#define COMMSCHED_LIB_TRANSFORMS_BUCKETING_BUCKETREMARKS_H
+
+#include "BucketCandidates.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::commsched {
+
+/// Says which collectives are about to become one.
+void remarkBucket(func::FuncOp function, const BlockProblem &problem,
+                  const ::commsched::Bucket &bucket, MergeMode mode);
+
+/// Why collectives are in no bucket.
+using AloneReasons = DenseMap<Operation *, std::string>;
+
+/// The solver's reason, in words. Only for a candidate that is alone.
+std::string explainAlone(const BlockProblem &problem,
+                         const ::commsched::CandidateFate &fate);
+
+/// Says it of every collective of the block that has a reason.
+void remarkAlone(func::FuncOp function, Block &block,
+                 const AloneReasons &reasons);
+
+/// Says which entries of the plan name no collective.
+void remarkUnusedEntries(func::FuncOp function, const BucketPlan &plan,
+                            ArrayRef<bool> usedEntries);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_BUCKETING_BUCKETREMARKS_H

@@ -1,0 +1,60 @@
+//===- BucketingPass.cpp - Passes that merge collectives ------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BucketingPass.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+std::optional<std::string>
+mlir::commsched::parseMergeModes(StringRef text,
+                                 SmallVector<MergeMode, 2> &modes) {
+  if (text == "copy")
+    modes = {MergeMode::Copy};
+  else if (text == "coalesced")
+    modes = {MergeMode::Coalesced};
+  else if (text == "auto")
+    modes = {MergeMode::Coalesced, MergeMode::Copy};
+  else
+    return ("must be copy, coalesced or auto, but is '" + text + "'").str();
+  return std::nullopt;
+}
+
+std::optional<std::string>
+mlir::commsched::parseCaps(ArrayRef<double> megabytes,
+                           std::vector<int64_t> &capBytes) {
+  constexpr double bytesPerMegabyte = 1 << 20;
+  constexpr double defaultMegabytes = 500;
+  constexpr double most = 1e12;
+  if (megabytes.empty())
+    megabytes = defaultMegabytes;
+  for (double cap : megabytes) {
+    if (!(cap > 0 && cap <= most))
+      return "must be of sizes above 0 and up to 1e12, but has " +
+             std::to_string(cap);
+    capBytes.push_back(
+        std::max<int64_t>(static_cast<int64_t>(cap * bytesPerMegabyte), 1));
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string>
+mlir::commsched::parseSteps(StringRef text, BucketingPassOptions &options) {
+  if (text.empty())
+    return std::nullopt;
+  if (text != "auto") {
+    options.stepRules = {{StepRule::Kind::Entries}};
+    return BucketPlan::parse(text, options.plan);
+  }
+  // Of equally good rules the first is taken: a block is what people choose.
+  for (int32_t blocks : {1, 0, 2, 4})
+    options.stepRules.push_back({StepRule::Kind::Modules, blocks, 0});
+  for (int32_t percent : {100, 50, 25, 200})
+    options.stepRules.push_back({StepRule::Kind::Bytes, 0, percent});
+  return std::nullopt;
+}
