@@ -21,8 +21,7 @@ Result<ContractedGraph> ContractedGraph::create(const Problem &problem) {
 ContractedGraph::ContractedGraph(const Problem &problem)
     : problem(&problem), order(problem.topologicalOrder()),
       classes(problem.programOrder()), nextMember(classes),
-      sizes(classes.size(), 1), forward{Direction::Forward, {}},
-      backward{Direction::Backward, {}},
+      forward{Direction::Forward, {}}, backward{Direction::Backward, {}},
       foundBy(classes.size(), Direction::None),
       origins(classes.size(), noNode) {}
 
@@ -137,15 +136,10 @@ void ContractedGraph::moveFound(Search &search, NodeId place) {
   }
 }
 
-/// Makes one class of two, at the place of the first in the order.
+/// Makes one class of two, at the place of the first in the order. To rename
+/// the members of the other costs no more than the search from there has cost.
 void ContractedGraph::unite(NodeId placed, NodeId other) {
   order.erase(other);
-  if (sizes[placed] < sizes[other]) {
-    order.insertAfter(other, placed);
-    order.erase(placed);
-    std::swap(placed, other);
-  }
-  sizes[placed] += sizes[other];
   NodeId member = other;
   do {
     classes[member] = placed;

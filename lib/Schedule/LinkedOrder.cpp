@@ -85,6 +85,7 @@ void LinkedOrder::makeRoomAfter(NodeId place) {
     for (NodeId node = links[before].next; node != after;
          node = links[node].next)
       labels[node] = label += gap;
+    replaced += static_cast<int64_t>(count);
     return;
   }
 }

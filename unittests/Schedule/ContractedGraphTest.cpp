@@ -241,16 +241,14 @@ TEST(ContractedGraph, MergesCollectivesAsTheReferenceWould) {
   EXPECT_GT(numRefused, 1000);
 }
 
-/// Layers that gather a parameter, compute with it in a chain, and scatter at
-/// the end of the step, in reverse.
-Problem makeLayers(NodeId numLayers, NodeId chainLength) {
+/// Layers that gather a parameter and compute with it, in one chain.
+Problem makeLayers(NodeId numLayers, NodeId lengthOfLayer) {
   Problem problem;
   NodeId last = addCompute(problem, 1);
-  for (NodeId layer = 0; layer < 2 * numLayers; ++layer) {
-    NodeId gather = addStart(problem, 1);
-    NodeId wait = problem.addWait(gather);
+  for (NodeId layer = 0; layer < numLayers; ++layer) {
+    NodeId wait = problem.addWait(addStart(problem, 1));
     last = addCompute(problem, 1, {last, wait});
-    for (NodeId i = 1; i < chainLength; ++i)
+    for (NodeId i = 1; i < lengthOfLayer; ++i)
       last = addCompute(problem, 1, {last});
   }
   problem.finalize();
@@ -260,7 +258,7 @@ Problem makeLayers(NodeId numLayers, NodeId chainLength) {
 TEST(ContractedGraph, SearchesNoFartherThanTheSmallerSide) {
   // Between the gathers of the first and the last layer lies everything, but
   // behind a gather's start and its wait there is nothing.
-  Problem problem = makeLayers(1000, 50);
+  Problem problem = makeLayers(2000, 50);
   ContractedGraph graph = contract(problem);
   NodeId first = noNode;
   int64_t numMerged = 0;

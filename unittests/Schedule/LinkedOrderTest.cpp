@@ -83,6 +83,7 @@ TEST(LinkedOrder, FindsRoomAtOnePlaceAgainAndAgain) {
       EXPECT_EQ(nodes.size(), size_t(count));
       EXPECT_EQ(isAfter ? nodes.front() : nodes.back(), place);
       EXPECT_TRUE(isAscending(order));
+      EXPECT_LE(order.numReplaced(), 20 * int64_t(count)) << "log2(n) is 17";
     }
 }
 

@@ -53,20 +53,19 @@ public:
 
   /// A path that forbids to merge the classes of `a` and `b`, or nothing. An
   /// Order dependence of a member on a member forbids nothing: merged, they are
-  /// one launch. Twice what the smaller of both searches costs, that is the
-  /// dependences of the classes that it finds.
+  /// one launch. Costs twice what the smaller of both searches does, which is
+  /// the number of dependences and members of the classes that it finds.
   std::optional<JoiningPath> findPath(NodeId a, NodeId b);
 
   /// Merges the classes of `a` and `b`, unless there is a path that forbids it,
-  /// which is returned. Cost: findPath(), sorting what the smaller search
-  /// found, O(log nodes) amortized to move each of that, and to rename a class
-  /// of at most half of the members.
+  /// which is returned. Costs what findPath() does, and O(log nodes) amortized
+  /// for each class that the smaller search has found.
   std::optional<JoiningPath> merge(NodeId a, NodeId b);
 
   /// Merges two collectives, given by their Starts: both the classes of the
   /// starts and those of their waits, or neither if there is a path that
   /// forbids it, be it between the starts or between the waits. Starts and
-  /// waits are to be merged in this way only. Cost: that of three merges.
+  /// waits are to be merged in this way only. Costs as much as three merges.
   std::optional<JoiningPath> mergeCollectives(NodeId startA, NodeId startB);
 
   /// How many dependences all searches have followed so far.
@@ -100,8 +99,6 @@ private:
   std::vector<NodeId> classes;
   /// The members of a class in a ring.
   std::vector<NodeId> nextMember;
-  /// By representative.
-  std::vector<int32_t> sizes;
 
   Search forward;
   Search backward;

@@ -41,6 +41,9 @@ public:
   void insertAfter(NodeId node, NodeId place);
   void insertBefore(NodeId node, NodeId place);
 
+  /// How many labels were replaced so far to make room.
+  int64_t numReplaced() const { return replaced; }
+
   /// The nodes that are in the list. O(n).
   Order nodes() const;
 
@@ -57,6 +60,7 @@ private:
   NodeId sentinel;
   std::vector<Links> links;
   std::vector<uint64_t> labels;
+  int64_t replaced = 0;
 };
 
 } // namespace commsched
