@@ -49,8 +49,14 @@ private:
 
   bool isMergedWait(NodeId original) const;
   NodeId earliest(NodeId user) const;
+  NodeId latest(NodeId node) const;
   void placeStart(int32_t bucket);
+  void setOwnKeys();
+  void findBounds();
   void raise(NodeId user, NodeId key);
+  void raiseInputs();
+  void sink(NodeId wait, NodeId key);
+  void sinkUsers();
 
   const BucketedProblem &bucketed;
   const Problem &problem;
@@ -60,6 +66,9 @@ private:
   /// By node of the merged program, for cheap ones: the place of the last that
   /// it needs and that has to stay; -1: nothing has.
   std::vector<NodeId> bounds;
+  /// The same downwards: the place of the first that needs it and has to stay.
+  std::vector<NodeId> limits;
+  std::vector<bool> isSunk;
 };
 
 } // namespace
@@ -68,7 +77,9 @@ KeyFinder::KeyFinder(const BucketedProblem &bucketed,
                      const std::vector<bool> &isCheap)
     : bucketed(bucketed), problem(bucketed.getOriginal()),
       merged(bucketed.getProblem()), isCheap(isCheap), keys(merged.numNodes()),
-      bounds(merged.numNodes(), -1) {}
+      bounds(merged.numNodes(), -1),
+      limits(merged.numNodes(), problem.numNodes()), isSunk(merged.numNodes()) {
+}
 
 bool KeyFinder::isMergedWait(NodeId original) const {
   return problem.kind(original) == NodeKind::Wait &&
@@ -93,6 +104,17 @@ NodeId KeyFinder::earliest(NodeId user) const {
   return bound;
 }
 
+/// How late a node of the original program could run if what is cheap went
+/// down.
+NodeId KeyFinder::latest(NodeId node) const {
+  NodeId limit = problem.numNodes();
+  for (DependenceEnd end : problem.successors(node)) {
+    NodeId user = bucketed.nodeOf(end.node);
+    limit = std::min(limit, isCheap[user] ? limits[user] : keys[user]);
+  }
+  return limit;
+}
+
 void KeyFinder::placeStart(int32_t index) {
   const MergedBucket &bucket = bucketed.bucket(index);
   NodeId key = *std::min_element(bucket.starts.begin(), bucket.starts.end());
@@ -101,6 +123,33 @@ void KeyFinder::placeStart(int32_t index) {
   keys[bucket.start] = key;
   if (bucket.copyIn != noNode)
     keys[bucket.copyIn] = key;
+}
+
+void KeyFinder::setOwnKeys() {
+  for (NodeId node = 0; node < merged.numNodes(); ++node)
+    if (bucketed.bucketOf(node) < 0)
+      keys[node] = bucketed.originalOf(node);
+  for (int32_t index = 0; index < bucketed.numBuckets(); ++index) {
+    const MergedBucket &bucket = bucketed.bucket(index);
+    keys[bucket.wait] =
+        *std::min_element(bucket.waits.begin(), bucket.waits.end());
+    if (bucket.copyOut != noNode)
+      keys[bucket.copyOut] = keys[bucket.wait];
+  }
+}
+
+void KeyFinder::findBounds() {
+  const Order &topological = merged.topologicalOrder();
+  for (NodeId node : topological) {
+    int32_t bucket = bucketed.bucketOf(node);
+    if (bucket >= 0 && node == bucketed.startOf(bucket))
+      placeStart(bucket);
+    else if (bucket < 0 && isCheap[node])
+      bounds[node] = earliest(bucketed.originalOf(node));
+  }
+  for (auto node = topological.rbegin(); node != topological.rend(); ++node)
+    if (bucketed.bucketOf(*node) < 0 && isCheap[*node])
+      limits[*node] = latest(bucketed.originalOf(*node));
 }
 
 /// Gives what `user`, a node of the original program, needs at least the place
@@ -120,38 +169,63 @@ void KeyFinder::raise(NodeId user, NodeId key) {
   }
 }
 
-std::vector<NodeId> KeyFinder::find() {
-  for (NodeId node = 0; node < merged.numNodes(); ++node)
-    if (bucketed.bucketOf(node) < 0)
-      keys[node] = bucketed.originalOf(node);
-  for (int32_t index = 0; index < bucketed.numBuckets(); ++index) {
-    const MergedBucket &bucket = bucketed.bucket(index);
-    keys[bucket.wait] =
-        *std::min_element(bucket.waits.begin(), bucket.waits.end());
-    if (bucket.copyOut != noNode)
-      keys[bucket.copyOut] = keys[bucket.wait];
-  }
-  for (NodeId node : merged.topologicalOrder()) {
-    int32_t bucket = bucketed.bucketOf(node);
-    if (bucket >= 0 && node == bucketed.startOf(bucket))
-      placeStart(bucket);
-    else if (bucket < 0 && isCheap[node])
-      bounds[node] = earliest(bucketed.originalOf(node));
-  }
+/// The numbers from 0 below `count`, by a value ascending.
+template <typename ValueFn>
+static std::vector<int32_t> sortBy(int32_t count, ValueFn valueOf) {
+  std::vector<int32_t> sorted(count);
+  std::iota(sorted.begin(), sorted.end(), 0);
+  std::sort(sorted.begin(), sorted.end(), [&](int32_t a, int32_t b) {
+    return valueOf(a) != valueOf(b) ? valueOf(a) < valueOf(b) : a < b;
+  });
+  return sorted;
+}
 
+void KeyFinder::raiseInputs() {
   // Earlier starts first: what one has raised, with all that it needs, is early
   // enough for the next, and is not looked at again.
-  std::vector<int32_t> buckets(bucketed.numBuckets());
-  std::iota(buckets.begin(), buckets.end(), 0);
-  std::sort(buckets.begin(), buckets.end(), [&](int32_t a, int32_t b) {
-    NodeId keyA = keys[bucketed.startOf(a)], keyB = keys[bucketed.startOf(b)];
-    return keyA != keyB ? keyA < keyB : a < b;
-  });
-  for (int32_t index : buckets) {
-    const MergedBucket &bucket = bucketed.bucket(index);
-    for (NodeId start : bucket.starts)
-      raise(start, keys[bucket.start]);
+  auto keyOf = [&](int32_t bucket) { return keys[bucketed.startOf(bucket)]; };
+  for (int32_t index : sortBy(bucketed.numBuckets(), keyOf))
+    for (NodeId start : bucketed.bucket(index).starts)
+      raise(start, keyOf(index));
+}
+
+/// Gives what is cheap and needs `wait` at most the place `key`, unless it has
+/// to be earlier.
+void KeyFinder::sink(NodeId wait, NodeId key) {
+  std::vector<NodeId> open = {wait};
+  while (!open.empty()) {
+    NodeId next = open.back();
+    open.pop_back();
+    for (DependenceEnd end : problem.successors(next)) {
+      NodeId node = bucketed.nodeOf(end.node);
+      if (!isCheap[node] || isSunk[node])
+        continue;
+      isSunk[node] = true;
+      keys[node] = std::max(keys[node], std::min(key, limits[node]));
+      open.push_back(end.node);
+    }
   }
+}
+
+void KeyFinder::sinkUsers() {
+  std::vector<NodeId> lastWaits;
+  for (int32_t index = 0; index < bucketed.numBuckets(); ++index) {
+    const std::vector<NodeId> &waits = bucketed.bucket(index).waits;
+    lastWaits.push_back(*std::max_element(waits.begin(), waits.end()));
+  }
+  // Later ones first: no other can put what has sunk further down.
+  auto keyOf = [&](int32_t bucket) { return -lastWaits[bucket]; };
+  for (int32_t index : sortBy(bucketed.numBuckets(), keyOf))
+    for (NodeId wait : bucketed.bucket(index).waits)
+      if (wait < keys[bucketed.startOf(index)])
+        sink(wait, lastWaits[index]);
+}
+
+std::vector<NodeId> KeyFinder::find() {
+  setOwnKeys();
+  findBounds();
+  raiseInputs();
+  sinkUsers();
   return std::move(keys);
 }
 

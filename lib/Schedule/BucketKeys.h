@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where in the program each operation is to run once collectives are merged, by
-// what may come up with a merged start and what has to stay.
+// Where in the program each operation is to run once collectives are merged:
+// what comes up with a merged start, what goes down with a merged wait, and
+// what stays.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,15 +19,15 @@
 
 namespace commsched {
 
-/// By node of the merged program: whether it may come up with a start that
-/// needs it. Computations do that are neither expensive nor a barrier to
-/// communication; a copy-in does, and a copy-out does not.
+/// By node of the merged program: whether it may move along with what it needs
+/// or what needs it. Computations may that are neither expensive nor a barrier
+/// to communication, and a copy-in; a copy-out stays with its wait.
 std::vector<bool> findCheapNodes(const BucketedProblem &bucketed);
 
-/// By node of the merged program: a place in the original one, as the index of
-/// a node there. A node that is not merged has its own; what a merged start
-/// needs has that of the start if it can come up. `isCheap` is of
-/// findCheapNodes(). O(nodes + dependences + buckets * log(buckets)).
+/// By node of the merged program: the place in the original program that
+/// BucketedProblem::place() wants for it, as the index of a node there.
+/// `isCheap` is of findCheapNodes(). O(nodes + dependences + buckets *
+/// log(buckets)).
 std::vector<NodeId> computeBucketKeys(const BucketedProblem &bucketed,
                                       const std::vector<bool> &isCheap);
 

@@ -17,6 +17,9 @@ using namespace commsched;
 
 namespace {
 
+template <typename T>
+using MinHeap = std::priority_queue<T, std::vector<T>, std::greater<T>>;
+
 /// List scheduling by the keys of computeBucketKeys(). Merged waits, each with
 /// its copy-out, are lazy: when one could run it makes ready whoever needs only
 /// it, but it runs when the first of them does.
@@ -50,8 +53,7 @@ private:
   Order nodeAt;
   /// What is ready, by haste and rank. A node that is hastened when it is ready
   /// is in it twice.
-  std::priority_queue<int64_t, std::vector<int64_t>, std::greater<int64_t>>
-      ready;
+  MinHeap<int64_t> ready;
   Order order;
 
   /// By node: dependences on what neither has run nor is a lazy wait that
@@ -59,7 +61,8 @@ private:
   std::vector<int32_t> missing;
   std::vector<bool> hasRun;
   std::vector<Haste> haste;
-  /// The buckets whose wait could run, in an order in which they could, and by
+  /// The buckets whose wait could run, in the order in which they became such
+  /// (of several at once, the first ones that others do not hold up), and by
   /// bucket the place there or -1.
   std::vector<int32_t> available;
   std::vector<int32_t> availablePlace;
@@ -68,7 +71,6 @@ private:
 
   /// The wishes. By bucket that is waited for: what is to start before.
   Csr<int32_t> startsBefore;
-  std::vector<bool> areStartsTried;
   /// By bucket that starts: what is to be waited for then.
   Csr<int32_t> waitsAfter;
   /// By node: dependences on what neither has run nor is settled. A cheap node
@@ -85,8 +87,7 @@ Placer::Placer(const BucketedProblem &bucketed,
       isCheap(findCheapNodes(bucketed)), missing(problem.numNodes()),
       hasRun(problem.numNodes()), haste(problem.numNodes()),
       availablePlace(bucketed.numBuckets(), -1),
-      isNeeded(bucketed.numBuckets()), areStartsTried(bucketed.numBuckets()),
-      unsettled(problem.numNodes()) {
+      isNeeded(bucketed.numBuckets()), unsettled(problem.numNodes()) {
   order.reserve(problem.numNodes());
   rankNodes(computeBucketKeys(bucketed, isCheap));
   auto index = [&](Csr<int32_t> &rows,
@@ -140,29 +141,30 @@ void Placer::push(NodeId node) {
              static_cast<int64_t>(haste[node]) * problem.numNodes());
 }
 
-/// Tells who needs `node` that it has run, or is a lazy wait that could.
+/// Tells who needs `node` that it has run. Lazy waits that can run now are as
+/// good as if they had.
 void Placer::provide(NodeId node) {
-  // Waits that become available by others may be a long chain: no recursion.
-  std::vector<NodeId> open = {node};
-  while (!open.empty()) {
-    NodeId next = open.back();
-    open.pop_back();
-    for (DependenceEnd successor : problem.successors(next)) {
+  MinHeap<int32_t> reached;
+  auto tell = [&](NodeId from) {
+    for (DependenceEnd successor : problem.successors(from)) {
       NodeId user = successor.node;
       if (--missing[user] > 0)
         continue;
-      if (!isLazy(user)) {
+      if (!isLazy(user))
         push(user);
-        continue;
-      }
-      // A wait; its copy-out, if there is one, follows at once.
-      open.push_back(user);
-      int32_t bucket = bucketed.bucketOf(user);
-      if (user != bucketed.waitOf(bucket))
-        continue;
-      availablePlace[bucket] = static_cast<int32_t>(available.size());
-      available.push_back(bucket);
+      else if (problem.kind(user) == NodeKind::Wait)
+        reached.push(bucketed.bucketOf(user));
     }
+  };
+  tell(node);
+  while (!reached.empty()) {
+    int32_t bucket = reached.top();
+    reached.pop();
+    availablePlace[bucket] = static_cast<int32_t>(available.size());
+    available.push_back(bucket);
+    tell(bucketed.waitOf(bucket));
+    if (NodeId copyOut = bucketed.bucket(bucket).copyOut; copyOut != noNode)
+      tell(copyOut);
   }
 }
 
@@ -226,9 +228,6 @@ std::vector<int32_t> Placer::findNeededWaits(NodeId node) {
 /// Hastens what a wish wants to start before `waited` is waited for. Returns
 /// whether there is such.
 bool Placer::startBefore(int32_t waited) {
-  if (areStartsTried[waited])
-    return false;
-  areStartsTried[waited] = true;
   bool isGranted = false;
   for (int32_t bucket : startsBefore[waited]) {
     NodeId start = bucketed.startOf(bucket);
@@ -277,8 +276,7 @@ void Placer::take(NodeId node) {
   if (bucket < 0 || node != bucketed.startOf(bucket))
     return;
   for (int32_t waited : waitsAfter[bucket])
-    if (availablePlace[waited] >= 0 && !hasRun[bucketed.waitOf(waited)])
-      hasten(bucketed.waitOf(waited), Haste::ToWait);
+    hasten(bucketed.waitOf(waited), Haste::ToWait);
 }
 
 Order Placer::takeOrder() {

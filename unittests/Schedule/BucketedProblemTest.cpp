@@ -11,9 +11,14 @@
 #include "CommSched/Schedule/Simulator.h"
 #include "CommSched/Schedule/Verify.h"
 
+#include "RandomProblem.h"
+#include "ReferenceBucketPlacement.h"
+#include "ReferenceContraction.h"
 #include "TestProblems.h"
 
 #include <gtest/gtest.h>
+
+#include <random>
 
 using namespace commsched;
 using namespace commsched::testing;
@@ -114,6 +119,36 @@ TEST(BucketedProblem, AReductionComesAfterItsLastInput) {
     problem.setExpensive(node);
   problem.finalize();
   EXPECT_EQ(place(problem, {{first, second}}), "0 2 start0 4 wait0");
+}
+
+TEST(BucketedProblem, CheapUsersOfALateReductionGoDown) {
+  // Two layers of mm, reduction, mm, wait, and a division of what arrives; the
+  // first division is also used by `user`.
+  auto build = [](bool isExpensive, bool hasUser) {
+    Problem problem;
+    for (int i = 0; i < 2; ++i) {
+      NodeId mm = addCompute(problem, 10);
+      NodeId start = addStart(problem, 10, {mm});
+      problem.setExpensive(addCompute(problem, 10));
+      NodeId wait = problem.addWait(start);
+      NodeId scale = addCompute(problem, 1, {wait});
+      addCompute(problem, 1, {scale});
+      problem.setExpensive(mm);
+      if (isExpensive)
+        problem.setExpensive(scale);
+    }
+    if (hasUser)
+      problem.addDependence(5, 8, DependenceKind::Data);
+    problem.finalize();
+    return problem;
+  };
+  EXPECT_EQ(place(build(false, false), {{1, 7}}),
+            "0 2 6 start0 8 wait0 4 5 10 11");
+  // What is expensive, or leads to such, comes where it did, if it can.
+  EXPECT_EQ(place(build(true, false), {{1, 7}}),
+            "0 2 6 start0 wait0 4 5 8 10 11");
+  EXPECT_EQ(place(build(false, true), {{1, 7}}),
+            "0 2 6 start0 wait0 4 5 8 10 11");
 }
 
 TEST(BucketedProblem, CheapInputsComeUp) {
@@ -307,6 +342,34 @@ TEST(BucketedProblem, PrefetchesWithWhatIsCheap) {
             "start0 wait0 2 3 start1 wait1 6");
 }
 
+TEST(BucketedProblem, PrefetchesAllThatOneWaitIsToComeAfter) {
+  // Three layers. The gathers are in order, so that the third can only start
+  // once the second has.
+  Problem problem = makeGathers(3);
+  problem.addDependence(0, 3, DependenceKind::Order);
+  problem.addDependence(3, 6, DependenceKind::Order);
+  problem.finalize();
+  std::vector<std::vector<NodeId>> buckets = {{0}, {3}, {6}};
+  EXPECT_EQ(place(problem, buckets, {{{0, 2}}, {}}),
+            "start0 wait0 2 start1 wait1 5 start2 wait2 8");
+  EXPECT_EQ(place(problem, buckets, {{{0, 2}, {0, 1}}, {}}),
+            "start0 start1 start2 wait0 2 wait1 5 wait2 8");
+}
+
+TEST(BucketedProblem, PrefetchesInTheOrderOfDependences) {
+  // The gather needs a cast, which needs one that stands behind it.
+  Problem problem;
+  NodeId wait = problem.addWait(addStart(problem, 10));
+  problem.setExpensive(addCompute(problem, 10, {wait}));
+  NodeId cast = addCompute(problem, 1);
+  NodeId input = addCompute(problem, 1);
+  problem.addDependence(input, cast, DependenceKind::Data);
+  problem.addWait(addStart(problem, 10, {cast}));
+  problem.finalize();
+  EXPECT_EQ(place(problem, {{0}, {5}}, {{{0, 1}}, {}}),
+            "start0 4 3 start1 wait0 2 wait1");
+}
+
 TEST(BucketedProblem, WaitsWhenTheNextHasStartedIfThatIsTheWish) {
   // Three reductions with a computation before each and one after all.
   Problem problem;
@@ -423,6 +486,230 @@ TEST(BucketedProblem, RejectsWishesForNoBucket) {
             "a wish names bucket 1; there are 1 buckets");
   EXPECT_EQ(bucketed.place({{}, {{-1, 0}}}).error(),
             "a wish names bucket -1; there are 1 buckets");
+}
+
+/// Random buckets of one stream each, merged as long as that makes no cycle.
+std::vector<std::vector<NodeId>> makeBuckets(const Problem &problem,
+                                             std::mt19937_64 &random) {
+  std::vector<NodeId> starts;
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    if (problem.kind(node) == NodeKind::Start)
+      starts.push_back(node);
+  ReferenceContraction merged(problem);
+  std::vector<std::vector<NodeId>> buckets;
+  for (NodeId start : starts) {
+    uint64_t dice = random() % 8;
+    if (dice == 0)
+      continue;
+    bool isMember = false;
+    for (std::vector<NodeId> &bucket : buckets) {
+      if (dice == 1 || isMember ||
+          problem.stream(bucket.front()) != problem.stream(start))
+        continue;
+      ReferenceContraction trial = merged;
+      trial.merge(bucket.front(), start);
+      trial.merge(problem.waitOf(bucket.front()), problem.waitOf(start));
+      if (trial.hasCycle())
+        continue;
+      merged = trial;
+      bucket.push_back(start);
+      isMember = true;
+    }
+    if (!isMember)
+      buckets.push_back({start});
+  }
+  return buckets;
+}
+
+BucketPlacement makeWishes(size_t numBuckets, std::mt19937_64 &random) {
+  BucketPlacement wishes;
+  auto draw = [&] { return static_cast<int32_t>(random() % numBuckets); };
+  for (uint64_t count = random() % (numBuckets + 1); count > 0; --count)
+    wishes.startBeforeWait.push_back({draw(), draw()});
+  for (uint64_t count = random() % (numBuckets + 1); count > 0; --count)
+    wishes.waitAfterStart.push_back({draw(), draw()});
+  return wishes;
+}
+
+struct RandomCase {
+  Problem problem;
+  std::vector<std::vector<NodeId>> buckets;
+  BucketPlacement wishes;
+  BucketCost cost;
+
+  explicit RandomCase(uint64_t seed) {
+    RandomProblemOptions options;
+    options.maxNodes = seed % 3 == 0 ? 24 : 60;
+    options.maxStreams = 2;
+    options.expensivePercent = seed % 2 ? 30 : 0;
+    problem = makeRandomProblem(seed, options);
+    std::mt19937_64 random(seed);
+    buckets = makeBuckets(problem, random);
+    if (seed % 5 < 3 && !buckets.empty())
+      wishes = makeWishes(buckets.size(), random);
+    cost = seed % 7 < 4 ? uncopied : copied;
+  }
+};
+
+TEST(BucketedProblem, PlacesAsTheReferenceDoes) {
+  int numMoved = 0, numGranted = 0;
+  for (uint64_t seed = 0; seed < 1500; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomCase test(seed);
+    BucketedProblem bucketed = merge(test.problem, test.buckets, test.cost);
+    Order reference = ReferenceBucketPlacement(bucketed, test.wishes).run();
+    ASSERT_EQ(place(bucketed, test.wishes), tell(bucketed, reference));
+    numMoved += reference != bucketed.getProblem().programOrder();
+    numGranted += place(bucketed) != place(bucketed, test.wishes);
+  }
+  EXPECT_GT(numMoved, 500);
+  EXPECT_GT(numGranted, 200);
+}
+
+bool areAdjacent(const Positions &positions,
+                 const std::vector<NodeId> &members) {
+  for (size_t i = 1; i < members.size(); ++i)
+    if (positions[members[i]] != positions[members[i - 1]] + 1)
+      return false;
+  return true;
+}
+
+/// What `placed` promises, whatever the keys are.
+void checkPlaced(const BucketedProblem &bucketed, const Order &placed) {
+  const Problem &problem = bucketed.getProblem();
+  ASSERT_FALSE(verify(problem, placed));
+  Positions positions = *invert(problem, placed);
+  Result<Order> expanded = bucketed.expand(placed);
+  ASSERT_TRUE(expanded) << expanded.error();
+  ASSERT_FALSE(verify(bucketed.getOriginal(), *expanded));
+  Positions original = *invert(bucketed.getOriginal(), *expanded);
+  for (int32_t index = 0; index < bucketed.numBuckets(); ++index) {
+    const BucketedProblem::MergedBucket &bucket = bucketed.bucket(index);
+    EXPECT_TRUE(areAdjacent(original, bucket.starts));
+    EXPECT_TRUE(areAdjacent(original, bucket.waits));
+    if (bucket.copyIn != noNode)
+      EXPECT_TRUE(areAdjacent(positions, {bucket.copyIn, bucket.start}));
+    if (bucket.copyOut != noNode)
+      EXPECT_TRUE(areAdjacent(positions, {bucket.wait, bucket.copyOut}));
+  }
+  // Where nodes of both are, they have one order.
+  Order fromPlaced, fromExpanded;
+  for (NodeId node : placed)
+    if (bucketed.bucketOf(node) < 0)
+      fromPlaced.push_back(bucketed.originalOf(node));
+  for (NodeId node : *expanded)
+    if (bucketed.bucketOf(bucketed.nodeOf(node)) < 0)
+      fromExpanded.push_back(node);
+  EXPECT_EQ(fromPlaced, fromExpanded);
+}
+
+/// By node of the merged program: whether it leads to a merged start, and
+/// whether it needs a merged collective.
+struct Relation {
+  std::vector<bool> leads, needs;
+
+  explicit Relation(const BucketedProblem &bucketed)
+      : leads(bucketed.getProblem().numNodes()), needs(leads) {
+    const Problem &problem = bucketed.getProblem();
+    for (size_t round = 0; round < leads.size(); ++round)
+      for (NodeId node = 0; node < problem.numNodes(); ++node)
+        for (DependenceEnd end : problem.successors(node)) {
+          if (leads[end.node] || bucketed.bucketOf(end.node) >= 0)
+            leads[node] = true;
+          if (needs[node] || bucketed.bucketOf(node) >= 0)
+            needs[end.node] = true;
+        }
+  }
+};
+
+TEST(BucketedProblem, PlacesLegallyAndChangesNoMoreThanItHasTo) {
+  for (uint64_t seed = 0; seed < 1500; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomCase test(seed);
+    BucketedProblem bucketed = merge(test.problem, test.buckets, test.cost);
+    Order placed = *bucketed.place(test.wishes);
+    ASSERT_NO_FATAL_FAILURE(checkPlaced(bucketed, placed));
+
+    // Waits without a wish are needed at once, or nobody needs them.
+    const Problem &problem = bucketed.getProblem();
+    std::vector<bool> isNeeded(problem.numNodes());
+    bool isAtEnd = true;
+    for (size_t i = placed.size(); i-- > 0;) {
+      NodeId node = placed[i];
+      int32_t index = bucketed.bucketOf(node);
+      bool isLazy = index >= 0 && (node == bucketed.waitOf(index) ||
+                                   node == bucketed.bucket(index).copyOut);
+      if (!isLazy)
+        isNeeded.assign(problem.numNodes(), false);
+      else if (test.wishes.waitAfterStart.empty())
+        EXPECT_TRUE(isAtEnd || isNeeded[node]) << tell(bucketed, placed);
+      isAtEnd &= isLazy;
+      if (!isLazy || isNeeded[node])
+        for (DependenceEnd end : problem.predecessors(node))
+          isNeeded[end.node] = true;
+    }
+
+    // What no merged collective can have moved keeps its order.
+    Relation relation(bucketed);
+    NodeId last = noNode;
+    for (NodeId node : placed) {
+      if (relation.needs[node] || relation.leads[node] ||
+          bucketed.bucketOf(node) >= 0)
+        continue;
+      EXPECT_LT(last, bucketed.originalOf(node));
+      last = bucketed.originalOf(node);
+    }
+  }
+}
+
+TEST(BucketedProblem, AProgramOutOfOrderIsPutInOrder) {
+  int numBuckets = 0;
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomProblemOptions options;
+    options.shuffleProgram = true;
+    Problem problem = makeRandomProblem(seed, options);
+    std::mt19937_64 random(seed);
+    std::vector<std::vector<NodeId>> buckets = makeBuckets(problem, random);
+    BucketedProblem bucketed = merge(problem, buckets, copied);
+    BucketPlacement wishes;
+    if (!buckets.empty())
+      wishes = makeWishes(buckets.size(), random);
+    ASSERT_NO_FATAL_FAILURE(checkPlaced(bucketed, *bucketed.place(wishes)));
+    numBuckets += bucketed.numBuckets();
+  }
+  EXPECT_GT(numBuckets, 500);
+}
+
+TEST(BucketedProblem, RejectsAnyCycle) {
+  int numCycles = 0, numMerged = 0;
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Problem problem = makeRandomProblem(seed, {});
+    std::mt19937_64 random(seed);
+    // Half of the starts of each stream, whatever comes of it.
+    ReferenceContraction merged(problem);
+    std::vector<Bucket> buckets(problem.numStreams());
+    for (NodeId node = 0; node < problem.numNodes(); ++node) {
+      if (problem.kind(node) != NodeKind::Start || random() % 2)
+        continue;
+      std::vector<NodeId> &starts = buckets[problem.stream(node)].starts;
+      starts.push_back(node);
+      merged.merge(starts.front(), node);
+      merged.merge(problem.waitOf(starts.front()), problem.waitOf(node));
+    }
+    buckets.erase(
+        std::remove_if(buckets.begin(), buckets.end(),
+                       [](const Bucket &it) { return it.starts.empty(); }),
+        buckets.end());
+    Result<BucketedProblem> bucketed = BucketedProblem::create(
+        problem, buckets, std::vector<BucketCost>(buckets.size(), copied));
+    EXPECT_EQ(static_cast<bool>(bucketed), !merged.hasCycle())
+        << bucketed.error();
+    (bucketed ? numMerged : numCycles) += 1;
+  }
+  EXPECT_GT(numCycles, 100);
+  EXPECT_GT(numMerged, 100);
 }
 
 } // namespace

@@ -63,7 +63,8 @@ public:
   /// Error: the one of `problem`; the buckets are no disjoint sets of starts of
   /// one stream each; a member depends on another member, other than by their
   /// order; merging makes a cycle; what is absorbed is no Compute, or absorbed
-  /// twice; a cost is negative. O(nodes + dependences + members * log(members)).
+  /// twice; a cost is negative. O(nodes + dependences + members *
+  /// log(members)).
   static Result<BucketedProblem> create(const Problem &problem,
                                         const std::vector<Bucket> &buckets,
                                         const std::vector<BucketCost> &costs);
@@ -105,19 +106,25 @@ public:
   NodeId waitOf(int32_t bucket) const { return buckets[bucket].wait; }
 
   /// An order of the merged program as close to the original one as the
-  /// buckets allow:
+  /// buckets allow. What is cheap (no collective, no wait, not expensive, no
+  /// barrier to communication) gives way to what is not:
   ///  - a merged start comes where the first member was, or else directly after
-  ///    the last that it needs and that has to stay where it is. The rest of
-  ///    what it needs comes up with it: operations that are cheap (no
-  ///    collective, no wait, nothing expensive) and need nothing but such,
+  ///    the last that it needs, be it through what is cheap, and that is not
+  ///    cheap. What is cheap and it needs comes up with it. A user of a merged
+  ///    wait stays where it is, though,
   ///  - a merged wait comes directly before the first operation that needs it,
   ///    at the latest at the end,
+  ///  - where a merged start comes later than a member's wait was, what is
+  ///    cheap and needs that wait goes down to where the last member's wait
+  ///    was, unless something that is not cheap needs it before,
   ///  - everything else keeps its order, but for what has to come after a
   ///    merged start that comes later than one of its members did.
   ///
   /// A copy-in stands directly before its start, a copy-out directly after its
-  /// wait. Verified. Error: a wish names a bucket that does not exist.
-  /// O((nodes + dependences + wishes) log nodes).
+  /// wait. Waits that one operation needs come in the order in which they
+  /// could, as do those at the end. Verified. Error: a wish names a bucket that
+  /// does not exist. O((nodes + dependences + wishes) log nodes), but that the
+  /// wishes about one wait are all tried again after each that is granted.
   Result<Order> place(const BucketPlacement &placement = {}) const;
 
   /// The order of the original problem that runs members' starts one directly

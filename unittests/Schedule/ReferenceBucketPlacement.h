@@ -1,0 +1,269 @@
+//===- ReferenceBucketPlacement.h - Places the slow way ---------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// BucketedProblem::place() as its rules say, asking every question anew: what
+// it is compared with. For programs that are a legal order.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEBUCKETPLACEMENT_H
+#define COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEBUCKETPLACEMENT_H
+
+#include "CommSched/Schedule/BucketedProblem.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace commsched::testing {
+
+class ReferenceBucketPlacement {
+public:
+  ReferenceBucketPlacement(const BucketedProblem &bucketed,
+                           BucketPlacement placement)
+      : bucketed(bucketed), problem(bucketed.getOriginal()),
+        merged(bucketed.getProblem()), placement(std::move(placement)) {}
+
+  Order run() {
+    for (NodeId node = 0; node < merged.numNodes(); ++node)
+      keys[node] = place(node);
+    while (true) {
+      NodeId node = best();
+      if (node == noNode)
+        break;
+      take(node);
+    }
+    for (int32_t bucket : available)
+      runWait(bucket);
+    return order;
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Places.
+  //===--------------------------------------------------------------------===//
+
+  bool isCheap(NodeId node) const {
+    if (int32_t bucket = bucketed.bucketOf(node); bucket >= 0)
+      return node == bucketed.bucket(bucket).copyIn;
+    for (ArrayView<DependenceEnd> ends :
+         {merged.predecessors(node), merged.successors(node)})
+      for (DependenceEnd end : ends)
+        if (end.kind == DependenceKind::Barrier)
+          return false;
+    return merged.kind(node) == NodeKind::Compute && !merged.isExpensive(node);
+  }
+
+  bool isLazy(NodeId node) const {
+    int32_t bucket = bucketed.bucketOf(node);
+    return bucket >= 0 && (node == bucketed.waitOf(bucket) ||
+                           node == bucketed.bucket(bucket).copyOut);
+  }
+
+  /// What is cheap and leads to `user`, with `user`.
+  std::set<NodeId> cheapAncestors(NodeId user) const {
+    std::set<NodeId> found = {user};
+    std::vector<NodeId> open = {user};
+    while (!open.empty()) {
+      NodeId next = open.back();
+      open.pop_back();
+      for (DependenceEnd end : problem.predecessors(next))
+        if (isCheap(bucketed.nodeOf(end.node)) && found.insert(end.node).second)
+          open.push_back(end.node);
+    }
+    return found;
+  }
+
+  std::set<NodeId> cheapDescendants(NodeId node) const {
+    std::set<NodeId> found = {node};
+    std::vector<NodeId> open = {node};
+    while (!open.empty()) {
+      NodeId next = open.back();
+      open.pop_back();
+      for (DependenceEnd end : problem.successors(next))
+        if (isCheap(bucketed.nodeOf(end.node)) && found.insert(end.node).second)
+          open.push_back(end.node);
+    }
+    return found;
+  }
+
+  /// Where a node is that is not cheap.
+  NodeId placeOfFixed(NodeId node) {
+    int32_t bucket = bucketed.bucketOf(node);
+    if (bucket < 0)
+      return bucketed.originalOf(node);
+    const BucketedProblem::MergedBucket &parts = bucketed.bucket(bucket);
+    if (isLazy(node))
+      return *std::min_element(parts.waits.begin(), parts.waits.end());
+    return placeOfStart(bucket);
+  }
+
+  NodeId placeOfStart(int32_t bucket) {
+    if (auto known = startPlaces.find(bucket); known != startPlaces.end())
+      return known->second;
+    const std::vector<NodeId> &starts = bucketed.bucket(bucket).starts;
+    NodeId place = *std::min_element(starts.begin(), starts.end());
+    for (NodeId start : starts)
+      for (NodeId user : cheapAncestors(start))
+        for (DependenceEnd end : problem.predecessors(user)) {
+          NodeId node = bucketed.nodeOf(end.node);
+          if (isCheap(node) || node == bucketed.startOf(bucket))
+            continue;
+          place = std::max(place, isLazy(node) ? user : placeOfFixed(node));
+        }
+    return startPlaces[bucket] = place;
+  }
+
+  NodeId place(NodeId node) {
+    if (int32_t bucket = bucketed.bucketOf(node); bucket >= 0)
+      return isLazy(node) ? placeOfFixed(node) : placeOfStart(bucket);
+    if (!isCheap(node))
+      return placeOfFixed(node);
+    NodeId original = bucketed.originalOf(node);
+    NodeId result = original;
+    for (int32_t bucket = 0; bucket < bucketed.numBuckets(); ++bucket)
+      for (NodeId start : bucketed.bucket(bucket).starts)
+        if (cheapAncestors(start).count(original))
+          result = std::min(result, placeOfStart(bucket));
+    NodeId limit = problem.numNodes();
+    for (NodeId descendant : cheapDescendants(original))
+      for (DependenceEnd end : problem.successors(descendant))
+        if (NodeId user = bucketed.nodeOf(end.node); !isCheap(user))
+          limit = std::min(limit, placeOfFixed(user));
+    for (int32_t bucket = 0; bucket < bucketed.numBuckets(); ++bucket) {
+      const std::vector<NodeId> &waits = bucketed.bucket(bucket).waits;
+      NodeId last = *std::max_element(waits.begin(), waits.end());
+      for (NodeId wait : waits)
+        if (wait < placeOfStart(bucket) &&
+            cheapDescendants(wait).count(original))
+          result = std::max(result, std::min(last, limit));
+    }
+    return result;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // The order.
+  //===--------------------------------------------------------------------===//
+
+  bool hasRun(NodeId node) const {
+    return std::find(order.begin(), order.end(), node) != order.end();
+  }
+
+  bool isAvailable(int32_t bucket) const {
+    return std::find(available.begin(), available.end(), bucket) !=
+           available.end();
+  }
+
+  bool isReady(NodeId node) const {
+    for (DependenceEnd end : merged.predecessors(node))
+      if (!hasRun(end.node) &&
+          !(isLazy(end.node) && isAvailable(bucketed.bucketOf(end.node))))
+        return false;
+    return true;
+  }
+
+  NodeId best() const {
+    NodeId result = noNode;
+    auto rank = [&](NodeId node) {
+      return std::tuple(-haste.at(node), keys.at(node), node);
+    };
+    for (NodeId node = 0; node < merged.numNodes(); ++node) {
+      haste.try_emplace(node, 0);
+      if (hasRun(node) || !isReady(node) || (isLazy(node) && haste[node] == 0))
+        continue;
+      if (result == noNode || rank(node) < rank(result))
+        result = node;
+    }
+    return result;
+  }
+
+  /// Whether all that `node` needs and has not run is cheap.
+  bool canStart(NodeId node) const {
+    for (DependenceEnd end : merged.predecessors(node))
+      if (!hasRun(end.node) && (!isCheap(end.node) || !canStart(end.node)))
+        return false;
+    return true;
+  }
+
+  void hastenAll(NodeId node) {
+    haste[node] = 2;
+    for (DependenceEnd end : merged.predecessors(node))
+      if (!hasRun(end.node))
+        hastenAll(end.node);
+  }
+
+  void findNeeded(NodeId node, std::set<int32_t> &needed) const {
+    for (DependenceEnd end : merged.predecessors(node)) {
+      if (hasRun(end.node) || !isLazy(end.node))
+        continue;
+      needed.insert(bucketed.bucketOf(end.node));
+      findNeeded(bucketed.waitOf(bucketed.bucketOf(end.node)), needed);
+    }
+  }
+
+  void take(NodeId node) {
+    std::set<int32_t> needed;
+    findNeeded(node, needed);
+    if (isLazy(node))
+      needed.insert(bucketed.bucketOf(node));
+    bool isHeld = false;
+    for (auto [waited, started] : placement.startBeforeWait) {
+      NodeId start = bucketed.startOf(started);
+      if (!needed.count(waited) || hasRun(start) || !canStart(start))
+        continue;
+      hastenAll(start);
+      isHeld = true;
+    }
+    if (isHeld)
+      return;
+    for (int32_t bucket : available)
+      if (needed.count(bucket))
+        runWait(bucket);
+    if (hasRun(node))
+      return;
+    runNode(node);
+    for (auto [waited, started] : placement.waitAfterStart)
+      if (node == bucketed.startOf(started) && isAvailable(waited))
+        haste[bucketed.waitOf(waited)] = 1;
+  }
+
+  void runWait(int32_t bucket) {
+    if (hasRun(bucketed.waitOf(bucket)))
+      return;
+    order.push_back(bucketed.waitOf(bucket));
+    if (NodeId copyOut = bucketed.bucket(bucket).copyOut; copyOut != noNode)
+      order.push_back(copyOut);
+  }
+
+  void runNode(NodeId node) {
+    order.push_back(node);
+    int32_t next = 0;
+    while (next < bucketed.numBuckets())
+      if (!isAvailable(next) && isReady(bucketed.waitOf(next))) {
+        available.push_back(next);
+        next = 0;
+      } else {
+        ++next;
+      }
+  }
+
+  const BucketedProblem &bucketed;
+  const Problem &problem;
+  const Problem &merged;
+  BucketPlacement placement;
+  std::map<int32_t, NodeId> startPlaces;
+  std::map<NodeId, NodeId> keys;
+  mutable std::map<NodeId, int> haste;
+  std::vector<int32_t> available;
+  Order order;
+};
+
+} // namespace commsched::testing
+
+#endif // COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEBUCKETPLACEMENT_H
