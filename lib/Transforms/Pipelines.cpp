@@ -77,9 +77,31 @@ createInductorPass(InductorPass pass, const InductorPipelineOptions &options) {
   llvm_unreachable("unknown pass");
 }
 
+/// The options of a bucketing pass that merges like PyTorch Inductor.
+template <typename PassOptions>
+static PassOptions makeInductorBuckets(InductorBuckets buckets, double capMb) {
+  PassOptions options;
+  options.capMb = {capMb};
+  options.fsdpOnly = buckets == InductorBuckets::OnlyFsdp;
+  return options;
+}
+
 void mlir::commsched::buildInductorPipeline(
     OpPassManager &manager, const InductorPipelineOptions &options) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
+  double cap = options.bucketCapMb;
+  if (options.bucketAllGathers != InductorBuckets::None)
+    functions.addPass(
+        createBucketAllGather(makeInductorBuckets<BucketAllGatherOptions>(
+            options.bucketAllGathers, cap)));
+  if (options.bucketReduceScatters != InductorBuckets::None)
+    functions.addPass(createBucketReduceScatter(
+        makeInductorBuckets<BucketReduceScatterOptions>(
+            options.bucketReduceScatters, cap)));
+  if (options.bucketAllReduces != InductorBuckets::None)
+    functions.addPass(
+        createBucketAllReduce(makeInductorBuckets<BucketAllReduceOptions>(
+            options.bucketAllReduces, cap)));
   if (options.orderCollectives)
     functions.addPass(createOrderCollectives());
   if (options.reorderForPeakMemory)
@@ -88,10 +110,45 @@ void mlir::commsched::buildInductorPipeline(
     functions.addPass(createInductorPass(pass, options));
 }
 
+/// Merges collectives of every kind, whichever way is cheapest.
+static void addBuckets(OpPassManager &functions, bool bySteps, bool bitwise) {
+  auto addTo = [&](auto options) {
+    options.mode = "auto";
+    options.saturation = options.preserveOverlap = !bySteps;
+    if (bySteps)
+      options.plan = "auto";
+    return options;
+  };
+  BucketReduceScatterOptions scatters;
+  BucketAllReduceOptions reductions;
+  scatters.bitwise = reductions.bitwise = bitwise;
+  functions.addPass(createBucketAllGather(addTo(BucketAllGatherOptions())));
+  functions.addPass(createBucketReduceScatter(addTo(scatters)));
+  functions.addPass(createBucketAllReduce(addTo(reductions)));
+}
+
+void mlir::commsched::buildPipeline(OpPassManager &manager,
+                                    const PipelineOptions &options) {
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  functions.addPass(createRemoveUnshardedParamUsage());
+  functions.addPass(createReinplaceAllGather());
+  addBuckets(functions, /*bySteps=*/true, options.bitwise);
+  addBuckets(functions, /*bySteps=*/false, options.bitwise);
+  ReorderCommsPreservingPeakMemoryOptions raise;
+  raise.memoryBudget = options.memoryBudget;
+  raise.useRuntimeEstimations = true;
+  functions.addPass(createReorderCommsPreservingPeakMemory(std::move(raise)));
+  functions.addPass(createSimpleOverlap());
+}
+
 void mlir::commsched::registerPipelines() {
+  PassPipelineRegistration<PipelineOptions>(
+      "commsched-pipeline",
+      "The best that CommSched has: merge collectives, then hide them",
+      buildPipeline);
   PassPipelineRegistration<InductorPipelineOptions>(
       "commsched-inductor-pipeline",
-      "What PyTorch Inductor does to communication: fix its order, reorder for "
-      "peak memory, then the recommended passes",
+      "What PyTorch Inductor does to communication: merge it, fix its order, "
+      "reorder for peak memory, then the recommended passes",
       buildInductorPipeline);
 }

@@ -47,6 +47,10 @@ public:
 
 namespace mlir::commsched {
 
+/// Which collectives of one kind PyTorch Inductor merges: the values of its
+/// `bucket_*_fx` options.
+enum class InductorBuckets { None, All, OnlyFsdp };
+
 struct InductorPipelineOptions
     : public PassPipelineOptions<InductorPipelineOptions> {
   InductorPipelineOptions() {
@@ -63,9 +67,23 @@ struct InductorPipelineOptions
           "reorder_communication_preserving_peak_memory, "
           "sink_waits_iterative and simple_overlap; by default what "
           "PyTorch recommends")};
+  Option<InductorBuckets> bucketAllGathers{
+      *this, "bucket_all_gathers_fx", llvm::cl::desc("Merge all-gathers"),
+      llvm::cl::init(InductorBuckets::None), getBucketValues()};
+  Option<InductorBuckets> bucketReduceScatters{
+      *this, "bucket_reduce_scatters_fx",
+      llvm::cl::desc("Merge reduce-scatters"),
+      llvm::cl::init(InductorBuckets::None), getBucketValues()};
+  Option<InductorBuckets> bucketAllReduces{
+      *this, "bucket_all_reduces_fx", llvm::cl::desc("Merge all-reduces"),
+      llvm::cl::init(InductorBuckets::None), getBucketValues()};
+  Option<double> bucketCapMb{
+      *this, "bucket-cap-mb",
+      llvm::cl::desc("Largest size of a bucket, in units of 2^20 bytes"),
+      llvm::cl::init(2000)};
   Option<bool> orderCollectives{
       *this, "order-collectives",
-      llvm::cl::desc("Fix the order of collectives first, for all passes"),
+      llvm::cl::desc("Fix the order of collectives, for all later passes"),
       llvm::cl::init(true)};
   Option<bool> reorderForPeakMemory{
       *this, "reorder_for_peak_memory",
@@ -76,15 +94,45 @@ struct InductorPipelineOptions
       llvm::cl::desc("Of the passes that have one: live bytes, or a percentage "
                      "over the peak of the input; by default 20%"),
       llvm::cl::init("")};
+
+private:
+  static llvm::cl::ValuesClass getBucketValues() {
+    return llvm::cl::values(
+        clEnumValN(InductorBuckets::None, "none", "None of them"),
+        clEnumValN(InductorBuckets::All, "all", "All that may be merged"),
+        clEnumValN(InductorBuckets::OnlyFsdp, "only_fsdp",
+                   "Those of sharded parameters"));
+  }
 };
 
-/// The passes of PyTorch Inductor's scheduler in its order (torch 2.13,
-/// Scheduler.__init__ and config.py): fix the order of collectives, reorder for
-/// peak memory, then reorder communication. The reference's iterative passes
+/// The passes of PyTorch Inductor in its order (torch 2.13, post_grad.py,
+/// Scheduler.__init__ and config.py): merge collectives, fix their order,
+/// reorder for peak memory, then reorder communication. The reference's iterative passes
 /// may break the order that it fixed; here that takes
 /// `order-collectives=false`.
 void buildInductorPipeline(OpPassManager &manager,
                            const InductorPipelineOptions &options);
+
+struct PipelineOptions : public PassPipelineOptions<PipelineOptions> {
+  Option<std::string> memoryBudget{
+      *this, "memory-budget",
+      llvm::cl::desc("For starting collectives earlier: live bytes, or a "
+                     "percentage over the peak of the input"),
+      llvm::cl::init("5%")};
+  Option<bool> bitwise{
+      *this, "bitwise",
+      llvm::cl::desc("Merge reductions only in a way that leaves every element "
+                     "at its place of a message"),
+      llvm::cl::init(false)};
+};
+
+/// The best that CommSched has. First it gathers in place and computes without
+/// the storage of unsharded parameters. Then it merges collectives: those of
+/// sharded parameters by the steps that make the program shortest, each next
+/// one prefetched, and whatever else saturates its group together without
+/// losing overlap. Last, starts that are still exposed move up within the
+/// budget, and what costs no memory follows.
+void buildPipeline(OpPassManager &manager, const PipelineOptions &options);
 
 /// Registers every pipeline under its name.
 void registerPipelines();
