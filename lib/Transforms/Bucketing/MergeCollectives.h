@@ -60,8 +60,8 @@ struct MergedCollective {
 /// block, whose bytes add up to less than 2^63. Their starts stand directly one
 /// after the other, and so do their waits, in any order and after all starts.
 /// The merged start comes where the last one was, with a copy-in before it, and
-/// the merged wait where the waits were, followed by a copy-out or views of what
-/// it gives, which have the values that the members' waits had.
+/// the merged wait where the waits were, followed by a copy-out or views of
+/// what it gives, which have the values that the members' waits had.
 ///
 /// New operations have a fused location. `commsched.name` lists the members',
 /// `commsched.module` is the module that holds all of theirs, and

@@ -96,3 +96,25 @@ func.func @buckets(%a: tensor<4xf32>, %b: tensor<16xf32>) {
   %9 = commsched.wait %4 : !commsched.future<tensor<20xf32>>
   return
 }
+
+// -----
+
+commsched.group @dp size(4)
+
+// Other concatenations pad or join what is used as one.
+// CHECK-LABEL: func.func @no_buckets(
+// CHECK: commsched.all_gather_copy_in
+// CHECK: tensor.concat dim(0) %{{.+}}, %{{.+}} : (tensor<8xf32>, tensor<8xf32>)
+func.func @no_buckets(%a: tensor<4xf32>, %b: tensor<2x2xf32>) {
+  %padded = tensor.concat dim(0) %a, %a : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+  %0 = commsched.all_gather %padded on @dp dim(0) : tensor<8xf32> -> !commsched.future<tensor<32xf32>>
+  %1 = commsched.all_gather %a on @dp dim(0) : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
+  %joined = tensor.concat dim(0) %b, %b : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<4x2xf32>
+  %2 = commsched.all_reduce %joined on @dp reduction(sum) : tensor<4x2xf32> -> !commsched.future<tensor<4x2xf32>>
+  %3 = commsched.all_reduce %joined on @dp reduction(sum) : tensor<4x2xf32> -> !commsched.future<tensor<4x2xf32>>
+  %4 = commsched.wait %0 : !commsched.future<tensor<32xf32>>
+  %5 = commsched.wait %1 : !commsched.future<tensor<16xf32>>
+  %6 = commsched.wait %2 : !commsched.future<tensor<4x2xf32>>
+  %7 = commsched.wait %3 : !commsched.future<tensor<4x2xf32>>
+  return
+}
