@@ -19,24 +19,26 @@ using ::commsched::CollectiveKind;
 using ::commsched::CollectiveQuery;
 using ::commsched::NodeId;
 
+/// The share of a group's bandwidth at which a larger message gains little.
+static constexpr double saturationFraction = 0.9;
+
+static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
 namespace {
 
-/// The share of a group's bandwidth at which a larger message gains little.
-constexpr double saturationFraction = 0.9;
-
-constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
-
-class CandidateFinder {
+class MergeableFinder {
 public:
-  CandidateFinder(const BucketingPassOptions &options, const FsdpAnalysis *fsdp,
-                  std::optional<PlanSteps> steps, OperationCosts &costs,
-                  SymbolTableCollection &symbolTables)
-      : options(options), fsdp(fsdp), steps(std::move(steps)), costs(costs),
-        symbolTables(symbolTables) {}
+  MergeableFinder(const BucketingPassOptions &options, const FsdpAnalysis *fsdp,
+                  OperationCosts &costs)
+      : options(options), fsdp(fsdp), costs(costs) {}
 
-  LogicalResult visit(CollectiveOpInterface collective, NodeId node);
+  void visit(CollectiveOpInterface collective, NodeId node);
 
-  BucketCandidates finish();
+  MergeableCollectives take() { return std::move(found); }
 
 private:
   bool isFsdp(CollectiveOpInterface collective) const;
@@ -45,40 +47,34 @@ private:
   Attribute makeKey(CollectiveOpInterface collective,
                     ArrayRef<MergeMode> modes) const;
   int64_t getSaturatedBytes(CollectiveOpInterface collective);
-  int32_t addKey(Attribute key, PlanStep step, CollectiveOpInterface collective,
-                 ArrayRef<MergeMode> modes);
-  void refuse(Operation *op, std::string reason) {
-    found.refused.push_back({op, std::move(reason)});
-  }
 
   const BucketingPassOptions &options;
   const FsdpAnalysis *fsdp;
-  std::optional<PlanSteps> steps;
   OperationCosts &costs;
-  SymbolTableCollection &symbolTables;
-  BucketCandidates found;
-  /// By what can be merged, and group and number of the step.
-  DenseMap<std::tuple<Attribute, int32_t, int32_t>, int32_t> keys;
+  MergeableCollectives found;
   /// By group.
   DenseMap<Attribute, int64_t> saturated;
 };
 
 } // namespace
 
-bool CandidateFinder::isFsdp(CollectiveOpInterface collective) const {
+bool MergeableFinder::isFsdp(CollectiveOpInterface collective) const {
   switch (options.kind) {
   case CollectiveKind::AllGather:
     return fsdp->getRole(collective) == FsdpRole::ParameterGather;
   case CollectiveKind::ReduceScatter:
     return fsdp->getRole(collective) == FsdpRole::GradientScatter;
   default:
+    // Steps are about gradients; PyTorch counts all that parameters share a
+    // group with.
     return fsdp->getRole(collective) == FsdpRole::GradientReduce ||
-           (!steps && fsdp->isFsdpGroup(collective.getGroupKey()));
+           (options.stepRules.empty() &&
+            fsdp->isFsdpGroup(collective.getGroupKey()));
   }
 }
 
 SmallVector<MergeMode, 2>
-CandidateFinder::findModes(CollectiveOpInterface collective,
+MergeableFinder::findModes(CollectiveOpInterface collective,
                            std::string &reason) const {
   SmallVector<MergeMode, 2> modes;
   for (MergeMode mode : options.modes) {
@@ -92,18 +88,17 @@ CandidateFinder::findModes(CollectiveOpInterface collective,
   return modes;
 }
 
-Attribute CandidateFinder::makeKey(CollectiveOpInterface collective,
+Attribute MergeableFinder::makeKey(CollectiveOpInterface collective,
                                    ArrayRef<MergeMode> modes) const {
-  SmallVector<Attribute> keyOfModes;
+  SmallVector<Attribute> keys;
   for (MergeMode mode : modes)
-    keyOfModes.push_back(getMergeKey(collective, mode, options.multiDtype));
-  return ArrayAttr::get(collective->getContext(), keyOfModes);
+    keys.push_back(getMergeKey(collective, mode, options.multiDtype));
+  return ArrayAttr::get(collective->getContext(), keys);
 }
 
 /// The size from which on more bytes gain little, all collectives of the pass
 /// being of one kind; unlimited if it is not known.
-int64_t
-CandidateFinder::getSaturatedBytes(CollectiveOpInterface collective) {
+int64_t MergeableFinder::getSaturatedBytes(CollectiveOpInterface collective) {
   auto [it, isNew] = saturated.try_emplace(collective.getGroupKey(), unlimited);
   if (isNew)
     if (std::optional<CollectiveQuery> query = costs.getQuery(collective))
@@ -114,83 +109,133 @@ CandidateFinder::getSaturatedBytes(CollectiveOpInterface collective) {
   return it->second;
 }
 
-int32_t CandidateFinder::addKey(Attribute key, PlanStep step,
-                                CollectiveOpInterface collective,
-                                ArrayRef<MergeMode> modes) {
-  auto [it, isNew] = keys.try_emplace({key, step.group, step.step}, keys.size());
+void MergeableFinder::visit(CollectiveOpInterface collective, NodeId node) {
+  std::string reason;
+  SmallVector<MergeMode, 2> modes = findModes(collective, reason);
+  if (!modes.empty() && fsdp && !isFsdp(collective)) {
+    modes.clear();
+    reason = "it is not part of fully sharded data parallelism";
+  }
+  if (modes.empty()) {
+    found.refused.push_back({collective, std::move(reason)});
+    return;
+  }
+  MergeableCollective &mergeable = found.mergeable.emplace_back();
+  mergeable.op = collective;
+  mergeable.node = node;
+  mergeable.key = makeKey(collective, modes);
+  mergeable.modes = std::move(modes);
+  mergeable.bytes =
+      std::max(*collective.getOperandBytes(), *collective.getResultBytes());
+  mergeable.saturatedBytes = getSaturatedBytes(collective);
+  if (fsdp)
+    mergeable.parameter = fsdp->getParameter(collective);
+}
+
+MergeableCollectives mlir::commsched::findMergeable(
+    const BlockProblem &problem, const BucketingPassOptions &options,
+    const FsdpAnalysis *fsdp, OperationCosts &costs) {
+  MergeableFinder finder(options, fsdp, costs);
+  for (NodeId node = 0; node < problem.getProblem().numNodes(); ++node) {
+    auto collective =
+        dyn_cast<CollectiveOpInterface>(problem.getOperation(node));
+    if (collective && collective.getCollectiveKind() == options.kind)
+      finder.visit(collective, node);
+  }
+  return finder.take();
+}
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class CandidateMaker {
+public:
+  CandidateMaker(const BucketingPassOptions &options,
+                 std::optional<PlanSteps> steps,
+                 SymbolTableCollection &symbolTables)
+      : options(options), steps(std::move(steps)), symbolTables(symbolTables) {}
+
+  LogicalResult add(const MergeableCollective &collective);
+
+  BucketCandidates finish();
+
+private:
+  int32_t addKey(const MergeableCollective &collective, PlanStep step);
+
+  const BucketingPassOptions &options;
+  std::optional<PlanSteps> steps;
+  SymbolTableCollection &symbolTables;
+  BucketCandidates made;
+  /// By what can be merged, and group and number of the step.
+  DenseMap<std::tuple<Attribute, int32_t, int32_t>, int32_t> keys;
+};
+
+} // namespace
+
+int32_t CandidateMaker::addKey(const MergeableCollective &collective,
+                               PlanStep step) {
+  auto [it, isNew] =
+      keys.try_emplace({collective.key, step.group, step.step}, keys.size());
   if (!isNew)
     return it->second;
-  found.modes.emplace_back(modes);
-  FailureOr<ProcessGroup> group = collective.getProcessGroup(symbolTables);
-  found.crossesNodes.push_back(succeeded(group) &&
-                               group->size > group->ranksPerNode);
+  made.modes.push_back(collective.modes);
+  CollectiveOpInterface op = collective.op;
+  FailureOr<ProcessGroup> group = op.getProcessGroup(symbolTables);
+  made.crossesNodes.push_back(succeeded(group) &&
+                              group->size > group->ranksPerNode);
   std::vector<int64_t> caps = options.capBytes;
   if (steps) {
     caps = {unlimited};
-    found.steps.push_back(step);
+    made.steps.push_back(step);
   } else if (options.saturation) {
     for (int64_t &cap : caps)
-      cap = std::min(cap, getSaturatedBytes(collective));
+      cap = std::min(cap, collective.saturatedBytes);
   }
-  found.options.capBytes.push_back(std::move(caps));
+  made.options.capBytes.push_back(std::move(caps));
   return it->second;
 }
 
-LogicalResult CandidateFinder::visit(CollectiveOpInterface collective,
-                                     NodeId node) {
-  std::string reason;
-  SmallVector<MergeMode, 2> modes = findModes(collective, reason);
-  if (modes.empty()) {
-    refuse(collective, std::move(reason));
-    return success();
-  }
-  if ((options.fsdpOnly || steps) && !isFsdp(collective)) {
-    refuse(collective, "it is not part of fully sharded data parallelism");
-    return success();
-  }
-  int64_t bytes =
-      std::max(*collective.getOperandBytes(), *collective.getResultBytes());
+LogicalResult CandidateMaker::add(const MergeableCollective &collective) {
   PlanStep step;
   if (steps) {
+    std::string reason;
     FailureOr<std::optional<PlanStep>> planned =
-        steps->add(collective, fsdp->getParameter(collective), bytes,
-                   getSaturatedBytes(collective), reason);
+        steps->add(collective.op, collective.parameter, collective.bytes,
+                   collective.saturatedBytes, reason);
     if (failed(planned))
       return failure();
     if (!*planned) {
-      refuse(collective, std::move(reason));
+      made.refused.push_back({collective.op, std::move(reason)});
       return success();
     }
     step = **planned;
   }
-  int32_t key = addKey(makeKey(collective, modes), step, collective, modes);
-  found.candidates.push_back({node, key, bytes});
+  made.candidates.push_back(
+      {collective.node, addKey(collective, step), collective.bytes});
   return success();
 }
 
-BucketCandidates CandidateFinder::finish() {
+BucketCandidates CandidateMaker::finish() {
   if (steps)
-    llvm::append_range(found.usedEntries, steps->getUsedEntries());
+    llvm::append_range(made.usedEntries, steps->getUsedEntries());
   else
-    found.options.maxCount = options.maxCount;
-  return std::move(found);
+    made.options.maxCount = options.maxCount;
+  return std::move(made);
 }
 
-FailureOr<BucketCandidates> mlir::commsched::findBucketCandidates(
-    const BlockProblem &problem, BucketingPassOptions &options,
-    const StepRule *rule, const FsdpAnalysis *fsdp, OperationCosts &costs,
-    SymbolTableCollection &symbolTables) {
+FailureOr<BucketCandidates> mlir::commsched::makeCandidates(
+    ArrayRef<MergeableCollective> collectives, BucketingPassOptions &options,
+    const StepRule *rule, SymbolTableCollection &symbolTables) {
   std::optional<PlanSteps> steps;
   if (rule)
     steps.emplace(*rule, rule->kind == StepRule::Kind::Entries ? &options.plan
                                                                : nullptr);
-  CandidateFinder finder(options, fsdp, std::move(steps), costs, symbolTables);
-  for (NodeId node = 0; node < problem.getProblem().numNodes(); ++node) {
-    auto collective =
-        dyn_cast<CollectiveOpInterface>(problem.getOperation(node));
-    if (collective && collective.getCollectiveKind() == options.kind &&
-        failed(finder.visit(collective, node)))
+  CandidateMaker maker(options, std::move(steps), symbolTables);
+  for (const MergeableCollective &collective : collectives)
+    if (failed(maker.add(collective)))
       return failure();
-  }
-  return finder.finish();
+  return maker.finish();
 }

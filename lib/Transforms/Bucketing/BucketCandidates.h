@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Gathers the collectives of one block that a bucketing pass may merge, with
-// the keys and caps that the solver asks for, and remembers why the others may
-// not.
+// Gathers the collectives of one block that a bucketing pass may merge, and why
+// others may not, and turns them into a question to the solver.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,13 +44,42 @@ struct BucketingPassOptions {
   BucketPlan plan;
 };
 
-/// A collective that stays alone before any solver is asked.
+/// A collective that may be merged with others.
+struct MergeableCollective {
+  CollectiveOpInterface op;
+  ::commsched::NodeId node;
+  /// How it may travel.
+  SmallVector<MergeMode, 2> modes;
+  /// Those with equal keys may travel together.
+  Attribute key;
+  /// The larger of what it sends and delivers.
+  int64_t bytes = 0;
+  /// From that size on its group gains little.
+  int64_t saturatedBytes = 0;
+  /// What it gathers, if that is one parameter.
+  Value parameter;
+};
+
+/// A collective that stays alone whatever the others are.
 struct RefusedCollective {
   Operation *op;
   std::string reason;
 };
 
-/// What a bucketing pass works on in one block.
+struct MergeableCollectives {
+  /// In program order.
+  std::vector<MergeableCollective> mergeable;
+  std::vector<RefusedCollective> refused;
+};
+
+/// The collectives of the pass's kind in a block. `fsdp` is null unless only
+/// those with a role are wanted. Linear in the operations.
+MergeableCollectives findMergeable(const BlockProblem &problem,
+                                   const BucketingPassOptions &options,
+                                   const FsdpAnalysis *fsdp,
+                                   OperationCosts &costs);
+
+/// What a solver is asked.
 struct BucketCandidates {
   /// In program order.
   std::vector<::commsched::BucketCandidate> candidates;
@@ -64,18 +92,17 @@ struct BucketCandidates {
   std::vector<PlanStep> steps;
   /// By entry of the plan: whether it names a candidate.
   SmallVector<bool> usedEntries;
+  /// What the rule has no step for.
   std::vector<RefusedCollective> refused;
 };
 
-/// The candidates of a block. `rule` puts them into steps; without one, keys
-/// and sizes decide. `fsdp` may be null unless options or rule need it. Emits an
-/// error if two entries of the plan name one module. Linear in the operations
-/// of the block.
+/// Puts collectives into steps by `rule`; without one, keys and sizes decide.
+/// Emits an error if two entries of the plan name one module. Linear in the
+/// collectives.
 FailureOr<BucketCandidates>
-findBucketCandidates(const BlockProblem &problem, BucketingPassOptions &options,
-                     const StepRule *rule, const FsdpAnalysis *fsdp,
-                     OperationCosts &costs,
-                     SymbolTableCollection &symbolTables);
+makeCandidates(ArrayRef<MergeableCollective> collectives,
+               BucketingPassOptions &options, const StepRule *rule,
+               SymbolTableCollection &symbolTables);
 
 } // namespace mlir::commsched
 

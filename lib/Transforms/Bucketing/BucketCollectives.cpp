@@ -43,10 +43,11 @@ struct Decision {
   Bucketing bucketing;
   /// By bucket.
   SmallVector<MergeMode> modes;
-  /// The order in which members stand side by side.
+  /// Only if there are buckets: the merged program, and its order.
+  std::optional<BucketedProblem> program;
   Order order;
-  /// Of the merged program.
-  int64_t stepNs = 0;
+  /// What the merged program takes; without buckets, as long as can be.
+  int64_t stepNs = std::numeric_limits<int64_t>::max();
 };
 
 /// How a bucket travels, and what that costs.
@@ -68,9 +69,11 @@ public:
 
 private:
   FailureOr<bool> runRound();
-  FailureOr<Decision> decide(const BlockProblem &problem, const NodeMap &nodes);
   FailureOr<Decision> decide(const BlockProblem &problem, const NodeMap &nodes,
-                             const FsdpAnalysis *fsdp, const StepRule *rule);
+                             ArrayRef<MergeableCollective> collectives);
+  FailureOr<Decision> decide(const BlockProblem &problem, const NodeMap &nodes,
+                             ArrayRef<MergeableCollective> collectives,
+                             const StepRule *rule);
   FailureOr<Bucketing> form(const BlockProblem &problem, const NodeMap &nodes,
                             const BucketCandidates &candidates);
   PricedMode choose(const BlockProblem &problem, const NodeMap &nodes,
@@ -78,7 +81,9 @@ private:
   LogicalResult place(const BlockProblem &problem,
                       std::vector<BucketCost> prices, bool hasSteps,
                       Decision &decision);
-  void noteAlone(const BlockProblem &problem, const Decision &decision);
+  LogicalResult merge(const BlockProblem &problem, const Decision &decision);
+  void noteAlone(const BlockProblem &problem, const Decision &decision,
+                 ArrayRef<RefusedCollective> refused);
 
   func::FuncOp function;
   Block &block;
@@ -86,6 +91,8 @@ private:
   OperationCosts &costs;
   SymbolTableCollection &symbolTables;
   int round = 0;
+  /// The starts of buckets.
+  DenseSet<Operation *> made;
   /// Why collectives are alone; only if anybody wants to know.
   AloneReasons alone;
 };
@@ -174,6 +181,11 @@ static BucketPlacement makePlacement(const BucketCandidates &candidates,
   return placement;
 }
 
+static LogicalResult reportNoOrder(func::FuncOp function,
+                                   const std::string &error) {
+  return emitError(function.getLoc(), "no order was found: ") << error;
+}
+
 /// Finds the order of the program with the buckets of `decision`, whose costs
 /// are `prices`, and how long it takes.
 LogicalResult BlockBucketer::place(const BlockProblem &problem,
@@ -184,9 +196,8 @@ LogicalResult BlockBucketer::place(const BlockProblem &problem,
   BucketPlacement placement;
   if (hasSteps) {
     // The steps also say when those start that are alone in theirs.
-    for (auto [candidate, fate] :
-         llvm::zip_equal(decision.candidates.candidates,
-                         decision.bucketing.fates)) {
+    for (auto [candidate, fate] : llvm::zip_equal(
+             decision.candidates.candidates, decision.bucketing.fates)) {
       if (fate.bucket >= 0)
         continue;
       buckets.push_back({candidate.key, {candidate.start}, candidate.bytes});
@@ -196,31 +207,26 @@ LogicalResult BlockBucketer::place(const BlockProblem &problem,
         makePlacement(decision.candidates, buckets,
                       options.kind == ::commsched::CollectiveKind::AllGather);
   }
-  auto report = [&](const std::string &error) {
-    return emitError(function.getLoc(), "no order was found: ") << error;
-  };
   ::commsched::Result<BucketedProblem> bucketed =
       BucketedProblem::create(program, buckets, prices);
   if (!bucketed)
-    return report(bucketed.error());
-  ::commsched::Result<Order> placed = bucketed->place(placement);
-  if (!placed)
-    return report(placed.error());
-  ::commsched::Result<Order> order = bucketed->expand(*placed);
+    return reportNoOrder(function, bucketed.error());
+  ::commsched::Result<Order> order = bucketed->place(placement);
   if (!order)
-    return report(order.error());
+    return reportNoOrder(function, order.error());
+  decision.stepNs = simulate(bucketed->getProblem(), *order)->stepNs;
+  decision.program = std::move(*bucketed);
   decision.order = std::move(*order);
-  decision.stepNs = simulate(bucketed->getProblem(), *placed)->stepNs;
   return success();
 }
 
-FailureOr<Decision> BlockBucketer::decide(const BlockProblem &problem,
-                                          const NodeMap &nodes,
-                                          const FsdpAnalysis *fsdp,
-                                          const StepRule *rule) {
+FailureOr<Decision>
+BlockBucketer::decide(const BlockProblem &problem, const NodeMap &nodes,
+                      ArrayRef<MergeableCollective> collectives,
+                      const StepRule *rule) {
   Decision decision;
-  FailureOr<BucketCandidates> candidates = findBucketCandidates(
-      problem, options, rule, fsdp, costs, symbolTables);
+  FailureOr<BucketCandidates> candidates =
+      makeCandidates(collectives, options, rule, symbolTables);
   if (failed(candidates))
     return failure();
   decision.candidates = std::move(*candidates);
@@ -228,6 +234,8 @@ FailureOr<Decision> BlockBucketer::decide(const BlockProblem &problem,
   if (failed(bucketing))
     return failure();
   decision.bucketing = std::move(*bucketing);
+  if (decision.bucketing.buckets.empty())
+    return decision;
   std::vector<BucketCost> prices;
   for (const Bucket &bucket : decision.bucketing.buckets) {
     PricedMode priced = choose(problem, nodes, bucket.starts,
@@ -243,9 +251,8 @@ FailureOr<Decision> BlockBucketer::decide(const BlockProblem &problem,
 /// Leaves all collectives alone.
 static void dropBuckets(const BlockProblem &problem, Decision &decision,
                         StringRef reason) {
-  for (auto [candidate, fate] :
-       llvm::zip_equal(decision.candidates.candidates,
-                       decision.bucketing.fates))
+  for (auto [candidate, fate] : llvm::zip_equal(decision.candidates.candidates,
+                                                decision.bucketing.fates))
     if (fate.bucket >= 0)
       decision.candidates.refused.push_back(
           {problem.getOperation(candidate.start), reason.str()});
@@ -253,62 +260,88 @@ static void dropBuckets(const BlockProblem &problem, Decision &decision,
   decision.bucketing = {};
 }
 
-/// The decision by the rule with which the step is shortest. If there is only
-/// one rule, or costs are not known, that is the first.
-FailureOr<Decision> BlockBucketer::decide(const BlockProblem &problem,
-                                          const NodeMap &nodes) {
-  std::optional<FsdpAnalysis> fsdp;
-  if (options.fsdpOnly || !options.stepRules.empty())
-    fsdp.emplace(block);
-  const FsdpAnalysis *analysis = fsdp ? &*fsdp : nullptr;
-  if (options.stepRules.empty())
-    return decide(problem, nodes, analysis, /*rule=*/nullptr);
-  if (options.stepRules.size() == 1 || problem.getUnpriced())
-    return decide(problem, nodes, analysis, &options.stepRules.front());
+/// The decision by the rule with which the program is shortest. If there is
+/// only one rule, or costs are not known, that is the first.
+FailureOr<Decision>
+BlockBucketer::decide(const BlockProblem &problem, const NodeMap &nodes,
+                      ArrayRef<MergeableCollective> collectives) {
+  ArrayRef<StepRule> rules = options.stepRules;
+  if (rules.empty())
+    return decide(problem, nodes, collectives, /*rule=*/nullptr);
+  if (rules.size() == 1 || problem.getUnpriced())
+    return decide(problem, nodes, collectives, &rules.front());
 
   const Problem &program = problem.getProblem();
   int64_t incomingNs = simulate(program, program.programOrder())->stepNs;
-  std::optional<Decision> best;
+  // Merging takes memory, and moves what a simulation may be wrong about: not
+  // for less than a thousandth.
+  int64_t worthwhileNs = incomingNs / 1000 + 1;
+  Decision best;
   const StepRule *bestRule = nullptr;
   std::string account = "as it is " + std::to_string(incomingNs);
-  for (const StepRule &rule : options.stepRules) {
-    FailureOr<Decision> decision = decide(problem, nodes, analysis, &rule);
+  for (const StepRule &rule : rules) {
+    FailureOr<Decision> decision = decide(problem, nodes, collectives, &rule);
     if (failed(decision))
       return failure();
-    account += ", " + describe(rule) + " " + std::to_string(decision->stepNs);
-    if (best && decision->stepNs >= best->stepNs)
+    if (decision->program)
+      account += ", " + describe(rule) + " " + std::to_string(decision->stepNs);
+    if (bestRule && decision->stepNs > best.stepNs - worthwhileNs)
       continue;
     best = std::move(*decision);
     bestRule = &rule;
   }
-  if (best->bucketing.buckets.empty())
-    return std::move(*best);
-  if (best->stepNs >= incomingNs)
-    dropBuckets(problem, *best, "no steps make the program shorter");
+  if (!best.program)
+    return best;
+  if (best.stepNs > incomingNs - worthwhileNs)
+    dropBuckets(problem, best, "no steps make the program shorter");
   else if (areRemarksEnabled(function))
     remark::passed(function.getLoc(),
                    makeRemark("StepsChosen", function.getSymName()))
         << "steps " + describe(*bestRule) +
                " make the shortest program: " + account
-        << remark::metric("StepNs", best->stepNs);
-  return std::move(*best);
+        << remark::metric("StepNs", best.stepNs);
+  return best;
 }
 
-/// Keeps for the account why candidates are alone. The first reason counts: in
+/// Keeps for the account why collectives are alone. The first reason counts: in
 /// later rounds its partners are gone.
 void BlockBucketer::noteAlone(const BlockProblem &problem,
-                              const Decision &decision) {
-  for (const RefusedCollective &refused : decision.candidates.refused)
-    alone.try_emplace(refused.op, refused.reason);
-  for (auto [candidate, fate] :
-       llvm::zip_equal(decision.candidates.candidates,
-                       decision.bucketing.fates)) {
+                              const Decision &decision,
+                              ArrayRef<RefusedCollective> refused) {
+  for (const RefusedCollective &collective :
+       llvm::concat<const RefusedCollective>(
+           refused, ArrayRef(decision.candidates.refused)))
+    alone.try_emplace(collective.op, collective.reason);
+  for (auto [candidate, fate] : llvm::zip_equal(decision.candidates.candidates,
+                                                decision.bucketing.fates)) {
     Operation *op = problem.getOperation(candidate.start);
     if (fate.bucket < 0)
       alone.try_emplace(op, explainAlone(problem, fate));
     else
       alone.erase(op);
   }
+}
+
+LogicalResult BlockBucketer::merge(const BlockProblem &problem,
+                                   const Decision &decision) {
+  ::commsched::Result<Order> order = decision.program->expand(decision.order);
+  if (!order)
+    return reportNoOrder(function, order.error());
+  const Problem &program = problem.getProblem();
+  if (!problem.getUnsized())
+    keepBaselineBytes(
+        function, block,
+        simulateMemory(program, program.programOrder())->peakBytes);
+  problem.apply(*order);
+  IRRewriter rewriter(function.getContext());
+  for (auto [bucket, mode] :
+       llvm::zip_equal(decision.bucketing.buckets, decision.modes)) {
+    if (areRemarksEnabled(function))
+      remarkBucket(function, problem, bucket, mode);
+    mergeCollectives(rewriter, getMembers(problem, bucket.starts), mode,
+                     options.multiDtype);
+  }
+  return success();
 }
 
 FailureOr<bool> BlockBucketer::runRound() {
@@ -328,39 +361,38 @@ FailureOr<bool> BlockBucketer::runRound() {
     remarkBlockKept(function, problem->getUnpriced()->getLoc(), *reason);
     return false;
   }
+  std::optional<FsdpAnalysis> fsdp;
+  if (options.fsdpOnly || !options.stepRules.empty())
+    fsdp.emplace(block);
+  MergeableCollectives collectives =
+      findMergeable(*problem, options, fsdp ? &*fsdp : nullptr, costs);
   NodeMap nodes;
   for (NodeId node = 0; node < problem->getProblem().numNodes(); ++node)
     nodes[problem->getOperation(node)] = node;
-  FailureOr<Decision> decision = decide(*problem, nodes);
+  FailureOr<Decision> decision = decide(*problem, nodes, collectives.mergeable);
   if (failed(decision))
     return failure();
   bool isFirst = round++ == 0;
   if (areRemarksEnabled(function)) {
-    noteAlone(*problem, *decision);
+    noteAlone(*problem, *decision, collectives.refused);
     if (isFirst)
       remarkUnusedEntries(function, options.plan,
                           decision->candidates.usedEntries);
   }
-  ArrayRef<Bucket> buckets = decision->bucketing.buckets;
-  if (buckets.empty())
+  if (decision->bucketing.buckets.empty())
     return false;
-  if (!problem->getUnsized())
-    keepBaselineBytes(function, block,
-                      simulateMemory(problem->getProblem(),
-                                     problem->getProblem().programOrder())
-                          ->peakBytes);
-  problem->apply(decision->order);
-  IRRewriter rewriter(function.getContext());
-  for (auto [bucket, mode] : llvm::zip_equal(buckets, decision->modes)) {
-    if (areRemarksEnabled(function))
-      remarkBucket(function, *problem, bucket, mode);
-    mergeCollectives(rewriter, getMembers(*problem, bucket.starts), mode,
-                     options.multiDtype);
-  }
+  if (failed(merge(*problem, *decision)))
+    return failure();
   return true;
 }
 
 FailureOr<bool> BlockBucketer::run() {
+  // A scheduling problem is more work than to see that there is nothing to do.
+  if (llvm::none_of(block, [&](Operation &op) {
+        auto collective = dyn_cast<CollectiveOpInterface>(op);
+        return collective && collective.getCollectiveKind() == options.kind;
+      }))
+    return false;
   // Every round but the last makes a bucket, so there is an end. The last one
   // is what a second run of the pass would do: nothing.
   while (true) {

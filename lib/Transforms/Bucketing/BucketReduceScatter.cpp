@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Fsdp/SumBeforeReduceScatter.h"
 #include "BucketingPass.h"
 #include "CommSched/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -32,6 +33,10 @@ protected:
   }
 
   void readOwnOptions(BucketingPassOptions &) override { isBitwise = bitwise; }
+
+  FailureOr<bool> prepare() override {
+    return sumFirst && sumBeforeReduceScatter(getOperation());
+  }
 };
 
 } // namespace

@@ -73,8 +73,8 @@ void mlir::commsched::remarkAlone(func::FuncOp function, Block &block,
 }
 
 void mlir::commsched::remarkUnusedEntries(func::FuncOp function,
-                                             const BucketPlan &plan,
-                                             ArrayRef<bool> usedEntries) {
+                                          const BucketPlan &plan,
+                                          ArrayRef<bool> usedEntries) {
   for (auto [entry, isUsed] : llvm::enumerate(usedEntries))
     if (!isUsed)
       remark::missed(function.getLoc(),

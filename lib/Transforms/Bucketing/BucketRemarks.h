@@ -36,7 +36,7 @@ void remarkAlone(func::FuncOp function, Block &block,
 
 /// Says which entries of the plan name no collective.
 void remarkUnusedEntries(func::FuncOp function, const BucketPlan &plan,
-                            ArrayRef<bool> usedEntries);
+                         ArrayRef<bool> usedEntries);
 
 } // namespace mlir::commsched
 

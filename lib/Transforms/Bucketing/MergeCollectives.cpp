@@ -58,13 +58,14 @@ getCommonReason(CollectiveOpInterface collective) {
     return ("no " + stringifyCollectiveKind(kind) + " is ever merged").str();
   if (!collective.getBucketKey())
     return "it has no bucket key";
-  if (!collective.getDestinations().empty())
-    return "it is written in place";
   SmallVector<Type> delivered = collective.getDeliveredTypes();
   if (collective.getSentValues().empty() || delivered.empty())
     return "it transfers nothing";
+  // A bucket of gathers is written in place as well.
   if (isBucket(collective))
     return "it is a bucket already";
+  if (!collective.getDestinations().empty())
+    return "it is written in place";
   if (delivered.size() != 1 || getWait(collective)->getNumResults() != 1)
     return "it delivers several values";
   auto isDynamic = [](Type type) {

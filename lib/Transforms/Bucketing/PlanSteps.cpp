@@ -34,9 +34,8 @@ static std::string nameStep(StringRef path, int32_t blocks) {
   SmallVector<StringRef> parts;
   path.split(parts, '.');
   unsigned number = 0;
-  auto *block = llvm::find_if(parts, [&](StringRef part) {
-    return !part.getAsInteger(10, number);
-  });
+  auto *block = llvm::find_if(
+      parts, [&](StringRef part) { return !part.getAsInteger(10, number); });
   if (block == parts.end())
     return path.str();
   std::string outer = llvm::join(parts.begin(), block, ".");
@@ -65,14 +64,16 @@ FailureOr<int32_t> PlanSteps::findEntry(CollectiveOpInterface collective,
     return entryOf
         .try_emplace(nameStep(module.getValue(), rule.blocks), entryOf.size())
         .first->second;
-  FailureOr<int32_t> entry = plan->find(module.getValue(), collective->getLoc());
+  FailureOr<int32_t> entry =
+      plan->find(module.getValue(), collective->getLoc());
   if (failed(entry))
     return failure();
   if (*entry >= 0)
     usedEntries[*entry] = true;
   else
-    reason = ("no entry of the plan names its module '" + module.getValue() +
-              "'").str();
+    reason =
+        ("no entry of the plan names its module '" + module.getValue() + "'")
+            .str();
   return *entry;
 }
 
