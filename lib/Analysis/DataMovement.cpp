@@ -81,8 +81,7 @@ bool mlir::commsched::isConcatenation(Operation *op, ArrayRef<Value> inputs) {
   std::optional<int64_t> joined;
   for (Value input : inputs) {
     auto type = dyn_cast<RankedTensorType>(input.getType());
-    if (!type || type.getElementType() != result.getElementType() ||
-        type.getRank() != result.getRank())
+    if (!type || type.getRank() != result.getRank())
       return false;
     for (auto [dim, size] : llvm::enumerate(type.getShape())) {
       int64_t index = dim;

@@ -34,8 +34,8 @@ bool isLocalComputation(Operation *op);
 /// Whether `op`, a local computation, does arithmetic, or might.
 bool mayDoArithmetic(Operation *op);
 
-/// Whether the only result of `op` looks like the concatenation of `inputs`:
-/// along one dimension the sizes add up, everything else is equal.
+/// Whether the only result of `op` has the shape of a concatenation of
+/// `inputs`: along one dimension the sizes add up, all others are equal.
 bool isConcatenation(Operation *op, ArrayRef<Value> inputs);
 
 } // namespace mlir::commsched

@@ -109,7 +109,7 @@ DenseSet<Operation *>
 GradientEnds::findReductions(ArrayRef<Value> gradients) const {
   // By all-reduce: what it delivers for gradients.
   DenseMap<Operation *, DenseSet<Value>> reached;
-  DenseSet<Operation *> reductions;
+  DenseSet<Operation *> reductions, steps;
   SmallVector<Value> worklist(gradients);
   while (!worklist.empty()) {
     for (OpOperand &use : worklist.pop_back_val().getUses()) {
@@ -117,7 +117,8 @@ GradientEnds::findReductions(ArrayRef<Value> gradients) const {
       Value reduced = getReduced(use);
       if (!reduced) {
         Operation *step = block.findAncestorOpInBlock(*user);
-        llvm::append_range(worklist, step->getResults());
+        if (steps.insert(step).second)
+          llvm::append_range(worklist, step->getResults());
         continue;
       }
       DenseSet<Value> &values = reached[user];

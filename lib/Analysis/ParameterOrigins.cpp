@@ -71,7 +71,7 @@ Origin ParameterOrigins::getOrigin(Value value) const {
 
 /// The origin of an argument, or of a value from outside of the block.
 Origin ParameterOrigins::getOuterOrigin(Value value) const {
-  if (isNumber(value.getType()) || matchPattern(value, m_Constant()))
+  if (matchPattern(value, m_Constant()))
     return {};
   auto argument = dyn_cast<BlockArgument>(value);
   if (!argument || argument.getOwner() != entry)
@@ -82,6 +82,23 @@ Origin ParameterOrigins::getOuterOrigin(Value value) const {
       return makeOther(ObstacleKind::OtherArgument, value, {}, nullptr);
   }
   return makeParameter(value);
+}
+
+/// Whether `op`, a local computation of `inputs`, casts, pads or views: without
+/// arithmetic, it has one tensor operand, or concatenates several; what it
+/// writes into does not count.
+static bool isMovement(Operation *op, ArrayRef<Value> inputs) {
+  if (mayDoArithmetic(op))
+    return false;
+  auto isDestination = [&](Value value) {
+    auto style = dyn_cast<DestinationStyleOpInterface>(op);
+    auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+    return (style && llvm::is_contained(style.getDpsInits(), value)) ||
+           (effects && effects.getEffectOnValue<MemoryEffects::Write>(value));
+  };
+  SmallVector<Value> sources = llvm::filter_to_vector(
+      inputs, [&](Value value) { return !isDestination(value); });
+  return sources.size() <= 1 || isConcatenation(op, sources);
 }
 
 Origin ParameterOrigins::visit(Operation *op) const {
@@ -133,25 +150,6 @@ Origin ParameterOrigins::visitCopyIn(Operation *op) const {
     }
   }
   return bucket;
-}
-
-/// Whether `op`, a local computation of `inputs`, casts, pads or views: without
-/// arithmetic, it has one tensor operand, or concatenates several; constants
-/// that it writes into do not count.
-bool ParameterOrigins::isMovement(Operation *op, ArrayRef<Value> inputs) const {
-  if (mayDoArithmetic(op))
-    return false;
-  auto isDestination = [&](Value value) {
-    auto style = dyn_cast<DestinationStyleOpInterface>(op);
-    auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-    bool isWritten =
-        (style && llvm::is_contained(style.getDpsInits(), value)) ||
-        (effects && effects.getEffectOnValue<MemoryEffects::Write>(value));
-    return isWritten && isConstant(value);
-  };
-  SmallVector<Value> sources = llvm::filter_to_vector(
-      inputs, [&](Value value) { return !isDestination(value); });
-  return sources.size() <= 1 || isConcatenation(op, sources);
 }
 
 void ParameterOrigins::appendParameters(

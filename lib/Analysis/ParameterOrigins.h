@@ -60,7 +60,6 @@ private:
   Origin getOuterOrigin(Value value) const;
   Origin visit(Operation *op) const;
   Origin visitCopyIn(Operation *op) const;
-  bool isMovement(Operation *op, ArrayRef<Value> inputs) const;
 
   Block &block;
   /// That of the function around the block, or the block itself; null if there

@@ -74,6 +74,16 @@ func.func @padded(%p: tensor<3x8xf32> {commsched.role = "parameter"},
   %w1 = commsched.wait %f1 : !commsched.future<tensor<16x8xf32>>
   // CHECK: fsdp = "parameter_gather", commsched.name = "cat"
 
+  // A concatenation may convert.
+  %half = commsched.compute "aten.zeros"() : () -> tensor<1x8xbf16>
+  %promoted = commsched.compute "aten.cat"(%p, %half)
+      : (tensor<3x8xf32>, tensor<1x8xbf16>) -> tensor<4x8xf32>
+  %f6 = commsched.all_gather %promoted on @g dim(0)
+      {commsched.name = "promoted"}
+      : tensor<4x8xf32> -> !commsched.future<tensor<16x8xf32>>
+  %w6 = commsched.wait %f6 : !commsched.future<tensor<16x8xf32>>
+  // CHECK: fsdp = "parameter_gather", commsched.name = "promoted"
+
   // Parts of one parameter, with zeros between them.
   %halves:2 = commsched.compute "aten.split"(%p) {alias = 0 : i64}
       : (tensor<3x8xf32>) -> (tensor<1x8xf32>, tensor<2x8xf32>)
@@ -233,7 +243,56 @@ func.func @others(
       : tensor<4x4xf32> -> !commsched.future<tensor<16x4xf32>>
   %w14 = commsched.wait %f14 : !commsched.future<tensor<16x4xf32>>
   // REMARK: 'region': gathers what linalg.map makes
+
+  // Along two dimensions.
+  %diag = commsched.compute "aten.block_diag"(%p, %ones)
+      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<8x8xf32>
+  %f15 = commsched.all_gather %diag on @g dim(0) {commsched.name = "diagonal"}
+      : tensor<8x8xf32> -> !commsched.future<tensor<32x8xf32>>
+  %w15 = commsched.wait %f15 : !commsched.future<tensor<32x8xf32>>
+  // REMARK: 'diagonal': gathers what aten.block_diag makes
+
+  // Part of one parameter written into another.
+  %inserted = tensor.insert_slice %p into %q[0, 0] [4, 4] [1, 1]
+      : tensor<4x4xf32> into tensor<4x4xf32>
+  %f16 = commsched.all_gather %inserted on @g dim(0)
+      {commsched.name = "overwritten"}
+      : tensor<4x4xf32> -> !commsched.future<tensor<16x4xf32>>
+  %w16 = commsched.wait %f16 : !commsched.future<tensor<16x4xf32>>
+  // REMARK: 'overwritten': gathers both argument 0 and argument 1 'q'
   // REMARK-NOT: NotFsdp
+  return
+}
+
+// Sizes that are not static: whether the body of a structured operation does
+// arithmetic is not counted, and no shape shows a concatenation.
+// CHECK-LABEL: func.func @dynamic(
+// CHECK: all_gather {{.*}}fsdp = "parameter_gather", commsched.name = "cast"
+// CHECK-NOT: commsched.fsdp
+// CHECK: return
+// REMARK-LABEL: Function=dynamic
+// REMARK: 'region': gathers what linalg.map makes
+// REMARK: 'concat': gathers what tensor.concat makes
+func.func @dynamic(%p: tensor<?xf32> {commsched.role = "parameter"}, %n: index)
+{
+  %cast = arith.truncf %p : tensor<?xf32> to tensor<?xbf16>
+  %f0 = commsched.all_gather %cast on @g dim(0) {commsched.name = "cast"}
+      : tensor<?xbf16> -> !commsched.future<tensor<?xbf16>>
+  %w0 = commsched.wait %f0 : !commsched.future<tensor<?xbf16>>
+  %empty = tensor.empty(%n) : tensor<?xf32>
+  %map = linalg.map ins(%p : tensor<?xf32>) outs(%empty : tensor<?xf32>)
+      (%in: f32, %out: f32) {
+        %t = arith.addf %in, %in : f32
+        linalg.yield %t : f32
+      }
+  %f1 = commsched.all_gather %map on @g dim(0) {commsched.name = "region"}
+      : tensor<?xf32> -> !commsched.future<tensor<?xf32>>
+  %w1 = commsched.wait %f1 : !commsched.future<tensor<?xf32>>
+  %concat = tensor.concat dim(0) %p, %empty
+      : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  %f2 = commsched.all_gather %concat on @g dim(0) {commsched.name = "concat"}
+      : tensor<?xf32> -> !commsched.future<tensor<?xf32>>
+  %w2 = commsched.wait %f2 : !commsched.future<tensor<?xf32>>
   return
 }
 

@@ -62,11 +62,13 @@ func.func @loop(%p: tensor<3x4xf32> {commsched.role = "parameter"},
 // REMARK: 'captured': what it scatters goes to tensor.generate
 // REMARK: 'branched': what it scatters goes to scf.if
 // REMARK: 'inner': reduces what no gradient scatter gives
+// REMARK: 'also_branched': what it scatters goes to scf.if
+// REMARK: 'dead': reduces what no gradient scatter gives
 // REMARK-NOT: NotFsdp
 func.func @held(%p: tensor<4xf32> {commsched.role = "parameter"},
                 %q: tensor<4xf32> {commsched.role = "parameter"},
                 %a: tensor<16xf32>, %c: i1, %n: index)
-    -> (tensor<4xf32>, tensor<4xf32>) {
+    -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
   %carried = scf.for %i = %n to %n step %n iter_args(%it = %p)
       -> tensor<4xf32> {
     scf.yield %it : tensor<4xf32>
@@ -122,7 +124,19 @@ func.func @held(%p: tensor<4xf32> {commsched.role = "parameter"},
   } else {
     scf.yield %p : tensor<4xf32>
   }
-  return %generated, %branch : tensor<4xf32>, tensor<4xf32>
+
+  %f6 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
+      {commsched.name = "also_branched"}
+      : tensor<16xf32> -> !commsched.future<tensor<4xf32>>
+  %w6 = commsched.wait %f6 : !commsched.future<tensor<4xf32>>
+  scf.if %c {
+    %f7 = commsched.all_reduce %w6 on @g reduction(sum)
+        {commsched.name = "dead"}
+        : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+    %w7 = commsched.wait %f7 : !commsched.future<tensor<4xf32>>
+  }
+  return %generated, %branch, %w6
+      : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
 // Blocks after the first: their arguments are anything, and what goes to

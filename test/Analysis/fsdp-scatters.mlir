@@ -138,6 +138,18 @@ func.func @others(%p: tensor<4xf32>, %a: tensor<16xf32>, %old: tensor<4xf32>,
       : (tensor<4xf32>) -> tensor<4xf32>
   // REMARK: 'random': what it scatters goes to stochastic_rounding
 
+  %f8 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
+      {commsched.name = "parts"}
+      : tensor<16xf32> -> !commsched.future<tensor<4xf32>>
+  %w8 = commsched.wait %f8 : !commsched.future<tensor<4xf32>>
+  %parts:2 = commsched.compute "aten.split"(%w8) {alias = 0 : i64}
+      : (tensor<4xf32>) -> (tensor<2xf32>, tensor<2xf32>)
+  %first = commsched.compute "first"(%parts#0, %old)
+      : (tensor<2xf32>, tensor<4xf32>) -> tensor<2xf32>
+  %second = commsched.compute "second"(%parts#1, %old)
+      : (tensor<2xf32>, tensor<4xf32>) -> tensor<2xf32>
+  // REMARK: 'parts': what it scatters goes to first
+
   // REMARK-NOT: NotFsdp
   return %sum, %w1, %square, %long, %foreign, %rounded
       : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>,

@@ -14,6 +14,7 @@
 // CHECK: return
 // REMARK: GradientReduces=1, GradientScatters=1, ParameterGathers=1
 // REMARK: commsched_test.total 'activation': gathers argument 1, which is no parameter
+// REMARK: commsched_test.total 'computed': gathers what commsched_test.work makes
 // REMARK: commsched_test.total 'loss': reduces what no gradient scatter gives
 // REMARK-NOT: NotFsdp
 func.func @step(%p: tensor<4xf32> {commsched.role = "parameter"},
@@ -32,6 +33,12 @@ func.func @step(%p: tensor<4xf32> {commsched.role = "parameter"},
       {commsched.name = "activation", kind = "all_gather",
        delivers = tensor<16xf32>} : tensor<4xf32>
   %w3 = commsched_test.finish %h3 : tensor<16xf32>
+  // An operation's own word that it is expensive counts.
+  %0 = commsched_test.work 9(%p) {expensive} : (tensor<4xf32>) -> tensor<4xf32>
+  %h6 = commsched_test.total %0 over "shard" ranks(4)
+      {commsched.name = "computed", kind = "all_gather",
+       delivers = tensor<16xf32>} : tensor<4xf32>
+  %w6 = commsched_test.finish %h6 : tensor<16xf32>
   %h4 = commsched_test.exchange %p over "ring" ranks(4) : tensor<4xf32>
   %w4 = commsched_test.finish %h4 : tensor<4xf32>
   %h5 = commsched_test.total %x over "shard" ranks(4)

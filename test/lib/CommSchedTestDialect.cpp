@@ -145,6 +145,8 @@ void FinishOp::getEffects(
 
 std::optional<int64_t> WorkOp::getKnownRuntimeNs() { return getNanoseconds(); }
 
+bool WorkOp::isExpensive() { return getExpensive(); }
+
 void ProbeOp::getEffects(
     SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
   addCommunicationEffect(effects);

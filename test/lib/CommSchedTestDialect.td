@@ -78,9 +78,10 @@ def Test_FinishOp : Test_Op<"finish", [
 
 def Test_WorkOp : Test_Op<"work", [
     Pure, DeclareOpInterfaceMethods<CommSched_CostOpInterface,
-                                    ["getKnownRuntimeNs"]>]> {
+                                    ["getKnownRuntimeNs", "isExpensive"]>]> {
   let summary = "computes for a known time";
-  let arguments = (ins Variadic<AnyType>:$inputs, I64Attr:$nanoseconds);
+  let arguments = (ins Variadic<AnyType>:$inputs, I64Attr:$nanoseconds,
+                       UnitAttr:$expensive);
   let results = (outs Variadic<AnyType>:$outputs);
   let assemblyFormat = [{
     $nanoseconds `(` $inputs `)` attr-dict

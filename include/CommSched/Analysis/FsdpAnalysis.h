@@ -29,7 +29,7 @@ enum class FsdpRole {
   None,
   /// An all-gather whose operand is made of exactly one parameter, through
   /// casts, padding and views: computations without arithmetic that have one
-  /// tensor operand, or concatenate it with constants or write it into one. The
+  /// tensor operand, concatenate it with constants or write it into one. The
   /// operand may also be the slice that a copy-in has packed several such
   /// tensors into.
   ///
