@@ -41,11 +41,11 @@ struct TestMergeCollectives
   }
   void runOnOperation() override;
 
-  Option<MergeMode> mode{
+  Option<BucketMode> mode{
       *this, "mode", llvm::cl::desc("How members travel"),
-      llvm::cl::init(MergeMode::Copy),
-      llvm::cl::values(clEnumValN(MergeMode::Copy, "copy", "in one buffer"),
-                       clEnumValN(MergeMode::Coalesced, "coalesced",
+      llvm::cl::init(BucketMode::Copy),
+      llvm::cl::values(clEnumValN(BucketMode::Copy, "copy", "in one buffer"),
+                       clEnumValN(BucketMode::Coalesced, "coalesced",
                                   "as operands of one start"))};
   Option<bool> multiDtype{*this, "multi-dtype",
                           llvm::cl::desc("Mix element types in gathers"),

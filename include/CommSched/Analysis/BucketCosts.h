@@ -22,9 +22,11 @@ namespace mlir::commsched {
 
 /// How the tensors of a bucket travel together.
 enum class BucketMode {
-  /// Copied into one buffer.
+  /// Copied into one buffer. Gathers and reduce-scatters of the commsched
+  /// dialect, and all-reduces of any.
   Copy,
-  /// Side by side in one launch.
+  /// Side by side as the operands of one start. All-gathers, reduce-scatters
+  /// and all-reduces of any dialect whose interface can merge them.
   Coalesced,
 };
 

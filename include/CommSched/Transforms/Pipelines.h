@@ -107,8 +107,8 @@ private:
 
 /// The passes of PyTorch Inductor in its order (torch 2.13, post_grad.py,
 /// Scheduler.__init__ and config.py): merge collectives, fix their order,
-/// reorder for peak memory, then reorder communication. The reference's iterative passes
-/// may break the order that it fixed; here that takes
+/// reorder for peak memory, then reorder communication. The reference's
+/// iterative passes may break the order that it fixed; here that takes
 /// `order-collectives=false`.
 void buildInductorPipeline(OpPassManager &manager,
                            const InductorPipelineOptions &options);

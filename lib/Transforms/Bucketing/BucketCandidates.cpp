@@ -42,10 +42,10 @@ public:
 
 private:
   bool isFsdp(CollectiveOpInterface collective) const;
-  SmallVector<MergeMode, 2> findModes(CollectiveOpInterface collective,
-                                      std::string &reason) const;
+  SmallVector<BucketMode, 2> findModes(CollectiveOpInterface collective,
+                                       std::string &reason) const;
   Attribute makeKey(CollectiveOpInterface collective,
-                    ArrayRef<MergeMode> modes) const;
+                    ArrayRef<BucketMode> modes) const;
   int64_t getSaturatedBytes(CollectiveOpInterface collective);
 
   const BucketingPassOptions &options;
@@ -73,11 +73,11 @@ bool MergeableFinder::isFsdp(CollectiveOpInterface collective) const {
   }
 }
 
-SmallVector<MergeMode, 2>
+SmallVector<BucketMode, 2>
 MergeableFinder::findModes(CollectiveOpInterface collective,
                            std::string &reason) const {
-  SmallVector<MergeMode, 2> modes;
-  for (MergeMode mode : options.modes) {
+  SmallVector<BucketMode, 2> modes;
+  for (BucketMode mode : options.modes) {
     std::optional<std::string> obstacle =
         getUnmergeableReason(collective, mode);
     if (!obstacle)
@@ -89,9 +89,9 @@ MergeableFinder::findModes(CollectiveOpInterface collective,
 }
 
 Attribute MergeableFinder::makeKey(CollectiveOpInterface collective,
-                                   ArrayRef<MergeMode> modes) const {
+                                   ArrayRef<BucketMode> modes) const {
   SmallVector<Attribute> keys;
-  for (MergeMode mode : modes)
+  for (BucketMode mode : modes)
     keys.push_back(getMergeKey(collective, mode, options.multiDtype));
   return ArrayAttr::get(collective->getContext(), keys);
 }
@@ -111,7 +111,7 @@ int64_t MergeableFinder::getSaturatedBytes(CollectiveOpInterface collective) {
 
 void MergeableFinder::visit(CollectiveOpInterface collective, NodeId node) {
   std::string reason;
-  SmallVector<MergeMode, 2> modes = findModes(collective, reason);
+  SmallVector<BucketMode, 2> modes = findModes(collective, reason);
   if (!modes.empty() && fsdp && !isFsdp(collective)) {
     modes.clear();
     reason = "it is not part of fully sharded data parallelism";

@@ -29,7 +29,7 @@ struct BucketingPassOptions {
   ::commsched::CollectiveKind kind = ::commsched::CollectiveKind::AllGather;
   /// How members may travel, in the order of preference: of several modes the
   /// cheapest is taken.
-  SmallVector<MergeMode, 2> modes;
+  SmallVector<BucketMode, 2> modes;
   /// By bucket index; the last entry stands for all further ones.
   std::vector<int64_t> capBytes;
   int64_t maxCount = std::numeric_limits<int64_t>::max();
@@ -49,7 +49,7 @@ struct MergeableCollective {
   CollectiveOpInterface op;
   ::commsched::NodeId node;
   /// How it may travel.
-  SmallVector<MergeMode, 2> modes;
+  SmallVector<BucketMode, 2> modes;
   /// Those with equal keys may travel together.
   Attribute key;
   /// The larger of what it sends and delivers.
@@ -85,7 +85,7 @@ struct BucketCandidates {
   std::vector<::commsched::BucketCandidate> candidates;
   ::commsched::BucketingOptions options;
   /// By key: the modes in which its members can travel together.
-  std::vector<SmallVector<MergeMode, 2>> modes;
+  std::vector<SmallVector<BucketMode, 2>> modes;
   /// By key: whether its group crosses nodes.
   std::vector<bool> crossesNodes;
   /// By key, with a rule only.

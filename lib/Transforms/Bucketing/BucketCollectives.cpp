@@ -42,7 +42,7 @@ struct Decision {
   BucketCandidates candidates;
   Bucketing bucketing;
   /// By bucket.
-  SmallVector<MergeMode> modes;
+  SmallVector<BucketMode> modes;
   /// Only if there are buckets: the merged program, and its order.
   std::optional<BucketedProblem> program;
   Order order;
@@ -52,7 +52,7 @@ struct Decision {
 
 /// How a bucket travels, and what that costs.
 struct PricedMode {
-  MergeMode mode = MergeMode::Copy;
+  BucketMode mode = BucketMode::Copy;
   BucketCost cost;
 };
 
@@ -61,9 +61,10 @@ class BlockBucketer {
 public:
   BlockBucketer(func::FuncOp function, Block &block,
                 BucketingPassOptions &options, OperationCosts &costs,
-                SymbolTableCollection &symbolTables)
+                SymbolTableCollection &symbolTables,
+                SmallVectorImpl<bool> &usedEntries)
       : function(function), block(block), options(options), costs(costs),
-        symbolTables(symbolTables) {}
+        symbolTables(symbolTables), usedEntries(usedEntries) {}
 
   FailureOr<bool> run();
 
@@ -77,7 +78,7 @@ private:
   FailureOr<Bucketing> form(const BlockProblem &problem, const NodeMap &nodes,
                             const BucketCandidates &candidates);
   PricedMode choose(const BlockProblem &problem, const NodeMap &nodes,
-                    ArrayRef<NodeId> starts, ArrayRef<MergeMode> modes);
+                    ArrayRef<NodeId> starts, ArrayRef<BucketMode> modes);
   LogicalResult place(const BlockProblem &problem,
                       std::vector<BucketCost> prices, bool hasSteps,
                       Decision &decision);
@@ -90,6 +91,8 @@ private:
   BucketingPassOptions &options;
   OperationCosts &costs;
   SymbolTableCollection &symbolTables;
+  /// By entry of the plan: whether it names a collective of the function.
+  SmallVectorImpl<bool> &usedEntries;
   int round = 0;
   /// The starts of buckets.
   DenseSet<Operation *> made;
@@ -109,14 +112,14 @@ getMembers(const BlockProblem &problem, ArrayRef<NodeId> starts) {
 /// The mode in which the members cost least, of the first of several.
 PricedMode BlockBucketer::choose(const BlockProblem &problem,
                                  const NodeMap &nodes, ArrayRef<NodeId> starts,
-                                 ArrayRef<MergeMode> modes) {
+                                 ArrayRef<BucketMode> modes) {
   SmallVector<CollectiveOpInterface> members = getMembers(problem, starts);
   PricedMode best{modes.front(), {}};
   int64_t leastNs = std::numeric_limits<int64_t>::max();
-  for (MergeMode mode : modes) {
+  for (BucketMode mode : modes) {
     SmallVector<Operation *> casts = getAbsorbedCasts(members, mode);
     std::optional<BucketCost> cost =
-        estimateBucket(costs, members, static_cast<BucketMode>(mode), casts);
+        estimateBucket(costs, members, mode, casts);
     if (!cost)
       continue;
     int64_t totalNs = cost->copyInNs + cost->collectiveNs + cost->copyOutNs;
@@ -311,7 +314,8 @@ void BlockBucketer::noteAlone(const BlockProblem &problem,
   for (const RefusedCollective &collective :
        llvm::concat<const RefusedCollective>(
            refused, ArrayRef(decision.candidates.refused)))
-    alone.try_emplace(collective.op, collective.reason);
+    if (!made.contains(collective.op))
+      alone.try_emplace(collective.op, collective.reason);
   for (auto [candidate, fate] : llvm::zip_equal(decision.candidates.candidates,
                                                 decision.bucketing.fates)) {
     Operation *op = problem.getOperation(candidate.start);
@@ -338,8 +342,9 @@ LogicalResult BlockBucketer::merge(const BlockProblem &problem,
        llvm::zip_equal(decision.bucketing.buckets, decision.modes)) {
     if (areRemarksEnabled(function))
       remarkBucket(function, problem, bucket, mode);
-    mergeCollectives(rewriter, getMembers(problem, bucket.starts), mode,
-                     options.multiDtype);
+    made.insert(mergeCollectives(rewriter, getMembers(problem, bucket.starts),
+                                 mode, options.multiDtype)
+                    .start);
   }
   return success();
 }
@@ -372,13 +377,11 @@ FailureOr<bool> BlockBucketer::runRound() {
   FailureOr<Decision> decision = decide(*problem, nodes, collectives.mergeable);
   if (failed(decision))
     return failure();
-  bool isFirst = round++ == 0;
-  if (areRemarksEnabled(function)) {
+  ++round;
+  for (auto [entry, isUsed] : llvm::enumerate(decision->candidates.usedEntries))
+    usedEntries[entry] |= isUsed;
+  if (areRemarksEnabled(function))
     noteAlone(*problem, *decision, collectives.refused);
-    if (isFirst)
-      remarkUnusedEntries(function, options.plan,
-                          decision->candidates.usedEntries);
-  }
   if (decision->bucketing.buckets.empty())
     return false;
   if (failed(merge(*problem, *decision)))
@@ -387,12 +390,6 @@ FailureOr<bool> BlockBucketer::runRound() {
 }
 
 FailureOr<bool> BlockBucketer::run() {
-  // A scheduling problem is more work than to see that there is nothing to do.
-  if (llvm::none_of(block, [&](Operation &op) {
-        auto collective = dyn_cast<CollectiveOpInterface>(op);
-        return collective && collective.getCollectiveKind() == options.kind;
-      }))
-    return false;
   // Every round but the last makes a bucket, so there is an end. The last one
   // is what a second run of the pass would do: nothing.
   while (true) {
@@ -406,6 +403,13 @@ FailureOr<bool> BlockBucketer::run() {
   return round > 1;
 }
 
+static bool hasCollectives(Block &block, ::commsched::CollectiveKind kind) {
+  return llvm::any_of(block, [&](Operation &op) {
+    auto collective = dyn_cast<CollectiveOpInterface>(op);
+    return collective && collective.getCollectiveKind() == kind;
+  });
+}
+
 FailureOr<bool>
 mlir::commsched::bucketCollectives(func::FuncOp function,
                                    BucketingPassOptions &options) {
@@ -414,13 +418,23 @@ mlir::commsched::bucketCollectives(func::FuncOp function,
     return failure();
   ScanningSymbolTables symbolTables;
   OperationCosts costs(*target, /*profile=*/nullptr, symbolTables);
-  bool changed = false;
+  SmallVector<bool> usedEntries(options.plan.getNumEntries());
+  bool isAny = false, changed = false;
   for (Block *block : getBlocksWithCollectives(function)) {
+    // A scheduling problem is more work than to see that there is nothing to
+    // do.
+    if (!hasCollectives(*block, options.kind))
+      continue;
+    isAny = true;
     FailureOr<bool> blockChanged =
-        BlockBucketer(function, *block, options, costs, symbolTables).run();
+        BlockBucketer(function, *block, options, costs, symbolTables,
+                      usedEntries)
+            .run();
     if (failed(blockChanged))
       return failure();
     changed |= *blockChanged;
   }
+  if (isAny && areRemarksEnabled(function))
+    remarkUnusedEntries(function, options.plan, usedEntries);
   return changed;
 }

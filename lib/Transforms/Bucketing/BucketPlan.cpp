@@ -28,6 +28,9 @@ std::optional<std::string> BucketPlan::parse(StringRef text, BucketPlan &plan) {
         return "has an empty path in entry " + std::to_string(index) + ", '" +
                entry.text + "'";
       auto [it, isNew] = entryOf.try_emplace(path, index);
+      if (!isNew && it->second == index)
+        return "names '" + path.str() + "' twice in entry " +
+               std::to_string(index);
       if (!isNew)
         return "names '" + path.str() + "' in entry " +
                std::to_string(it->second) + " and in entry " +

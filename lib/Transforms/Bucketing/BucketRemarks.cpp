@@ -19,13 +19,13 @@ using ::commsched::NodeId;
 
 void mlir::commsched::remarkBucket(func::FuncOp function,
                                    const BlockProblem &problem,
-                                   const Bucket &bucket, MergeMode mode) {
+                                   const Bucket &bucket, BucketMode mode) {
   Operation *first = problem.getOperation(bucket.starts.front());
   std::string text;
   llvm::raw_string_ostream os(text);
   os << bucket.starts.size() << " collectives of " << bucket.bytes
      << " bytes become one "
-     << (mode == MergeMode::Copy ? "copied" : "coalesced") << " "
+     << (mode == BucketMode::Copy ? "copied" : "coalesced") << " "
      << first->getName() << ": ";
   llvm::interleaveComma(bucket.starts, os, [&](NodeId start) {
     os << describe(problem.getOperation(start));

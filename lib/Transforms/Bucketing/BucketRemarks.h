@@ -21,7 +21,7 @@ namespace mlir::commsched {
 
 /// Says which collectives are about to become one.
 void remarkBucket(func::FuncOp function, const BlockProblem &problem,
-                  const ::commsched::Bucket &bucket, MergeMode mode);
+                  const ::commsched::Bucket &bucket, BucketMode mode);
 
 /// Why collectives are in no bucket.
 using AloneReasons = DenseMap<Operation *, std::string>;

@@ -12,14 +12,14 @@ using namespace mlir;
 using namespace mlir::commsched;
 
 std::optional<std::string>
-mlir::commsched::parseMergeModes(StringRef text,
-                                 SmallVector<MergeMode, 2> &modes) {
+mlir::commsched::parseBucketModes(StringRef text,
+                                  SmallVector<BucketMode, 2> &modes) {
   if (text == "copy")
-    modes = {MergeMode::Copy};
+    modes = {BucketMode::Copy};
   else if (text == "coalesced")
-    modes = {MergeMode::Coalesced};
+    modes = {BucketMode::Coalesced};
   else if (text == "auto")
-    modes = {MergeMode::Coalesced, MergeMode::Copy};
+    modes = {BucketMode::Coalesced, BucketMode::Copy};
   else
     return ("must be copy, coalesced or auto, but is '" + text + "'").str();
   return std::nullopt;

@@ -21,8 +21,8 @@ namespace mlir::commsched {
 
 /// Reads the option `mode`: copy, coalesced or auto. Returns what is wrong with
 /// it, as the end of an error message.
-std::optional<std::string> parseMergeModes(StringRef text,
-                                           SmallVector<MergeMode, 2> &modes);
+std::optional<std::string> parseBucketModes(StringRef text,
+                                            SmallVector<BucketMode, 2> &modes);
 
 /// Reads the option `cap-mb`, in units of 2^20 bytes, likewise.
 std::optional<std::string> parseCaps(ArrayRef<double> megabytes,
@@ -81,10 +81,10 @@ private:
           .str();
     };
     if (std::optional<std::string> error =
-            parseMergeModes(this->mode, bucketing.modes))
+            parseBucketModes(this->mode, bucketing.modes))
       return explain(this->mode, *error);
     if (isBitwise)
-      bucketing.modes = {MergeMode::Coalesced};
+      bucketing.modes = {BucketMode::Coalesced};
     if (std::optional<std::string> error =
             parseCaps(ArrayRef<double>(this->capMb), bucketing.capBytes))
       return explain(this->capMb, *error);

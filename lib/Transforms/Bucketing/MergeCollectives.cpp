@@ -122,14 +122,14 @@ getCopyReason(CollectiveOpInterface collective) {
 
 std::optional<std::string>
 mlir::commsched::getUnmergeableReason(CollectiveOpInterface collective,
-                                      MergeMode mode) {
+                                      BucketMode mode) {
   if (std::optional<std::string> reason = getCommonReason(collective))
     return reason;
   if (!collective.isMergeable())
     return ("'" + collective->getName().getStringRef() +
             "' does not say how it is merged")
         .str();
-  return mode == MergeMode::Copy ? getCopyReason(collective) : std::nullopt;
+  return mode == BucketMode::Copy ? getCopyReason(collective) : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -157,8 +157,8 @@ static IntegerAttr getDimension(Operation *op) {
 }
 
 Attribute mlir::commsched::getMergeKey(CollectiveOpInterface collective,
-                                       MergeMode mode, bool multiDtype) {
-  bool isCopied = mode == MergeMode::Copy;
+                                       BucketMode mode, bool multiDtype) {
+  bool isCopied = mode == BucketMode::Copy;
   Attribute bucketKey = collective.getBucketKey();
   if (isCopied && multiDtype && isa<AllGatherOp>(collective.getOperation()))
     bucketKey = leaveOutElementTypes(bucketKey);
@@ -175,9 +175,9 @@ Attribute mlir::commsched::getMergeKey(CollectiveOpInterface collective,
 
 SmallVector<Operation *>
 mlir::commsched::getAbsorbedCasts(ArrayRef<CollectiveOpInterface> members,
-                                  MergeMode mode) {
+                                  BucketMode mode) {
   SmallVector<Operation *> casts;
-  if (mode == MergeMode::Copy)
+  if (mode == BucketMode::Copy)
     for (CollectiveOpInterface member : members)
       if (Operation *cast = getAbsorbedCast(member, members.back()))
         casts.push_back(cast);
@@ -189,7 +189,7 @@ mlir::commsched::getAbsorbedCasts(ArrayRef<CollectiveOpInterface> members,
 //===----------------------------------------------------------------------===//
 
 static MergeMembers findMembers(ArrayRef<CollectiveOpInterface> collectives,
-                                MergeMode mode) {
+                                BucketMode mode) {
   MergeMembers bucket;
   for (CollectiveOpInterface start : collectives) {
     MergeMember &member = bucket.members.emplace_back();
@@ -197,7 +197,7 @@ static MergeMembers findMembers(ArrayRef<CollectiveOpInterface> collectives,
     member.wait = getWait(start);
     member.sent = start.getSentValues().front();
     member.delivered = start.getDeliveredTypes().front();
-    if (mode == MergeMode::Copy)
+    if (mode == BucketMode::Copy)
       member.absorbedCast = getAbsorbedCast(start, collectives.back());
     bucket.starts.push_back(start);
     bucket.waits.push_back(member.wait);
@@ -206,9 +206,9 @@ static MergeMembers findMembers(ArrayRef<CollectiveOpInterface> collectives,
 }
 
 static MergedOperations merge(RewriterBase &rewriter,
-                              const MergeMembers &bucket, MergeMode mode,
+                              const MergeMembers &bucket, BucketMode mode,
                               bool multiDtype) {
-  if (mode == MergeMode::Coalesced)
+  if (mode == BucketMode::Coalesced)
     return coalesceCollectives(rewriter, bucket);
   auto first = cast<CollectiveOpInterface>(bucket.starts.front());
   switch (first.getCollectiveKind()) {
@@ -224,7 +224,7 @@ static MergedOperations merge(RewriterBase &rewriter,
 MergedCollective
 mlir::commsched::mergeCollectives(RewriterBase &rewriter,
                                   ArrayRef<CollectiveOpInterface> members,
-                                  MergeMode mode, bool multiDtype) {
+                                  BucketMode mode, bool multiDtype) {
   OpBuilder::InsertionGuard guard(rewriter);
   MergeMembers bucket = findMembers(members, mode);
   MergedOperations merged = merge(rewriter, bucket, mode, multiDtype);

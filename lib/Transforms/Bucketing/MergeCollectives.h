@@ -16,31 +16,21 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_BUCKETING_MERGECOLLECTIVES_H
 #define COMMSCHED_LIB_TRANSFORMS_BUCKETING_MERGECOLLECTIVES_H
 
-#include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "CommSched/Analysis/BucketCosts.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::commsched {
-
-/// How members travel together.
-enum class MergeMode {
-  /// In one buffer. Gathers and reduce-scatters of the commsched dialect, and
-  /// all-reduces of any.
-  Copy,
-  /// As the operands of one start. All-gathers, reduce-scatters and
-  /// all-reduces of any dialect whose interface can merge them.
-  Coalesced
-};
 
 /// Why `collective` cannot be merged with others in this mode, as a clause
 /// ("it is blocking"); nothing if it can. A collective that is itself a bucket
 /// is not merged again.
 std::optional<std::string>
-getUnmergeableReason(CollectiveOpInterface collective, MergeMode mode);
+getUnmergeableReason(CollectiveOpInterface collective, BucketMode mode);
 
 /// Collectives of one block with equal keys can be merged in this mode. Only
 /// for those that getUnmergeableReason() has nothing against. `multiDtype`:
 /// gathers of different element types may share a buffer (mode Copy only).
-Attribute getMergeKey(CollectiveOpInterface collective, MergeMode mode,
+Attribute getMergeKey(CollectiveOpInterface collective, BucketMode mode,
                       bool multiDtype);
 
 /// The casts that a copy-in of these collectives absorbs, at most one a member:
@@ -48,7 +38,7 @@ Attribute getMergeKey(CollectiveOpInterface collective, MergeMode mode,
 /// A cast whose operand is written in place between it and the last member is
 /// not among them. Linear in the members and in the uses of what is cast.
 SmallVector<Operation *>
-getAbsorbedCasts(ArrayRef<CollectiveOpInterface> members, MergeMode mode);
+getAbsorbedCasts(ArrayRef<CollectiveOpInterface> members, BucketMode mode);
 
 /// A merged collective in the IR.
 struct MergedCollective {
@@ -69,7 +59,7 @@ struct MergedCollective {
 /// start keeps the first `commsched.order`; no cost stays pinned.
 MergedCollective mergeCollectives(RewriterBase &rewriter,
                                   ArrayRef<CollectiveOpInterface> members,
-                                  MergeMode mode, bool multiDtype);
+                                  BucketMode mode, bool multiDtype);
 
 } // namespace mlir::commsched
 
