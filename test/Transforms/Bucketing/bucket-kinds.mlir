@@ -1,0 +1,124 @@
+// RUN: commsched-opt %s --commsched-bucket-all-gather=preserve-overlap \
+// RUN:   --commsched-bucket-reduce-scatter=preserve-overlap \
+// RUN:   --commsched-bucket-all-reduce=preserve-overlap | FileCheck %s
+
+// Each pass merges collectives of its kind, and leaves the other ones alone.
+
+!shard = tensor<4xf32>
+!whole = tensor<8xf32>
+
+// Copies cost nothing, so that they do not make hidden collectives dearer.
+module attributes {dlti.target_system_spec = #dlti.target_system_spec<
+  "GPU" = #dlti.target_device_spec<
+    "commsched.kernel_launch_ns" = 0,
+    "commsched.memory_gb_s" = 1.0e9 : f64>>} {
+
+commsched.group @g size(2)
+commsched.group @h size(2)
+
+// Together they are there before two long products end, as each was before one.
+// CHECK-LABEL: func.func @hidden_all_reduces(
+// CHECK-SAME: %[[A:.+]]: tensor<8xf32>, %[[B:.+]]: tensor<8xf32>,
+// CHECK-NEXT: %[[CONCAT:.+]] = tensor.concat dim(0) %[[A]], %[[B]]
+// CHECK-NEXT: %[[F:.+]] = commsched.all_reduce %[[CONCAT]]
+// CHECK-NEXT: "mm1"
+// CHECK-NEXT: "mm2"
+// CHECK-NEXT: %[[W:.+]] = commsched.wait %[[F]]
+// CHECK-NEXT: %[[WA:.+]] = tensor.extract_slice %[[W]][0] [8] [1]
+// CHECK-NEXT: %[[WB:.+]] = tensor.extract_slice %[[W]][8] [8] [1]
+// CHECK-NEXT: return %[[WA]], %[[WB]]
+func.func @hidden_all_reduces(%a: !whole, %b: !whole, %x: !whole) -> (!whole, !whole, !whole, !whole) {
+  %f1 = commsched.all_reduce %a on @g reduction(sum) {commsched.runtime_ns = 1000000} : !whole -> !commsched.future<!whole>
+  %f2 = commsched.all_reduce %b on @g reduction(sum) {commsched.runtime_ns = 1000000} : !whole -> !commsched.future<!whole>
+  %m1 = commsched.compute "mm1"(%x) {flops = 1.0e9 : f64, commsched.runtime_ns = 1000000} : (!whole) -> !whole
+  %m2 = commsched.compute "mm2"(%m1) {flops = 1.0e9 : f64, commsched.runtime_ns = 1000000} : (!whole) -> !whole
+  %w1 = commsched.wait %f1 : !commsched.future<!whole>
+  %w2 = commsched.wait %f2 : !commsched.future<!whole>
+  return %w1, %w2, %m1, %m2 : !whole, !whole, !whole, !whole
+}
+
+// Reductions of one group are all-reduces or reduce-scatters, not both.
+// CHECK-LABEL: func.func @reductions(
+// CHECK-COUNT-1: commsched.all_reduce
+// CHECK-NOT: commsched.all_reduce
+// CHECK-COUNT-1: commsched.reduce_scatter
+// CHECK-NOT: commsched.reduce_scatter
+func.func @reductions(%a: !whole, %b: !whole, %c: !whole, %d: !whole) -> (!whole, !whole, !shard, !shard) {
+  %f1 = commsched.all_reduce %a on @g reduction(sum) : !whole -> !commsched.future<!whole>
+  %f2 = commsched.all_reduce %b on @g reduction(sum) : !whole -> !commsched.future<!whole>
+  %f3 = commsched.reduce_scatter %c on @g reduction(sum) dim(0) : !whole -> !commsched.future<!shard>
+  %f4 = commsched.reduce_scatter %d on @g reduction(sum) dim(0) : !whole -> !commsched.future<!shard>
+  %w1 = commsched.wait %f1 : !commsched.future<!whole>
+  %w2 = commsched.wait %f2 : !commsched.future<!whole>
+  %w3 = commsched.wait %f3 : !commsched.future<!shard>
+  %w4 = commsched.wait %f4 : !commsched.future<!shard>
+  return %w1, %w2, %w3, %w4 : !whole, !whole, !shard, !shard
+}
+
+// Three of each, each waited for before the next one starts. What they send is
+// made next to them.
+// CHECK-LABEL: func.func @three_of_each(
+// CHECK-COUNT-3: "add"
+// CHECK-NEXT: commsched.all_gather_copy_in
+// CHECK-NEXT: commsched.all_gather %
+// CHECK-COUNT-3: "add"
+// CHECK-NEXT: commsched.chunk_cat
+// CHECK-NEXT: commsched.reduce_scatter
+// CHECK-COUNT-3: "add"
+// CHECK-NEXT: tensor.concat
+// CHECK-NEXT: commsched.all_reduce
+// CHECK-COUNT-3: commsched.wait
+// CHECK-NOT: commsched.wait
+// CHECK: "sum"
+// CHECK-NEXT: return
+func.func @three_of_each(%x: !shard, %y: !whole) -> !whole {
+  %a1 = commsched.compute "add"(%x) : (!shard) -> !shard
+  %fa1 = commsched.all_gather %a1 on @g dim(0) : !shard -> !commsched.future<!whole>
+  %wa1 = commsched.wait %fa1 : !commsched.future<!whole>
+  %a2 = commsched.compute "add"(%x) : (!shard) -> !shard
+  %fa2 = commsched.all_gather %a2 on @g dim(0) : !shard -> !commsched.future<!whole>
+  %wa2 = commsched.wait %fa2 : !commsched.future<!whole>
+  %a3 = commsched.compute "add"(%x) : (!shard) -> !shard
+  %fa3 = commsched.all_gather %a3 on @g dim(0) : !shard -> !commsched.future<!whole>
+  %wa3 = commsched.wait %fa3 : !commsched.future<!whole>
+  %s1 = commsched.compute "add"(%y) : (!whole) -> !whole
+  %fs1 = commsched.reduce_scatter %s1 on @g reduction(avg) dim(0) : !whole -> !commsched.future<!shard>
+  %ws1 = commsched.wait %fs1 : !commsched.future<!shard>
+  %s2 = commsched.compute "add"(%y) : (!whole) -> !whole
+  %fs2 = commsched.reduce_scatter %s2 on @g reduction(avg) dim(0) : !whole -> !commsched.future<!shard>
+  %ws2 = commsched.wait %fs2 : !commsched.future<!shard>
+  %s3 = commsched.compute "add"(%y) : (!whole) -> !whole
+  %fs3 = commsched.reduce_scatter %s3 on @g reduction(avg) dim(0) : !whole -> !commsched.future<!shard>
+  %ws3 = commsched.wait %fs3 : !commsched.future<!shard>
+  %r1 = commsched.compute "add"(%y) : (!whole) -> !whole
+  %fr1 = commsched.all_reduce %r1 on @g reduction(max) : !whole -> !commsched.future<!whole>
+  %wr1 = commsched.wait %fr1 : !commsched.future<!whole>
+  %r2 = commsched.compute "add"(%y) : (!whole) -> !whole
+  %fr2 = commsched.all_reduce %r2 on @g reduction(max) : !whole -> !commsched.future<!whole>
+  %wr2 = commsched.wait %fr2 : !commsched.future<!whole>
+  %r3 = commsched.compute "add"(%y) : (!whole) -> !whole
+  %fr3 = commsched.all_reduce %r3 on @g reduction(max) : !whole -> !commsched.future<!whole>
+  %wr3 = commsched.wait %fr3 : !commsched.future<!whole>
+  %sum = commsched.compute "sum"(%wa1, %wa2, %wa3, %ws1, %ws2, %ws3, %wr1, %wr2, %wr3)
+      : (!whole, !whole, !whole, !shard, !shard, !shard, !whole, !whole, !whole) -> !whole
+  return %sum : !whole
+}
+
+// Other groups, reductions, element types and sides of the joint graph are
+// other buckets.
+// CHECK-LABEL: func.func @apart(
+// CHECK-COUNT-5: commsched.all_reduce %arg
+func.func @apart(%a: !whole, %b: tensor<8xbf16>) {
+  %f1 = commsched.all_reduce %a on @g reduction(sum) : !whole -> !commsched.future<!whole>
+  %f2 = commsched.all_reduce %a on @h reduction(sum) : !whole -> !commsched.future<!whole>
+  %f3 = commsched.all_reduce %a on @g reduction(max) : !whole -> !commsched.future<!whole>
+  %f4 = commsched.all_reduce %b on @g reduction(sum) : tensor<8xbf16> -> !commsched.future<tensor<8xbf16>>
+  %f5 = commsched.all_reduce %a on @g reduction(sum) {commsched.partition = "backward"} : !whole -> !commsched.future<!whole>
+  %w1 = commsched.wait %f1 : !commsched.future<!whole>
+  %w2 = commsched.wait %f2 : !commsched.future<!whole>
+  %w3 = commsched.wait %f3 : !commsched.future<!whole>
+  %w4 = commsched.wait %f4 : !commsched.future<tensor<8xbf16>>
+  %w5 = commsched.wait %f5 : !commsched.future<!whole>
+  return
+}
+}
