@@ -77,7 +77,7 @@ commsched.group @dp size(4)
 // CHECK-NOT: tensor.concat
 func.func @buckets(%a: tensor<4xf32>, %b: tensor<16xf32>) {
   %slice, %buffer = commsched.all_gather_copy_in %a, %a on @dp : tensor<4xf32>, tensor<4xf32> -> tensor<8xf32>, tensor<32xf32>
-  // expected-remark@below {{it is written in place}}
+  // expected-remark@below {{it is a bucket already}}
   %0 = commsched.all_gather %slice on @dp dim(0) into %buffer : tensor<8xf32> into tensor<32xf32> -> !commsched.future<tensor<32xf32>>
   // expected-remark@below {{it is a bucket already}}
   %1 = commsched.all_gather %slice on @dp dim(0) : tensor<8xf32> -> !commsched.future<tensor<32xf32>>
