@@ -7,185 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/UnshardedParams.h"
-#include "ParamUses.h"
+#include "ParamRanges.h"
 #include "ReportNames.h"
 #include "WriteHistory.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
 using bufferization::ToTensorOp;
-using Kind = ParamEvent::Kind;
-
-//===----------------------------------------------------------------------===//
-// Events
-//===----------------------------------------------------------------------===//
-
-static bool isResize(const ParamEvent &event) {
-  return event.kind == Kind::Grow || event.kind == Kind::Free;
-}
-
-static bool isChange(const ParamEvent &event) {
-  return event.kind != Kind::Read;
-}
-
-static StringRef describe(Kind kind) {
-  switch (kind) {
-  case Kind::Grow:
-    return "grown";
-  case Kind::Fill:
-    return "filled";
-  case Kind::Free:
-    return "freed";
-  case Kind::Read:
-    return "read";
-  }
-  llvm_unreachable("unknown kind");
-}
-
-/// Reports that `op`, with its number, does `what` to `param`. A note shows the
-/// last of `events` before it that `isRelevant`, or else the first one after
-/// it; there is one.
-static InFlightDiagnostic reportAccess(Operation *op, int32_t number,
-                                       StringRef what,
-                                       const UnshardedParam &param,
-                                       ArrayRef<ParamEvent> events,
-                                       bool (*isRelevant)(const ParamEvent &)) {
-  const ParamEvent *near = nullptr;
-  for (const ParamEvent &event : events)
-    if (isRelevant(event) && (!near || event.number < number))
-      near = &event;
-  InFlightDiagnostic diag = op->emitOpError(what)
-                            << " the unsharded parameter '" << param.name
-                            << "', ";
-  diag.attachNote(near->op->getLoc())
-      << "it is " << describe(near->kind) << " here";
-  return diag;
-}
-
-/// Counts the resizes among `events`, and checks that the storage is grown and
-/// freed in turns.
-static void checkResizes(ArrayRef<ParamEvent> events, UnshardedParam &param) {
-  Operation *wrong = nullptr;
-  for (const ParamEvent &event : events) {
-    if (!isResize(event))
-      continue;
-    bool grows = event.kind == Kind::Grow;
-    bool isGrown = param.numGrown > param.numFreed;
-    if (grows == isGrown && !wrong)
-      wrong = event.op;
-    ++(grows ? param.numGrown : param.numFreed);
-  }
-  if (param.numGrown != param.numFreed) {
-    param.obstacle = ParamObstacle::UnequalResizes;
-  } else if (param.numGrown == 0) {
-    param.obstacle = ParamObstacle::NeverResized;
-  } else if (wrong) {
-    param.obstacle = ParamObstacle::ResizeOrder;
-    param.op = wrong;
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// Contents
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// One copy into a parameter, and the reads up to the next copy or to where the
-/// storage is freed.
-struct Range {
-  FsdpCopyOp copy;
-  SmallVector<ToTensorOp> reads;
-  /// The last that uses what is read; null if there is none.
-  Operation *lastUser = nullptr;
-  int32_t lastUse = 0;
-};
-
-/// Assigns the reads of a parameter, of which the storage is grown and freed in
-/// turns, to its copies.
-class RangeFinder {
-public:
-  RangeFinder(ArrayRef<ParamEvent> events, UnshardedParam &param)
-      : events(events), param(param) {}
-
-  /// Stops at an obstacle, which it notes in the parameter; fails, after an
-  /// error, where there is no storage or no contents.
-  LogicalResult run();
-
-  SmallVector<Range> takeRanges() { return std::move(ranges); }
-
-private:
-  void addRead(const ParamEvent &event, const ParamEvent &end);
-
-  ArrayRef<ParamEvent> events;
-  UnshardedParam &param;
-  SmallVector<Range> ranges;
-};
-
-} // namespace
-
-/// Adds a read to the last range, the contents of which go at `end`.
-void RangeFinder::addRead(const ParamEvent &event, const ParamEvent &end) {
-  Range &range = ranges.back();
-  auto read = cast<ToTensorOp>(event.op);
-  if (event.lastUse > end.number) {
-    param.obstacle = ParamObstacle::UsedLater;
-    param.op = event.lastUser;
-    param.other = end.op;
-  } else if (read.getType() != range.copy.getSource().getType()) {
-    param.obstacle = ParamObstacle::OtherType;
-    param.op = read;
-  }
-  range.reads.push_back(read);
-  ++param.numReads;
-  if (!range.lastUser || event.lastUse > range.lastUse) {
-    range.lastUser = event.lastUser;
-    range.lastUse = event.lastUse;
-  }
-}
-
-LogicalResult RangeFinder::run() {
-  bool hasStorage = false, isFilled = false;
-  const ParamEvent *end = events.begin();
-  for (const ParamEvent &event : events) {
-    if (param.obstacle != ParamObstacle::None)
-      break;
-    switch (event.kind) {
-    case Kind::Grow:
-      hasStorage = true;
-      break;
-    case Kind::Free:
-      hasStorage = isFilled = false;
-      break;
-    case Kind::Fill:
-      if (!hasStorage)
-        return reportAccess(event.op, event.number, "fills", param, events,
-                            isResize)
-               << "which has no storage there";
-      isFilled = true;
-      ranges.push_back({cast<FsdpCopyOp>(event.op), {}});
-      ++param.numCopies;
-      break;
-    case Kind::Read:
-      // Whatever it would read.
-      if (event.op->use_empty())
-        break;
-      if (!isFilled)
-        return reportAccess(event.op, event.number, "reads", param, events,
-                            isChange)
-               << "whose contents are not defined there";
-      // What is filled is freed some time.
-      while (end->number < event.number || !isChange(*end))
-        ++end;
-      addRead(event, *end);
-    }
-  }
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// All parameters
-//===----------------------------------------------------------------------===//
 
 namespace mlir::commsched {
 
@@ -201,7 +29,7 @@ private:
   void numberOperations();
   LogicalResult check(UnshardedParam &param);
   void checkSources();
-  void accept(const UnshardedParam &param, MutableArrayRef<Range> ranges);
+  void accept(const UnshardedParam &param, MutableArrayRef<ParamRange> ranges);
 
   FunctionOpInterface function;
   UnshardedParams result;
@@ -211,7 +39,7 @@ private:
   /// Copies of which the source is a tensor of a parameter.
   DenseSet<Operation *> copiesFromParams;
   /// Of those that pass all checks but that of the sources.
-  DenseMap<Value, SmallVector<Range>> ranges;
+  DenseMap<Value, SmallVector<ParamRange>> ranges;
 };
 
 } // namespace mlir::commsched
@@ -257,26 +85,25 @@ LogicalResult UnshardedParamsBuilder::check(UnshardedParam &param) {
   if (param.obstacle != ParamObstacle::None)
     return success();
   if (Operation *writer = use.getWriter())
-    return reportAccess(writer, numbers.lookup(writer), "may write", param,
-                        use.getEvents(), isChange)
-           << "which only '" << FsdpCopyOp::getOperationName() << "' may";
+    return reportWrite(writer, numbers.lookup(writer), param, use.getEvents());
   if (const FirstUse &first = use.getReadObstacle(); first.op)
     return stopAt(first.obstacle, first.op);
   for (const ParamEvent &event : use.getEvents())
     if (copiesFromParams.contains(event.op))
       return stopAt(ParamObstacle::CopiedFrom, event.op);
-  RangeFinder finder(use.getEvents(), param);
-  if (failed(finder.run()))
+  FailureOr<SmallVector<ParamRange>> found =
+      findParamRanges(use.getEvents(), param);
+  if (failed(found))
     return failure();
   if (param.obstacle == ParamObstacle::None)
-    ranges[param.storage] = finder.takeRanges();
+    ranges[param.storage] = std::move(*found);
   return success();
 }
 
 void UnshardedParamsBuilder::accept(const UnshardedParam &param,
-                                    MutableArrayRef<Range> ranges) {
+                                    MutableArrayRef<ParamRange> ranges) {
   result.removable.insert(param.storage);
-  for (Range &range : ranges)
+  for (ParamRange &range : ranges)
     for (ToTensorOp read : range.reads)
       result.contents[read] = range.copy.getSource();
 }
@@ -287,7 +114,7 @@ void UnshardedParamsBuilder::checkSources() {
   SmallVector<Value> sources;
   for (const UnshardedParam &param : result.params)
     if (auto it = ranges.find(param.storage); it != ranges.end())
-      for (Range &range : it->second)
+      for (ParamRange &range : it->second)
         sources.push_back(range.copy.getSource());
   Block &block = function.getFunctionBody().front();
   // Parameters that are on their way out are no source's memory.
@@ -302,7 +129,7 @@ void UnshardedParamsBuilder::checkSources() {
     auto it = ranges.find(param.storage);
     if (it == ranges.end())
       continue;
-    for (Range &range : it->second) {
+    for (ParamRange &range : it->second) {
       if (!range.lastUser)
         continue;
       Operation *writer =

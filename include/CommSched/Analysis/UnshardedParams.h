@@ -93,8 +93,8 @@ public:
 
   bool hasRemovable() const { return !removable.empty(); }
 
-  /// Whether nothing uses `storage` any more once every read is replaced by what
-  /// it yields, and its resizes and copies are gone.
+  /// Whether nothing uses `storage` any more once every read is replaced by
+  /// what it yields, and its resizes and copies are gone.
   bool isRemovable(Value storage) const { return removable.contains(storage); }
 
   /// What `read`, of a removable storage, yields: a tensor that dominates it

@@ -321,4 +321,28 @@ func.func @source_in_unknown_memory(%p: memref<4xf32>, %m: memref<4xf32>)
   return %y : tensor<4xf32>
 }
 
+// The source may be a parameter that stays, and that is freed before the last
+// use of the copy.
+// CHECK: remark: {{.*}} Function=source_may_be_a_parameter
+// CHECK-SAME: '%arg0' keeps its storage: arith.select may pass it on
+// CHECK: remark: {{.*}} Function=source_may_be_a_parameter
+// CHECK-SAME: '%arg1' keeps its storage: commsched.resize_storage 'free' may write what commsched.fsdp_copy copied into it
+func.func @source_may_be_a_parameter(
+    %p: memref<4xf32> {commsched.role = "unsharded_param"},
+    %q: memref<4xf32> {commsched.role = "unsharded_param"},
+    %full: tensor<4xf32>, %c: i1) -> tensor<4xf32> {
+  commsched.resize_storage %p bytes(16) : memref<4xf32>
+  commsched.fsdp_copy %full into %p : tensor<4xf32>, memref<4xf32>
+  %v = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
+  %s = arith.select %c, %v, %full : tensor<4xf32>
+  commsched.resize_storage %q bytes(16) : memref<4xf32>
+  commsched.fsdp_copy %s into %q : tensor<4xf32>, memref<4xf32>
+  commsched.resize_storage %p bytes(0) {commsched.name = "free"}
+      : memref<4xf32>
+  %w = bufferization.to_tensor %q : memref<4xf32> to tensor<4xf32>
+  %y = commsched.compute "y"(%w) : (tensor<4xf32>) -> tensor<4xf32>
+  commsched.resize_storage %q bytes(0) : memref<4xf32>
+  return %y : tensor<4xf32>
+}
+
 func.func private @declaration(memref<4xf32>)

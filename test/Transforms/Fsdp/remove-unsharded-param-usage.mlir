@@ -132,17 +132,20 @@ func.func @source_written_at_other_times(%p: memref<4xf32>,
   return %y : tensor<4xf32>
 }
 
-// Two parameters without roles, and one source for both.
+// Two parameters, and one source for both, which is in memory that they are
+// taken not to be.
 // REMARK: '%arg0' needs no storage
 // REMARK: '%arg1' needs no storage
 // CHECK-LABEL: func.func @two_parameters(
-// CHECK-SAME: %[[FULL:[a-z0-9]+]]: tensor<4xf32>
-// CHECK: compute "y"(%[[FULL]], %[[FULL]])
+// CHECK-SAME: %[[M:[a-z0-9]+]]: memref<4xf32>)
+// CHECK: %[[FULL:.+]] = bufferization.to_tensor %[[M]]
+// CHECK-NEXT: compute "y"(%[[FULL]], %[[FULL]])
 func.func @two_parameters(%p: memref<4xf32>, %q: memref<4xf32>,
-                          %full: tensor<4xf32>) -> tensor<4xf32> {
+                          %m: memref<4xf32>) -> tensor<4xf32> {
+  %full = bufferization.to_tensor %m : memref<4xf32> to tensor<4xf32>
   commsched.resize_storage %p bytes(16) : memref<4xf32>
-  commsched.resize_storage %q bytes(16) : memref<4xf32>
   commsched.fsdp_copy %full into %p : tensor<4xf32>, memref<4xf32>
+  commsched.resize_storage %q bytes(16) : memref<4xf32>
   commsched.fsdp_copy %full into %q : tensor<4xf32>, memref<4xf32>
   %v = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
   %w = bufferization.to_tensor %q : memref<4xf32> to tensor<4xf32>
