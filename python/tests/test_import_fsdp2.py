@@ -210,7 +210,8 @@ def test_view_that_is_taken_before_the_fill(text_of):
     ]
 
 
-def test_returned_parameter_is_the_callers(text_of):
+@pytest.mark.parametrize("freed", [True, False])
+def test_returned_parameter_is_the_callers(text_of, freed):
     """So is a view of it: both are left out, as they may be freed by now."""
 
     def body(step, p, x):
@@ -221,12 +222,14 @@ def test_returned_parameter_is_the_callers(text_of):
         y = step.linear("y", x, p)
         used = step.g.add("used", aten.neg, (view,), step.g.like(view))
         late = step.g.add("late", aten.t, (p,), p.meta["val"].t())
-        step.grow("free", p, 0)
+        if freed:
+            step.grow("free", p, 0)
         return p, y, view, late, x, used
 
     text = text_of(body)
     assert "  return %y, %x, %used : " in text
-    assert operations(text)[-1] == "commsched.resize_storage %p bytes(0)"
+    last = "commsched.resize_storage %p bytes(0)"
+    assert (operations(text)[-1] == last) == freed
 
 
 def test_backward_takes_over_the_role(imported):
@@ -362,6 +365,29 @@ def test_resize_of_a_view(text_of):
     def body(step, p, x):
         view = step.g.add("view", aten.t, (p,), p.meta["val"].t())
         step.grow("grow", view)
+        return step.linear("y", x, p)
+
+    assert is_computed(text_of(body))
+
+
+def test_write_of_what_was_computed(text_of):
+    """No write of the parameter, though the parameter is read for it."""
+
+    def body(step, p, x):
+        step.grow("grow", p)
+        y = step.g.add("y", aten.neg, (p,), step.g.like(p))
+        return step.g.add("z", aten.add_.Tensor, (y, p), y)
+
+    assert not is_computed(text_of(body))
+
+
+def test_write_of_an_element(text_of):
+    def body(step, p, x):
+        step.grow("grow", p)
+        parts = step.g.add("parts", aten.split.Tensor, (p, 8),
+                           list(p.meta["val"].split(8)))
+        second = step.g.item("second", parts, 1)
+        step.g.add("add", aten.add_.Tensor, (second, 1), second)
         return step.linear("y", x, p)
 
     assert is_computed(text_of(body))

@@ -13,7 +13,12 @@ from typing import Any, Optional
 import torch
 
 from commsched import ir
-from commsched.torch.importer.environment import Bound, Deferred, Stored, flatten
+from commsched.torch.importer.environment import (
+    Bound,
+    Deferred,
+    Stored,
+    flatten,
+)
 from commsched.torch.importer.types import NOT_A_TENSOR, TensorFacts
 from commsched.torch.importer.unsharded import change_arguments, storage_change
 
@@ -30,7 +35,9 @@ class StorageEmitter:
         self._homes: dict[str, torch.fx.Node] = {}
         self._views: dict[torch.fx.Node, list[Deferred]] = {}
 
-    def argument(self, node: torch.fx.Node, facts: TensorFacts, attrs) -> Stored:
+    def argument(
+        self, node: torch.fx.Node, facts: TensorFacts, attrs: dict
+    ) -> Stored:
         """Makes the placeholder `node` a memref."""
         type_ = ir.MemRefType(facts.type.shape, facts.type.element)
         value = self._converter.function.argument(node.name, type_, attrs)

@@ -10,7 +10,6 @@ fills it a computation that writes it in place.
 
 from __future__ import annotations
 
-import operator
 from typing import Any, Optional
 
 import torch
@@ -111,23 +110,20 @@ class UnshardedParams:
         """Returns whether only resizes and fills write the storage, and every
         view of it can be taken again after it is filled again."""
         again = self._filled.get(root, 0) > 1
-        views = [root]
-        seen = {root}
-        while views:
-            for user in views.pop().users:
-                if user in seen or storage_change(user) is not None:
+        views = {root}
+        stack = [root]
+        while stack:
+            for user in stack.pop().users:
+                if user in views or storage_change(user) is not None:
                     continue
-                seen.add(user)
-                if user.target is operator.getitem:
-                    views.append(user)
-                    continue
-                written, is_view = self._use(user, seen)
+                written, is_view = self._use(user, views)
                 many = not isinstance(self._facts(user), TensorFacts)
                 if written or (is_view and many and again):
                     self._unfit.add(root)
                     return False
                 if is_view:
-                    views.append(user)
+                    views.add(user)
+                    stack.append(user)
         return True
 
     def _use(self, user: torch.fx.Node, views: set) -> tuple[bool, bool]:
