@@ -1,0 +1,147 @@
+// DEFINE: %{plan} =
+// DEFINE: %{merge} = commsched-opt %s --remark-policy=all \
+// DEFINE:   --remark-format=emitRemark --remarks-filter=commsched \
+// DEFINE:   --commsched-bucket-all-gather="plan='%{plan}'" \
+// DEFINE:   --commsched-bucket-reduce-scatter="plan='%{plan}'" 2>%t.remarks
+
+// Each entry of a plan is a bucket. Gathers start one bucket ahead, and what is
+// reduced is waited for one bucket later.
+// REDEFINE: %{plan} = module_1;module_2.first,module_2.second
+// RUN: %{merge} | FileCheck %s --check-prefix=TWO
+// RUN: FileCheck %s --check-prefix=ALL-USED < %t.remarks
+
+// A path stands for all modules below it, or for all that a pattern matches.
+// REDEFINE: %{plan} =  module_1 ; module_2
+// RUN: %{merge} | FileCheck %s --check-prefix=TWO
+// REDEFINE: %{plan} = *_1;module_[2-4].?*
+// RUN: %{merge} | FileCheck %s --check-prefix=TWO
+
+// All in one entry are one bucket, in the order of the program.
+// REDEFINE: %{plan} = module_2,module_1
+// RUN: %{merge} | FileCheck %s --check-prefix=ONE
+
+// What no entry names stays where it is, and so does what is alone in one. Of
+// an entry, only the paths that there are count.
+// REDEFINE: %{plan} = module_3;module_2,module_4
+// RUN: %{merge} | FileCheck %s --check-prefix=SECOND
+// RUN: FileCheck %s --check-prefixes=FIRST-UNUSED < %t.remarks
+// REDEFINE: %{plan} = module_2.first;module;module_22;MODULE_1
+// RUN: %{merge} | FileCheck %s --check-prefix=NONE
+
+// An empty plan is none.
+// REDEFINE: %{plan} =
+// RUN: %{merge} | FileCheck %s --check-prefix=NO-PLAN
+
+// ALL-USED-NOT: PlanEntryUnused
+// FIRST-UNUSED-COUNT-2: PlanEntryUnused | Category:commsched | Function={{gathers|scatters}} | Remark="entry 0 of the plan, 'module_3', names no collective"
+// FIRST-UNUSED-NOT: PlanEntryUnused
+
+commsched.group @g size(2)
+
+!shard = tensor<4xf32>
+!whole = tensor<8xf32>
+
+// TWO-LABEL: func.func @gathers(
+// TWO: "ag1+ag2"
+// TWO: "ag3+ag4"
+// TWO-NEXT: commsched.wait
+// TWO-NEXT: commsched.split_with_sizes_copy
+// TWO-NEXT: "mm1"
+// TWO-NEXT: commsched.wait
+// TWO-NEXT: commsched.split_with_sizes_copy
+// TWO-NEXT: "mm2"
+// ONE-LABEL: func.func @gathers(
+// ONE: "ag1+ag2+ag3+ag4"
+// ONE-NEXT: commsched.wait
+// ONE-NEXT: commsched.split_with_sizes_copy
+// ONE-NEXT: "mm1"
+// ONE-NEXT: "mm2"
+// SECOND-LABEL: func.func @gathers(
+// SECOND-NEXT: "ag1"
+// SECOND-NEXT: commsched.wait
+// SECOND-NEXT: "ag2"
+// SECOND-NEXT: commsched.wait
+// SECOND-NEXT: "mm1"
+// SECOND: "ag3+ag4"
+// NONE-LABEL: func.func @gathers(
+// NONE-NEXT: "ag1"
+// NONE-NEXT: commsched.wait
+// NONE-NEXT: "ag2"
+// NONE-NEXT: commsched.wait
+// NONE-NEXT: "mm1"
+// NONE-NEXT: "ag3"
+// NONE-NEXT: commsched.wait
+// NONE-NEXT: "ag4"
+// NONE-NEXT: commsched.wait
+// NONE-NEXT: "mm2"
+// NO-PLAN-LABEL: func.func @gathers(
+// NO-PLAN: "ag1+ag2+ag3+ag4"
+func.func @gathers(%a: !shard, %b: !shard, %c: !shard, %d: !shard) -> (!whole, !whole) {
+  %f1 = commsched.all_gather %a on @g dim(0) {commsched.name = "ag1", commsched.module = "module_1"} : !shard -> !commsched.future<!whole>
+  %w1 = commsched.wait %f1 : !commsched.future<!whole>
+  %f2 = commsched.all_gather %b on @g dim(0) {commsched.name = "ag2", commsched.module = "module_1"} : !shard -> !commsched.future<!whole>
+  %w2 = commsched.wait %f2 : !commsched.future<!whole>
+  %m1 = commsched.compute "mm1"(%w1, %w2) {flops = 1.0e9 : f64} : (!whole, !whole) -> !whole
+  %f3 = commsched.all_gather %c on @g dim(0) {commsched.name = "ag3", commsched.module = "module_2.first"} : !shard -> !commsched.future<!whole>
+  %w3 = commsched.wait %f3 : !commsched.future<!whole>
+  %f4 = commsched.all_gather %d on @g dim(0) {commsched.name = "ag4", commsched.module = "module_2.second"} : !shard -> !commsched.future<!whole>
+  %w4 = commsched.wait %f4 : !commsched.future<!whole>
+  %m2 = commsched.compute "mm2"(%m1, %w3, %w4) {flops = 1.0e9 : f64} : (!whole, !whole, !whole) -> !whole
+  return %m1, %m2 : !whole, !whole
+}
+
+// TWO-LABEL: func.func @scatters(
+// TWO-NEXT: "mm1"
+// TWO-NEXT: "mm2"
+// TWO-NEXT: commsched.chunk_cat
+// TWO-NEXT: %[[F1:.+]] = commsched.reduce_scatter {{.*}}"rs1+rs2"
+// TWO-NEXT: "mm3"
+// TWO-NEXT: "mm4"
+// TWO-NEXT: commsched.chunk_cat
+// TWO-NEXT: %[[F2:.+]] = commsched.reduce_scatter {{.*}}"rs3+rs4"
+// TWO-NEXT: commsched.wait %[[F1]]
+// TWO: commsched.wait %[[F2]]
+// ONE-LABEL: func.func @scatters(
+// ONE: "mm4"
+// ONE: "rs1+rs2+rs3+rs4"
+// ONE-NEXT: commsched.wait
+// SECOND-LABEL: func.func @scatters(
+// SECOND-NEXT: "mm1"
+// SECOND-NEXT: "rs1"
+// SECOND-NEXT: commsched.wait
+// SECOND-NEXT: "mm2"
+// SECOND-NEXT: "rs2"
+// SECOND-NEXT: commsched.wait
+// SECOND-NEXT: "mm3"
+// SECOND-NEXT: "mm4"
+// SECOND: "rs3+rs4"
+// NONE-LABEL: func.func @scatters(
+// NONE-NEXT: "mm1"
+// NONE-NEXT: "rs1"
+// NONE-NEXT: commsched.wait
+// NONE-NEXT: "mm2"
+// NONE-NEXT: "rs2"
+// NONE-NEXT: commsched.wait
+// NONE-NEXT: "mm3"
+// NONE-NEXT: "rs3"
+// NONE-NEXT: commsched.wait
+// NONE-NEXT: "mm4"
+// NONE-NEXT: "rs4"
+// NONE-NEXT: commsched.wait
+// NO-PLAN-LABEL: func.func @scatters(
+// NO-PLAN: "rs1+rs2+rs3+rs4"
+func.func @scatters(%x: !whole) -> (!shard, !shard, !shard, !shard) {
+  %m1 = commsched.compute "mm1"(%x) {flops = 1.0e9 : f64} : (!whole) -> !whole
+  %f1 = commsched.reduce_scatter %m1 on @g reduction(sum) dim(0) {commsched.name = "rs1", commsched.module = "module_1"} : !whole -> !commsched.future<!shard>
+  %w1 = commsched.wait %f1 : !commsched.future<!shard>
+  %m2 = commsched.compute "mm2"(%m1) {flops = 1.0e9 : f64} : (!whole) -> !whole
+  %f2 = commsched.reduce_scatter %m2 on @g reduction(sum) dim(0) {commsched.name = "rs2", commsched.module = "module_1"} : !whole -> !commsched.future<!shard>
+  %w2 = commsched.wait %f2 : !commsched.future<!shard>
+  %m3 = commsched.compute "mm3"(%m2) {flops = 1.0e9 : f64} : (!whole) -> !whole
+  %f3 = commsched.reduce_scatter %m3 on @g reduction(sum) dim(0) {commsched.name = "rs3", commsched.module = "module_2.first"} : !whole -> !commsched.future<!shard>
+  %w3 = commsched.wait %f3 : !commsched.future<!shard>
+  %m4 = commsched.compute "mm4"(%m3) {flops = 1.0e9 : f64} : (!whole) -> !whole
+  %f4 = commsched.reduce_scatter %m4 on @g reduction(sum) dim(0) {commsched.name = "rs4", commsched.module = "module_2.second"} : !whole -> !commsched.future<!shard>
+  %w4 = commsched.wait %f4 : !commsched.future<!shard>
+  return %w1, %w2, %w3, %w4 : !shard, !shard, !shard, !shard
+}
