@@ -1,0 +1,69 @@
+// DEFINE: %{cap} =
+// DEFINE: %{merge} = commsched-opt %s --commsched-bucket-all-reduce=cap-mb=%{cap}
+
+// 256 bytes for the first bucket, 512 for all others.
+// REDEFINE: %{cap} = 0.000244140625,0.00048828125
+// RUN: %{merge} | FileCheck %s --check-prefix=LARGER
+// The other way around; and three sizes.
+// REDEFINE: %{cap} = 0.00048828125,0.000244140625
+// RUN: %{merge} | FileCheck %s --check-prefix=SMALLER
+// REDEFINE: %{cap} = 0.000244140625,0.0003662109375,0.00048828125
+// RUN: %{merge} | FileCheck %s --check-prefix=THREE
+
+// Ten members of 128 bytes. The last cap stands for all further ones, and each
+// key counts its own buckets.
+
+!x = tensor<32xf32>
+
+commsched.group @g size(2)
+commsched.group @h size(2)
+
+// LARGER: "a+b"
+// LARGER: "c+d+e+f"
+// LARGER: "g+h+i+j"
+// SMALLER: "a+b+c+d"
+// SMALLER: "e+f"
+// SMALLER: "g+h"
+// SMALLER: "i+j"
+// THREE: "a+b"
+// THREE: "c+d+e"
+// THREE: "f+g+h+i"
+// THREE: "j"
+func.func @ten(%x: !x) {
+  %a = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "a"} : !x -> !commsched.future<!x>
+  %b = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "b"} : !x -> !commsched.future<!x>
+  %c = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "c"} : !x -> !commsched.future<!x>
+  %d = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "d"} : !x -> !commsched.future<!x>
+  %e = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "e"} : !x -> !commsched.future<!x>
+  %f = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "f"} : !x -> !commsched.future<!x>
+  %g = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "g"} : !x -> !commsched.future<!x>
+  %h = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "h"} : !x -> !commsched.future<!x>
+  %i = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "i"} : !x -> !commsched.future<!x>
+  %j = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "j"} : !x -> !commsched.future<!x>
+  %wa = commsched.wait %a : !commsched.future<!x>
+  %wb = commsched.wait %b : !commsched.future<!x>
+  %wc = commsched.wait %c : !commsched.future<!x>
+  %wd = commsched.wait %d : !commsched.future<!x>
+  %we = commsched.wait %e : !commsched.future<!x>
+  %wf = commsched.wait %f : !commsched.future<!x>
+  %wg = commsched.wait %g : !commsched.future<!x>
+  %wh = commsched.wait %h : !commsched.future<!x>
+  %wi = commsched.wait %i : !commsched.future<!x>
+  %wj = commsched.wait %j : !commsched.future<!x>
+  return
+}
+
+// LARGER-LABEL: func.func @two_keys(
+// LARGER: @g {{.*}} "a+c"
+// LARGER: @h {{.*}} "b+d"
+func.func @two_keys(%x: !x) {
+  %a = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "a"} : !x -> !commsched.future<!x>
+  %b = commsched.all_reduce %x on @h reduction(sum) {commsched.name = "b"} : !x -> !commsched.future<!x>
+  %c = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "c"} : !x -> !commsched.future<!x>
+  %d = commsched.all_reduce %x on @h reduction(sum) {commsched.name = "d"} : !x -> !commsched.future<!x>
+  %wa = commsched.wait %a : !commsched.future<!x>
+  %wb = commsched.wait %b : !commsched.future<!x>
+  %wc = commsched.wait %c : !commsched.future<!x>
+  %wd = commsched.wait %d : !commsched.future<!x>
+  return
+}
