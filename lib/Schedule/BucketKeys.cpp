@@ -216,9 +216,9 @@ void KeyFinder::sinkUsers() {
   // Later ones first: no other can put what has sunk further down.
   auto keyOf = [&](int32_t bucket) { return -lastWaits[bucket]; };
   for (int32_t index : sortBy(bucketed.numBuckets(), keyOf))
-    for (NodeId wait : bucketed.bucket(index).waits)
-      if (wait < keys[bucketed.startOf(index)])
-        sink(wait, lastWaits[index]);
+    for (NodeId start : bucketed.bucket(index).starts)
+      if (start < keys[bucketed.startOf(index)])
+        sink(problem.waitOf(start), lastWaits[index]);
 }
 
 std::vector<NodeId> KeyFinder::find() {

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 using namespace commsched;
 
@@ -56,14 +57,11 @@ public:
   std::vector<bool> run();
 
 private:
-  /// Whom a victim blames of the buckets ahead on its stream.
-  enum class Accused : uint8_t { Nobody, TheHarmful, All };
-
   void findUncovered();
   void findWhatLengthensStep();
   bool hasRoom(NodeId node) const;
   bool isHarmful(int32_t bucket, int64_t victimBeginNs) const;
-  void accuse(NodeId victim, bool isBucketAhead, bool isHarmfulAhead);
+  void accuse(NodeId victim, bool isHarmfulAhead);
   void searchQueue(ArrayView<NodeId> queue);
   void blameAhead(ArrayView<NodeId> run);
   void blameNeighbours();
@@ -77,8 +75,9 @@ private:
   /// By bucket: whether it starts later than its first member did.
   std::vector<bool> isLate;
   std::vector<bool> isVictim;
-  std::vector<Accused> accused;
-  /// Victims that had nobody to blame.
+  /// Victims that blame those ahead on their stream that are harmful.
+  std::vector<bool> isAccuser;
+  /// Victims that have nobody to blame.
   std::vector<NodeId> helpless;
   std::vector<bool> blamed;
 };
@@ -142,7 +141,7 @@ Search::Search(const BucketedExecution &execution)
     : execution(execution), bucketed(execution.bucketed),
       merged(bucketed.getProblem()), timeline(execution.after.timeline),
       comparisons(merged.numNodes()), isVictim(merged.numNodes()),
-      accused(merged.numNodes()), blamed(bucketed.numBuckets()) {
+      isAccuser(merged.numNodes()), blamed(bucketed.numBuckets()) {
   const Problem &original = bucketed.getOriginal();
   for (NodeId node = 0; node < original.numNodes(); ++node)
     if (original.isCollective(node))
@@ -200,46 +199,42 @@ bool Search::isHarmful(int32_t bucket, int64_t victimBeginNs) const {
          comparisons[bucketed.startOf(bucket)].lastBeginNs > victimBeginNs;
 }
 
-void Search::accuse(NodeId victim, bool isBucketAhead, bool isHarmfulAhead) {
+/// A bucket has itself to blame, unless one ahead of it is harmful and it would
+/// be covered otherwise.
+void Search::accuse(NodeId victim, bool isHarmfulAhead) {
   int32_t bucket = bucketed.bucketOf(victim);
-  if (bucket >= 0 && (!isHarmfulAhead || !hasRoom(victim)))
+  if (isHarmfulAhead && hasRoom(victim))
+    isAccuser[victim] = true;
+  else if (bucket >= 0)
     blamed[bucket] = true;
-  else if (isHarmfulAhead && hasRoom(victim))
-    accused[victim] = Accused::TheHarmful;
-  else if (isBucketAhead && hasRoom(victim))
-    accused[victim] = Accused::All;
   else
     helpless.push_back(victim);
 }
 
 /// `run`: collectives that keep their stream busy without a gap.
 void Search::blameAhead(ArrayView<NodeId> run) {
-  bool isBucketAhead = false, isLateAhead = false;
+  bool isLateAhead = false;
   int64_t lastBeginNs = std::numeric_limits<int64_t>::min();
   for (NodeId node : run) {
     if (isVictim[node])
-      accuse(node, isBucketAhead,
-             isLateAhead || lastBeginNs > comparisons[node].firstBeginNs);
+      accuse(node, isLateAhead || lastBeginNs > comparisons[node].firstBeginNs);
     int32_t bucket = bucketed.bucketOf(node);
     if (bucket < 0)
       continue;
-    isBucketAhead = true;
     isLateAhead = isLateAhead || isLate[bucket];
     lastBeginNs = std::max(lastBeginNs, comparisons[node].lastBeginNs);
   }
-  // Back again, with what those behind have accused.
-  bool areAllAccused = false, areHarmfulAccused = false;
+  // Back again, with the first begin of those behind that accuse.
+  bool isAccused = false;
   int64_t firstBeginNs = std::numeric_limits<int64_t>::max();
   for (size_t i = run.size(); i-- > 0;) {
     int32_t bucket = bucketed.bucketOf(run[i]);
-    if (bucket >= 0 && (areAllAccused ||
-                        (areHarmfulAccused && isHarmful(bucket, firstBeginNs))))
+    if (bucket >= 0 && isAccused && isHarmful(bucket, firstBeginNs))
       blamed[bucket] = true;
-    areAllAccused |= accused[run[i]] == Accused::All;
-    if (accused[run[i]] == Accused::TheHarmful) {
-      areHarmfulAccused = true;
-      firstBeginNs = std::min(firstBeginNs, comparisons[run[i]].firstBeginNs);
-    }
+    if (!isAccuser[run[i]])
+      continue;
+    isAccused = true;
+    firstBeginNs = std::min(firstBeginNs, comparisons[run[i]].firstBeginNs);
   }
 }
 
@@ -254,24 +249,27 @@ void Search::searchQueue(ArrayView<NodeId> queue) {
   }
 }
 
-/// Something else has changed what runs beside the first victim: the buckets
-/// whose members are in flight when it is, or anybody.
+/// Something else has changed what runs beside the helpless: buckets with
+/// members in flight when one of them was.
 void Search::blameNeighbours() {
   const Problem &original = bucketed.getOriginal();
-  NodeId victim = *std::min_element(helpless.begin(), helpless.end());
-  NodeId start = bucketed.originalOf(victim);
-  NodeId end =
-      original.kind(start) == NodeKind::Start ? original.waitOf(start) : start;
-  bool isAnybody = false;
+  // By node: how many of the helpless are in flight there; then up to there.
+  std::vector<int64_t> sums(original.numNodes() + 1);
+  for (NodeId victim : helpless) {
+    NodeId node = bucketed.originalOf(victim);
+    NodeId wait = original.waitOf(node);
+    ++sums[node];
+    --sums[wait == noNode ? node + 1 : wait];
+  }
+  for (int round = 0; round < 2; ++round)
+    std::partial_sum(sums.begin(), sums.end(), sums.begin());
   for (int32_t index = 0; index < bucketed.numBuckets(); ++index) {
     const BucketedProblem::MergedBucket &bucket = bucketed.bucket(index);
-    blamed[index] =
-        *std::min_element(bucket.starts.begin(), bucket.starts.end()) < end &&
-        *std::max_element(bucket.waits.begin(), bucket.waits.end()) > start;
-    isAnybody |= blamed[index];
+    NodeId first =
+        *std::min_element(bucket.starts.begin(), bucket.starts.end());
+    NodeId last = *std::max_element(bucket.waits.begin(), bucket.waits.end());
+    blamed[index] = sums[last] > sums[first];
   }
-  if (!isAnybody)
-    blamed.assign(blamed.size(), true);
 }
 
 std::vector<bool> Search::run() {

@@ -43,9 +43,9 @@ struct BucketedExecution {
   const Execution &after;
 };
 
-/// By bucket: whether it is to blame. Nobody is if the step is no longer and no
-/// collective more uncovered than its members were together; otherwise
-/// somebody is, if there are buckets. O((nodes + members) * log(buckets)).
+/// By bucket: whether it seems to be to blame. Nobody is if the step is no
+/// longer and no collective more uncovered than its members were together.
+/// O((nodes + members) * log(buckets)).
 std::vector<bool> findBlamedBuckets(const BucketedExecution &execution);
 
 } // namespace commsched

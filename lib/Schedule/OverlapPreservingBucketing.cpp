@@ -16,13 +16,36 @@
 
 using namespace commsched;
 
-/// For each time that the largest bucket can be halved, how many rounds may
-/// split only those that are to blame.
-static constexpr int carefulRounds = 8;
+/// How many rounds there may be for each time that the largest bucket can be
+/// halved. In steps of transformers with several depths of prefetching, the
+/// best round was not after twice as many.
+static constexpr int roundsPerHalving = 4;
 
 namespace {
 
-/// Buckets that are split until none is to blame.
+/// What the buckets of one round have come to. Smaller is better.
+struct Score {
+  int64_t stepNs;
+  /// The sum over all collectives.
+  int64_t uncoveredNs;
+
+  explicit Score(const Execution &execution)
+      : stepNs(execution.timeline.stepNs),
+        uncoveredNs(std::accumulate(execution.uncoveredNs.begin(),
+                                    execution.uncoveredNs.end(), int64_t(0))) {}
+
+  bool operator<(const Score &other) const {
+    return stepNs != other.stepNs ? stepNs < other.stepNs
+                                  : uncoveredNs < other.uncoveredNs;
+  }
+};
+
+struct Round {
+  Score score;
+  std::vector<bool> blamed;
+};
+
+/// Splits the buckets that are to blame, round after round.
 class Splitting {
 public:
   Splitting(const Problem &problem,
@@ -30,14 +53,14 @@ public:
             const BucketCostFunction &getCost, Bucketing bucketing,
             Execution before);
 
-  OptionalError run();
-  Bucketing takeResult();
+  Result<Bucketing> run();
 
 private:
-  Result<std::vector<bool>> findBlamed() const;
+  Result<Round> tryBuckets() const;
   void split(const std::vector<bool> &blamed);
   void add(Bucket bucket);
   int maxRounds() const;
+  Bucketing getBuckets() const;
 
   const Problem &problem;
   const std::vector<BucketCandidate> &candidates;
@@ -71,7 +94,7 @@ void Splitting::add(Bucket bucket) {
   buckets.push_back(std::move(bucket));
 }
 
-Result<std::vector<bool>> Splitting::findBlamed() const {
+Result<Round> Splitting::tryBuckets() const {
   Result<BucketedProblem> bucketed =
       BucketedProblem::create(problem, buckets, costs);
   if (!bucketed)
@@ -82,7 +105,8 @@ Result<std::vector<bool>> Splitting::findBlamed() const {
   Result<Execution> after = execute(bucketed->getProblem(), *order);
   if (!after)
     return Error{after.error()};
-  return findBlamedBuckets({*bucketed, costs, *order, before, *after});
+  return Round{Score(*after),
+               findBlamedBuckets({*bucketed, costs, *order, before, *after})};
 }
 
 /// Splits buckets in halves. A half of one is no bucket.
@@ -126,34 +150,46 @@ int Splitting::maxRounds() const {
   int halvings = 0;
   for (; largest > 1; largest = (largest + 1) / 2)
     ++halvings;
-  return carefulRounds * halvings;
+  return roundsPerHalving * halvings;
 }
 
-OptionalError Splitting::run() {
-  int maxCareful = maxRounds();
-  for (int round = 0; !buckets.empty(); ++round) {
-    Result<std::vector<bool>> blamed = findBlamed();
-    if (!blamed)
-      return blamed.error();
-    if (std::find(blamed->begin(), blamed->end(), true) == blamed->end())
-      return std::nullopt;
-    // Blame that wanders from bucket to bucket must not take too long.
-    if (round >= maxCareful)
-      blamed->assign(blamed->size(), true);
-    split(*blamed);
-  }
-  return std::nullopt;
-}
-
-Bucketing Splitting::takeResult() {
-  std::sort(buckets.begin(), buckets.end(),
+/// The buckets of now, by first member.
+Bucketing Splitting::getBuckets() const {
+  Bucketing result{buckets, fates};
+  std::sort(result.buckets.begin(), result.buckets.end(),
             [](const Bucket &a, const Bucket &b) {
               return a.starts.front() < b.starts.front();
             });
-  for (size_t i = 0; i < buckets.size(); ++i)
-    for (NodeId start : buckets[i].starts)
-      fates[candidateOf[start]].bucket = static_cast<int32_t>(i);
-  return {std::move(buckets), std::move(fates)};
+  for (size_t i = 0; i < result.buckets.size(); ++i)
+    for (NodeId start : result.buckets[i].starts)
+      result.fates[candidateOf[start]].bucket = static_cast<int32_t>(i);
+  return result;
+}
+
+Result<Bucketing> Splitting::run() {
+  Score bestScore(before);
+  std::optional<Bucketing> best;
+  for (int left = maxRounds(); left >= 0 && !buckets.empty(); --left) {
+    Result<Round> round = tryBuckets();
+    if (!round)
+      return Error{round.error()};
+    // Buckets are better than none that are as good.
+    bool isBetter =
+        best ? round->score < bestScore : !(bestScore < round->score);
+    if (isBetter) {
+      bestScore = round->score;
+      best = getBuckets();
+    }
+    if (std::find(round->blamed.begin(), round->blamed.end(), true) ==
+        round->blamed.end())
+      break;
+    split(round->blamed);
+  }
+  if (best)
+    return *best;
+  while (!buckets.empty())
+    split(std::vector<bool>(buckets.size(), true));
+  return getBuckets();
 }
 
 /// The order in which candidates are looked at.
@@ -210,9 +246,7 @@ Result<Bucketing> commsched::formOverlapPreservingBuckets(
   for (size_t i = 0; i < order.size(); ++i)
     bucketing.fates[order[i]] = formed->fates[i];
 
-  Splitting splitting(problem, candidates, getCost, std::move(bucketing),
-                      std::move(*before));
-  if (OptionalError error = splitting.run())
-    return Error{*error};
-  return splitting.takeResult();
+  return Splitting(problem, candidates, getCost, std::move(bucketing),
+                   std::move(*before))
+      .run();
 }

@@ -587,10 +587,12 @@ void checkPlaced(const BucketedProblem &bucketed, const Order &placed) {
     const BucketedProblem::MergedBucket &bucket = bucketed.bucket(index);
     EXPECT_TRUE(areAdjacent(original, bucket.starts));
     EXPECT_TRUE(areAdjacent(original, bucket.waits));
-    if (bucket.copyIn != noNode)
+    if (bucket.copyIn != noNode) {
       EXPECT_TRUE(areAdjacent(positions, {bucket.copyIn, bucket.start}));
-    if (bucket.copyOut != noNode)
+    }
+    if (bucket.copyOut != noNode) {
       EXPECT_TRUE(areAdjacent(positions, {bucket.wait, bucket.copyOut}));
+    }
   }
   // Where nodes of both are, they have one order.
   Order fromPlaced, fromExpanded;
@@ -641,8 +643,9 @@ TEST(BucketedProblem, PlacesLegallyAndChangesNoMoreThanItHasTo) {
                                    node == bucketed.bucket(index).copyOut);
       if (!isLazy)
         isNeeded.assign(problem.numNodes(), false);
-      else if (test.wishes.waitAfterStart.empty())
+      if (isLazy && test.wishes.waitAfterStart.empty()) {
         EXPECT_TRUE(isAtEnd || isNeeded[node]) << tell(bucketed, placed);
+      }
       isAtEnd &= isLazy;
       if (!isLazy || isNeeded[node])
         for (DependenceEnd end : problem.predecessors(node))

@@ -139,9 +139,9 @@ private:
     for (int32_t bucket = 0; bucket < bucketed.numBuckets(); ++bucket) {
       const std::vector<NodeId> &waits = bucketed.bucket(bucket).waits;
       NodeId last = *std::max_element(waits.begin(), waits.end());
-      for (NodeId wait : waits)
-        if (wait < placeOfStart(bucket) &&
-            cheapDescendants(wait).count(original))
+      for (NodeId start : bucketed.bucket(bucket).starts)
+        if (start < placeOfStart(bucket) &&
+            cheapDescendants(problem.waitOf(start)).count(original))
           result = std::max(result, std::min(last, limit));
     }
     return result;

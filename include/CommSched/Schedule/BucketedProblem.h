@@ -114,9 +114,9 @@ public:
   ///    wait stays where it is, though,
   ///  - a merged wait comes directly before the first operation that needs it,
   ///    at the latest at the end,
-  ///  - where a merged start comes later than a member's wait was, what is
-  ///    cheap and needs that wait goes down to where the last member's wait
-  ///    was, unless something that is not cheap needs it before,
+  ///  - where a merged start comes later than a member did, what is cheap and
+  ///    needs that member's wait goes down to where the last member's wait was,
+  ///    unless something that is not cheap needs it before,
   ///  - everything else keeps its order, but for what has to come after a
   ///    merged start that comes later than one of its members did.
   ///

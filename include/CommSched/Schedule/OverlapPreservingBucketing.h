@@ -26,14 +26,23 @@ namespace commsched {
 using BucketCostFunction =
     std::function<BucketCost(const std::vector<NodeId> &starts)>;
 
-/// Forms buckets as formBuckets() does, and splits those that cost overlap
-/// until in the merged program, as BucketedProblem::place() puts it,
-///  - the step takes no longer than in the original program, and
-///  - no collective is uncovered for longer than its members were together:
-///    runs without computation beside it, since the compute stream waits for it
-///    or for another one. Unlike the stall of its wait, this does not depend on
-///    which of two collectives is waited for first.
-/// Both hold of the result. Halves of one are alone, for LosesOverlap.
+/// Forms buckets as formBuckets() does, and splits in halves, round after
+/// round, those to which it is due that the merged program, as
+/// BucketedProblem::place() puts it, runs worse than the original one:
+///  - a collective is uncovered for longer than its members were together, that
+///    is, runs while the compute stream waits for it or for another one. Unlike
+///    the stall of its wait, this does not depend on which of two collectives
+///    is waited for first,
+///  - the step takes longer.
+/// Of all rounds, and of no buckets at all, the result is what gives the
+/// shortest step; of several the one in which collectives are uncovered for
+/// the least time in sum, then the one with fewer splits. So no step gets
+/// longer, and buckets that no one loses by stay as they were formed. To demand
+/// that no collective loses would be too much where communication is what takes
+/// time: the same wait then only falls to another one, and buckets that make
+/// the step shorter would be given up.
+///
+/// Members of buckets that were split down to one are alone, for LosesOverlap.
 ///
 /// `exposedFirst`, by key: whether collectives that are uncovered in the
 /// original program are looked at before those that are not, so that they find
@@ -42,9 +51,8 @@ using BucketCostFunction =
 /// Error: that of formBuckets() or BucketedProblem::create(); the program is
 /// not a legal order; `exposedFirst` does not have the keys of the caps.
 ///
-/// Every round splits each bucket that is to blame in halves. After O(log
-/// largest bucket) rounds, which is seldom needed, all buckets are. A round is
-/// O((nodes + dependences) log nodes).
+/// O(log largest bucket) rounds of O((nodes + dependences) log nodes).
+/// `getCost` is asked once for each bucket that is tried.
 Result<Bucketing> formOverlapPreservingBuckets(
     const Problem &problem, const std::vector<BucketCandidate> &candidates,
     const BucketingOptions &options, const std::vector<bool> &exposedFirst,
