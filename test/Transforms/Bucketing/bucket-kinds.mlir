@@ -14,7 +14,6 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
     "commsched.memory_gb_s" = 1.0e9 : f64>>} {
 
 commsched.group @g size(2)
-commsched.group @h size(2)
 
 // Together they are there before two long products end, as each was before one.
 // CHECK-LABEL: func.func @hidden_all_reduces(
@@ -102,23 +101,5 @@ func.func @three_of_each(%x: !shard, %y: !whole) -> !whole {
   %sum = commsched.compute "sum"(%wa1, %wa2, %wa3, %ws1, %ws2, %ws3, %wr1, %wr2, %wr3)
       : (!whole, !whole, !whole, !shard, !shard, !shard, !whole, !whole, !whole) -> !whole
   return %sum : !whole
-}
-
-// Other groups, reductions, element types and sides of the joint graph are
-// other buckets.
-// CHECK-LABEL: func.func @apart(
-// CHECK-COUNT-5: commsched.all_reduce %arg
-func.func @apart(%a: !whole, %b: tensor<8xbf16>) {
-  %f1 = commsched.all_reduce %a on @g reduction(sum) : !whole -> !commsched.future<!whole>
-  %f2 = commsched.all_reduce %a on @h reduction(sum) : !whole -> !commsched.future<!whole>
-  %f3 = commsched.all_reduce %a on @g reduction(max) : !whole -> !commsched.future<!whole>
-  %f4 = commsched.all_reduce %b on @g reduction(sum) : tensor<8xbf16> -> !commsched.future<tensor<8xbf16>>
-  %f5 = commsched.all_reduce %a on @g reduction(sum) {commsched.partition = "backward"} : !whole -> !commsched.future<!whole>
-  %w1 = commsched.wait %f1 : !commsched.future<!whole>
-  %w2 = commsched.wait %f2 : !commsched.future<!whole>
-  %w3 = commsched.wait %f3 : !commsched.future<!whole>
-  %w4 = commsched.wait %f4 : !commsched.future<tensor<8xbf16>>
-  %w5 = commsched.wait %f5 : !commsched.future<!whole>
-  return
 }
 }

@@ -11,6 +11,10 @@
 // RUN: %{merge} | FileCheck %s --check-prefixes=CHECK,BYTES
 // RUN: %{check-steps}
 
+// Threads make no difference.
+// RUN: %{merge} > %t.once
+// RUN: %{merge} --mlir-disable-threading | diff %t.once -
+
 // Or it takes 1.1 ms whatever its size: two together take no longer.
 // RUN: sed -e "s/!shard = .*/!shard = tensor<64xf32>/" \
 // RUN:   -e "s/!whole = .*/!whole = tensor<128xf32>/" -e "s/88\.2/1088.2/" %s > %t.mlir
