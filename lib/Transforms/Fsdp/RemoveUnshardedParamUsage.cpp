@@ -110,11 +110,18 @@ private:
 void RemoveUnshardedParamUsage::setRoles(const UnshardedParams &params) {
   func::FuncOp function = getOperation();
   auto role = StringAttr::get(&getContext(), unshardedParamRole);
+  // All at once: setting one copies the attributes of all.
+  SmallVector<DictionaryAttr> attributes;
+  function.getAllArgAttrs(attributes);
   for (const UnshardedParam &param : params.getParams()) {
     if (!params.isRemovable(param.storage))
       continue;
-    unsigned number = cast<BlockArgument>(param.storage).getArgNumber();
-    if (!function.getArgAttr(number, roleAttrName))
-      function.setArgAttr(number, roleAttrName, role);
+    DictionaryAttr &dictionary =
+        attributes[cast<BlockArgument>(param.storage).getArgNumber()];
+    NamedAttrList list(dictionary);
+    if (!list.get(roleAttrName))
+      list.set(roleAttrName, role);
+    dictionary = list.getDictionary(&getContext());
   }
+  function.setAllArgAttrs(attributes);
 }
