@@ -381,9 +381,10 @@ def BucketAllGather : CommSched_BucketPass<"commsched-bucket-all-gather"> {
     alone: those of one entry are a step, and each step starts before the
     previous one is waited for. A path stands for the modules below it, and may
     hold the wildcards `*`, `?` and `[…]`. With `plan=auto` steps are blocks
-    (what a number in the paths counts, such as `layers.7`), several of them,
-    parts of them, or as much as saturates the group: what makes the simulated
-    step shortest.
+    (what a number in the paths counts, such as `layers.7`), the modules inside
+    them, or a quarter or half of what saturates the group: what makes the
+    simulated step shortest, if that is not for less than a thousandth. A program
+    that has buckets of parameters already keeps its steps.
 
     The results are the same, bit for bit.
   }];

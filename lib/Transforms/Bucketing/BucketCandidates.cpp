@@ -112,9 +112,12 @@ int64_t MergeableFinder::getSaturatedBytes(CollectiveOpInterface collective) {
 void MergeableFinder::visit(CollectiveOpInterface collective, NodeId node) {
   std::string reason;
   SmallVector<BucketMode, 2> modes = findModes(collective, reason);
-  if (!modes.empty() && fsdp && !isFsdp(collective)) {
+  if (fsdp && !isFsdp(collective)) {
+    if (!modes.empty())
+      reason = "it is not part of fully sharded data parallelism";
     modes.clear();
-    reason = "it is not part of fully sharded data parallelism";
+  } else if (fsdp && isBucket(collective)) {
+    found.hasBucket = true;
   }
   if (modes.empty()) {
     found.refused.push_back({collective, std::move(reason)});

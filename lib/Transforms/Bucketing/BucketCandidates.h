@@ -38,7 +38,8 @@ struct BucketingPassOptions {
   bool multiDtype = false;
   bool preserveOverlap = false;
   /// Buckets by step instead of by size, if there are any rules: the one with
-  /// which the simulated program is shortest.
+  /// which the simulated program is shortest. Of several rules none is applied
+  /// to a program that has buckets already: it has its steps.
   SmallVector<StepRule> stepRules;
   /// For the rule by entries.
   BucketPlan plan;
@@ -70,6 +71,8 @@ struct MergeableCollectives {
   /// In program order.
   std::vector<MergeableCollective> mergeable;
   std::vector<RefusedCollective> refused;
+  /// Whether one with a wanted role is a bucket already.
+  bool hasBucket = false;
 };
 
 /// The collectives of the pass's kind in a block. `fsdp` is null unless only

@@ -71,7 +71,7 @@ public:
 private:
   FailureOr<bool> runRound();
   FailureOr<Decision> decide(const BlockProblem &problem, const NodeMap &nodes,
-                             ArrayRef<MergeableCollective> collectives);
+                             const MergeableCollectives &collectives);
   FailureOr<Decision> decide(const BlockProblem &problem, const NodeMap &nodes,
                              ArrayRef<MergeableCollective> collectives,
                              const StepRule *rule);
@@ -93,7 +93,6 @@ private:
   SymbolTableCollection &symbolTables;
   /// By entry of the plan: whether it names a collective of the function.
   SmallVectorImpl<bool> &usedEntries;
-  int round = 0;
   /// The starts of buckets.
   DenseSet<Operation *> made;
   /// Why collectives are alone; only if anybody wants to know.
@@ -267,12 +266,19 @@ static void dropBuckets(const BlockProblem &problem, Decision &decision,
 /// only one rule, or costs are not known, that is the first.
 FailureOr<Decision>
 BlockBucketer::decide(const BlockProblem &problem, const NodeMap &nodes,
-                      ArrayRef<MergeableCollective> collectives) {
+                      const MergeableCollectives &collectives) {
   ArrayRef<StepRule> rules = options.stepRules;
   if (rules.empty())
-    return decide(problem, nodes, collectives, /*rule=*/nullptr);
+    return decide(problem, nodes, collectives.mergeable, /*rule=*/nullptr);
   if (rules.size() == 1 || problem.getUnpriced())
-    return decide(problem, nodes, collectives, &rules.front());
+    return decide(problem, nodes, collectives.mergeable, &rules.front());
+  if (collectives.hasBucket) {
+    Decision nothing;
+    for (const MergeableCollective &collective : collectives.mergeable)
+      nothing.candidates.refused.push_back(
+          {collective.op, "the program has been put into steps before"});
+    return nothing;
+  }
 
   const Problem &program = problem.getProblem();
   int64_t incomingNs = simulate(program, program.programOrder())->stepNs;
@@ -283,7 +289,8 @@ BlockBucketer::decide(const BlockProblem &problem, const NodeMap &nodes,
   const StepRule *bestRule = nullptr;
   std::string account = "as it is " + std::to_string(incomingNs);
   for (const StepRule &rule : rules) {
-    FailureOr<Decision> decision = decide(problem, nodes, collectives, &rule);
+    FailureOr<Decision> decision =
+        decide(problem, nodes, collectives.mergeable, &rule);
     if (failed(decision))
       return failure();
     if (decision->program)
@@ -374,10 +381,9 @@ FailureOr<bool> BlockBucketer::runRound() {
   NodeMap nodes;
   for (NodeId node = 0; node < problem->getProblem().numNodes(); ++node)
     nodes[problem->getOperation(node)] = node;
-  FailureOr<Decision> decision = decide(*problem, nodes, collectives.mergeable);
+  FailureOr<Decision> decision = decide(*problem, nodes, collectives);
   if (failed(decision))
     return failure();
-  ++round;
   for (auto [entry, isUsed] : llvm::enumerate(decision->candidates.usedEntries))
     usedEntries[entry] |= isUsed;
   if (areRemarksEnabled(function))
@@ -391,16 +397,19 @@ FailureOr<bool> BlockBucketer::runRound() {
 
 FailureOr<bool> BlockBucketer::run() {
   // Every round but the last makes a bucket, so there is an end. The last one
-  // is what a second run of the pass would do: nothing.
+  // is what a second run of the pass would do: nothing. (Where the best of
+  // several rules was applied, that is known beforehand.)
+  bool isChanged = false;
   while (true) {
     FailureOr<bool> changed = runRound();
     if (failed(changed))
       return failure();
-    if (!*changed)
+    isChanged |= *changed;
+    if (!*changed || options.stepRules.size() > 1)
       break;
   }
   remarkAlone(function, block, alone);
-  return round > 1;
+  return isChanged;
 }
 
 static bool hasCollectives(Block &block, ::commsched::CollectiveKind kind) {

@@ -52,9 +52,9 @@ mlir::commsched::parseSteps(StringRef text, BucketingPassOptions &options) {
     return BucketPlan::parse(text, options.plan);
   }
   // Of equally good rules the first is taken: a block is what people choose.
-  for (int32_t blocks : {1, 0, 2})
+  for (int32_t blocks : {1, 0})
     options.stepRules.push_back({StepRule::Kind::Modules, blocks, 0});
-  for (int32_t percent : {25, 50, 100})
+  for (int32_t percent : {25, 50})
     options.stepRules.push_back({StepRule::Kind::Bytes, 0, percent});
   return std::nullopt;
 }

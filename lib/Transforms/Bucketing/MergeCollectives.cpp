@@ -28,8 +28,9 @@ static Operation *getWait(CollectiveOpInterface start) {
 // What can be merged
 //===----------------------------------------------------------------------===//
 
-/// Whether what `collective` sends has been packed for it.
-static bool isBucket(CollectiveOpInterface collective) {
+bool mlir::commsched::isBucket(CollectiveOpInterface collective) {
+  if (collective.getSentValues().empty())
+    return false;
   if (collective.getSentValues().size() > 1)
     return true;
   Operation *producer = collective.getSentValues().front().getDefiningOp();

@@ -21,6 +21,10 @@
 
 namespace mlir::commsched {
 
+/// Whether `collective` carries several tensors already: side by side, or
+/// packed for it.
+bool isBucket(CollectiveOpInterface collective);
+
 /// Why `collective` cannot be merged with others in this mode, as a clause
 /// ("it is blocking"); nothing if it can. A collective that is itself a bucket
 /// is not merged again.
