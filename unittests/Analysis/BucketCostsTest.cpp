@@ -67,7 +67,7 @@ protected:
 
   /// Merges the members and adds up what is new before the start, the start,
   /// and what is new after it.
-  BucketCost merge(OperationCosts &costs, MergeMode mode) {
+  BucketCost merge(OperationCosts &costs, BucketMode mode) {
     DenseSet<Operation *> old;
     Block *block = members.front()->getBlock();
     for (Operation &op : *block)
@@ -89,31 +89,24 @@ protected:
   }
 
   /// Returns the estimate, having compared it with the merge.
-  BucketCost expectAgreement(MergeMode mergeMode, BucketMode mode,
+  BucketCost expectAgreement(BucketMode mode,
                              const MeasuredTable *profile = nullptr) {
     for (CollectiveOpInterface member : members)
-      EXPECT_EQ(getUnmergeableReason(member, mergeMode), std::nullopt);
+      EXPECT_EQ(getUnmergeableReason(member, mode), std::nullopt);
     OperationCosts costs = makeCosts(profile);
-    SmallVector<Operation *> casts = getAbsorbedCasts(members, mergeMode);
+    SmallVector<Operation *> casts = getAbsorbedCasts(members, mode);
     std::optional<BucketCost> estimate =
         estimateBucket(costs, members, mode, casts);
     if (!estimate) {
       ADD_FAILURE() << "no estimate";
       return {};
     }
-    BucketCost merged = merge(costs, mergeMode);
+    BucketCost merged = merge(costs, mode);
     EXPECT_EQ(estimate->copyInNs, merged.copyInNs);
     EXPECT_EQ(estimate->collectiveNs, merged.collectiveNs);
     EXPECT_EQ(estimate->copyOutNs, merged.copyOutNs);
     EXPECT_TRUE(estimate->absorbed.empty());
     return *estimate;
-  }
-
-  BucketCost expectAgreementByCopy(const MeasuredTable *profile = nullptr) {
-    return expectAgreement(MergeMode::Copy, BucketMode::Copy, profile);
-  }
-  BucketCost expectAgreementCoalesced() {
-    return expectAgreement(MergeMode::Coalesced, BucketMode::Coalesced);
   }
 
   MLIRContext context;
@@ -141,8 +134,8 @@ constexpr StringRef gathers = R"(
 
 TEST_F(BucketCosts, CopiedGathers) {
   parse(gathers);
-  ASSERT_EQ(getAbsorbedCasts(members, MergeMode::Copy).size(), 1u);
-  BucketCost cost = expectAgreementByCopy();
+  ASSERT_EQ(getAbsorbedCasts(members, BucketMode::Copy).size(), 1u);
+  BucketCost cost = expectAgreement(BucketMode::Copy);
   EXPECT_GT(cost.copyInNs, 0);
   EXPECT_GT(cost.copyOutNs, cost.copyInNs);
 }
@@ -152,14 +145,14 @@ TEST_F(BucketCosts, ProfiledGathers) {
   auto profile = llvm::cantFail(MeasuredTable::create(
       {{CollectiveKind::AllGather, 64, 8, 1 << 20, 100000},
        {CollectiveKind::AllGather, 64, 8, 1 << 30, 900000}}));
-  BucketCost cost = expectAgreementByCopy(&profile);
+  BucketCost cost = expectAgreement(BucketMode::Copy, &profile);
   EXPECT_GT(cost.collectiveNs, 100000);
   EXPECT_LT(cost.collectiveNs, 900000);
 }
 
 TEST_F(BucketCosts, CoalescedGathers) {
   parse(gathers);
-  BucketCost cost = expectAgreementCoalesced();
+  BucketCost cost = expectAgreement(BucketMode::Coalesced);
   EXPECT_EQ(cost.copyInNs, 0);
   EXPECT_EQ(cost.copyOutNs, 0);
 }
@@ -179,7 +172,7 @@ TEST_F(BucketCosts, CopiedGathersOfAnyDimensionAndType) {
   commsched.wait %fb : !commsched.future<tensor<64x192x5x7xf32>>
   commsched.wait %fc : !commsched.future<tensor<256x576xbf16>>
   )");
-  BucketCost cost = expectAgreementByCopy();
+  BucketCost cost = expectAgreement(BucketMode::Copy);
   // The launches of a copy-out and of two transpositions.
   EXPECT_GT(cost.copyOutNs, 3000);
 }
@@ -194,8 +187,8 @@ TEST_F(BucketCosts, CopiedReduceScatters) {
   commsched.wait %fx : !commsched.future<tensor<1x4096xf32>>
   commsched.wait %fb : !commsched.future<tensor<1x2x6xf32>>
   )");
-  ASSERT_EQ(getAbsorbedCasts(members, MergeMode::Copy).size(), 1u);
-  BucketCost cost = expectAgreementByCopy();
+  ASSERT_EQ(getAbsorbedCasts(members, BucketMode::Copy).size(), 1u);
+  BucketCost cost = expectAgreement(BucketMode::Copy);
   EXPECT_GT(cost.copyInNs, 0);
   EXPECT_EQ(cost.copyOutNs, 0);
 }
@@ -209,7 +202,7 @@ TEST_F(BucketCosts, CopiedAllReduces) {
   commsched.wait %fa : !commsched.future<tensor<64x4096xf32>>
   commsched.wait %fb : !commsched.future<tensor<777xf32>>
   )");
-  BucketCost cost = expectAgreementByCopy();
+  BucketCost cost = expectAgreement(BucketMode::Copy);
   EXPECT_GT(cost.copyInNs, 0);
   EXPECT_EQ(cost.copyOutNs, 0);
 }
@@ -229,7 +222,7 @@ TEST_F(BucketCosts, ManyCoalescedReduceScatters) {
   OperationCosts costs = makeCosts();
   int64_t copiedNs =
       estimateBucket(costs, members, BucketMode::Copy)->collectiveNs;
-  EXPECT_GT(expectAgreementCoalesced().collectiveNs, copiedNs);
+  EXPECT_GT(expectAgreement(BucketMode::Coalesced).collectiveNs, copiedNs);
 }
 
 TEST_F(BucketCosts, NoneForUnknownSizes) {
