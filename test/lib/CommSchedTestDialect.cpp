@@ -109,8 +109,12 @@ std::optional<mlir::commsched::ReductionKind> TotalOp::getReductionKind() {
 }
 
 Attribute TotalOp::getBucketKey() {
-  return getKeyless() ? Attribute()
-                      : mlir::commsched::detail::getDefaultBucketKey(*this);
+  if (getKeyless())
+    return {};
+  Attribute key = mlir::commsched::detail::getDefaultBucketKey(*this);
+  if (!getWagon())
+    return key;
+  return ArrayAttr::get(getContext(), {key, getWagonAttr()});
 }
 
 bool TotalOp::isMergeable() { return !getUnmergeable(); }
@@ -119,7 +123,8 @@ Operation *TotalOp::createMergedStart(OpBuilder &builder, Location location,
                                       ValueRange sent, TypeRange delivered) {
   return TotalOp::create(builder, location, getHandle().getType(), sent,
                          getChannelAttr(), getRanksAttr(), getKindAttr(),
-                         /*delivers=*/TypeAttr(), /*keyless=*/UnitAttr(),
+                         /*delivers=*/TypeAttr(), getWagonAttr(),
+                         /*keyless=*/UnitAttr(),
                          /*unmergeable=*/UnitAttr());
 }
 

@@ -52,14 +52,16 @@ def Test_TotalOp : Test_Op<"total", [
       "getReductionKind", "getBucketKey", "isMergeable", "createMergedStart",
       "createWait"]>,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "starts adding values up over a named channel";
+  let summary = "starts adding values up over a channel";
   let description = [{
     The attributes make it another `kind` of communication, one that `delivers`
-    another type, or one that is merged with no other.
+    another type, one that is merged with those of its `wagon` only, or with no
+    other.
   }];
-  let arguments = (ins Variadic<AnyType>:$inputs, StrAttr:$channel,
+  let arguments = (ins Variadic<AnyType>:$inputs, AnyAttr:$channel,
                        I64Attr:$ranks, OptionalAttr<StrAttr>:$kind,
-                       OptionalAttr<TypeAttr>:$delivers, UnitAttr:$keyless,
+                       OptionalAttr<TypeAttr>:$delivers,
+                       OptionalAttr<StrAttr>:$wagon, UnitAttr:$keyless,
                        UnitAttr:$unmergeable);
   let results = (outs Test_Handle:$handle);
   let assemblyFormat = [{

@@ -165,6 +165,8 @@ Attribute mlir::commsched::getMergeKey(CollectiveOpInterface collective,
     bucketKey = leaveOutElementTypes(bucketKey);
   NamedAttrList key;
   key.set("bucket_key", bucketKey);
+  // A merged start does for all members what the first one does.
+  key.set("operation", collective->getName().getIdentifier());
   // One launch has one dimension. A buffer holds those of any.
   if (IntegerAttr dim = getDimension(collective); dim && !isCopied)
     key.set("dim", dim);
