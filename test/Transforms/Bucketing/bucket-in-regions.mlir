@@ -1,0 +1,102 @@
+// RUN: commsched-opt %s --commsched-bucket-all-reduce | FileCheck %s
+// RUN: commsched-opt %s --commsched-bucket-all-reduce=mode=coalesced | FileCheck %s
+
+// Buckets are made inside the body of a loop, the branches of a condition, and
+// around them, but of nothing from both inside and outside. What stands on both
+// sides of an operation with collectives stays there.
+
+!x = tensor<8xf32>
+
+commsched.group @g size(2)
+
+// CHECK-LABEL: func.func @loop(
+// CHECK: commsched.all_reduce {{.*}} "before1+before2"
+// CHECK: scf.for
+// CHECK: commsched.all_reduce {{.*}} "inside1+inside2"
+// CHECK: scf.yield
+// CHECK: commsched.all_reduce {{.*}} "after1+after2"
+// CHECK-NOT: commsched.all_reduce
+func.func @loop(%x: !x, %lower: index, %upper: index, %step: index) -> (!x, !x, !x, !x, !x) {
+  %a = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "before1"} : !x -> !commsched.future<!x>
+  %b = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "before2"} : !x -> !commsched.future<!x>
+  %wa = commsched.wait %a : !commsched.future<!x>
+  %wb = commsched.wait %b : !commsched.future<!x>
+  %loop = scf.for %i = %lower to %upper step %step iter_args(%y = %x) -> !x {
+    %c = commsched.all_reduce %y on @g reduction(sum) {commsched.name = "inside1"} : !x -> !commsched.future<!x>
+    %d = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "inside2"} : !x -> !commsched.future<!x>
+    %wc = commsched.wait %c : !commsched.future<!x>
+    %wd = commsched.wait %d : !commsched.future<!x>
+    %sum = commsched.compute "add"(%wc, %wd) : (!x, !x) -> !x
+    scf.yield %sum : !x
+  }
+  %e = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "after1"} : !x -> !commsched.future<!x>
+  %f = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "after2"} : !x -> !commsched.future<!x>
+  %we = commsched.wait %e : !commsched.future<!x>
+  %wf = commsched.wait %f : !commsched.future<!x>
+  return %wa, %wb, %loop, %we, %wf : !x, !x, !x, !x, !x
+}
+
+// CHECK-LABEL: func.func @one_on_each_level(
+// CHECK: commsched.all_reduce {{.*}} "outside"
+// CHECK: scf.for
+// CHECK: commsched.all_reduce {{.*}} "inside"
+// CHECK: scf.for
+// CHECK: commsched.all_reduce {{.*}} "innermost"
+// CHECK: commsched.all_reduce {{.*}} "after"
+func.func @one_on_each_level(%x: !x, %lower: index, %upper: index, %step: index) -> (!x, !x, !x) {
+  %a = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "outside"} : !x -> !commsched.future<!x>
+  %wa = commsched.wait %a : !commsched.future<!x>
+  %loop = scf.for %i = %lower to %upper step %step iter_args(%y = %x) -> !x {
+    %b = commsched.all_reduce %y on @g reduction(sum) {commsched.name = "inside"} : !x -> !commsched.future<!x>
+    %wb = commsched.wait %b : !commsched.future<!x>
+    %inner = scf.for %j = %lower to %upper step %step iter_args(%z = %wb) -> !x {
+      %c = commsched.all_reduce %z on @g reduction(sum) {commsched.name = "innermost"} : !x -> !commsched.future<!x>
+      %wc = commsched.wait %c : !commsched.future<!x>
+      scf.yield %wc : !x
+    }
+    scf.yield %inner : !x
+  }
+  %d = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "after"} : !x -> !commsched.future<!x>
+  %wd = commsched.wait %d : !commsched.future<!x>
+  return %wa, %loop, %wd : !x, !x, !x
+}
+
+// CHECK-LABEL: func.func @branches(
+// CHECK: scf.if
+// CHECK: commsched.all_reduce {{.*}} "then1+then2"
+// CHECK: else
+// CHECK: commsched.all_reduce {{.*}} "else1+else2"
+// CHECK-NOT: commsched.all_reduce
+func.func @branches(%x: !x, %condition: i1) -> (!x, !x) {
+  %branches:2 = scf.if %condition -> (!x, !x) {
+    %a = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "then1"} : !x -> !commsched.future<!x>
+    %b = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "then2"} : !x -> !commsched.future<!x>
+    %wa = commsched.wait %a : !commsched.future<!x>
+    %wb = commsched.wait %b : !commsched.future<!x>
+    scf.yield %wa, %wb : !x, !x
+  } else {
+    %c = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "else1"} : !x -> !commsched.future<!x>
+    %d = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "else2"} : !x -> !commsched.future<!x>
+    %wc = commsched.wait %c : !commsched.future<!x>
+    %wd = commsched.wait %d : !commsched.future<!x>
+    scf.yield %wc, %wd : !x, !x
+  }
+  return %branches#0, %branches#1 : !x, !x
+}
+
+// A loop without collectives may stand in the middle of a bucket.
+// CHECK-LABEL: func.func @around(
+// CHECK: commsched.all_reduce {{.*}} "a+b"
+// CHECK: scf.for
+// CHECK: commsched.wait
+func.func @around(%x: !x, %lower: index, %upper: index, %step: index) -> (!x, !x, !x) {
+  %a = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "a"} : !x -> !commsched.future<!x>
+  %loop = scf.for %i = %lower to %upper step %step iter_args(%y = %x) -> !x {
+    %sum = commsched.compute "add"(%x, %y) : (!x, !x) -> !x
+    scf.yield %sum : !x
+  }
+  %b = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "b"} : !x -> !commsched.future<!x>
+  %wa = commsched.wait %a : !commsched.future<!x>
+  %wb = commsched.wait %b : !commsched.future<!x>
+  return %wa, %wb, %loop : !x, !x, !x
+}
