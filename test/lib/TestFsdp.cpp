@@ -10,6 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BlockScheduling.h"
+#include "CommSched/Analysis/ScanningSymbolTables.h"
+#include "CommSched/Analysis/TargetSpec.h"
+#include "Fsdp/DeduplicateGathers.h"
 #include "Fsdp/SumBeforeReduceScatter.h"
 #include "TestPasses.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -40,8 +44,45 @@ struct TestSumBeforeReduceScatter
   }
 };
 
+struct TestDeduplicateGathers
+    : PassWrapper<TestDeduplicateGathers, OperationPass<func::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TestDeduplicateGathers)
+
+  TestDeduplicateGathers() = default;
+  TestDeduplicateGathers(const TestDeduplicateGathers &other)
+      : PassWrapper(other) {}
+
+  StringRef getArgument() const final { return "test-deduplicate-gathers"; }
+  StringRef getDescription() const final {
+    return "Drops gathers that deliver what an earlier one has delivered";
+  }
+  void runOnOperation() override;
+
+  Option<int64_t> limitBytes{
+      *this, "limit-bytes",
+      llvm::cl::desc("Live bytes; -1: the peak of the block"),
+      llvm::cl::init(-1)};
+};
+
 } // namespace
 
+void TestDeduplicateGathers::runOnOperation() {
+  func::FuncOp function = getOperation();
+  FailureOr<::commsched::Target> target = getTarget(function);
+  if (failed(target))
+    return signalPassFailure();
+  ScanningSymbolTables symbolTables;
+  OperationCosts costs(*target, /*profile=*/nullptr, symbolTables);
+  std::optional<int64_t> limit;
+  if (limitBytes >= 0)
+    limit = limitBytes;
+  for (Block *block : getBlocksWithCollectives(function))
+    if (failed(deduplicateGathers(function, *block, FsdpAnalysis(*block), costs,
+                                  limit)))
+      return signalPassFailure();
+}
+
 void mlir::commsched_test::registerFsdpTestPasses() {
+  PassRegistration<TestDeduplicateGathers>();
   PassRegistration<TestSumBeforeReduceScatter>();
 }

@@ -1,0 +1,42 @@
+//===- DeduplicateGathers.h - Gathers a parameter once ----------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A parameter is gathered each time that its layer runs, forward and backward,
+// so that the whole tensor need not be there in between. Where memory allows
+// that it is, the second gather is dropped.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_FSDP_DEDUPLICATEGATHERS_H
+#define COMMSCHED_LIB_TRANSFORMS_FSDP_DEDUPLICATEGATHERS_H
+
+#include "CommSched/Analysis/FsdpAnalysis.h"
+#include "CommSched/Analysis/OperationCosts.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::commsched {
+
+/// Drops gathers of `block`, which is one of `function`, that deliver what an
+/// earlier gather has delivered (see EqualGathers.h), those that take longest
+/// first, if live bytes stay within `limitBytes` wherever that is kept (see
+/// ResultReuse.h); without a limit, that is the peak of the block. What made
+/// their shards ready and nobody needs goes with them. Gathers of which `costs`
+/// does not know what they take come last.
+///
+/// Emits a remark for each gather that is dropped or could have been, and an
+/// error if the block is no scheduling problem. A block with a value of unknown
+/// size stays as it is. Returns whether anything changed; then `fsdp`, the
+/// analysis of the block, is out of date.
+FailureOr<bool> deduplicateGathers(func::FuncOp function, Block &block,
+                                   const FsdpAnalysis &fsdp,
+                                   OperationCosts &costs,
+                                   std::optional<int64_t> limitBytes);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_FSDP_DEDUPLICATEGATHERS_H

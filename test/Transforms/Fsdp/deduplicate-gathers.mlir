@@ -1,0 +1,152 @@
+// RUN: commsched-test-opt %s --test-deduplicate-gathers > %t
+// RUN: FileCheck %s < %t
+// RUN: commsched-test-opt %t --test-deduplicate-gathers | diff - %t
+// RUN: commsched-test-opt %s --test-deduplicate-gathers --remark-policy=all \
+// RUN:   --remark-format=emitRemark --remarks-filter=commsched \
+// RUN:   -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+
+// Gathers of what has been gathered before are dropped. Memory is not short here:
+// it is "large" that makes the peak.
+
+commsched.group @dp size(2)
+
+// The second gather goes with its cast, whatever both are called and pinned to.
+// REMARK: [Passed] GatherDeduplicated | Category:commsched | Function=forward_and_backward
+// REMARK-SAME: PeakBytesAfter=4128, PeakBytesBefore=4128
+// REMARK-SAME: commsched.all_gather 'backward' is dropped for what commsched.all_gather 'forward' gathers
+// REMARK-SAME: SavedNs=7
+// CHECK-LABEL: func.func @forward_and_backward(
+// CHECK-SAME: %[[P:.*]]: tensor<4xf32>
+// CHECK-NEXT: commsched.compute "large"
+// CHECK-NEXT: %[[CAST:.*]] = commsched.compute "cast"(%[[P]])
+// CHECK-NEXT: %[[FUTURE:.*]] = commsched.all_gather %[[CAST]] {{.*}} {commsched.name = "forward"}
+// CHECK-NEXT: %[[FULL:.*]] = commsched.wait %[[FUTURE]]
+// CHECK-NEXT: %[[Y:.*]] = commsched.compute "layer"(%{{.*}}, %[[FULL]])
+// CHECK-NEXT: %[[D:.*]] = commsched.compute "gradient"(%[[Y]], %[[FULL]])
+// CHECK-NEXT: return
+func.func @forward_and_backward(%p: tensor<4xf32>, %x: tensor<8xbf16>)
+    -> tensor<8xbf16> {
+  %large = commsched.compute "large"() : () -> tensor<1024xf32>
+  %c0 = commsched.compute "cast"(%p) : (tensor<4xf32>) -> tensor<4xbf16>
+  %g0 = commsched.all_gather %c0 on @dp dim(0) {commsched.name = "forward"}
+      : tensor<4xbf16> -> !commsched.future<tensor<8xbf16>>
+  %w0 = commsched.wait %g0 : !commsched.future<tensor<8xbf16>>
+  %y = commsched.compute "layer"(%x, %w0)
+      : (tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
+  %c1 = commsched.compute "cast"(%p) {commsched.name = "again"}
+      : (tensor<4xf32>) -> tensor<4xbf16>
+  %g1 = commsched.all_gather %c1 on @dp dim(0)
+      {commsched.name = "backward", commsched.runtime_ns = 7 : i64}
+      : tensor<4xbf16> -> !commsched.future<tensor<8xbf16>>
+  %w1 = commsched.wait %g1 : !commsched.future<tensor<8xbf16>>
+  %d = commsched.compute "gradient"(%y, %w1)
+      : (tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
+  return %d : tensor<8xbf16>
+}
+
+// All use the first. A cast with another user stays; one that is returned does
+// too; one that several gathers share goes with the last of them.
+// CHECK-LABEL: func.func @four(
+// CHECK-NEXT: commsched.compute "large"
+// CHECK-NEXT: %[[OWN:.*]] = commsched.compute "cast"
+// CHECK-NEXT: %[[FUTURE:.*]] = commsched.all_gather %[[OWN]]
+// CHECK-NEXT: %[[FULL:.*]] = commsched.wait %[[FUTURE]]
+// CHECK-NEXT: %[[RETURNED:.*]] = commsched.compute "cast"
+// CHECK-NEXT: %[[USED:.*]] = commsched.compute "cast"
+// CHECK-NEXT: commsched.compute "user"(%[[FULL]], %[[FULL]], %[[FULL]], %[[FULL]], %[[USED]])
+// CHECK-NEXT: return %{{.*}}, %[[RETURNED]]
+func.func @four(%p: tensor<4xf32>) -> (tensor<8xbf16>, tensor<4xbf16>) {
+  %large = commsched.compute "large"() : () -> tensor<1024xf32>
+  %c0 = commsched.compute "cast"(%p) : (tensor<4xf32>) -> tensor<4xbf16>
+  %g0 = commsched.all_gather %c0 on @dp dim(0)
+      : tensor<4xbf16> -> !commsched.future<tensor<8xbf16>>
+  %w0 = commsched.wait %g0 : !commsched.future<tensor<8xbf16>>
+  %c1 = commsched.compute "cast"(%p) : (tensor<4xf32>) -> tensor<4xbf16>
+  %g1 = commsched.all_gather %c1 on @dp dim(0)
+      : tensor<4xbf16> -> !commsched.future<tensor<8xbf16>>
+  %w1 = commsched.wait %g1 : !commsched.future<tensor<8xbf16>>
+  %c2 = commsched.compute "cast"(%p) : (tensor<4xf32>) -> tensor<4xbf16>
+  %g2 = commsched.all_gather %c2 on @dp dim(0)
+      : tensor<4xbf16> -> !commsched.future<tensor<8xbf16>>
+  %w2 = commsched.wait %g2 : !commsched.future<tensor<8xbf16>>
+  %c3 = commsched.compute "cast"(%p) : (tensor<4xf32>) -> tensor<4xbf16>
+  %g3 = commsched.all_gather %c3 on @dp dim(0)
+      : tensor<4xbf16> -> !commsched.future<tensor<8xbf16>>
+  %w3 = commsched.wait %g3 : !commsched.future<tensor<8xbf16>>
+  %g4 = commsched.all_gather %c3 on @dp dim(0)
+      : tensor<4xbf16> -> !commsched.future<tensor<8xbf16>>
+  %w4 = commsched.wait %g4 : !commsched.future<tensor<8xbf16>>
+  %y = commsched.compute "user"(%w1, %w2, %w3, %w4, %c2)
+      : (tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>,
+         tensor<4xbf16>) -> tensor<8xbf16>
+  return %y, %c1 : tensor<8xbf16>, tensor<4xbf16>
+}
+
+// The one that is waited for first counts. In a region, without a cast.
+// CHECK-LABEL: func.func @region(
+// CHECK: scf.if
+// CHECK-NEXT: commsched.compute "large"
+// CHECK-NEXT: %[[FUTURE:.*]] = commsched.all_gather {{.*}} {commsched.name = "second"}
+// CHECK-NEXT: %[[FULL:.*]] = commsched.wait %[[FUTURE]]
+// CHECK-NEXT: commsched.compute "sum"(%[[FULL]], %[[FULL]])
+// CHECK-NEXT: scf.yield
+func.func @region(%p: tensor<4xf32>, %old: tensor<8xf32>, %condition: i1)
+    -> tensor<8xf32> {
+  %result = scf.if %condition -> tensor<8xf32> {
+    %large = commsched.compute "large"() : () -> tensor<1024xf32>
+    %g0 = commsched.all_gather %p on @dp dim(0) {commsched.name = "first"}
+        : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
+    %g1 = commsched.all_gather %p on @dp dim(0) {commsched.name = "second"}
+        : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
+    %w1 = commsched.wait %g1 : !commsched.future<tensor<8xf32>>
+    %w0 = commsched.wait %g0 : !commsched.future<tensor<8xf32>>
+    %sum = commsched.compute "sum"(%w0, %w1)
+        : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    scf.yield %sum : tensor<8xf32>
+  } else {
+    scf.yield %old : tensor<8xf32>
+  }
+  return %result : tensor<8xf32>
+}
+
+// Padded and cast by operations with regions, and by constants.
+// CHECK-LABEL: func.func @structured(
+// CHECK: commsched.all_gather
+// CHECK-NEXT: %[[FULL:.*]] = commsched.wait
+// CHECK-NEXT: commsched.compute "sum"(%[[FULL]], %[[FULL]])
+#id = affine_map<(d0) -> (d0)>
+func.func @structured(%p: tensor<3xf32>) -> tensor<8xbf16> {
+  %large = commsched.compute "large"() : () -> tensor<1024xf32>
+  %zero = arith.constant 0.0 : bf16
+  %e0 = tensor.empty() : tensor<3xbf16>
+  %c0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%p : tensor<3xf32>) outs(%e0 : tensor<3xbf16>) {
+  ^bb0(%in: f32, %out: bf16):
+    %t = arith.truncf %in : f32 to bf16
+    linalg.yield %t : bf16
+  } -> tensor<3xbf16>
+  %p0 = tensor.pad %c0 low[0] high[1] {
+  ^bb0(%i: index):
+    tensor.yield %zero : bf16
+  } : tensor<3xbf16> to tensor<4xbf16>
+  %g0 = commsched.all_gather %p0 on @dp dim(0)
+      : tensor<4xbf16> -> !commsched.future<tensor<8xbf16>>
+  %w0 = commsched.wait %g0 : !commsched.future<tensor<8xbf16>>
+  %e1 = tensor.empty() : tensor<3xbf16>
+  %c1 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%p : tensor<3xf32>) outs(%e1 : tensor<3xbf16>) {
+  ^bb0(%in: f32, %out: bf16):
+    %t = arith.truncf %in : f32 to bf16
+    linalg.yield %t : bf16
+  } -> tensor<3xbf16>
+  %p1 = tensor.pad %c1 low[0] high[1] {
+  ^bb0(%i: index):
+    tensor.yield %zero : bf16
+  } : tensor<3xbf16> to tensor<4xbf16>
+  %g1 = commsched.all_gather %p1 on @dp dim(0)
+      : tensor<4xbf16> -> !commsched.future<tensor<8xbf16>>
+  %w1 = commsched.wait %g1 : !commsched.future<tensor<8xbf16>>
+  %sum = commsched.compute "sum"(%w0, %w1)
+      : (tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
+  return %sum : tensor<8xbf16>
+}
