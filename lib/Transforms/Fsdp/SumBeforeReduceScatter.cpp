@@ -8,9 +8,7 @@
 
 #include "SumBeforeReduceScatter.h"
 #include "../Bucketing/MergedAttributes.h"
-#include "../Bucketing/WritesBetween.h"
 #include "../Remarks.h"
-#include "CommSched/Analysis/CommunicationEffects.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,63 +20,53 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::CollectiveKind;
-
-CommunicationEpochs::CommunicationEpochs(Operation *op) {
-  op->walk([&](Block *block) {
-    int64_t epoch = 0;
-    for (Operation &inner : *block) {
-      CommunicationEffect effect = getCommunicationEffect(&inner);
-      if (effect == CommunicationEffect::Start)
-        epochs[&inner] = epoch;
-      else if (effect == CommunicationEffect::Unknown ||
-               effect == CommunicationEffect::Blocking)
-        ++epoch;
-    }
-  });
-}
 
 namespace {
 
-/// A reduce-scatter and its wait.
-struct Scatter {
-  CollectiveOpInterface start;
-  Operation *wait = nullptr;
+struct SumBeforeReduceScatter : RewritePattern {
+  SumBeforeReduceScatter(MLIRContext *context, const ScatterSums &sums)
+      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context), sums(sums),
+        largest(sums.getLargest().begin(), sums.getLargest().end()) {}
 
-  Value getSent() { return start.getSentValues().front(); }
+  LogicalResult matchAndRewrite(Operation *last,
+                                PatternRewriter &rewriter) const override;
+
+private:
+  const ScatterSums &sums;
+  DenseSet<Operation *> largest;
 };
 
-/// An addition of what two reduce-scatters deliver.
-struct ScatterSum {
-  /// By the place of their starts.
-  Scatter earlier;
-  Scatter later;
+/// Everything that a sum consists of.
+struct Parts {
+  /// Those that are summands of others come later.
+  SmallVector<const ScatterSum *> sums;
+  /// In the order of the block.
+  SmallVector<Operation *> starts;
+  /// By start.
+  SmallVector<Operation *> waits;
 };
 
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// Additions
-//===----------------------------------------------------------------------===//
-
-/// Whether `op` is the addition of two tensors of one type, and nothing else.
-static bool isAddition(Operation *op) {
-  ValueRange summands = op->getOperands();
-  if (auto add = dyn_cast<linalg::AddOp>(op))
-    summands = add.getInputs();
-  else if (auto compute = dyn_cast<ComputeOp>(op)) {
-    StringRef callee = compute.getCallee();
-    if ((callee != "aten.add" && !callee.starts_with("aten.add.")) ||
-        compute.getAlias() || compute.getMutates() || compute.getRandom())
-      return false;
-  } else if (!isa<arith::AddFOp, arith::AddIOp>(op)) {
-    return false;
+static Parts collectParts(const ScatterSums &sums, Operation *last) {
+  Parts parts;
+  SmallVector<ScatterTerm> scatters;
+  parts.sums.push_back(sums.lookup(last));
+  for (size_t index = 0; index < parts.sums.size(); ++index)
+    for (const ScatterTerm &term : parts.sums[index]->terms) {
+      if (term.sum)
+        parts.sums.push_back(sums.lookup(term.sum));
+      else
+        scatters.push_back(term);
+    }
+  llvm::sort(scatters, [](const ScatterTerm &a, const ScatterTerm &b) {
+    return a.start->isBeforeInBlock(b.start);
+  });
+  for (const ScatterTerm &term : scatters) {
+    parts.starts.push_back(term.start);
+    parts.waits.push_back(term.wait);
   }
-  if (summands.size() != 2 || op->getNumResults() != 1)
-    return false;
-  Type type = op->getResult(0).getType();
-  return isa<RankedTensorType>(type) && summands[0].getType() == type &&
-         summands[1].getType() == type;
+  return parts;
 }
 
 /// Adds `a` and `b` as `add` does its operands, before the insertion point.
@@ -108,240 +96,127 @@ static Operation *createAddition(RewriterBase &rewriter, Operation *add,
                            /*random=*/UnitAttr());
 }
 
-//===----------------------------------------------------------------------===//
-// Sums of reduce-scatters
-//===----------------------------------------------------------------------===//
-
-/// The reduce-scatter that delivers `value`, in the block of `user`.
-static std::optional<Scatter> getScatter(Value value, Operation *user) {
-  auto wait = value.getDefiningOp<WaitOpInterface>();
-  auto start = wait
-                   ? dyn_cast_if_present<CollectiveOpInterface>(wait.getStart())
-                   : CollectiveOpInterface();
-  if (!start || start.getCollectiveKind() != CollectiveKind::ReduceScatter ||
-      start->getBlock() != user->getBlock())
-    return std::nullopt;
-  return Scatter{start, wait};
-}
-
-/// The two reduce-scatters that `op` adds; none if that is not what it does.
-static std::optional<ScatterSum> getSum(Operation *op) {
-  if (!isAddition(op))
-    return std::nullopt;
-  std::optional<Scatter> first = getScatter(op->getOperand(0), op);
-  std::optional<Scatter> second = getScatter(op->getOperand(1), op);
-  if (!first || !second || first->start == second->start)
-    return std::nullopt;
-  if (second->start->isBeforeInBlock(first->start))
-    std::swap(first, second);
-  return ScatterSum{*first, *second};
-}
-
-static std::string describeReduction(CollectiveOpInterface start) {
-  std::optional<ReductionKind> reduction = start.getReductionKind();
-  return reduction ? "reduces by " + stringifyReductionKind(*reduction).str()
-                   : "does not say how it reduces";
-}
-
-/// Why the two differ in more than what they send, as the end of a sentence.
-static std::optional<std::string> getDifference(CollectiveOpInterface a,
-                                                CollectiveOpInterface b) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  if (a.getGroupKey() != b.getGroupKey()) {
-    os << "the first is on " << a.getGroupKey() << ", the second on "
-       << b.getGroupKey();
-    return text;
-  }
-  if (a.getReductionKind() != b.getReductionKind()) {
-    os << "the first " << describeReduction(a) << ", the second "
-       << describeReduction(b);
-    return text;
-  }
-  for (auto [from, to] : llvm::zip(a.getSentValues(), b.getSentValues()))
-    if (from.getType() != to.getType()) {
-      os << "the first sends a " << from.getType() << ", the second a "
-         << to.getType();
-      return text;
-    }
-  using Equivalence = OperationEquivalence;
-  if (!Equivalence::isEquivalentTo(
-          a, b, Equivalence::ignoreValueEquivalence, /*markEquivalent=*/nullptr,
-          Equivalence::IgnoreLocations | Equivalence::IgnoreDiscardableAttrs))
-    return "they differ in more than what they send";
-  return std::nullopt;
-}
-
-/// Why the sum is not reduced at once, as the end of a sentence.
-static std::optional<std::string>
-getObstacle(ScatterSum &sum, const CommunicationEpochs &epochs) {
-  for (Scatter *scatter : {&sum.earlier, &sum.later}) {
-    std::string name = describe(scatter->start);
-    if (scatter->start.getSentValues().size() != 1 ||
-        scatter->wait->getNumResults() != 1)
-      return name + " reduces several tensors";
-    if (!scatter->start.getDestinations().empty())
-      return name + " is written in place";
-    if (!scatter->wait->hasOneUse())
-      return "what " + name + " delivers has another user";
-  }
-  CollectiveOpInterface earlier = sum.earlier.start, later = sum.later.start;
-  if (std::optional<std::string> difference = getDifference(earlier, later))
-    return difference;
-  std::optional<ReductionKind> reduction = earlier.getReductionKind();
-  if (reduction != ReductionKind::Sum && reduction != ReductionKind::Avg)
-    return describe(earlier) + " " + describeReduction(earlier);
-  if (epochs.getEpoch(earlier) != epochs.getEpoch(later))
-    return "no collective may cross what stands between them";
-  if (mayBeWrittenBetween(sum.earlier.getSent(), earlier, later))
-    return "what " + describe(earlier) +
-           " sends may be written before the second starts";
-  return std::nullopt;
-}
-
-namespace {
-
-struct SumBeforeReduceScatter : RewritePattern {
-  SumBeforeReduceScatter(MLIRContext *context, CommunicationEpochs &epochs)
-      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context),
-        epochs(epochs) {}
-
-  LogicalResult matchAndRewrite(Operation *add,
-                                PatternRewriter &rewriter) const override;
-
-private:
-  Operation *replaceStart(PatternRewriter &rewriter, ScatterSum &sum,
-                          Value sent) const;
-
-  CommunicationEpochs &epochs;
-};
-
-} // namespace
-
-static StringRef getFunctionName(Operation *op) {
-  auto function = op->getParentOfType<FunctionOpInterface>();
-  return function ? function.getName() : StringRef();
-}
-
-/// A start like the later one, in its place, that sends `sent`.
-Operation *SumBeforeReduceScatter::replaceStart(PatternRewriter &rewriter,
-                                                ScatterSum &sum,
-                                                Value sent) const {
-  CollectiveOpInterface later = sum.later.start;
-  Attribute order = later->getDiscardableAttr(orderAttrName);
-  IRMapping mapping;
-  mapping.map(sum.later.getSent(), sent);
-  Operation *start = rewriter.clone(*later, mapping);
-  SmallVector<Operation *> replaced = {sum.earlier.start, later};
-  rewriter.modifyOpInPlace(start, [&] {
-    start->setLoc(fuseLocations(replaced));
-    start->setDiscardableAttrs(DictionaryAttr::get(start->getContext()));
-    setMergedAttributes(start, replaced);
-    if (order)
-      start->setDiscardableAttr(orderAttrName, order);
+/// Replaces what `op` has of the attributes of one of `members` by what is
+/// known of all of them.
+static void setMerged(PatternRewriter &rewriter, Operation *op,
+                      ArrayRef<Operation *> members) {
+  rewriter.modifyOpInPlace(op, [&] {
+    op->setLoc(fuseLocations(members));
+    op->setDiscardableAttrs(DictionaryAttr::get(op->getContext()));
+    setMergedAttributes(op, members);
   });
-  epochs.replace(later, start);
-  return start;
+}
+
+/// A start like `start`, before it, that sends `sent` for all of `members`.
+static Operation *createStart(PatternRewriter &rewriter,
+                              CollectiveOpInterface start, Value sent,
+                              ArrayRef<Operation *> members) {
+  rewriter.setInsertionPoint(start);
+  IRMapping mapping;
+  mapping.map(start.getSentValues().front(), sent);
+  Operation *created = rewriter.clone(*start, mapping);
+  setMerged(rewriter, created, members);
+  if (Attribute order = start->getDiscardableAttr(orderAttrName))
+    created->setDiscardableAttr(orderAttrName, order);
+  return created;
+}
+
+static void remarkSummed(Operation *last, ArrayRef<Operation *> starts) {
+  if (!areRemarksEnabled(last))
+    return;
+  auto function = last->getParentOfType<FunctionOpInterface>();
+  std::string names = llvm::join(
+      llvm::map_range(starts, [](Operation *op) { return describe(op); }),
+      ", ");
+  remark::passed(last->getLoc(),
+                 makeRemark("SummedBeforeReduceScatter",
+                            function ? function.getName() : StringRef()))
+      << "one reduce-scatter of the sum replaces " + names
+      << remark::metric("ReduceScatters", starts.size());
 }
 
 LogicalResult
-SumBeforeReduceScatter::matchAndRewrite(Operation *add,
+SumBeforeReduceScatter::matchAndRewrite(Operation *last,
                                         PatternRewriter &rewriter) const {
-  std::optional<ScatterSum> sum = getSum(add);
-  if (!sum || getObstacle(*sum, epochs))
+  if (!largest.contains(last))
     return failure();
-  // In the order of the addition.
-  Value first = getScatter(add->getOperand(0), add)->getSent();
-  Value second = getScatter(add->getOperand(1), add)->getSent();
-  Value init = isa<linalg::AddOp>(add) ? add->getOperand(2) : Value();
-
-  rewriter.setInsertionPoint(sum->later.start);
-  Operation *whole = createAddition(rewriter, add, first, second);
-  setMergedAttributes(whole, add);
-  Operation *start = replaceStart(rewriter, *sum, whole->getResult(0));
-
-  rewriter.setInsertionPoint(add);
-  SmallVector<Operation *> waits = {sum->earlier.wait, sum->later.wait};
-  IRMapping mapping;
-  mapping.map(sum->later.start.getInFlightFuture(),
-              cast<CollectiveOpInterface>(start).getInFlightFuture());
-  Operation *wait = rewriter.clone(*sum->later.wait, mapping);
-  rewriter.modifyOpInPlace(wait, [&] {
-    wait->setLoc(fuseLocations(waits));
-    wait->setDiscardableAttrs(DictionaryAttr::get(wait->getContext()));
-    setMergedAttributes(wait, waits);
-  });
-
-  if (areRemarksEnabled(add))
-    remark::passed(add->getLoc(), makeRemark("SummedBeforeReduceScatter",
-                                             getFunctionName(add)))
-        << describe(sum->earlier.start) + " and " + describe(sum->later.start) +
-               " become one of the sum of both";
-  rewriter.replaceOp(add, wait->getResults());
-  for (Scatter *scatter : {&sum->earlier, &sum->later}) {
-    rewriter.eraseOp(scatter->wait);
-    rewriter.eraseOp(scatter->start);
+  Parts parts = collectParts(sums, last);
+  // By addition of shards: that of whole tensors.
+  DenseMap<Operation *, Value> wholes;
+  auto getWhole = [&](const ScatterTerm &term) {
+    return term.sum ? wholes.at(term.sum)
+                    : cast<CollectiveOpInterface>(term.start)
+                          .getSentValues()
+                          .front();
+  };
+  for (const ScatterSum *sum : llvm::reverse(parts.sums)) {
+    rewriter.setInsertionPoint(sum->place);
+    Operation *whole = createAddition(
+        rewriter, sum->add, getWhole(sum->terms[0]), getWhole(sum->terms[1]));
+    setMergedAttributes(whole, sum->add);
+    wholes[sum->add] = whole->getResult(0);
   }
-  if (Operation *empty = init ? init.getDefiningOp() : nullptr)
-    if (isOpTriviallyDead(empty))
-      rewriter.eraseOp(empty);
+
+  auto place = cast<CollectiveOpInterface>(parts.sums.front()->place);
+  auto start = cast<CollectiveOpInterface>(
+      createStart(rewriter, place, wholes.at(last), parts.starts));
+  Operation *oldWait = *place.getInFlightFuture().user_begin();
+  IRMapping mapping;
+  mapping.map(place.getInFlightFuture(), start.getInFlightFuture());
+  rewriter.setInsertionPoint(last);
+  Operation *wait = rewriter.clone(*oldWait, mapping);
+  setMerged(rewriter, wait, parts.waits);
+
+  remarkSummed(last, parts.starts);
+  rewriter.replaceAllUsesWith(last->getResults(), wait->getResults());
+  for (const ScatterSum *sum : parts.sums) {
+    Value destination =
+        isa<linalg::AddOp>(sum->add) ? sum->add->getOperand(2) : Value();
+    rewriter.eraseOp(sum->add);
+    if (Operation *empty = destination ? destination.getDefiningOp() : nullptr)
+      if (isOpTriviallyDead(empty))
+        rewriter.eraseOp(empty);
+  }
+  for (Operation *op : llvm::concat<Operation *>(parts.waits, parts.starts))
+    rewriter.eraseOp(op);
   return success();
 }
 
 void mlir::commsched::populateSumBeforeReduceScatterPatterns(
-    RewritePatternSet &patterns, CommunicationEpochs &epochs) {
-  patterns.add<SumBeforeReduceScatter>(patterns.getContext(), epochs);
+    RewritePatternSet &patterns, const ScatterSums &sums) {
+  patterns.add<SumBeforeReduceScatter>(patterns.getContext(), sums);
 }
 
 //===----------------------------------------------------------------------===//
 // A whole function
 //===----------------------------------------------------------------------===//
 
-static SmallVector<Operation *>
-findOperations(func::FuncOp function,
-               function_ref<bool(Operation *)> isWanted) {
-  SmallVector<Operation *> found;
-  function.walk([&](Operation *op) {
-    if (isWanted(op))
-      found.push_back(op);
-  });
-  return found;
-}
-
-static bool isSum(Operation *op) { return getSum(op).has_value(); }
-
-/// Says why the sums that are left are not reduced at once.
-static void remarkSums(func::FuncOp function,
-                       const CommunicationEpochs &epochs) {
-  for (Operation *add : findOperations(function, isSum)) {
-    ScatterSum sum = *getSum(add);
-    remark::missed(add->getLoc(), makeRemark("SummedAfterReduceScatter",
-                                             function.getSymName()))
-        << describe(sum.earlier.start) + " and " + describe(sum.later.start) +
-               " are summed up afterwards: " + *getObstacle(sum, epochs);
-  }
+/// Says why sums are not reduced at once.
+static void remarkObstacles(func::FuncOp function, const ScatterSums &sums) {
+  auto name = [](const ScatterTerm &term) {
+    return describe(term.sum ? term.sum : term.start);
+  };
+  for (const ScatterSumObstacle &obstacle : sums.getObstacles())
+    remark::missed(
+        obstacle.add->getLoc(),
+        makeRemark("SummedAfterReduceScatter", function.getSymName()))
+        << name(obstacle.terms[0]) + " and " + name(obstacle.terms[1]) +
+               " are summed up afterwards: " + obstacle.reason;
 }
 
 bool mlir::commsched::sumBeforeReduceScatter(func::FuncOp function) {
-  if (findOperations(function, isSum).empty())
+  ScatterSums sums(function);
+  if (areRemarksEnabled(function))
+    remarkObstacles(function, sums);
+  if (sums.getLargest().empty())
     return false;
-  CommunicationEpochs epochs(function);
   RewritePatternSet patterns(function.getContext());
-  populateSumBeforeReduceScatterPatterns(patterns, epochs);
-  // The sum of a sum is one of reduce-scatters once the inner one is reduced at
-  // once. The driver would erase what is not used.
-  SmallVector<Operation *> additions =
-      findOperations(function, [](Operation *op) {
-        return isAddition(op) && !op->use_empty();
-      });
+  populateSumBeforeReduceScatterPatterns(patterns, sums);
+  // Nothing but the rewrite itself: sums do not depend on each other.
   GreedyRewriteConfig config;
   config.setStrictness(GreedyRewriteStrictness::ExistingOps)
       .enableFolding(false)
       .enableConstantCSE(false);
-  bool changed = false;
-  (void)applyOpPatternsGreedily(additions, std::move(patterns), config,
-                                &changed);
-  if (areRemarksEnabled(function))
-    remarkSums(function, epochs);
-  return changed;
+  (void)applyOpPatternsGreedily(sums.getLargest(), std::move(patterns), config);
+  return true;
 }

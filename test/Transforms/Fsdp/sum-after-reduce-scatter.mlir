@@ -124,7 +124,7 @@ func.func @coalesced(%a: tensor<4xf32>, %b: tensor<4xf32>)
 // CHECK: Function=barrier
 // CHECK-SAME: no collective may cross what stands between them
 // CHECK: Function=written
-// CHECK-SAME: what commsched.reduce_scatter 'ra' sends may be written before the second starts
+// CHECK-SAME: what commsched.reduce_scatter 'ra' sends may be written before commsched.reduce_scatter 'rb' starts
 func.func @barrier(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<2xf32> {
   %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(0)
       : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
@@ -143,6 +143,7 @@ func.func @written(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<2xf32> {
   %wa = commsched.wait %ra : !commsched.future<tensor<2xf32>>
   commsched.compute "zero"(%a) {mutates = array<i64: 0>} : (tensor<4xf32>) -> ()
   %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(0)
+      {commsched.name = "rb"}
       : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
   %wb = commsched.wait %rb : !commsched.future<tensor<2xf32>>
   %sum = arith.addf %wa, %wb : tensor<2xf32>
@@ -169,7 +170,7 @@ func.func @others(%a: tensor<4xf32>, %b: tensor<4xf32>, %old: tensor<2xf32>)
       : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   %three = commsched.compute "aten.addcmul"(%w0, %w1)
       : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
-  %unused = arith.addf %old, %old : tensor<2xf32>
+  %unused = arith.addf %w0, %w1 : tensor<2xf32>
   return %difference, %accumulated, %doubled, %in_place, %three
       : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>,
         tensor<2xf32>

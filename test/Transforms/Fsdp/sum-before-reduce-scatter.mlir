@@ -16,7 +16,8 @@ commsched.group @dp size(2)
 // addition was. Names are joined and the module is what both have in common; of
 // costs and orders only the later order stays.
 // REMARK: [Passed] SummedBeforeReduceScatter | Category:commsched | Function=operators
-// REMARK-SAME: commsched.reduce_scatter 'ra' and commsched.reduce_scatter 'rb' become one of the sum of both
+// REMARK-SAME: ReduceScatters=2
+// REMARK-SAME: one reduce-scatter of the sum replaces commsched.reduce_scatter 'ra', commsched.reduce_scatter 'rb'
 // CHECK-LABEL: func.func @operators(
 // CHECK-SAME: %[[X:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<4xf32>)
 // CHECK-NEXT: %[[A:.*]] = commsched.compute "grad"(%[[X]])
@@ -109,4 +110,68 @@ func.func @region(%a: tensor<?x4xi32>, %b: tensor<?x4xi32>,
     scf.yield %old : tensor<?x2xi32>
   }
   return %result : tensor<?x2xi32>
+}
+
+// A summand that does not fit is added afterwards.
+// REMARK: [Missed] SummedAfterReduceScatter | Category:commsched | Function=partly
+// REMARK-SAME: arith.addf and commsched.reduce_scatter 'rc' are summed up afterwards: the first reduces by sum, the second reduces by avg
+// REMARK: [Passed] SummedBeforeReduceScatter | Category:commsched | Function=partly
+// REMARK-SAME: ReduceScatters=2
+// CHECK-LABEL: func.func @partly(
+// CHECK-SAME: %[[A:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<4xf32>, %[[C:.*]]: tensor<4xf32>)
+// CHECK-NEXT: %[[AB:.*]] = arith.addf %[[A]], %[[B]]
+// CHECK-NEXT: %[[FUTURE_AB:.*]] = commsched.reduce_scatter %[[AB]]
+// CHECK-NEXT: %[[FUTURE_C:.*]] = commsched.reduce_scatter %[[C]]
+// CHECK-NEXT: %[[SHARD_C:.*]] = commsched.wait %[[FUTURE_C]]
+// CHECK-NEXT: %[[SHARD_AB:.*]] = commsched.wait %[[FUTURE_AB]]
+// CHECK-NEXT: %[[ALL:.*]] = arith.addf %[[SHARD_AB]], %[[SHARD_C]]
+// CHECK-NEXT: return %[[ALL]]
+func.func @partly(%a: tensor<4xf32>, %b: tensor<4xf32>, %c: tensor<4xf32>)
+    -> tensor<2xf32> {
+  %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(0)
+      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
+  %wa = commsched.wait %ra : !commsched.future<tensor<2xf32>>
+  %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(0)
+      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
+  %rc = commsched.reduce_scatter %c on @dp reduction(avg) dim(0)
+      {commsched.name = "rc"}
+      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
+  %wb = commsched.wait %rb : !commsched.future<tensor<2xf32>>
+  %wc = commsched.wait %rc : !commsched.future<tensor<2xf32>>
+  %ab = arith.addf %wa, %wb : tensor<2xf32>
+  %abc = arith.addf %ab, %wc : tensor<2xf32>
+  return %abc : tensor<2xf32>
+}
+
+// The sum of two sums. What is sent first is written before the last starts,
+// but not before what it is added to.
+// CHECK-LABEL: func.func @written_after_the_sum(
+// CHECK-SAME: %[[A:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<4xf32>, %[[C:.*]]: tensor<4xf32>, %[[D:.*]]: tensor<4xf32>)
+// CHECK-NEXT: %[[AB:.*]] = arith.addf %[[A]], %[[B]]
+// CHECK-NEXT: commsched.compute "zero"(%[[A]])
+// CHECK-NEXT: %[[CD:.*]] = arith.addf %[[C]], %[[D]]
+// CHECK-NEXT: %[[ALL:.*]] = arith.addf %[[AB]], %[[CD]]
+// CHECK-NEXT: %[[FUTURE:.*]] = commsched.reduce_scatter %[[ALL]]
+// CHECK-NEXT: %[[SHARD:.*]] = commsched.wait %[[FUTURE]]
+// CHECK-NEXT: return %[[SHARD]]
+func.func @written_after_the_sum(%a: tensor<4xf32>, %b: tensor<4xf32>,
+                                 %c: tensor<4xf32>, %d: tensor<4xf32>)
+    -> tensor<2xf32> {
+  %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(0)
+      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
+  %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(0)
+      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
+  %wa = commsched.wait %ra : !commsched.future<tensor<2xf32>>
+  %wb = commsched.wait %rb : !commsched.future<tensor<2xf32>>
+  commsched.compute "zero"(%a) {mutates = array<i64: 0>} : (tensor<4xf32>) -> ()
+  %rc = commsched.reduce_scatter %c on @dp reduction(sum) dim(0)
+      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
+  %rd = commsched.reduce_scatter %d on @dp reduction(sum) dim(0)
+      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
+  %wc = commsched.wait %rc : !commsched.future<tensor<2xf32>>
+  %wd = commsched.wait %rd : !commsched.future<tensor<2xf32>>
+  %ab = arith.addf %wa, %wb : tensor<2xf32>
+  %cd = arith.addf %wc, %wd : tensor<2xf32>
+  %all = arith.addf %ab, %cd : tensor<2xf32>
+  return %all : tensor<2xf32>
 }
