@@ -119,6 +119,12 @@ void MergeableFinder::visit(CollectiveOpInterface collective, NodeId node) {
   } else if (fsdp && isBucket(collective)) {
     found.hasBucket = true;
   }
+  std::optional<CollectiveQuery> query = costs.getQuery(collective);
+  if (!modes.empty() && query && query->ranks == 1) {
+    // It costs nothing, and canonicalization folds it, but not a bucket.
+    modes.clear();
+    reason = "its group has one rank";
+  }
   if (modes.empty()) {
     found.refused.push_back({collective, std::move(reason)});
     return;
