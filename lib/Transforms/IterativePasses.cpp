@@ -13,6 +13,7 @@
 #include "CommSched/Analysis/TargetSpec.h"
 #include "CommSched/Schedule/MemoryTimeline.h"
 #include "CommSched/Schedule/PeakMemoryOrders.h"
+#include "CommSched/Schedule/Simulator.h"
 #include "MoveAccount.h"
 #include "Remarks.h"
 
@@ -37,6 +38,7 @@ public:
 private:
   FailureOr<BlockProblem> createProblem(Block &block);
   bool declines(const BlockProblem &problem);
+  bool getsLonger(const BlockProblem &problem, const ::commsched::Order &order);
   FailureOr<bool> reduce(Block &block, const BlockProblem &problem,
                          int64_t peakBytes, int64_t limitBytes);
 
@@ -53,7 +55,7 @@ static int64_t getPeakBytes(const Problem &problem) {
 
 FailureOr<BlockProblem> Runner::createProblem(Block &block) {
   // Costs take longer to tell than all the rest: only for who looks at them.
-  bool isPriced = pass.usesCosts || pass.writeInfo ||
+  bool isPriced = pass.usesCosts || pass.neverLonger || pass.writeInfo ||
                   pass.options.useRuntimeEstimations ||
                   areRemarksEnabled(function);
   return BlockProblem::create(
@@ -70,7 +72,7 @@ bool Runner::declines(const BlockProblem &problem) {
     remarkBlockKept(function, problem.getUnsized().getLoc(), *reason);
     return true;
   }
-  if (!pass.options.useRuntimeEstimations)
+  if (!pass.options.useRuntimeEstimations && !pass.neverLonger)
     return false;
   if (std::optional<std::string> reason = getUnpricedReason(problem, costs)) {
     remarkBlockKept(function, problem.getUnpriced()->getLoc(), *reason);
@@ -122,6 +124,21 @@ FailureOr<bool> Runner::reduce(Block &block, const BlockProblem &problem,
   return true;
 }
 
+/// Whether the program would take longer in `order`; then says so.
+bool Runner::getsLonger(const BlockProblem &problem,
+                        const ::commsched::Order &order) {
+  const Problem &program = problem.getProblem();
+  int64_t before = simulate(program, program.programOrder())->stepNs;
+  int64_t after = simulate(program, order)->stepNs;
+  if (after <= before)
+    return false;
+  remarkBlockKept(function, function.getLoc(),
+                  "the step would take " + Twine(after) + " ns instead of " +
+                      Twine(before))
+      << remark::metric("StepNs", before);
+  return true;
+}
+
 FailureOr<bool> Runner::run(Block &block) {
   FailureOr<BlockProblem> problem = createProblem(block);
   if (failed(problem))
@@ -153,6 +170,8 @@ FailureOr<bool> Runner::run(Block &block) {
     emitError(function.getLoc(), "not reordered: ") << result.error();
     return failure();
   }
+  if (pass.neverLonger && getsLonger(*problem, result->order))
+    return reduced;
   if (pass.writeInfo || areRemarksEnabled(function)) {
     MoveAccount account(function, *problem, pass.name, limitBytes, *result);
     account.remark();

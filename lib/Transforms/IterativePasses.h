@@ -35,6 +35,8 @@ struct IterativePass {
   CollectiveOrder collectiveOrder = CollectiveOrder::Kept;
   /// Whether the solver looks at costs even without estimations.
   bool usesCosts = false;
+  /// Keep the order of a block whose simulated step would get longer.
+  bool neverLonger = false;
   /// Write `commsched.reorder_info` on each start or wait.
   bool writeInfo = false;
 };

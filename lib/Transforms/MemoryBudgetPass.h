@@ -39,6 +39,7 @@ public:
     pass.collectiveOrder = this->unsafeCollectivesReorder
                                ? CollectiveOrder::Free
                                : CollectiveOrder::Kept;
+    pass.neverLonger = this->neverLonger;
     pass.writeInfo = this->verboseLogging;
     pass.budget.emplace();
     pass.budget->fraction = this->peakMemoryBudget;

@@ -137,6 +137,7 @@ void mlir::commsched::buildPipeline(OpPassManager &manager,
   ReorderCommsPreservingPeakMemoryOptions raise;
   raise.memoryBudget = options.memoryBudget;
   raise.useRuntimeEstimations = true;
+  raise.neverLonger = true;
   functions.addPass(createReorderCommsPreservingPeakMemory(std::move(raise)));
   functions.addPass(createSimpleOverlap());
 }

@@ -183,6 +183,8 @@ class CommSched_MemoryBudgetPass<string flag, string budgetKnob>
            "reorder_sink_runtime_estimations_non_comm_mult", "double",
            /*default=*/"1.0",
            "With estimations, what other times are multiplied by">,
+    Option<"neverLonger", "never-longer", "bool", /*default=*/"false",
+           "Keep the order of a block whose simulated step would get longer">,
     Option<"maxGroupSize", "max-group-size", "int64_t", /*default=*/"256",
            "How many operations a collective takes along at most">,
     Option<"verboseLogging", "reorder_sink_verbose_logging", "bool",
@@ -340,11 +342,13 @@ class CommSched_BucketPass<string flag> : Pass<flag, "::mlir::func::FuncOp"> {
     Option<"fsdpOnly", "fsdp-only", "bool", /*default=*/"false",
            "Only collectives that commsched-annotate-fsdp recognizes">,
     Option<"preserveOverlap", "preserve-overlap", "bool", /*default=*/"false",
-           "Merge only where the simulated step gets no longer and nothing "
-           "is more exposed">,
+           "Split buckets until the simulated step gets no longer, and no "
+           "other split makes it shorter">,
     Option<"plan", "plan", "std::string", /*default=*/"",
            "Buckets by step instead of by size: entries separated by ;, each a "
            "list of module paths separated by commas; or auto">,
+    Option<"profile", "profile", "std::string", /*default=*/"",
+           "JSON file of measured collectives, for what merged ones take">,
   ];
   list<Option> modeOption = [
     Option<"mode", "mode", "std::string", /*default=*/"\"copy\"",

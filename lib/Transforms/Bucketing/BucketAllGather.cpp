@@ -6,7 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../BlockScheduling.h"
+#include "../Fsdp/DeduplicateGathers.h"
 #include "BucketingPass.h"
+#include "CommSched/Analysis/FsdpAnalysis.h"
+#include "CommSched/Analysis/OperationCosts.h"
+#include "CommSched/Analysis/ScanningSymbolTables.h"
+#include "CommSched/Analysis/TargetSpec.h"
 #include "CommSched/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -33,6 +39,26 @@ protected:
 
   void readOwnOptions(BucketingPassOptions &options) override {
     options.multiDtype = multiDtype;
+  }
+
+  FailureOr<bool> prepare() override {
+    if (!deduplicate)
+      return false;
+    FailureOr<::commsched::Target> target = getTarget(getOperation());
+    if (failed(target))
+      return failure();
+    ScanningSymbolTables symbolTables;
+    OperationCosts costs(*target, /*profile=*/nullptr, symbolTables);
+    bool changed = false;
+    for (Block *block : getBlocksWithCollectives(getOperation())) {
+      FailureOr<bool> removed =
+          deduplicateGathers(getOperation(), *block, FsdpAnalysis(*block),
+                             costs, /*limitBytes=*/std::nullopt);
+      if (failed(removed))
+        return failure();
+      changed |= *removed;
+    }
+    return changed;
   }
 };
 

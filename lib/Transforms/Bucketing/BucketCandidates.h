@@ -15,9 +15,12 @@
 #define COMMSCHED_LIB_TRANSFORMS_BUCKETING_BUCKETCANDIDATES_H
 
 #include "CommSched/Analysis/BlockProblem.h"
+#include "CommSched/CostModel/MeasuredTable.h"
 #include "CommSched/Schedule/Bucketing.h"
 #include "MergeCollectives.h"
 #include "PlanSteps.h"
+
+#include <memory>
 
 namespace mlir::commsched {
 
@@ -43,6 +46,9 @@ struct BucketingPassOptions {
   SmallVector<StepRule> stepRules;
   /// For the rule by entries.
   BucketPlan plan;
+  /// What merged collectives take, where it was measured; or null. Shared by
+  /// the copies of a pass that run on several functions at once.
+  std::shared_ptr<const ::commsched::MeasuredTable> profile;
 };
 
 /// A collective that may be merged with others.

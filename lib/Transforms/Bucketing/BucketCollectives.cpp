@@ -426,7 +426,7 @@ mlir::commsched::bucketCollectives(func::FuncOp function,
   if (failed(target))
     return failure();
   ScanningSymbolTables symbolTables;
-  OperationCosts costs(*target, /*profile=*/nullptr, symbolTables);
+  OperationCosts costs(*target, options.profile.get(), symbolTables);
   SmallVector<bool> usedEntries(options.plan.getNumEntries());
   bool isAny = false, changed = false;
   for (Block *block : getBlocksWithCollectives(function)) {

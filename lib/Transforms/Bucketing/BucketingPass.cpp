@@ -58,3 +58,16 @@ mlir::commsched::parseSteps(StringRef text, BucketingPassOptions &options) {
     options.stepRules.push_back({StepRule::Kind::Bytes, 0, percent});
   return std::nullopt;
 }
+
+std::optional<std::string>
+mlir::commsched::loadProfile(StringRef path, BucketingPassOptions &options) {
+  if (path.empty())
+    return std::nullopt;
+  llvm::Expected<::commsched::MeasuredTable> loaded =
+      ::commsched::MeasuredTable::load(path);
+  if (!loaded)
+    return "cannot be used: " + llvm::toString(loaded.takeError());
+  options.profile =
+      std::make_shared<const ::commsched::MeasuredTable>(std::move(*loaded));
+  return std::nullopt;
+}

@@ -32,6 +32,10 @@ std::optional<std::string> parseCaps(ArrayRef<double> megabytes,
 std::optional<std::string> parseSteps(StringRef text,
                                       BucketingPassOptions &options);
 
+/// Reads the option `profile`, likewise: nothing, or the name of a file.
+std::optional<std::string> loadProfile(StringRef path,
+                                       BucketingPassOptions &options);
+
 /// `Base` is what TableGen makes of a CommSched_BucketPass.
 template <typename Base> class BucketingPass : public Base {
 public:
@@ -85,6 +89,8 @@ private:
       return explain(this->mode, *error);
     if (isBitwise)
       bucketing.modes = {BucketMode::Coalesced};
+    if (this->capMb.empty() && this->capMb.getNumOccurrences() > 0)
+      return explain(this->capMb, "is an empty list");
     if (std::optional<std::string> error =
             parseCaps(ArrayRef<double>(this->capMb), bucketing.capBytes))
       return explain(this->capMb, *error);
@@ -95,10 +101,21 @@ private:
       bucketing.maxCount = this->maxCount;
     if (std::optional<std::string> error = parseSteps(this->plan, bucketing))
       return explain(this->plan, *error);
-    if (this->preserveOverlap && !bucketing.stepRules.empty())
-      return explain(this->preserveOverlap,
-                     "cannot be kept to by a plan, which says what travels "
-                     "together");
+    if (std::optional<std::string> error =
+            loadProfile(this->profile, bucketing))
+      return explain(this->profile, *error);
+    if (bucketing.stepRules.empty())
+      return std::nullopt;
+    constexpr StringLiteral meaningless =
+        "means nothing to a plan, which says what travels together";
+    if (this->preserveOverlap)
+      return explain(this->preserveOverlap, meaningless);
+    if (!this->capMb.empty())
+      return explain(this->capMb, meaningless);
+    if (this->maxCount > 0)
+      return explain(this->maxCount, meaningless);
+    if (this->saturation)
+      return explain(this->saturation, meaningless);
     return std::nullopt;
   }
 
