@@ -40,18 +40,17 @@ OTHERS = ["commsched-simple-overlap", "commsched-sink-waits",
 
 def random_bucketing(rng, kind, mode):
     bucketing = Bucketing(kind, mode)
-    if rng.random() < 0.5:
-        bucketing.caps = rng.choices(CAPS, k=rng.choice([1, 1, 2, 3]))
-    if rng.random() < 0.2:
-        bucketing.max_count = rng.randint(2, 4)
+    flags = [("multi-dtype", 0.5) if kind == "all-gather" else
+             ("bitwise", 0.15), ("fsdp-only", 0.1)]
     if rng.random() < 0.15:
         bucketing.plan = rng.choice(PLANS)
-    own = (("multi-dtype", 0.5) if kind == "all-gather" else
-           ("bitwise", 0.15))
-    for flag, chance in [own, (OVERLAP, 0.25), ("fsdp-only", 0.1),
-                         ("saturation", 0.1)]:
-        if rng.random() < chance and not (flag == OVERLAP and bucketing.plan):
-            bucketing.flags.append(flag)
+    else:  # A plan goes by modules alone.
+        flags += [(OVERLAP, 0.3), ("saturation", 0.1)]
+        if rng.random() < 0.6:
+            bucketing.caps = rng.choices(CAPS, k=rng.choice([1, 1, 2, 3]))
+        if rng.random() < 0.2:
+            bucketing.max_count = rng.randint(2, 4)
+    bucketing.flags = [flag for flag, chance in flags if rng.random() < chance]
     return bucketing
 
 
