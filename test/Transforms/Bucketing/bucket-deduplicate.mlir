@@ -1,0 +1,64 @@
+// DEFINE: %{options} =
+// DEFINE: %{merge} = commsched-opt %s --commsched-bucket-all-gather="%{options}"
+
+// REDEFINE: %{options} = deduplicate
+// RUN: %{merge} > %t
+// RUN: FileCheck %s < %t
+// RUN: commsched-opt %t --commsched-bucket-all-gather=deduplicate | diff %t -
+// REDEFINE: %{options} = deduplicate max-count=1
+// RUN: %{merge} | FileCheck %s --check-prefix=UNMERGED
+// REDEFINE: %{options} =
+// RUN: %{merge} | FileCheck %s --check-prefix=ALL
+
+// A parameter that is gathered again is gathered once, before buckets are made
+// of what is left.
+
+!shard = tensor<4xf32>
+!whole = tensor<8xf32>
+
+commsched.group @g size(2)
+
+// CHECK-LABEL: func.func @forward_and_backward(
+// CHECK: commsched.all_gather {{.*}} "p1+q1"
+// CHECK-NOT: commsched.all_gather %
+// CHECK: return
+// ALL-LABEL: func.func @forward_and_backward(
+// ALL: commsched.all_gather {{.*}} "p1+q1+q2+p2"
+// UNMERGED-LABEL: func.func @forward_and_backward(
+// UNMERGED: commsched.all_gather {{.*}} "p1"
+// UNMERGED: commsched.all_gather {{.*}} "q1"
+// UNMERGED-NOT: commsched.all_gather %
+// UNMERGED: return
+func.func @forward_and_backward(%p: !shard {commsched.role = "parameter"}, %q: !shard {commsched.role = "parameter"}, %x: !whole) -> !whole {
+  %large = commsched.compute "large"() : () -> tensor<1024xf32>
+  %fp1 = commsched.all_gather %p on @g dim(0) {commsched.name = "p1"} : !shard -> !commsched.future<!whole>
+  %p1 = commsched.wait %fp1 : !commsched.future<!whole>
+  %x1 = commsched.compute "layer"(%x, %p1) : (!whole, !whole) -> !whole
+  %fq1 = commsched.all_gather %q on @g dim(0) {commsched.name = "q1"} : !shard -> !commsched.future<!whole>
+  %q1 = commsched.wait %fq1 : !commsched.future<!whole>
+  %x2 = commsched.compute "layer"(%x1, %q1) : (!whole, !whole) -> !whole
+  %fq2 = commsched.all_gather %q on @g dim(0) {commsched.name = "q2"} : !shard -> !commsched.future<!whole>
+  %q2 = commsched.wait %fq2 : !commsched.future<!whole>
+  %g2 = commsched.compute "gradient"(%x2, %q2) : (!whole, !whole) -> !whole
+  %fp2 = commsched.all_gather %p on @g dim(0) {commsched.name = "p2"} : !shard -> !commsched.future<!whole>
+  %p2 = commsched.wait %fp2 : !commsched.future<!whole>
+  %g1 = commsched.compute "gradient"(%g2, %p2) : (!whole, !whole) -> !whole
+  return %g1 : !whole
+}
+
+// Where the whole parameter would raise the peak in between, it is gathered
+// again.
+// UNMERGED-LABEL: func.func @short_of_memory(
+// UNMERGED: commsched.all_gather {{.*}} "p1"
+// UNMERGED: commsched.all_gather {{.*}} "p2"
+func.func @short_of_memory(%p: !shard {commsched.role = "parameter"}, %x: !shard) -> !shard {
+  %fp1 = commsched.all_gather %p on @g dim(0) {commsched.name = "p1"} : !shard -> !commsched.future<!whole>
+  %p1 = commsched.wait %fp1 : !commsched.future<!whole>
+  %x1 = commsched.compute "layer"(%x, %p1) : (!shard, !whole) -> !shard
+  %large = commsched.compute "large"(%x1) : (!shard) -> tensor<1024xf32>
+  %x2 = commsched.compute "layer"(%large) : (tensor<1024xf32>) -> !shard
+  %fp2 = commsched.all_gather %p on @g dim(0) {commsched.name = "p2"} : !shard -> !commsched.future<!whole>
+  %p2 = commsched.wait %fp2 : !commsched.future<!whole>
+  %g = commsched.compute "gradient"(%x2, %p2) : (!shard, !whole) -> !shard
+  return %g : !shard
+}

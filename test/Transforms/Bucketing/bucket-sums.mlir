@@ -1,0 +1,44 @@
+// DEFINE: %{options} =
+// DEFINE: %{merge} = commsched-opt %s --commsched-bucket-reduce-scatter="%{options}"
+
+// REDEFINE: %{options} = sum-first
+// RUN: %{merge} > %t
+// RUN: FileCheck %s < %t
+// RUN: commsched-opt %t --commsched-bucket-reduce-scatter=sum-first | diff %t -
+// REDEFINE: %{options} = sum-first max-count=1
+// RUN: %{merge} | FileCheck %s --check-prefix=UNMERGED
+// REDEFINE: %{options} =
+// RUN: %{merge} | FileCheck %s --check-prefix=ALL
+
+// Two gradients of one parameter are added before they are reduced, and buckets
+// are made of what is left.
+
+!whole = tensor<8xf32>
+!shard = tensor<4xf32>
+
+commsched.group @g size(2)
+
+// CHECK-LABEL: func.func @used_twice(
+// CHECK-SAME: %[[A:.+]]: tensor<8xf32>, %[[B:.+]]: tensor<8xf32>, %[[C:.+]]: tensor<8xf32>)
+// CHECK-NEXT: %[[SUM:.+]] = arith.addf %[[A]], %[[B]] : tensor<8xf32>
+// CHECK-NEXT: commsched.chunk_cat %[[SUM]], %[[C]]
+// CHECK-NEXT: commsched.reduce_scatter {{.*}} "a+b+c"
+// CHECK-NOT: arith.addf
+// CHECK: return
+// UNMERGED-LABEL: func.func @used_twice(
+// UNMERGED: commsched.reduce_scatter {{.*}} "a+b"
+// UNMERGED: commsched.reduce_scatter {{.*}} "c"
+// ALL-LABEL: func.func @used_twice(
+// ALL: commsched.chunk_cat %arg0, %arg1, %arg2
+// ALL: commsched.reduce_scatter {{.*}} "a+b+c"
+// ALL: arith.addf {{.*}} : tensor<4xf32>
+func.func @used_twice(%a: !whole, %b: !whole, %c: !whole) -> (!shard, !shard) {
+  %fa = commsched.reduce_scatter %a on @g reduction(avg) dim(0) {commsched.name = "a"} : !whole -> !commsched.future<!shard>
+  %fb = commsched.reduce_scatter %b on @g reduction(avg) dim(0) {commsched.name = "b"} : !whole -> !commsched.future<!shard>
+  %fc = commsched.reduce_scatter %c on @g reduction(avg) dim(0) {commsched.name = "c"} : !whole -> !commsched.future<!shard>
+  %wa = commsched.wait %fa : !commsched.future<!shard>
+  %wb = commsched.wait %fb : !commsched.future<!shard>
+  %wc = commsched.wait %fc : !commsched.future<!shard>
+  %sum = arith.addf %wa, %wb : !shard
+  return %sum, %wc : !shard, !shard
+}
