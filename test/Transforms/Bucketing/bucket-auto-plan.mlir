@@ -1,0 +1,99 @@
+// DEFINE: %{merge} = --commsched-bucket-all-gather=plan=auto \
+// DEFINE:   --commsched-report="format=json output=%t.after" \
+// DEFINE:   --remark-policy=all --remark-format=emitRemark \
+// DEFINE:   --remarks-filter=commsched -o %t.merged 2> %t.remarks
+// DEFINE: %{check-steps} = %python %S/../Inputs/check_step_times.py %t.before %t.after
+
+// RUN: commsched-opt %s --commsched-report="format=json output=%t.before" %{merge}
+// RUN: FileCheck %s --check-prefixes=CHECK,MODULES < %t.merged
+// RUN: FileCheck %s --check-prefix=MODULES-REMARK < %t.remarks
+// RUN: %{check-steps}
+// RUN: cp %t.merged %t.once
+// RUN: commsched-opt %t.once %{merge}
+// RUN: diff %t.once %t.merged
+
+// Without modules, sizes are left.
+// RUN: sed 's/, commsched.module = "[^"]*"//' %s \
+// RUN:   | commsched-opt --commsched-report="format=json output=%t.before" %{merge}
+// RUN: FileCheck %s --check-prefixes=CHECK,SIZES < %t.merged
+// RUN: FileCheck %s --check-prefix=SIZES-REMARK < %t.remarks
+// RUN: %{check-steps}
+// RUN: cp %t.merged %t.once
+// RUN: commsched-opt %t.once %{merge}
+// RUN: diff %t.once %t.merged
+
+// Of all rules for steps, the one that makes the program shortest is taken. A
+// second run changes nothing, even if others would find it longer.
+
+// MODULES-REMARK: remark: [Passed] StepsChosen {{.*}} Function=step
+// MODULES-REMARK-SAME: steps by the modules inside a block make the shortest program: as it is {{[0-9]+}}, by 1 block {{[0-9]+}}, by the modules inside a block [[NS:[0-9]+]], by 25% of what saturates {{[0-9]+}}, by 50% of what saturates {{[0-9]+}}"
+// MODULES-REMARK-SAME: StepNs=[[NS]]
+// SIZES-REMARK: remark: [Passed] StepsChosen {{.*}} Function=step
+// SIZES-REMARK-SAME: steps by 25% of what saturates make the shortest program: as it is {{[0-9]+}}, by 25% of what saturates [[NS:[0-9]+]], by 50% of what saturates {{[0-9]+}}"
+// SIZES-REMARK-SAME: StepNs=[[NS]]
+
+!x = tensor<4xf32>
+!shard = tensor<131072xf32>
+!whole = tensor<262144xf32>
+
+// A gather takes 1 ms, and 1 ms for each 2 MiB that it delivers. Some 18 MiB
+// saturate the group.
+module attributes {dlti.target_system_spec = #dlti.target_system_spec<
+  "GPU" = #dlti.target_device_spec<
+    "commsched.collective_launch_us" = 1000.0 : f64,
+    "commsched.nvls" = 0,
+    "commsched.intra_channels" = 1,
+    "commsched.intra_channel_gb_s" = 1.048576 : f64,
+    "commsched.local_copy_gb_s" = 0.0 : f64,
+    "commsched.local_reduce_gb_s" = 0.0 : f64,
+    "commsched.kernel_launch_ns" = 0,
+    "commsched.memory_gb_s" = 1.0e9 : f64>>} {
+
+commsched.group @g size(2)
+
+// Each next step starts before this one is waited for.
+// CHECK-LABEL: func.func @step(
+// MODULES: "ag0+ag1"
+// MODULES: "ag2+ag3"
+// MODULES-NEXT: commsched.wait
+// MODULES-COUNT-2: "mm"
+// MODULES: "ag4+ag5"
+// MODULES-NEXT: commsched.wait
+// MODULES-COUNT-2: "mm"
+// MODULES: "ag6+ag7"
+// MODULES-NEXT: commsched.wait
+// MODULES-COUNT-2: "mm"
+// MODULES-NEXT: commsched.wait
+// SIZES: "ag0+ag1+ag2+ag3"
+// SIZES: "ag4+ag5+ag6+ag7"
+// SIZES-NEXT: commsched.wait
+// SIZES-COUNT-4: "mm"
+// SIZES-NEXT: commsched.wait
+func.func @step(%x: !x, %p0: !shard, %p1: !shard, %p2: !shard, %p3: !shard, %p4: !shard, %p5: !shard, %p6: !shard, %p7: !shard) -> !x {
+  %f0 = commsched.all_gather %p0 on @g dim(0) {commsched.name = "ag0", commsched.module = "layers.0.attention"} : !shard -> !commsched.future<!whole>
+  %w0 = commsched.wait %f0 : !commsched.future<!whole>
+  %x0 = commsched.compute "mm"(%x, %w0) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
+  %f1 = commsched.all_gather %p1 on @g dim(0) {commsched.name = "ag1", commsched.module = "layers.0.attention"} : !shard -> !commsched.future<!whole>
+  %w1 = commsched.wait %f1 : !commsched.future<!whole>
+  %x1 = commsched.compute "mm"(%x0, %w1) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
+  %f2 = commsched.all_gather %p2 on @g dim(0) {commsched.name = "ag2", commsched.module = "layers.0.mlp"} : !shard -> !commsched.future<!whole>
+  %w2 = commsched.wait %f2 : !commsched.future<!whole>
+  %x2 = commsched.compute "mm"(%x1, %w2) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
+  %f3 = commsched.all_gather %p3 on @g dim(0) {commsched.name = "ag3", commsched.module = "layers.0.mlp"} : !shard -> !commsched.future<!whole>
+  %w3 = commsched.wait %f3 : !commsched.future<!whole>
+  %x3 = commsched.compute "mm"(%x2, %w3) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
+  %f4 = commsched.all_gather %p4 on @g dim(0) {commsched.name = "ag4", commsched.module = "layers.1.attention"} : !shard -> !commsched.future<!whole>
+  %w4 = commsched.wait %f4 : !commsched.future<!whole>
+  %x4 = commsched.compute "mm"(%x3, %w4) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
+  %f5 = commsched.all_gather %p5 on @g dim(0) {commsched.name = "ag5", commsched.module = "layers.1.attention"} : !shard -> !commsched.future<!whole>
+  %w5 = commsched.wait %f5 : !commsched.future<!whole>
+  %x5 = commsched.compute "mm"(%x4, %w5) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
+  %f6 = commsched.all_gather %p6 on @g dim(0) {commsched.name = "ag6", commsched.module = "layers.1.mlp"} : !shard -> !commsched.future<!whole>
+  %w6 = commsched.wait %f6 : !commsched.future<!whole>
+  %x6 = commsched.compute "mm"(%x5, %w6) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
+  %f7 = commsched.all_gather %p7 on @g dim(0) {commsched.name = "ag7", commsched.module = "layers.1.mlp"} : !shard -> !commsched.future<!whole>
+  %w7 = commsched.wait %f7 : !commsched.future<!whole>
+  %x7 = commsched.compute "mm"(%x6, %w7) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
+  return %x7 : !x
+}
+}
