@@ -319,7 +319,6 @@ void CycleBreaker::leaveOutGroup(size_t first) {
     std::vector<NodeId> members(graph.members(unit).begin(),
                                 graph.members(unit).end());
     graph.leaveOutGroup(graph.groupIndex(unit));
-    missing[unit] = none;
     addUnits({members.data(), members.size()});
     return;
   }

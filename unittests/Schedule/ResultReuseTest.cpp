@@ -155,6 +155,26 @@ TEST(ResultReuse, UsesTheFirstOfAllThatFit) {
   EXPECT_EQ(reuse->decisions[2].source, gathers.starts[2]);
 }
 
+TEST(ResultReuse, RemovesNoOtherCollective) {
+  // The second gather's shard needs what another collective delivers, and a
+  // user of the first.
+  Gathers gathers;
+  gathers.addGather();
+  NodeId user = gathers.addUser(50);
+  NodeId other = addStart(gathers.problem, 1, {}, 1);
+  NodeId wait = gathers.problem.addWait(other);
+  NodeId second = gathers.addGather();
+  NodeId cast = second - 1;
+  gathers.problem.addDependence(user, cast, DependenceKind::Data);
+  gathers.problem.addDependence(wait, cast, DependenceKind::Data);
+  gathers.problem.finalize();
+  ReuseCandidates candidates{
+      {gathers.starts}, std::vector<bool>(gathers.problem.numNodes(), true)};
+  Result<ResultReuse> reuse = reuseResults(gathers.problem, candidates);
+  ASSERT_TRUE(reuse) << reuse.error();
+  EXPECT_EQ(removed(*reuse), (std::vector<NodeId>{cast, second, second + 1}));
+}
+
 TEST(ResultReuse, DropsTheLongestFirst) {
   // Gathers of two parameters, each of which could be dropped alone. Of two
   // that take as long, the first in the program.
@@ -290,7 +310,7 @@ private:
 
   void addGather() {
     size_t which = draw(candidates.classes.size());
-    NodeId cast = sharedCasts[which];
+    NodeId cast = draw(2) ? sharedCasts[which] : noNode;
     BufferId sent = parameters[which];
     if (cast == noNode && draw(2))
       cast = addCast(sent);
