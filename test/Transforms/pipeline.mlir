@@ -1,0 +1,190 @@
+// DEFINE: %{options} =
+// DEFINE: %{dump} = commsched-opt %s --commsched-pipeline="%{options}" \
+// DEFINE:   --dump-pass-pipeline -o /dev/null 2>&1
+// DEFINE: %{schedule} = commsched-opt %s \
+// DEFINE:   --commsched-report="format=json output=%t.before" \
+// DEFINE:   --commsched-pipeline="%{options}" \
+// DEFINE:   --commsched-report="format=json output=%t.after"
+// DEFINE: %{check-steps} = \
+// DEFINE:   %python %S/Inputs/check_step_times.py %t.before %t.after
+
+// RUN: %{dump} | FileCheck %s --check-prefix=PASSES \
+// RUN:   -DBITWISE=false -DBUDGET=5%
+// RUN: %{schedule} > %t
+// RUN: FileCheck %s --check-prefixes=CHECK,COPIED,HIDDEN < %t
+// RUN: %{check-steps}
+// REDEFINE: %{options} = bitwise
+// RUN: %{dump} | FileCheck %s --check-prefix=PASSES \
+// RUN:   -DBITWISE=true -DBUDGET=5%
+// RUN: %{schedule} | FileCheck %s --check-prefixes=CHECK,HIDDEN
+// RUN: %{check-steps}
+// REDEFINE: %{options} = memory-budget=1000
+// RUN: %{dump} | FileCheck %s --check-prefix=PASSES \
+// RUN:   -DBITWISE=false -DBUDGET=1000
+// RUN: %{schedule} | FileCheck %s --check-prefixes=CHECK,COPIED,EXPOSED
+// RUN: %{check-steps}
+
+// What the pipeline consists of.
+
+//      PASSES: func.func(
+// PASSES-NEXT:   commsched-remove-unsharded-param-usage,
+// PASSES-NEXT:   commsched-reinplace-all-gather,
+// PASSES-NEXT:   commsched-bucket-all-gather{
+// PASSES-SAME:     mode=auto {{.*}}plan=auto preserve-overlap=false {{.*}}saturation=false
+// PASSES-NEXT:   commsched-bucket-reduce-scatter{bitwise=[[BITWISE]]
+// PASSES-SAME:     mode=auto {{.*}}plan=auto preserve-overlap=false {{.*}}saturation=false
+// PASSES-NEXT:   commsched-bucket-all-reduce{bitwise=[[BITWISE]]
+// PASSES-SAME:     mode=auto {{.*}}plan=auto preserve-overlap=false {{.*}}saturation=false
+// PASSES-NEXT:   commsched-bucket-all-gather{
+// PASSES-SAME:     mode=auto {{.*}}plan= preserve-overlap=true {{.*}}saturation=true
+// PASSES-NEXT:   commsched-bucket-reduce-scatter{bitwise=[[BITWISE]]
+// PASSES-SAME:     mode=auto {{.*}}plan= preserve-overlap=true {{.*}}saturation=true
+// PASSES-NEXT:   commsched-bucket-all-reduce{bitwise=[[BITWISE]]
+// PASSES-SAME:     mode=auto {{.*}}plan= preserve-overlap=true {{.*}}saturation=true
+// PASSES-NEXT:   commsched-reorder-comms-preserving-peak-memory{
+// PASSES-SAME:     memory-budget=[[BUDGET]]
+// PASSES-SAME:     reorder_iterative_use_runtime_estimations=true
+// PASSES-NEXT:   commsched-simple-overlap
+// PASSES-NEXT: )
+
+// It runs by its name in a pipeline as well.
+// RUN: commsched-opt %s --pass-pipeline='builtin.module(commsched-pipeline{memory-budget=5%})' \
+// RUN:   | diff %t -
+
+// Options that make no sense.
+// REDEFINE: %{options} = memory-budget=-5
+// RUN: not %{dump} | FileCheck %s --check-prefix=BAD-BUDGET
+// BAD-BUDGET: error: option 'memory-budget' of commsched-reorder-comms-preserving-peak-memory must not be negative, but is '-5'
+// REDEFINE: %{options} = cap-mb=5
+// RUN: not %{dump} | FileCheck %s --check-prefix=UNKNOWN-OPTION
+// UNKNOWN-OPTION: no such option cap-mb
+
+// What it makes of a step.
+
+!x = tensor<4xf32>
+!shard = tensor<65536xf32>
+!whole = tensor<131072xf32>
+
+module attributes {dlti.target_system_spec = #dlti.target_system_spec<
+  "GPU" = #dlti.target_device_spec<
+    "commsched.nvls" = 0, "commsched.intra_channels" = 1>>} {
+
+commsched.group @g size(2)
+
+// Each block is one bucket, hidden behind the other block if there is the memory
+// for it.
+// CHECK-LABEL: func.func @step(
+// CHECK-NEXT: commsched.all_gather_copy_in
+// CHECK-NEXT: commsched.all_gather {{.*}}"p00+p01+p02+p03"
+// HIDDEN-NEXT: commsched.all_gather_copy_in
+// HIDDEN-NEXT: commsched.all_gather {{.*}}"p10+p11+p12+p13"
+// CHECK-NEXT: commsched.wait
+// CHECK-NEXT: commsched.split_with_sizes_copy
+// CHECK-NEXT: "layer"
+// EXPOSED-NEXT: commsched.all_gather_copy_in
+// EXPOSED-NEXT: commsched.all_gather {{.*}}"p10+p11+p12+p13"
+// CHECK-NEXT: commsched.wait
+// CHECK-NEXT: commsched.split_with_sizes_copy
+// CHECK-NEXT: "layer"
+// CHECK-NEXT: "gradient"
+// COPIED-NEXT: commsched.chunk_cat
+// CHECK-NEXT: commsched.reduce_scatter {{.*}}"d10+d11+d12+d13"
+// EXPOSED-NEXT: commsched.wait
+// EXPOSED-COUNT-4: tensor.extract_slice
+// CHECK-NEXT: "gradient"
+// COPIED-NEXT: commsched.chunk_cat
+// CHECK-NEXT: commsched.reduce_scatter {{.*}}"d00+d01+d02+d03"
+// HIDDEN: commsched.wait
+// CHECK: commsched.wait
+// CHECK-NOT: commsched.wait
+// CHECK: return
+func.func @step(%x: !x, %state: tensor<67108864xf32>,
+    %p00: !shard {commsched.role = "parameter"},
+    %p01: !shard {commsched.role = "parameter"},
+    %p02: !shard {commsched.role = "parameter"},
+    %p03: !shard {commsched.role = "parameter"},
+    %p10: !shard {commsched.role = "parameter"},
+    %p11: !shard {commsched.role = "parameter"},
+    %p12: !shard {commsched.role = "parameter"},
+    %p13: !shard {commsched.role = "parameter"})
+    -> (!shard, !shard, !shard, !shard, !shard, !shard, !shard, !shard) {
+  %f00 = commsched.all_gather %p00 on @g dim(0)
+      {commsched.name = "p00", commsched.module = "layers.0"}
+      : !shard -> !commsched.future<!whole>
+  %w00 = commsched.wait %f00 : !commsched.future<!whole>
+  %f01 = commsched.all_gather %p01 on @g dim(0)
+      {commsched.name = "p01", commsched.module = "layers.0"}
+      : !shard -> !commsched.future<!whole>
+  %w01 = commsched.wait %f01 : !commsched.future<!whole>
+  %f02 = commsched.all_gather %p02 on @g dim(0)
+      {commsched.name = "p02", commsched.module = "layers.0"}
+      : !shard -> !commsched.future<!whole>
+  %w02 = commsched.wait %f02 : !commsched.future<!whole>
+  %f03 = commsched.all_gather %p03 on @g dim(0)
+      {commsched.name = "p03", commsched.module = "layers.0"}
+      : !shard -> !commsched.future<!whole>
+  %w03 = commsched.wait %f03 : !commsched.future<!whole>
+  %x0 = commsched.compute "layer"(%x, %w00, %w01, %w02, %w03)
+      {flops = 1.0e9 : f64, commsched.runtime_ns = 300000}
+      : (!x, !whole, !whole, !whole, !whole) -> !x
+  %f10 = commsched.all_gather %p10 on @g dim(0)
+      {commsched.name = "p10", commsched.module = "layers.1"}
+      : !shard -> !commsched.future<!whole>
+  %w10 = commsched.wait %f10 : !commsched.future<!whole>
+  %f11 = commsched.all_gather %p11 on @g dim(0)
+      {commsched.name = "p11", commsched.module = "layers.1"}
+      : !shard -> !commsched.future<!whole>
+  %w11 = commsched.wait %f11 : !commsched.future<!whole>
+  %f12 = commsched.all_gather %p12 on @g dim(0)
+      {commsched.name = "p12", commsched.module = "layers.1"}
+      : !shard -> !commsched.future<!whole>
+  %w12 = commsched.wait %f12 : !commsched.future<!whole>
+  %f13 = commsched.all_gather %p13 on @g dim(0)
+      {commsched.name = "p13", commsched.module = "layers.1"}
+      : !shard -> !commsched.future<!whole>
+  %w13 = commsched.wait %f13 : !commsched.future<!whole>
+  %x1 = commsched.compute "layer"(%x0, %w10, %w11, %w12, %w13)
+      {flops = 1.0e9 : f64, commsched.runtime_ns = 300000}
+      : (!x, !whole, !whole, !whole, !whole) -> !x
+  %d1:5 = commsched.compute "gradient"(%x1)
+      {flops = 1.0e9 : f64, commsched.runtime_ns = 300000}
+      : (!x) -> (!x, !whole, !whole, !whole, !whole)
+  %r10 = commsched.reduce_scatter %d1#1 on @g reduction(avg) dim(0)
+      {commsched.name = "d10", commsched.module = "layers.1"}
+      : !whole -> !commsched.future<!shard>
+  %s10 = commsched.wait %r10 : !commsched.future<!shard>
+  %r11 = commsched.reduce_scatter %d1#2 on @g reduction(avg) dim(0)
+      {commsched.name = "d11", commsched.module = "layers.1"}
+      : !whole -> !commsched.future<!shard>
+  %s11 = commsched.wait %r11 : !commsched.future<!shard>
+  %r12 = commsched.reduce_scatter %d1#3 on @g reduction(avg) dim(0)
+      {commsched.name = "d12", commsched.module = "layers.1"}
+      : !whole -> !commsched.future<!shard>
+  %s12 = commsched.wait %r12 : !commsched.future<!shard>
+  %r13 = commsched.reduce_scatter %d1#4 on @g reduction(avg) dim(0)
+      {commsched.name = "d13", commsched.module = "layers.1"}
+      : !whole -> !commsched.future<!shard>
+  %s13 = commsched.wait %r13 : !commsched.future<!shard>
+  %d0:5 = commsched.compute "gradient"(%d1#0)
+      {flops = 1.0e9 : f64, commsched.runtime_ns = 300000}
+      : (!x) -> (!x, !whole, !whole, !whole, !whole)
+  %r00 = commsched.reduce_scatter %d0#1 on @g reduction(avg) dim(0)
+      {commsched.name = "d00", commsched.module = "layers.0"}
+      : !whole -> !commsched.future<!shard>
+  %s00 = commsched.wait %r00 : !commsched.future<!shard>
+  %r01 = commsched.reduce_scatter %d0#2 on @g reduction(avg) dim(0)
+      {commsched.name = "d01", commsched.module = "layers.0"}
+      : !whole -> !commsched.future<!shard>
+  %s01 = commsched.wait %r01 : !commsched.future<!shard>
+  %r02 = commsched.reduce_scatter %d0#3 on @g reduction(avg) dim(0)
+      {commsched.name = "d02", commsched.module = "layers.0"}
+      : !whole -> !commsched.future<!shard>
+  %s02 = commsched.wait %r02 : !commsched.future<!shard>
+  %r03 = commsched.reduce_scatter %d0#4 on @g reduction(avg) dim(0)
+      {commsched.name = "d03", commsched.module = "layers.0"}
+      : !whole -> !commsched.future<!shard>
+  %s03 = commsched.wait %r03 : !commsched.future<!shard>
+  return %s00, %s01, %s02, %s03, %s10, %s11, %s12, %s13
+      : !shard, !shard, !shard, !shard, !shard, !shard, !shard, !shard
+}
+}
