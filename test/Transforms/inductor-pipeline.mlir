@@ -1,5 +1,5 @@
 // DEFINE: %{options} =
-// DEFINE: %{dump} = commsched-opt %s --commsched-inductor-pipeline=%{options} \
+// DEFINE: %{dump} = commsched-opt %s --commsched-inductor-pipeline="%{options}" \
 // DEFINE:   --dump-pass-pipeline -o /dev/null 2>&1
 
 // RUN: %{dump} | FileCheck %s --check-prefixes=ORDER,PEAK,RECOMMENDED
@@ -9,11 +9,26 @@
 // RUN: %{dump} | FileCheck %s --check-prefixes=ORDER,NO-PEAK,RECOMMENDED
 // REDEFINE: %{options} = memory-budget=5%
 // RUN: %{dump} | FileCheck %s --check-prefixes=BUDGET
+// REDEFINE: %{options} = bucket_all_gathers_fx=all bucket_reduce_scatters_fx=only_fsdp bucket_all_reduces_fx=all
+// RUN: %{dump} | FileCheck %s --check-prefixes=BUCKETS,PEAK,RECOMMENDED
+// REDEFINE: %{options} = bucket_all_reduces_fx=only_fsdp bucket-cap-mb=0.5
+// RUN: %{dump} | FileCheck %s --check-prefix=REDUCE-BUCKETS
 // REDEFINE: %{options} = passes=simple_overlap,sink_waits_iterative,sink_waits,raise_comms,reorder_compute_for_overlap,reorder_communication_preserving_peak_memory,sink_waits
 // RUN: %{dump} | FileCheck %s --check-prefixes=ORDER,PEAK,GIVEN
 
 // What the pipeline consists of.
 
+//      BUCKETS: func.func(
+// BUCKETS-NEXT:   commsched-bucket-all-gather{cap-mb={2.000000e+03}
+// BUCKETS-SAME:     fsdp-only=false {{.*}}mode=copy {{.*}}plan= preserve-overlap=false
+// BUCKETS-NEXT:   commsched-bucket-reduce-scatter{{.*}}cap-mb={2.000000e+03}
+// BUCKETS-SAME:     fsdp-only=true {{.*}}mode=copy {{.*}}plan= preserve-overlap=false
+// BUCKETS-NEXT:   commsched-bucket-all-reduce{{.*}}cap-mb={2.000000e+03}
+// BUCKETS-SAME:     fsdp-only=false {{.*}}mode=copy {{.*}}plan= preserve-overlap=false
+// BUCKETS-NEXT:   commsched-order-collectives,
+//      REDUCE-BUCKETS: func.func(
+// REDUCE-BUCKETS-NEXT:   commsched-bucket-all-reduce{{.*}}cap-mb={5.000000e-01} fsdp-only=true
+// REDUCE-BUCKETS-NEXT:   commsched-order-collectives,
 //      ORDER: func.func(
 // ORDER-NEXT:   commsched-order-collectives,
 //   NO-ORDER: func.func(
@@ -53,6 +68,11 @@
 // RUN: commsched-opt %s \
 // RUN:   --commsched-inductor-pipeline="memory-budget=1000% order-collectives=false" \
 // RUN:   | FileCheck %s --check-prefix=FREE
+// RUN: commsched-opt %s --commsched-inductor-pipeline=bucket_all_reduces_fx=all \
+// RUN:   | FileCheck %s --check-prefix=MERGED
+// RUN: commsched-opt %s --commsched-inductor-pipeline > %t
+// RUN: commsched-opt %s --commsched-inductor-pipeline="bucket_all_gathers_fx=all bucket_reduce_scatters_fx=all bucket_all_reduces_fx=only_fsdp" \
+// RUN:   | diff %t -
 
 // Options that make no sense.
 // REDEFINE: %{options} = passes=sink_waits,bucket
@@ -64,6 +84,12 @@
 // REDEFINE: %{options} = memory-budget=-5
 // RUN: not %{dump} | FileCheck %s --check-prefix=BAD-BUDGET
 // BAD-BUDGET: error: option 'memory-budget' of commsched-reorder-comms-preserving-peak-memory must not be negative, but is '-5'
+// REDEFINE: %{options} = bucket_all_gathers_fx=some
+// RUN: not %{dump} | FileCheck %s --check-prefix=UNKNOWN-BUCKETS
+// UNKNOWN-BUCKETS: bucket_all_gathers_fx option: Cannot find option named 'some'
+// REDEFINE: %{options} = bucket_all_gathers_fx=all bucket-cap-mb=0
+// RUN: not %{dump} | FileCheck %s --check-prefix=BAD-CAP
+// BAD-CAP: error: option 'cap-mb' of commsched-bucket-all-gather must be of sizes above 0
 // REDEFINE: %{options} = reorder_iterative_peak_memory_budget=0.2
 // RUN: not %{dump} | FileCheck %s --check-prefix=UNKNOWN-OPTION
 // UNKNOWN-OPTION: no such option reorder_iterative_peak_memory_budget
@@ -88,6 +114,14 @@ commsched.group @g size(2)
 // FREE-NEXT: "mm2"
 // FREE-NEXT: "wait2"
 // FREE-NEXT: "wait1"
+// Merged, they start behind the first product, and have one place in the order.
+// MERGED-LABEL: func.func @step(
+// MERGED: "mm1"
+// MERGED-NEXT: tensor.concat
+// MERGED-NEXT: commsched.all_reduce {{.*}}"first+second", commsched.order = 0
+// MERGED-NOT: commsched.all_reduce
+// MERGED: "mm2"
+// MERGED: commsched.wait {{.*}}"wait1+wait2"
 func.func @step(%x: tensor<16xi8>, %y: tensor<8xi8>)
     -> (tensor<16xi8>, tensor<16xi8>, tensor<8xi8>) {
   %mm1 = commsched.compute "mm1"(%x) {flops = 1.0e9 : f64}
