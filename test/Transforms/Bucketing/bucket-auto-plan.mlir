@@ -51,7 +51,8 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
 
 commsched.group @g size(2)
 
-// Each next step starts before this one is waited for.
+// Each next step starts before this one is waited for, also if it is a single
+// gather. By another rule, a second run would merge the last two.
 // CHECK-LABEL: func.func @step(
 // MODULES: "ag0+ag1"
 // MODULES: "ag2+ag3"
@@ -63,13 +64,22 @@ commsched.group @g size(2)
 // MODULES: "ag6+ag7"
 // MODULES-NEXT: commsched.wait
 // MODULES-COUNT-2: "mm"
+// MODULES: "ag8"
+// MODULES-NEXT: commsched.wait
+// MODULES-COUNT-2: "mm"
+// MODULES: "ag9"
+// MODULES-NEXT: commsched.wait
+// MODULES-NEXT: "mm"
 // MODULES-NEXT: commsched.wait
 // SIZES: "ag0+ag1+ag2+ag3"
 // SIZES: "ag4+ag5+ag6+ag7"
 // SIZES-NEXT: commsched.wait
 // SIZES-COUNT-4: "mm"
+// SIZES: "ag8+ag9"
 // SIZES-NEXT: commsched.wait
-func.func @step(%x: !x, %p0: !shard, %p1: !shard, %p2: !shard, %p3: !shard, %p4: !shard, %p5: !shard, %p6: !shard, %p7: !shard) -> !x {
+// SIZES-COUNT-4: "mm"
+// SIZES-NEXT: commsched.wait
+func.func @step(%x: !x, %p0: !shard, %p1: !shard, %p2: !shard, %p3: !shard, %p4: !shard, %p5: !shard, %p6: !shard, %p7: !shard, %p8: !shard, %p9: !shard) -> !x {
   %f0 = commsched.all_gather %p0 on @g dim(0) {commsched.name = "ag0", commsched.module = "layers.0.attention"} : !shard -> !commsched.future<!whole>
   %w0 = commsched.wait %f0 : !commsched.future<!whole>
   %x0 = commsched.compute "mm"(%x, %w0) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
@@ -94,6 +104,12 @@ func.func @step(%x: !x, %p0: !shard, %p1: !shard, %p2: !shard, %p3: !shard, %p4:
   %f7 = commsched.all_gather %p7 on @g dim(0) {commsched.name = "ag7", commsched.module = "layers.1.mlp"} : !shard -> !commsched.future<!whole>
   %w7 = commsched.wait %f7 : !commsched.future<!whole>
   %x7 = commsched.compute "mm"(%x6, %w7) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
-  return %x7 : !x
+  %f8 = commsched.all_gather %p8 on @g dim(0) {commsched.name = "ag8", commsched.module = "norm"} : !shard -> !commsched.future<!whole>
+  %w8 = commsched.wait %f8 : !commsched.future<!whole>
+  %x8 = commsched.compute "mm"(%x7, %w8) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
+  %f9 = commsched.all_gather %p9 on @g dim(0) {commsched.name = "ag9", commsched.module = "head"} : !shard -> !commsched.future<!whole>
+  %w9 = commsched.wait %f9 : !commsched.future<!whole>
+  %x9 = commsched.compute "mm"(%x8, %w9) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
+  return %x9 : !x
 }
 }

@@ -61,10 +61,12 @@ func.func @every_other_exposed(%x: !x) -> (!x, !x, !x, !x) {
   return %wa, %wb, %wc, %wd : !x, !x, !x, !x
 }
 
-// A product between the start and the wait that is too short does not hide it.
+// The product behind a is too short to hide it, and the one behind b long enough.
 // CHECK-LABEL: func.func @partly_hidden(
 // PROGRAM: "a+b"
+// PROGRAM: "c+d"
 // EXPOSED: "a+c"
+// EXPOSED: "b+d"
 // CHECK: return
 func.func @partly_hidden(%x: !x) -> (!x, !x, !x, !x, !x) {
   %a = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "a"} : !x -> !commsched.future<!x>
@@ -75,6 +77,8 @@ func.func @partly_hidden(%x: !x) -> (!x, !x, !x, !x, !x) {
   %wb = commsched.wait %b : !commsched.future<!x>
   %c = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "c"} : !x -> !commsched.future<!x>
   %wc = commsched.wait %c : !commsched.future<!x>
-  return %wa, %wb, %wc, %m1, %m2 : !x, !x, !x, !x, !x
+  %d = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "d"} : !x -> !commsched.future<!x>
+  %wd = commsched.wait %d : !commsched.future<!x>
+  return %wa, %wb, %wc, %wd, %m2 : !x, !x, !x, !x, !x
 }
 }
