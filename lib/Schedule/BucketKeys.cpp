@@ -37,6 +37,49 @@ std::vector<bool> commsched::findCheapNodes(const BucketedProblem &bucketed) {
   return isCheap;
 }
 
+bool commsched::isLazy(const BucketedProblem &bucketed, NodeId node) {
+  int32_t bucket = bucketed.bucketOf(node);
+  return bucket >= 0 && (node == bucketed.waitOf(bucket) ||
+                         node == bucketed.bucket(bucket).copyOut);
+}
+
+std::vector<bool> commsched::findTails(const BucketedProblem &bucketed,
+                                       const std::vector<bool> &isCheap) {
+  const Problem &problem = bucketed.getProblem();
+  auto couldBeTail = [&](NodeId node) {
+    if (bucketed.bucketOf(node) >= 0 || problem.predecessors(node).empty())
+      return false;
+    bool isAsync = problem.kind(node) == NodeKind::Start ||
+                   problem.kind(node) == NodeKind::Wait;
+    return isCheap[node] || (isAsync && !isBarrier(problem, node));
+  };
+  std::vector<bool> isTail(problem.numNodes());
+  std::vector<NodeId> open;
+  for (NodeId node = 0; node < problem.numNodes(); ++node) {
+    isTail[node] = couldBeTail(node);
+    if (!isTail[node])
+      open.push_back(node);
+  }
+  // What is no tail makes its neighbours none, but for those after a wait.
+  auto exclude = [&](NodeId node) {
+    if (!isTail[node])
+      return;
+    isTail[node] = false;
+    open.push_back(node);
+  };
+  while (!open.empty()) {
+    NodeId node = open.back();
+    open.pop_back();
+    for (DependenceEnd end : problem.predecessors(node))
+      exclude(end.node);
+    if (isLazy(bucketed, node))
+      continue;
+    for (DependenceEnd end : problem.successors(node))
+      exclude(end.node);
+  }
+  return isTail;
+}
+
 namespace {
 
 class KeyFinder {

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Where in the program each operation is to run once collectives are merged:
-// what comes up with a merged start, what goes down with a merged wait, and
-// what stays.
+// what comes up with a merged start, what goes down with a merged wait, what
+// stays, and what may as well run at the end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +23,16 @@ namespace commsched {
 /// or what needs it. Computations may that are neither expensive nor a barrier
 /// to communication, and a copy-in; a copy-out stays with its wait.
 std::vector<bool> findCheapNodes(const BucketedProblem &bucketed);
+
+/// Whether `node` of the merged program is a merged wait or the copy-out of
+/// one: what has no place, but runs when it is needed.
+bool isLazy(const BucketedProblem &bucketed, NodeId node);
+
+/// By node of the merged program: whether it is a tail, as
+/// BucketedProblem::place() says. `isCheap` is of findCheapNodes(). O(nodes +
+/// dependences).
+std::vector<bool> findTails(const BucketedProblem &bucketed,
+                            const std::vector<bool> &isCheap);
 
 /// By node of the merged program: the place in the original program that
 /// BucketedProblem::place() wants for it, as the index of a node there.

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <initializer_list>
 #include <queue>
 
 using namespace commsched;
@@ -22,7 +23,8 @@ using MinHeap = std::priority_queue<T, std::vector<T>, std::greater<T>>;
 
 /// List scheduling by the keys of computeBucketKeys(). Merged waits, each with
 /// its copy-out, are lazy: when one could run it makes ready whoever needs only
-/// it, but it runs when the first of them does.
+/// it, but it runs when the first of them does. Tails are not among those whom
+/// it makes ready: they are once it has run.
 class Placer {
 public:
   Placer(const BucketedProblem &bucketed, const BucketPlacement &placement);
@@ -33,21 +35,23 @@ private:
   enum class Haste : uint8_t { None, ToWait, ToStart };
 
   void rankNodes(const std::vector<NodeId> &keys);
-  bool isLazy(NodeId node) const;
   void push(NodeId node);
   void provide(NodeId node);
   void settle(NodeId node);
   void run(NodeId node);
+  void runTails(std::initializer_list<NodeId> nodes);
   void runWait(int32_t bucket);
   std::vector<int32_t> findNeededWaits(NodeId node);
   bool startBefore(int32_t waited);
   void hasten(NodeId node, Haste by);
   void hastenStart(NodeId start);
   void take(NodeId node);
+  void takeReady();
 
   const BucketedProblem &bucketed;
   const Problem &problem;
   std::vector<bool> isCheap;
+  std::vector<bool> isTail;
   /// By node: its rank by key, then by index.
   std::vector<int32_t> rankOf;
   Order nodeAt;
@@ -57,7 +61,7 @@ private:
   Order order;
 
   /// By node: dependences on what neither has run nor is a lazy wait that
-  /// could.
+  /// could; of a tail, on what has not run.
   std::vector<int32_t> missing;
   std::vector<bool> hasRun;
   std::vector<Haste> haste;
@@ -84,9 +88,9 @@ private:
 Placer::Placer(const BucketedProblem &bucketed,
                const BucketPlacement &placement)
     : bucketed(bucketed), problem(bucketed.getProblem()),
-      isCheap(findCheapNodes(bucketed)), missing(problem.numNodes()),
-      hasRun(problem.numNodes()), haste(problem.numNodes()),
-      availablePlace(bucketed.numBuckets(), -1),
+      isCheap(findCheapNodes(bucketed)), isTail(findTails(bucketed, isCheap)),
+      missing(problem.numNodes()), hasRun(problem.numNodes()),
+      haste(problem.numNodes()), availablePlace(bucketed.numBuckets(), -1),
       isNeeded(bucketed.numBuckets()), unsettled(problem.numNodes()) {
   order.reserve(problem.numNodes());
   rankNodes(computeBucketKeys(bucketed, isCheap));
@@ -130,27 +134,21 @@ void Placer::rankNodes(const std::vector<NodeId> &keys) {
   }
 }
 
-bool Placer::isLazy(NodeId node) const {
-  int32_t bucket = bucketed.bucketOf(node);
-  return bucket >= 0 && (node == bucketed.waitOf(bucket) ||
-                         node == bucketed.bucket(bucket).copyOut);
-}
-
 void Placer::push(NodeId node) {
   ready.push(rankOf[node] -
              static_cast<int64_t>(haste[node]) * problem.numNodes());
 }
 
-/// Tells who needs `node` that it has run. Lazy waits that can run now are as
-/// good as if they had.
+/// Tells who needs `node`, but for tails, that it has run. Lazy waits that can
+/// run now are as good as if they had.
 void Placer::provide(NodeId node) {
   MinHeap<int32_t> reached;
   auto tell = [&](NodeId from) {
     for (DependenceEnd successor : problem.successors(from)) {
       NodeId user = successor.node;
-      if (--missing[user] > 0)
+      if (isTail[user] || --missing[user] > 0)
         continue;
-      if (!isLazy(user))
+      if (!isLazy(bucketed, user))
         push(user);
       else if (problem.kind(user) == NodeKind::Wait)
         reached.push(bucketed.bucketOf(user));
@@ -188,10 +186,37 @@ void Placer::run(NodeId node) {
     settle(node);
 }
 
+/// Runs the tails that can run now that `nodes` have, and those after them. One
+/// that waits for a collective becomes ready instead: its turn may be later.
+void Placer::runTails(std::initializer_list<NodeId> nodes) {
+  MinHeap<NodeId> able;
+  auto tell = [&](NodeId from) {
+    for (DependenceEnd successor : problem.successors(from))
+      if (isTail[successor.node] && --missing[successor.node] == 0)
+        able.push(successor.node);
+  };
+  for (NodeId node : nodes)
+    tell(node);
+  while (!able.empty()) {
+    NodeId tail = able.top();
+    able.pop();
+    if (problem.kind(tail) == NodeKind::Wait) {
+      push(tail);
+      continue;
+    }
+    run(tail);
+    tell(tail);
+  }
+}
+
 void Placer::runWait(int32_t bucket) {
-  run(bucketed.waitOf(bucket));
-  if (NodeId copyOut = bucketed.bucket(bucket).copyOut; copyOut != noNode)
-    run(copyOut);
+  NodeId wait = bucketed.waitOf(bucket);
+  run(wait);
+  NodeId copyOut = bucketed.bucket(bucket).copyOut;
+  if (copyOut == noNode)
+    return runTails({wait});
+  run(copyOut);
+  runTails({wait, copyOut});
 }
 
 /// The buckets that have to be waited for before `node` runs, or that it is the
@@ -211,7 +236,7 @@ std::vector<int32_t> Placer::findNeededWaits(NodeId node) {
       if (!hasRun[end.node])
         need(end.node);
   };
-  if (isLazy(node))
+  if (isLazy(bucketed, node))
     need(node);
   else
     needPredecessors(node);
@@ -270,7 +295,12 @@ void Placer::take(NodeId node) {
     runWait(bucket);
   if (hasRun[node])
     return;
+  // A tail that waits may have become ready, whose turn is before.
+  if (!waits.empty())
+    return push(node);
   run(node);
+  if (isTail[node])
+    return runTails({node});
   provide(node);
   int32_t bucket = bucketed.bucketOf(node);
   if (bucket < 0 || node != bucketed.startOf(bucket))
@@ -279,7 +309,7 @@ void Placer::take(NodeId node) {
     hasten(bucketed.waitOf(waited), Haste::ToWait);
 }
 
-Order Placer::takeOrder() {
+void Placer::takeReady() {
   int64_t numNodes = problem.numNodes();
   while (!ready.empty()) {
     int64_t priority = ready.top();
@@ -288,9 +318,15 @@ Order Placer::takeOrder() {
     if (!hasRun[node])
       take(node);
   }
+}
+
+Order Placer::takeOrder() {
+  takeReady();
   for (int32_t bucket : available)
     if (!hasRun[bucketed.waitOf(bucket)])
       runWait(bucket);
+  // What is left are tails that wait for a collective, with those after them.
+  takeReady();
   return std::move(order);
 }
 

@@ -19,6 +19,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 
 using namespace commsched;
 using namespace commsched::testing;
@@ -147,8 +148,9 @@ TEST(BucketedProblem, CheapUsersOfALateReductionGoDown) {
   // What is expensive, or leads to such, comes where it did, if it can.
   EXPECT_EQ(place(build(true, false), {{1, 7}}),
             "0 2 6 start0 wait0 4 5 8 10 11");
+  // 10 and 11 are tails, and follow on the wait.
   EXPECT_EQ(place(build(false, true), {{1, 7}}),
-            "0 2 6 start0 wait0 4 5 8 10 11");
+            "0 2 6 start0 wait0 10 11 4 5 8");
 }
 
 TEST(BucketedProblem, CheapInputsComeUp) {
@@ -299,7 +301,7 @@ TEST(BucketedProblem, CopiesStandNextToTheirCollective) {
   EXPECT_EQ(merged.waitOf(bucket.start), bucket.wait);
   Result<Order> order = bucketed->place();
   ASSERT_TRUE(order) << order.error();
-  EXPECT_EQ(tell(*bucketed, *order), "0 4 in0 start0 wait0 out0 3 7");
+  EXPECT_EQ(tell(*bucketed, *order), "0 4 in0 start0 wait0 out0 7 3");
   EXPECT_EQ(simulate(merged, *order)->stepNs, 2 + 15 + 4 + 40);
 }
 
@@ -399,6 +401,115 @@ TEST(BucketedProblem, WaitsWhenTheNextHasStartedIfThatIsTheWish) {
             "start0 start1 start2 wait0 2 wait1 5 wait2 8");
 }
 
+/// Layers of mm, reduction, wait and what `tail` adds of it; an mm at the end.
+template <typename TailFn> Problem makeReductions(int count, TailFn tail) {
+  Problem problem;
+  for (int i = 0; i < count; ++i) {
+    NodeId mm = addCompute(problem, 10);
+    problem.setExpensive(mm);
+    tail(problem, problem.addWait(addStart(problem, 10, {mm})));
+  }
+  problem.setExpensive(addCompute(problem, 10));
+  problem.finalize();
+  return problem;
+}
+
+TEST(BucketedProblem, ACastThatNobodyNeedsIsNoReasonToWait) {
+  // 0: mm, 1: reduction, 2: its wait, 3: cast; and so on.
+  Problem problem = makeReductions(
+      3, [](Problem &problem, NodeId wait) { addCompute(problem, 1, {wait}); });
+  std::vector<std::vector<NodeId>> buckets = {{1}, {5}, {9}};
+  EXPECT_EQ(place(problem, buckets),
+            "0 start0 4 start1 8 start2 12 wait0 3 wait1 7 wait2 11");
+  EXPECT_EQ(place(problem, buckets, {{}, {{0, 1}, {1, 2}}}),
+            "0 start0 4 start1 wait0 3 8 start2 wait1 7 12 wait2 11");
+  EXPECT_EQ(place(merge(problem, buckets, copied), {{}, {{0, 1}}}),
+            "0 in0 start0 4 in1 start1 wait0 out0 3 8 in2 start2 12 wait1 out1 "
+            "7 wait2 out2 11");
+  // Somebody needs the first cast, or it is a reason itself.
+  Problem needed = problem;
+  needed.addDependence(3, 4, DependenceKind::Data);
+  needed.finalize();
+  EXPECT_EQ(place(needed, buckets),
+            "0 start0 wait0 3 4 start1 8 start2 12 wait1 7 wait2 11");
+  Problem expensive = problem;
+  expensive.setExpensive(3);
+  expensive.finalize();
+  EXPECT_EQ(place(expensive, buckets),
+            "0 start0 wait0 3 4 start1 8 start2 12 wait1 7 wait2 11");
+  // It needs what is not merged.
+  Problem other = problem;
+  other.addDependence(0, 3, DependenceKind::Data);
+  other.finalize();
+  EXPECT_EQ(place(other, buckets),
+            "0 start0 wait0 3 4 start1 8 start2 12 wait1 7 wait2 11");
+  Problem barrier = problem;
+  barrier.addDependence(2, 3, DependenceKind::Barrier);
+  barrier.finalize();
+  EXPECT_EQ(place(barrier, buckets),
+            "0 start0 wait0 3 4 start1 8 start2 12 wait1 7 wait2 11");
+}
+
+TEST(BucketedProblem, WhatSharesAnInputWithAReasonToWaitIsNoTail) {
+  // 3: a cast that both an expensive operation, 5, and a start, 4, need.
+  Problem problem;
+  NodeId mm = addCompute(problem, 10);
+  NodeId wait = problem.addWait(addStart(problem, 10, {mm}));
+  NodeId cast = addCompute(problem, 1, {wait});
+  NodeId start = addStart(problem, 10, {cast}, 1);
+  NodeId mm2 = addCompute(problem, 10, {cast});
+  problem.addWait(start);
+  problem.setExpensive(mm);
+  problem.setExpensive(mm2);
+  problem.setExpensive(addCompute(problem, 10));
+  problem.finalize();
+  EXPECT_EQ(place(problem, {{1}}), "0 start0 wait0 3 4 5 6 7");
+}
+
+TEST(BucketedProblem, AnAllReduceThatNobodyNeedsFollowsOnTheWait) {
+  // 0: mm, 1: reduction, 2: its wait, 3: all-reduce, 4: its wait; and so on.
+  Problem problem = makeReductions(3, [](Problem &problem, NodeId wait) {
+    problem.addWait(addStart(problem, 10, {wait}, 1));
+  });
+  std::vector<std::vector<NodeId>> buckets = {{1}, {6}, {11}};
+  // At the end, all are under way before any is waited for.
+  EXPECT_EQ(place(problem, buckets), "0 start0 5 start1 10 start2 15 wait0 3 "
+                                     "wait1 8 wait2 13 4 9 14");
+  EXPECT_EQ(place(problem, buckets, {{}, {{0, 1}, {1, 2}}}),
+            "0 start0 5 start1 wait0 3 4 10 start2 wait1 8 9 15 wait2 13 14");
+  // Merged themselves, they are none.
+  EXPECT_EQ(place(problem, {{1}, {6}, {11}, {3, 8, 13}}),
+            "0 start0 5 start1 10 start2 wait0 wait1 wait2 start3 15 wait3");
+}
+
+TEST(BucketedProblem, AWaitThatIsATailDoesNotComeUp) {
+  // 4: all-reduce of the reduction that 3 and 5 need, 6: its wait, 7: its cast.
+  Problem problem;
+  NodeId mm = addCompute(problem, 10);
+  NodeId wait = problem.addWait(addStart(problem, 10, {mm}));
+  NodeId mm2 = addCompute(problem, 10, {wait});
+  NodeId start = addStart(problem, 10, {wait}, 1);
+  NodeId mm3 = addCompute(problem, 10, {wait});
+  addCompute(problem, 1, {problem.addWait(start)});
+  for (NodeId node : {mm, mm2, mm3, addCompute(problem, 10)})
+    problem.setExpensive(node);
+  problem.finalize();
+  EXPECT_EQ(place(problem, {{1}}), "0 start0 wait0 4 3 5 6 7 8");
+}
+
+TEST(BucketedProblem, ATailOfTwoBucketsFollowsOnTheLaterWait) {
+  // 9: of both waits, 10: of 9.
+  Problem problem = makeReductions(3, [](Problem &, NodeId) {});
+  addCompute(problem, 1, {addCompute(problem, 1, {2, 5})});
+  problem.finalize();
+  ASSERT_EQ(problem.numNodes(), 12);
+  std::vector<std::vector<NodeId>> buckets = {{1}, {4}, {7}};
+  EXPECT_EQ(place(problem, buckets),
+            "0 start0 3 start1 6 start2 9 wait0 wait1 10 11 wait2");
+  EXPECT_EQ(place(problem, buckets, {{}, {{1, 1}, {0, 2}}}),
+            "0 start0 3 start1 wait1 6 start2 wait0 10 11 9 wait2");
+}
+
 TEST(BucketedProblem, ExpandsWithMembersSideBySide) {
   Problem problem = makeGathers(3);
   BucketedProblem bucketed = merge(problem, {{0, 6}}, copied);
@@ -488,6 +599,30 @@ TEST(BucketedProblem, RejectsWishesForNoBucket) {
             "a wish names bucket -1; there are 1 buckets");
 }
 
+/// The stream of collectives that addTails() adds.
+constexpr StreamId tailStream = 3;
+
+/// Adds what needs waits, or what was added before, and nobody else needs.
+Problem addTails(Problem problem, std::mt19937_64 &random) {
+  std::vector<NodeId> sources;
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    if (problem.kind(node) == NodeKind::Wait)
+      sources.push_back(node);
+  if (sources.empty())
+    return problem;
+  for (uint64_t count = random() % 6; count > 0; --count) {
+    NodeId node = random() % 2 ? addCompute(problem, 1)
+                               : addStart(problem, 10, {}, tailStream);
+    for (uint64_t inputs = 1 + random() % 2; inputs > 0; --inputs)
+      problem.addDependence(sources[random() % sources.size()], node,
+                            DependenceKind::Data);
+    sources.push_back(
+        problem.kind(node) == NodeKind::Start ? problem.addWait(node) : node);
+  }
+  problem.finalize();
+  return renumber(problem, makeRandomOrder(random(), problem));
+}
+
 /// Random buckets of one stream each, merged as long as that makes no cycle.
 std::vector<std::vector<NodeId>> makeBuckets(const Problem &problem,
                                              std::mt19937_64 &random) {
@@ -499,7 +634,7 @@ std::vector<std::vector<NodeId>> makeBuckets(const Problem &problem,
   std::vector<std::vector<NodeId>> buckets;
   for (NodeId start : starts) {
     uint64_t dice = random() % 8;
-    if (dice == 0)
+    if (dice == 0 || (dice < 6 && problem.stream(start) == tailStream))
       continue;
     bool isMember = false;
     for (std::vector<NodeId> &bucket : buckets) {
@@ -544,6 +679,8 @@ struct RandomCase {
     options.expensivePercent = seed % 2 ? 30 : 0;
     problem = makeRandomProblem(seed, options);
     std::mt19937_64 random(seed);
+    if (seed % 4 < 2)
+      problem = addTails(std::move(problem), random);
     buckets = makeBuckets(problem, random);
     if (seed % 5 < 3 && !buckets.empty())
       wishes = makeWishes(buckets.size(), random);
@@ -552,18 +689,24 @@ struct RandomCase {
 };
 
 TEST(BucketedProblem, PlacesAsTheReferenceDoes) {
-  int numMoved = 0, numGranted = 0;
+  int numMoved = 0, numGranted = 0, numTails = 0, numWaits = 0;
   for (uint64_t seed = 0; seed < 1500; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomCase test(seed);
     BucketedProblem bucketed = merge(test.problem, test.buckets, test.cost);
-    Order reference = ReferenceBucketPlacement(bucketed, test.wishes).run();
+    ReferenceBucketPlacement placer(bucketed, test.wishes);
+    for (NodeId tail : placer.findTails())
+      (bucketed.getProblem().kind(tail) == NodeKind::Wait ? numWaits
+                                                          : numTails) += 1;
+    Order reference = placer.run();
     ASSERT_EQ(place(bucketed, test.wishes), tell(bucketed, reference));
     numMoved += reference != bucketed.getProblem().programOrder();
     numGranted += place(bucketed) != place(bucketed, test.wishes);
   }
   EXPECT_GT(numMoved, 500);
   EXPECT_GT(numGranted, 200);
+  EXPECT_GT(numTails, 500);
+  EXPECT_GT(numWaits, 200);
 }
 
 bool areAdjacent(const Positions &positions,
@@ -632,12 +775,15 @@ TEST(BucketedProblem, PlacesLegallyAndChangesNoMoreThanItHasTo) {
     Order placed = *bucketed.place(test.wishes);
     ASSERT_NO_FATAL_FAILURE(checkPlaced(bucketed, placed));
 
-    // Waits without a wish are needed at once, or nobody needs them.
+    // Waits without a wish are needed at once, or nobody but tails needs them.
     const Problem &problem = bucketed.getProblem();
     std::vector<bool> isNeeded(problem.numNodes());
+    std::set<NodeId> tails = ReferenceBucketPlacement(bucketed, {}).findTails();
     bool isAtEnd = true;
     for (size_t i = placed.size(); i-- > 0;) {
       NodeId node = placed[i];
+      if (tails.count(node))
+        continue;
       int32_t index = bucketed.bucketOf(node);
       bool isLazy = index >= 0 && (node == bucketed.waitOf(index) ||
                                    node == bucketed.bucket(index).copyOut);

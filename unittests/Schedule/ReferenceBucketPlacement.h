@@ -28,23 +28,50 @@ public:
   ReferenceBucketPlacement(const BucketedProblem &bucketed,
                            BucketPlacement placement)
       : bucketed(bucketed), problem(bucketed.getOriginal()),
-        merged(bucketed.getProblem()), placement(std::move(placement)) {}
+        merged(bucketed.getProblem()), placement(std::move(placement)),
+        tails(findTails()) {}
 
   Order run() {
     for (NodeId node = 0; node < merged.numNodes(); ++node)
       keys[node] = place(node);
-    while (true) {
-      NodeId node = best();
-      if (node == noNode)
-        break;
-      take(node);
-    }
+    runReady();
     for (int32_t bucket : available)
       runWait(bucket);
+    runReady();
     return order;
   }
 
+  /// The largest set of nodes that are tails if the others of it are.
+  std::set<NodeId> findTails() const {
+    std::set<NodeId> found;
+    for (NodeId node = 0; node < merged.numNodes(); ++node)
+      found.insert(node);
+    while (true) {
+      std::set<NodeId> kept;
+      for (NodeId node : found)
+        if (isTailIf(node, found))
+          kept.insert(node);
+      if (kept == found)
+        return found;
+      found = kept;
+    }
+  }
+
 private:
+  bool isTailIf(NodeId node, const std::set<NodeId> &others) const {
+    if (bucketed.bucketOf(node) >= 0 || merged.predecessors(node).empty() ||
+        merged.kind(node) == NodeKind::Blocking || merged.isExpensive(node))
+      return false;
+    for (DependenceEnd end : merged.predecessors(node))
+      if (end.kind == DependenceKind::Barrier ||
+          !(isLazy(end.node) || others.count(end.node)))
+        return false;
+    for (DependenceEnd end : merged.successors(node))
+      if (end.kind == DependenceKind::Barrier || !others.count(end.node))
+        return false;
+    return true;
+  }
+
   //===--------------------------------------------------------------------===//
   // Places.
   //===--------------------------------------------------------------------===//
@@ -162,10 +189,30 @@ private:
 
   bool isReady(NodeId node) const {
     for (DependenceEnd end : merged.predecessors(node))
-      if (!hasRun(end.node) &&
-          !(isLazy(end.node) && isAvailable(bucketed.bucketOf(end.node))))
+      if (!hasRun(end.node) && (tails.count(node) || !isLazy(end.node) ||
+                                !isAvailable(bucketed.bucketOf(end.node))))
         return false;
     return true;
+  }
+
+  void runReady() {
+    while (true) {
+      NodeId node = best();
+      if (node == noNode)
+        break;
+      take(node);
+    }
+  }
+
+  /// Runs the first tail that can and is no wait, again and again.
+  void runTails() {
+    for (auto it = tails.begin(); it != tails.end();) {
+      NodeId tail = *it++;
+      if (merged.kind(tail) == NodeKind::Wait || hasRun(tail) || !isReady(tail))
+        continue;
+      order.push_back(tail);
+      it = tails.begin();
+    }
   }
 
   NodeId best() const {
@@ -225,7 +272,8 @@ private:
     for (int32_t bucket : available)
       if (needed.count(bucket))
         runWait(bucket);
-    if (hasRun(node))
+    // A tail may be first now.
+    if (hasRun(node) || best() != node)
       return;
     runNode(node);
     for (auto [waited, started] : placement.waitAfterStart)
@@ -239,10 +287,12 @@ private:
     order.push_back(bucketed.waitOf(bucket));
     if (NodeId copyOut = bucketed.bucket(bucket).copyOut; copyOut != noNode)
       order.push_back(copyOut);
+    runTails();
   }
 
   void runNode(NodeId node) {
     order.push_back(node);
+    runTails();
     int32_t next = 0;
     while (next < bucketed.numBuckets())
       if (!isAvailable(next) && isReady(bucketed.waitOf(next))) {
@@ -257,6 +307,7 @@ private:
   const Problem &problem;
   const Problem &merged;
   BucketPlacement placement;
+  std::set<NodeId> tails;
   std::map<int32_t, NodeId> startPlaces;
   std::map<NodeId, NodeId> keys;
   mutable std::map<NodeId, int> haste;

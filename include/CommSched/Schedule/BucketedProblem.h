@@ -112,13 +112,24 @@ public:
   ///    the last that it needs, be it through what is cheap, and that is not
   ///    cheap. What is cheap and it needs comes up with it. A user of a merged
   ///    wait stays where it is, though,
-  ///  - a merged wait comes directly before the first operation that needs it,
-  ///    at the latest at the end,
+  ///  - a merged wait comes directly before the first operation that needs it
+  ///    and is no tail, at the latest at the end,
+  ///  - tails follow directly on the last merged wait, with its copy-out, that
+  ///    they need, in the order of their indices. One that is itself a wait,
+  ///    with what needs it, comes in its place, or else as soon as it can after
+  ///    that; of merged waits at the end, after all of them,
   ///  - where a merged start comes later than a member did, what is cheap and
   ///    needs that member's wait goes down to where the last member's wait was,
   ///    unless something that is not cheap needs it before,
   ///  - everything else keeps its order, but for what has to come after a
   ///    merged start that comes later than one of its members did.
+  ///
+  /// Tails are what nothing but the end of the program needs, such as the
+  /// all-reduce of what a reduce-scatter gave, so that they are no reason to
+  /// wait. A node that belongs to no bucket is one if it is cheap, or a start
+  /// or a wait that is no barrier; if all that it needs, of which there is
+  /// something, are merged waits, copy-outs and tails; and if all that needs it
+  /// are tails.
   ///
   /// A copy-in stands directly before its start, a copy-out directly after its
   /// wait. Waits that one operation needs come in the order in which they
