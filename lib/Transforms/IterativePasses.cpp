@@ -108,6 +108,10 @@ FailureOr<bool> Runner::reduce(Block &block, const BlockProblem &problem,
         << remark::metric("BudgetBytes", limitBytes)
         << remark::metric("ArgumentBytes", arguments);
   }
+  // Nothing is gained by less memory that is still too much.
+  if (least > limitBytes && pass.neverLonger &&
+      getsLonger(problem, choice->order))
+    return false;
   if (!problem.apply(choice->order))
     return false;
   StringRef method = toString(choice->best.method);

@@ -18,11 +18,14 @@
 // RUN:   -DBITWISE=true -DBUDGET=5%
 // RUN: %{schedule} | FileCheck %s --check-prefixes=CHECK,HIDDEN
 // RUN: %{check-steps}
-// REDEFINE: %{options} = memory-budget=1000
+// REDEFINE: %{options} = memory-budget=276000000
 // RUN: %{dump} | FileCheck %s --check-prefix=PASSES \
-// RUN:   -DBITWISE=false -DBUDGET=1000
+// RUN:   -DBITWISE=false -DBUDGET=276000000
 // RUN: %{schedule} | FileCheck %s --check-prefixes=CHECK,COPIED,EXPOSED
 // RUN: %{check-steps}
+// A budget that no order keeps to is no reason to wait.
+// REDEFINE: %{options} = memory-budget=1000
+// RUN: %{schedule} | FileCheck %s --check-prefixes=CHECK,COPIED,HIDDEN
 
 // What the pipeline consists of.
 
@@ -42,7 +45,7 @@
 // PASSES-NEXT:   commsched-bucket-all-reduce{bitwise=[[BITWISE]]
 // PASSES-SAME:     mode=auto {{.*}}plan= preserve-overlap=true {{.*}}saturation=true
 // PASSES-NEXT:   commsched-reorder-comms-preserving-peak-memory{
-// PASSES-SAME:     memory-budget=[[BUDGET]]
+// PASSES-SAME:     memory-budget=[[BUDGET]] never-longer=true
 // PASSES-SAME:     reorder_iterative_use_runtime_estimations=true
 // PASSES-NEXT:   commsched-simple-overlap
 // PASSES-NEXT: )
