@@ -415,10 +415,11 @@ static Order sortUnits(const Contraction &graph,
   return order;
 }
 
-/// What `result` says to grant and does not.
-static OptionalError verifyGranted(const Problem &problem,
-                                   const OrderWishes &wishes,
-                                   const GroupedOrder &result) {
+/// What `result` says to grant and does not. What it grants by chance is
+/// granted as well.
+static OptionalError verifyWishes(const Problem &problem,
+                                  const OrderWishes &wishes,
+                                  GroupedOrder &result) {
   Result<Positions> positions = invert(problem, result.order);
   if (!positions)
     return positions.error();
@@ -440,6 +441,7 @@ static OptionalError verifyGranted(const Problem &problem,
     if (result.isGranted[index] && !isBefore(first, second))
       return problem.describe(first) + " does not precede " +
              problem.describe(second);
+    result.isGranted[index] = isBefore(first, second);
   }
   return std::nullopt;
 }
@@ -451,11 +453,11 @@ Result<GroupedOrder> commsched::sortInGroups(const Problem &problem,
   Contraction graph(problem, wishes);
   GroupedOrder result;
   result.conflicts = CycleBreaker(graph).run();
-  result.isGranted = graph.grantedPrecedences();
   result.order = sortUnits(graph, wishes.groups);
+  result.isGranted = graph.grantedPrecedences();
   OptionalError error = verify(problem, result.order);
   if (!error)
-    error = verifyGranted(problem, wishes, result);
+    error = verifyWishes(problem, wishes, result);
   if (error)
     return Error{"sorting in groups made an invalid order: " + *error};
   return result;

@@ -54,8 +54,8 @@ public:
     for (size_t index = 0; index < wishes.precedences.size(); ++index) {
       auto [first, second] = wishes.precedences[index];
       std::string name = "precedence " + std::to_string(index);
-      if (result.isGranted[index] && positions[first] > positions[second])
-        return name + " does not hold";
+      if (result.isGranted[index] != (positions[first] < positions[second]))
+        return name + " does not hold, or is not said to";
       if (!result.isGranted[index] &&
           !close(wishes.groups.size(), index)[second][first])
         return name + " was left out for nothing";

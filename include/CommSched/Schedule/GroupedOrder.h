@@ -51,8 +51,7 @@ struct GroupedOrder {
   Order order;
   /// By group: nothing if its members stand together.
   std::vector<std::optional<GroupConflict>> conflicts;
-  /// By precedence. One that is not granted contradicts the dependences or the
-  /// wishes before it.
+  /// By precedence: whether it holds.
   std::vector<bool> isGranted;
 };
 

@@ -8,6 +8,7 @@
 
 #include "../BlockScheduling.h"
 #include "../Remarks.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Schedule/GroupedOrder.h"
 #include "CommSched/Transforms/Passes.h"
 #include "FsdpGroups.h"
@@ -171,14 +172,17 @@ private:
 
 FailureOr<bool> EnforceFsdpOrder::enforce(Block &block) {
   func::FuncOp function = getOperation();
-  FsdpWishes wishes = makeWishes(findFsdpGroups(block));
-  if (wishes.groups.empty())
+  bool hasCopyIn = llvm::any_of(block, [](Operation &op) {
+    return isa<AllGatherCopyInOp, ChunkCatOp>(op);
+  });
+  if (!hasCopyIn)
     return false;
   // What operations cost is of no interest here.
   auto getCost = [](Operation *) { return std::optional<int64_t>(0); };
   FailureOr<BlockProblem> problem = BlockProblem::create(block, getCost);
   if (failed(problem))
     return failure();
+  FsdpWishes wishes = makeWishes(findFsdpGroups(block, problem->getProblem()));
   ::commsched::Result<GroupedOrder> result =
       sortInGroups(problem->getProblem(), wishes.wishes);
   if (!result) {

@@ -15,33 +15,38 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
+using ::commsched::ArrayView;
 using ::commsched::CollectiveKind;
+using ::commsched::DependenceEnd;
 using ::commsched::NodeId;
 using ::commsched::noNode;
+using ::commsched::Problem;
 
 namespace {
 
 /// Collects the groups of one block.
 class Finder {
 public:
-  explicit Finder(Block &block);
+  Finder(Block &block, const Problem &problem);
   SmallVector<FsdpGroup> run();
 
 private:
-  /// The place of `op`, or of the operation of the block that it is nested in;
-  /// noNode if that is none, or the terminator.
-  NodeId findNode(Operation *op) const;
   bool claim(NodeId node);
+  void findPreparations();
+  bool isNeededBefore(NodeId node, NodeId copyIn,
+                      const DenseSet<NodeId> &members,
+                      const DenseSet<NodeId> &refused) const;
   void collectStart(FsdpGroup &group);
   void collectWait(FsdpGroup &group);
-  void dropDanglingViews(SmallVectorImpl<NodeId> &members) const;
+  void dropDanglingViews(SmallVectorImpl<NodeId> &members);
 
-  Block &block;
+  const Problem &problem;
   SmallVector<Operation *> operations;
   DenseMap<Operation *, NodeId> nodeOf;
-  /// By node: whether some group has looked at it as a member. It is not looked
-  /// at again, so that an operation with many users costs them once.
+  /// By node: whether a group has it, or has looked at it in vain.
   std::vector<bool> isTaken;
+  /// By node: whether it only leads to copy-ins of gathers.
+  std::vector<bool> isPreparation;
 };
 
 } // namespace
@@ -92,20 +97,16 @@ static Operation *findCopyIn(CollectiveOpInterface collective) {
   return nullptr;
 }
 
-Finder::Finder(Block &block) : block(block) {
+Finder::Finder(Block &block, const Problem &problem) : problem(problem) {
   for (Operation &op : getScheduledOperations(block)) {
     nodeOf[&op] = static_cast<NodeId>(operations.size());
     operations.push_back(&op);
   }
   isTaken.resize(operations.size());
+  findPreparations();
 }
 
-NodeId Finder::findNode(Operation *op) const {
-  Operation *ancestor = block.findAncestorOpInBlock(*op);
-  return ancestor ? nodeOf.lookup_or(ancestor, noNode) : noNode;
-}
-
-/// Whether `node` may still become a member of a group; from now on no more.
+/// Takes `node` for a group, unless another has taken it.
 bool Finder::claim(NodeId node) {
   if (isTaken[node])
     return false;
@@ -113,52 +114,77 @@ bool Finder::claim(NodeId node) {
   return true;
 }
 
+void Finder::findPreparations() {
+  auto isCopyInOrPreparation = [&](Operation *user) {
+    NodeId node = nodeOf.lookup_or(user, noNode);
+    return node != noNode &&
+           (isa<AllGatherCopyInOp>(user) || isPreparation[node]);
+  };
+  isPreparation.resize(operations.size());
+  // Users come after what they use.
+  for (NodeId node = operations.size() - 1; node >= 0; --node) {
+    Operation *op = operations[node];
+    isPreparation[node] = isDerivation(op) && !op->use_empty() &&
+                          llvm::all_of(op->getUsers(), isCopyInOrPreparation);
+  }
+}
+
+/// Whether another operation than `members` has to run between `node` and the
+/// copy-in, such as one that writes in place what `node` reads. Preparations of
+/// other gathers do not count, as they go to these.
+bool Finder::isNeededBefore(NodeId node, NodeId copyIn,
+                            const DenseSet<NodeId> &members,
+                            const DenseSet<NodeId> &refused) const {
+  ArrayView<DependenceEnd> successors = problem.successors(node);
+  return llvm::any_of(successors, [&](DependenceEnd end) {
+    bool goesElsewhere = isPreparation[end.node] && !refused.contains(end.node);
+    return end.node < copyIn && !members.contains(end.node) && !goesElsewhere;
+  });
+}
+
 void Finder::collectStart(FsdpGroup &group) {
+  DenseSet<NodeId> members, refused;
+  NodeId node = nodeOf.at(group.collective);
+  Value sent =
+      cast<CollectiveOpInterface>(group.collective).getSentValues().front();
+  for (; node != group.copyIn; sent = getAliasedValue(cast<OpResult>(sent))) {
+    members.insert(node);
+    node = nodeOf.at(sent.getDefiningOp());
+  }
   // Later operations first, so that it is known which users are members.
   std::priority_queue<NodeId> open;
-  auto addOperands = [&](Operation *op) {
-    for (Value operand : op->getOperands())
-      if (Operation *producer = operand.getDefiningOp())
-        if (NodeId node = nodeOf.lookup_or(producer, noNode);
-            node != noNode && claim(node))
-          open.push(node);
-  };
-  DenseSet<NodeId> members;
-  auto isNeededBefore = [&](Operation *op) {
-    return llvm::any_of(op->getUsers(), [&](Operation *user) {
-      NodeId node = findNode(user);
-      return node != noNode && node < group.copyIn && !members.contains(node);
-    });
-  };
-  NodeId start = nodeOf.at(group.collective);
-  claim(start);
-  members.insert(start);
-  addOperands(group.collective);
-  bool isGather = group.kind == CollectiveKind::AllGather;
+  open.push(group.copyIn);
   while (!open.empty()) {
-    NodeId node = open.top();
+    node = open.top();
     open.pop();
-    Operation *op = operations[node];
-    bool isCopyIn = node == group.copyIn;
-    if (!isCopyIn && (!isDerivation(op) || isNeededBefore(op)))
+    if (node != group.copyIn &&
+        isNeededBefore(node, group.copyIn, members, refused)) {
+      refused.insert(node);
       continue;
+    }
     members.insert(node);
-    if (!isCopyIn || isGather)
-      addOperands(op);
+    for (Value operand : operations[node]->getOperands()) {
+      NodeId producer = nodeOf.lookup_or(operand.getDefiningOp(), noNode);
+      if (producer != noNode && isPreparation[producer] && claim(producer))
+        open.push(producer);
+    }
   }
   group.startMembers.assign(members.begin(), members.end());
   llvm::sort(group.startMembers);
+  for (NodeId member : group.startMembers)
+    isTaken[member] = true;
 }
 
-/// Removes the views that lead to no other member.
-void Finder::dropDanglingViews(SmallVectorImpl<NodeId> &members) const {
+/// Gives the views back that lead to no other member.
+void Finder::dropDanglingViews(SmallVectorImpl<NodeId> &members) {
   DenseSet<NodeId> kept;
   for (NodeId node : llvm::reverse(members)) {
     Operation *op = operations[node];
     bool leadsOn = llvm::any_of(op->getUsers(), [&](Operation *user) {
       return kept.contains(nodeOf.lookup_or(user, noNode));
     });
-    if (!isView(op) || leadsOn)
+    isTaken[node] = !isView(op) || leadsOn;
+    if (isTaken[node])
       kept.insert(node);
   }
   llvm::erase_if(members, [&](NodeId node) { return !kept.contains(node); });
@@ -173,14 +199,13 @@ void Finder::collectWait(FsdpGroup &group) {
     return isa<FsdpCopyOp>(user) || isView(user) ||
            (!isCopiedOut && isa<SplitWithSizesCopyOp>(user));
   };
-  claim(group.wait);
+  isTaken[group.wait] = true;
   group.waitMembers.push_back(group.wait);
   for (size_t index = 0; index < group.waitMembers.size(); ++index) {
     Operation *source = operations[group.waitMembers[index]];
     for (Operation *user : source->getUsers())
       if (NodeId node = nodeOf.lookup_or(user, noNode);
-          node != noNode && !isTaken[node] && isMember(user, source) &&
-          claim(node))
+          node != noNode && isMember(user, source) && claim(node))
         group.waitMembers.push_back(node);
   }
   llvm::sort(group.waitMembers);
@@ -210,6 +235,7 @@ SmallVector<FsdpGroup> Finder::run() {
   return groups;
 }
 
-SmallVector<FsdpGroup> mlir::commsched::findFsdpGroups(Block &block) {
-  return Finder(block).run();
+SmallVector<FsdpGroup> mlir::commsched::findFsdpGroups(Block &block,
+                                                       const Problem &problem) {
+  return Finder(block, problem).run();
 }

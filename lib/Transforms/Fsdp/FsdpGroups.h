@@ -30,7 +30,7 @@ struct FsdpGroup {
   ::commsched::NodeId wait;
   /// The copy-in, the start, and views between them. For a gather also what
   /// makes the shards ready: operations without effects that have one tensor
-  /// operand, constants aside, and that nothing else needs before the copy-in.
+  /// operand, constants aside, and that only copy-ins of gathers need.
   /// Ascending.
   SmallVector<::commsched::NodeId> startMembers;
   /// The wait. For a gather also `split_with_sizes_copy` of what it gives,
@@ -40,11 +40,12 @@ struct FsdpGroup {
   SmallVector<::commsched::NodeId> waitMembers;
 };
 
-/// The groups of `block` in the order of their collectives. An operation that
-/// would belong to several is the first one's. Neither expensive operations nor
-/// the copies of other collectives belong to any. Linear in the operations and
-/// their operands.
-SmallVector<FsdpGroup> findFsdpGroups(Block &block);
+/// The groups of `block`, which `problem` is made of, in the order of their
+/// collectives. An operation that would belong to several is the first one's.
+/// Neither expensive operations nor the copies of other collectives belong to
+/// any. O(n log n) in the operations, their operands and the dependences.
+SmallVector<FsdpGroup> findFsdpGroups(Block &block,
+                                      const ::commsched::Problem &problem);
 
 } // namespace mlir::commsched
 

@@ -7,10 +7,10 @@
 commsched.group @dp size(2)
 
 // Cast, pad and view of the shard come down to the copy-in, and the gather and a
-// view between the two come up. A cast that something else needs before stays,
-// and so does what makes a shard out of two tensors.
+// view between the two come up. A cast that something else needs stays, and so
+// does what makes a shard out of two tensors.
 // CHECK-LABEL: func.func @start_of_a_gather(
-// CHECK-NEXT: "needed_before"
+// CHECK-NEXT: "needed"
 // CHECK-NEXT: "sum"
 // CHECK-NEXT: "other"
 // CHECK-NEXT: "cast"
@@ -26,7 +26,7 @@ commsched.group @dp size(2)
 func.func @start_of_a_gather(%p: tensor<3xf32>, %q: tensor<4xf32>)
     -> (tensor<24xbf16>, tensor<4xbf16>, tensor<4xbf16>) {
   %cast = commsched.compute "cast"(%p) : (tensor<3xf32>) -> tensor<3xbf16>
-  %before = commsched.compute "needed_before"(%q)
+  %before = commsched.compute "needed"(%q)
       : (tensor<4xf32>) -> tensor<4xbf16>
   %empty = tensor.empty() : tensor<4xbf16>
   %padded = tensor.insert_slice %cast into %empty[0] [3] [1]
@@ -51,6 +51,48 @@ func.func @start_of_a_gather(%p: tensor<3xf32>, %q: tensor<4xf32>)
   %wait = commsched.wait %gather {commsched.name = "wait"}
       : !commsched.future<tensor<24xbf16>>
   return %wait, %other, %between : tensor<24xbf16>, tensor<4xbf16>, tensor<4xbf16>
+}
+
+// What the second gather gathers is a view of what the first one gave. It comes
+// down to the second; the constant that it needs as well stays.
+// CHECK-LABEL: func.func @view_of_a_parameter(
+// CHECK-NEXT: "copy_in1"
+// CHECK-NEXT: "gather1"
+// CHECK-NEXT: "wait1"
+// CHECK-NEXT: "copy_out1"
+// CHECK-NEXT: arith.constant
+// CHECK-NEXT: "layer1"
+// CHECK-NEXT: "reshard"
+// CHECK-NEXT: "copy_in2"
+// CHECK-NEXT: "gather2"
+// CHECK-NEXT: "wait2"
+// CHECK-NEXT: return
+func.func @view_of_a_parameter(%p: tensor<4xbf16>, %x: tensor<8xbf16>)
+    -> (tensor<8xbf16>, tensor<8xbf16>) {
+  %s1, %o1 = commsched.all_gather_copy_in %p on @dp
+      {commsched.name = "copy_in1"}
+      : tensor<4xbf16> -> tensor<4xbf16>, tensor<8xbf16>
+  %g1 = commsched.all_gather %s1 on @dp dim(0) into %o1
+      {commsched.name = "gather1"} : tensor<4xbf16> into tensor<8xbf16>
+      -> !commsched.future<tensor<8xbf16>>
+  %w1 = commsched.wait %g1 {commsched.name = "wait1"}
+      : !commsched.future<tensor<8xbf16>>
+  %f1 = commsched.split_with_sizes_copy %w1 on @dp
+      {commsched.name = "copy_out1"} : tensor<8xbf16> -> tensor<8xbf16>
+  %zero = arith.constant dense<0.0> : tensor<1xbf16>
+  %r = commsched.compute "reshard"(%f1, %zero) {alias = 0 : i64}
+      : (tensor<8xbf16>, tensor<1xbf16>) -> tensor<4xbf16>
+  %y = commsched.compute "layer1"(%x, %f1)
+      : (tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
+  %s2, %o2 = commsched.all_gather_copy_in %r on @dp
+      {commsched.name = "copy_in2"}
+      : tensor<4xbf16> -> tensor<4xbf16>, tensor<8xbf16>
+  %g2 = commsched.all_gather %s2 on @dp dim(0) into %o2
+      {commsched.name = "gather2"} : tensor<4xbf16> into tensor<8xbf16>
+      -> !commsched.future<tensor<8xbf16>>
+  %w2 = commsched.wait %g2 {commsched.name = "wait2"}
+      : !commsched.future<tensor<8xbf16>>
+  return %w2, %y : tensor<8xbf16>, tensor<8xbf16>
 }
 
 // A view between wait and copy-out, and the copy into the parameter's storage,
@@ -144,7 +186,7 @@ func.func @reduce_scatter(%g: tensor<4xbf16>, %h: tensor<4xf32>,
         tensor<4xf32>, tensor<2xf32>
 }
 
-// Without a copy, or with one that several share, a collective stays.
+// Without a copy of its own, a collective stays.
 // CHECK-LABEL: func.func @other_collectives(
 // CHECK-NEXT: "copy_in"
 // CHECK-NEXT: "between"
