@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from generic_ir import delivered_types, parse_tensor, split
+from generic_ir import delivered_types, list_ops, parse_tensor, split
 from rank_execution import WIDTHS
 
 POINT_TO_POINT = ("commsched.send", "commsched.recv")
@@ -207,14 +207,19 @@ class BlockRules:
         return not bucketing.caps or bytes <= max(bucketing.caps)
 
     def may_be_fsdp(self, start):
-        """A gather must be of one argument, a parameter."""
-        if start.name != KINDS["all-gather"]:
-            return True
+        """A gather must be of one argument, a parameter; what is scattered
+        must leave the function and meet nothing else."""
+        if start.name == KINDS["all-gather"]:
+            return self.is_of_parameter(start)
+        if start.name == KINDS["reduce-scatter"]:
+            return self.leaves_alone(start)
+        return True
+
+    def is_of_parameter(self, gather):
         body = self.function.blocks[0]
-        roles = self.function.attributes.get("arg_attrs", "")
         definitions = {result: op for op in self.before.ops
                        for result in op.results}
-        reached, stack = set(), list(start.operands[:1])
+        reached, stack = set(), list(gather.operands[:1])
         while stack:
             value = stack.pop()
             if value not in definitions:
@@ -226,8 +231,27 @@ class BlockRules:
             stack += op.operands
         if len(reached) != 1 or not reached <= set(body.arguments):
             return False
+        roles = self.function.attributes.get("arg_attrs", "")
         return "commsched.role" not in roles or "parameter" in split(
             roles[1:-1])[body.arguments.index(*reached)]
+
+    def leaves_alone(self, scatter):
+        users = {}
+        for op in list_ops(self.function):
+            for value in op.operands:
+                users.setdefault(value, []).append(op)
+        stack = list(scatter.results)
+        while stack:
+            value = stack.pop()
+            if value not in users:
+                return False
+            for user in users[value]:
+                if user.name == "func.return":
+                    continue
+                if len(user.operands) > 1 or user not in self.before.ops:
+                    return False
+                stack += user.results
+        return True
 
     def check_first_cap(self, bucketing, buckets):
         """The first collective that may be merged opens the first bucket."""

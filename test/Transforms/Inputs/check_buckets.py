@@ -27,7 +27,7 @@ from rank_execution import Execution, read_groups
 
 FORMS = [(kind, mode) for mode in ["copy", "copy", "coalesced", "auto"]
          for kind in ["all-gather", "reduce-scatter", "all-reduce"]]
-CAPS = [16, 32, 64, 100, 200, 1000, 1 << 30]
+CAPS = [16, 32, 48, 64, 100, 200, 1 << 30]
 PLANS = [[["layers.0"], ["layers.1", "head"]], [["layers.*.mlp"], ["head"]],
          [["layers"]], [[module] for module in MODULES[2:]]]
 OTHERS = ["commsched-simple-overlap", "commsched-sink-waits",
@@ -41,13 +41,13 @@ OTHERS = ["commsched-simple-overlap", "commsched-sink-waits",
 def random_bucketing(rng, kind, mode):
     bucketing = Bucketing(kind, mode)
     flags = [("multi-dtype", 0.5) if kind == "all-gather" else
-             ("bitwise", 0.15), ("fsdp-only", 0.1)]
+             ("bitwise", 0.15), ("fsdp-only", 0.2)]
     if rng.random() < 0.15:
         bucketing.plan = rng.choice(PLANS)
     else:  # A plan goes by modules alone.
         flags += [(OVERLAP, 0.3), ("saturation", 0.1)]
-        if rng.random() < 0.6:
-            bucketing.caps = rng.choices(CAPS, k=rng.choice([1, 1, 2, 3]))
+        if rng.random() < 0.7:
+            bucketing.caps = rng.choices(CAPS, k=rng.randint(1, 3))
         if rng.random() < 0.2:
             bucketing.max_count = rng.randint(2, 4)
     bucketing.flags = [flag for flag, chance in flags if rng.random() < chance]
@@ -145,8 +145,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tool", nargs=argparse.REMAINDER,
                         help="commsched-opt and options for all of its runs")
-    parser.add_argument("--count", type=int, default=40, help="pipelines")
-    parser.add_argument("--functions", type=int, default=8,
+    parser.add_argument("--count", type=int, default=45, help="pipelines")
+    parser.add_argument("--functions", type=int, default=12,
                         help="for each pipeline")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()

@@ -136,9 +136,9 @@ class Generator:
         pending = []
         makers = [(self.compute, 5), (self.cast, 2), (self.view, 1.5),
                   (self.mutate, 1.5), (self.effect, 0.5), (self.start, 8),
-                  (self.burst, 5), (self.cross, 1), (self.exchange, 1),
-                  (self.send, 0.5), (self.receive, 0.5), (self.barrier, 0.4),
-                  (self.call, 0.3)]
+                  (self.burst, 5), (self.rewrite, 1.5), (self.cross, 1),
+                  (self.hide, 1), (self.exchange, 1), (self.send, 0.5),
+                  (self.receive, 0.5), (self.barrier, 0.4), (self.call, 0.3)]
         if depth < 2:
             makers += [(self.conditional, 0.6), (self.loop, 0.4)]
         for _ in range(length):
@@ -201,12 +201,15 @@ class Generator:
             f"{self.attributes(name, *extra)} : ({list_types(operands)}) -> "
             f"({', '.join(map(str, types))})")
 
-    def compute(self, lines, values, pending, operands=None, types=None):
+    def compute(self, lines, values, pending, operands=None, types=None,
+                flops=None):
         if operands is None:
             operands = self.pick(self.readable(values, pending), 3)
         extra = []
-        if self.rng.random() < 0.3:  # Hides something.
-            extra.append(f"flops = {self.rng.choice([1, 10, 100])}.0e+9 : f64")
+        if flops is None and self.rng.random() < 0.3:
+            flops = self.rng.choice([1e9, 1e10, 1e11])
+        if flops is not None:  # Hides something.
+            extra.append(f"flops = {flops:.1e} : f64")
         if self.rng.random() < 0.05:
             extra.append("random")
         if types is None:
@@ -240,12 +243,13 @@ class Generator:
         values.append(result)
         return result
 
-    def view(self, lines, values, pending):
-        seen = self.pick([v for v in self.readable(values, pending)
-                          if v.type.shape], 1, least=1)
-        if not seen:
-            return
-        seen, = seen
+    def view(self, lines, values, pending, seen=None):
+        if seen is None:
+            shaped = [v for v in self.readable(values, pending)
+                      if v.type.shape]
+            if not shaped:
+                return None
+            seen, = self.pick(shaped, 1, least=1)
         name, shape = self.fresh(), seen.type.shape
         choice = self.rng.randrange(3)
         if choice == 0:
@@ -265,11 +269,12 @@ class Generator:
             type = Type((seen.type.count,), seen.type.element)
             dims = ", ".join(map(str, range(len(shape))))
             if len(shape) == 1:
-                return
+                return None
             lines.append(
                 f"%{name} = tensor.collapse_shape {seen.text} [[{dims}]] "
                 f"{self.attributes(name)} : {seen.type} into {type}")
         values.append(Value(f"%{name}", type, seen.places))
+        return values[-1]
 
     def mutate(self, lines, values, pending, operands=(), types=None):
         """Writes one of `operands`, or another value if they are in flight."""
@@ -388,7 +393,6 @@ class Generator:
         clause = f"reduction({self.reduction(element)})"
         if kind == "all_gather":
             clause = None
-        operands = None
         for _ in range(self.rng.randint(2, 4)):
             pool = (self.arguments if self.rng.random() < 0.5 else values)
             pool = [v for v in self.readable(pool, pending)
@@ -400,19 +404,41 @@ class Generator:
                         if any(n % size == 0 for n in v.type.shape)]
                 if type.shape:
                     type = type.resized(0, size)
-            sources = operands or self.pick(pool, 1, least=1) or self.compute(
+            operands = self.pick(pool, 1, least=1) or self.compute(
                 lines, values, pending, [], [type])
-            operands = sources
             if self.rng.random() < 0.4:
-                operands = self.cast_operands(lines, values, pending, sources)
+                operands = self.cast_operands(lines, values, pending, operands)
             self.start(lines, values, pending, operands, kind, group, clause)
-            operands = None
-            # What was sent, or cast for it, is written before the next start.
-            if self.rng.random() < 0.1:
-                operands = self.mutate(lines, values, pending, sources,
-                                       [self.random_type(element)])
             if pending and self.rng.random() < self.wait_chance / 2:
                 self.wait(lines, values, pending)
+
+    def rewrite(self, lines, values, pending):
+        """What is cast for a collective is written before the next starts."""
+        kind, group = self.rng.choice(self.kinds), self.random_group()
+        type = Type((self.groups[group],), self.rng.choice(FLOATS))
+        source, = self.compute(lines, values, pending, types=[type])
+        cast = self.cast(lines, values, pending, source)
+        written = source
+        if self.rng.random() < 0.5:
+            written = self.view(lines, values, pending, source) or source
+        clause = None if kind == "all_gather" else "reduction(sum)"
+        self.start(lines, values, pending, [cast], kind, group, clause)
+        made = self.mutate(lines, values, pending, [written], [cast.type])
+        self.start(lines, values, pending, made, kind, group, clause)
+
+    def hide(self, lines, values, pending):
+        """Computation hides two collectives; it would hide no bucket."""
+        kind, group = self.rng.choice(self.kinds), self.random_group()
+        type = Type((self.groups[group],), self.rng.choice(self.elements))
+        clause = None if kind == "all_gather" else "reduction(sum)"
+        first = self.compute(lines, values, pending, [], [type])
+        self.start(lines, values, pending, first, kind, group, clause)
+        second = self.compute(lines, values, pending, [], [type], flops=3e9)
+        flight = pending[-1]
+        self.start(lines, values, pending, second, kind, group, clause)
+        pending.append(pending.pop(pending.index(flight)))
+        self.compute(lines, values, pending,
+                     self.wait(lines, values, pending, last=True), flops=3e9)
 
     def cross(self, lines, values, pending):
         """a -> b and c -> d: of {a, d} and {b, c} only one is possible."""
