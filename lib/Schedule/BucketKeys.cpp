@@ -43,14 +43,39 @@ bool commsched::isLazy(const BucketedProblem &bucketed, NodeId node) {
                          node == bucketed.bucket(bucket).copyOut);
 }
 
-std::vector<bool> commsched::findTails(const BucketedProblem &bucketed,
-                                       const std::vector<bool> &isCheap) {
+/// By node: whether it needs, if it is a tail, a merged wait that no wish puts
+/// off.
+static std::vector<bool> findUnwished(const BucketedProblem &bucketed,
+                                      const BucketPlacement &placement) {
+  std::vector<bool> isWished(bucketed.numBuckets());
+  for (auto [waited, started] : placement.waitAfterStart)
+    isWished[waited] = true;
   const Problem &problem = bucketed.getProblem();
+  std::vector<bool> isUnwished(problem.numNodes());
+  for (NodeId node : problem.topologicalOrder()) {
+    if (bucketed.bucketOf(node) >= 0)
+      continue;
+    for (DependenceEnd end : problem.predecessors(node))
+      if (isLazy(bucketed, end.node) ? !isWished[bucketed.bucketOf(end.node)]
+                                     : isUnwished[end.node])
+        isUnwished[node] = true;
+  }
+  return isUnwished;
+}
+
+std::vector<bool> commsched::findTails(const BucketedProblem &bucketed,
+                                       const std::vector<bool> &isCheap,
+                                       const BucketPlacement &placement) {
+  const Problem &problem = bucketed.getProblem();
+  std::vector<bool> isUnwished = findUnwished(bucketed, placement);
   auto couldBeTail = [&](NodeId node) {
     if (bucketed.bucketOf(node) >= 0 || problem.predecessors(node).empty())
       return false;
     bool isAsync = problem.kind(node) == NodeKind::Start ||
                    problem.kind(node) == NodeKind::Wait;
+    // A collective that is not put off on purpose runs while others do.
+    if (problem.kind(node) == NodeKind::Start && isUnwished[node])
+      return false;
     return isCheap[node] || (isAsync && !isBarrier(problem, node));
   };
   std::vector<bool> isTail(problem.numNodes());

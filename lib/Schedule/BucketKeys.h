@@ -32,7 +32,8 @@ bool isLazy(const BucketedProblem &bucketed, NodeId node);
 /// BucketedProblem::place() says. `isCheap` is of findCheapNodes(). O(nodes +
 /// dependences).
 std::vector<bool> findTails(const BucketedProblem &bucketed,
-                            const std::vector<bool> &isCheap);
+                            const std::vector<bool> &isCheap,
+                            const BucketPlacement &placement);
 
 /// By node of the merged program: the place in the original program that
 /// BucketedProblem::place() wants for it, as the index of a node there.

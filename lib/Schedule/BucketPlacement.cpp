@@ -88,7 +88,8 @@ private:
 Placer::Placer(const BucketedProblem &bucketed,
                const BucketPlacement &placement)
     : bucketed(bucketed), problem(bucketed.getProblem()),
-      isCheap(findCheapNodes(bucketed)), isTail(findTails(bucketed, isCheap)),
+      isCheap(findCheapNodes(bucketed)),
+      isTail(findTails(bucketed, isCheap, placement)),
       missing(problem.numNodes()), hasRun(problem.numNodes()),
       haste(problem.numNodes()), availablePlace(bucketed.numBuckets(), -1),
       isNeeded(bucketed.numBuckets()), unsettled(problem.numNodes()) {

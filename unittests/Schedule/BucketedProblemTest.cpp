@@ -472,11 +472,11 @@ TEST(BucketedProblem, AnAllReduceThatNobodyNeedsFollowsOnTheWait) {
     problem.addWait(addStart(problem, 10, {wait}, 1));
   });
   std::vector<std::vector<NodeId>> buckets = {{1}, {6}, {11}};
-  // At the end, all are under way before any is waited for.
-  EXPECT_EQ(place(problem, buckets), "0 start0 5 start1 10 start2 15 wait0 3 "
-                                     "wait1 8 wait2 13 4 9 14");
+  // Who is not told to wait late does not keep the all-reduce for the end.
+  EXPECT_EQ(place(problem, buckets),
+            "0 start0 wait0 3 4 5 start1 wait1 8 9 10 start2 wait2 13 14 15");
   EXPECT_EQ(place(problem, buckets, {{}, {{0, 1}, {1, 2}}}),
-            "0 start0 5 start1 wait0 3 4 10 start2 wait1 8 9 15 wait2 13 14");
+            "0 start0 5 start1 wait0 3 4 10 start2 wait1 8 9 wait2 13 14 15");
   // Merged themselves, they are none.
   EXPECT_EQ(place(problem, {{1}, {6}, {11}, {3, 8, 13}}),
             "0 start0 5 start1 10 start2 wait0 wait1 wait2 start3 15 wait3");
@@ -494,7 +494,8 @@ TEST(BucketedProblem, AWaitThatIsATailDoesNotComeUp) {
   for (NodeId node : {mm, mm2, mm3, addCompute(problem, 10)})
     problem.setExpensive(node);
   problem.finalize();
-  EXPECT_EQ(place(problem, {{1}}), "0 start0 wait0 4 3 5 6 7 8");
+  EXPECT_EQ(place(problem, {{1}}, {{}, {{0, 0}}}),
+            "0 start0 wait0 4 3 5 6 7 8");
 }
 
 TEST(BucketedProblem, ATailOfTwoBucketsFollowsOnTheLaterWait) {
@@ -706,7 +707,7 @@ TEST(BucketedProblem, PlacesAsTheReferenceDoes) {
   EXPECT_GT(numMoved, 500);
   EXPECT_GT(numGranted, 200);
   EXPECT_GT(numTails, 500);
-  EXPECT_GT(numWaits, 200);
+  EXPECT_GT(numWaits, 50);
 }
 
 bool areAdjacent(const Positions &positions,
@@ -778,7 +779,8 @@ TEST(BucketedProblem, PlacesLegallyAndChangesNoMoreThanItHasTo) {
     // Waits without a wish are needed at once, or nobody but tails needs them.
     const Problem &problem = bucketed.getProblem();
     std::vector<bool> isNeeded(problem.numNodes());
-    std::set<NodeId> tails = ReferenceBucketPlacement(bucketed, {}).findTails();
+    std::set<NodeId> tails =
+        ReferenceBucketPlacement(bucketed, test.wishes).findTails();
     bool isAtEnd = true;
     for (size_t i = placed.size(); i-- > 0;) {
       NodeId node = placed[i];

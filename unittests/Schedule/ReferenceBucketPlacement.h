@@ -58,6 +58,20 @@ public:
   }
 
 private:
+  /// Of a node whose inputs are lazy or such nodes themselves.
+  bool needsUnwishedWait(NodeId node) const {
+    for (DependenceEnd end : merged.predecessors(node)) {
+      int32_t bucket = bucketed.bucketOf(end.node);
+      bool isWished = false;
+      for (auto [waited, started] : placement.waitAfterStart)
+        isWished |= waited == bucket;
+      if (isLazy(end.node) ? !isWished
+                           : bucket < 0 && needsUnwishedWait(end.node))
+        return true;
+    }
+    return false;
+  }
+
   bool isTailIf(NodeId node, const std::set<NodeId> &others) const {
     if (bucketed.bucketOf(node) >= 0 || merged.predecessors(node).empty() ||
         merged.kind(node) == NodeKind::Blocking || merged.isExpensive(node))
@@ -69,7 +83,7 @@ private:
     for (DependenceEnd end : merged.successors(node))
       if (end.kind == DependenceKind::Barrier || !others.count(end.node))
         return false;
-    return true;
+    return merged.kind(node) != NodeKind::Start || !needsUnwishedWait(node);
   }
 
   //===--------------------------------------------------------------------===//

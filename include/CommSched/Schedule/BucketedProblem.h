@@ -129,7 +129,9 @@ public:
   /// wait. A node that belongs to no bucket is one if it is cheap, or a start
   /// or a wait that is no barrier; if all that it needs, of which there is
   /// something, are merged waits, copy-outs and tails; and if all that needs it
-  /// are tails.
+  /// are tails. A start, which had better run beside computation than at the
+  /// end, is one only if a wish says when each merged wait that it needs, be it
+  /// through other tails, is to run.
   ///
   /// A copy-in stands directly before its start, a copy-out directly after its
   /// wait. Waits that one operation needs come in the order in which they
