@@ -8,7 +8,8 @@ options, or several of them followed by other passes,
 
 - every rank computes the same results, by rank_execution.py, whether transfers
   happen as they start or as they are waited for,
-- the rules of bucket_rules.py hold: nothing lost, the caps, the orders,
+- the rules of bucket_rules.py hold: nothing is lost, no bucket is larger than
+  it may be, nothing crosses what it may not,
 - with preserve-overlap no step is longer,
 - a second run of a single pass changes nothing.
 """
@@ -19,7 +20,8 @@ import random
 import sys
 from collections import Counter
 
-from bucket_rules import OVERLAP, Bucketing, Violation, check_function
+from bucket_rules import (DEDUPLICATE, OVERLAP, SUM_FIRST, Bucketing,
+                          Violation, check_function)
 from generic_ir import delivered_types, list_ops, parse
 from printed_steps import Tool
 from random_buckets import MODULES, WORLDS, generate, prologue
@@ -29,19 +31,22 @@ FORMS = [(kind, mode) for mode in ["copy", "copy", "coalesced", "auto"]
          for kind in ["all-gather", "reduce-scatter", "all-reduce"]]
 CAPS = [16, 32, 48, 64, 100, 200, 1 << 30]
 PLANS = [[["layers.0"], ["layers.1", "head"]], [["layers.*.mlp"], ["head"]],
-         [["layers"]], [[module] for module in MODULES[2:]]]
+         [["layers"]], [[module] for module in MODULES[2:]], "auto", "auto"]
 OTHERS = ["commsched-simple-overlap", "commsched-sink-waits",
-          "commsched-raise-comms",
-          "commsched-reorder-for-peak-memory",
+          "commsched-raise-comms", "commsched-reorder-for-peak-memory",
           "commsched-reorder-compute-for-overlap",
           "commsched-reorder-comms-preserving-peak-memory",
-          "commsched-sink-waits-iterative", "cse"]
+          "commsched-sink-waits-iterative", "commsched-enforce-fsdp-order",
+          "commsched-reinplace-all-gather", "cse"]
 
 
 def random_bucketing(rng, kind, mode):
     bucketing = Bucketing(kind, mode)
-    flags = [("multi-dtype", 0.5) if kind == "all-gather" else
-             ("bitwise", 0.15), ("fsdp-only", 0.2)]
+    flags = [("fsdp-only", 0.2), ("multi-dtype", 0.5), (DEDUPLICATE, 0.3)]
+    if kind != "all-gather":
+        flags[1:] = [("bitwise", 0.15)]
+    if kind == "reduce-scatter":
+        flags.append((SUM_FIRST, 0.3))
     if rng.random() < 0.15:
         bucketing.plan = rng.choice(PLANS)
     else:  # A plan goes by modules alone.
@@ -97,7 +102,8 @@ class Batch:
         groups = read_groups(before, self.world)
         merged = Counter()
         keeps_overlap = not self.others and all(
-            OVERLAP in bucketing.flags for bucketing in self.passes)
+            OVERLAP in bucketing.flags and SUM_FIRST not in bucketing.flags
+            for bucketing in self.passes)
         for index, text in enumerate(self.texts):
             name = f"f{index}"
             old, new = (find_function(ops, name) for ops in (before, after))

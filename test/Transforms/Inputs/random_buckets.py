@@ -15,7 +15,7 @@ import math
 import random
 from dataclasses import dataclass
 
-from rank_execution import WIDTHS
+from rank_execution import ADD, WIDTHS
 
 KINDS = ["all_gather", "reduce_scatter", "all_reduce"]
 # World size, and the groups with their sizes.
@@ -139,6 +139,8 @@ class Generator:
                   (self.burst, 5), (self.rewrite, 1.5), (self.cross, 1),
                   (self.hide, 1), (self.exchange, 1), (self.send, 0.5),
                   (self.receive, 0.5), (self.barrier, 0.4), (self.call, 0.3)]
+        if "reduce_scatter" in self.kinds:
+            makers += [(self.add, 1.5)]
         if depth < 2:
             makers += [(self.conditional, 0.6), (self.loop, 0.4)]
         for _ in range(length):
@@ -394,9 +396,9 @@ class Generator:
         if kind == "all_gather":
             clause = None
         for _ in range(self.rng.randint(2, 4)):
-            pool = (self.arguments if self.rng.random() < 0.5 else values)
-            pool = [v for v in self.readable(pool, pending)
-                    if clause is None or v.type.element == element]
+            sources = (self.arguments if self.rng.random() < 0.5 else values)
+            pool = [v for v in self.readable(values, pending) if v in sources
+                    and (clause is None or v.type.element == element)]
             type = self.random_type(element)
             if kind == "reduce_scatter":
                 size = self.groups[group]
@@ -439,6 +441,40 @@ class Generator:
         pending.append(pending.pop(pending.index(flight)))
         self.compute(lines, values, pending,
                      self.wait(lines, values, pending, last=True), flops=3e9)
+
+    def add(self, lines, values, pending):
+        """Adds up what two or three reduce-scatters deliver."""
+        group, element = self.random_group(), self.rng.choice(self.elements)
+        type = Type(self.rng.choice([(2,), (1, 3)]), element)
+        type = type.resized(0, type.shape[0] * self.groups[group])
+        clause = f"reduction({self.rng.choice(['sum', 'sum', 'max'])})"
+        total = None
+        for _ in range(self.rng.choice([2, 2, 3])):
+            operands = self.pick([v for v in self.readable(values, pending)
+                                  if v.type == type], 1, least=1)
+            self.launch(
+                lines, values, pending, "reduce_scatter", group,
+                clause + " dim(0)",
+                operands or self.compute(lines, values, pending, [], [type]),
+                [type.resized(0, type.shape[0] // self.groups[group])])
+            part, = self.wait(lines, values, pending, last=True)
+            if total is None:
+                total = part
+                continue
+            name, operands = self.fresh(), [total, part]
+            total = self.made(name, part.type)
+            if self.rng.random() < 0.5:
+                self.call_operator(lines, name, ADD, operands, [total.type])
+            else:
+                add = "addf" if element in FLOATS else "addi"
+                lines.append(
+                    f"{total.text} = arith.{add} {list_texts(operands)} "
+                    f"{self.attributes(name)} : {total.type}")
+            # Who else uses a part may keep it.
+            for operand in operands:
+                if operand in values and self.rng.random() < 0.8:
+                    values.remove(operand)
+            values.append(total)
 
     def cross(self, lines, values, pending):
         """a -> b and c -> d: of {a, d} and {b, c} only one is possible."""

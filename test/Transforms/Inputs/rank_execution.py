@@ -26,6 +26,7 @@ SUM, AVG = 0, 1
 WIDTHS = {"i1": 1, "i8": 1, "f8E4M3FN": 1, "bf16": 2, "f16": 2, "f32": 4,
           "i32": 4, "f64": 8, "i64": 8}
 ZERO = 0
+ADD = "aten.add.Tensor"
 CASTS = ("aten._to_copy", "prims.convert_element_type")
 
 
@@ -239,6 +240,8 @@ class Execution:
     def commsched_compute(self, op, operands):
         if op.string("callee") in CASTS:
             return self.cast(op, operands)
+        if op.string("callee") == ADD:
+            return self.add(op, operands)
         seen = [self.see(op, operands, rank) for rank in self.world]
         if "random" in op.attributes or not op.results:
             seen = [self.touch(rank, seen[rank]) for rank in self.world]
@@ -276,6 +279,13 @@ class Execution:
              for element in operands[0][rank].read()]])
 
     arith_truncf = arith_extf = cast
+
+    def add(self, op, operands):
+        return self.fresh(op, lambda rank: [
+            [sum(pair) % PRIME
+             for pair in zip(*(value[rank].read() for value in operands))]])
+
+    arith_addf = arith_addi = add
 
     # Views and copies.
 
