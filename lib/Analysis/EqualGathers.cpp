@@ -8,6 +8,7 @@
 
 #include "CommSched/Analysis/EqualGathers.h"
 #include "WriteHistory.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 
@@ -223,7 +224,7 @@ SmallVector<Value> Finder::getWatchedValues(const FsdpAnalysis &fsdp) const {
 Source Finder::findSource(Value value, Operation *user) const {
   if (auto it = sources.find(value.getDefiningOp()); it != sources.end())
     return it->second;
-  if (!isa<ShapedType>(value.getType()))
+  if (!isa<ShapedType>(value.getType()) || matchPattern(value, m_Constant()))
     return {};
   return {value, true, user, nullptr};
 }

@@ -150,3 +150,80 @@ func.func @structured(%p: tensor<3xf32>) -> tensor<8xbf16> {
       : (tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
   return %sum : tensor<8xbf16>
 }
+
+// In a region, with a constant from outside. What is written once the gathers
+// are over does not matter.
+// CHECK-LABEL: func.func @written_afterwards(
+// CHECK: scf.if
+// CHECK: commsched.all_gather
+// CHECK-NEXT: %[[FULL:.*]] = commsched.wait
+// CHECK-NOT: commsched.all_gather
+// CHECK: commsched.compute "sum"(%[[FULL]], %[[FULL]])
+func.func @written_afterwards(%p: tensor<3xf32>, %old: tensor<8xf32>,
+                              %condition: i1) -> tensor<8xf32> {
+  %zeros = arith.constant dense<0.0> : tensor<4xf32>
+  %result = scf.if %condition -> tensor<8xf32> {
+    %large = commsched.compute "large"() : () -> tensor<1024xf32>
+    %s0 = tensor.insert_slice %p into %zeros[0] [3] [1]
+        : tensor<3xf32> into tensor<4xf32>
+    %c0 = commsched.compute "copy"(%s0) : (tensor<4xf32>) -> tensor<4xf32>
+    %g0 = commsched.all_gather %c0 on @dp dim(0)
+        : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
+    %w0 = commsched.wait %g0 : !commsched.future<tensor<8xf32>>
+    %scale = commsched.compute "scale"(%c0) {mutates = array<i64: 0>}
+        : (tensor<4xf32>) -> tensor<4xf32>
+    %s1 = tensor.insert_slice %p into %zeros[0] [3] [1]
+        : tensor<3xf32> into tensor<4xf32>
+    %c1 = commsched.compute "copy"(%s1) : (tensor<4xf32>) -> tensor<4xf32>
+    %g1 = commsched.all_gather %c1 on @dp dim(0)
+        : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
+    %w1 = commsched.wait %g1 : !commsched.future<tensor<8xf32>>
+    %step = commsched.compute "step"(%p) {mutates = array<i64: 0>}
+        : (tensor<3xf32>) -> tensor<3xf32>
+    %sum = commsched.compute "sum"(%w0, %w1)
+        : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    scf.yield %sum : tensor<8xf32>
+  } else {
+    scf.yield %old : tensor<8xf32>
+  }
+  return %result : tensor<8xf32>
+}
+
+// Two parameters. What the second gather of one delivers is changed, but the
+// third delivers what the first did.
+// CHECK-LABEL: func.func @two_parameters(
+// CHECK-NEXT: commsched.compute "large"
+// CHECK-NEXT: %[[FUTURE_P:.*]] = commsched.all_gather {{.*}}"p0"
+// CHECK-NEXT: %[[P:.*]] = commsched.wait %[[FUTURE_P]]
+// CHECK-NEXT: %[[FUTURE_Q:.*]] = commsched.all_gather {{.*}}"q0"
+// CHECK-NEXT: %[[Q:.*]] = commsched.wait %[[FUTURE_Q]]
+// CHECK-NEXT: commsched.all_gather {{.*}}"p1"
+// CHECK-NEXT: commsched.wait
+// CHECK-NEXT: commsched.compute "scale"
+// CHECK-NEXT: commsched.compute "use"(%[[P]], %[[P]], %[[Q]], %[[Q]])
+func.func @two_parameters(%p: tensor<4xf32>, %q: tensor<4xf32>)
+    -> (tensor<8xf32>, tensor<8xf32>) {
+  %large = commsched.compute "large"() : () -> tensor<1024xf32>
+  %gp0 = commsched.all_gather %p on @dp dim(0) {commsched.name = "p0"}
+      : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
+  %wp0 = commsched.wait %gp0 : !commsched.future<tensor<8xf32>>
+  %gq0 = commsched.all_gather %q on @dp dim(0) {commsched.name = "q0"}
+      : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
+  %wq0 = commsched.wait %gq0 : !commsched.future<tensor<8xf32>>
+  %gp1 = commsched.all_gather %p on @dp dim(0) {commsched.name = "p1"}
+      : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
+  %wp1 = commsched.wait %gp1 : !commsched.future<tensor<8xf32>>
+  %scale = commsched.compute "scale"(%wp1)
+      {alias = 0 : i64, mutates = array<i64: 0>}
+      : (tensor<8xf32>) -> tensor<8xf32>
+  %gq1 = commsched.all_gather %q on @dp dim(0)
+      : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
+  %wq1 = commsched.wait %gq1 : !commsched.future<tensor<8xf32>>
+  %gp2 = commsched.all_gather %p on @dp dim(0)
+      : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
+  %wp2 = commsched.wait %gp2 : !commsched.future<tensor<8xf32>>
+  %sum = commsched.compute "use"(%wp0, %wp2, %wq0, %wq1)
+      : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+        -> tensor<8xf32>
+  return %sum, %scale : tensor<8xf32>, tensor<8xf32>
+}

@@ -124,7 +124,7 @@ func.func @coalesced(%a: tensor<4xf32>, %b: tensor<4xf32>)
 // CHECK: Function=barrier
 // CHECK-SAME: no collective may cross what stands between them
 // CHECK: Function=written
-// CHECK-SAME: what commsched.reduce_scatter 'ra' sends may be written before commsched.reduce_scatter 'rb' starts
+// CHECK-SAME: commsched.reduce_scatter 'rb' and commsched.reduce_scatter 'ra' are summed up afterwards: what commsched.reduce_scatter 'ra' sends may be written before commsched.reduce_scatter 'rb' starts
 func.func @barrier(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<2xf32> {
   %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(0)
       : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
@@ -146,22 +146,26 @@ func.func @written(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<2xf32> {
       {commsched.name = "rb"}
       : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
   %wb = commsched.wait %rb : !commsched.future<tensor<2xf32>>
-  %sum = arith.addf %wa, %wb : tensor<2xf32>
+  %sum = arith.addf %wb, %wa : tensor<2xf32>
   return %sum : tensor<2xf32>
 }
 
 // Not the addition of two tensors, or not of reduce-scatters: no remark. An
 // addition that nobody uses stays as well.
 // CHECK-NOT: remark
-func.func @others(%a: tensor<4xf32>, %b: tensor<4xf32>, %old: tensor<2xf32>)
+func.func @others(%a: tensor<4xf32>, %b: tensor<4xf32>, %c: tensor<2xf32>,
+                  %old: tensor<2xf32>)
     -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>,
-        tensor<2xf32>) {
+        tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
   %r0 = commsched.reduce_scatter %a on @dp reduction(sum) dim(0)
       : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
   %r1 = commsched.reduce_scatter %b on @dp reduction(sum) dim(0)
       : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
   %w0 = commsched.wait %r0 : !commsched.future<tensor<2xf32>>
   %w1 = commsched.wait %r1 : !commsched.future<tensor<2xf32>>
+  %r2 = commsched.reduce_scatter %c on @dp reduction(sum) dim(0)
+      : tensor<2xf32> -> !commsched.future<tensor<1xf32>>
+  %w2 = commsched.wait %r2 : !commsched.future<tensor<1xf32>>
   %difference = arith.subf %w0, %w1 : tensor<2xf32>
   %accumulated = arith.addf %w0, %old : tensor<2xf32>
   %doubled = arith.addf %w0, %w0 : tensor<2xf32>
@@ -170,8 +174,41 @@ func.func @others(%a: tensor<4xf32>, %b: tensor<4xf32>, %old: tensor<2xf32>)
       : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   %three = commsched.compute "aten.addcmul"(%w0, %w1)
       : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %out = commsched.compute "aten.add.out"(%w0, %w1)
+      {alias = 0 : i64, mutates = array<i64: 0>}
+      : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %broadcast = commsched.compute "aten.add.Tensor"(%w2, %w1)
+      : (tensor<1xf32>, tensor<2xf32>) -> tensor<2xf32>
   %unused = arith.addf %w0, %w1 : tensor<2xf32>
-  return %difference, %accumulated, %doubled, %in_place, %three
+  return %difference, %accumulated, %doubled, %in_place, %three, %out, %broadcast
       : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>,
-        tensor<2xf32>
+        tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
+}
+
+func.func @in_a_region(%a: tensor<4xf32>, %b: tensor<4xf32>,
+                       %old: tensor<2xf32>, %condition: i1) -> tensor<2xf32> {
+  %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(0)
+      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
+  %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(0)
+      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
+  %wa = commsched.wait %ra : !commsched.future<tensor<2xf32>>
+  %wb = commsched.wait %rb : !commsched.future<tensor<2xf32>>
+  %result = scf.if %condition -> tensor<2xf32> {
+    %sum = arith.addf %wa, %wb : tensor<2xf32>
+    scf.yield %sum : tensor<2xf32>
+  } else {
+    scf.yield %old : tensor<2xf32>
+  }
+  return %result : tensor<2xf32>
+}
+
+func.func @all_reduces(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  %ra = commsched.all_reduce %a on @dp reduction(sum)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %rb = commsched.all_reduce %b on @dp reduction(sum)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %wa = commsched.wait %ra : !commsched.future<tensor<4xf32>>
+  %wb = commsched.wait %rb : !commsched.future<tensor<4xf32>>
+  %sum = arith.addf %wa, %wb : tensor<4xf32>
+  return %sum : tensor<4xf32>
 }

@@ -57,7 +57,8 @@ func.func @operators(%x: tensor<4xf32>, %b: tensor<4xf32>)
 // A tree of four, in one reduction of three additions. The summands keep their
 // places.
 // CHECK-LABEL: func.func @tree(
-// CHECK-SAME: %[[A:.*]]: tensor<2x4xf32>, %[[B:.*]]: tensor<2x4xf32>, %[[C:.*]]: tensor<2x4xf32>, %[[D:.*]]: tensor<2x4xf32>)
+// CHECK-SAME: %[[A:.*]]: tensor<2x4xf32>, %[[X:.*]]: tensor<2x4xf32>, %[[C:.*]]: tensor<2x4xf32>, %[[D:.*]]: tensor<2x4xf32>)
+// CHECK-NEXT: %[[B:.*]] = commsched.compute "late"(%[[X]])
 // CHECK-NEXT: %[[AB:.*]] = arith.addf %[[B]], %[[A]] fastmath<contract> : tensor<2x4xf32>
 // CHECK-NEXT: %[[ABC:.*]] = arith.addf %[[AB]], %[[C]] : tensor<2x4xf32>
 // CHECK-NEXT: %[[EMPTY:.*]] = tensor.empty() : tensor<2x4xf32>
@@ -65,10 +66,11 @@ func.func @operators(%x: tensor<4xf32>, %b: tensor<4xf32>)
 // CHECK-NEXT: %[[FUTURE:.*]] = commsched.reduce_scatter %[[ALL]] on @dp reduction(sum) dim(1)
 // CHECK-NEXT: %[[SHARD:.*]] = commsched.wait %[[FUTURE]]
 // CHECK-NEXT: return %[[SHARD]]
-func.func @tree(%a: tensor<2x4xf32>, %b: tensor<2x4xf32>, %c: tensor<2x4xf32>,
+func.func @tree(%a: tensor<2x4xf32>, %x: tensor<2x4xf32>, %c: tensor<2x4xf32>,
                 %d: tensor<2x4xf32>) -> tensor<2x2xf32> {
   %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(1)
       : tensor<2x4xf32> -> !commsched.future<tensor<2x2xf32>>
+  %b = commsched.compute "late"(%x) : (tensor<2x4xf32>) -> tensor<2x4xf32>
   %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(1)
       : tensor<2x4xf32> -> !commsched.future<tensor<2x2xf32>>
   %rc = commsched.reduce_scatter %c on @dp reduction(sum) dim(1)
@@ -90,8 +92,9 @@ func.func @tree(%a: tensor<2x4xf32>, %b: tensor<2x4xf32>, %c: tensor<2x4xf32>,
 // Sums of integers wrap around, whatever those of shards do. In a region, and
 // with a dynamic size.
 // CHECK-LABEL: func.func @region(
+// CHECK-SAME: %[[A:.*]]: tensor<?x4xi32>, %[[B:.*]]: tensor<?x4xi32>, %[[OLD:.*]]: tensor<?x2xi32>
 // CHECK: scf.if
-// CHECK-NEXT: %[[SUM:.*]] = arith.addi %{{.*}}, %{{.*}} : tensor<?x4xi32>
+// CHECK-NEXT: %[[SUM:.*]] = arith.addi %[[A]], %[[B]] : tensor<?x4xi32>
 // CHECK-NEXT: %[[FUTURE:.*]] = commsched.reduce_scatter %[[SUM]]
 // CHECK-NEXT: %[[SHARD:.*]] = commsched.wait %[[FUTURE]]
 // CHECK-NEXT: scf.yield %[[SHARD]]
@@ -174,4 +177,30 @@ func.func @written_after_the_sum(%a: tensor<4xf32>, %b: tensor<4xf32>,
   %cd = arith.addf %wc, %wd : tensor<2xf32>
   %all = arith.addf %ab, %cd : tensor<2xf32>
   return %all : tensor<2xf32>
+}
+
+// What is used twice is reduced once; what it is added to stays.
+// CHECK-LABEL: func.func @used_twice(
+// CHECK-SAME: %[[A:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<4xf32>, %[[C:.*]]: tensor<4xf32>)
+// CHECK-NEXT: %[[AB:.*]] = arith.addf %[[A]], %[[B]]
+// CHECK-NEXT: %[[FUTURE_AB:.*]] = commsched.reduce_scatter %[[AB]]
+// CHECK-NEXT: %[[FUTURE_C:.*]] = commsched.reduce_scatter %[[C]]
+// CHECK-NEXT: %[[SHARD_C:.*]] = commsched.wait %[[FUTURE_C]]
+// CHECK-NEXT: %[[SHARD_AB:.*]] = commsched.wait %[[FUTURE_AB]]
+// CHECK-NEXT: %[[ABC:.*]] = arith.addf %[[SHARD_AB]], %[[SHARD_C]]
+// CHECK-NEXT: return %[[ABC]], %[[SHARD_AB]]
+func.func @used_twice(%a: tensor<4xf32>, %b: tensor<4xf32>, %c: tensor<4xf32>)
+    -> (tensor<2xf32>, tensor<2xf32>) {
+  %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(0)
+      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
+  %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(0)
+      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
+  %rc = commsched.reduce_scatter %c on @dp reduction(sum) dim(0)
+      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
+  %wa = commsched.wait %ra : !commsched.future<tensor<2xf32>>
+  %wb = commsched.wait %rb : !commsched.future<tensor<2xf32>>
+  %wc = commsched.wait %rc : !commsched.future<tensor<2xf32>>
+  %ab = arith.addf %wa, %wb : tensor<2xf32>
+  %abc = arith.addf %ab, %wc : tensor<2xf32>
+  return %abc, %ab : tensor<2xf32>, tensor<2xf32>
 }
