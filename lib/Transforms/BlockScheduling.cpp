@@ -17,10 +17,9 @@ using namespace mlir::commsched;
 SmallVector<Block *>
 mlir::commsched::getBlocksWithCollectives(func::FuncOp function) {
   SmallVector<Block *> blocks;
-  llvm::SmallPtrSet<Block *, 4> seen;
-  function.walk([&](CollectiveOpInterface collective) {
-    if (seen.insert(collective->getBlock()).second)
-      blocks.push_back(collective->getBlock());
+  function.walk([&](Block *block) {
+    if (llvm::any_of(*block, llvm::IsaPred<CollectiveOpInterface>))
+      blocks.push_back(block);
   });
   return blocks;
 }
