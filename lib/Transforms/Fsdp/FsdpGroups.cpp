@@ -124,8 +124,8 @@ void Finder::findPreparations() {
   // Users come after what they use.
   for (NodeId node = operations.size() - 1; node >= 0; --node) {
     Operation *op = operations[node];
-    isPreparation[node] = isDerivation(op) && !op->use_empty() &&
-                          llvm::all_of(op->getUsers(), isCopyInOrPreparation);
+    isPreparation[node] =
+        isDerivation(op) && llvm::all_of(op->getUsers(), isCopyInOrPreparation);
   }
 }
 
@@ -192,12 +192,10 @@ void Finder::dropDanglingViews(SmallVectorImpl<NodeId> &members) {
 
 void Finder::collectWait(FsdpGroup &group) {
   bool isGather = group.kind == CollectiveKind::AllGather;
-  auto isMember = [&](Operation *user, Operation *source) {
-    if (!isGather)
-      return isDerivation(user);
-    bool isCopiedOut = isa<SplitWithSizesCopyOp, FsdpCopyOp>(source);
-    return isa<FsdpCopyOp>(user) || isView(user) ||
-           (!isCopiedOut && isa<SplitWithSizesCopyOp>(user));
+  auto isMember = [&](Operation *user) {
+    return isGather
+               ? isa<SplitWithSizesCopyOp, FsdpCopyOp>(user) || isView(user)
+               : isDerivation(user);
   };
   isTaken[group.wait] = true;
   group.waitMembers.push_back(group.wait);
@@ -205,7 +203,7 @@ void Finder::collectWait(FsdpGroup &group) {
     Operation *source = operations[group.waitMembers[index]];
     for (Operation *user : source->getUsers())
       if (NodeId node = nodeOf.lookup_or(user, noNode);
-          node != noNode && isMember(user, source) && claim(node))
+          node != noNode && isMember(user) && claim(node))
         group.waitMembers.push_back(node);
   }
   llvm::sort(group.waitMembers);

@@ -10,6 +10,10 @@
 // RUN: FileCheck %s < %t
 // RUN: commsched-opt %t --commsched-enforce-fsdp-order | diff - %t
 
+// What is in order already stays.
+// RUN: commsched-opt %s > %t.parsed
+// RUN: commsched-opt %s --commsched-enforce-fsdp-order | diff - %t.parsed
+
 commsched.group @dp size(2)
 commsched.group @rs size(2)
 

@@ -53,6 +53,76 @@ func.func @start_of_a_gather(%p: tensor<3xf32>, %q: tensor<4xf32>)
   return %wait, %other, %between : tensor<24xbf16>, tensor<4xbf16>, tensor<4xbf16>
 }
 
+// Nor does a shard come down that is written in place before the copy-in, nor
+// what it is made of.
+// CHECK-LABEL: func.func @written_before_the_copy_in(
+// CHECK-NEXT: tensor.empty
+// CHECK-NEXT: "cast"
+// CHECK-NEXT: tensor.insert_slice
+// CHECK-NEXT: "fill"
+// CHECK-NEXT: "other"
+// CHECK-NEXT: "copy_in"
+// CHECK-NEXT: "gather"
+// CHECK-NEXT: "wait"
+// CHECK-NEXT: return
+func.func @written_before_the_copy_in(%p: tensor<3xf32>, %x: tensor<8xbf16>)
+    -> (tensor<14xbf16>, tensor<4xbf16>, tensor<8xbf16>) {
+  %empty = tensor.empty() : tensor<4xbf16>
+  %cast = commsched.compute "cast"(%p) : (tensor<3xf32>) -> tensor<3xbf16>
+  %padded = tensor.insert_slice %cast into %empty[0] [3] [1]
+      : tensor<3xbf16> into tensor<4xbf16>
+  %fill = commsched.compute "fill"(%empty)
+      {alias = 0 : i64, mutates = array<i64: 0>}
+      : (tensor<4xbf16>) -> tensor<4xbf16>
+  %other = commsched.compute "other"(%x) : (tensor<8xbf16>) -> tensor<8xbf16>
+  %slice, %buffer = commsched.all_gather_copy_in %cast, %padded on @dp
+      {commsched.name = "copy_in"} : tensor<3xbf16>, tensor<4xbf16>
+      -> tensor<7xbf16>, tensor<14xbf16>
+  %gather = commsched.all_gather %slice on @dp dim(0) into %buffer
+      {commsched.name = "gather"} : tensor<7xbf16> into tensor<14xbf16>
+      -> !commsched.future<tensor<14xbf16>>
+  %wait = commsched.wait %gather {commsched.name = "wait"}
+      : !commsched.future<tensor<14xbf16>>
+  return %wait, %fill, %other : tensor<14xbf16>, tensor<4xbf16>, tensor<8xbf16>
+}
+
+// What two gathers are made of comes down to the first, whatever the second
+// makes of it before.
+// CHECK-LABEL: func.func @made_of_one_cast(
+// CHECK-NEXT: "other"
+// CHECK-NEXT: "cast"
+// CHECK-NEXT: "copy_in1"
+// CHECK-NEXT: "gather1"
+// CHECK-NEXT: "wait1"
+// CHECK-NEXT: "flatten"
+// CHECK-NEXT: "copy_in2"
+// CHECK-NEXT: "gather2"
+// CHECK-NEXT: "wait2"
+// CHECK-NEXT: return
+func.func @made_of_one_cast(%p: tensor<2x2xf32>, %x: tensor<8xbf16>)
+    -> (tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>) {
+  %cast = commsched.compute "cast"(%p) : (tensor<2x2xf32>) -> tensor<2x2xbf16>
+  %flat = commsched.compute "flatten"(%cast) : (tensor<2x2xbf16>) -> tensor<4xbf16>
+  %other = commsched.compute "other"(%x) : (tensor<8xbf16>) -> tensor<8xbf16>
+  %s1, %o1 = commsched.all_gather_copy_in %cast on @dp
+      {commsched.name = "copy_in1"}
+      : tensor<2x2xbf16> -> tensor<4xbf16>, tensor<8xbf16>
+  %g1 = commsched.all_gather %s1 on @dp dim(0) into %o1
+      {commsched.name = "gather1"} : tensor<4xbf16> into tensor<8xbf16>
+      -> !commsched.future<tensor<8xbf16>>
+  %w1 = commsched.wait %g1 {commsched.name = "wait1"}
+      : !commsched.future<tensor<8xbf16>>
+  %s2, %o2 = commsched.all_gather_copy_in %flat on @dp
+      {commsched.name = "copy_in2"}
+      : tensor<4xbf16> -> tensor<4xbf16>, tensor<8xbf16>
+  %g2 = commsched.all_gather %s2 on @dp dim(0) into %o2
+      {commsched.name = "gather2"} : tensor<4xbf16> into tensor<8xbf16>
+      -> !commsched.future<tensor<8xbf16>>
+  %w2 = commsched.wait %g2 {commsched.name = "wait2"}
+      : !commsched.future<tensor<8xbf16>>
+  return %w1, %w2, %other : tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>
+}
+
 // What the second gather gathers is a view of what the first one gave. It comes
 // down to the second; the constant that it needs as well stays.
 // CHECK-LABEL: func.func @view_of_a_parameter(
@@ -184,6 +254,71 @@ func.func @reduce_scatter(%g: tensor<4xbf16>, %h: tensor<4xf32>,
   return %cast, %accumulate, %before, %between, %after, %product
       : tensor<2xbf16>, tensor<2xf32>, tensor<4xf32>, tensor<4xf32>,
         tensor<4xf32>, tensor<2xf32>
+}
+
+// What one reduce-scatter leaves may be packed for another.
+// CHECK-LABEL: func.func @two_reduce_scatters(
+// CHECK-NEXT: "chunk_cat1"
+// CHECK-NEXT: "scatter1"
+// CHECK-NEXT: "wait1"
+// CHECK-NEXT: "between1"
+// CHECK-NEXT: "chunk_cat2"
+// CHECK-NEXT: "scatter2"
+// CHECK-NEXT: "between2"
+// CHECK-NEXT: "wait2"
+// CHECK-NEXT: return
+func.func @two_reduce_scatters(%g: tensor<8xf32>)
+    -> (tensor<2xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %c1 = commsched.chunk_cat %g on @dp {commsched.name = "chunk_cat1"}
+      : tensor<8xf32> -> tensor<8xf32>
+  %r1 = commsched.reduce_scatter %c1 on @dp reduction(avg) dim(0)
+      {commsched.name = "scatter1"}
+      : tensor<8xf32> -> !commsched.future<tensor<4xf32>>
+  %w1 = commsched.wait %r1 {commsched.name = "wait1"}
+      : !commsched.future<tensor<4xf32>>
+  %b1 = commsched.compute "between1"(%g) : (tensor<8xf32>) -> tensor<8xf32>
+  %c2 = commsched.chunk_cat %w1 on @dp {commsched.name = "chunk_cat2"}
+      : tensor<4xf32> -> tensor<4xf32>
+  %b2 = commsched.compute "between2"(%g) : (tensor<8xf32>) -> tensor<8xf32>
+  %r2 = commsched.reduce_scatter %c2 on @dp reduction(avg) dim(0)
+      {commsched.name = "scatter2"}
+      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
+  %w2 = commsched.wait %r2 {commsched.name = "wait2"}
+      : !commsched.future<tensor<2xf32>>
+  return %w2, %b1, %b2 : tensor<2xf32>, tensor<8xf32>, tensor<8xf32>
+}
+
+// A copy-in is for the first of two gathers, and for none in another block.
+// CHECK-LABEL: func.func @shared_copy_in(
+// CHECK-NEXT: "copy_in"
+// CHECK-NEXT: "gather1"
+// CHECK-NEXT: "between"
+// CHECK-NEXT: "outside"
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: "inside"
+// CHECK: "gather2"
+func.func @shared_copy_in(%p: tensor<4xf32>, %condition: i1)
+    -> (tensor<8xf32>, tensor<8xf32>, tensor<4xf32>) {
+  %slice, %buffer = commsched.all_gather_copy_in %p on @dp
+      {commsched.name = "copy_in"}
+      : tensor<4xf32> -> tensor<4xf32>, tensor<8xf32>
+  %between = commsched.compute "between"(%p) : (tensor<4xf32>) -> tensor<4xf32>
+  %g1 = commsched.all_gather %slice on @dp dim(0) {commsched.name = "gather1"}
+      : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
+  %outside, %buffer2 = commsched.all_gather_copy_in %p on @dp
+      {commsched.name = "outside"}
+      : tensor<4xf32> -> tensor<4xf32>, tensor<8xf32>
+  scf.if %condition {
+    %g = commsched.all_gather %outside on @dp dim(0)
+        {commsched.name = "inside"}
+        : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
+    %w = commsched.wait %g : !commsched.future<tensor<8xf32>>
+  }
+  %g2 = commsched.all_gather %slice on @dp dim(0) {commsched.name = "gather2"}
+      : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
+  %w1 = commsched.wait %g1 : !commsched.future<tensor<8xf32>>
+  %w2 = commsched.wait %g2 : !commsched.future<tensor<8xf32>>
+  return %w1, %w2, %between : tensor<8xf32>, tensor<8xf32>, tensor<4xf32>
 }
 
 // Without a copy of its own, a collective stays.

@@ -67,7 +67,6 @@ func.func @split(%p1: tensor<4xbf16>, %p2: tensor<4xf32>)
 // CHECK-SAME: commsched.all_gather 'gather2'
 // CHECK: [Missed] FsdpOrderKept
 // CHECK-SAME: commsched.all_gather 'gather2' does not start after the wait for commsched.all_gather 'gather1', which has to come behind it
-// CHECK-NOT: remark
 // ORDER-LABEL: func.func @order_kept(
 // ORDER-NEXT: "copy_in1"
 // ORDER-NEXT: "gather1"
@@ -99,6 +98,25 @@ func.func @order_kept(%p1: tensor<4xbf16>, %p2: tensor<4xbf16>)
   %w2 = commsched.wait %g2 {commsched.name = "wait2"}
       : !commsched.future<tensor<8xbf16>>
   return %w1, %w2, %x : tensor<8xbf16>, tensor<8xbf16>, tensor<4xbf16>
+}
+
+// What is written in place before the copy-out is not what the gather gives.
+// CHECK: [Passed] FsdpGroupFormed | Category:commsched | Function=written
+// CHECK-SAME: StartMembers=2, WaitMembers=1
+// CHECK-NOT: remark
+// ORDER-LABEL: func.func @written(
+func.func @written(%p: tensor<4xbf16>) -> tensor<8xbf16> {
+  %s, %o = commsched.all_gather_copy_in %p on @dp
+      : tensor<4xbf16> -> tensor<4xbf16>, tensor<8xbf16>
+  %g = commsched.all_gather %s on @dp dim(0) into %o
+      : tensor<4xbf16> into tensor<8xbf16> -> !commsched.future<tensor<8xbf16>>
+  %w = commsched.wait %g : !commsched.future<tensor<8xbf16>>
+  %scaled = commsched.compute "scale"(%w)
+      {alias = 0 : i64, mutates = array<i64: 0>}
+      : (tensor<8xbf16>) -> tensor<8xbf16>
+  %f = commsched.split_with_sizes_copy %scaled on @dp
+      : tensor<8xbf16> -> tensor<8xbf16>
+  return %f : tensor<8xbf16>
 }
 
 // No remark where nothing is FSDP.
