@@ -241,9 +241,9 @@ func.func @other_dialect(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
 // by themselves, as far as the peak of their block allows, whatever the budget
 // of the function: what "inner" sends does not fit beside "large".
 // REMARK: Function=region
-// REMARK-SAME: 'ar': its wait moves down by 1, limited by barrier dependence with scf.if
-// REMARK: Function=region
 // REMARK-SAME: 'inner': its wait moves down by 1, limited by memory: passing large takes 144 bytes of 112
+// REMARK: Function=region
+// REMARK-SAME: 'ar': its wait moves down by 1, limited by barrier dependence with scf.if
 // CHECK-LABEL: func.func @region(
 // CHECK-NEXT: "ar"
 // CHECK-NEXT: "free"
