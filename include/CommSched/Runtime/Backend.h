@@ -1,0 +1,233 @@
+//===- Backend.h - What carries out the runtime's calls ---------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The interface between the runtime's core and its backends. The core parses
+// programs, compares ranks, keeps errors, requests, the flight record and the
+// records of a step; a backend moves data and makes time pass. One object is
+// one rank, used by one thread. A backend other than "local" is a shared object
+// that exports `commsched_create_backend`, with the C++ ABI of the core.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_RUNTIME_BACKEND_H
+#define COMMSCHED_RUNTIME_BACKEND_H
+
+#include "CommSched/Runtime/Runtime.h"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace commsched::runtime {
+
+/// Raised by the version of this file's layout: the core refuses others.
+inline constexpr int32_t backendVersion = 1;
+
+/// Empty on success; otherwise what went wrong, in words.
+using Error = std::optional<std::string>;
+
+using Clock = std::chrono::steady_clock;
+using Deadline = Clock::time_point;
+
+/// The type of one element; without a `type` it is only so many bytes.
+struct ElementType {
+  std::optional<commsched_type> type;
+  int64_t bytes = 0;
+  /// As in the program's description.
+  std::string name;
+};
+
+/// A process group as this rank sees it.
+struct Group {
+  int32_t index = 0;
+  std::string name;
+  /// The ranks of this rank's own row, in order; empty if it is in none.
+  std::vector<int32_t> members;
+  /// This rank's place in `members`, or -1.
+  int32_t rank = -1;
+};
+
+/// One tensor of a launch: elements that one rank sends and receives.
+struct Tensor {
+  ElementType element;
+  int64_t inputs = 0;
+  int64_t outputs = 0;
+  /// Only for an uneven all_to_all: elements for each rank of the group.
+  std::vector<int64_t> inputSplits;
+  std::vector<int64_t> outputSplits;
+};
+
+/// A collective of the program.
+struct Site {
+  int32_t index = 0;
+  std::string name;
+  std::string location;
+  commsched_kind kind = COMMSCHED_BARRIER;
+  int32_t group = 0;
+  std::optional<commsched_reduction> reduction;
+  /// A rank of the group, or -1.
+  int32_t peer = -1;
+  int32_t tag = 0;
+  /// Nanoseconds, or -1 when not known.
+  int64_t runtimeNs = -1;
+  std::vector<Tensor> tensors;
+  std::vector<std::pair<int32_t, int32_t>> pairs;
+};
+
+/// One execution of a site.
+struct Launch {
+  const Site *site = nullptr;
+  const Group *group = nullptr;
+  /// Counts the launches of this rank on this group from 0.
+  int64_t sequence = 0;
+  std::vector<const void *> inputs;
+  std::vector<void *> outputs;
+};
+
+/// A launch in flight, owned by the core until its wait; backends derive from
+/// it what they need to remember.
+struct Request {
+  virtual ~Request() = default;
+  Launch launch;
+};
+
+/// What a backend tells the core about time. Nanoseconds since `beginStep`.
+struct Interval {
+  int64_t beginNs = 0;
+  int64_t endNs = 0;
+};
+
+/// Rows to copy, see commsched_copy.
+struct StridedCopy {
+  void *target = nullptr;
+  const void *source = nullptr;
+  /// None on both sides: elements are bytes.
+  std::optional<commsched_type> targetType;
+  std::optional<commsched_type> sourceType;
+  int64_t targetStride = 0;
+  int64_t sourceStride = 0;
+  int64_t rows = 0;
+  int64_t rowElements = 0;
+};
+
+/// An operand of an operator, for emulated data.
+struct OperatorBuffer {
+  ElementType element;
+  int64_t elements = 0;
+};
+
+/// An operator that commsched_compute stands for.
+struct Operator {
+  int32_t index = 0;
+  std::string name;
+  std::string location;
+  std::vector<OperatorBuffer> inputs;
+  std::vector<OperatorBuffer> outputs;
+};
+
+/// What the core hears from a backend when intervals become known. They may
+/// come late (GPU events), but before `endStep` returns.
+class Recorder {
+public:
+  virtual ~Recorder() = default;
+  virtual void record(commsched_record_kind kind, int32_t index,
+                      Interval interval) = 0;
+  /// The states of PyTorch's flight recorder for the launch.
+  virtual void setStarted(const Launch &launch) = 0;
+  virtual void setCompleted(const Launch &launch) = 0;
+  /// Bytes that the backend copied for itself.
+  virtual void addStagedBytes(int64_t bytes) = 0;
+};
+
+class Backend {
+public:
+  virtual ~Backend() = default;
+
+  virtual int32_t getRank() const = 0;
+  virtual int32_t getNumRanks() const = 0;
+
+  /// Gathers the texts of all ranks, in their order. Collective. On expiry the
+  /// error names the ranks that have not come.
+  virtual Error exchange(const std::string &mine,
+                         std::vector<std::string> &all, Deadline deadline) = 0;
+
+  /// Tells the other ranks that this one has failed, so that they stop waiting
+  /// with an error that quotes `text`. Does not wait for them.
+  virtual void fail(const std::string &text) = 0;
+
+  /// Why the backend cannot run `site`, as "'nccl' has no type i16", if so.
+  virtual Error checkSite(const Site &site) const = 0;
+  /// Why a program with code on the processor cannot run here, if so.
+  virtual Error checkHostCode(const std::string &where) const = 0;
+
+  /// Makes the communicator of a group. Called for all groups in one order on
+  /// all ranks, also where `group` has no members here.
+  virtual Error createGroup(const Group &group, Deadline deadline) = 0;
+
+  /// Starts a collective; null and an error if it cannot.
+  virtual std::unique_ptr<Request> start(Launch launch, Error &error) = 0;
+  /// Whether `wait` would not wait.
+  virtual bool test(Request &request, Error &error) = 0;
+  /// Makes compute wait for the request. On expiry of the deadline the error
+  /// has the form of `describeTimeout`.
+  virtual Error wait(Request &request, Deadline deadline) = 0;
+  virtual Error barrier(const Launch &launch, Deadline deadline) = 0;
+  virtual Error poll() = 0;
+
+  virtual Error compute(const Operator &op, int64_t ns,
+                        const void *const *inputs, void *const *outputs) = 0;
+  virtual Error copy(const StridedCopy &copy) = 0;
+  virtual Error zero(void *target, int64_t bytes) = 0;
+
+  /// `bytes` is positive; aligned to 64 bytes or `alignment`, whichever is
+  /// more. Null on an error.
+  virtual void *allocate(int64_t bytes, int64_t alignment, Error &error) = 0;
+  virtual void release(void *buffer) = 0;
+  virtual Error upload(void *buffer, const void *host, int64_t bytes) = 0;
+  virtual Error download(void *host, const void *buffer, int64_t bytes) = 0;
+
+  /// The caller has met all ranks. Time starts.
+  virtual Error beginStep() = 0;
+  /// Waits until all streams are idle and hands over what is not yet recorded.
+  virtual Error endStep(int64_t &stepNs, Deadline deadline) = 0;
+  virtual Error synchronize(Deadline deadline) = 0;
+
+  /// After an error, or when the rank leaves. Must not wait for ranks that may
+  /// have failed when `failed`.
+  virtual Error shutdown(bool failed, Deadline deadline) = 0;
+};
+
+/// What a backend is made from.
+struct BackendConfig {
+  int32_t version = backendVersion;
+  const commsched_options *options = nullptr;
+  Recorder *recorder = nullptr;
+  Deadline deadline;
+};
+
+/// "timed out after 5000 ms in the wait for all_gather 'ag' (step.mlir:7:8) on
+/// group 'dp', launch 3: rank 2 has not started it (its last: launch 2,
+/// reduce_scatter 'rs'); rank 3 is gone". `missing` holds the ranks and what is
+/// known of each.
+std::string
+describeTimeout(const Launch &launch, int64_t deadlineMs,
+                const std::vector<std::pair<int32_t, std::string>> &missing);
+
+} // namespace commsched::runtime
+
+/// Exported by every backend's shared object; null and a text in `error` when
+/// the backend cannot start here.
+extern "C" COMMSCHED_RUNTIME_API commsched::runtime::Backend *
+commsched_create_backend(const commsched::runtime::BackendConfig *config,
+                         std::string *error);
+
+#endif // COMMSCHED_RUNTIME_BACKEND_H

@@ -1,0 +1,283 @@
+/*===- Runtime.h - Running communication schedules ----------------*- C -*-===*\
+|*                                                                            *|
+|* Part of the CommSched project, under the Apache License v2.0 with LLVM     *|
+|* Exceptions. See LICENSE for license information.                           *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+|*===----------------------------------------------------------------------===*|
+|*                                                                            *|
+|* The C interface of the runtime: what lowered programs call, and what their *|
+|* hosts do around them.                                                      *|
+|*                                                                            *|
+|* A rank is one thread: commsched_init makes the calling thread a rank, and  *|
+|* every other function acts on the rank of the calling thread. A host loads  *|
+|* the program's description (commsched_load_program), which makes the        *|
+|* process groups and compares the programs of all ranks; then it runs the    *|
+|* program, which names its collectives by their index in that description.   *|
+|*                                                                            *|
+|* Errors stick. A function that fails says so by its result (non-zero, or    *|
+|* null) and leaves a text for commsched_last_error; from then on all calls   *|
+|* of that rank return at once without effect, until commsched_finalize.      *|
+|* Lowered programs therefore need not look at results: they run to their     *|
+|* end, and the host asks once. Nothing waits longer than the deadline.       *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+
+#ifndef COMMSCHED_RUNTIME_RUNTIME_H
+#define COMMSCHED_RUNTIME_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define COMMSCHED_RUNTIME_API __attribute__((visibility("default")))
+#else
+#define COMMSCHED_RUNTIME_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Element types. The names in program descriptions are MLIR's: "i1", "ui8",
+ *  "f8E4M3FN", "complex<f32>". Integers without a sign compare as signed. */
+typedef enum commsched_type {
+  COMMSCHED_I1 = 0,
+  COMMSCHED_I8 = 1,
+  COMMSCHED_I16 = 2,
+  COMMSCHED_I32 = 3,
+  COMMSCHED_I64 = 4,
+  COMMSCHED_UI8 = 5,
+  COMMSCHED_UI16 = 6,
+  COMMSCHED_UI32 = 7,
+  COMMSCHED_UI64 = 8,
+  COMMSCHED_F8E4M3FN = 9,
+  COMMSCHED_F8E5M2 = 10,
+  COMMSCHED_F16 = 11,
+  COMMSCHED_BF16 = 12,
+  COMMSCHED_F32 = 13,
+  COMMSCHED_F64 = 14,
+  COMMSCHED_COMPLEX_F32 = 15,
+  COMMSCHED_COMPLEX_F64 = 16
+} commsched_type;
+
+typedef enum commsched_kind {
+  COMMSCHED_ALL_GATHER = 0,
+  COMMSCHED_REDUCE_SCATTER = 1,
+  COMMSCHED_ALL_REDUCE = 2,
+  COMMSCHED_ALL_TO_ALL = 3,
+  COMMSCHED_BROADCAST = 4,
+  COMMSCHED_PERMUTE = 5,
+  COMMSCHED_SEND = 6,
+  COMMSCHED_RECV = 7,
+  COMMSCHED_BARRIER = 8
+} commsched_kind;
+
+typedef enum commsched_reduction {
+  COMMSCHED_SUM = 0,
+  COMMSCHED_AVG = 1,
+  COMMSCHED_PROD = 2,
+  COMMSCHED_MIN = 3,
+  COMMSCHED_MAX = 4,
+  COMMSCHED_BAND = 5,
+  COMMSCHED_BOR = 6,
+  COMMSCHED_BXOR = 7
+} commsched_reduction;
+
+/** How a rank joins. Start with commsched_default_options. */
+typedef struct commsched_options {
+  /** "local", "mpi", "nccl", or the path of a shared object. */
+  const char *backend;
+  /** This rank and the number of all; -1: what the launcher says (mpirun,
+   *  torchrun's RANK and WORLD_SIZE), for "local" a single rank. */
+  int32_t rank;
+  int32_t num_ranks;
+  /** For "local": ranks of one process with equal names belong together. */
+  const char *job;
+  /** How long any call may wait for other ranks, in milliseconds. */
+  int64_t deadline_ms;
+  /** For "local": a collective lasts as long as its description's
+   *  "runtime_ns" says, and compute advances a clock of the rank: the step
+   *  takes the time of the model, and the calls sleep until then. */
+  int32_t modelled_times;
+  /** What commsched_compute writes into its outputs: 0 nothing; 1 small
+   *  integers that depend on the operator's name and all inputs, so that equal
+   *  programs give equal results. */
+  int32_t emulate_data;
+  /** For "local": whether waits verify that what was sent has not been
+   *  overwritten since the start, and starts spoil what is not yet received. */
+  int32_t check_buffers;
+  /** Where the ring of the last calls is written on an error, with "%r" for the
+   *  rank; null: nowhere. */
+  const char *flight_record;
+} commsched_options;
+
+COMMSCHED_RUNTIME_API void
+commsched_default_options(commsched_options *options);
+
+/** Joins as one rank; returns when all ranks have. */
+COMMSCHED_RUNTIME_API int32_t commsched_init(const commsched_options *options);
+
+/** Leaves. Returns non-zero, and keeps the text of the error, when an error has
+ *  occurred since commsched_init. */
+COMMSCHED_RUNTIME_API int32_t commsched_finalize(void);
+
+/** What went wrong first, in words, for the calling thread; "" if nothing has.
+ *  Valid until the thread's next commsched_init. */
+COMMSCHED_RUNTIME_API const char *commsched_last_error(void);
+
+/** Reports an error of the host on this rank, as if a call had failed: the
+ *  other ranks end with an error that names this rank. */
+COMMSCHED_RUNTIME_API void commsched_fail(const char *text);
+
+COMMSCHED_RUNTIME_API int32_t commsched_rank(void);
+COMMSCHED_RUNTIME_API int32_t commsched_num_ranks(void);
+/** The backend's name, such as "local"; "" before commsched_init. */
+COMMSCHED_RUNTIME_API const char *commsched_backend_name(void);
+
+/**
+ * Loads the description of a program: JSON,
+ *
+ *   {"version": 1,
+ *    "groups": [{"name": "dp", "size": 4, "stride": 1},
+ *               {"name": "odd", "size": 2, "ranks": [[0, 3], [1, 2]]}],
+ *    "sites": [{"name": "all_gather#0", "location": "step.mlir:7:8",
+ *               "kind": "all_gather", "group": 0, "runtime_ns": 52000,
+ *               "tensors": [{"type": "bf16", "inputs": 512,
+ *                            "outputs": 2048}]}, ...],
+ *    "operators": [{"name": "aten.mm", "location": "step.mlir:9:8",
+ *                   "inputs": [{"type": "bf16", "elements": 2048}],
+ *                   "outputs": [{"type": "bf16", "elements": 512}]}],
+ *    "host_code": "linalg.matmul at step.mlir:11:8"}
+ *
+ * Sites are the collectives in program order. "inputs" and "outputs" of a
+ * tensor are elements that one rank sends and receives; parts for the ranks lie
+ * one after the other. A site may have "reduction" ("sum", ...), "peer"
+ * (broadcast: root; send: to; recv: from; a rank of the group), "tag",
+ * "input_splits" and "output_splits" (all_to_all: for each tensor, a list of
+ * elements for each rank of the group), "pairs" ([[source, target], ...]),
+ * "runtime_ns" (the predicted time). A type of T bytes that has no name above
+ * is given as "bytes<T>": it can be sent, but not reduced. "host_code" is there
+ * when the program itself reads or writes buffers on the processor.
+ *
+ * A collective call: all ranks load, make the groups in the order given, and
+ * fail when their programs differ (naming the first difference), when the
+ * groups do not fit the number of ranks, or when the backend lacks a type or
+ * reduction.
+ */
+COMMSCHED_RUNTIME_API int32_t commsched_load_program(const char *json);
+
+/* -- What lowered programs call ------------------------------------------- */
+
+/** Starts the collective `site`. `inputs` and `outputs` hold one pointer for
+ *  each of its tensors (either may be null where nothing is sent or received).
+ *  Inputs must not be written, and outputs not be touched, until the wait. In
+ *  place: the input is the rank's own part of the output (all_gather), the
+ *  output the rank's own part of the input (reduce_scatter), or both are equal
+ *  (all_reduce, broadcast). Returns a request, or 0 on an error. */
+COMMSCHED_RUNTIME_API int64_t commsched_start(int32_t site,
+                                              const void *const *inputs,
+                                              void *const *outputs);
+
+/** Ends the request: from here on compute may use the buffers. On a GPU the
+ *  compute stream waits, not the host. A request of 0 is ignored. */
+COMMSCHED_RUNTIME_API int32_t commsched_wait(int64_t request);
+
+/** 1 when a wait would not wait, 0 when it would, -1 on an error. */
+COMMSCHED_RUNTIME_API int32_t commsched_test(int64_t request);
+
+/** Blocks compute until all ranks of the group have come here. */
+COMMSCHED_RUNTIME_API int32_t commsched_barrier(int32_t site);
+
+/** Lets collectives in flight progress; cheap. */
+COMMSCHED_RUNTIME_API void commsched_poll(void);
+
+/** The index of this rank in its group of `group` (an index of the
+ *  description), or -1. */
+COMMSCHED_RUNTIME_API int64_t commsched_group_rank(int32_t group);
+
+/** Stands for the operator `index` of the description: takes `ns` nanoseconds
+ *  of the compute stream. Pointers as the description lists them. */
+COMMSCHED_RUNTIME_API int32_t commsched_compute(int32_t index, int64_t ns,
+                                                const void *const *inputs,
+                                                void *const *outputs);
+
+/** Copies `rows` rows of `row_elements` elements on the compute stream and
+ *  converts them from `source_type` to `target_type` (commsched_type; -1 on
+ *  both sides: elements are bytes). Strides are bytes from row to row. */
+COMMSCHED_RUNTIME_API int32_t commsched_copy(
+    void *target, int32_t target_type, int64_t target_stride,
+    const void *source, int32_t source_type, int64_t source_stride,
+    int64_t rows, int64_t row_elements);
+
+/** Sets `bytes` bytes to zero on the compute stream. */
+COMMSCHED_RUNTIME_API int32_t commsched_zero(void *target, int64_t bytes);
+
+/* -- Buffers -------------------------------------------------------------- */
+
+/** Memory that all operations above can work on, aligned to at least 64 bytes
+ *  and to `alignment` (a power of two, or 0). Null on an error. Zero bytes give
+ *  a pointer that may be released. */
+COMMSCHED_RUNTIME_API void *commsched_allocate(int64_t bytes,
+                                               int64_t alignment);
+COMMSCHED_RUNTIME_API void commsched_release(void *buffer);
+
+/** Copies between a buffer and host memory; waits for what is under way. */
+COMMSCHED_RUNTIME_API int32_t commsched_upload(void *buffer, const void *host,
+                                               int64_t bytes);
+COMMSCHED_RUNTIME_API int32_t commsched_download(void *host, const void *buffer,
+                                                 int64_t bytes);
+
+/** Bytes allocated now, and the most at any time since the last reset. */
+COMMSCHED_RUNTIME_API int64_t commsched_allocated_bytes(void);
+COMMSCHED_RUNTIME_API int64_t commsched_peak_bytes(void);
+COMMSCHED_RUNTIME_API void commsched_reset_peak(void);
+
+/** Counts of what has been done since commsched_init: "copies" (calls of
+ *  commsched_copy), "copied_bytes" (what they wrote), "staged_bytes" (what a
+ *  backend copied for itself), "starts", "allocations". 0 for other names. */
+COMMSCHED_RUNTIME_API int64_t commsched_counter(const char *name);
+
+/* -- Time ----------------------------------------------------------------- */
+
+/** What a record is about. */
+typedef enum commsched_record_kind {
+  COMMSCHED_RECORD_COLLECTIVE = 0, /**< from start to end, on its group */
+  COMMSCHED_RECORD_WAIT = 1,       /**< compute standing still in a wait */
+  COMMSCHED_RECORD_COMPUTE = 2     /**< one commsched_compute */
+} commsched_record_kind;
+
+/** One measured interval, in nanoseconds since commsched_begin_step. */
+typedef struct commsched_record {
+  int32_t kind;
+  /** The site of a collective or wait, the operator of a compute. */
+  int32_t index;
+  int64_t begin_ns;
+  int64_t end_ns;
+} commsched_record;
+
+/** Meets all ranks, forgets the records, and starts the step's clock. */
+COMMSCHED_RUNTIME_API int32_t commsched_begin_step(void);
+
+/** Waits until all streams are idle and stops the clock. Returns the step's
+ *  nanoseconds on this rank, or -1 on an error. */
+COMMSCHED_RUNTIME_API int64_t commsched_end_step(void);
+
+/** The records of the last step, in the order of their beginnings; valid until
+ *  the next begin_step. Returns their number. */
+COMMSCHED_RUNTIME_API int64_t
+commsched_get_records(const commsched_record **records);
+
+/** Waits until this rank's streams are idle. */
+COMMSCHED_RUNTIME_API int32_t commsched_synchronize(void);
+
+/** Gathers `bytes` bytes of every rank into `all` (num_ranks times as many), in
+ *  the order of the ranks: for hosts that compare or combine results. */
+COMMSCHED_RUNTIME_API int32_t commsched_exchange(const void *mine, void *all,
+                                                 int64_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* COMMSCHED_RUNTIME_RUNTIME_H */
