@@ -14,6 +14,7 @@
 #ifndef COMMSCHED_REGISTER_H
 #define COMMSCHED_REGISTER_H
 
+#include "CommSched/Conversion/Passes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/ExternalModels/Register.h"
 #include "CommSched/Transforms/Passes.h"
@@ -31,6 +32,7 @@ inline void registerDialects(DialectRegistry &registry) {
 /// Registers every pass and pipeline under its flag and textual name.
 inline void registerAllPasses() {
   registerCommSchedPasses();
+  registerCommSchedConversionPasses();
   registerPipelines();
 }
 
