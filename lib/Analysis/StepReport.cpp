@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/StepReport.h"
+#include "CommSched/Analysis/MissingFacts.h"
+#include "CommSched/Analysis/OperationCosts.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Schedule/LowerBound.h"
 #include "CommSched/Schedule/MemoryTimeline.h"
@@ -169,4 +171,29 @@ FailureOr<StepReport> mlir::commsched::reportStep(FunctionOpInterface function,
   addPeak(report, block, names, memory->peakPosition,
           *findLive(problem, order, memory->peakPosition));
   return report;
+}
+
+FailureOr<std::optional<StepReport>>
+mlir::commsched::simulateFunction(FunctionOpInterface function,
+                                  OperationCosts &costs, std::string &reason) {
+  using Outcome = std::optional<StepReport>;
+  auto decline = [&](std::string text) {
+    reason = std::move(text);
+    return Outcome();
+  };
+  Region &body = function.getFunctionBody();
+  if (!llvm::hasSingleElement(body))
+    return decline("its body has several blocks");
+  auto getCost = [&](Operation *op) { return costs.getRuntimeNs(op); };
+  FailureOr<BlockProblem> block = BlockProblem::create(body.front(), getCost);
+  if (failed(block))
+    return failure();
+  if (std::optional<std::string> missing = getUnpricedReason(*block, costs))
+    return decline(std::move(*missing));
+  if (std::optional<std::string> missing = getUnsizedReason(*block))
+    return decline(std::move(*missing));
+  FailureOr<StepReport> report = reportStep(function, *block);
+  if (failed(report))
+    return failure();
+  return Outcome(std::move(*report));
 }

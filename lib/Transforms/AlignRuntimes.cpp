@@ -11,9 +11,9 @@
 #include "CommSched/Analysis/TargetSpec.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Report/TimedFunction.h"
 #include "CommSched/Transforms/Passes.h"
 #include "OutputFile.h"
-#include "RankTimes.h"
 #include "Remarks.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSet.h"
@@ -27,17 +27,6 @@ using namespace mlir;
 using namespace mlir::commsched;
 
 namespace {
-
-/// A function and the operations whose times ranks have to agree on: those that
-/// commsched-estimate-runtime writes a time on, in program order. Whether one
-/// is free is not asked, for a pin may sit on any of them.
-struct TimedFunction {
-  explicit TimedFunction(FunctionOpInterface function);
-
-  StringRef name;
-  Location loc;
-  SmallVector<Operation *> operations;
-};
 
 /// The median of what ranks say of one operation, and how far they are apart.
 struct Agreement {
@@ -59,36 +48,19 @@ private:
 
 } // namespace
 
-TimedFunction::TimedFunction(FunctionOpInterface function)
-    : name(function.getName()), loc(function.getLoc()) {
-  function.getFunctionBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (!op->hasTrait<OpTrait::IsTerminator>())
-      operations.push_back(op);
-    // The regions of an operation that states its own cost are its definition,
-    // not operations that are launched.
-    return isa<CostOpInterface>(op) ? WalkResult::skip()
-                                    : WalkResult::advance();
-  });
-}
-
 //===----------------------------------------------------------------------===//
 // Writing
 //===----------------------------------------------------------------------===//
 
 static FunctionTimes getTimes(const TimedFunction &timed,
                               OperationCosts &costs) {
-  FunctionTimes times;
-  times.operations.reserve(timed.operations.size());
-  times.timesNs.reserve(timed.operations.size());
-  for (Operation *op : timed.operations) {
+  return makeFunctionTimes(timed, [&](Operation *op) {
     std::optional<int64_t> time = costs.getRuntimeNs(op);
     if (!time && areRemarksEnabled(op))
       remark::missed(op->getLoc(), makeRemark("UnknownCost", timed.name))
           << (describe(op) + " has no time: " + explainUnknownCost(costs, op));
-    times.operations.push_back(toFileText(describe(op)));
-    times.timesNs.push_back(time);
-  }
-  return times;
+    return time;
+  });
 }
 
 LogicalResult AlignRuntimes::writeTimes(ArrayRef<TimedFunction> functions) {
@@ -233,10 +205,7 @@ LogicalResult AlignRuntimes::initialize(MLIRContext *context) {
 }
 
 void AlignRuntimes::runOnOperation() {
-  SmallVector<TimedFunction> functions;
-  for (auto function : getOperation().getOps<FunctionOpInterface>())
-    if (!function.isExternal())
-      functions.emplace_back(function);
+  SmallVector<TimedFunction> functions = getTimedFunctions(getOperation());
   if (ranks.empty()) {
     markAllAnalysesPreserved();
     if (failed(writeTimes(functions)))

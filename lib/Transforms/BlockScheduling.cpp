@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockScheduling.h"
-#include "CommSched/Analysis/OperationCosts.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "Remarks.h"
 
@@ -22,26 +21,6 @@ mlir::commsched::getBlocksWithCollectives(func::FuncOp function) {
       blocks.push_back(block);
   });
   return blocks;
-}
-
-std::optional<std::string>
-mlir::commsched::getUnpricedReason(const BlockProblem &block,
-                                   OperationCosts &costs) {
-  Operation *op = block.getUnpriced();
-  if (!op)
-    return std::nullopt;
-  return describe(op) + ": " + explainUnknownCost(costs, op);
-}
-
-std::optional<std::string>
-mlir::commsched::getUnsizedReason(const BlockProblem &block) {
-  Value value = block.getUnsized();
-  if (!value)
-    return std::nullopt;
-  std::string text;
-  llvm::raw_string_ostream(text)
-      << "the size of a " << value.getType() << " is not known";
-  return text;
 }
 
 remark::detail::InFlightRemark

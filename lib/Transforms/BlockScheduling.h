@@ -6,36 +6,23 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A pass that reorders operations does so block by block: which blocks, what a
-// block lacks that the pass needs to know, and the remark that it stays as it
-// is for that reason.
+// A pass that reorders operations does so block by block: which blocks, and the
+// remark that one stays as it is because it lacks what the pass needs to know.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_BLOCKSCHEDULING_H
 #define COMMSCHED_LIB_TRANSFORMS_BLOCKSCHEDULING_H
 
-#include "CommSched/Analysis/BlockProblem.h"
+#include "CommSched/Analysis/MissingFacts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 
 namespace mlir::commsched {
 
-class OperationCosts;
-
 /// The blocks of `function` that hold collectives themselves, inner ones
 /// first. Linear in the operations.
 SmallVector<Block *> getBlocksWithCollectives(func::FuncOp function);
-
-/// Why the costs of `block` are not all known: the first operation without one
-/// and the value that it is missing for, as text for a remark. Nothing if they
-/// are. `costs` must be what priced `block`.
-std::optional<std::string> getUnpricedReason(const BlockProblem &block,
-                                             OperationCosts &costs);
-
-/// Why the sizes of `block` are not all known, as text for a remark: the first
-/// value without one. Nothing if they are.
-std::optional<std::string> getUnsizedReason(const BlockProblem &block);
 
 /// Emits the remark `BlockKept`: a block of `function` keeps its order, for
 /// `reason`. `location` is the operation or value that the reason is about.

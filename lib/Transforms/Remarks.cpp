@@ -7,8 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Remarks.h"
-#include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Dialect/CommSchedDialect.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -22,14 +20,4 @@ remark::RemarkOpts mlir::commsched::makeRemark(StringRef name,
   return remark::RemarkOpts::name(name)
       .category("commsched")
       .function(function);
-}
-
-std::string mlir::commsched::describe(Operation *op) {
-  std::string text = op->getName().getStringRef().str();
-  if (auto compute = dyn_cast<ComputeOp>(op))
-    text = compute.getCallee().str();
-  StringRef name = getStableName(op);
-  if (!name.empty())
-    text += " '" + name.str() + "'";
-  return text;
 }

@@ -15,6 +15,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_REMARKS_H
 #define COMMSCHED_LIB_TRANSFORMS_REMARKS_H
 
+#include "CommSched/Analysis/MissingFacts.h"
 #include "mlir/IR/Remarks.h"
 
 namespace mlir::commsched {
@@ -24,9 +25,6 @@ bool areRemarksEnabled(Operation *op);
 
 /// Options of a remark with the given name about the function of that name.
 remark::RemarkOpts makeRemark(StringRef name, StringRef function);
-
-/// How remarks name an operation: its kind, and its `commsched.name` if any.
-std::string describe(Operation *op);
 
 } // namespace mlir::commsched
 

@@ -6,14 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BlockScheduling.h"
 #include "CommSched/Analysis/OperationCosts.h"
 #include "CommSched/Analysis/StepReport.h"
 #include "CommSched/Analysis/TargetSpec.h"
+#include "CommSched/Report/ReportFormats.h"
 #include "CommSched/Transforms/Passes.h"
 #include "OutputFile.h"
 #include "Remarks.h"
-#include "ReportFormats.h"
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_REPORT
@@ -41,27 +40,18 @@ private:
 LogicalResult Report::simulate(FunctionOpInterface function,
                                OperationCosts &costs,
                                std::vector<StepReport> &reports) {
-  auto decline = [&](const std::string &reason) {
+  std::string reason;
+  FailureOr<std::optional<StepReport>> report =
+      simulateFunction(function, costs, reason);
+  if (failed(report))
+    return failure();
+  if (*report)
+    reports.push_back(std::move(**report));
+  else
     remark::missed(function.getLoc(),
                    makeRemark("FunctionNotSimulated", function.getName()))
         << ("@" + function.getName() + " is not simulated: " + reason).str();
-    return success();
-  };
-  Region &body = function.getFunctionBody();
-  if (!llvm::hasSingleElement(body))
-    return decline("its body has several blocks");
-  auto getCost = [&](Operation *op) { return costs.getRuntimeNs(op); };
-  FailureOr<BlockProblem> block = BlockProblem::create(body.front(), getCost);
-  if (failed(block))
-    return failure();
-  if (std::optional<std::string> reason = getUnpricedReason(*block, costs))
-    return decline(*reason);
-  if (std::optional<std::string> reason = getUnsizedReason(*block))
-    return decline(*reason);
-  FailureOr<StepReport> report = reportStep(function, *block);
-  if (succeeded(report))
-    reports.push_back(std::move(*report));
-  return report;
+  return success();
 }
 
 void Report::runOnOperation() {

@@ -20,6 +20,8 @@
 
 namespace mlir::commsched {
 
+class OperationCosts;
+
 /// One collective of a simulated step. Times are nanoseconds from its start.
 struct CollectiveReport {
   /// `commsched.name`, or the kind and the index of the collective.
@@ -104,6 +106,13 @@ struct StepReport {
 /// simulation finds the problem at fault.
 FailureOr<StepReport> reportStep(FunctionOpInterface function,
                                  const BlockProblem &block);
+
+/// Simulates the body of `function` as `costs` price it. None, with the
+/// `reason` in words, when it has several blocks or not all costs and sizes are
+/// known.
+FailureOr<std::optional<StepReport>>
+simulateFunction(FunctionOpInterface function, OperationCosts &costs,
+                 std::string &reason);
 
 } // namespace mlir::commsched
 

@@ -17,8 +17,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_TRANSFORMS_RANKTIMES_H
-#define COMMSCHED_LIB_TRANSFORMS_RANKTIMES_H
+#ifndef COMMSCHED_REPORT_RANKTIMES_H
+#define COMMSCHED_REPORT_RANKTIMES_H
 
 #include "mlir/Support/LLVM.h"
 #include "llvm/Support/Error.h"
@@ -56,4 +56,4 @@ llvm::Expected<RankTimes> readRankTimes(StringRef path);
 
 } // namespace mlir::commsched
 
-#endif // COMMSCHED_LIB_TRANSFORMS_RANKTIMES_H
+#endif // COMMSCHED_REPORT_RANKTIMES_H

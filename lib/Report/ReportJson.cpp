@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ReportFormats.h"
+#include "CommSched/Report/ReportFormats.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;

@@ -5,11 +5,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What commsched-report prints: simulated steps as JSON, as tables for people,
+// and as Chrome traces.
+//
+//===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_TRANSFORMS_REPORTFORMATS_H
-#define COMMSCHED_LIB_TRANSFORMS_REPORTFORMATS_H
+#ifndef COMMSCHED_REPORT_REPORTFORMATS_H
+#define COMMSCHED_REPORT_REPORTFORMATS_H
 
 #include "CommSched/Analysis/StepReport.h"
+#include "CommSched/Report/ChromeTrace.h"
 
 namespace mlir::commsched {
 
@@ -23,6 +29,13 @@ void printTable(const StepReport &report, raw_ostream &os);
 /// a counter of live bytes.
 void printTrace(ArrayRef<StepReport> reports, raw_ostream &os);
 
+/// Adds the groups of the report's collectives, in program order.
+void addGroups(const StepReport &report, StreamThreads &threads);
+
+/// One function as the slices of `process`. `threads` has all its groups.
+void addStep(const StepReport &report, const StreamThreads &threads,
+             int64_t process, ChromeTrace &trace);
+
 } // namespace mlir::commsched
 
-#endif // COMMSCHED_LIB_TRANSFORMS_REPORTFORMATS_H
+#endif // COMMSCHED_REPORT_REPORTFORMATS_H

@@ -1,0 +1,79 @@
+//===- ChromeTrace.h - Writes Chrome's trace event format -------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A trace is one JSON object with a list of events, which Perfetto and
+// chrome://tracing show: slices on the threads of processes, arrows between
+// them, and counters. Times are nanoseconds and written without rounding. What
+// is written for simulated steps and for measured ones has the same layout: a
+// process for a step, a thread for the compute stream and one for each group.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_REPORT_CHROMETRACE_H
+#define COMMSCHED_REPORT_CHROMETRACE_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/JSON.h"
+
+namespace mlir::commsched {
+
+/// One trace. The object is complete when this is destroyed. Texts must be
+/// UTF-8.
+class ChromeTrace {
+public:
+  explicit ChromeTrace(raw_ostream &os);
+  ~ChromeTrace();
+
+  void nameProcess(int64_t process, StringRef name);
+  void nameThread(int64_t process, int64_t thread, StringRef name);
+
+  /// Something that takes from `beginNs` to `endNs`. `printArguments` writes
+  /// the attributes of an object.
+  void addSlice(int64_t process, int64_t thread, StringRef name,
+                StringRef category, int64_t beginNs, int64_t endNs,
+                function_ref<void(llvm::json::OStream &)> printArguments = {});
+
+  /// An arrow, called "wait", from one thread of the process to another. `id`
+  /// tells the arrows of a trace apart.
+  void addWait(int64_t id, int64_t process, int64_t fromThread, int64_t fromNs,
+               int64_t toThread, int64_t toNs);
+
+  /// The value of `series` in the counter `name` from a time on.
+  void addCount(int64_t process, StringRef name, StringRef series,
+                int64_t timeNs, int64_t value);
+
+private:
+  void addFlow(StringRef phase, int64_t id, int64_t process, int64_t thread,
+               int64_t timeNs);
+
+  raw_ostream &os;
+  llvm::json::OStream stream;
+};
+
+/// Which thread shows which stream: compute first, then the groups in the order
+/// in which they were added.
+class StreamThreads {
+public:
+  static constexpr int64_t computeThread = 1;
+
+  /// The group's thread, new if it has none.
+  int64_t add(StringRef group);
+  int64_t lookup(StringRef group) const { return threads.lookup(group.str()); }
+
+  /// Names `process` and its threads.
+  void nameIn(ChromeTrace &trace, int64_t process, StringRef name) const;
+
+private:
+  llvm::MapVector<std::string, int64_t, std::map<std::string, unsigned>>
+      threads;
+};
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_REPORT_CHROMETRACE_H
