@@ -1,0 +1,66 @@
+//===- ElementFormats.h - Element types by their bits -----------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The element types of program descriptions as the suite sees them: how many
+// bits of what. Written independently of the runtime's conversions: the suite
+// only ever encodes numbers that a type holds exactly.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_UNITTESTS_CONFORMANCE_ELEMENTFORMATS_H
+#define COMMSCHED_UNITTESTS_CONFORMANCE_ELEMENTFORMATS_H
+
+#include <complex>
+#include <cstdint>
+#include <vector>
+
+namespace commsched::conformance {
+
+enum class ElementClass { Bool, Signed, Unsigned, Float, Complex, Opaque };
+
+struct ElementFormat {
+  /// As in program descriptions.
+  const char *name;
+  ElementClass elementClass;
+  /// Of one element.
+  int64_t bytes;
+  /// Of a float, or of either part of a complex number.
+  int exponentBits = 0;
+  int fractionBits = 0;
+
+  bool isInteger() const {
+    return elementClass == ElementClass::Bool ||
+           elementClass == ElementClass::Signed ||
+           elementClass == ElementClass::Unsigned;
+  }
+  bool isFractional() const {
+    return elementClass == ElementClass::Float ||
+           elementClass == ElementClass::Complex;
+  }
+};
+
+/// A number of any type; only complex ones have an imaginary part.
+using Number = std::complex<double>;
+
+/// All types with a name, then two that are only so many bytes.
+const std::vector<ElementFormat> &getElementFormats();
+
+/// The largest M up to which all integers of [0, M] are exact, at most 2^20.
+int64_t getExactRange(const ElementFormat &format);
+
+/// Writes `number`, an integer that `format` holds exactly, to `target`.
+void encode(const ElementFormat &format, Number number, std::byte *target);
+
+/// Turns the negative zeros among `count` numbers into positive ones: how the
+/// zeros of a product are signed depends on the order of its factors.
+void dropSignsOfZeros(const ElementFormat &format, std::byte *elements,
+                      int64_t count);
+
+} // namespace commsched::conformance
+
+#endif // COMMSCHED_UNITTESTS_CONFORMANCE_ELEMENTFORMATS_H

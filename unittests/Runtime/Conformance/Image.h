@@ -1,0 +1,71 @@
+//===- Image.h - Memory before and after launches ---------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One buffer with the tensors of a few launches, bytes that nobody may write
+// between them, and what all of it must hold afterwards: outputs as expected,
+// everything else as it was.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_UNITTESTS_CONFORMANCE_IMAGE_H
+#define COMMSCHED_UNITTESTS_CONFORMANCE_IMAGE_H
+
+#include "Reference.h"
+
+namespace commsched::conformance {
+
+/// Where a launch finds its tensors, as offsets; -1: null.
+struct LaunchBuffers {
+  std::vector<int64_t> inputs;
+  std::vector<int64_t> outputs;
+};
+
+class Image {
+public:
+  explicit Image(uint64_t seed) : seed(seed) {}
+
+  /// Adds the tensors of `launch` for its member `rank`. `owner` is what
+  /// findDefects calls the launch.
+  LaunchBuffers add(const CaseLaunch &launch, int32_t rank, size_t owner);
+
+  const Bytes &getContents() const { return before; }
+
+  struct Defect {
+    size_t owner;
+    std::string text;
+  };
+  /// What `found` has that it must not have, one defect for each tensor.
+  std::vector<Defect> findDefects(Bytes found) const;
+
+private:
+  struct Region {
+    size_t owner;
+    std::string name;
+    const ElementFormat *format;
+    int64_t begin;
+    int64_t end;
+    bool isReduced;
+  };
+
+  /// Adds a tensor, and the guard that follows it.
+  int64_t addRegion(Region region, const Bytes &start, const Bytes &end);
+  void addInPlace(const CaseLaunch &launch, size_t index, int32_t rank,
+                  size_t owner, LaunchBuffers &buffers);
+  void addGuard(int64_t bytes);
+
+  uint64_t seed;
+  Bytes before;
+  Bytes after;
+  /// Bytes that may hold anything afterwards.
+  std::vector<std::pair<int64_t, int64_t>> free;
+  std::vector<Region> regions;
+};
+
+} // namespace commsched::conformance
+
+#endif // COMMSCHED_UNITTESTS_CONFORMANCE_IMAGE_H

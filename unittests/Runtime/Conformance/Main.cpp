@@ -1,0 +1,121 @@
+//===- Main.cpp - The conformance suite -----------------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// commsched-conformance: holds a backend to the same results as all others. For
+// "local" it starts the ranks itself, as threads; otherwise it is one rank of
+// those that a launcher has started.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runner.h"
+#include "Support.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+using namespace commsched::conformance;
+
+int32_t RunOptions::join(const std::string &job) const {
+  commsched_options joining;
+  commsched_default_options(&joining);
+  joining.backend = backend.c_str();
+  joining.rank = rank;
+  joining.num_ranks = numRanks;
+  joining.job = job.c_str();
+  joining.deadline_ms = deadlineMs;
+  joining.check_buffers = checkBuffers;
+  return commsched_init(&joining);
+}
+
+int commsched::conformance::runRank(const RunOptions &options) {
+  int32_t joined = options.join("conformance");
+  int32_t rank = commsched_rank();
+  int32_t numRanks = commsched_num_ranks();
+  Report report(rank);
+  if (!joined)
+    for (const Plan &plan : makePlans(options.backend, numRanks)) {
+      if (commsched_load_program(makeDescription(plan, rank).c_str()))
+        break;
+      runCases(plan, report);
+      checkBarrier(plan, report);
+    }
+  if (commsched_finalize()) {
+    std::printf("rank %d: error: %s\n", static_cast<int>(rank),
+                commsched_last_error());
+    return EXIT_FAILURE;
+  }
+  checkRefusals(options, numRanks, report);
+
+  // The counts are added up by a job of their own, so that a defect of a
+  // refusal cannot hide them.
+  if (!options.join("counts"))
+    report.addUp();
+  if (commsched_finalize()) {
+    std::printf("rank %d: error: %s\n", static_cast<int>(rank),
+                commsched_last_error());
+    return EXIT_FAILURE;
+  }
+  if (rank == 0) {
+    std::printf("%s, %d ranks\n", options.backend.c_str(),
+                static_cast<int>(numRanks));
+    report.print();
+  }
+  return report.hasDefects() ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/// Runs all ranks of "local".
+static int runThreads(const RunOptions &options) {
+  std::atomic<int> result = EXIT_SUCCESS;
+  std::vector<std::thread> threads;
+  for (int32_t rank = 0; rank < options.numRanks; ++rank)
+    threads.emplace_back([&, rank] {
+      RunOptions mine = options;
+      mine.rank = rank;
+      if (int failed = runRank(mine))
+        result = failed;
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return result;
+}
+
+/// The value of `argument` if it is "--name=value".
+static const char *getValue(const char *argument, const char *name) {
+  size_t length = std::strlen(name);
+  return std::strncmp(argument, name, length) == 0 && argument[length] == '='
+             ? argument + length + 1
+             : nullptr;
+}
+
+int main(int argc, char **argv) {
+  RunOptions options;
+  for (int i = 1; i < argc; ++i) {
+    if (const char *backend = getValue(argv[i], "--backend")) {
+      options.backend = backend;
+    } else if (const char *ranks = getValue(argv[i], "--ranks")) {
+      options.numRanks = std::atoi(ranks);
+    } else if (std::strcmp(argv[i], "--check-buffers") == 0) {
+      options.checkBuffers = true;
+    } else if (std::strcmp(argv[i], "--print-support") == 0) {
+      printSupport();
+      return EXIT_SUCCESS;
+    } else {
+      std::fprintf(stderr,
+                   "usage: %s [--backend=local|mpi|nccl] [--ranks=N] "
+                   "[--check-buffers] [--print-support]\n",
+                   argv[0]);
+      return EXIT_FAILURE;
+    }
+  }
+  return options.backend == "local" && options.numRanks > 0
+             ? runThreads(options)
+             : runRank(options);
+}

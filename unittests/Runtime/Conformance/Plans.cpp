@@ -1,0 +1,227 @@
+//===- Plans.cpp - The cases of the suite ---------------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Cases.h"
+#include "Support.h"
+
+#include <numeric>
+
+using namespace commsched::conformance;
+
+namespace {
+
+using Formats = std::vector<const ElementFormat *>;
+using Pairs = std::vector<std::pair<int32_t, int32_t>>;
+
+/// None, one, a few, odd, and more than a page.
+constexpr int64_t smallCounts[] = {0, 1, 37, 1031};
+/// Bytes of the large tensors, at most.
+constexpr int64_t largeBytes = 1 << 20;
+
+ProcessGroup makeStrided(std::string name, int32_t numRanks, int32_t size,
+                         int32_t stride) {
+  ProcessGroup group{std::move(name), stride, {}};
+  for (int32_t block = 0; block < numRanks; block += size * stride)
+    for (int32_t first = 0; first < stride; ++first) {
+      std::vector<int32_t> &row = group.rows.emplace_back();
+      for (int32_t i = 0; i < size; ++i)
+        row.push_back(block + first + i * stride);
+    }
+  return group;
+}
+
+std::vector<ProcessGroup> makeGroups(int32_t numRanks) {
+  std::vector<ProcessGroup> groups;
+  groups.push_back(makeStrided("world", numRanks, numRanks, 1));
+  groups.push_back(makeStrided("single", numRanks, 1, 1));
+  if (numRanks % 2 == 0 && numRanks > 2) {
+    groups.push_back(makeStrided("rows", numRanks, 2, 1));
+    groups.push_back(makeStrided("columns", numRanks, numRanks / 2, 2));
+  }
+  if (numRanks < 2)
+    return groups;
+  // Listed: all in another order, and a pair that leaves the others out.
+  std::vector<int32_t> reversed(numRanks);
+  std::iota(reversed.rbegin(), reversed.rend(), 0);
+  groups.push_back({"reversed", 0, {reversed}});
+  groups.push_back({"pair", 0, {{numRanks - 1, 0}}});
+  if (numRanks >= 4)
+    groups.push_back({"pairs", 0, {{0, 3}, {2, 1}}});
+  return groups;
+}
+
+/// Collects a plan's cases: every kind asked for on every group in all sizes.
+class PlanBuilder {
+public:
+  PlanBuilder(std::string name, int32_t numRanks) {
+    plan.name = std::move(name);
+    plan.groups = makeGroups(numRanks);
+  }
+
+  Plan take() { return std::move(plan); }
+
+  /// `prototype` in all sizes on `group`, single and, if it can be, in place.
+  void addSizes(Case prototype, const Formats &formats) {
+    for (int64_t count : smallCounts) {
+      prototype.tensors.clear();
+      // Coalesced tensors differ in size as well.
+      for (const ElementFormat *format : formats)
+        prototype.tensors.push_back(
+            {format,
+             count + static_cast<int64_t>(prototype.tensors.size()) * 3});
+      addBothWays(prototype);
+    }
+  }
+
+  void addLarge(Case prototype, const ElementFormat &format) {
+    bool parts = prototype.kind != COMMSCHED_ALL_REDUCE &&
+                 prototype.kind != COMMSCHED_BROADCAST &&
+                 prototype.kind != COMMSCHED_PERMUTE &&
+                 prototype.kind != COMMSCHED_SEND;
+    int64_t ranks = parts ? plan.groups[prototype.group].getSize() : 1;
+    prototype.tensors = {{&format, largeBytes / format.bytes / ranks}};
+    addBothWays(prototype);
+  }
+
+  void addBothWays(Case theCase) {
+    add(theCase);
+    theCase.inPlace = true;
+    if (theCase.kind <= COMMSCHED_BROADCAST &&
+        theCase.kind != COMMSCHED_ALL_TO_ALL)
+      add(theCase);
+  }
+
+  void add(Case theCase) {
+    theCase.site = numSites;
+    numSites += theCase.getNumSites();
+    plan.cases.push_back(std::move(theCase));
+  }
+
+  int32_t getNumGroups() const {
+    return static_cast<int32_t>(plan.groups.size());
+  }
+  int32_t getSize(int32_t group) const { return plan.groups[group].getSize(); }
+
+private:
+  Plan plan;
+  int32_t numSites = 0;
+};
+
+Case makeCase(commsched_kind kind, int32_t group) {
+  Case theCase;
+  theCase.kind = kind;
+  theCase.group = group;
+  return theCase;
+}
+
+/// Everything that only moves elements, on `group`.
+std::vector<Case> makeMoves(int32_t group, int32_t size) {
+  std::vector<Case> cases = {makeCase(COMMSCHED_ALL_GATHER, group),
+                             makeCase(COMMSCHED_ALL_TO_ALL, group),
+                             makeCase(COMMSCHED_ALL_TO_ALL, group)};
+  cases.back().uneven = true;
+  for (int32_t root = 0; root < size; ++root) {
+    cases.push_back(makeCase(COMMSCHED_BROADCAST, group));
+    cases.back().peer = root;
+  }
+  Pairs ring;
+  for (int32_t rank = 0; rank < size; ++rank)
+    ring.push_back({rank, (rank + 1) % size});
+  std::vector<Pairs> permutations = {ring, {}};
+  if (size > 1) {
+    permutations.push_back({{0, size - 1}, {size - 1, 0}});
+    permutations.push_back({{0, size - 1}});
+  }
+  for (Pairs &pairs : permutations) {
+    cases.push_back(makeCase(COMMSCHED_PERMUTE, group));
+    cases.back().pairs = std::move(pairs);
+  }
+  // Two from the same rank to the same other one, told apart by their tags.
+  for (int32_t tag : {7, 3, 0}) {
+    cases.push_back(makeCase(COMMSCHED_SEND, group));
+    cases.back().source = tag ? 0 : size - 1;
+    cases.back().peer = tag ? 1 % size : 0;
+    cases.back().tag = tag;
+  }
+  return cases;
+}
+
+/// All formats that `backend` can send, singly and in threes.
+std::vector<Formats> makeMovedFormats(const std::string &backend) {
+  Formats able;
+  for (const ElementFormat &format : getElementFormats())
+    if (canMove(backend, format))
+      able.push_back(&format);
+  std::vector<Formats> lists;
+  for (size_t i = 0; i < able.size(); ++i) {
+    lists.push_back({able[i]});
+    lists.push_back(
+        {able[i], able[(i + 5) % able.size()], able[(i + 11) % able.size()]});
+  }
+  return lists;
+}
+
+/// All formats that `backend` can reduce so, singly, and neighbours.
+std::vector<Formats> makeReducedFormats(const std::string &backend,
+                                        commsched_reduction reduction) {
+  Formats able;
+  for (const ElementFormat &format : getElementFormats())
+    if (canReduce(backend, format, reduction))
+      able.push_back(&format);
+  std::vector<Formats> lists;
+  for (size_t i = 0; i < able.size(); ++i) {
+    lists.push_back({able[i]});
+    lists.push_back({able[i], able[(i + 1) % able.size()]});
+  }
+  return lists;
+}
+
+Plan makeMovePlan(const std::string &backend, int32_t numRanks) {
+  PlanBuilder builder("moves", numRanks);
+  std::vector<Formats> lists = makeMovedFormats(backend);
+  for (const Formats &formats : lists)
+    for (int32_t group = 0; group < builder.getNumGroups(); ++group)
+      for (const Case &move : makeMoves(group, builder.getSize(group)))
+        builder.addSizes(move, formats);
+  for (const Formats &formats : lists)
+    if (formats.size() == 1)
+      for (const Case &move : makeMoves(0, numRanks))
+        builder.addLarge(move, *formats[0]);
+  for (int32_t group = 0; group < builder.getNumGroups(); ++group)
+    builder.add(makeCase(COMMSCHED_BARRIER, group));
+  return builder.take();
+}
+
+Plan makeReductionPlan(const std::string &backend, int32_t numRanks) {
+  PlanBuilder builder("reductions", numRanks);
+  for (int index = 0; index < numReductions; ++index) {
+    auto reduction = static_cast<commsched_reduction>(index);
+    for (commsched_kind kind : {COMMSCHED_REDUCE_SCATTER, COMMSCHED_ALL_REDUCE})
+      for (const Formats &formats : makeReducedFormats(backend, reduction)) {
+        for (int32_t group = 0; group < builder.getNumGroups(); ++group) {
+          Case theCase = makeCase(kind, group);
+          theCase.reduction = reduction;
+          builder.addSizes(theCase, formats);
+        }
+        Case theCase = makeCase(kind, 0);
+        theCase.reduction = reduction;
+        if (formats.size() == 1 &&
+            (reduction == COMMSCHED_SUM || reduction == COMMSCHED_AVG))
+          builder.addLarge(theCase, *formats[0]);
+      }
+  }
+  return builder.take();
+}
+
+} // namespace
+
+std::vector<Plan> commsched::conformance::makePlans(const std::string &backend,
+                                                    int32_t numRanks) {
+  return {makeMovePlan(backend, numRanks),
+          makeReductionPlan(backend, numRanks)};
+}

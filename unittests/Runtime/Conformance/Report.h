@@ -1,0 +1,56 @@
+//===- Report.h - What a run of the suite found -----------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Counts launches and defects by kind, and prints a line for each defect. One
+// rank's; hosts add them up.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_UNITTESTS_CONFORMANCE_REPORT_H
+#define COMMSCHED_UNITTESTS_CONFORMANCE_REPORT_H
+
+#include "Cases.h"
+
+#include <array>
+
+namespace commsched::conformance {
+
+/// Of one kind. A combination that is refused counts as one launch.
+struct Count {
+  int64_t launches = 0;
+  int64_t defects = 0;
+};
+
+class Report {
+public:
+  explicit Report(int32_t rank) : rank(rank) {}
+
+  void addLaunch(commsched_kind kind) { ++counts[kind].launches; }
+  void addRefusal() { ++counts[refused].launches; }
+  void addDefect(commsched_kind kind, const std::string &text);
+  void addRefusalDefect(const std::string &text);
+
+  /// Adds up the counts of all ranks; all of them call it, while they are
+  /// joined.
+  void addUp();
+  /// One line for each kind.
+  void print() const;
+  bool hasDefects() const;
+
+private:
+  void printDefect(const std::string &text);
+
+  static constexpr size_t refused = COMMSCHED_BARRIER + 1;
+  int32_t rank;
+  int64_t numPrinted = 0;
+  std::array<Count, refused + 1> counts = {};
+};
+
+} // namespace commsched::conformance
+
+#endif // COMMSCHED_UNITTESTS_CONFORMANCE_REPORT_H

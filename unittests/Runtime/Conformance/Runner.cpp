@@ -1,0 +1,184 @@
+//===- Runner.cpp - Runs cases as one rank --------------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runner.h"
+
+#include "Image.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+using namespace commsched::conformance;
+
+namespace {
+
+/// So many launches are in flight, in turn.
+constexpr size_t windowSizes[] = {1, 2, 8, 32};
+/// Unless they take more than so many bytes.
+constexpr int64_t windowBytes = 16 << 20;
+
+enum class WaitOrder { Forward, Backward, Shuffled, Tested };
+constexpr int numWaitOrders = 4;
+
+int64_t countBytes(const Case &theCase, const Plan &plan) {
+  int64_t bytes = 0;
+  for (const CaseTensor &tensor : theCase.tensors)
+    bytes += tensor.count * tensor.format->bytes *
+             plan.groups[theCase.group].getSize() * 2;
+  return bytes;
+}
+
+/// A launch of this rank in the current window.
+struct Flight {
+  CaseLaunch launch;
+  int32_t member;
+  LaunchBuffers buffers;
+};
+
+class PlanRunner {
+public:
+  PlanRunner(const Plan &plan, Report &report)
+      : plan(plan), report(report), rank(commsched_rank()),
+        inOrder(std::string(commsched_backend_name()) == "nccl"),
+        random(static_cast<uint32_t>(rank)) {}
+
+  void run() {
+    // Neighbours in the plan are alike; neighbours in time are not, and belong
+    // to different groups.
+    size_t numCases = plan.cases.size();
+    size_t stride = numCases * 5 / 8 + 1;
+    while (std::gcd(stride, numCases) != 1)
+      ++stride;
+    size_t next = 0;
+    for (size_t window = 0; next < numCases; ++window) {
+      std::vector<const Case *> cases;
+      int64_t bytes = 0;
+      while (next < numCases && cases.size() < windowSizes[window % 4] &&
+             bytes < windowBytes) {
+        cases.push_back(&plan.cases[next++ * stride % numCases]);
+        bytes += countBytes(*cases.back(), plan);
+      }
+      runWindow(cases, window);
+      if (*commsched_last_error())
+        return;
+    }
+  }
+
+private:
+  void runWindow(const std::vector<const Case *> &cases, size_t window) {
+    Image image(window << 8 | static_cast<size_t>(rank));
+    std::vector<Flight> flights;
+    for (const Case *theCase : cases)
+      addFlight(flights, image, *theCase, 0);
+    // The same site twice in flight.
+    if (window % 2)
+      addFlight(flights, image, *cases[0], 1);
+
+    const Bytes &contents = image.getContents();
+    auto bytes = static_cast<int64_t>(contents.size());
+    auto *buffer =
+        static_cast<std::byte *>(commsched_allocate(bytes, /*alignment=*/0));
+    commsched_upload(buffer, contents.data(), bytes);
+    wait(start(flights, buffer),
+         static_cast<WaitOrder>(window / 4 % numWaitOrders));
+    Bytes found(contents.size());
+    commsched_download(found.data(), buffer, bytes);
+    commsched_release(buffer);
+    if (*commsched_last_error())
+      return;
+    for (const Image::Defect &defect : image.findDefects(std::move(found))) {
+      const Case &theCase = *flights[defect.owner].launch.theCase;
+      report.addDefect(theCase.kind, describe(theCase, plan) + ", window " +
+                                         std::to_string(window) + " of " +
+                                         std::to_string(cases.size()) + ": " +
+                                         defect.text);
+    }
+  }
+
+  void addFlight(std::vector<Flight> &flights, Image &image,
+                 const Case &theCase, uint64_t repetition) {
+    const std::vector<int32_t> *row = plan.groups[theCase.group].findRow(rank);
+    if (!row)
+      return;
+    auto member = static_cast<int32_t>(
+        std::find(row->begin(), row->end(), rank) - row->begin());
+    if (theCase.kind == COMMSCHED_SEND && member != theCase.source &&
+        member != theCase.peer)
+      return;
+    CaseLaunch launch = {&theCase, row, repetition};
+    flights.push_back(
+        {launch, member, image.add(launch, member, flights.size())});
+    report.addLaunch(theCase.kind);
+  }
+
+  /// Starts everything. Receives come last and in the order of their tags,
+  /// which is not that of the sends, where ranks may differ in this.
+  std::vector<int64_t> start(const std::vector<Flight> &flights,
+                             std::byte *buffer) {
+    std::vector<int64_t> requests;
+    std::vector<std::pair<int32_t, size_t>> receives;
+    for (size_t i = 0; i < flights.size(); ++i) {
+      const Case &theCase = *flights[i].launch.theCase;
+      if (theCase.kind == COMMSCHED_BARRIER) {
+        commsched_barrier(theCase.site);
+        continue;
+      }
+      if (theCase.kind != COMMSCHED_SEND || flights[i].member == theCase.source)
+        requests.push_back(startSite(theCase.site, flights[i], buffer));
+      if (theCase.kind != COMMSCHED_SEND || flights[i].member != theCase.peer)
+        continue;
+      if (inOrder)
+        requests.push_back(startSite(theCase.site + 1, flights[i], buffer));
+      else
+        receives.push_back({theCase.tag, i});
+    }
+    std::sort(receives.begin(), receives.end());
+    for (auto [tag, i] : receives)
+      requests.push_back(
+          startSite(flights[i].launch.theCase->site + 1, flights[i], buffer));
+    return requests;
+  }
+
+  static int64_t startSite(int32_t site, const Flight &flight,
+                           std::byte *buffer) {
+    std::vector<const void *> inputs;
+    std::vector<void *> outputs;
+    for (int64_t offset : flight.buffers.inputs)
+      inputs.push_back(offset < 0 ? nullptr : buffer + offset);
+    for (int64_t offset : flight.buffers.outputs)
+      outputs.push_back(offset < 0 ? nullptr : buffer + offset);
+    return commsched_start(site, inputs.data(), outputs.data());
+  }
+
+  void wait(std::vector<int64_t> requests, WaitOrder order) {
+    if (order == WaitOrder::Backward)
+      std::reverse(requests.begin(), requests.end());
+    if (order == WaitOrder::Shuffled)
+      std::shuffle(requests.begin(), requests.end(), random);
+    if (order == WaitOrder::Tested)
+      for (int64_t request : requests)
+        while (!*commsched_last_error() && commsched_test(request) == 0)
+          commsched_poll();
+    for (int64_t request : requests)
+      commsched_wait(request);
+  }
+
+  const Plan &plan;
+  Report &report;
+  int32_t rank;
+  /// Whether receives must come where the sends do.
+  bool inOrder;
+  std::mt19937 random;
+};
+
+} // namespace
+
+void commsched::conformance::runCases(const Plan &plan, Report &report) {
+  PlanRunner(plan, report).run();
+}

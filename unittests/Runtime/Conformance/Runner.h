@@ -1,0 +1,52 @@
+//===- Runner.h - Runs the suite as one rank -----------------------*- C++
+//-*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Loads the plans' programs and runs their cases, a few in flight at a time,
+// waited for in different ways and orders; then what must be refused.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_UNITTESTS_CONFORMANCE_RUNNER_H
+#define COMMSCHED_UNITTESTS_CONFORMANCE_RUNNER_H
+
+#include "Report.h"
+
+#include <string>
+
+namespace commsched::conformance {
+
+/// How to join; see commsched_options.
+struct RunOptions {
+  std::string backend = "local";
+  /// -1: what the launcher says.
+  int32_t rank = -1;
+  int32_t numRanks = -1;
+  int64_t deadlineMs = 60000;
+  bool checkBuffers = false;
+
+  /// Joins a job of its own; non-zero on an error.
+  int32_t join(const std::string &job) const;
+};
+
+/// Runs everything as one rank. Returns the host's exit code.
+int runRank(const RunOptions &options);
+
+/// Runs the cases of `plan`, which is loaded, as the calling thread's rank.
+void runCases(const Plan &plan, Report &report);
+
+/// Runs the barriers of `plan`, which is loaded, with one rank coming late.
+void checkBarrier(const Plan &plan, Report &report);
+
+/// Loads a program for each combination that the backend must refuse, each in a
+/// job of its own.
+void checkRefusals(const RunOptions &options, int32_t numRanks, Report &report);
+
+} // namespace commsched::conformance
+
+#endif // COMMSCHED_UNITTESTS_CONFORMANCE_RUNNER_H
