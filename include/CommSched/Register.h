@@ -15,17 +15,19 @@
 #define COMMSCHED_REGISTER_H
 
 #include "CommSched/Conversion/Passes.h"
+#include "CommSched/Conversion/Pipelines.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Dialect/Runtime/CommSchedRtDialect.h"
 #include "CommSched/ExternalModels/Register.h"
 #include "CommSched/Transforms/Passes.h"
 #include "CommSched/Transforms/Pipelines.h"
 
 namespace mlir::commsched {
 
-/// Adds the dialect, and the models through which operations of other dialects
+/// Adds the dialects, and the models through which operations of other dialects
 /// state their costs and aliases.
 inline void registerDialects(DialectRegistry &registry) {
-  registry.insert<CommSchedDialect>();
+  registry.insert<CommSchedDialect, rt::CommSchedRtDialect>();
   registerExternalModels(registry);
 }
 
@@ -34,6 +36,7 @@ inline void registerAllPasses() {
   registerCommSchedPasses();
   registerCommSchedConversionPasses();
   registerPipelines();
+  registerConversionPipelines();
 }
 
 } // namespace mlir::commsched

@@ -1,0 +1,239 @@
+//===- CommSchedRtOps.td - Requests of the runtime ---------*- tablegen -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_DIALECT_RUNTIME_COMMSCHEDRTOPS_TD
+#define COMMSCHED_DIALECT_RUNTIME_COMMSCHEDRTOPS_TD
+
+include "CommSched/Interfaces/CommSchedEnums.td"
+include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/DialectBase.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def CommSchedRt_Dialect : Dialect {
+  let name = "commsched_rt";
+  let cppNamespace = "::mlir::commsched::rt";
+  let summary = "what the runtime does, before buffers and after";
+  let description = [{
+    The level between `commsched` and calls of the runtime. Its operations take
+    tensors, and after bufferization memrefs; data is contiguous, and parts for
+    the ranks lie one after the other.
+
+    A collective in flight reads and writes memory behind the program's back.
+    Two rules tell bufferization and deallocation: what a start sends is also an
+    operand of the wait, which reads it, so that until then no other operation
+    may write there in place; and the buffers that a start fills are results of
+    the start that only its wait takes, in place, and hands on as its results,
+    so that nobody reads them before.
+  }];
+  let useDefaultTypePrinterParser = 1;
+}
+
+def CommSchedRt_Request : TypeDef<CommSchedRt_Dialect, "Request"> {
+  let mnemonic = "request";
+  let summary = "a collective that has been started";
+}
+
+def CommSchedRt_Buffer : AnyTypeOf<[AnyRankedTensor, AnyMemRef]>;
+
+class CommSchedRt_Op<string mnemonic, list<Trait> traits = []>
+    : Op<CommSchedRt_Dialect, mnemonic, traits>;
+
+def CommSchedRt_StartOp : CommSchedRt_Op<"start", [
+    AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<BufferizableOpInterface,
+        ["bufferizesToMemoryRead", "bufferizesToMemoryWrite",
+         "getAliasingValues", "bufferize"]>]> {
+  let summary = "starts a collective";
+  let description = [{
+    Sends `ins` and fills `outs`, one of each for every tensor of the launch
+    (none where the kind sends or delivers nothing). With `in_place` there are
+    no `ins`: what is sent lies in `outs`, for an all_gather in this rank's
+    part. `sent` and `received` are elements for each tensor.
+
+    `input_splits` and `output_splits` of an uneven `all_to_all` are, for each
+    tensor, elements for each rank of the group. `peer` is the root of a
+    broadcast, the target of a send, or the source of a receive.
+
+    On tensors, the results after the request are the buffers in flight, for
+    the wait.
+  }];
+  let arguments = (ins
+    StrAttr:$kind,
+    FlatSymbolRefAttr:$group,
+    StrAttr:$name,
+    DenseI64ArrayAttr:$sent,
+    DenseI64ArrayAttr:$received,
+    Variadic<CommSchedRt_Buffer>:$inputs,
+    Variadic<CommSchedRt_Buffer>:$outputs,
+    UnitAttr:$in_place,
+    OptionalAttr<CommSched_ReductionKind>:$reduction,
+    OptionalAttr<I64Attr>:$peer,
+    OptionalAttr<I64Attr>:$tag,
+    OptionalAttr<I64ElementsAttr>:$pairs,
+    OptionalAttr<ArrayAttr>:$input_splits,
+    OptionalAttr<ArrayAttr>:$output_splits,
+    OptionalAttr<I64Attr>:$runtime_ns
+  );
+  let results = (outs CommSchedRt_Request:$request,
+                      Variadic<AnyRankedTensor>:$in_flight);
+  let assemblyFormat = [{
+    $kind $name `on` $group (`ins` `(` $inputs^ `:` type($inputs) `)`)?
+    (`outs` `(` $outputs^ `:` type($outputs) `)`)? attr-dict
+    `:` type($request) (`,` type($in_flight)^)?
+  }];
+}
+
+def CommSchedRt_WaitOp : CommSchedRt_Op<"wait", [
+    AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<BufferizableOpInterface,
+        ["bufferizesToMemoryRead", "bufferizesToMemoryWrite",
+         "mustBufferizeInPlace", "getAliasingValues", "bufferize"]>]> {
+  let summary = "ends a collective";
+  let description = [{
+    From here on `ins` may be overwritten and `outs` read: the results, on
+    tensors.
+  }];
+  let arguments = (ins
+    CommSchedRt_Request:$request,
+    Variadic<CommSchedRt_Buffer>:$inputs,
+    Variadic<CommSchedRt_Buffer>:$outputs
+  );
+  let results = (outs Variadic<AnyRankedTensor>:$values);
+  let assemblyFormat = [{
+    $request (`ins` `(` $inputs^ `:` type($inputs) `)`)?
+    (`outs` `(` $outputs^ `:` type($outputs) `)`)? attr-dict
+    (`->` type($values)^)?
+  }];
+}
+
+def CommSchedRt_BarrierOp : CommSchedRt_Op<"barrier", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "every rank of the group arrives";
+  let arguments = (ins StrAttr:$name, FlatSymbolRefAttr:$group,
+                       OptionalAttr<I64Attr>:$runtime_ns);
+  let assemblyFormat = "$name `on` $group attr-dict";
+}
+
+def CommSchedRt_RankOp : CommSchedRt_Op<"rank", [Pure]> {
+  let summary = "this rank's place in its group";
+  let description = [{
+    The index of the rank that runs the program among the members of its group
+    of the declaration `group`.
+
+    Example:
+
+    ```mlir
+    %me = commsched_rt.rank @dp : index
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$group);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$group attr-dict `:` type($result)";
+}
+
+def CommSchedRt_CopyOp : CommSchedRt_Op<"copy", [
+    DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<BufferizableOpInterface,
+        ["bufferizesToMemoryRead", "bufferizesToMemoryWrite",
+         "getAliasingValues", "bufferize"]>]> {
+  let summary = "copies rows, and converts their elements";
+  let description = [{
+    Copies `repeat` times `rows` rows of `row_elements` elements. Offsets and
+    strides are bytes; the first two entries of `source` and `target` are offset
+    and row stride, the third is the stride of the repetitions. `offset` is
+    added to the target's offset.
+
+    Elements are converted from `source_type` to `target_type`; without these
+    they are bytes. What the copy does not reach keeps its content, unless
+    `overwrites` says that it fills all of the target.
+  }];
+  let arguments = (ins
+    CommSchedRt_Buffer:$input,
+    CommSchedRt_Buffer:$output,
+    Optional<Index>:$offset,
+    DenseI64ArrayAttr:$source,
+    DenseI64ArrayAttr:$target,
+    I64Attr:$repeat,
+    I64Attr:$rows,
+    I64Attr:$row_elements,
+    OptionalAttr<TypeAttr>:$source_type,
+    OptionalAttr<TypeAttr>:$target_type,
+    UnitAttr:$overwrites
+  );
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    `ins` `(` $input `:` type($input) `)` `outs` `(` $output `:` type($output) `)`
+    (`offset` `(` $offset^ `)`)? attr-dict (`->` type($result)^)?
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return getOutputMutable();
+    }
+  }];
+}
+
+def CommSchedRt_ZeroOp : CommSchedRt_Op<"zero", [
+    DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<BufferizableOpInterface,
+        ["bufferizesToMemoryRead", "bufferizesToMemoryWrite",
+         "getAliasingValues", "bufferize"]>]> {
+  let summary = "fills a buffer with zeros";
+  let arguments = (ins CommSchedRt_Buffer:$output);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    `outs` `(` $output `:` type($output) `)` attr-dict (`->` type($result)^)?
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return getOutputMutable();
+    }
+  }];
+}
+
+def CommSchedRt_ComputeOp : CommSchedRt_Op<"compute", [
+    AttrSizedOperandSegments,
+    DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<BufferizableOpInterface,
+        ["bufferizesToMemoryRead", "bufferizesToMemoryWrite",
+         "getAliasingValues", "bufferize"]>]> {
+  let summary = "takes the time of an operator";
+  let description = [{
+    Stands for an opaque operator: takes `runtime_ns` nanoseconds of the compute
+    stream and, if the runtime is told to, fills `outs` with values that depend
+    on the operator's name and on `ins`.
+  }];
+  let arguments = (ins
+    StrAttr:$name,
+    I64Attr:$runtime_ns,
+    Variadic<CommSchedRt_Buffer>:$inputs,
+    Variadic<CommSchedRt_Buffer>:$outputs
+  );
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $name $runtime_ns (`ins` `(` $inputs^ `:` type($inputs) `)`)?
+    (`outs` `(` $outputs^ `:` type($outputs) `)`)? attr-dict
+    (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return getOutputsMutable();
+    }
+  }];
+}
+
+#endif // COMMSCHED_DIALECT_RUNTIME_COMMSCHEDRTOPS_TD

@@ -1,0 +1,181 @@
+//===- CommSchedToRequests.cpp - From futures to requests -----------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+#include "CommSched/Analysis/ScanningSymbolTables.h"
+#include "CommSched/Analysis/TargetSpec.h"
+#include "CommSched/Conversion/Passes.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/JSON.h"
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_CONVERTCOMMSCHEDTOREQUESTS
+#include "CommSched/Conversion/Passes.h.inc"
+} // namespace mlir::commsched
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+IntegerAttr Lowering::getRuntimeNs(Operation *op) {
+  std::optional<int64_t> time = costs.getRuntimeNs(op);
+  return time ? rewriter.getI64IntegerAttr(*time) : IntegerAttr();
+}
+
+FailureOr<int64_t> Lowering::getGroupSize(Operation *op,
+                                          FlatSymbolRefAttr symbol) {
+  auto group = symbolTables.lookupNearestSymbolFrom<GroupOp>(op, symbol);
+  if (!group)
+    return op->emitError("group ") << symbol << " does not exist";
+  return group.getProcessGroup().size;
+}
+
+Value Lowering::createEmpty(Location loc, RankedTensorType type) {
+  return tensor::EmptyOp::create(rewriter, loc, type.getShape(),
+                                 type.getElementType());
+}
+
+Value Lowering::createEmpty(Location loc, int64_t elements, Type elementType) {
+  return tensor::EmptyOp::create(rewriter, loc, ArrayRef<int64_t>(elements),
+                                 elementType);
+}
+
+LogicalResult mlir::commsched::requireLowerableTypes(Operation *op,
+                                                     TypeRange types) {
+  for (Type type : types) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    if (!shaped || !shaped.hasStaticShape())
+      return op->emitError("cannot be lowered to the runtime: ")
+             << type << " has no static shape";
+    if (failed(getElementBytes(shaped.getElementType())))
+      return op->emitError("cannot be lowered to the runtime: elements of ")
+             << type << " are not a power of two of bytes";
+  }
+  return success();
+}
+
+/// `commsched.name`, or else the kind and the index among the collectives of
+/// the block: what reports call it.
+static std::string getName(CollectiveOpInterface collective,
+                           unsigned indexInBlock) {
+  std::string name;
+  if (auto attr = collective->getAttrOfType<StringAttr>(nameAttrName))
+    name = attr.str();
+  if (name.empty())
+    name =
+        (::commsched::stringifyCollectiveKind(collective.getCollectiveKind()) +
+         "_" + Twine(indexInBlock))
+            .str();
+  return llvm::json::isUTF8(name) ? name : llvm::json::fixUTF8(name);
+}
+
+namespace {
+
+struct ConvertCommSchedToRequests
+    : mlir::commsched::impl::ConvertCommSchedToRequestsBase<
+          ConvertCommSchedToRequests> {
+  using ConvertCommSchedToRequestsBase::ConvertCommSchedToRequestsBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    if (profile.empty())
+      return success();
+    llvm::Expected<::commsched::MeasuredTable> loaded =
+        ::commsched::MeasuredTable::load(profile);
+    if (!loaded)
+      return emitError(UnknownLoc::get(context), "option 'profile': ")
+             << llvm::toString(loaded.takeError());
+    table = std::make_shared<::commsched::MeasuredTable>(std::move(*loaded));
+    return success();
+  }
+
+  void runOnOperation() override;
+
+private:
+  /// Shared by the copies of the pass that run in other threads.
+  std::shared_ptr<const ::commsched::MeasuredTable> table;
+};
+
+} // namespace
+
+/// The names of all collectives, before anything changes.
+static llvm::DenseMap<Operation *, std::string>
+nameCollectives(ModuleOp module) {
+  llvm::DenseMap<Operation *, std::string> names;
+  module.walk([&](Block *block) {
+    unsigned index = 0;
+    for (Operation &op : *block)
+      if (auto collective = dyn_cast<CollectiveOpInterface>(op))
+        names[&op] = getName(collective, index++);
+  });
+  return names;
+}
+
+/// An argument is the caller's: only where its storage may be freed may it be
+/// overwritten.
+static void protectArguments(func::FuncOp function) {
+  StringRef writable = bufferization::BufferizationDialect::kWritableAttrName;
+  for (unsigned index = 0; index < function.getNumArguments(); ++index)
+    if (isa<TensorType>(function.getArgument(index).getType()) &&
+        !function.getArgAttr(index, writable) &&
+        !function.getArgAttr(index, freeableAttrName))
+      function.setArgAttr(index, writable,
+                          BoolAttr::get(function.getContext(), false));
+}
+
+void ConvertCommSchedToRequests::runOnOperation() {
+  ModuleOp module = getOperation();
+  FailureOr<::commsched::Target> target = getTarget(module);
+  if (failed(target))
+    return signalPassFailure();
+  ScanningSymbolTables costSymbols;
+  OperationCosts costs(*target, table.get(), costSymbols);
+  SymbolTableCollection symbolTables;
+  IRRewriter rewriter(&getContext());
+  Lowering lowering{rewriter, costs, symbolTables};
+
+  llvm::DenseMap<Operation *, std::string> names = nameCollectives(module);
+  // Waits go together with their starts.
+  SmallVector<Operation *> operations;
+  module.walk([&](Operation *op) {
+    if (isa<CollectiveOpInterface, AllGatherCopyInOp, SplitWithSizesCopyOp,
+            ChunkCatOp, FsdpCopyOp, ResizeStorageOp, ComputeOp>(op))
+      operations.push_back(op);
+  });
+  // A gather in place is told by the copy-in behind its operands: starts first.
+  auto lower = [&](Operation *op) {
+    return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+        .Case([&](CollectiveOpInterface start) {
+          return lowerCollective(lowering, start, names[op]);
+        })
+        .Case([&](AllGatherCopyInOp op) { return lowerCopyIn(lowering, op); })
+        .Case(
+            [&](SplitWithSizesCopyOp op) { return lowerCopyOut(lowering, op); })
+        .Case([&](ChunkCatOp op) { return lowerChunkCat(lowering, op); })
+        .Case([&](FsdpCopyOp op) { return lowerFsdpCopy(lowering, op); })
+        .Case([&](ComputeOp op) { return lowerCompute(lowering, op); })
+        .Default([&](Operation *resize) {
+          // The caller owns the storage of its arguments.
+          rewriter.eraseOp(resize);
+          return success();
+        });
+  };
+  bool failedAny = false;
+  for (bool starts : {true, false})
+    for (Operation *op : operations)
+      if (isa<CollectiveOpInterface>(op) == starts)
+        failedAny |= failed(lower(op));
+  if (failedAny)
+    return signalPassFailure();
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isExternal())
+      protectArguments(function);
+}

@@ -1,0 +1,356 @@
+//===- LowerCollectives.cpp - Starts and waits to requests ----------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using ::commsched::CollectiveKind;
+
+namespace {
+
+/// A launch on its way to `commsched_rt.start`.
+struct Launch {
+  /// What is sent, one for each tensor; empty for a receive, and in place.
+  SmallVector<Value> inputs;
+  /// What is filled, one for each tensor; empty for a send.
+  SmallVector<Value> outputs;
+  SmallVector<int64_t> sent, received;
+  bool inPlace = false;
+  std::optional<ReductionKind> reduction;
+  IntegerAttr peer, tag;
+  DenseIntElementsAttr pairs;
+  SmallVector<Attribute> inputSplits, outputSplits;
+
+  /// How what was received becomes what the wait delivers: nothing to do where
+  /// there are no copies.
+  struct Unpacking {
+    SmallVector<RowCopy> copies;
+    /// Where to, or null for a new tensor.
+    Value target;
+  };
+  SmallVector<Unpacking> unpackings;
+};
+
+/// Fills in a Launch for each kind of start.
+class LaunchBuilder {
+public:
+  LaunchBuilder(Lowering &lowering, CollectiveOpInterface start, WaitOp wait)
+      : lowering(lowering), start(start), wait(wait), loc(start.getLoc()) {}
+
+  LogicalResult build(Operation *op) {
+    return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+        .Case<AllGatherOp, ReduceScatterOp, AllReduceOp, AllToAllOp,
+              BroadcastOp, PermuteOp, SendOp, RecvOp>(
+            [&](auto op) { return buildLaunch(op); })
+        .Default([](Operation *op) {
+          return op->emitError("has no lowering to the runtime");
+        });
+  }
+
+  Launch launch;
+
+private:
+  LogicalResult buildLaunch(AllGatherOp op);
+  LogicalResult buildLaunch(ReduceScatterOp op);
+  LogicalResult buildLaunch(AllReduceOp op);
+  LogicalResult buildLaunch(AllToAllOp op);
+  LogicalResult buildLaunch(BroadcastOp op);
+  LogicalResult buildLaunch(PermuteOp op);
+  LogicalResult buildLaunch(SendOp op);
+  LogicalResult buildLaunch(RecvOp op);
+
+  RankedTensorType getResultType(unsigned index) {
+    return cast<RankedTensorType>(wait.getValues()[index].getType());
+  }
+
+  /// `input` as it is sent: packed when its parts along `dim` are not
+  /// contiguous.
+  Value pack(Value input, int64_t dim, ArrayRef<int64_t> parts);
+
+  /// Adds the buffer that receives the value `index`, of which the parts along
+  /// `dim` lie one after the other: the destination itself when that is so in
+  /// it, too.
+  void addOutput(unsigned index, OperandRange into, int64_t dim,
+                 ArrayRef<int64_t> parts);
+
+  /// Sends and receives `inputs` as they are. In place where the destinations
+  /// are the operands themselves.
+  void addWhole(OperandRange inputs, OperandRange into);
+
+  void addCounts(Value input, RankedTensorType result) {
+    launch.sent.push_back(
+        cast<RankedTensorType>(input.getType()).getNumElements());
+    launch.received.push_back(result.getNumElements());
+  }
+
+  Lowering &lowering;
+  CollectiveOpInterface start;
+  WaitOp wait;
+  Location loc;
+};
+
+} // namespace
+
+/// True if each of `into` is the whole buffer of which the input is this rank's
+/// part.
+static bool areOwnParts(OperandRange inputs, OperandRange into) {
+  return !into.empty() &&
+         llvm::all_of(llvm::zip_equal(inputs, into), [](auto pair) {
+           auto copyIn =
+               std::get<0>(pair).template getDefiningOp<AllGatherCopyInOp>();
+           return copyIn && std::get<0>(pair) == copyIn.getSlice() &&
+                  std::get<1>(pair) == copyIn.getBuffer();
+         });
+}
+
+Value LaunchBuilder::pack(Value input, int64_t dim, ArrayRef<int64_t> parts) {
+  auto type = cast<RankedTensorType>(input.getType());
+  if (!needsPacking(type.getShape(), dim))
+    return input;
+  Value target =
+      lowering.createEmpty(loc, type.getNumElements(), type.getElementType());
+  return createCopies(lowering.rewriter, loc, input, target,
+                      getPackingCopies(type.getShape(), dim, parts,
+                                       *getElementBytes(type.getElementType())),
+                      /*overwrites=*/true);
+}
+
+void LaunchBuilder::addOutput(unsigned index, OperandRange into, int64_t dim,
+                              ArrayRef<int64_t> parts) {
+  RankedTensorType type = getResultType(index);
+  Launch::Unpacking &unpacking = launch.unpackings.emplace_back();
+  Value target = into.empty() ? Value() : into[index];
+  if (!needsPacking(type.getShape(), dim)) {
+    launch.outputs.push_back(target ? target : lowering.createEmpty(loc, type));
+    return;
+  }
+  unpacking.target = target;
+  unpacking.copies = getUnpackingCopies(
+      type.getShape(), dim, parts, *getElementBytes(type.getElementType()));
+  launch.outputs.push_back(
+      lowering.createEmpty(loc, type.getNumElements(), type.getElementType()));
+}
+
+void LaunchBuilder::addWhole(OperandRange inputs, OperandRange into) {
+  launch.inPlace = !into.empty() && llvm::equal(inputs, into);
+  for (auto [index, input] : llvm::enumerate(inputs)) {
+    RankedTensorType type = getResultType(index);
+    addCounts(input, type);
+    if (!launch.inPlace)
+      launch.inputs.push_back(input);
+    launch.outputs.push_back(into.empty() ? lowering.createEmpty(loc, type)
+                                          : into[index]);
+    launch.unpackings.emplace_back();
+  }
+}
+
+LogicalResult LaunchBuilder::buildLaunch(AllGatherOp op) {
+  FailureOr<int64_t> size = lowering.getGroupSize(op, op.getGroupAttr());
+  if (failed(size))
+    return failure();
+  launch.inPlace = areOwnParts(op.getInputs(), op.getInto());
+  for (auto [index, input] : llvm::enumerate(op.getInputs())) {
+    auto type = cast<RankedTensorType>(input.getType());
+    addCounts(input, getResultType(index));
+    if (!launch.inPlace)
+      launch.inputs.push_back(input);
+    SmallVector<int64_t> parts(*size, type.getDimSize(op.getDim()));
+    addOutput(index, op.getInto(), op.getDim(), parts);
+  }
+  return success();
+}
+
+LogicalResult LaunchBuilder::buildLaunch(ReduceScatterOp op) {
+  FailureOr<int64_t> size = lowering.getGroupSize(op, op.getGroupAttr());
+  if (failed(size))
+    return failure();
+  launch.reduction = op.getReduction();
+  for (auto [index, input] : llvm::enumerate(op.getInputs())) {
+    RankedTensorType type = getResultType(index);
+    addCounts(input, type);
+    SmallVector<int64_t> parts(*size, type.getDimSize(op.getDim()));
+    launch.inputs.push_back(pack(input, op.getDim(), parts));
+    launch.outputs.push_back(op.getInto().empty()
+                                 ? lowering.createEmpty(loc, type)
+                                 : op.getInto()[index]);
+    launch.unpackings.emplace_back();
+  }
+  return success();
+}
+
+LogicalResult LaunchBuilder::buildLaunch(AllReduceOp op) {
+  launch.reduction = op.getReduction();
+  addWhole(op.getInputs(), op.getInto());
+  return success();
+}
+
+/// The sizes of the parts along a dimension of `size`: as listed, or equal.
+static SmallVector<int64_t> getParts(std::optional<ArrayRef<int64_t>> splits,
+                                     int64_t size, int64_t groupSize) {
+  if (splits)
+    return SmallVector<int64_t>(*splits);
+  return SmallVector<int64_t>(groupSize, size / groupSize);
+}
+
+LogicalResult LaunchBuilder::buildLaunch(AllToAllOp op) {
+  FailureOr<int64_t> size = lowering.getGroupSize(op, op.getGroupAttr());
+  if (failed(size))
+    return failure();
+  bool uneven = op.getInputSplits() || op.getOutputSplits();
+  auto getElements = [&](ArrayRef<int64_t> parts, int64_t dimSize,
+                         int64_t numElements) -> Attribute {
+    SmallVector<int64_t> elements;
+    for (int64_t part : parts)
+      elements.push_back(dimSize == 0 ? 0 : numElements / dimSize * part);
+    return lowering.rewriter.getDenseI64ArrayAttr(elements);
+  };
+  for (auto [index, input] : llvm::enumerate(op.getInputs())) {
+    auto type = cast<RankedTensorType>(input.getType());
+    RankedTensorType resultType = getResultType(index);
+    addCounts(input, resultType);
+    int64_t splitSize = type.getDimSize(op.getSplitDim());
+    SmallVector<int64_t> sent = getParts(op.getInputSplits(), splitSize, *size);
+    launch.inputs.push_back(pack(input, op.getSplitDim(), sent));
+
+    int64_t joinedSize = resultType.getDimSize(op.getConcatDim());
+    SmallVector<int64_t> received =
+        getParts(op.getOutputSplits(), joinedSize, *size);
+    addOutput(index, op.getInto(), op.getConcatDim(), received);
+    if (uneven) {
+      launch.inputSplits.push_back(
+          getElements(sent, splitSize, type.getNumElements()));
+      launch.outputSplits.push_back(
+          getElements(received, joinedSize, resultType.getNumElements()));
+    }
+  }
+  return success();
+}
+
+LogicalResult LaunchBuilder::buildLaunch(BroadcastOp op) {
+  launch.peer = op.getRootAttr();
+  addWhole(op.getInputs(), op.getInto());
+  return success();
+}
+
+LogicalResult LaunchBuilder::buildLaunch(PermuteOp op) {
+  launch.pairs = cast<DenseIntElementsAttr>(op.getPairs());
+  addWhole(op.getInputs(), op.getInto());
+  // Rank after rank reads and writes: there is no form in place.
+  if (launch.inPlace) {
+    launch.inPlace = false;
+    launch.inputs = llvm::to_vector(op.getInputs());
+    for (auto [index, output] : llvm::enumerate(launch.outputs))
+      output = lowering.createEmpty(loc, getResultType(index));
+  }
+  return success();
+}
+
+LogicalResult LaunchBuilder::buildLaunch(SendOp op) {
+  launch.peer = op.getToAttr();
+  launch.tag = op.getTagAttr();
+  for (Value input : op.getInputs()) {
+    launch.inputs.push_back(input);
+    launch.sent.push_back(
+        cast<RankedTensorType>(input.getType()).getNumElements());
+    launch.received.push_back(0);
+  }
+  return success();
+}
+
+LogicalResult LaunchBuilder::buildLaunch(RecvOp op) {
+  launch.peer = op.getFromAttr();
+  launch.tag = op.getTagAttr();
+  for (unsigned index = 0; index < wait.getNumResults(); ++index) {
+    RankedTensorType type = getResultType(index);
+    launch.sent.push_back(0);
+    launch.received.push_back(type.getNumElements());
+    launch.outputs.push_back(op.getInto().empty()
+                                 ? lowering.createEmpty(loc, type)
+                                 : op.getInto()[index]);
+    launch.unpackings.emplace_back();
+  }
+  return success();
+}
+
+/// Creates the wait and what follows it; replaces `wait`.
+static void lowerWait(Lowering &lowering, rt::StartOp start, WaitOp wait,
+                      const Launch &launch) {
+  IRRewriter &rewriter = lowering.rewriter;
+  rewriter.setInsertionPoint(wait);
+  auto newWait = rt::WaitOp::create(
+      rewriter, wait.getLoc(), start.getInFlight().getTypes(),
+      start.getRequest(), start.getInputs(), start.getInFlight());
+  SmallVector<Value> values;
+  for (auto [value, unpacking, old] : llvm::zip_equal(
+           newWait.getValues(), launch.unpackings, wait.getValues())) {
+    if (unpacking.copies.empty()) {
+      values.push_back(value);
+      continue;
+    }
+    Value target = unpacking.target;
+    if (!target)
+      target = lowering.createEmpty(wait.getLoc(),
+                                    cast<RankedTensorType>(old.getType()));
+    values.push_back(createCopies(rewriter, wait.getLoc(), value, target,
+                                  unpacking.copies, /*overwrites=*/true));
+  }
+  rewriter.replaceOp(wait, values);
+}
+
+LogicalResult mlir::commsched::lowerCollective(Lowering &lowering,
+                                               CollectiveOpInterface start,
+                                               StringRef name) {
+  IRRewriter &rewriter = lowering.rewriter;
+  rewriter.setInsertionPoint(start);
+  if (auto barrier = dyn_cast<BarrierOp>(start.getOperation())) {
+    rewriter.replaceOpWithNewOp<rt::BarrierOp>(
+        barrier, rewriter.getStringAttr(name), barrier.getGroupAttr(),
+        lowering.getRuntimeNs(start));
+    return success();
+  }
+  Value future = start.getInFlightFuture();
+  auto wait = future && future.hasOneUse()
+                  ? dyn_cast<WaitOp>(*future.user_begin())
+                  : WaitOp();
+  auto group = dyn_cast<FlatSymbolRefAttr>(start.getGroupKey());
+  if (!wait || !group)
+    return start.emitError("has no lowering to the runtime");
+  SmallVector<Type> delivered = start.getDeliveredTypes();
+  if (failed(requireLowerableTypes(start, start->getOperandTypes())) ||
+      failed(requireLowerableTypes(start, delivered)))
+    return failure();
+
+  LaunchBuilder builder(lowering, start, wait);
+  if (failed(builder.build(start)))
+    return failure();
+  Launch &launch = builder.launch;
+  auto getSplits = [&](ArrayRef<Attribute> splits) {
+    return splits.empty() ? ArrayAttr() : rewriter.getArrayAttr(splits);
+  };
+  SmallVector<Type> resultTypes = {rt::RequestType::get(rewriter.getContext())};
+  llvm::append_range(resultTypes, ValueRange(launch.outputs).getTypes());
+  auto request = rt::StartOp::create(
+      rewriter, start.getLoc(), resultTypes,
+      rewriter.getStringAttr(
+          ::commsched::stringifyCollectiveKind(start.getCollectiveKind())),
+      group, rewriter.getStringAttr(name),
+      rewriter.getDenseI64ArrayAttr(launch.sent),
+      rewriter.getDenseI64ArrayAttr(launch.received), launch.inputs,
+      launch.outputs, launch.inPlace ? rewriter.getUnitAttr() : UnitAttr(),
+      launch.reduction
+          ? ReductionKindAttr::get(rewriter.getContext(), *launch.reduction)
+          : ReductionKindAttr(),
+      launch.peer, launch.tag, launch.pairs, getSplits(launch.inputSplits),
+      getSplits(launch.outputSplits), lowering.getRuntimeNs(start));
+  lowerWait(lowering, request, wait, launch);
+  rewriter.eraseOp(start);
+  return success();
+}

@@ -1,0 +1,89 @@
+//===- Pipelines.cpp - From tensors to calls and to LLVM ------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Conversion/Pipelines.h"
+#include "CommSched/Conversion/Passes.h"
+
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/Transforms/RequestCWrappers.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+void mlir::commsched::buildCommSchedToRuntimePipeline(
+    OpPassManager &manager, const CommSchedToRuntimeOptions &options) {
+  ConvertCommSchedToRequestsOptions requests;
+  requests.profile = options.profile;
+  manager.addPass(createConvertCommSchedToRequests(requests));
+
+  bufferization::OneShotBufferizePassOptions bufferize;
+  bufferize.bufferizeFunctionBoundaries = true;
+  bufferize.functionBoundaryTypeConversion =
+      bufferization::LayoutMapOption::IdentityLayoutMap;
+  // Programs of other dialects are lowered here too: nothing may stay a tensor.
+  bufferize.allowReturnAllocsFromLoops = true;
+  manager.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  manager.addNestedPass<func::FuncOp>(createPackRequestBuffers());
+  bufferization::buildBufferDeallocationPipeline(manager);
+  manager.addNestedPass<func::FuncOp>(
+      bufferization::createOptimizeAllocationLivenessPass());
+  manager.addPass(createConvertRequestsToCalls());
+}
+
+/// Arithmetic on floating-point types that processors lack, in f32.
+static void emulateSmallFloats(OpPassManager &manager) {
+  arith::ArithEmulateUnsupportedFloatsOptions emulate;
+  emulate.sourceTypeStrs = {"bf16", "f16", "f8E4M3FN", "f8E5M2"};
+  emulate.targetTypeStr = "f32";
+  manager.addPass(arith::createArithEmulateUnsupportedFloats(emulate));
+  arith::ArithExpandOpsPassOptions expand;
+  expand.includeBf16 = true;
+  manager.addPass(arith::createArithExpandOpsPass(expand));
+}
+
+void mlir::commsched::buildCommSchedToLLVMPipeline(
+    OpPassManager &manager, const CommSchedToRuntimeOptions &options) {
+  buildCommSchedToRuntimePipeline(manager, options);
+  manager.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
+  emulateSmallFloats(manager);
+  manager.addPass(memref::createExpandStridedMetadataPass());
+  manager.addPass(createLowerAffinePass());
+  manager.addPass(createSCFToControlFlowPass());
+  manager.addNestedPass<func::FuncOp>(LLVM::createLLVMRequestCWrappersPass());
+  manager.addPass(createConvertMathToLLVMPass());
+  manager.addPass(createConvertMathToLibmPass());
+  FinalizeMemRefToLLVMConversionPassOptions memref;
+  memref.useGenericFunctions = true;
+  manager.addPass(createFinalizeMemRefToLLVMConversionPass(memref));
+  manager.addPass(createArithToLLVMConversionPass());
+  manager.addPass(createConvertControlFlowToLLVMPass());
+  manager.addPass(createConvertFuncToLLVMPass());
+  manager.addPass(createUBToLLVMConversionPass());
+  manager.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void mlir::commsched::registerConversionPipelines() {
+  PassPipelineRegistration<CommSchedToRuntimeOptions>(
+      "convert-commsched-to-runtime",
+      "From tensors to calls of the runtime: requests, one-shot bufferization, "
+      "deallocation, calls",
+      buildCommSchedToRuntimePipeline);
+  PassPipelineRegistration<CommSchedToRuntimeOptions>(
+      "commsched-to-llvm",
+      "From linalg, tensor, arith, scf and commsched to the LLVM dialect, with "
+      "calls of the runtime",
+      buildCommSchedToLLVMPipeline);
+}

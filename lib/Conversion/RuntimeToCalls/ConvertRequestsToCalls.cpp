@@ -1,0 +1,275 @@
+//===- ConvertRequestsToCalls.cpp - From requests to calls ----------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramDescription.h"
+#include "RuntimeCalls.h"
+
+#include "CommSched/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_CONVERTREQUESTSTOCALLS
+#include "CommSched/Conversion/Passes.h.inc"
+} // namespace mlir::commsched
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+/// The text of the description; hosts look it up by this name.
+static constexpr llvm::StringLiteral programName = "commsched_program";
+
+namespace {
+
+/// Converts one module. Operations are visited in program order.
+class Converter {
+public:
+  explicit Converter(ModuleOp module)
+      : module(module), program(module), calls(module) {}
+
+  LogicalResult convert();
+
+private:
+  LogicalResult convert(Operation *op);
+  LogicalResult convertStart(rt::StartOp op);
+  LogicalResult convertBarrier(rt::BarrierOp op);
+  LogicalResult convertRank(rt::RankOp op);
+  void convertWait(rt::WaitOp op);
+  void convertCopy(rt::CopyOp op);
+  void convertZero(rt::ZeroOp op);
+  void convertCompute(rt::ComputeOp op);
+  void convertMemRefCopy(memref::CopyOp op);
+
+  ModuleOp module;
+  ProgramDescription program;
+  RuntimeCalls calls;
+  /// Requests whose wait has not been reached.
+  int64_t inFlight = 0;
+  /// What replaces the requests.
+  llvm::DenseMap<Value, Value> handles;
+};
+
+} // namespace
+
+/// True if `op` reads or writes a buffer on the processor.
+static bool isHostCode(Operation *op) {
+  if (isa<memref::LoadOp, memref::StoreOp, linalg::LinalgOp>(op))
+    return true;
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!effects || isa_and_nonnull<rt::CommSchedRtDialect>(op->getDialect()) ||
+      isa<memref::CopyOp>(op))
+    return false;
+  SmallVector<MemoryEffects::EffectInstance> instances;
+  effects.getEffects(instances);
+  return llvm::any_of(instances, [](const MemoryEffects::EffectInstance &it) {
+    return isa<MemoryEffects::Read, MemoryEffects::Write>(it.getEffect()) &&
+           it.getValue() && isa<BaseMemRefType>(it.getValue().getType());
+  });
+}
+
+LogicalResult Converter::convertStart(rt::StartOp op) {
+  FailureOr<int32_t> site = program.addSite(op);
+  if (failed(site))
+    return failure();
+  calls.setInsertionPoint(op);
+  SmallVector<Value> outputs, inputs;
+  for (Value output : op.getOutputs())
+    outputs.push_back(calls.getPointer(output));
+  for (Value input : op.getInputs())
+    inputs.push_back(calls.getPointer(input));
+  if (op.getInPlace())
+    for (auto [index, output] : llvm::enumerate(outputs)) {
+      Value input = output;
+      if (op.getKind() == "all_gather") {
+        FailureOr<int32_t> group = program.getGroup(op, op.getGroupAttr());
+        if (failed(group))
+          return failure();
+        auto type = cast<MemRefType>(op.getOutputs()[index].getType());
+        input = calls.getPart(output, *group,
+                              op.getSent()[index] *
+                                  calls.getElementBytes(type.getElementType()));
+      }
+      inputs.push_back(input);
+    }
+  // A kind that sends or receives nothing has null pointers there.
+  size_t numTensors = op.getSent().size();
+  if (inputs.empty())
+    inputs.resize(numTensors, calls.getNull());
+  if (outputs.empty())
+    outputs.resize(numTensors, calls.getNull());
+  Value inputArray = calls.getArray(inputs);
+  Value outputArray = calls.getArray(outputs);
+  handles[op.getRequest()] = calls.callStart(*site, inputArray, outputArray);
+  ++inFlight;
+  return success();
+}
+
+void Converter::convertWait(rt::WaitOp op) {
+  calls.setInsertionPoint(op);
+  calls.callWait(handles.lookup(op.getRequest()));
+  --inFlight;
+}
+
+LogicalResult Converter::convertBarrier(rt::BarrierOp op) {
+  FailureOr<int32_t> site = program.addSite(op);
+  if (failed(site))
+    return failure();
+  calls.setInsertionPoint(op);
+  calls.callBarrier(*site);
+  return success();
+}
+
+LogicalResult Converter::convertRank(rt::RankOp op) {
+  FailureOr<int32_t> group = program.getGroup(op, op.getGroupAttr());
+  if (failed(group))
+    return failure();
+  calls.setInsertionPoint(op);
+  op.getResult().replaceAllUsesWith(calls.getRank(*group));
+  return success();
+}
+
+void Converter::convertCopy(rt::CopyOp op) {
+  calls.setInsertionPoint(op);
+  auto getNumber = [](std::optional<Type> type) {
+    return type ? getRuntimeType(*type).value_or(-1) : -1;
+  };
+  CopyCall copy;
+  copy.target = calls.getPointer(op.getOutput());
+  copy.source = calls.getPointer(op.getInput());
+  copy.offset = op.getOffset();
+  copy.targetType = getNumber(op.getTargetType());
+  copy.sourceType = getNumber(op.getSourceType());
+  copy.targetLayout = op.getTarget();
+  copy.sourceLayout = op.getSource();
+  copy.repeat = op.getRepeat();
+  copy.rows = op.getRows();
+  copy.rowElements = op.getRowElements();
+  calls.callCopy(copy);
+}
+
+void Converter::convertZero(rt::ZeroOp op) {
+  calls.setInsertionPoint(op);
+  auto type = cast<MemRefType>(op.getOutput().getType());
+  calls.callZero(calls.getPointer(op.getOutput()),
+                 type.getNumElements() *
+                     calls.getElementBytes(type.getElementType()));
+}
+
+void Converter::convertCompute(rt::ComputeOp op) {
+  int32_t index = program.addOperator(op);
+  calls.setInsertionPoint(op);
+  auto getPointers = [&](OperandRange buffers) {
+    SmallVector<Value> pointers;
+    for (Value buffer : buffers)
+      pointers.push_back(calls.getPointer(buffer));
+    return calls.getArray(pointers);
+  };
+  Value inputs = getPointers(op.getInputs());
+  Value outputs = getPointers(op.getOutputs());
+  calls.callCompute(index, op.getRuntimeNs(), inputs, outputs);
+}
+
+/// Copies that the runtime can do; the others are done by loops.
+void Converter::convertMemRefCopy(memref::CopyOp op) {
+  auto source = dyn_cast<MemRefType>(op.getSource().getType());
+  auto target = dyn_cast<MemRefType>(op.getTarget().getType());
+  if (!source || !target ||
+      !memref::isStaticShapeAndContiguousRowMajor(source) ||
+      !memref::isStaticShapeAndContiguousRowMajor(target)) {
+    program.addHostCode(op);
+    OpBuilder builder(op);
+    linalg::CopyOp::create(builder, op.getLoc(), op.getSource(),
+                           op.getTarget());
+    op.erase();
+    return;
+  }
+  calls.setInsertionPoint(op);
+  CopyCall copy;
+  copy.target = calls.getPointer(op.getTarget());
+  copy.source = calls.getPointer(op.getSource());
+  copy.rowElements =
+      source.getNumElements() * calls.getElementBytes(source.getElementType());
+  calls.callCopy(copy);
+  op.erase();
+}
+
+LogicalResult Converter::convert(Operation *op) {
+  LogicalResult result =
+      llvm::TypeSwitch<Operation *, LogicalResult>(op)
+          .Case([&](rt::StartOp op) { return convertStart(op); })
+          .Case([&](rt::BarrierOp op) { return convertBarrier(op); })
+          .Case([&](rt::RankOp op) { return convertRank(op); })
+          .Case([&](rt::WaitOp op) { return convertWait(op), success(); })
+          .Case([&](rt::CopyOp op) { return convertCopy(op), success(); })
+          .Case([&](rt::ZeroOp op) { return convertZero(op), success(); })
+          .Case([&](rt::ComputeOp op) { return convertCompute(op), success(); })
+          .Default(success());
+  if (failed(result))
+    return failure();
+  if (auto copy = dyn_cast<memref::CopyOp>(op)) {
+    convertMemRefCopy(copy);
+    return success();
+  }
+  if (isHostCode(op)) {
+    program.addHostCode(op);
+    if (inFlight > 0 && isa<linalg::LinalgOp>(op)) {
+      calls.setInsertionPointAfter(op);
+      calls.callPoll();
+    }
+  }
+  return success();
+}
+
+LogicalResult Converter::convert() {
+  WalkResult tensors = module.walk([](Operation *op) {
+    if (!isa_and_nonnull<rt::CommSchedRtDialect>(op->getDialect()))
+      return WalkResult::advance();
+    for (Type type : op->getOperandTypes())
+      if (isa<TensorType>(type))
+        return op->emitError("works on tensors: run one-shot-bufferize before"),
+               WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  if (tensors.wasInterrupted())
+    return failure();
+
+  SmallVector<Operation *> operations;
+  module.walk<WalkOrder::PreOrder>(
+      [&](Operation *op) { operations.push_back(op); });
+  SmallVector<Operation *> converted;
+  for (Operation *op : operations) {
+    if (isa_and_nonnull<rt::CommSchedRtDialect>(op->getDialect()))
+      converted.push_back(op);
+    if (failed(convert(op)))
+      return failure();
+  }
+  for (Operation *op : llvm::reverse(converted))
+    op->erase();
+  calls.defineString(programName, program.getText());
+  for (auto group : llvm::make_early_inc_range(module.getOps<GroupOp>()))
+    group.erase();
+  return success();
+}
+
+namespace {
+
+struct ConvertRequestsToCalls
+    : mlir::commsched::impl::ConvertRequestsToCallsBase<
+          ConvertRequestsToCalls> {
+  void runOnOperation() override {
+    if (failed(Converter(getOperation()).convert()))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,236 @@
+//===- ProgramDescription.cpp - What the runtime knows of a module --------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramDescription.h"
+
+#include "CommSched/Runtime/Runtime.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+namespace json = llvm::json;
+
+//===----------------------------------------------------------------------===//
+// Types and locations
+//===----------------------------------------------------------------------===//
+
+static std::optional<int32_t> getRuntimeIntegerType(IntegerType type) {
+  if (type.getWidth() == 1)
+    return COMMSCHED_I1;
+  switch (type.getWidth()) {
+  case 8:
+    return type.isUnsigned() ? COMMSCHED_UI8 : COMMSCHED_I8;
+  case 16:
+    return type.isUnsigned() ? COMMSCHED_UI16 : COMMSCHED_I16;
+  case 32:
+    return type.isUnsigned() ? COMMSCHED_UI32 : COMMSCHED_I32;
+  case 64:
+    return type.isUnsigned() ? COMMSCHED_UI64 : COMMSCHED_I64;
+  default:
+    return std::nullopt;
+  }
+}
+
+std::optional<int32_t> mlir::commsched::getRuntimeType(Type elementType) {
+  using Number = std::optional<int32_t>;
+  return llvm::TypeSwitch<Type, Number>(elementType)
+      .Case([](IntegerType type) { return getRuntimeIntegerType(type); })
+      .Case<IndexType>([](Type) { return Number(COMMSCHED_I64); })
+      .Case<Float8E4M3FNType>([](Type) { return Number(COMMSCHED_F8E4M3FN); })
+      .Case<Float8E5M2Type>([](Type) { return Number(COMMSCHED_F8E5M2); })
+      .Case<Float16Type>([](Type) { return Number(COMMSCHED_F16); })
+      .Case<BFloat16Type>([](Type) { return Number(COMMSCHED_BF16); })
+      .Case<Float32Type>([](Type) { return Number(COMMSCHED_F32); })
+      .Case<Float64Type>([](Type) { return Number(COMMSCHED_F64); })
+      .Case([](ComplexType type) -> Number {
+        if (type.getElementType().isF32())
+          return COMMSCHED_COMPLEX_F32;
+        if (type.getElementType().isF64())
+          return COMMSCHED_COMPLEX_F64;
+        return std::nullopt;
+      })
+      .Default([](Type) { return Number(); });
+}
+
+/// The name in the description: MLIR's, without what no reduction looks at.
+static std::string getTypeName(Type elementType) {
+  std::string name;
+  llvm::raw_string_ostream os(name);
+  if (!getRuntimeType(elementType)) {
+    os << "bytes<" << llvm::divideCeil(elementType.getIntOrFloatBitWidth(), 8u)
+       << ">";
+    return name;
+  }
+  if (elementType.isIndex())
+    os << "i64";
+  else if (auto integer = dyn_cast<IntegerType>(elementType);
+           integer && integer.isSigned())
+    os << "i" << integer.getWidth();
+  else
+    os << elementType;
+  return name;
+}
+
+/// "step.mlir:7:8", or MLIR's text for other locations.
+static std::string getLocationText(Location loc) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (auto file = loc->findInstanceOf<FileLineColLoc>())
+    os << file.getFilename().getValue() << ":" << file.getLine() << ":"
+       << file.getColumn();
+  else
+    os << loc;
+  return json::isUTF8(text) ? text : json::fixUTF8(text);
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+static json::Object describeGroup(GroupOp group) {
+  json::Object object{{"name", group.getSymName()},
+                      {"size", int64_t(group.getSize())}};
+  if (group.getRanks()) {
+    json::Array rows;
+    auto values = group.getRanks()->getValues<int64_t>();
+    for (auto [index, rank] : llvm::enumerate(values)) {
+      if (index % group.getSize() == 0)
+        rows.push_back(json::Array());
+      rows.back().getAsArray()->push_back(rank);
+    }
+    object["ranks"] = std::move(rows);
+  } else {
+    object["stride"] = group.getStride() ? int64_t(*group.getStride()) : 1;
+  }
+  return object;
+}
+
+ProgramDescription::ProgramDescription(ModuleOp module) {
+  module.walk([&](GroupOp group) {
+    groupIndices[group.getSymNameAttr()] = groups.size();
+    groups.push_back(describeGroup(group));
+  });
+}
+
+FailureOr<int32_t> ProgramDescription::getGroup(Operation *op,
+                                                FlatSymbolRefAttr symbol) {
+  auto found = groupIndices.find(symbol.getAttr());
+  if (found == groupIndices.end())
+    return op->emitError("group ") << symbol << " does not exist";
+  return found->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives and operators
+//===----------------------------------------------------------------------===//
+
+json::Object ProgramDescription::getSite(StringRef name, Location loc,
+                                         StringRef kind, int32_t group,
+                                         IntegerAttr runtimeNs) {
+  json::Object site{{"name", name},
+                    {"location", getLocationText(loc)},
+                    {"kind", kind},
+                    {"group", group}};
+  if (runtimeNs)
+    site["runtime_ns"] = runtimeNs.getInt();
+  return site;
+}
+
+FailureOr<int32_t> ProgramDescription::addSite(rt::StartOp op) {
+  FailureOr<int32_t> group = getGroup(op, op.getGroupAttr());
+  if (failed(group))
+    return failure();
+  json::Object site = getSite(op.getName(), op.getLoc(), op.getKind(), *group,
+                              op.getRuntimeNsAttr());
+  if (op.getReduction())
+    site["reduction"] = stringifyReductionKind(*op.getReduction());
+  if (op.getPeer())
+    site["peer"] = int64_t(*op.getPeer());
+  if (op.getTag())
+    site["tag"] = int64_t(*op.getTag());
+  if (op.getPairs()) {
+    json::Array pairs;
+    auto values = op.getPairs()->getValues<int64_t>();
+    for (auto it = values.begin(), end = values.end(); it != end;) {
+      int64_t source = *it++, target = *it++;
+      pairs.push_back(json::Array{source, target});
+    }
+    site["pairs"] = std::move(pairs);
+  }
+  auto addSplits = [&](StringRef key, std::optional<ArrayAttr> lists) {
+    if (!lists)
+      return;
+    json::Array splits;
+    for (auto list : lists->getAsRange<DenseI64ArrayAttr>())
+      splits.push_back(json::Array(list.asArrayRef()));
+    site[key] = std::move(splits);
+  };
+  addSplits("input_splits", op.getInputSplits());
+  addSplits("output_splits", op.getOutputSplits());
+  OperandRange buffers =
+      op.getOutputs().empty() ? op.getInputs() : op.getOutputs();
+  json::Array tensors;
+  for (auto [buffer, sent, received] :
+       llvm::zip_equal(buffers, op.getSent(), op.getReceived()))
+    tensors.push_back(json::Object{
+        {"type", getTypeName(cast<ShapedType>(buffer.getType()).getElementType())},
+        {"inputs", sent},
+        {"outputs", received}});
+  site["tensors"] = std::move(tensors);
+  sites.push_back(std::move(site));
+  return sites.size() - 1;
+}
+
+FailureOr<int32_t> ProgramDescription::addSite(rt::BarrierOp op) {
+  FailureOr<int32_t> group = getGroup(op, op.getGroupAttr());
+  if (failed(group))
+    return failure();
+  json::Object site = getSite(op.getName(), op.getLoc(), "barrier", *group,
+                              op.getRuntimeNsAttr());
+  site["tensors"] = json::Array();
+  sites.push_back(std::move(site));
+  return sites.size() - 1;
+}
+
+int32_t ProgramDescription::addOperator(rt::ComputeOp op) {
+  auto describe = [](OperandRange buffers) {
+    json::Array list;
+    for (Value buffer : buffers) {
+      auto type = cast<MemRefType>(buffer.getType());
+      list.push_back(json::Object{{"type", getTypeName(type.getElementType())},
+                                  {"elements", type.getNumElements()}});
+    }
+    return list;
+  };
+  std::string name = op.getName().str();
+  operators.push_back(
+      json::Object{{"name", json::isUTF8(name) ? name : json::fixUTF8(name)},
+                   {"location", getLocationText(op.getLoc())},
+                   {"inputs", describe(op.getInputs())},
+                   {"outputs", describe(op.getOutputs())}});
+  return operators.size() - 1;
+}
+
+void ProgramDescription::addHostCode(Operation *op) {
+  if (hostCode.empty())
+    hostCode = op->getName().getStringRef().str() + " at " +
+               getLocationText(op->getLoc());
+}
+
+std::string ProgramDescription::getText() const {
+  json::Object program{{"version", 1},
+                       {"groups", json::Array(groups)},
+                       {"sites", json::Array(sites)},
+                       {"operators", json::Array(operators)}};
+  if (!hostCode.empty())
+    program["host_code"] = hostCode;
+  std::string text;
+  llvm::raw_string_ostream(text) << json::Value(std::move(program));
+  return text;
+}

@@ -1,0 +1,86 @@
+//===- RuntimeCalls.h - Writing calls of the runtime ------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Declares the functions of CommSched/Runtime/Runtime.h in a module as they are
+// needed, and appends calls of them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_CONVERSION_RUNTIMETOCALLS_RUNTIMECALLS_H
+#define COMMSCHED_LIB_CONVERSION_RUNTIMETOCALLS_RUNTIMECALLS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::commsched {
+
+/// The arguments of commsched_copy, repeated. Layouts are offset, row stride
+/// and repeat stride in bytes; types are commsched_type, or -1 for bytes.
+struct CopyCall {
+  Value target, source;
+  /// Added to the target's offset, in bytes; may be null.
+  Value offset;
+  int32_t targetType = -1;
+  int32_t sourceType = -1;
+  ArrayRef<int64_t> targetLayout = {};
+  ArrayRef<int64_t> sourceLayout = {};
+  int64_t repeat = 1;
+  int64_t rows = 1;
+  int64_t rowElements = 0;
+};
+
+class RuntimeCalls {
+public:
+  explicit RuntimeCalls(ModuleOp module);
+
+  void setInsertionPoint(Operation *op);
+  void setInsertionPointAfter(Operation *op);
+
+  /// The address of the first element of a memref.
+  Value getPointer(Value memref);
+  Value getNull();
+  /// The address of this rank's part in the group, `partBytes` bytes a rank.
+  Value getPart(Value pointer, int32_t group, int64_t partBytes);
+  /// The address of an array that holds `pointers`.
+  Value getArray(ArrayRef<Value> pointers);
+  /// This rank's index in the group, of type index.
+  Value getRank(int32_t group);
+  /// Bytes of an element in memory.
+  static int64_t getElementBytes(Type elementType);
+
+  /// Returns the request.
+  Value callStart(int32_t site, Value inputs, Value outputs);
+  void callWait(Value request);
+  void callBarrier(int32_t site);
+  void callCompute(int32_t index, int64_t ns, Value inputs, Value outputs);
+  void callCopy(const CopyCall &copy);
+  void callZero(Value pointer, int64_t bytes);
+  void callPoll();
+
+  /// Defines a public global that holds `text` and a terminating zero.
+  void defineString(StringRef name, StringRef text);
+
+private:
+  Value getConstant(Type type, int64_t value);
+  Value getI32(int32_t value);
+  Value getI64(int64_t value);
+  /// `pointer` plus `bytes`, an i64.
+  Value addBytes(Value pointer, Value bytes);
+  func::CallOp call(StringRef callee, TypeRange results, ValueRange operands);
+
+  ModuleOp module;
+  OpBuilder builder;
+  Location loc;
+  SymbolTable symbols;
+  Type i32, i64, pointerType;
+};
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_CONVERSION_RUNTIMETOCALLS_RUNTIMECALLS_H

@@ -1,0 +1,228 @@
+//===- Bufferization.cpp - How commsched_rt becomes memrefs ---------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What keeps a collective in flight safe: the wait reads what the start sends,
+// so that one-shot analysis sees a conflict with any write in place between
+// the two; and the start's destinations become values of their own that only
+// the wait takes, so that whoever reads the old content makes the start write
+// into another buffer.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "CommSched/Dialect/Runtime/CommSchedRtDialect.h"
+
+using namespace mlir;
+using namespace mlir::bufferization;
+using namespace mlir::commsched::rt;
+
+/// True if `operand` is one of `range`.
+static bool isOneOf(OpOperand &operand, OperandRange range) {
+  unsigned begin = range.getBeginOperandIndex();
+  unsigned index = operand.getOperandNumber();
+  return index >= begin && index < begin + range.size();
+}
+
+/// The buffers of `values`; memrefs are their own.
+static LogicalResult getBuffers(RewriterBase &rewriter, ValueRange values,
+                                const BufferizationOptions &options,
+                                BufferizationState &state,
+                                SmallVectorImpl<Value> &buffers) {
+  for (Value value : values) {
+    if (!isa<TensorType>(value.getType())) {
+      buffers.push_back(value);
+      continue;
+    }
+    FailureOr<Value> buffer = getBuffer(rewriter, value, options, state);
+    if (failed(buffer))
+      return failure();
+    buffers.push_back(*buffer);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Starts and waits
+//===----------------------------------------------------------------------===//
+
+/// What is sent in place lies in the destination.
+bool StartOp::bufferizesToMemoryRead(OpOperand &operand,
+                                     const AnalysisState &) {
+  return isOneOf(operand, getInputs()) || getInPlace();
+}
+
+bool StartOp::bufferizesToMemoryWrite(OpOperand &operand,
+                                      const AnalysisState &) {
+  return isOneOf(operand, getOutputs());
+}
+
+AliasingValueList StartOp::getAliasingValues(OpOperand &operand,
+                                             const AnalysisState &) {
+  if (!isOneOf(operand, getOutputs()))
+    return {};
+  unsigned index =
+      operand.getOperandNumber() - getOutputs().getBeginOperandIndex();
+  return {{getInFlight()[index], BufferRelation::Equivalent}};
+}
+
+LogicalResult StartOp::bufferize(RewriterBase &rewriter,
+                                 const BufferizationOptions &options,
+                                 BufferizationState &state) {
+  SmallVector<Value> inputs, outputs;
+  if (failed(getBuffers(rewriter, getInputs(), options, state, inputs)) ||
+      failed(getBuffers(rewriter, getOutputs(), options, state, outputs)))
+    return failure();
+  auto start = StartOp::create(
+      rewriter, getLoc(), TypeRange(getRequest().getType()), getKindAttr(),
+      getGroupAttr(), getNameAttr(), getSentAttr(), getReceivedAttr(), inputs,
+      outputs, getInPlaceAttr(), getReductionAttr(), getPeerAttr(),
+      getTagAttr(), getPairsAttr(), getInputSplitsAttr(), getOutputSplitsAttr(),
+      getRuntimeNsAttr());
+  start->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
+  SmallVector<Value> replacements = {start.getRequest()};
+  llvm::append_range(replacements, outputs);
+  replaceOpWithBufferizedValues(rewriter, *this, replacements);
+  return success();
+}
+
+bool WaitOp::bufferizesToMemoryRead(OpOperand &operand, const AnalysisState &) {
+  return true;
+}
+
+/// The start's writes have been seen there.
+bool WaitOp::bufferizesToMemoryWrite(OpOperand &, const AnalysisState &) {
+  return false;
+}
+
+/// The runtime writes where the start said, not into a copy.
+bool WaitOp::mustBufferizeInPlace(OpOperand &operand, const AnalysisState &) {
+  return isOneOf(operand, getOutputs());
+}
+
+AliasingValueList WaitOp::getAliasingValues(OpOperand &operand,
+                                            const AnalysisState &) {
+  if (!isOneOf(operand, getOutputs()))
+    return {};
+  unsigned index =
+      operand.getOperandNumber() - getOutputs().getBeginOperandIndex();
+  return {{getValues()[index], BufferRelation::Equivalent}};
+}
+
+LogicalResult WaitOp::bufferize(RewriterBase &rewriter,
+                                const BufferizationOptions &options,
+                                BufferizationState &state) {
+  SmallVector<Value> inputs, outputs;
+  if (failed(getBuffers(rewriter, getInputs(), options, state, inputs)) ||
+      failed(getBuffers(rewriter, getOutputs(), options, state, outputs)))
+    return failure();
+  auto wait = WaitOp::create(rewriter, getLoc(), TypeRange(), getRequest(),
+                             inputs, outputs);
+  wait->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
+  replaceOpWithBufferizedValues(rewriter, *this, outputs);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Operations with a destination
+//===----------------------------------------------------------------------===//
+
+/// Where a copy does not write, the destination's content stays.
+bool CopyOp::bufferizesToMemoryRead(OpOperand &operand, const AnalysisState &) {
+  return operand == getInputMutable() || !getOverwrites();
+}
+
+bool CopyOp::bufferizesToMemoryWrite(OpOperand &operand,
+                                     const AnalysisState &) {
+  return operand == getOutputMutable();
+}
+
+AliasingValueList CopyOp::getAliasingValues(OpOperand &operand,
+                                            const AnalysisState &) {
+  if (operand != getOutputMutable() || !getResult())
+    return {};
+  return {{getResult(), BufferRelation::Equivalent}};
+}
+
+LogicalResult CopyOp::bufferize(RewriterBase &rewriter,
+                                const BufferizationOptions &options,
+                                BufferizationState &state) {
+  SmallVector<Value> buffers;
+  if (failed(getBuffers(rewriter, {getInput(), getOutput()}, options, state,
+                        buffers)))
+    return failure();
+  CopyOp::create(rewriter, getLoc(), TypeRange(), buffers[0], buffers[1],
+                 getOffset(), getSourceAttr(), getTargetAttr(), getRepeatAttr(),
+                 getRowsAttr(), getRowElementsAttr(), getSourceTypeAttr(),
+                 getTargetTypeAttr(), getOverwritesAttr());
+  if (getResult())
+    replaceOpWithBufferizedValues(rewriter, *this, buffers[1]);
+  else
+    rewriter.eraseOp(*this);
+  return success();
+}
+
+bool ZeroOp::bufferizesToMemoryRead(OpOperand &, const AnalysisState &) {
+  return false;
+}
+
+bool ZeroOp::bufferizesToMemoryWrite(OpOperand &, const AnalysisState &) {
+  return true;
+}
+
+AliasingValueList ZeroOp::getAliasingValues(OpOperand &,
+                                            const AnalysisState &) {
+  if (!getResult())
+    return {};
+  return {{getResult(), BufferRelation::Equivalent}};
+}
+
+LogicalResult ZeroOp::bufferize(RewriterBase &rewriter,
+                                const BufferizationOptions &options,
+                                BufferizationState &state) {
+  SmallVector<Value> buffers;
+  if (failed(getBuffers(rewriter, getOutput(), options, state, buffers)))
+    return failure();
+  ZeroOp::create(rewriter, getLoc(), TypeRange(), buffers.front());
+  if (getResult())
+    replaceOpWithBufferizedValues(rewriter, *this, buffers.front());
+  else
+    rewriter.eraseOp(*this);
+  return success();
+}
+
+bool ComputeOp::bufferizesToMemoryRead(OpOperand &operand,
+                                       const AnalysisState &) {
+  return isOneOf(operand, getInputs());
+}
+
+bool ComputeOp::bufferizesToMemoryWrite(OpOperand &operand,
+                                        const AnalysisState &) {
+  return isOneOf(operand, getOutputs());
+}
+
+AliasingValueList ComputeOp::getAliasingValues(OpOperand &operand,
+                                               const AnalysisState &) {
+  if (!isOneOf(operand, getOutputs()))
+    return {};
+  unsigned index =
+      operand.getOperandNumber() - getOutputs().getBeginOperandIndex();
+  return {{getResults()[index], BufferRelation::Equivalent}};
+}
+
+LogicalResult ComputeOp::bufferize(RewriterBase &rewriter,
+                                   const BufferizationOptions &options,
+                                   BufferizationState &state) {
+  SmallVector<Value> inputs, outputs;
+  if (failed(getBuffers(rewriter, getInputs(), options, state, inputs)) ||
+      failed(getBuffers(rewriter, getOutputs(), options, state, outputs)))
+    return failure();
+  ComputeOp::create(rewriter, getLoc(), TypeRange(), getNameAttr(),
+                    getRuntimeNsAttr(), inputs, outputs);
+  replaceOpWithBufferizedValues(rewriter, *this, outputs);
+  return success();
+}
