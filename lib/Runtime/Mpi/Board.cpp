@@ -1,0 +1,295 @@
+//===- Board.cpp - What the ranks of a node know of each other --*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Board.h"
+
+#include "Session.h"
+
+#include "Core/Describe.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <new>
+#include <unistd.h>
+
+using namespace commsched::runtime;
+using namespace commsched::runtime::mpi;
+
+/// Groups beyond are not on the board; their timeouts tell less.
+static constexpr int32_t maxGroups = 256;
+/// How far two ranks may be apart for their collectives to be compared.
+static constexpr int64_t numRecent = 8;
+
+namespace {
+
+/// A text in shared memory, cut to its place. A reader may see parts of two
+/// texts while it is written, but nothing worse.
+template <size_t Bytes> class SharedText {
+public:
+  void set(const std::string &text) {
+    char buffer[Bytes] = {};
+    size_t length = std::min(text.size(), Bytes - 1);
+    // Not within a character of several bytes.
+    while (length > 0 && length < text.size() &&
+           (static_cast<unsigned char>(text[length]) & 0xc0) == 0x80)
+      --length;
+    std::memcpy(buffer, text.data(), length);
+    for (size_t i = 0; i != numWords; ++i) {
+      uint64_t word;
+      std::memcpy(&word, buffer + i * sizeof(word), sizeof(word));
+      words[i].store(word, std::memory_order_relaxed);
+    }
+  }
+
+  std::string get() const {
+    char buffer[Bytes + 1] = {};
+    for (size_t i = 0; i != numWords; ++i) {
+      uint64_t word = words[i].load(std::memory_order_relaxed);
+      std::memcpy(buffer + i * sizeof(word), &word, sizeof(word));
+    }
+    return buffer;
+  }
+
+private:
+  static constexpr size_t numWords = Bytes / sizeof(uint64_t);
+  std::atomic<uint64_t> words[numWords] = {};
+};
+
+/// One collective that a rank has started.
+struct CollectiveBoard {
+  /// The low halves of its number + 1 and of its site.
+  std::atomic<uint64_t> identity{0};
+  SharedText<56> site;
+};
+
+/// What a rank has started on one group.
+struct GroupBoard {
+  SharedText<104> last;
+  std::atomic<int64_t> numCollectives{0};
+  CollectiveBoard recent[numRecent];
+};
+
+enum class Standing : int32_t { Running, Failed, Left };
+
+} // namespace
+
+struct mpi::RankBoard {
+  std::atomic<Standing> standing{Standing::Running};
+  std::atomic<pid_t> process{0};
+  std::atomic<int64_t> numMeetings{0};
+  SharedText<256> text;
+  GroupBoard groups[maxGroups];
+};
+
+// Only atomics without locks work between processes.
+static_assert(std::atomic<uint64_t>::is_always_lock_free &&
+              std::atomic<Standing>::is_always_lock_free);
+
+static uint64_t getIdentity(const Launch &launch) {
+  return static_cast<uint64_t>(static_cast<uint32_t>(launch.sequence + 1))
+             << 32 |
+         static_cast<uint32_t>(launch.site->index);
+}
+
+static bool isOnBoard(int32_t group) { return group < maxGroups; }
+
+std::string mpi::describeRanks(const Ranks &ranks) {
+  std::string text;
+  for (const auto &[rank, what] : ranks)
+    text += (text.empty() ? "rank " : "; rank ") + std::to_string(rank) + " " +
+            what;
+  return text;
+}
+
+Error Board::open(MPI_Comm world) {
+  int numRanks = 0;
+  MPI_Comm_rank(world, &self);
+  MPI_Comm_size(world, &numRanks);
+  ranks.assign(numRanks, nullptr);
+  if (Error error = checkMpi(MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED,
+                                                 self, MPI_INFO_NULL, &node),
+                             "MPI_Comm_split_type"))
+    return error;
+  MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
+  MPI_Comm_size(node, &numRanksOnNode);
+
+  void *memory = nullptr;
+  if (Error error =
+          checkMpi(MPI_Win_allocate_shared(sizeof(RankBoard), 1, MPI_INFO_NULL,
+                                           node, &memory, &window),
+                   "MPI_Win_allocate_shared"))
+    return error;
+  RankBoard *mine = new (memory) RankBoard;
+  mine->process = getpid();
+
+  std::vector<int> worldRanks(numRanksOnNode);
+  if (Error error =
+          checkMpi(MPI_Allgather(&self, 1, MPI_INT32_T, worldRanks.data(), 1,
+                                 MPI_INT32_T, node),
+                   "MPI_Allgather"))
+    return error;
+  for (int i = 0; i != numRanksOnNode; ++i) {
+    MPI_Aint size = 0;
+    int unit = 0;
+    if (Error error =
+            checkMpi(MPI_Win_shared_query(window, i, &size, &unit, &memory),
+                     "MPI_Win_shared_query"))
+      return error;
+    ranks[worldRanks[i]] = static_cast<RankBoard *>(memory);
+  }
+  return {};
+}
+
+void Board::close() {
+  if (window != MPI_WIN_NULL)
+    MPI_Win_free(&window);
+  if (node != MPI_COMM_NULL)
+    MPI_Comm_free(&node);
+  ranks.clear();
+}
+
+void Board::resetGroup(int32_t group) {
+  if (isOnBoard(group))
+    new (&ranks[self]->groups[group]) GroupBoard;
+}
+
+Error Board::start(const Launch &launch) {
+  int32_t group = launch.group->index;
+  if (!isOnBoard(group))
+    return {};
+  GroupBoard &mine = ranks[self]->groups[group];
+  mine.last.set(describeLast(launch));
+  if (isPointToPoint(launch.site->kind))
+    return {};
+
+  uint64_t identity = getIdentity(launch);
+  CollectiveBoard &place = mine.recent[launch.sequence % numRecent];
+  place.site.set(describeSite(*launch.site));
+  // Must be seen before the others' are read: sequential consistency.
+  place.identity = identity;
+  mine.numCollectives = launch.sequence + 1;
+  for (int32_t rank : launch.group->members) {
+    if (!ranks[rank])
+      continue;
+    const CollectiveBoard &other =
+        ranks[rank]->groups[group].recent[launch.sequence % numRecent];
+    uint64_t theirs = other.identity;
+    if (theirs >> 32 == identity >> 32 && theirs != identity)
+      return describeLaunch(launch) + ": rank " + std::to_string(rank) +
+             " has started " + other.site.get() + " in its place";
+  }
+  return {};
+}
+
+void Board::meet() { ++ranks[self]->numMeetings; }
+
+void Board::fail(const std::string &text) {
+  if (ranks.empty() || ranks[self]->standing != Standing::Running)
+    return;
+  ranks[self]->text.set(text);
+  ranks[self]->standing = Standing::Failed;
+}
+
+void Board::leave() {
+  if (ranks[self]->standing == Standing::Running)
+    ranks[self]->standing = Standing::Left;
+}
+
+/// What has ended the rank; empty if nothing has.
+std::string Board::describeEnd(int32_t rank, bool lookForProcesses) const {
+  const RankBoard *other = ranks[rank];
+  if (!other)
+    return "";
+  switch (other->standing.load()) {
+  case Standing::Failed:
+    return "has failed: " + other->text.get();
+  case Standing::Left:
+    return "has left";
+  case Standing::Running:
+    break;
+  }
+  // A process without a number has not come so far.
+  pid_t process = other->process;
+  if (lookForProcesses && process != 0 && kill(process, 0) != 0 &&
+      errno == ESRCH)
+    return "is gone";
+  return "";
+}
+
+Ranks Board::findFailed(bool lookForProcesses) const {
+  Ranks failed;
+  for (int32_t rank = 0, e = ranks.size(); rank != e; ++rank) {
+    if (rank == self || !ranks[rank] || ranks[rank]->standing == Standing::Left)
+      continue;
+    if (ranks[rank]->standing == Standing::Failed || lookForProcesses)
+      if (std::string end = describeEnd(rank, lookForProcesses); !end.empty())
+        failed.push_back({rank, std::move(end)});
+  }
+  return failed;
+}
+
+/// Empty if the rank has done what `launch` waits for.
+std::string Board::describeMissing(const Launch &launch, int32_t rank) const {
+  if (!ranks[rank])
+    return "is on another node, and nothing is known of it";
+  if (std::string end = describeEnd(rank, /*lookForProcesses=*/true);
+      !end.empty())
+    return end;
+  if (!isOnBoard(launch.group->index))
+    return "";
+  const GroupBoard &other = ranks[rank]->groups[launch.group->index];
+  std::string last = other.last.get();
+  last = last.empty() ? "(it has started nothing on this group)"
+                      : "(its last: " + last + ")";
+  if (isPointToPoint(launch.site->kind))
+    return "has not met it " + last;
+  return other.numCollectives > launch.sequence ? std::string()
+                                                : "has not started it " + last;
+}
+
+Ranks Board::findMissing(const Launch &launch) const {
+  Ranks missing;
+  const std::vector<int32_t> &members = launch.group->members;
+  for (size_t i = 0; i != members.size(); ++i) {
+    bool concerns = !isPointToPoint(launch.site->kind) ||
+                    static_cast<int32_t>(i) == launch.site->peer;
+    if (members[i] == self || !concerns)
+      continue;
+    if (std::string text = describeMissing(launch, members[i]); !text.empty())
+      missing.push_back({members[i], std::move(text)});
+  }
+  return missing;
+}
+
+Ranks Board::findMissingFromMeeting() const {
+  Ranks missing;
+  for (int32_t rank = 0, e = ranks.size(); rank != e; ++rank) {
+    const RankBoard *other = ranks[rank];
+    if (rank == self)
+      continue;
+    std::string text = describeEnd(rank, /*lookForProcesses=*/true);
+    if (!other)
+      text = "is on another node, and nothing is known of it";
+    else if (text.empty() && other->numMeetings < ranks[self]->numMeetings)
+      text = "has not come";
+    if (!text.empty())
+      missing.push_back({rank, std::move(text)});
+  }
+  return missing;
+}
+
+bool Board::isLast() const {
+  for (int32_t rank = 0, e = ranks.size(); rank != e; ++rank)
+    if (rank != self && ranks[rank] &&
+        describeEnd(rank, /*lookForProcesses=*/true).empty())
+      return false;
+  return true;
+}

@@ -1,0 +1,88 @@
+//===- Board.h - What the ranks of a node know of each other ----*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// MPI does not say which rank a collective waits for, nor that a rank has
+// failed. Therefore the ranks of a node keep a board in shared memory: each
+// writes how far it has come on every group, and whether it has failed or left;
+// the others read it when they wait. Of ranks on other nodes nothing is known.
+//
+// A rank writes only its own part. What it starts is written before MPI hears
+// of it and then compared with what the others have started at the same place,
+// so that of two ranks with different collectives at least one sees it before
+// MPI would mix them up.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_RUNTIME_MPI_BOARD_H
+#define COMMSCHED_RUNTIME_MPI_BOARD_H
+
+#include "CommSched/Runtime/Backend.h"
+
+#include <mpi.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace commsched::runtime::mpi {
+
+/// One rank's part; defined in Board.cpp.
+struct RankBoard;
+
+/// Ranks with what is known of each, as describeTimeout takes them.
+using Ranks = std::vector<std::pair<int32_t, std::string>>;
+
+/// "rank 2 has not come; rank 3 is gone".
+std::string describeRanks(const Ranks &ranks);
+
+class Board {
+public:
+  /// Collective over `world`, and waits for its ranks.
+  Error open(MPI_Comm world);
+  /// Collective over the ranks of the node.
+  void close();
+
+  int32_t getNumRanksOnNode() const { return numRanksOnNode; }
+
+  /// Forgets what has been started on the group: a new program begins.
+  void resetGroup(int32_t group);
+  /// Writes that this rank starts `launch`. The error says that another member
+  /// has started another collective in its place.
+  Error start(const Launch &launch);
+  /// Writes that this rank waits for all others, for the n-th time.
+  void meet();
+
+  /// The first text stays.
+  void fail(const std::string &text);
+  void leave();
+
+  /// Ranks of this node that have failed; with `lookForProcesses` also those
+  /// whose process has ended, which costs a system call for each.
+  Ranks findFailed(bool lookForProcesses) const;
+  /// The ranks that the end of `launch` waits for, as far as can be told.
+  Ranks findMissing(const Launch &launch) const;
+  /// The ranks that have not come to this rank's last meeting.
+  Ranks findMissingFromMeeting() const;
+  /// Whether all other ranks of the node have failed, left or died.
+  bool isLast() const;
+
+private:
+  std::string describeEnd(int32_t rank, bool lookForProcesses) const;
+  std::string describeMissing(const Launch &launch, int32_t rank) const;
+
+  MPI_Comm node = MPI_COMM_NULL;
+  MPI_Win window = MPI_WIN_NULL;
+  int32_t numRanksOnNode = 0;
+  int32_t self = 0;
+  /// By rank of the world; null on other nodes.
+  std::vector<RankBoard *> ranks;
+};
+
+} // namespace commsched::runtime::mpi
+
+#endif // COMMSCHED_RUNTIME_MPI_BOARD_H

@@ -1,0 +1,315 @@
+//===- MpiBackend.cpp - Ranks as processes of an MPI job ------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MpiBackend.h"
+
+#include "Collectives.h"
+#include "Session.h"
+#include "Watchdog.h"
+
+#include "Core/Describe.h"
+#include "Numerics/Conversion.h"
+#include "Numerics/Types.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace commsched::runtime;
+using namespace commsched::runtime::mpi;
+
+MpiBackend::MpiBackend(const BackendConfig &config, int64_t maxCount)
+    : recorder(*config.recorder), deadlineMs(config.options->deadline_ms),
+      emulateData(config.options->emulate_data), types(maxCount) {}
+
+MpiBackend::~MpiBackend() {
+  if (isOpen)
+    shutdown(/*failed=*/true, Clock::now());
+}
+
+Error MpiBackend::join(const commsched_options &options, Deadline deadline) {
+  if (Error error = beginSession(deadline, [this] {
+        board.fail("its process has ended without leaving");
+      }))
+    return error;
+  isOpen = true;
+  {
+    Watchdog watchdog("the making of communicators", deadline);
+    if (Error error =
+            checkMpi(MPI_Comm_dup(MPI_COMM_WORLD, &world), "MPI_Comm_dup"))
+      return error;
+    MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(world, &rank);
+    MPI_Comm_size(world, &numRanks);
+    if (Error error = board.open(world))
+      return error;
+  }
+  isOversubscribed = board.getNumRanksOnNode() > sysconf(_SC_NPROCESSORS_ONLN);
+  // Sleeps of the default slack of 50 us would more than double the slices.
+  oldTimerSlack = prctl(PR_GET_TIMERSLACK);
+  prctl(PR_SET_TIMERSLACK, 1);
+
+  if (options.num_ranks >= 0 && options.num_ranks != numRanks)
+    return std::to_string(options.num_ranks) +
+           " ranks are asked for, but MPI has " + std::to_string(numRanks) +
+           " (mpirun -n starts them)";
+  if (options.rank >= 0 && options.rank != rank)
+    return "rank " + std::to_string(options.rank) +
+           " is asked for, but to MPI this is rank " + std::to_string(rank);
+  return meet(deadline);
+}
+
+Error MpiBackend::exchange(const std::string &mine,
+                           std::vector<std::string> &all, Deadline deadline) {
+  board.meet();
+  MPI_Request handle = MPI_REQUEST_NULL;
+  int64_t size = mine.size();
+  std::vector<int64_t> sizes(numRanks);
+  if (Error error = checkMpi(MPI_Iallgather(&size, 1, MPI_INT64_T, sizes.data(),
+                                            1, MPI_INT64_T, world, &handle),
+                             "MPI_Iallgather"))
+    return error;
+  if (Error error = awaitAll(handle, deadline))
+    return error;
+
+  all.assign(numRanks, {});
+  all[rank] = mine;
+  for (int root = 0; root != numRanks; ++root) {
+    if (sizes[root] == 0)
+      continue;
+    all[root].resize(sizes[root]);
+    Extent extent;
+    if (Error error = types.getBytes(sizes[root], 1, extent))
+      return error;
+    if (Error error = checkMpi(MPI_Ibcast(all[root].data(), extent.count,
+                                          extent.type, root, world, &handle),
+                               "MPI_Ibcast"))
+      return error;
+    if (Error error = awaitAll(handle, deadline))
+      return error;
+  }
+  return {};
+}
+
+Error MpiBackend::checkSite(const Site &site) const {
+  if (site.reduction)
+    for (const Tensor &tensor : site.tensors)
+      if (Error error = checkReduction(tensor.element, *site.reduction))
+        return error;
+  return checkLimits(site);
+}
+
+Error MpiBackend::checkHostCode(const std::string &) const { return {}; }
+
+Error MpiBackend::createGroup(const Group &group, Deadline deadline) {
+  if (group.index >= static_cast<int32_t>(communicators.size()))
+    communicators.resize(group.index + 1, MPI_COMM_NULL);
+  board.resetGroup(group.index);
+  if (Error error = meet(deadline))
+    return error;
+  Watchdog watchdog("the making of group '" + group.name + "'", deadline);
+  // Of the program before.
+  MPI_Comm &communicator = communicators[group.index];
+  if (communicator != MPI_COMM_NULL)
+    MPI_Comm_free(&communicator);
+  // Rows are disjoint, so that their first ranks tell them apart.
+  int color = group.rank < 0 ? MPI_UNDEFINED : group.members.front();
+  if (Error error =
+          checkMpi(MPI_Comm_split(world, color, group.rank, &communicator),
+                   "MPI_Comm_split"))
+    return error;
+  if (communicator != MPI_COMM_NULL)
+    MPI_Comm_set_errhandler(communicator, MPI_ERRORS_RETURN);
+  return {};
+}
+
+int64_t MpiBackend::getStepNs(Clock::time_point time) const {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(time - stepBegin)
+      .count();
+}
+
+/// All MPI requests of the launch have ended.
+void MpiBackend::complete(MpiRequest &request) {
+  finishCollective(request);
+  for (const Staged &staged : request.staged)
+    recorder.addStagedBytes(staged.bytes);
+  request.staged.clear();
+  request.isDone = true;
+  recorder.record(COMMSCHED_RECORD_COLLECTIVE, request.launch.site->index,
+                  {getStepNs(request.begin), getStepNs(Clock::now())});
+  recorder.setCompleted(request.launch);
+}
+
+Error MpiBackend::progress() {
+  ended.clear();
+  Error error = flight.poll(ended);
+  if (error)
+    return error;
+  for (MpiRequest *request : ended)
+    complete(*request);
+  return {};
+}
+
+Error MpiBackend::startRequest(MpiRequest &request) {
+  const Launch &launch = request.launch;
+  MPI_Comm communicator = launch.group->rank < 0
+                              ? MPI_COMM_NULL
+                              : communicators[launch.group->index];
+  if (communicator == MPI_COMM_NULL)
+    return describeLaunch(launch) + ": this rank is not in the group";
+  if (Error error = board.start(launch))
+    return error;
+  request.begin = Clock::now();
+  recorder.setStarted(launch);
+  if (Error error = startCollective(request, communicator, types))
+    return describeLaunch(launch) + ": " + *error;
+  if (request.numPending == 0)
+    complete(request);
+  return {};
+}
+
+std::unique_ptr<Request> MpiBackend::start(Launch launch, Error &error) {
+  auto request = std::make_unique<MpiRequest>(flight);
+  request->launch = std::move(launch);
+  error = startRequest(*request);
+  if (error)
+    return nullptr;
+  return request;
+}
+
+bool MpiBackend::test(Request &request, Error &error) {
+  error = poll();
+  return !error && static_cast<MpiRequest &>(request).isDone;
+}
+
+Error MpiBackend::wait(Request &request, Deadline deadline) {
+  Clock::time_point begin = Clock::now();
+  if (Error error = await(static_cast<MpiRequest &>(request), deadline))
+    return error;
+  recorder.record(COMMSCHED_RECORD_WAIT, request.launch.site->index,
+                  {getStepNs(begin), getStepNs(Clock::now())});
+  return {};
+}
+
+Error MpiBackend::barrier(const Launch &launch, Deadline deadline) {
+  MpiRequest request(flight);
+  request.launch = launch;
+  if (Error error = startRequest(request))
+    return error;
+  return wait(request, deadline);
+}
+
+Error MpiBackend::poll() {
+  if (Error error = progress())
+    return error;
+  Ranks failed = findFailed(Clock::now());
+  if (failed.empty())
+    return {};
+  return "stopped: " + describeRanks(failed);
+}
+
+Error MpiBackend::compute(const Operator &op, int64_t ns,
+                          const void *const *inputs, void *const *outputs) {
+  Clock::time_point begin = Clock::now();
+  Clock::time_point end = begin + std::chrono::nanoseconds(ns);
+  (void)emulateData, (void)inputs, (void)outputs;
+  // A sleep takes longer than it is asked to: the rest is spent awake.
+  constexpr auto margin = std::chrono::microseconds(60);
+  for (;;) {
+    if (Error error = poll())
+      return "in operator '" + op.name + "' (" + op.location + "): " + *error;
+    Clock::time_point now = Clock::now();
+    if (now >= end)
+      break;
+    if (end - now > margin)
+      sleepSlice();
+    else if (isOversubscribed)
+      sched_yield();
+  }
+  recorder.record(COMMSCHED_RECORD_COMPUTE, op.index,
+                  {getStepNs(begin), getStepNs(Clock::now())});
+  return {};
+}
+
+Error MpiBackend::copy(const StridedCopy &copy) { return copyRows(copy); }
+
+Error MpiBackend::zero(void *target, int64_t bytes) {
+  std::memset(target, 0, bytes);
+  return {};
+}
+
+void *MpiBackend::allocate(int64_t bytes, int64_t alignment, Error &error) {
+  void *buffer = nullptr;
+  if (posix_memalign(&buffer, std::max<int64_t>(alignment, 64), bytes) == 0)
+    return buffer;
+  error = "no memory for a buffer of " + std::to_string(bytes) + " bytes";
+  return nullptr;
+}
+
+void MpiBackend::release(void *buffer) { std::free(buffer); }
+
+Error MpiBackend::upload(void *buffer, const void *host, int64_t bytes) {
+  std::memcpy(buffer, host, bytes);
+  return {};
+}
+
+Error MpiBackend::download(void *host, const void *buffer, int64_t bytes) {
+  std::memcpy(host, buffer, bytes);
+  return {};
+}
+
+Error MpiBackend::beginStep() {
+  stepBegin = Clock::now();
+  return {};
+}
+
+Error MpiBackend::endStep(int64_t &stepNs, Deadline deadline) {
+  if (Error error = synchronize(deadline))
+    return error;
+  stepNs = getStepNs(Clock::now());
+  return {};
+}
+
+Error MpiBackend::shutdown(bool failed, Deadline deadline) {
+  if (!isOpen)
+    return {};
+  isOpen = false;
+  prctl(PR_SET_TIMERSLACK, oldTimerSlack);
+  Error error;
+  if (!failed) {
+    error = synchronize(deadline);
+    if (!error) {
+      board.leave();
+      error = meet(deadline);
+    }
+  }
+  if (failed || error) {
+    board.fail(error ? *error : "an error of its own");
+    // A launcher may kill the others as soon as this process has ended: let
+    // them report what they have seen.
+    Deadline grace = std::min(deadline, Clock::now() + std::chrono::seconds(1));
+    while (!board.isLast() && Clock::now() < grace)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    endSession(/*failed=*/true, deadlineMs);
+    return error;
+  }
+
+  Watchdog watchdog("the end of communicators", deadline);
+  for (MPI_Comm &communicator : communicators)
+    if (communicator != MPI_COMM_NULL)
+      MPI_Comm_free(&communicator);
+  types.release();
+  board.close();
+  MPI_Comm_free(&world);
+  endSession(/*failed=*/false, deadlineMs);
+  return {};
+}

@@ -1,0 +1,109 @@
+//===- MpiBackend.h - Ranks as processes of an MPI job ----------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A rank is a process, a collective one or more of MPI's non-blocking calls,
+// compute sleeps and polls. All time stamps are the host's.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_RUNTIME_MPI_MPIBACKEND_H
+#define COMMSCHED_RUNTIME_MPI_MPIBACKEND_H
+
+#include "Board.h"
+#include "Flight.h"
+#include "Types.h"
+
+#include <climits>
+#include <functional>
+
+namespace commsched::runtime::mpi {
+
+/// MPI's counts are ints, and Open MPI adds small numbers to them.
+inline constexpr int64_t defaultMaxCount = int64_t(1) << 30;
+
+/// For 20 microseconds, as far as the system can.
+void sleepSlice();
+
+class MpiBackend final : public Backend {
+public:
+  /// `maxCount` limits what one call of MPI is given, see Types.
+  MpiBackend(const BackendConfig &config, int64_t maxCount);
+  ~MpiBackend() override;
+
+  /// Starts MPI and meets all ranks.
+  Error join(const commsched_options &options, Deadline deadline);
+
+  int32_t getRank() const override { return rank; }
+  int32_t getNumRanks() const override { return numRanks; }
+  Error exchange(const std::string &mine, std::vector<std::string> &all,
+                 Deadline deadline) override;
+  void fail(const std::string &text) override { board.fail(text); }
+  Error checkSite(const Site &site) const override;
+  Error checkHostCode(const std::string &where) const override;
+  Error createGroup(const Group &group, Deadline deadline) override;
+
+  std::unique_ptr<Request> start(Launch launch, Error &error) override;
+  bool test(Request &request, Error &error) override;
+  Error wait(Request &request, Deadline deadline) override;
+  Error barrier(const Launch &launch, Deadline deadline) override;
+  Error poll() override;
+
+  Error compute(const Operator &op, int64_t ns, const void *const *inputs,
+                void *const *outputs) override;
+  Error copy(const StridedCopy &copy) override;
+  Error zero(void *target, int64_t bytes) override;
+
+  void *allocate(int64_t bytes, int64_t alignment, Error &error) override;
+  void release(void *buffer) override;
+  Error upload(void *buffer, const void *host, int64_t bytes) override;
+  Error download(void *host, const void *buffer, int64_t bytes) override;
+
+  Error beginStep() override;
+  Error endStep(int64_t &stepNs, Deadline deadline) override;
+  Error synchronize(Deadline deadline) override;
+  Error shutdown(bool failed, Deadline deadline) override;
+
+private:
+  enum class Outcome { Done, OthersFailed, Expired };
+
+  int64_t getStepNs(Clock::time_point time) const;
+  void complete(MpiRequest &request);
+  Error progress();
+  Error startRequest(MpiRequest &request);
+
+  // Waiting.cpp
+  Ranks findFailed(Clock::time_point now);
+  Error pollUntil(Deadline deadline, const std::function<bool()> &isDone,
+                  Outcome &outcome, Ranks &failed);
+  Error await(MpiRequest &request, Deadline deadline);
+  Error awaitAll(MPI_Request &handle, Deadline deadline);
+  Error meet(Deadline deadline);
+
+  Recorder &recorder;
+  int64_t deadlineMs;
+  int32_t emulateData;
+  int32_t rank = 0;
+  int32_t numRanks = 1;
+  bool isOpen = false;
+  bool isOversubscribed = false;
+  int oldTimerSlack = 0;
+  Clock::time_point stepBegin = Clock::now();
+  Clock::time_point lastLook = Clock::now();
+  MPI_Comm world = MPI_COMM_NULL;
+  /// By group index; null where this rank is in no row.
+  std::vector<MPI_Comm> communicators;
+  Board board;
+  Types types;
+  Flight flight;
+  /// Kept between calls of `progress`.
+  std::vector<MpiRequest *> ended;
+};
+
+} // namespace commsched::runtime::mpi
+
+#endif // COMMSCHED_RUNTIME_MPI_MPIBACKEND_H
