@@ -54,6 +54,11 @@ def list_texts(values):
     return ", ".join(value.text for value in values)
 
 
+def future_type(types):
+    return "!commsched.future" + (
+        f"<{', '.join(map(str, types))}>" if types else "")
+
+
 def literal(number, element):
     """As an attribute: floats have a point, the infinities are bits."""
     if not is_float(element):
@@ -216,8 +221,10 @@ class Function:
 
     def marks(self, name):
         attributes = {"name": self.unique(name), **self.attributes}
-        return ", ".join(f'commsched.{key} = "{value}"'
-                         for key, value in sorted(attributes.items()))
+        return ", ".join(
+            f"commsched.{key} = " + (f"{value} : i64" if isinstance(value, int)
+                                     else f'"{value}"')
+            for key, value in sorted(attributes.items()))
 
     def argument(self, name, type, role=None):
         value = Value(f"%{name}", type)
@@ -313,6 +320,9 @@ class Function:
             f"ins({list_texts(inputs)} : {list_types(inputs)}) "
             f"outs({out.text} : {out.type}) -> {out.type}", out.type)
 
+    def sum(self, a, b):
+        return self.named("add", "add", [a, b], self.empty(a.type))
+
     def matmul(self, name, a, b, out=None):
         """With three dimensions: one product for each index of the first."""
         shape = (*a.type.shape[:-1], b.type.shape[-1])
@@ -380,17 +390,16 @@ class Function:
         self.lines.append(
             f"{future} = commsched.{kind} {list_texts(inputs)} on @{group}"
             f"{clause}{written[0]} {{{self.marks(kind)}}} : "
-            f"{list_types(inputs)}{written[1]} -> "
-            f"!commsched.future<{', '.join(map(str, types))}>")
+            f"{list_types(inputs)}{written[1]} -> {future_type(types)}")
         return future, tuple(types)
 
     def wait(self, flight):
         future, types = flight
         name, count = self.fresh(), len(types)
+        results = f"{name}{f':{count}' if count > 1 else ''} = "
         self.lines.append(
-            f"{name}{f':{count}' if count > 1 else ''} = commsched.wait "
-            f"{future} {{{self.marks('wait_tensor')}}} : "
-            f"!commsched.future<{', '.join(map(str, types))}>")
+            f"{results if types else ''}commsched.wait "
+            f"{future} {{{self.marks('wait_tensor')}}} : {future_type(types)}")
         return [Value(f"{name}#{place}" if count > 1 else name, type)
                 for place, type in enumerate(types)]
 

@@ -81,9 +81,15 @@ class Sharding:
         for name in reversed(names):
             with self.f.within(module=name):
                 gradient = self.restore(
-                    self.prepare(self.tape.gradients[name]))
-                self.reduced[name] = self.replicate(self.scatter(
-                    gradient, self.shards[name].type))
+                    self.prepare(self.tape.gradients.pop(name)))
+                self.accumulate(name, self.replicate(self.scatter(
+                    gradient, self.shards[name].type)))
+
+    def accumulate(self, name, shard):
+        """Of several microbatches, the sum."""
+        known = self.reduced.get(name)
+        self.reduced[name] = shard if known is None else self.f.sum(
+            known, shard)
 
     def scatter(self, gradient, type):
         result, = self.f.wait(self.f.start(
@@ -156,7 +162,7 @@ class PackedSharding(MixedSharding):
     def reduce(self, names):
         f = self.f
         packed = f.chunk_cat(
-            [self.prepare(self.tape.gradients[name]) for name in names],
+            [self.prepare(self.tape.gradients.pop(name)) for name in names],
             self.group, self.size, "f32")
         shards = self.scatter(
             packed, packed.type.resized(0, packed.type.count // self.size))
@@ -166,7 +172,7 @@ class PackedSharding(MixedSharding):
             part = f.slice(shards, [place], [type.count])
             if len(type.shape) > 1:
                 part = f.reshape(part, [range(len(type.shape))], type.shape)
-            self.reduced[name] = part
+            self.accumulate(name, part)
             place += type.count
 
 

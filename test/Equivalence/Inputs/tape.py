@@ -38,9 +38,7 @@ class Tape:
             known, part)
 
     def add(self, a, b):
-        letters = "abcd"[:len(a.type.shape)]
-        return self.function.map("add", f"{letters},{letters}->{letters}",
-                                 [a, b], lambda _, x, y: x + y)
+        return self.function.sum(a, b)
 
     def backward(self, value, gradient):
         self.gradients[value] = gradient

@@ -7,7 +7,7 @@ Forward, backward and update of parameters that are sharded over the ranks, or,
 with `--experts`, of experts that stay on theirs. A rank's arguments are its
 shards, what the optimizer keeps, and one sequence of tokens with the tokens to
 predict (taken modulo the vocabulary); its results the mean loss of all ranks
-and the new shards.
+(of several microbatches, the sum) and what the arguments become.
 """
 
 import argparse
@@ -53,13 +53,15 @@ def expert_parameters(index):
 
 
 class Step:
-    def __init__(self, sharding, ranks, layers, has_experts, optimizer):
+    def __init__(self, sharding="plain", ranks=4, layers=2,
+                 has_experts=False, optimizer="sgd", microbatches=1):
         self.f = Function("step")
         self.tape = Tape(self.f)
         self.params = SHARDINGS[sharding](self.f, self.tape, ranks)
         self.layers = Layers(self.f, self.tape, self.params)
         self.ranks = ranks
         self.optimizer = optimizer
+        self.microbatches = microbatches
         self.units = {
             "embedding": {"embedding": (VOCABULARY, HIDDEN)},
             **{f"layers.{index}": layer_parameters(index, has_experts, ranks)
@@ -90,14 +92,30 @@ class Step:
                     f.argument(f"{name}.exp_avg{suffix}", value.type, "input")
                     for suffix in ("", "_sq")]
         words = Type((TOKENS,), "i64")
-        self.tokens = f.argument("tokens", words, "input")
-        self.targets = f.argument("targets", words, "input")
+        self.words = [[f.argument(f"{name}{index}", words, "input")
+                       for name in ("tokens", "targets")]
+                      for index in range(self.microbatches)]
 
     def write(self):
-        tokens, targets = (
-            self.f.map("remainder", "s->s", [value],
-                       lambda _, word: word.bit_and(VOCABULARY - 1))
-            for value in (self.tokens, self.targets))
+        loss = None
+        for words in self.words:
+            part = self.run(*(
+                self.f.map("remainder", "s->s", [value],
+                           lambda _, word: word.bit_and(VOCABULARY - 1))
+                for value in words))
+            self.tape.backward(part, part)
+            loss = part if loss is None else self.f.sum(loss, part)
+        mean, = self.f.wait(self.f.start(
+            "all_reduce", [loss], self.params.world, "reduction(avg)",
+            [loss.type]))
+        results = [mean]
+        for name, value in self.updated.items():
+            with self.f.within(module=name):
+                results += self.update(name, value)
+        return self.groups() + "\n" + self.f.finish(results)
+
+    def run(self, tokens, targets):
+        """The forward pass, with the loss as its result."""
         layers, params = self.layers, self.params
         for unit, names in self.units.items():
             with params.unit(unit, list(names)):
@@ -108,15 +126,7 @@ class Step:
                     loss = layers.cross_entropy(x, targets)
                 else:
                     x = self.block(x, unit)
-        self.tape.backward(loss, loss)
-        mean, = self.f.wait(self.f.start(
-            "all_reduce", [loss], params.world, "reduction(avg)",
-            [loss.type]))
-        results = [mean]
-        for name, value in self.updated.items():
-            with self.f.within(module=name):
-                results += self.update(name, value)
-        return self.groups() + "\n" + self.f.finish(results)
+        return loss
 
     def groups(self):
         experts = f"commsched.group @ep size({self.ranks})\n"
@@ -147,9 +157,11 @@ class Step:
         """The new parameter, and what the optimizer keeps of it."""
         f = self.f
         if name in self.local:  # The sum over the tokens of all ranks.
-            gradient, share = self.tape.gradients[name], 1 / self.ranks
+            gradient = self.tape.gradients[name]
+            share = 1 / self.ranks / self.microbatches
         else:
-            gradient, share = self.params.reduced[name], 1.0
+            gradient = self.params.reduced[name]
+            share = 1 / self.microbatches
         letters = "ab"[:len(value.type.shape)]
         two = f"{letters},{letters}->{letters}"
         if self.optimizer == "sgd":
@@ -167,11 +179,6 @@ class Step:
         return [new, first, second]
 
 
-def write_step(sharding="plain", ranks=4, layers=2, has_experts=False,
-               optimizer="sgd"):
-    return Step(sharding, ranks, layers, has_experts, optimizer).write()
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sharding", choices=SHARDINGS, default="plain")
@@ -180,10 +187,11 @@ def main():
     parser.add_argument("--experts", action="store_true")
     parser.add_argument("--optimizer", choices=["sgd", "adamw"],
                         default="sgd")
+    parser.add_argument("--microbatches", type=int, default=1)
     options = parser.parse_args()
-    sys.stdout.write(write_step(options.sharding, options.ranks,
-                                options.layers, options.experts,
-                                options.optimizer))
+    sys.stdout.write(Step(options.sharding, options.ranks, options.layers,
+                          options.experts, options.optimizer,
+                          options.microbatches).write())
 
 
 if __name__ == "__main__":

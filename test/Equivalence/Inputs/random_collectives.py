@@ -1,0 +1,301 @@
+# Part of the CommSched project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random collectives of every kind, on groups of four ranks.
+
+Operands are made to fit what is asked for. A buffer that is written in place
+is made for that, and nothing else uses it.
+"""
+
+from dataclasses import dataclass
+
+from exact_values import BITS, SMALL, Exact, exact, shrink
+from linalg_text import Type, is_float
+
+# Group -> size and what else declares it.
+GROUPS = {"world": (4, "ranks_per_node(2)"), "rows": (2, ""),
+          "columns": (2, "stride(2)"),
+          "odd": (2, "ranks(dense<[[0, 3], [1, 2]]> : tensor<2x2xi64>)"),
+          "one": (1, "")}
+RANKS = 4
+FLOAT_REDUCTIONS = ["sum", "sum", "avg", "avg", "max", "min", "prod"]
+INTEGER_REDUCTIONS = ["sum", "sum", "prod", "max", "min", "band", "bor",
+                      "bxor"]
+PATTERNS = {1: [[[0, 0]]], 2: [[[0, 1], [1, 0]], [[1, 0]], [[0, 0], [1, 1]]],
+            4: [[[0, 1], [1, 2], [2, 3], [3, 0]], [[0, 3], [2, 1]],
+                [[1, 0], [0, 1], [3, 3]], [[2, 0]]]}
+
+
+def prologue():
+    return "".join(f"commsched.group @{group} size({size}) {rest}\n"
+                   for group, (size, rest) in GROUPS.items())
+
+
+@dataclass(eq=False)
+class Flight:
+    future: tuple
+    most: list  # Of each delivered value.
+    grain: list
+
+
+class Collectives:
+    """What of a random program communicates."""
+
+    def __init__(self, rng, program):
+        self.rng = rng
+        self.program = program
+        self.f = program.f
+        self.groups = rng.choices(list(GROUPS), [4, 3, 3, 2, 0.5], k=2)
+
+    def group(self):
+        """Its name and size; two are more likely than the others."""
+        name = self.rng.choice(self.groups if self.rng.random() < 0.85
+                               else list(GROUPS))
+        return name, GROUPS[name][0]
+
+    def launch(self, pending, kind, inputs, group, clause, types, most=None,
+               grain=None):
+        """A start, sometimes into buffers; `most` and `grain` of what it
+        delivers are the operands' by default."""
+        into = []
+        if kind in ("all_reduce", "broadcast", "permute", "all_gather",
+                    "reduce_scatter", "all_to_all") and (
+                        self.rng.random() < 0.15):
+            into = [self.buffer(type) for type in types]
+        future = self.f.start(kind, inputs, group, clause, types, into)
+        pending.append(Flight(future, most or [v.most for v in inputs],
+                              grain or [v.grain for v in inputs]))
+
+    def buffer(self, type):
+        """For a collective to write into."""
+        choice = self.rng.randrange(3)
+        if choice == 0:
+            return self.f.empty(type)
+        if choice == 1:
+            return self.f.full(1, type)
+        return self.program.resample(self.program.pick(), type)
+
+    def wait(self, pending, last=False):
+        flight = pending.pop(-1 if last else
+                             self.rng.randrange(len(pending)))
+        return [exact(value, most, grain) for value, most, grain in zip(
+            self.f.wait(flight.future), flight.most, flight.grain)]
+
+    def operands(self):
+        """Of one element type: a coalesced launch if they are several."""
+        count = self.rng.randint(2, 3) if self.rng.random() < 0.2 else 1
+        element = self.program.element()
+        return [self.program.obtain(Type(self.program.shape(), element))
+                for _ in range(count)]
+
+    # One kind each. Shapes are made to divide.
+
+    def all_gather(self, pending, values=None, group=None):
+        name, size = group or self.group()
+        values = values or self.operands()
+        ranks = min(len(v.type.shape) for v in values)
+        if not ranks:
+            return
+        dim = self.rng.randrange(ranks)
+        self.launch(pending, "all_gather", values, name, f"dim({dim})", [
+            v.type.resized(dim, v.type.shape[dim] * size) for v in values])
+
+    def reduced(self, values, size, reduction):
+        """Most and grain of what a reduction over `size` ranks makes."""
+        results = []
+        for v in values:
+            most, grain = v.most, v.grain
+            if reduction == "sum":
+                most *= size
+            elif reduction == "avg":  # By 1, 2 or 4.
+                most *= size
+                grain += size.bit_length() - 1
+            elif reduction == "prod":
+                most, grain = most**size, grain * size
+            results.append((most, grain))
+        return map(list, zip(*results))
+
+    def reducible(self, values, size):
+        """Operands and a reduction that is exact on them."""
+        element = values[0].element
+        reduction = self.rng.choice(FLOAT_REDUCTIONS if is_float(element)
+                                    else INTEGER_REDUCTIONS)
+        if reduction in ("max", "min") or (
+                reduction == "prod" and SMALL.get(element, 0) ** size
+                >= 1 << BITS.get(element, 64)):
+            reduction = "max" if reduction == "prod" else reduction
+        return [shrink(self.f, v) for v in values], reduction
+
+    def all_reduce(self, pending, values=None, group=None):
+        name, size = group or self.group()
+        values, reduction = self.reducible(values or self.operands(), size)
+        self.launch(pending, "all_reduce", values, name,
+                    f"reduction({reduction})", [v.type for v in values],
+                    *self.reduced(values, size, reduction))
+
+    def reduce_scatter(self, pending, values=None, group=None):
+        name, size = group or self.group()
+        values, reduction = self.reducible(values or self.operands(), size)
+        ranks = min(len(v.type.shape) for v in values)
+        if not ranks:
+            return
+        dim = self.rng.randrange(ranks)
+        values = [v if v.type.shape[dim] % size == 0 else
+                  self.program.obtain(v.type.resized(dim, size))
+                  for v in values]
+        self.launch(pending, "reduce_scatter", values, name,
+                    f"reduction({reduction}) dim({dim})",
+                    [v.type.resized(dim, v.type.shape[dim] // size)
+                     for v in values],
+                    *self.reduced(values, size, reduction))
+
+    def all_to_all(self, pending):
+        (name, size), values = self.group(), self.operands()
+        ranks = min(len(v.type.shape) for v in values)
+        if not ranks:
+            return
+        split, join = (self.rng.randrange(ranks) for _ in range(2))
+        if self.rng.random() < 0.4:
+            self.uneven(pending, name, size, values[:1], split)
+            return
+        values = [self.program.obtain(v.type.resized(
+            split, size * self.rng.randint(1, 2))) for v in values]
+        types = []
+        for v in values:
+            type = v.type.resized(split, v.type.shape[split] // size)
+            types.append(type.resized(join, type.shape[join] * size))
+        self.launch(pending, "all_to_all", values, name,
+                    f"split_dim({split}) concat_dim({join})", types)
+
+    def uneven(self, pending, name, size, values, dim):
+        """Every rank receives what all ranks send to it: with one program for
+        all of them, as many rows from each."""
+        rows = self.rng.randint(0, 3)
+        splits = [rows] * size
+        values = [self.program.obtain(v.type.resized(dim, rows * size))
+                  for v in values]
+        lists = [f"{side}_splits({splits})" for side in ("input", "output")
+                 if self.rng.random() < 0.7]
+        self.launch(pending, "all_to_all", values, name, " ".join(
+            [f"split_dim({dim}) concat_dim({dim})", *lists]),
+            [v.type for v in values])
+
+    def broadcast(self, pending):
+        (name, size), values = self.group(), self.operands()
+        self.launch(pending, "broadcast", values, name,
+                    f"root({self.rng.randrange(size)})",
+                    [v.type for v in values])
+
+    def permute(self, pending):
+        (name, size), values = self.group(), self.operands()
+        pairs = self.rng.choice(PATTERNS[size])
+        self.launch(pending, "permute", values, name,
+                    f"pairs(dense<{pairs}> : tensor<{len(pairs)}x2xi64>)",
+                    [v.type for v in values])
+
+    def barrier(self, _):
+        name, _ = self.group()
+        self.f.lines.append(f"commsched.barrier on @{name}")
+
+    # What passes look for.
+
+    def burst(self, pending):
+        """Collectives that may travel together."""
+        kind = self.rng.choice([self.all_gather, self.reduce_scatter,
+                                self.all_reduce])
+        group, element = self.group(), self.program.element()
+        for _ in range(self.rng.randint(2, 4)):
+            value = self.program.obtain(Type(self.program.shape(), element))
+            if self.rng.random() < 0.3:
+                value = self.program.change_width(value)
+            kind(pending, [value], group)
+            if pending and self.rng.random() < 0.3:
+                self.program.values += self.wait(pending)
+
+    def packed_gather(self, pending):
+        """Shards in one buffer, gathered in place or not."""
+        name, size = self.group()
+        element = self.rng.choice(["f32", "bf16", "i32"])
+        shapes = [(self.rng.randint(1, 3), *self.program.shape()[:1])
+                  for _ in range(self.rng.randint(1, 3))]
+        shards = [self.program.obtain(Type(shape, element))
+                  for shape in shapes]
+        part, buffer = self.f.copy_in(shards, name, size, element)
+        into = [buffer] if self.rng.random() < 0.5 else []
+        future = self.f.start("all_gather", [part], name, "dim(0)",
+                              [buffer.type], into)
+        whole, = self.f.wait(future)
+        self.program.values += [
+            exact(value, shard.most) for value, shard in zip(
+                self.f.copy_out(whole, name, [
+                    shard.type.resized(0, shard.type.shape[0] * size)
+                    for shard in shards]), shards)]
+
+    def packed_scatter(self, pending):
+        """Gradients in one buffer, of another type than they are summed in,
+        and padded."""
+        name, size = self.group()
+        element, wide = self.rng.choice([("f32", "f32"), ("bf16", "f32"),
+                                         ("f16", "f32"), ("i8", "i32")])
+        values = [self.program.obtain(
+            Type((self.rng.randint(1, 6), *self.program.shape()[:1]),
+                 element)) for _ in range(self.rng.randint(1, 3))]
+        packed = self.f.chunk_cat(values, name, size, wide)
+        packed = exact(packed, max(v.most for v in values))
+        self.launch(
+            pending, "reduce_scatter", [packed], name,
+            "reduction(sum) dim(0)",
+            [packed.type.resized(0, packed.type.count // size)],
+            [packed.most * size], [0])
+
+    def added_scatters(self, pending):
+        """What may be added before it is scattered."""
+        name, size = self.group()
+        type = Type((size * self.rng.randint(1, 2), 2),
+                    self.rng.choice(["f32", "i32", "bf16"]))
+        parts = []
+        for _ in range(2):
+            value = self.program.obtain(type)
+            self.launch(pending, "reduce_scatter", [value], name,
+                        "reduction(sum) dim(0)",
+                        [type.resized(0, type.shape[0] // size)],
+                        [value.most * size], [0])
+            parts += self.wait(pending, last=True)
+        add = "addf" if is_float(type.element) else "addi"
+        result = self.f.add(
+            f"arith.{add} {parts[0].text}, {parts[1].text} : "
+            f"{parts[0].type}", parts[0].type)
+        self.program.values.append(
+            exact(result, sum(part.most for part in parts)))
+
+    def message(self, _):
+        """From one rank to another; the others go on."""
+        f = self.f
+        source, target = self.rng.sample(range(RANKS), 2)
+        value = self.program.obtain(Type(self.program.shape(),
+                                         self.program.element()))
+        f.lines += [f"scf.if {self.is_rank(source, target)} {{"]
+        f.wait(f.start("send", [value], "world", f"to({target})", []))
+        f.lines += ["}"]
+        result = f.fresh()
+        f.lines += [f"{result} = scf.if {self.is_rank(target, source)} -> "
+                    f"({value.type}) {{"]
+        future = f.fresh()
+        f.lines += [f"{future} = commsched.recv on @world from({source}) "
+                    f"{{{f.marks('recv')}}} : "
+                    f"!commsched.future<{value.type}>"]
+        received, = f.wait((future, (value.type,)))
+        f.lines += [f"scf.yield {received.text} : {value.type}", "} else {",
+                    f"scf.yield {value.text} : {value.type}", "}"]
+        self.program.values.append(
+            Exact(result, value.type, value.most, value.grain))
+
+    def is_rank(self, rank, other):
+        """What only `rank` gets from `other` tells it from all others."""
+        f = self.f
+        one = f.constant(1, Type((), "i32"))
+        sent, = f.wait(f.start(
+            "permute", [one], "world",
+            f"pairs(dense<[[{other}, {rank}]]> : tensor<1x2xi64>)",
+            [one.type]))
+        return self.program.is_positive(sent)
