@@ -143,14 +143,17 @@ void ConvertCommSchedToRequests::runOnOperation() {
   Lowering lowering{rewriter, costs, symbolTables};
 
   llvm::DenseMap<Operation *, std::string> names = nameCollectives(module);
-  // Waits go together with their starts.
-  SmallVector<Operation *> operations;
+  // Waits go together with their starts. A gather in place is told by the
+  // copy-in behind its operands: starts first.
+  SmallVector<Operation *> operations, others;
   module.walk([&](Operation *op) {
-    if (isa<CollectiveOpInterface, AllGatherCopyInOp, SplitWithSizesCopyOp,
-            ChunkCatOp, FsdpCopyOp, ResizeStorageOp, ComputeOp>(op))
+    if (isa<CollectiveOpInterface>(op))
       operations.push_back(op);
+    else if (isa<AllGatherCopyInOp, SplitWithSizesCopyOp, ChunkCatOp,
+                 FsdpCopyOp, ResizeStorageOp, ComputeOp>(op))
+      others.push_back(op);
   });
-  // A gather in place is told by the copy-in behind its operands: starts first.
+  llvm::append_range(operations, others);
   auto lower = [&](Operation *op) {
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
         .Case([&](CollectiveOpInterface start) {
@@ -169,10 +172,8 @@ void ConvertCommSchedToRequests::runOnOperation() {
         });
   };
   bool failedAny = false;
-  for (bool starts : {true, false})
-    for (Operation *op : operations)
-      if (isa<CollectiveOpInterface>(op) == starts)
-        failedAny |= failed(lower(op));
+  for (Operation *op : operations)
+    failedAny |= failed(lower(op));
   if (failedAny)
     return signalPassFailure();
   for (auto function : module.getOps<func::FuncOp>())

@@ -23,6 +23,8 @@ using namespace mlir::commsched::rt;
 
 /// True if `operand` is one of `range`.
 static bool isOneOf(OpOperand &operand, OperandRange range) {
+  if (range.empty())
+    return false;
   unsigned begin = range.getBeginOperandIndex();
   unsigned index = operand.getOperandNumber();
   return index >= begin && index < begin + range.size();
