@@ -38,6 +38,8 @@ void mlir::commsched::buildCommSchedToRuntimePipeline(
   manager.addPass(bufferization::createOneShotBufferizePass(bufferize));
   manager.addNestedPass<func::FuncOp>(createPackRequestBuffers());
   bufferization::buildBufferDeallocationPipeline(manager);
+  // Deallocation clones what a function returns but does not own.
+  manager.addPass(createConvertBufferizationToMemRefPass());
   manager.addNestedPass<func::FuncOp>(
       bufferization::createOptimizeAllocationLivenessPass());
   manager.addPass(createConvertRequestsToCalls());

@@ -147,7 +147,9 @@ void ConvertCommSchedToRequests::runOnOperation() {
   // copy-in behind its operands: starts first.
   SmallVector<Operation *> operations, others;
   module.walk([&](Operation *op) {
-    if (isa<CollectiveOpInterface>(op))
+    if (auto read = dyn_cast<bufferization::ToTensorOp>(op))
+      lowerStorageRead(lowering, read);
+    else if (isa<CollectiveOpInterface>(op))
       operations.push_back(op);
     else if (isa<AllGatherCopyInOp, SplitWithSizesCopyOp, ChunkCatOp,
                  FsdpCopyOp, ResizeStorageOp, ComputeOp>(op))

@@ -189,3 +189,25 @@ LogicalResult mlir::commsched::lowerFsdpCopy(Lowering &lowering,
   rewriter.eraseOp(op);
   return success();
 }
+
+/// Bufferization wants to be told that nobody else writes the memory of a
+/// tensor. A storage that is filled again later is read into a tensor first.
+void mlir::commsched::lowerStorageRead(Lowering &lowering,
+                                       bufferization::ToTensorOp op) {
+  if (op.getRestrict())
+    return;
+  op.setRestrict(true);
+  bool isFilledLater =
+      llvm::any_of(op.getBuffer().getUsers(), [&](Operation *user) {
+        return isa<FsdpCopyOp>(user) && (user->getBlock() != op->getBlock() ||
+                                         op->isBeforeInBlock(user));
+      });
+  if (!isFilledLater)
+    return;
+  IRRewriter &rewriter = lowering.rewriter;
+  rewriter.setInsertionPointAfter(op);
+  auto copy = bufferization::AllocTensorOp::create(
+      rewriter, op.getLoc(), cast<RankedTensorType>(op.getType()),
+      /*dynamicSizes=*/ValueRange(), op.getResult());
+  rewriter.replaceAllUsesExcept(op.getResult(), copy.getResult(), copy);
+}

@@ -19,6 +19,7 @@
 
 #include "CommSched/Analysis/OperationCosts.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 
 namespace mlir::commsched {
 
@@ -50,6 +51,8 @@ LogicalResult lowerCopyIn(Lowering &lowering, AllGatherCopyInOp op);
 LogicalResult lowerCopyOut(Lowering &lowering, SplitWithSizesCopyOp op);
 LogicalResult lowerChunkCat(Lowering &lowering, ChunkCatOp op);
 LogicalResult lowerFsdpCopy(Lowering &lowering, FsdpCopyOp op);
+/// Before the copies are lowered.
+void lowerStorageRead(Lowering &lowering, bufferization::ToTensorOp op);
 
 LogicalResult lowerCompute(Lowering &lowering, ComputeOp op);
 
