@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes one training step of a small transformer in linalg.
 
-Forward, backward and update of parameters that are sharded over the ranks, or,
-with `--experts`, of experts that stay on theirs. A rank's arguments are its
+Forward, backward and update of parameters that are sharded over the ranks,
+and, with `--experts`, of experts that stay on theirs. A rank's arguments are its
 shards, what the optimizer keeps, and one sequence of tokens with the tokens to
 predict (taken modulo the vocabulary); its results the mean loss of all ranks
 (of several microbatches, the sum) and what the arguments become.
@@ -162,6 +162,8 @@ class Step:
         else:
             gradient = self.params.reduced[name]
             share = 1 / self.microbatches
+        if self.optimizer == "none":
+            return [gradient]
         letters = "ab"[:len(value.type.shape)]
         two = f"{letters},{letters}->{letters}"
         if self.optimizer == "sgd":
@@ -179,19 +181,23 @@ class Step:
         return [new, first, second]
 
 
-def main():
+def parse_step(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sharding", choices=SHARDINGS, default="plain")
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--experts", action="store_true")
-    parser.add_argument("--optimizer", choices=["sgd", "adamw"],
-                        default="sgd")
+    parser.add_argument("--optimizer", default="sgd",
+                        choices=["none", "sgd", "adamw"],
+                        help="none: the gradients are the results")
     parser.add_argument("--microbatches", type=int, default=1)
-    options = parser.parse_args()
-    sys.stdout.write(Step(options.sharding, options.ranks, options.layers,
-                          options.experts, options.optimizer,
-                          options.microbatches).write())
+    options = parser.parse_args(arguments)
+    return Step(options.sharding, options.ranks, options.layers,
+                options.experts, options.optimizer, options.microbatches)
+
+
+def main():
+    sys.stdout.write(parse_step().write())
 
 
 if __name__ == "__main__":

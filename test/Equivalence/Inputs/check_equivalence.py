@@ -1,0 +1,143 @@
+# Part of the CommSched project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs programs before and after passes and compares what they compute.
+
+`--steps` names training steps of pass_runs.py, on which each run listed with
+them is tried by itself; `--random` is a range of seeds of random_tensors.py,
+each of which gets a random sequence of runs. `--table` checks that no pass and
+no option is missing there.
+
+Results have to be the same, bit for bit, on every rank. Only where a pass says
+that sums are rounded otherwise, and under mpirun, where the order of a sum is
+the library's business, a tolerance is allowed, but never for random programs,
+whose sums are exact.
+"""
+
+import argparse
+import random
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from pass_runs import RUNS, STEPS, find_forgotten
+from random_tensors import write_program
+from transformer_step import parse_step
+
+SOURCE = Path(__file__).resolve().parents[3]
+MARKS = re.compile(r'commsched\.\w+ = (?:"[^"]*"|\{[^}]*\}|[^,}]*)(?:, )?')
+EMPTY = re.compile(r" (?:attrs = |attributes )?\{\}")
+# What is of no use in a random sequence: they need the files of a run before.
+ALONE = {"commsched-align-runtimes", "commsched-report"}
+
+
+def strip_marks(text):
+    """Without the discardable attributes."""
+    return EMPTY.sub("", MARKS.sub("", text))
+
+
+class Checker:
+    def __init__(self, options):
+        self.opt = shlex.split(options.opt)
+        self.run_command = shlex.split(options.run)
+        self.is_mpi = options.mpi
+        self.folder = Path(options.folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.compared = 0
+
+    def call(self, command, source=None):
+        result = subprocess.run(command, input=source, text=True,
+                                capture_output=True, check=False)
+        if result.returncode:
+            sys.exit(f"{shlex.join(map(str, command))} failed:\n"
+                     f"{(result.stderr or result.stdout)[-4000:]}")
+        return result.stdout
+
+    def transform(self, source, pipeline):
+        pipeline = pipeline.replace("%folder", str(self.folder)).replace(
+            "%src", str(SOURCE))
+        return self.call([*self.opt, "-",
+                          f"--pass-pipeline=builtin.module({pipeline})"],
+                         source)
+
+    def compare(self, name, before, after, tolerance=None):
+        """Exits if the two compute different results."""
+        files = [self.folder / f"{name}.{side}.mlir"
+                 for side in ("before", "after")]
+        for file, text in zip(files, (before, after)):
+            file.write_text(text)
+        self.call([*self.run_command, files[1], f"--compare={files[0]}",
+                   *([f"--tolerance={tolerance}"] if tolerance else [])])
+        self.compared += 1
+
+    def check_step(self, name):
+        before = self.transform(parse_step(STEPS[name]).write(), "")
+        known = {strip_marks(before)}
+        for index, run in enumerate(r for r in RUNS if name in r.steps):
+            middle = self.transform(before, run.after) if run.after else before
+            if run.first:
+                self.transform(middle, run.pipeline(run.first))
+            after = self.transform(middle, run.text)
+            program = strip_marks(after)
+            is_same = program == strip_marks(middle)
+            if after == middle or is_same != run.marks:
+                what = "nothing" if after == middle else (
+                    "only marks" if is_same else "more than marks")
+                sys.exit(f"{run.text} changes {what} of {name}")
+            if program in known:
+                continue
+            known.add(program)
+            rounds = run.rounds or self.is_mpi
+            self.compare(f"{name}.{index}", before, after,
+                         1e-3 if rounds else None)
+
+    def check_random(self, seed):
+        before = self.transform(write_program(seed), "")
+        rng = random.Random(seed)
+        runs = [run for run in RUNS if run.name not in ALONE]
+        # Each has its turn.
+        chosen = [runs[seed % len(runs)],
+                  *rng.choices(runs, k=rng.randint(0, 4))]
+        after = self.transform(before, ",".join(run.text for run in chosen))
+        if strip_marks(after) != strip_marks(before):
+            self.compare(f"random.{seed}", before, after)
+
+
+def check_table(opt):
+    text = subprocess.run([*shlex.split(opt), "--help"], text=True,
+                          capture_output=True, check=True).stdout
+    if forgotten := find_forgotten(text):
+        sys.exit("not in pass_runs.py: " + ", ".join(forgotten))
+
+
+def parse_range(text):
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--opt", default="commsched-opt")
+    parser.add_argument("--run", default="commsched-run --ranks=4",
+                        help="the runner, with its options and launcher")
+    parser.add_argument("--mpi", action="store_true",
+                        help="the order of sums may change with a message")
+    parser.add_argument("--folder", required=True)
+    parser.add_argument("--steps", nargs="*", choices=STEPS, default=[])
+    parser.add_argument("--random", type=parse_range, default=())
+    parser.add_argument("--table", action="store_true")
+    options = parser.parse_args()
+    if options.table:
+        check_table(options.opt)
+    checker = Checker(options)
+    for name in options.steps:
+        checker.check_step(name)
+    for seed in options.random:
+        checker.check_random(seed)
+    print(f"{checker.compared} programs keep their meaning")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+# Part of the CommSched project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How each pass and pipeline is run to see that programs keep their meaning.
+
+Every option of every pass occurs at least once, and each run changes each of
+the programs that it is listed with; `check_equivalence.py` sees to both.
+"""
+
+import re
+from dataclasses import dataclass
+
+# What makes programs run, and is run on everything here by commsched-run.
+LOWERING = {"commsched-pack-request-buffers", "commsched-to-llvm",
+            "convert-commsched-to-requests", "convert-commsched-to-runtime",
+            "convert-requests-to-calls",
+            # Its input is another dialect's.
+            "convert-shard-to-commsched"}
+
+# What transformer_step.py is told to write.
+STEPS = {
+    "fsdp": ["--sharding=plain", "--optimizer=none"],
+    "mixed": ["--sharding=mixed", "--optimizer=adamw"],
+    "packed": ["--sharding=packed"],
+    "stored": ["--sharding=stored"],
+    "hybrid": ["--sharding=hybrid", "--optimizer=none"],
+    "accumulated": ["--sharding=mixed", "--layers=1", "--microbatches=2"],
+    "experts": ["--sharding=plain", "--experts", "--optimizer=none"],
+    "packed-experts": ["--sharding=packed", "--experts",
+                       "--optimizer=adamw"],
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """`options` of `name`, which comes behind `after` and, as a run of its
+    own, the same pass with `first`."""
+
+    name: str
+    options: str = ""
+    steps: tuple = ("fsdp", "experts")
+    first: str = ""
+    after: str = ""
+    # What changes: the program, or only attributes.
+    marks: bool = False
+    # Whether sums of what is no exact number may come out otherwise.
+    rounds: bool = False
+
+    @property
+    def text(self):
+        return self.pipeline(self.options)
+
+    def pipeline(self, options):
+        text = f"{self.name}{{{options}}}" if options else self.name
+        if self.name in MODULE_PASSES:
+            return text
+        return f"func.func({text})"
+
+
+MODULE_PASSES = {"commsched-pipeline", "commsched-inductor-pipeline",
+                 "commsched-align-runtimes"}
+TABLE = "profile=%src/data/cost-tables/h100-8gpu-xla.json"
+UNITS = "plan=embedding;layers.0;layers.[1-9]*;output"
+
+
+def make_runs(name, *options, **rest):
+    return [Run(name, text, **rest) for text in options]
+
+
+def bucket_runs(kind, steps, *more):
+    return make_runs(
+        f"commsched-bucket-{kind}", "mode=copy", "mode=coalesced",
+        f"mode=auto saturation {TABLE}", "cap-mb=0.002,0.01 preserve-overlap",
+        "max-count=3", UNITS, "plan=auto", *more, steps=steps)
+
+
+RAISE = "func.func(commsched-raise-comms)"
+ITERATIVE = ("reorder_sink_runtime_estimations_comm_mult=2 "
+             "reorder_sink_runtime_estimations_non_comm_mult=0.5 "
+             "reorder_sink_verbose_logging max-group-size=50 never-longer")
+
+RUNS = [
+    *make_runs("commsched-order-collectives", "", marks=True),
+    *make_runs("commsched-annotate-fsdp", "", marks=True),
+    *make_runs("commsched-estimate-runtime", "", f"target=b200 {TABLE}",
+               "model=nccl", marks=True),
+    Run("commsched-align-runtimes", "ranks=%folder/times",
+        first="output=%folder/times", marks=True),
+    *make_runs("commsched-report", "format=json output=%folder/report",
+               steps=()),
+
+    *bucket_runs("all-gather", ("fsdp", "mixed", "experts"), "deduplicate"),
+    Run("commsched-bucket-all-gather", "multi-dtype", ("mixed",)),
+    Run("commsched-bucket-all-gather", "fsdp-only", ("mixed", "experts")),
+    *bucket_runs("reduce-scatter", ("fsdp", "experts"), "bitwise",
+                 "fsdp-only"),
+    *make_runs("commsched-bucket-reduce-scatter", "mode=copy",
+               "mode=coalesced max-count=4", steps=("mixed",)),
+    Run("commsched-bucket-reduce-scatter", "sum-first", ("accumulated",),
+        rounds=True),
+    *bucket_runs("all-reduce", ("hybrid",), "bitwise", "fsdp-only"),
+
+    Run("commsched-reinplace-all-gather", "", ("packed", "packed-experts")),
+    Run("commsched-remove-unsharded-param-usage", "", ("stored",)),
+    Run("commsched-enforce-fsdp-order", "", ("packed", "packed-experts"),
+        after=RAISE),
+
+    *make_runs("commsched-raise-comms", ""),
+    *make_runs("commsched-sink-waits", ""),
+    *make_runs("commsched-reorder-compute-for-overlap", ""),
+    *make_runs("commsched-simple-overlap", ""),
+    *make_runs("commsched-reorder-for-peak-memory", "", "methods=lpmf",
+               "methods=bfs,dfs", after="func.func(commsched-sink-waits)"),
+    *make_runs(
+        "commsched-reorder-comms-preserving-peak-memory", "memory-budget=10%",
+        "reorder_iterative_peak_memory_budget=0.2 reference-memory-model "
+        "reorder_iterative_group_with_collectives "
+        "reorder_iterative_debug_memory_recompute",
+        "reorder_iterative_unsafe_collectives_reorder "
+        "reorder_iterative_debug_limit_to_reorder=10",
+        "reorder_iterative_use_runtime_estimations "
+        f"reorder_iterative_extra_comm_comp_overlap=0.5 {ITERATIVE}"),
+    *make_runs(
+        "commsched-sink-waits-iterative", "memory-budget=10%",
+        "sink_iterative_peak_memory_budget=0.2 reference-memory-model "
+        "sink_waits_iterative_swap_with_collectives "
+        "reorder_iterative_debug_memory_recompute",
+        "sink_waits_iterative_unsafe_collectives_reorder "
+        "sink_waits_iterative_debug_limit_to_sink=10",
+        "sink_iterative_use_runtime_estimations "
+        f"sink_iterative_extra_comm_comp_overlap=0.5 {ITERATIVE}"),
+
+    *make_runs("commsched-pipeline", "", "memory-budget=20% bitwise",
+               steps=tuple(STEPS)),
+    *make_runs(
+        "commsched-inductor-pipeline", "",
+        "bucket_all_gathers_fx=all bucket_reduce_scatters_fx=all "
+        "bucket_all_reduces_fx=all bucket-cap-mb=0.01",
+        steps=tuple(STEPS)),
+    *make_runs(
+        "commsched-inductor-pipeline",
+        "bucket_all_gathers_fx=only_fsdp bucket_reduce_scatters_fx=only_fsdp "
+        "order-collectives=false reorder_for_peak_memory=false "
+        "memory-budget=50% "
+        "passes=sink_waits,raise_comms,reorder_compute_for_overlap",
+        "passes=simple_overlap"),
+]
+
+
+def list_known(help_text):
+    """What the tool says that it has of ours: name -> options."""
+    known, current = {}, None
+    for line in help_text.splitlines():
+        if match := re.match(r" {6}--([\w-]+)", line):
+            name = match[1]
+            is_ours = "commsched" in name or name in LOWERING
+            current = known.setdefault(name, set()) if is_ours else None
+        elif match := re.match(r" {8}--([\w-]+)", line):
+            if current is not None:
+                current.add(match[1])
+    return known
+
+
+def find_forgotten(help_text):
+    """Passes and options that no run has."""
+    used = {}
+    for run in RUNS:
+        words = f"{run.options} {run.first}".split()
+        used.setdefault(run.name, set()).update(
+            word.partition("=")[0] for word in words)
+    forgotten = []
+    for name, options in list_known(help_text).items():
+        if name in LOWERING:
+            continue
+        if name not in used:
+            forgotten.append(name)
+        else:
+            forgotten += [f"{name}={o}" for o in sorted(options - used[name])]
+    return forgotten
