@@ -66,7 +66,7 @@ LogicalResult ConvertShardToCommSched::run() {
   ModuleOp module = getOperation();
   if (ranksPerNode < 1)
     return module.emitError("the option 'ranks-per-node' is ")
-           << ranksPerNode << ", and a node has at least one rank";
+           << ranksPerNode.getValue() << ", and a node has at least one rank";
   SmallVector<Operation *> grids, ops;
   WalkResult partitioned = module.walk([&](Operation *op) {
     if (!isa_and_nonnull<shard::ShardDialect>(op->getDialect()))
