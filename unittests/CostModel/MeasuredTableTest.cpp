@@ -60,6 +60,16 @@ TEST(MeasuredTable, ReadsObjectAndList) {
   EXPECT_TRUE(parsed("[]").getRows().empty());
 }
 
+TEST(MeasuredTable, IgnoresFurtherColumnsAndLists) {
+  MeasuredTable table = parsed(R"({
+    "rows": [{"collective": "broadcast", "ranks": 4, "nodes": 1, "bytes": 64,
+              "time_ns": 5, "type": "bf16", "back_to_back_median_ns": 3}],
+    "other_rows": [{"collective": "broadcast", "ranks": 4, "nodes": 1,
+                    "bytes": 64, "time_ns": 9}]})");
+  ASSERT_EQ(table.getRows().size(), 1u);
+  EXPECT_EQ(table.getRows()[0].timeNs, 5);
+}
+
 TEST(MeasuredTable, RejectsWhatIsNoTable) {
   std::string message = errorOf("{\"rows\": [}");
   EXPECT_NE(message.find("cost table is not JSON: ["), std::string::npos)

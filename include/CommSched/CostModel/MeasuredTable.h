@@ -64,8 +64,9 @@ class MeasuredTable {
 public:
   /// Reads `{"name", "source", "device", "rows": [row, ...]}` or a bare list of
   /// rows, where a row is `{"collective": "all_reduce", "ranks": 8, "nodes": 1,
-  /// "bytes": 65536, "time_ns": 39700}`. Fails with one line of text that names
-  /// the row (counted from 0) and the column.
+  /// "bytes": 65536, "time_ns": 39700}`. Further columns and members are for
+  /// others. Fails with one line of text that names the row (counted from 0)
+  /// and the column.
   static llvm::Expected<MeasuredTable> parse(llvm::StringRef json);
 
   /// `parse` of a file's content; errors start with the path.

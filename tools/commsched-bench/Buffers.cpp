@@ -1,0 +1,86 @@
+//===- Buffers.cpp - Buffers of the timed calls ---------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Buffers.h"
+
+#include "Peer.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+
+namespace commsched::bench {
+
+/// What the slots of one point may take, where two of them are not more.
+static constexpr int64_t slotBudget = int64_t(32) << 20;
+/// Of a slot, in bytes: at least what vector units and copy engines like.
+static constexpr int64_t slotAlignment = 512;
+
+PointView::PointView(const Plan &plan, const Point &point, int32_t rank,
+                     int32_t launches)
+    : point(&point), members(plan.groups[point.group].getMembers(rank)),
+      self(llvm::find(members, rank) - members.begin()),
+      parts(getPartCounts(point.operation, members.size())),
+      partBytes(point.partElements * point.element->bytes) {
+  int64_t fitting = std::max<int64_t>(slotBudget / point.bytes, 2);
+  slots = std::min<int64_t>({fitting, launches, Peer::maxSlots});
+}
+
+bool PointView::sends() const {
+  return point->operation != Operation::SendRecv || self == 0;
+}
+
+bool PointView::receives() const {
+  return point->operation != Operation::SendRecv || self == 1;
+}
+
+Buffers::~Buffers() {
+  commsched_release(inputs);
+  commsched_release(outputs);
+}
+
+bool Buffers::allocate(const Plan &plan, int32_t rank, int32_t launches) {
+  for (const Point &point : plan.points) {
+    PointView view(plan, point, rank, launches);
+    capacity = std::max(capacity,
+                        view.slots *
+                            int64_t(llvm::alignTo(point.bytes, slotAlignment)));
+  }
+  inputs = static_cast<char *>(commsched_allocate(capacity, slotAlignment));
+  outputs = static_cast<char *>(commsched_allocate(capacity, slotAlignment));
+  return inputs && outputs;
+}
+
+bool Buffers::clear() {
+  return commsched_zero(inputs, capacity) == 0 &&
+         commsched_zero(outputs, capacity) == 0 && commsched_synchronize() == 0;
+}
+
+CallBuffers Buffers::get(const PointView &view, Place place,
+                         int32_t slot) const {
+  int64_t offset = slot * llvm::alignTo(view.point->bytes, slotAlignment);
+  CallBuffers buffers = {inputs + offset, outputs + offset};
+  if (place == Place::OutOfPlace)
+    return buffers;
+  int64_t own = view.self * view.partBytes;
+  switch (view.point->operation) {
+  case Operation::AllGather:
+    buffers.input = buffers.output + own;
+    break;
+  case Operation::ReduceScatter:
+    buffers.output = buffers.input + own;
+    break;
+  default:
+    buffers.input = buffers.output;
+    break;
+  }
+  return buffers;
+}
+
+} // namespace commsched::bench

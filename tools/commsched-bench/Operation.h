@@ -1,0 +1,67 @@
+//===- Operation.h - What can be timed --------------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The operations that the benchmark times: what each sends and receives, its
+// in-place form, and how its bytes and bandwidths are counted, which is as
+// nccl-tests counts them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_TOOLS_BENCH_OPERATION_H
+#define COMMSCHED_TOOLS_BENCH_OPERATION_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+
+namespace commsched::bench {
+
+enum class Operation : uint8_t {
+  AllGather,
+  ReduceScatter,
+  AllReduce,
+  AllToAll,
+  Broadcast,
+  /// Every rank sends to the next one of its group, the last to the first.
+  Permute,
+  /// The group's first rank sends to its second.
+  SendRecv
+};
+
+/// Every operation, in the order of the enumeration.
+llvm::ArrayRef<Operation> getOperations();
+
+llvm::StringRef stringifyOperation(Operation operation);
+
+/// Buffers in parts of one size: how many a rank of a group of `ranks` reads
+/// and writes.
+struct PartCounts {
+  int64_t inputs = 1;
+  int64_t outputs = 1;
+  /// The parts of the full buffer, whose bytes are those of a table's row.
+  int64_t full() const { return inputs > outputs ? inputs : outputs; }
+};
+PartCounts getPartCounts(Operation operation, int64_t ranks);
+
+bool isReduction(Operation operation);
+/// Whether there is a form that works in one buffer.
+bool hasInPlaceForm(Operation operation);
+/// The fewest ranks of a group that it makes sense on.
+int32_t getLeastRanks(Operation operation);
+
+/// Bytes of the full buffer over time, in GB/s (bytes a nanosecond).
+double computeAlgorithmBandwidth(int64_t bytes, double timeNs);
+
+/// What the algorithm bandwidth is multiplied with to make groups of all sizes
+/// comparable with the speed of their links.
+double computeBusFactor(Operation operation, int64_t ranks);
+
+} // namespace commsched::bench
+
+#endif // COMMSCHED_TOOLS_BENCH_OPERATION_H
