@@ -9,6 +9,7 @@
 #include "Cases.h"
 #include "Support.h"
 
+#include <iterator>
 #include <numeric>
 
 using namespace commsched::conformance;
@@ -18,8 +19,9 @@ namespace {
 using Formats = std::vector<const ElementFormat *>;
 using Pairs = std::vector<std::pair<int32_t, int32_t>>;
 
-/// None, one, a few, odd, and more than a page.
-constexpr int64_t smallCounts[] = {0, 1, 37, 1031};
+/// None, one, a few, and more than a page; not divisible by anything.
+constexpr int64_t oddCount = 37;
+constexpr int64_t smallCounts[] = {0, 1, oddCount, 1031};
 /// Bytes of the large tensors, at most.
 constexpr int64_t largeBytes = 1 << 20;
 
@@ -65,9 +67,13 @@ public:
 
   Plan take() { return std::move(plan); }
 
-  /// `prototype` in all sizes on `group`, single and, if it can be, in place.
+  /// `prototype` in all sizes on the world, in two on other groups; and in
+  /// place as well if it can be.
   void addSizes(Case prototype, const Formats &formats) {
     for (int64_t count : smallCounts) {
+      if (prototype.group != 0 && count != oddCount &&
+          count != smallCounts[numSites % std::size(smallCounts)])
+        continue;
       prototype.tensors.clear();
       // Coalesced tensors differ in size as well.
       for (const ElementFormat *format : formats)

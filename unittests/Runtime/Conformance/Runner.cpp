@@ -11,6 +11,7 @@
 #include "Image.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <random>
 
@@ -59,7 +60,8 @@ public:
     for (size_t window = 0; next < numCases; ++window) {
       std::vector<const Case *> cases;
       int64_t bytes = 0;
-      while (next < numCases && cases.size() < windowSizes[window % 4] &&
+      while (next < numCases &&
+             cases.size() < windowSizes[window % std::size(windowSizes)] &&
              bytes < windowBytes) {
         cases.push_back(&plan.cases[next++ * stride % numCases]);
         bytes += countBytes(*cases.back(), plan);
@@ -86,7 +88,8 @@ private:
         static_cast<std::byte *>(commsched_allocate(bytes, /*alignment=*/0));
     commsched_upload(buffer, contents.data(), bytes);
     wait(start(flights, buffer),
-         static_cast<WaitOrder>(window / 4 % numWaitOrders));
+         static_cast<WaitOrder>(window / std::size(windowSizes) %
+                                numWaitOrders));
     Bytes found(contents.size());
     commsched_download(found.data(), buffer, bytes);
     commsched_release(buffer);

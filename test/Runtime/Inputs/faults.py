@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Runs the scenarios of commsched-faults and checks how every rank ends.
+
+Nothing may hang, crash, or leave a file behind; every rank that lives on must
+say in words what is wrong, and where; and the flight record must show it.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+from faults_expected import SCENARIOS
+
+RANKS = 3
+CULPRIT = 1
+# What a busy machine may take beyond the deadlines.
+SLACK_MS = 8000
+# Signals that mean a defect: abort, bus error, bad instruction, segmentation.
+CRASHES = re.compile(r"exited on signal (4|6|7|8|11)\b")
+
+
+class Run:
+    """One scenario on one backend, and what is wrong with it."""
+
+    def __init__(self, arguments, name, expected):
+        self.arguments = arguments
+        self.name = name
+        self.expected = expected
+        self.defects = []
+
+    def check(self, condition, text):
+        if not condition:
+            self.defects.append(f"{self.name}: {text}")
+
+    def run(self):
+        with tempfile.TemporaryDirectory() as folder:
+            output = pathlib.Path(folder, "output")
+            output.mkdir()
+            try:
+                done = self.start(folder, output)
+            except subprocess.TimeoutExpired:
+                self.check(False, "hangs")
+                return self.defects
+            self.check_end(done)
+            for rank in range(RANKS):
+                self.check_rank(rank, output)
+            left = [path for path in pathlib.Path(folder).rglob("*")
+                    if path.is_file() and path.parent != output]
+            self.check(not left, f"leaves {left}")
+            if self.defects and self.arguments.verbose:
+                self.defects.append(done.stdout + done.stderr)
+        return self.defects
+
+    def start(self, folder, output):
+        command = [self.arguments.program,
+                   f"--backend={self.arguments.backend}",
+                   f"--ranks={RANKS}", f"--scenario={self.name}",
+                   f"--output={output}",
+                   f"--deadline-ms={self.arguments.deadline_ms}"]
+        environment = dict(os.environ, TMPDIR=folder)
+        if self.arguments.launcher:
+            # The launcher ends a job whose process has ended badly: here the
+            # others are to say what they see.
+            command = (self.arguments.launcher.split() +
+                       ["--enable-recovery", "-n", str(RANKS)] + command)
+            environment["OMPI_MCA_btl_vader_backing_directory"] = folder
+        limit = (4 * self.arguments.deadline_ms + 2 * SLACK_MS) / 1000
+        # With a group of its own, so that nothing outlives a hang.
+        process = subprocess.Popen(command, cwd=folder, env=environment,
+                                   stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True,
+                                   start_new_session=True)
+        try:
+            out, err = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            process.communicate()
+            raise
+        return subprocess.CompletedProcess(command, process.returncode, out,
+                                           err)
+
+    def check_end(self, done):
+        crashed = (done.returncode < 0 or
+                   CRASHES.search(done.stdout + done.stderr))
+        self.check(not crashed, f"crashes: {done.returncode} {done.stderr}")
+        # Whether a launcher that keeps the others alive says so, is its own
+        # matter.
+        if not self.arguments.launcher:
+            fails = bool(self.expected.errors)
+            self.check(done.returncode == (1 if fails else 0),
+                       f"exits with {done.returncode}")
+
+    def check_rank(self, rank, output):
+        path = output / f"rank-{rank}.json"
+        if rank == CULPRIT and self.expected.vanishes:
+            self.check(not path.exists(), f"rank {rank} lives on")
+            return
+        if not path.exists():
+            self.check(False, f"rank {rank} does not come to its end")
+            return
+        result = json.loads(path.read_text())
+        patterns = self.expected.get_errors(rank)
+        error = result["error"]
+        for pattern in patterns:
+            self.check(re.search(pattern, error),
+                       f"rank {rank} lacks '{pattern}': {error}")
+        if not patterns:
+            self.check(not error, f"rank {rank} has an error: {error}")
+        self.check(bool(result["left"]) == bool(error),
+                   f"rank {rank}: finalize gives {result['left']}")
+        self.check("\n" not in error and not error[:1].isupper(),
+                   f"rank {rank}: not in style: {error}")
+        limit = 3 * self.arguments.deadline_ms + SLACK_MS
+        taken = result["act_ms"] + result["leave_ms"]
+        self.check(taken <= limit, f"rank {rank} takes {taken} ms")
+        if self.expected.pending and rank in self.expected.pending_on:
+            self.check_flight_record(rank, output / f"flight-{rank}.json")
+
+    def check_flight_record(self, rank, path):
+        if not path.exists():
+            self.check(False, f"rank {rank} writes no flight record")
+            return
+        record = json.loads(path.read_text())
+        for key in ("version", "entries", "pg_config", "pg_status"):
+            self.check(key in record, f"flight record without '{key}'")
+        for entry in record["entries"]:
+            missing = ENTRY_KEYS - entry.keys()
+            self.check(not missing, f"entry without {sorted(missing)}")
+        pending = self.expected.pending
+        states = [entry["state"] for entry in record["entries"]
+                  if entry["frames"][0]["name"] == pending]
+        self.check("scheduled" in states or "started" in states,
+                   f"rank {rank}: {pending} is {states} in the flight record")
+
+
+# The names that PyTorch's analysers look for.
+ENTRY_KEYS = {
+    "record_id", "pg_id", "process_group", "collective_seq_id", "p2p_seq_id",
+    "op_id", "profiling_name", "is_p2p", "input_sizes", "input_dtypes",
+    "output_sizes", "output_dtypes", "time_created_ns",
+    "time_discovered_started_ns", "time_discovered_completed_ns",
+    "duration_ms", "state", "retired", "timeout_ms", "frames",
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--backend", required=True)
+    parser.add_argument("--launcher", help="such as 'mpirun --oversubscribe'")
+    parser.add_argument("--deadline-ms", type=int, default=600)
+    parser.add_argument("--only", help="run scenarios whose names match this")
+    parser.add_argument("--jobs", type=int, default=4)
+    parser.add_argument("--verbose", action="store_true")
+    arguments = parser.parse_args()
+
+    runs = [Run(arguments, name, expected)
+            for name, expected in SCENARIOS.items()
+            if arguments.backend in expected.backends and
+            re.search(arguments.only or "", name)]
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        results = list(pool.map(Run.run, runs))
+    defects = [defect for result in results for defect in result]
+    for defect in defects:
+        print(defect)
+    print(f"{arguments.backend}: {len(runs)} scenarios, {len(defects)} "
+          "defects")
+    return 1 if defects or not runs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
