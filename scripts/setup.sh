@@ -49,7 +49,9 @@ build_packages=(
   zlib1g-dev libzstd-dev libcurl4-openssl-dev libedit-dev
   python3 python3-venv ca-certificates
 )
-test_packages=(libgtest-dev libbenchmark-dev clang-format-22 git)
+test_packages=(
+  libgtest-dev libbenchmark-dev clang-format-22 git openmpi-bin libopenmpi-dev
+)
 
 # make_venv: Debian refuses to install Python packages beside its own.
 make_venv() {

@@ -30,6 +30,7 @@ config.substitutions += [
     ("%generator", config.generator),
     ("%llvm_bin", config.llvm_tools_dir),
     ("%llvm_include", config.llvm_include_dir),
+    ("%mpirun", config.mpirun),
     ("%plugin", os.path.join(config.commsched_obj_root, "lib",
                              "CommSchedPlugin" + config.shlib_ext)),
     ("%obj", config.commsched_obj_root),
@@ -44,6 +45,12 @@ config.substitutions += [
 
 if shutil.which("clang-format-22"):
     config.available_features.add("clang-format")
+if config.mpirun:
+    config.available_features.add("mpi")
+    # Containers run as root, and machines have fewer cores than tests ranks.
+    config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1"
+    config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+    config.environment["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
 if config.sanitizers:
     config.available_features.add("sanitizers")
     # libMLIR.so keeps its registries for the process's life.

@@ -156,11 +156,6 @@ void Board::close() {
   ranks.clear();
 }
 
-void Board::resetGroup(int32_t group) {
-  if (isOnBoard(group))
-    new (&ranks[self]->groups[group]) GroupBoard;
-}
-
 Error Board::start(const Launch &launch) {
   int32_t group = launch.group->index;
   if (!isOnBoard(group))

@@ -49,8 +49,6 @@ public:
 
   int32_t getNumRanksOnNode() const { return numRanksOnNode; }
 
-  /// Forgets what has been started on the group: a new program begins.
-  void resetGroup(int32_t group);
   /// Writes that this rank starts `launch`. The error says that another member
   /// has started another collective in its place.
   Error start(const Launch &launch);

@@ -8,11 +8,13 @@
 
 #include "MpiBackend.h"
 
+#include "Arrival.h"
 #include "Collectives.h"
 #include "Session.h"
 #include "Watchdog.h"
 
 #include "Core/Describe.h"
+#include "Core/EmulatedData.h"
 #include "Numerics/Conversion.h"
 #include "Numerics/Types.h"
 
@@ -29,7 +31,7 @@ using namespace commsched::runtime::mpi;
 
 MpiBackend::MpiBackend(const BackendConfig &config, int64_t maxCount)
     : recorder(*config.recorder), deadlineMs(config.options->deadline_ms),
-      emulateData(config.options->emulate_data), types(maxCount) {}
+      emulatesData(config.options->emulate_data != 0), types(maxCount) {}
 
 MpiBackend::~MpiBackend() {
   if (isOpen)
@@ -37,6 +39,9 @@ MpiBackend::~MpiBackend() {
 }
 
 Error MpiBackend::join(const commsched_options &options, Deadline deadline) {
+  Arrival arrival;
+  if (Error error = arrival.awaitOthers(deadlineMs, deadline))
+    return error;
   if (Error error = beginSession(deadline, [this] {
         board.fail("its process has ended without leaving");
       }))
@@ -113,14 +118,10 @@ Error MpiBackend::checkHostCode(const std::string &) const { return {}; }
 Error MpiBackend::createGroup(const Group &group, Deadline deadline) {
   if (group.index >= static_cast<int32_t>(communicators.size()))
     communicators.resize(group.index + 1, MPI_COMM_NULL);
-  board.resetGroup(group.index);
   if (Error error = meet(deadline))
     return error;
   Watchdog watchdog("the making of group '" + group.name + "'", deadline);
-  // Of the program before.
   MPI_Comm &communicator = communicators[group.index];
-  if (communicator != MPI_COMM_NULL)
-    MPI_Comm_free(&communicator);
   // Rows are disjoint, so that their first ranks tell them apart.
   int color = group.rank < 0 ? MPI_UNDEFINED : group.members.front();
   if (Error error =
@@ -221,12 +222,15 @@ Error MpiBackend::compute(const Operator &op, int64_t ns,
                           const void *const *inputs, void *const *outputs) {
   Clock::time_point begin = Clock::now();
   Clock::time_point end = begin + std::chrono::nanoseconds(ns);
-  (void)emulateData, (void)inputs, (void)outputs;
+  if (emulatesData)
+    emulateData(op, inputs, outputs);
   // A sleep takes longer than it is asked to: the rest is spent awake.
   constexpr auto margin = std::chrono::microseconds(60);
   for (;;) {
     if (Error error = poll())
-      return "in operator '" + op.name + "' (" + op.location + "): " + *error;
+      return "in operator '" + op.name +
+             (op.location.empty() ? "'" : "' (" + op.location + ")") + ": " +
+             *error;
     Clock::time_point now = Clock::now();
     if (now >= end)
       break;

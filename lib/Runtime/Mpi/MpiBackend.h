@@ -86,7 +86,7 @@ private:
 
   Recorder &recorder;
   int64_t deadlineMs;
-  int32_t emulateData;
+  bool emulatesData;
   int32_t rank = 0;
   int32_t numRanks = 1;
   bool isOpen = false;
@@ -95,7 +95,7 @@ private:
   Clock::time_point stepBegin = Clock::now();
   Clock::time_point lastLook = Clock::now();
   MPI_Comm world = MPI_COMM_NULL;
-  /// By group index; null where this rank is in no row.
+  /// By group index; MPI_COMM_NULL where this rank is in no row.
   std::vector<MPI_Comm> communicators;
   Board board;
   Types types;

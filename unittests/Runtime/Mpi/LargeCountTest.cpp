@@ -1,0 +1,173 @@
+//===- LargeCountTest.cpp - More elements than a call of MPI takes --------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// With a limit of a few elements. What matters is that no call gets more, and
+// that the parts fit together.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MpiRank.h"
+
+#include "Numerics/Conversion.h"
+
+using namespace commsched::runtime;
+using namespace commsched::runtime::mpi;
+
+namespace {
+
+/// Some are below the limit, at it, multiples of it, and neither.
+constexpr int64_t limit = 12;
+const std::vector<int64_t> counts = {1, 3, 12, 13, 36, 100};
+
+class LargeCount : public MpiRank {
+protected:
+  void SetUp() override { join(limit); }
+  void TearDown() override {
+    EXPECT_GT(getCalls().num, 0);
+    EXPECT_LE(getCalls().largestCount, limit);
+    MpiRank::TearDown();
+  }
+
+  /// What `from` sends as its i-th element: small, as bf16 must hold sums.
+  static float getValue(int64_t from, int64_t i) {
+    return static_cast<float>((from * 5 + i * 3) % 7);
+  }
+  std::vector<float> makeInput(int64_t count) const {
+    std::vector<float> input(count);
+    for (int64_t i = 0; i != count; ++i)
+      input[i] = getValue(rank, i);
+    return input;
+  }
+  float getSum(int64_t i) const {
+    float sum = 0;
+    for (int64_t from = 0; from != numRanks; ++from)
+      sum += getValue(from, i);
+    return sum;
+  }
+};
+
+TEST_F(LargeCount, AllGather) {
+  for (int64_t count : counts) {
+    Site &site =
+        makeSite(COMMSCHED_ALL_GATHER, COMMSCHED_F32, count, count * numRanks);
+    std::vector<float> output(count * numRanks, -1);
+    run(site, makeInput(count).data(), output.data());
+    std::vector<float> inPlace(count * numRanks, -1);
+    std::vector<float> input = makeInput(count);
+    std::copy(input.begin(), input.end(), inPlace.begin() + rank * count);
+    run(site, inPlace.data() + rank * count, inPlace.data());
+    EXPECT_EQ(inPlace, output);
+    for (int64_t i = 0; i != count * numRanks; ++i)
+      ASSERT_EQ(output[i], getValue(i / count, i % count)) << count << " " << i;
+  }
+}
+
+TEST_F(LargeCount, AllReduce) {
+  for (int64_t count : counts) {
+    Site &site = makeSite(COMMSCHED_ALL_REDUCE, COMMSCHED_F32, count, count);
+    site.reduction = COMMSCHED_SUM;
+    std::vector<float> input = makeInput(count);
+    std::vector<float> output(count, -1);
+    run(site, input.data(), output.data());
+    run(site, input.data(), input.data());
+    EXPECT_EQ(input, output);
+    for (int64_t i = 0; i != count; ++i)
+      ASSERT_EQ(output[i], getSum(i)) << count << " " << i;
+  }
+}
+
+TEST_F(LargeCount, ReduceScatter) {
+  for (int64_t count : counts) {
+    // In two bytes, by an operation of ours.
+    Site &site = makeSite(COMMSCHED_REDUCE_SCATTER, COMMSCHED_BF16,
+                          count * numRanks, count);
+    site.reduction = COMMSCHED_SUM;
+    std::vector<uint16_t> input(count * numRanks), output(count);
+    convertElements(input.data(), COMMSCHED_BF16,
+                    makeInput(count * numRanks).data(), COMMSCHED_F32,
+                    count * numRanks);
+    run(site, input.data(), output.data());
+    run(site, input.data(), input.data() + rank * count);
+    EXPECT_TRUE(
+        std::equal(output.begin(), output.end(), input.begin() + rank * count));
+    std::vector<float> result(count);
+    convertElements(result.data(), COMMSCHED_F32, output.data(), COMMSCHED_BF16,
+                    count);
+    for (int64_t i = 0; i != count; ++i)
+      ASSERT_EQ(result[i], getSum(rank * count + i)) << count << " " << i;
+  }
+}
+
+TEST_F(LargeCount, AllToAll) {
+  for (int64_t count : counts) {
+    Site &site = makeSite(COMMSCHED_ALL_TO_ALL, COMMSCHED_F32, count * numRanks,
+                          count * numRanks);
+    std::vector<float> output(count * numRanks, -1);
+    std::vector<float> input = makeInput(count * numRanks);
+    run(site, input.data(), output.data());
+    for (int64_t i = 0; i != count * numRanks; ++i)
+      ASSERT_EQ(output[i], getValue(i / count, rank * count + i % count))
+          << count << " " << i;
+  }
+}
+
+TEST_F(LargeCount, UnevenAllToAll) {
+  // Rank r sends (r + 2 t) % 5 * 9 elements to rank t: some send none.
+  auto getSplit = [](int64_t from, int64_t to) {
+    return (from + 2 * to) % 5 * 9;
+  };
+  Site &site = makeSite(COMMSCHED_ALL_TO_ALL, COMMSCHED_F32, 0, 0);
+  Tensor &tensor = site.tensors[0];
+  std::vector<float> expected;
+  for (int64_t other = 0; other != numRanks; ++other) {
+    tensor.inputSplits.push_back(getSplit(rank, other));
+    tensor.outputSplits.push_back(getSplit(other, rank));
+    tensor.inputs += getSplit(rank, other);
+    tensor.outputs += getSplit(other, rank);
+    int64_t offset = 0;
+    for (int64_t before = 0; before != rank; ++before)
+      offset += getSplit(other, before);
+    for (int64_t i = 0; i != getSplit(other, rank); ++i)
+      expected.push_back(getValue(other, offset + i));
+  }
+  std::vector<float> output(tensor.outputs, -1);
+  std::vector<float> input = makeInput(tensor.inputs);
+  run(site, input.data(), output.data());
+  EXPECT_EQ(output, expected);
+}
+
+TEST_F(LargeCount, Broadcast) {
+  for (int64_t count : counts) {
+    Site &site = makeSite(COMMSCHED_BROADCAST, COMMSCHED_F32, count, count);
+    site.peer = numRanks - 1;
+    std::vector<float> output(count, -1);
+    std::vector<float> input = makeInput(count);
+    run(site, input.data(), output.data());
+    for (int64_t i = 0; i != count; ++i)
+      ASSERT_EQ(output[i], getValue(numRanks - 1, i)) << count << " " << i;
+  }
+}
+
+TEST_F(LargeCount, Permute) {
+  for (int64_t count : counts) {
+    Site &site = makeSite(COMMSCHED_PERMUTE, COMMSCHED_F32, count, count);
+    // Everybody to the next one, but nobody to rank 0.
+    for (int32_t target = 1; target < numRanks; ++target)
+      site.pairs.push_back({target - 1, target});
+    std::vector<float> output(count, -1);
+    std::vector<float> input = makeInput(count);
+    run(site, input.data(), output.data());
+    for (int64_t i = 0; i != count; ++i)
+      ASSERT_EQ(output[i], rank == 0 ? 0 : getValue(rank - 1, i))
+          << count << " " << i;
+  }
+  // A single rank makes no call.
+  getCalls().num += numRanks == 1;
+}
+
+} // namespace
