@@ -67,6 +67,16 @@ def CommSchedRt_StartOp : CommSchedRt_Op<"start", [
 
     On tensors, the results after the request are the buffers in flight, for
     the wait.
+
+    Constraints:
+    * (C1) `kind` is the name of a collective of `commsched` other than
+      `barrier`.
+    * (C2) `sent` and `received` have one entry for each tensor, none negative.
+    * (C3) there are as many `ins` as tensors, or none; the same for `outs`; with
+      `in_place` there are `outs` and no `ins`.
+    * (C4) the buffers in flight have the types of the tensors among `outs`, and
+      none of `outs` is a tensor while another is a memref.
+    * (C5) the request has one use, a wait in the same block.
   }];
   let arguments = (ins
     StrAttr:$kind,
@@ -92,6 +102,7 @@ def CommSchedRt_StartOp : CommSchedRt_Op<"start", [
     (`outs` `(` $outputs^ `:` type($outputs) `)`)? attr-dict
     `:` type($request) (`,` type($in_flight)^)?
   }];
+  let hasVerifier = 1;
 }
 
 def CommSchedRt_WaitOp : CommSchedRt_Op<"wait", [
@@ -104,6 +115,12 @@ def CommSchedRt_WaitOp : CommSchedRt_Op<"wait", [
   let description = [{
     From here on `ins` may be overwritten and `outs` read: the results, on
     tensors.
+
+    Constraints:
+    * (C1) the request comes from a start.
+    * (C2) the results have the types of the tensors among `outs`.
+    * (C3) `ins` are those of the start. `outs` are what is in flight, or the
+      `outs` of the start where these are memrefs.
   }];
   let arguments = (ins
     CommSchedRt_Request:$request,
@@ -116,6 +133,7 @@ def CommSchedRt_WaitOp : CommSchedRt_Op<"wait", [
     (`outs` `(` $outputs^ `:` type($outputs) `)`)? attr-dict
     (`->` type($values)^)?
   }];
+  let hasVerifier = 1;
 }
 
 def CommSchedRt_BarrierOp : CommSchedRt_Op<"barrier", [
@@ -159,6 +177,11 @@ def CommSchedRt_CopyOp : CommSchedRt_Op<"copy", [
     Elements are converted from `source_type` to `target_type`; without these
     they are bytes. What the copy does not reach keeps its content, unless
     `overwrites` says that it fills all of the target.
+
+    Constraints:
+    * (C1) `source` and `target` have three entries, none negative.
+    * (C2) `repeat`, `rows` and `row_elements` are not negative.
+    * (C3) both types are given, or none.
   }];
   let arguments = (ins
     CommSchedRt_Buffer:$input,
@@ -178,6 +201,7 @@ def CommSchedRt_CopyOp : CommSchedRt_Op<"copy", [
     `ins` `(` $input `:` type($input) `)` `outs` `(` $output `:` type($output) `)`
     (`offset` `(` $offset^ `)`)? attr-dict (`->` type($result)^)?
   }];
+  let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       return getOutputMutable();
