@@ -99,5 +99,5 @@ Error Arrival::awaitOthers(int64_t deadlineMs, Deadline deadline) const {
   if (missing.empty())
     return {};
   return "timed out after " + std::to_string(deadlineMs) +
-         " ms in the wait for all ranks: " + missing;
+         " ms while all ranks meet: " + missing;
 }

@@ -77,12 +77,10 @@ struct GroupBoard {
   CollectiveBoard recent[numRecent];
 };
 
-enum class Standing : int32_t { Running, Failed, Left };
-
 } // namespace
 
 struct mpi::RankBoard {
-  std::atomic<Standing> standing{Standing::Running};
+  std::atomic<int32_t> hasFailed{0};
   std::atomic<pid_t> process{0};
   std::atomic<int64_t> numMeetings{0};
   SharedText<256> text;
@@ -91,7 +89,7 @@ struct mpi::RankBoard {
 
 // Only atomics without locks work between processes.
 static_assert(std::atomic<uint64_t>::is_always_lock_free &&
-              std::atomic<Standing>::is_always_lock_free);
+              std::atomic<int32_t>::is_always_lock_free);
 
 static uint64_t getIdentity(const Launch &launch) {
   return static_cast<uint64_t>(static_cast<uint32_t>(launch.sequence + 1))
@@ -178,7 +176,8 @@ Error Board::start(const Launch &launch) {
         ranks[rank]->groups[group].recent[launch.sequence % numRecent];
     uint64_t theirs = other.identity;
     if (theirs >> 32 == identity >> 32 && theirs != identity)
-      return describeLaunch(launch) + ": rank " + std::to_string(rank) +
+      return "rank " + std::to_string(self) + " starts " +
+             describeLaunch(launch) + ", but rank " + std::to_string(rank) +
              " has started " + other.site.get() + " in its place";
   }
   return {};
@@ -187,15 +186,10 @@ Error Board::start(const Launch &launch) {
 void Board::meet() { ++ranks[self]->numMeetings; }
 
 void Board::fail(const std::string &text) {
-  if (ranks.empty() || ranks[self]->standing != Standing::Running)
+  if (ranks.empty() || ranks[self]->hasFailed)
     return;
   ranks[self]->text.set(text);
-  ranks[self]->standing = Standing::Failed;
-}
-
-void Board::leave() {
-  if (ranks[self]->standing == Standing::Running)
-    ranks[self]->standing = Standing::Left;
+  ranks[self]->hasFailed = 1;
 }
 
 /// What has ended the rank; empty if nothing has.
@@ -203,14 +197,8 @@ std::string Board::describeEnd(int32_t rank, bool lookForProcesses) const {
   const RankBoard *other = ranks[rank];
   if (!other)
     return "";
-  switch (other->standing.load()) {
-  case Standing::Failed:
-    return "has failed: " + other->text.get();
-  case Standing::Left:
-    return "has left";
-  case Standing::Running:
-    break;
-  }
+  if (other->hasFailed)
+    return "failed: " + other->text.get();
   // A process without a number has not come so far.
   pid_t process = other->process;
   if (lookForProcesses && process != 0 && kill(process, 0) != 0 &&
@@ -221,36 +209,37 @@ std::string Board::describeEnd(int32_t rank, bool lookForProcesses) const {
 
 Ranks Board::findFailed(bool lookForProcesses) const {
   Ranks failed;
-  for (int32_t rank = 0, e = ranks.size(); rank != e; ++rank) {
-    if (rank == self || !ranks[rank] || ranks[rank]->standing == Standing::Left)
-      continue;
-    if (ranks[rank]->standing == Standing::Failed || lookForProcesses)
+  for (int32_t rank = 0, e = ranks.size(); rank != e; ++rank)
+    if (rank != self)
       if (std::string end = describeEnd(rank, lookForProcesses); !end.empty())
         failed.push_back({rank, std::move(end)});
-  }
   return failed;
 }
 
 /// Empty if the rank has done what `launch` waits for.
-std::string Board::describeMissing(const Launch &launch, int32_t rank) const {
+std::string Board::describeMissing(const Launch &launch, int32_t rank,
+                                   bool onlyElsewhere) const {
   if (!ranks[rank])
-    return "is on another node, and nothing is known of it";
-  if (std::string end = describeEnd(rank, /*lookForProcesses=*/true);
-      !end.empty())
-    return end;
+    return onlyElsewhere ? ""
+                         : "is on another node, and nothing is known of it";
   if (!isOnBoard(launch.group->index))
     return "";
+  bool isPair = isPointToPoint(launch.site->kind);
   const GroupBoard &other = ranks[rank]->groups[launch.group->index];
+  if (!isPair && other.numCollectives > launch.sequence)
+    return "";
   std::string last = other.last.get();
-  last = last.empty() ? "(it has started nothing on this group)"
-                      : "(its last: " + last + ")";
-  if (isPointToPoint(launch.site->kind))
-    return "has not met it " + last;
-  return other.numCollectives > launch.sequence ? std::string()
-                                                : "has not started it " + last;
+  // What a partner has sent may be on its way.
+  if (!isPair && ranks[rank]->numMeetings > ranks[self]->numMeetings)
+    return "has not started it, but waits for all ranks to meet" +
+           (last.empty() ? "" : " (its last: " + last + ")");
+  if (onlyElsewhere)
+    return "";
+  return std::string(isPair ? "has not met it" : "has not started it") +
+         (last.empty() ? " (nor anything else)" : " (its last: " + last + ")");
 }
 
-Ranks Board::findMissing(const Launch &launch) const {
+Ranks Board::findMissing(const Launch &launch, bool onlyElsewhere) const {
   Ranks missing;
   const std::vector<int32_t> &members = launch.group->members;
   for (size_t i = 0; i != members.size(); ++i) {
@@ -258,7 +247,8 @@ Ranks Board::findMissing(const Launch &launch) const {
                     static_cast<int32_t>(i) == launch.site->peer;
     if (members[i] == self || !concerns)
       continue;
-    if (std::string text = describeMissing(launch, members[i]); !text.empty())
+    if (std::string text = describeMissing(launch, members[i], onlyElsewhere);
+        !text.empty())
       missing.push_back({members[i], std::move(text)});
   }
   return missing;

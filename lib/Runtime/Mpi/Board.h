@@ -8,8 +8,8 @@
 //
 // MPI does not say which rank a collective waits for, nor that a rank has
 // failed. Therefore the ranks of a node keep a board in shared memory: each
-// writes how far it has come on every group, and whether it has failed or left;
-// the others read it when they wait. Of ranks on other nodes nothing is known.
+// writes how far it has come on every group, and whether it has failed; the
+// others read it when they wait. Of ranks on other nodes nothing is known.
 //
 // A rank writes only its own part. What it starts is written before MPI hears
 // of it and then compared with what the others have started at the same place,
@@ -57,21 +57,23 @@ public:
 
   /// The first text stays.
   void fail(const std::string &text);
-  void leave();
 
   /// Ranks of this node that have failed; with `lookForProcesses` also those
   /// whose process has ended, which costs a system call for each.
   Ranks findFailed(bool lookForProcesses) const;
   /// The ranks that the end of `launch` waits for, as far as can be told.
-  Ranks findMissing(const Launch &launch) const;
+  /// `onlyElsewhere`: only those that wait for this rank at another place, so
+  /// that neither would ever come.
+  Ranks findMissing(const Launch &launch, bool onlyElsewhere) const;
   /// The ranks that have not come to this rank's last meeting.
   Ranks findMissingFromMeeting() const;
-  /// Whether all other ranks of the node have failed, left or died.
+  /// Whether all other ranks of the node have failed or are gone.
   bool isLast() const;
 
 private:
   std::string describeEnd(int32_t rank, bool lookForProcesses) const;
-  std::string describeMissing(const Launch &launch, int32_t rank) const;
+  std::string describeMissing(const Launch &launch, int32_t rank,
+                              bool onlyElsewhere) const;
 
   MPI_Comm node = MPI_COMM_NULL;
   MPI_Win window = MPI_WIN_NULL;

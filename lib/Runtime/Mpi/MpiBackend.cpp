@@ -212,10 +212,8 @@ Error MpiBackend::barrier(const Launch &launch, Deadline deadline) {
 Error MpiBackend::poll() {
   if (Error error = progress())
     return error;
-  Ranks failed = findFailed(Clock::now());
-  if (failed.empty())
-    return {};
-  return "stopped: " + describeRanks(failed);
+  Ranks failed = findFailed(Clock::now(), /*launch=*/nullptr);
+  return failed.empty() ? Error() : describeRanks(failed);
 }
 
 Error MpiBackend::compute(const Operator &op, int64_t ns,
@@ -291,10 +289,8 @@ Error MpiBackend::shutdown(bool failed, Deadline deadline) {
   Error error;
   if (!failed) {
     error = synchronize(deadline);
-    if (!error) {
-      board.leave();
+    if (!error)
       error = meet(deadline);
-    }
   }
   if (failed || error) {
     board.fail(error ? *error : "an error of its own");

@@ -69,17 +69,17 @@ public:
   Error shutdown(bool failed, Deadline deadline) override;
 
 private:
-  enum class Outcome { Done, OthersFailed, Expired };
-
   int64_t getStepNs(Clock::time_point time) const;
   void complete(MpiRequest &request);
   Error progress();
   Error startRequest(MpiRequest &request);
 
   // Waiting.cpp
-  Ranks findFailed(Clock::time_point now);
-  Error pollUntil(Deadline deadline, const std::function<bool()> &isDone,
-                  Outcome &outcome, Ranks &failed);
+  /// Ranks that have ended, and those that will never come to `launch`.
+  Ranks findFailed(Clock::time_point now, const Launch *launch);
+  /// Polls until `isDone`, `deadline`, or until ranks have `failed`.
+  Error pollUntil(const std::function<bool()> &isDone, const Launch *launch,
+                  Deadline deadline, Ranks &failed, bool &isDue);
   Error await(MpiRequest &request, Deadline deadline);
   Error awaitAll(MPI_Request &handle, Deadline deadline);
   Error meet(Deadline deadline);

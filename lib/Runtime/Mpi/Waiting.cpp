@@ -29,29 +29,32 @@ void mpi::sleepSlice() {
   nanosleep(&slice, nullptr);
 }
 
-Ranks MpiBackend::findFailed(Clock::time_point now) {
+Ranks MpiBackend::findFailed(Clock::time_point now, const Launch *launch) {
   bool looks = now - lastLook > lookInterval;
-  if (looks)
-    lastLook = now;
-  return board.findFailed(/*lookForProcesses=*/looks);
+  Ranks failed = board.findFailed(/*lookForProcesses=*/looks);
+  if (!looks)
+    return failed;
+  lastLook = now;
+  if (failed.empty() && launch)
+    failed = board.findMissing(*launch, /*onlyElsewhere=*/true);
+  return failed;
 }
 
-Error MpiBackend::pollUntil(Deadline deadline,
-                            const std::function<bool()> &isDone,
-                            Outcome &outcome, Ranks &failed) {
+Error MpiBackend::pollUntil(const std::function<bool()> &isDone,
+                            const Launch *launch, Deadline deadline,
+                            Ranks &failed, bool &isDue) {
   Clock::time_point begin = Clock::now();
-  outcome = Outcome::Done;
+  isDue = false;
   for (;;) {
     if (Error error = progress())
       return error;
     if (isDone())
       return {};
     Clock::time_point now = Clock::now();
-    failed = findFailed(now);
-    if (!failed.empty() || now >= deadline) {
-      outcome = failed.empty() ? Outcome::Expired : Outcome::OthersFailed;
+    failed = findFailed(now, launch);
+    isDue = now >= deadline;
+    if (!failed.empty() || isDue)
       return {};
-    }
     if (now - begin > awakeTime)
       sleepSlice();
     else if (isOversubscribed)
@@ -60,48 +63,42 @@ Error MpiBackend::pollUntil(Deadline deadline,
 }
 
 Error MpiBackend::await(MpiRequest &request, Deadline deadline) {
-  Outcome outcome;
   Ranks failed;
-  if (Error error =
-          pollUntil(deadline, [&] { return request.isDone; }, outcome, failed))
+  bool isDue;
+  const Launch &launch = request.launch;
+  if (Error error = pollUntil([&] { return request.isDone; }, &launch, deadline,
+                              failed, isDue))
     return error;
-  switch (outcome) {
-  case Outcome::OthersFailed:
-    return "gave up the wait for " + describeLaunch(request.launch) + ": " +
+  if (!failed.empty())
+    return "in the wait for " + describeLaunch(launch) + ": " +
            describeRanks(failed);
-  case Outcome::Expired:
-    return describeTimeout(request.launch, deadlineMs,
-                           board.findMissing(request.launch));
-  case Outcome::Done:
-    break;
-  }
-  return {};
+  if (!isDue)
+    return {};
+  Ranks missing = board.findMissing(launch, /*onlyElsewhere=*/false);
+  return describeTimeout(launch, deadlineMs, missing) +
+         (missing.empty() ? ": all ranks have started it" : "");
 }
 
 Error MpiBackend::awaitAll(MPI_Request &handle, Deadline deadline) {
-  Outcome outcome;
   Ranks failed;
+  bool isDue;
   int code = MPI_SUCCESS;
   auto isDone = [&] {
     int isComplete = 0;
     code = MPI_Test(&handle, &isComplete, MPI_STATUS_IGNORE);
     return isComplete || code != MPI_SUCCESS;
   };
-  if (Error error = pollUntil(deadline, isDone, outcome, failed))
+  if (Error error =
+          pollUntil(isDone, /*launch=*/nullptr, deadline, failed, isDue))
     return error;
-  switch (outcome) {
-  case Outcome::OthersFailed:
-    return "gave up the wait for all ranks: " + describeRanks(failed);
-  case Outcome::Expired: {
-    Ranks missing = board.findMissingFromMeeting();
-    return "timed out after " + std::to_string(deadlineMs) +
-           " ms in the wait for all ranks" +
-           (missing.empty() ? "" : ": " + describeRanks(missing));
-  }
-  case Outcome::Done:
-    break;
-  }
-  return checkMpi(code, "MPI_Test");
+  if (!failed.empty())
+    return describeRanks(failed);
+  if (!isDue)
+    return checkMpi(code, "MPI_Test");
+  Ranks missing = board.findMissingFromMeeting();
+  return "timed out after " + std::to_string(deadlineMs) +
+         " ms while all ranks meet" +
+         (missing.empty() ? "" : ": " + describeRanks(missing));
 }
 
 Error MpiBackend::meet(Deadline deadline) {
