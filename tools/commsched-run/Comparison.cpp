@@ -1,0 +1,152 @@
+//===- Comparison.cpp - Whether two programs gave the same ----------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Comparison.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace mlir::commsched::run;
+
+std::vector<int64_t> Difference::toNumbers() const {
+  return {numElements, numDifferent, output,   element,
+          left[0],     left[1],      right[0], right[1]};
+}
+
+Difference Difference::fromNumbers(ArrayRef<int64_t> numbers) {
+  return {numbers[0],
+          numbers[1],
+          numbers[2],
+          numbers[3],
+          {numbers[4], numbers[5]},
+          {numbers[6], numbers[7]}};
+}
+
+llvm::Error mlir::commsched::run::checkComparable(const Program &left,
+                                                  const Program &right) {
+  const Signature &a = left.getSignature(), &b = right.getSignature();
+  auto describe = [](const Program &program) {
+    return "@" + program.getSignature().name + " of '" +
+           program.getPath().str() + "'";
+  };
+  auto checkNumber = [&](const char *what, size_t inLeft,
+                         size_t inRight) -> llvm::Error {
+    if (inLeft == inRight)
+      return llvm::Error::success();
+    return llvm::createStringError(
+        "cannot compare: " + describe(left) + " has " + Twine(inLeft) + " " +
+        what + ", but " + describe(right) + " has " + Twine(inRight));
+  };
+  auto checkType = [&](const char *what, size_t index, StringRef inLeft,
+                       StringRef inRight) -> llvm::Error {
+    if (inLeft == inRight)
+      return llvm::Error::success();
+    return llvm::createStringError("cannot compare: " + Twine(what) + " " +
+                                   Twine(index) + " of " + describe(left) +
+                                   " has type " + inLeft + ", but of " +
+                                   describe(right) + " type " + inRight);
+  };
+  if (llvm::Error error =
+          checkNumber("arguments", a.arguments.size(), b.arguments.size()))
+    return error;
+  if (llvm::Error error =
+          checkNumber("results", a.results.size(), b.results.size()))
+    return error;
+  for (size_t index = 0; index < a.arguments.size(); ++index)
+    if (llvm::Error error =
+            checkType("argument", index, a.arguments[index].type.text,
+                      b.arguments[index].type.text))
+      return error;
+  for (size_t index = 0; index < a.results.size(); ++index)
+    if (llvm::Error error = checkType("result", index, a.results[index].text,
+                                      b.results[index].text))
+      return error;
+  return llvm::Error::success();
+}
+
+/// Adds what differs in one output.
+static void compare(Difference &difference, int64_t output,
+                    const ElementFormat &format, const Bytes &left,
+                    const Bytes &right, std::optional<double> tolerance) {
+  int64_t numElements = static_cast<int64_t>(left.size()) / format.bytes;
+  difference.numElements += numElements;
+  if (left == right)
+    return;
+  for (int64_t element = 0; element < numElements; ++element) {
+    const char *a = &left[element * format.bytes];
+    const char *b = &right[element * format.bytes];
+    if (areEqual(format, a, b, tolerance))
+      continue;
+    if (difference.numDifferent++ != 0)
+      continue;
+    difference.output = output;
+    difference.element = element;
+    std::memcpy(difference.left.data(), a, format.bytes);
+    std::memcpy(difference.right.data(), b, format.bytes);
+  }
+}
+
+Difference mlir::commsched::run::compareOutputs(
+    const Signature &signature, const Invocation::Outputs &left,
+    const Invocation::Outputs &right, std::optional<double> tolerance) {
+  Difference difference;
+  int64_t output = 0;
+  for (auto [type, a, b] :
+       llvm::zip_equal(signature.results, left.results, right.results))
+    compare(difference, output++, type.element, a, b, tolerance);
+  for (auto [argument, a, b] :
+       llvm::zip_equal(signature.arguments, left.arguments, right.arguments))
+    compare(difference, output++, argument.type.element, a, b, tolerance);
+  return difference;
+}
+
+/// "[1, 0]" for an element in row-major order.
+static std::string formatIndex(ArrayRef<int64_t> shape, int64_t element) {
+  std::string text;
+  for (int64_t size : llvm::reverse(shape)) {
+    text = std::to_string(element % size) + (text.empty() ? "" : ", ") + text;
+    element /= size;
+  }
+  return "[" + text + "]";
+}
+
+std::string mlir::commsched::run::describeComparison(
+    const Program &left, const Program &right, ArrayRef<Difference> ranks) {
+  int64_t numElements = 0, numDifferent = 0;
+  for (const Difference &rank : ranks) {
+    numElements += rank.numElements;
+    numDifferent += rank.numDifferent;
+  }
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (numDifferent == 0) {
+    os << "equal: all " << numElements << " elements on " << ranks.size()
+       << (ranks.size() == 1 ? " rank" : " ranks");
+    return text;
+  }
+  const auto *first = llvm::find_if(
+      ranks, [](const Difference &rank) { return rank.numDifferent != 0; });
+  const Signature &signature = right.getSignature();
+  size_t output = first->output, numResults = signature.results.size();
+  bool isResult = output < numResults;
+  const ValueType &type = isResult
+                              ? signature.results[output]
+                              : signature.arguments[output - numResults].type;
+  auto format = [&](const std::array<int64_t, 2> &bytes) {
+    return formatElement(type.element,
+                         reinterpret_cast<const char *>(bytes.data()));
+  };
+  os << "different: " << (isResult ? "result " : "argument ")
+     << (isResult ? output : output - numResults)
+     << formatIndex(type.shape, first->element) << " on rank "
+     << first - ranks.begin() << " is " << format(first->left) << " in '"
+     << left.getPath() << "', but " << format(first->right) << " in '"
+     << right.getPath() << "'; " << numDifferent << " of " << numElements
+     << " elements differ";
+  return text;
+}

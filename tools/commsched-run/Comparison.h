@@ -1,0 +1,51 @@
+//===- Comparison.h - Whether two programs gave the same --------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Compares what two programs left on one rank, element by element. A rank's
+// findings are numbers, so that ranks can exchange them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_TOOLS_COMMSCHED_RUN_COMPARISON_H
+#define COMMSCHED_TOOLS_COMMSCHED_RUN_COMPARISON_H
+
+#include "Invocation.h"
+
+namespace mlir::commsched::run {
+
+struct Difference {
+  int64_t numElements = 0;
+  int64_t numDifferent = 0;
+  /// The first place: a result, or behind the results an argument; and the
+  /// element in row-major order.
+  int64_t output = -1;
+  int64_t element = -1;
+  /// The bytes of the two elements.
+  std::array<int64_t, 2> left = {}, right = {};
+
+  std::vector<int64_t> toNumbers() const;
+  static Difference fromNumbers(ArrayRef<int64_t> numbers);
+};
+
+/// Fails, with a text that names both programs, unless they take and give the
+/// same types.
+llvm::Error checkComparable(const Program &left, const Program &right);
+
+/// Compares the outputs of programs of that signature.
+Difference compareOutputs(const Signature &signature,
+                          const Invocation::Outputs &left,
+                          const Invocation::Outputs &right,
+                          std::optional<double> tolerance);
+
+/// One line for people, of the findings of all ranks.
+std::string describeComparison(const Program &left, const Program &right,
+                               ArrayRef<Difference> ranks);
+
+} // namespace mlir::commsched::run
+
+#endif // COMMSCHED_TOOLS_COMMSCHED_RUN_COMPARISON_H

@@ -1,0 +1,114 @@
+//===- Measurements.cpp - What runs of a program took ---------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Measurements.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace mlir::commsched::run;
+
+/// How many numbers precede those of the sites.
+static constexpr size_t numStepNumbers = 3;
+static constexpr size_t numSiteNumbers = 3;
+
+std::vector<int64_t> Summary::toNumbers() const {
+  std::vector<int64_t> numbers = {stepNs, exposedNs, peakBytes};
+  for (const SiteTimes &site : sites)
+    numbers.insert(numbers.end(),
+                   {site.startNs, site.durationNs, site.exposedNs});
+  return numbers;
+}
+
+Summary Summary::fromNumbers(ArrayRef<int64_t> numbers) {
+  Summary summary{numbers[0], numbers[1], numbers[2], {}};
+  for (numbers = numbers.drop_front(numStepNumbers); !numbers.empty();
+       numbers = numbers.drop_front(numSiteNumbers))
+    summary.sites.push_back({numbers[0], numbers[1], numbers[2]});
+  return summary;
+}
+
+int64_t mlir::commsched::run::getMedian(std::vector<int64_t> values) {
+  auto middle = values.begin() + (values.size() - 1) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// The numbers of one run.
+static Summary getNumbers(const Run &run, size_t numSites) {
+  Summary summary;
+  summary.stepNs = run.stepNs;
+  summary.peakBytes = run.peakBytes;
+  summary.sites.resize(numSites);
+  auto add = [](int64_t &sum, int64_t time) {
+    sum = std::max<int64_t>(sum, 0) + time;
+  };
+  for (const commsched_record &record : run.records) {
+    int64_t time = record.end_ns - record.begin_ns;
+    auto index = static_cast<size_t>(record.index);
+    if (record.kind == COMMSCHED_RECORD_COMPUTE || index >= numSites)
+      continue;
+    SiteTimes &site = summary.sites[index];
+    if (record.kind == COMMSCHED_RECORD_WAIT) {
+      add(site.exposedNs, time);
+      summary.exposedNs += time;
+      continue;
+    }
+    if (site.startNs < 0)
+      site.startNs = record.begin_ns;
+    add(site.durationNs, time);
+    add(site.exposedNs, 0);
+  }
+  return summary;
+}
+
+/// Numbers, each of which `choose` makes of those at its place in all of
+/// `lists`.
+static Summary combine(ArrayRef<std::vector<int64_t>> lists,
+                       function_ref<int64_t(std::vector<int64_t>)> choose) {
+  std::vector<int64_t> chosen;
+  for (size_t index = 0; index < lists.front().size(); ++index) {
+    std::vector<int64_t> values;
+    for (const std::vector<int64_t> &list : lists)
+      values.push_back(list[index]);
+    chosen.push_back(choose(std::move(values)));
+  }
+  return Summary::fromNumbers(chosen);
+}
+
+Summary mlir::commsched::run::summarize(ArrayRef<Run> runs, size_t numSites) {
+  std::vector<std::vector<int64_t>> lists;
+  for (const Run &run : runs)
+    lists.push_back(getNumbers(run, numSites).toNumbers());
+  return combine(lists, getMedian);
+}
+
+Summary mlir::commsched::run::getLargest(ArrayRef<Summary> ranks) {
+  std::vector<std::vector<int64_t>> lists;
+  for (const Summary &rank : ranks)
+    lists.push_back(rank.toNumbers());
+  return combine(lists, [](std::vector<int64_t> values) {
+    return *std::max_element(values.begin(), values.end());
+  });
+}
+
+std::vector<std::optional<int64_t>>
+mlir::commsched::run::getMedianTimes(ArrayRef<Run> runs,
+                                     commsched_record_kind kind, size_t count) {
+  std::vector<std::vector<int64_t>> times(count);
+  for (const Run &run : runs)
+    for (const commsched_record &record : run.records)
+      if (record.kind == kind && static_cast<size_t>(record.index) < count)
+        times[record.index].push_back(record.end_ns - record.begin_ns);
+  std::vector<std::optional<int64_t>> medians(count);
+  for (size_t index = 0; index < count; ++index)
+    if (!times[index].empty())
+      medians[index] = getMedian(std::move(times[index]));
+  return medians;
+}

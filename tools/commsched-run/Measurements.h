@@ -1,0 +1,73 @@
+//===- Measurements.h - What runs of a program took -------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Times and memory of a rank's runs, their medians, and the largest of all
+// ranks: a collective takes as long as on the rank where it takes longest.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_TOOLS_COMMSCHED_RUN_MEASUREMENTS_H
+#define COMMSCHED_TOOLS_COMMSCHED_RUN_MEASUREMENTS_H
+
+#include "CommSched/Runtime/Runtime.h"
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/ArrayRef.h"
+
+#include <optional>
+#include <vector>
+
+namespace mlir::commsched::run {
+
+/// One run on one rank. Times are nanoseconds since the step began.
+struct Run {
+  int64_t stepNs = 0;
+  int64_t peakBytes = 0;
+  std::vector<commsched_record> records;
+};
+
+/// A collective in a step; -1 where it did not run.
+struct SiteTimes {
+  int64_t startNs = -1;
+  /// Of all its executions together.
+  int64_t durationNs = -1;
+  /// How long compute stood still for it.
+  int64_t exposedNs = -1;
+};
+
+/// Medians over runs.
+struct Summary {
+  int64_t stepNs = 0;
+  /// How long compute stood still for any collective.
+  int64_t exposedNs = 0;
+  int64_t peakBytes = 0;
+  /// By site.
+  std::vector<SiteTimes> sites;
+
+  /// As a list whose length depends on the number of sites only, and back.
+  std::vector<int64_t> toNumbers() const;
+  static Summary fromNumbers(ArrayRef<int64_t> numbers);
+};
+
+/// The lower median, so that it is a value that was measured. `values` is not
+/// empty.
+int64_t getMedian(std::vector<int64_t> values);
+
+/// The medians of a rank's runs, of which there is at least one.
+Summary summarize(ArrayRef<Run> runs, size_t numSites);
+
+/// The largest of each number over ranks.
+Summary getLargest(ArrayRef<Summary> ranks);
+
+/// The median time of one execution of each site, or of each operator; none for
+/// what did not run.
+std::vector<std::optional<int64_t>>
+getMedianTimes(ArrayRef<Run> runs, commsched_record_kind kind, size_t count);
+
+} // namespace mlir::commsched::run
+
+#endif // COMMSCHED_TOOLS_COMMSCHED_RUN_MEASUREMENTS_H

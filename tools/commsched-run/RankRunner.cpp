@@ -1,0 +1,268 @@
+//===- RankRunner.cpp - One rank from beginning to end --------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RankRunner.h"
+#include "Exchange.h"
+#include "Files.h"
+#include "Npy.h"
+#include "OperationTimes.h"
+#include "Timeline.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace mlir::commsched::run;
+
+void mlir::commsched::run::reportRankError(int32_t rank,
+                                           const std::string &text) {
+  llvm::errs() << "rank " + std::to_string(rank) + ": " + text + "\n";
+}
+
+RankRunner::RankRunner(const Job &job, int32_t rank)
+    : job(job), settings(*job.settings), rank(rank) {}
+
+void RankRunner::begin(const Twine &what) {
+  if (rank == 0)
+    job.progress->begin(what.str());
+}
+
+bool RankRunner::run() {
+  // Before it has joined, the launcher's number is all that is known.
+  if (rank < 0 && settings.launcher)
+    rank = settings.launcher->rank;
+  std::string text;
+  if (llvm::Error error = join()) {
+    text = llvm::toString(std::move(error));
+  } else {
+    rank = commsched_rank();
+    if (llvm::Error error = runAll()) {
+      text = llvm::toString(std::move(error));
+      // No effect where the error is the runtime's own.
+      commsched_fail(text.c_str());
+    }
+  }
+  if (commsched_finalize() && text.empty())
+    text = commsched_last_error();
+  if (!text.empty())
+    reportRankError(std::max(rank, 0), text);
+  return text.empty() && !different;
+}
+
+llvm::Error RankRunner::join() {
+  commsched_options options;
+  commsched_default_options(&options);
+  options.backend = settings.backend.c_str();
+  if (!settings.launcher || settings.backend == "local") {
+    options.rank = std::max(rank, 0);
+    options.num_ranks = settings.numRanks;
+  }
+  options.job = job.name.c_str();
+  if (settings.deadlineMs)
+    options.deadline_ms = *settings.deadlineMs;
+  options.modelled_times = settings.modelledTimes;
+  options.emulate_data = settings.emulateData;
+  if (!settings.flightRecord.empty())
+    options.flight_record = settings.flightRecord.c_str();
+  if (commsched_init(&options))
+    return getRuntimeError();
+  return llvm::Error::success();
+}
+
+llvm::Error RankRunner::runAll() {
+  std::vector<Findings> findings(job.programs.size());
+  std::vector<MeasuredStep> steps;
+  for (auto [program, found] : llvm::zip_equal(job.programs, findings)) {
+    if (llvm::Error error = runProgram(*program, found))
+      return error;
+    llvm::Expected<MeasuredStep> step = measure(*program, found.runs);
+    if (!step)
+      return step.takeError();
+    steps.push_back(std::move(*step));
+  }
+  std::string outcome;
+  if (findings.size() > 1)
+    if (llvm::Error error = compareFindings(findings, outcome))
+      return error;
+
+  begin("writing");
+  if (llvm::Error error = writeOutputs(*job.programs.back(), findings.back()))
+    return error;
+  if (llvm::Error error =
+          writeTimeline(*job.programs.back(), findings.back().runs))
+    return error;
+  if (rank == 0)
+    if (llvm::Error error = print(steps, outcome))
+      return error;
+  // A rank that could not write makes all fail.
+  return exchangeNumbers({}).takeError();
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+llvm::Error RankRunner::runProgram(const Program &program, Findings &findings) {
+  begin("preparing '" + program.getPath() + "'");
+  std::vector<Bytes> inputs;
+  for (auto [index, argument] :
+       llvm::enumerate(program.getSignature().arguments)) {
+    llvm::Expected<Bytes> input = makeInput(settings.inputs, argument.type,
+                                            static_cast<unsigned>(index), rank);
+    if (!input)
+      return input.takeError();
+    inputs.push_back(std::move(*input));
+  }
+  if (commsched_load_program(program.getDescription()))
+    return getRuntimeError();
+  Invocation invocation(program, std::move(inputs));
+  if (!invocation.allocate())
+    return getRuntimeError();
+
+  for (int32_t index = 0; index <= settings.repeats; ++index) {
+    begin("run " + Twine(index + 1) + " of " + Twine(settings.repeats + 1) +
+          " of '" + program.getPath() + "'");
+    Run run;
+    if (llvm::Error error = runOnce(program, invocation, run))
+      return error;
+    if (index != 0)
+      invocation.releaseResults();
+    else if (!invocation.takeOutputs(findings.outputs))
+      return getRuntimeError();
+    if (index != 0 || settings.repeats == 0)
+      findings.runs.push_back(std::move(run));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error RankRunner::runOnce(const Program &program, Invocation &invocation,
+                                Run &run) {
+  if (!invocation.restore())
+    return getRuntimeError();
+  commsched_reset_peak();
+  if (commsched_begin_step())
+    return getRuntimeError();
+  invocation.call();
+  run.stepNs = commsched_end_step();
+  if (run.stepNs < 0)
+    return getRuntimeError();
+  run.peakBytes = commsched_peak_bytes();
+  const commsched_record *records = nullptr;
+  int64_t numRecords = commsched_get_records(&records);
+  run.records.assign(records, records + numRecords);
+  return getRuntimeError();
+}
+
+llvm::Expected<MeasuredStep> RankRunner::measure(const Program &program,
+                                                 ArrayRef<Run> runs) {
+  Summary mine = summarize(runs, program.getSites().sites.size());
+  llvm::Expected<std::vector<std::vector<int64_t>>> all =
+      exchangeNumbers(mine.toNumbers());
+  if (!all)
+    return all.takeError();
+  std::vector<Summary> ranks;
+  for (const std::vector<int64_t> &numbers : *all)
+    ranks.push_back(Summary::fromNumbers(numbers));
+  return MeasuredStep{&program, commsched_backend_name(), commsched_num_ranks(),
+                      settings.repeats, getLargest(ranks)};
+}
+
+llvm::Error RankRunner::compareFindings(ArrayRef<Findings> findings,
+                                        std::string &outcome) {
+  const Program &left = *job.programs.front(), &right = *job.programs.back();
+  Difference mine =
+      compareOutputs(right.getSignature(), findings.front().outputs,
+                     findings.back().outputs, settings.tolerance);
+  llvm::Expected<std::vector<std::vector<int64_t>>> all =
+      exchangeNumbers(mine.toNumbers());
+  if (!all)
+    return all.takeError();
+  std::vector<Difference> ranks;
+  for (const std::vector<int64_t> &numbers : *all) {
+    ranks.push_back(Difference::fromNumbers(numbers));
+    different |= ranks.back().numDifferent != 0;
+  }
+  outcome = describeComparison(left, right, ranks);
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+llvm::Error RankRunner::writeOutputs(const Program &program,
+                                     const Findings &findings) {
+  if (!settings.times.empty())
+    if (llvm::Error error = writeOperationTimes(
+            replaceRank(settings.times, rank), program, findings.runs))
+      return error;
+  if (settings.outputDirectory.empty())
+    return llvm::Error::success();
+  auto write = [&](const char *what, size_t index, const ValueType &type,
+                   const Bytes &bytes) {
+    SmallString<128> path(settings.outputDirectory);
+    llvm::sys::path::append(path, "rank" + Twine(rank),
+                            what + Twine(index) + ".npy");
+    return writeNpy(path, type, bytes);
+  };
+  const Signature &signature = program.getSignature();
+  for (size_t index = 0; index < signature.results.size(); ++index)
+    if (llvm::Error error = write("result", index, signature.results[index],
+                                  findings.outputs.results[index]))
+      return error;
+  for (size_t index = 0; index < signature.arguments.size(); ++index) {
+    const Argument &argument = signature.arguments[index];
+    if (argument.type.storage != Storage::MemRef || argument.scratch)
+      continue;
+    if (llvm::Error error = write("arg", index, argument.type,
+                                  findings.outputs.arguments[index]))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+/// Writes the run whose step, on the rank where it takes longest, is the
+/// median.
+llvm::Error RankRunner::writeTimeline(const Program &program,
+                                      ArrayRef<Run> runs) {
+  if (settings.timeline.empty())
+    return llvm::Error::success();
+  std::vector<int64_t> stepsNs;
+  for (const Run &run : runs)
+    stepsNs.push_back(run.stepNs);
+  llvm::Expected<std::vector<std::vector<int64_t>>> all =
+      exchangeNumbers(stepsNs);
+  if (!all)
+    return all.takeError();
+  for (const std::vector<int64_t> &ofRank : *all)
+    for (size_t index = 0; index < stepsNs.size(); ++index)
+      stepsNs[index] = std::max(stepsNs[index], ofRank[index]);
+  size_t chosen = llvm::find(stepsNs, getMedian(stepsNs)) - stepsNs.begin();
+
+  llvm::Expected<std::vector<std::vector<commsched_record>>> records =
+      exchangeRecords(runs[chosen].records);
+  if (!records)
+    return records.takeError();
+  if (rank != 0)
+    return llvm::Error::success();
+  return writeFile(settings.timeline, [&](raw_ostream &os) {
+    printTimeline(program, *records, os);
+  });
+}
+
+llvm::Error RankRunner::print(ArrayRef<MeasuredStep> steps, StringRef outcome) {
+  llvm::Error error = writeFile(settings.output, [&](raw_ostream &os) {
+    for (const MeasuredStep &step : steps)
+      settings.format == Format::Json ? printJson(step, os)
+                                      : printTable(step, os);
+  });
+  if (error)
+    return error;
+  if (!outcome.empty())
+    llvm::outs() << outcome << "\n";
+  llvm::outs().flush();
+  return llvm::Error::success();
+}

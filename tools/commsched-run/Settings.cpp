@@ -1,0 +1,225 @@
+//===- Settings.cpp - What the command line says --------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Settings.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::commsched::run;
+namespace cl = llvm::cl;
+
+/// More threads than that are taken for a mistake.
+static constexpr int32_t mostThreads = 1024;
+
+namespace {
+
+/// The options as they are written. They register themselves.
+struct Options {
+  cl::OptionCategory category{"commsched-run options"};
+
+  cl::opt<std::string> program{cl::Positional, cl::desc("<program.mlir>"),
+                               cl::Required, cl::cat(category)};
+  cl::opt<std::string> compared{
+      "compare", cl::value_desc("file"), cl::cat(category),
+      cl::desc("Run this program too, on the same inputs, before the other "
+               "one, and compare their results")};
+  cl::opt<std::string> entry{
+      "entry", cl::value_desc("name"), cl::cat(category),
+      cl::desc("The function to run (default: the only public one, or the "
+               "only public one with collectives)")};
+
+  cl::opt<std::string> backend{
+      "backend", cl::value_desc("name"), cl::cat(category),
+      cl::desc("local, mpi, nccl, or the path of a shared object (default: "
+               "local; mpi under mpirun, nccl under torchrun)")};
+  cl::opt<int32_t> ranks{
+      "ranks", cl::value_desc("n"), cl::init(0), cl::cat(category),
+      cl::desc("The number of ranks (default: 1, or the launcher's)")};
+  cl::opt<int64_t> deadlineMs{"deadline-ms", cl::value_desc("ms"),
+                              cl::cat(category),
+                              cl::desc("How long a rank waits for others")};
+  cl::opt<bool> modelledTimes{
+      "modelled-times", cl::cat(category),
+      cl::desc("Local: take as long as the model says, by sleeping")};
+  cl::opt<bool> emulateData{
+      "emulate-data", cl::init(true), cl::cat(category),
+      cl::desc("Whether opaque operators write made-up results")};
+  cl::opt<std::string> flightRecord{
+      "flight-record", cl::value_desc("file"), cl::cat(category),
+      cl::desc("Where the last calls are written on an error; %r is the rank")};
+
+  cl::opt<uint64_t> seed{"seed", cl::value_desc("n"), cl::init(0),
+                         cl::cat(category),
+                         cl::desc("What inputs are made from (default: 0)")};
+  cl::opt<bool> sameInputs{"same-inputs", cl::cat(category),
+                           cl::desc("Give all ranks the same inputs")};
+  cl::list<std::string> inputs{
+      "input", cl::value_desc("K=file.npy"), cl::cat(category),
+      cl::desc("The value of argument K, counted from 0; %r is the rank")};
+  cl::opt<std::string> inputsDirectory{
+      "inputs-dir", cl::value_desc("directory"), cl::cat(category),
+      cl::desc("Values of arguments: rankR/argK.npy, else argK.npy")};
+  cl::opt<std::string> outputDirectory{
+      "output-dir", cl::value_desc("directory"), cl::cat(category),
+      cl::desc("Write results as rankR/resultK.npy, and memref arguments as "
+               "rankR/argK.npy")};
+  cl::opt<double> tolerance{
+      "tolerance", cl::value_desc("t"), cl::cat(category),
+      cl::desc("Floats are equal if they differ by at most t * (1 + the larger "
+               "magnitude) (default: only if all bits are)")};
+
+  cl::opt<int32_t> repeats{
+      "repeat", cl::value_desc("n"), cl::init(0), cl::cat(category),
+      cl::desc("Measure n runs after one to warm up, and take medians "
+               "(default: measure the only run)")};
+  cl::opt<std::string> profile{
+      "profile", cl::value_desc("file"), cl::cat(category),
+      cl::desc("Table of measured collectives, for predictions and modelled "
+               "times")};
+  cl::opt<std::string> timeline{
+      "timeline", cl::value_desc("file"), cl::cat(category),
+      cl::desc("Write a Chrome trace of the predicted and the measured step")};
+  cl::opt<std::string> times{
+      "times", cl::value_desc("file"), cl::cat(category),
+      cl::desc("Write the measured times of operations for "
+               "commsched-align-runtimes; %r is the rank")};
+  cl::opt<Format> format{
+      "format", cl::init(Format::Table), cl::cat(category),
+      cl::desc("How measurements are printed"),
+      cl::values(clEnumValN(Format::Table, "table", "for people (default)"),
+                 clEnumValN(Format::Json, "json", "one object on one line"))};
+  cl::opt<std::string> output{
+      "output", cl::value_desc("file"), cl::init("-"), cl::cat(category),
+      cl::desc("Where measurements are printed (default: standard output)")};
+  cl::alias outputShort{"o", cl::aliasopt(output), cl::cat(category),
+                        cl::desc("Alias for --output")};
+  cl::opt<bool> progress{
+      "progress", cl::cat(category),
+      cl::desc("Say what is being done, also where standard error is no "
+               "terminal")};
+};
+
+} // namespace
+
+static llvm::Error parseInputs(const Options &options,
+                               InputSettings &settings) {
+  settings.seed = options.seed;
+  settings.sameOnAllRanks = options.sameInputs;
+  settings.directory = options.inputsDirectory;
+  if (!settings.directory.empty() &&
+      !llvm::sys::fs::is_directory(settings.directory))
+    return llvm::createStringError("--inputs-dir: '" + settings.directory +
+                                   "' is no directory");
+  for (StringRef text : options.inputs) {
+    auto [index, file] = text.split('=');
+    unsigned number = 0;
+    if (index.getAsInteger(10, number) || file.empty())
+      return llvm::createStringError(
+          "--input must be an argument's index, '=' and a file, not '" + text +
+          "'");
+    if (!settings.files.emplace(number, file.str()).second)
+      return llvm::createStringError("--input names argument " + Twine(number) +
+                                     " twice");
+  }
+  return llvm::Error::success();
+}
+
+/// Decides on the backend and on which ranks this process is.
+static llvm::Error chooseRanks(const Options &options, Settings &settings) {
+  int32_t ranks = options.ranks;
+  bool given = options.ranks.getNumOccurrences() != 0;
+  if (given && (ranks < 1 || ranks > mostThreads))
+    return llvm::createStringError("--ranks must be from 1 to " +
+                                   Twine(mostThreads) + ", but is " +
+                                   Twine(ranks));
+  settings.launcher = detectLauncher();
+  settings.backend = options.backend;
+  if (settings.backend.empty())
+    settings.backend = settings.launcher ? settings.launcher->backend : "local";
+  const std::optional<Launcher> &launcher = settings.launcher;
+  int32_t started = launcher ? launcher->numRanks : 1;
+  if (settings.backend == "local") {
+    if (started > 1)
+      return llvm::createStringError(
+          "backend 'local' runs all ranks in one process, but " +
+          Twine(launcher->name) + " started " + Twine(started));
+    settings.numThreads = settings.numRanks = given ? ranks : 1;
+    return llvm::Error::success();
+  }
+  if (given && ranks != started)
+    return llvm::createStringError(
+        "--ranks is " + Twine(ranks) + ", but " +
+        (launcher ? Twine(launcher->name) + " started " + Twine(started)
+                  : "backend '" + Twine(settings.backend) +
+                        "' runs one rank in a process, and there is one"));
+  settings.numRanks = started;
+  return llvm::Error::success();
+}
+
+static llvm::Error check(const Options &options, const Settings &settings) {
+  if (options.deadlineMs.getNumOccurrences() && options.deadlineMs <= 0)
+    return llvm::createStringError("--deadline-ms must be positive");
+  if (options.repeats < 0)
+    return llvm::createStringError("--repeat must not be negative");
+  if (settings.tolerance &&
+      (!std::isfinite(*settings.tolerance) || *settings.tolerance < 0))
+    return llvm::createStringError(
+        "--tolerance must be finite and not negative");
+  if (settings.tolerance && settings.compared.empty())
+    return llvm::createStringError("--tolerance needs --compare");
+  if (!settings.times.empty() && settings.numRanks > 1 &&
+      !StringRef(settings.times).contains("%r"))
+    return llvm::createStringError(
+        "--times needs '%r' in the name, for there are " +
+        Twine(settings.numRanks) + " ranks");
+  if (settings.modelledTimes && settings.backend != "local")
+    return llvm::createStringError(
+        "--modelled-times is for backend 'local', not '" + settings.backend +
+        "'");
+  return llvm::Error::success();
+}
+
+llvm::Expected<Settings> mlir::commsched::run::parseCommandLine(int argc,
+                                                                char **argv) {
+  Options options;
+  cl::HideUnrelatedOptions(options.category);
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "Runs a program on ranks, compares its results with another's, and times "
+      "it.\n");
+
+  Settings settings;
+  settings.program = options.program;
+  settings.compared = options.compared;
+  settings.entry = options.entry;
+  if (options.deadlineMs.getNumOccurrences())
+    settings.deadlineMs = options.deadlineMs;
+  settings.modelledTimes = options.modelledTimes;
+  settings.emulateData = options.emulateData;
+  settings.flightRecord = options.flightRecord;
+  settings.outputDirectory = options.outputDirectory;
+  if (options.tolerance.getNumOccurrences())
+    settings.tolerance = options.tolerance;
+  settings.repeats = options.repeats;
+  settings.profile = options.profile;
+  settings.timeline = options.timeline;
+  settings.times = options.times;
+  settings.format = options.format;
+  settings.output = options.output;
+  settings.progress = options.progress;
+  if (llvm::Error error = chooseRanks(options, settings))
+    return std::move(error);
+  if (llvm::Error error = parseInputs(options, settings.inputs))
+    return std::move(error);
+  if (llvm::Error error = check(options, settings))
+    return std::move(error);
+  return settings;
+}

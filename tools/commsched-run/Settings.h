@@ -1,0 +1,62 @@
+//===- Settings.h - What the command line says ------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The tool's options, checked as far as that is possible without a program.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_TOOLS_COMMSCHED_RUN_SETTINGS_H
+#define COMMSCHED_TOOLS_COMMSCHED_RUN_SETTINGS_H
+
+#include "Inputs.h"
+#include "Launcher.h"
+
+namespace mlir::commsched::run {
+
+enum class Format { Table, Json };
+
+struct Settings {
+  std::string program;
+  /// Empty if nothing is to be compared.
+  std::string compared;
+  /// Empty to choose.
+  std::string entry;
+
+  std::string backend;
+  /// None for a process that was started by itself.
+  std::optional<Launcher> launcher;
+  /// Ranks in this process, which are threads.
+  int32_t numThreads = 1;
+  /// Of all processes.
+  int32_t numRanks = 1;
+  std::optional<int64_t> deadlineMs;
+  bool modelledTimes = false;
+  bool emulateData = true;
+  std::string flightRecord;
+
+  InputSettings inputs;
+  std::string outputDirectory;
+  std::optional<double> tolerance;
+
+  /// Measured runs after a warm-up; 0: the first run is measured.
+  int32_t repeats = 0;
+  std::string profile;
+  std::string timeline;
+  std::string times;
+  Format format = Format::Table;
+  std::string output = "-";
+  bool progress = false;
+};
+
+/// Parses the command line; prints help and exits where that is asked for.
+/// Fails with a text for people.
+llvm::Expected<Settings> parseCommandLine(int argc, char **argv);
+
+} // namespace mlir::commsched::run
+
+#endif // COMMSCHED_TOOLS_COMMSCHED_RUN_SETTINGS_H

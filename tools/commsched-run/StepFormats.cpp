@@ -1,0 +1,176 @@
+//===- StepFormats.cpp - Prints measured steps ----------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepFormats.h"
+#include "CommSched/Report/TextTable.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using namespace mlir::commsched::run;
+namespace json = llvm::json;
+
+/// For each site what the model says about it; null where it says nothing.
+static std::vector<const CollectiveReport *>
+getPredictions(const Program &program) {
+  std::vector<const CollectiveReport *> predictions(
+      program.getSites().sites.size());
+  const std::optional<StepReport> &report = program.getPrediction();
+  for (auto [index, site] : llvm::enumerate(program.getPredictedSites()))
+    if (site >= 0)
+      predictions[site] = &report->collectives[index];
+  return predictions;
+}
+
+//===----------------------------------------------------------------------===//
+// For people
+//===----------------------------------------------------------------------===//
+
+using Number = std::optional<int64_t>;
+
+/// What was measured beyond what was predicted.
+static std::string formatChange(Number predicted, int64_t measured) {
+  if (!predicted || *predicted == 0)
+    return "-";
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << llvm::format("%+.1f %%", 100.0 * (measured - *predicted) / *predicted);
+  return text;
+}
+
+static std::string formatTimeOrNone(Number ns) {
+  return ns && *ns >= 0 ? formatTime(*ns) : "-";
+}
+
+static void printStep(const MeasuredStep &step, raw_ostream &os) {
+  const std::optional<StepReport> &report = step.program->getPrediction();
+  auto predicted = [&](int64_t StepReport::*member) {
+    return report ? Number((*report).*member) : std::nullopt;
+  };
+  TextTable<4> table(1, {"", "predicted", "measured", "difference"});
+  auto addTime = [&](const char *label, Number prediction, int64_t measured) {
+    table.add({label, formatTimeOrNone(prediction), formatTime(measured),
+               formatChange(prediction, measured)});
+  };
+  addTime("step time", predicted(&StepReport::stepTimeNs), step.summary.stepNs);
+  addTime("exposed communication", predicted(&StepReport::exposedCommNs),
+          step.summary.exposedNs);
+  Number peak = predicted(&StepReport::peakMemoryBytes);
+  table.add({"peak memory", peak ? formatBytes(*peak) : "-",
+             formatBytes(step.summary.peakBytes),
+             formatChange(peak, step.summary.peakBytes)});
+  table.print(os);
+}
+
+static void printCollectives(const MeasuredStep &step, raw_ostream &os) {
+  TextTable<9> table(3, {"collective", "kind", "group", "start", "measured",
+                         "duration", "measured", "exposed", "measured"});
+  std::vector<const CollectiveReport *> predictions =
+      getPredictions(*step.program);
+  for (auto [site, predicted, measured] : llvm::zip_equal(
+           step.program->getSites().sites, predictions, step.summary.sites)) {
+    const CollectiveReport *report = predicted;
+    auto predict = [&](auto get) {
+      return report ? Number(get(*report)) : std::nullopt;
+    };
+    table.add(
+        {site.name, site.kind, site.group,
+         formatTimeOrNone(predict([](auto &c) { return c.startNs; })),
+         formatTimeOrNone(measured.startNs),
+         formatTimeOrNone(predict([](auto &c) { return c.endNs - c.startNs; })),
+         formatTimeOrNone(measured.durationNs),
+         formatTimeOrNone(predict([](auto &c) { return c.exposedNs; })),
+         formatTimeOrNone(measured.exposedNs)});
+  }
+  table.print(os);
+}
+
+void mlir::commsched::run::printTable(const MeasuredStep &step,
+                                      raw_ostream &os) {
+  const Program &program = *step.program;
+  os << program.getPath() << ": @" << program.getSignature().name << " on "
+     << step.numRanks << (step.numRanks == 1 ? " rank" : " ranks")
+     << ", backend " << step.backend << ", ";
+  if (step.repeats == 0)
+    os << "one run without warm-up";
+  else
+    os << "median of " << step.repeats << (step.repeats == 1 ? " run" : " runs")
+       << " after a warm-up";
+  os << "\n";
+  if (!program.getPrediction())
+    os << "no prediction: " << program.getNoPredictionReason() << "\n";
+  printStep(step, os);
+  printCollectives(step, os);
+  os << "\n";
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+static void printTimes(json::OStream &stream, StringRef key, Number startNs,
+                       Number durationNs, Number exposedNs) {
+  if (!startNs || *startNs < 0)
+    return stream.attribute(key, nullptr);
+  stream.attributeObject(key, [&] {
+    stream.attribute("start_ns", *startNs);
+    stream.attribute("duration_ns", *durationNs);
+    stream.attribute("exposed_ns", *exposedNs);
+  });
+}
+
+void mlir::commsched::run::printJson(const MeasuredStep &step,
+                                     raw_ostream &os) {
+  const Program &program = *step.program;
+  const std::optional<StepReport> &report = program.getPrediction();
+  auto toText = [](StringRef text) {
+    return json::isUTF8(text) ? text.str() : json::fixUTF8(text);
+  };
+  json::OStream stream(os);
+  auto printPair = [&](StringRef key, int64_t StepReport::*member,
+                       int64_t measured) {
+    stream.attributeObject(key, [&] {
+      stream.attribute("predicted", report ? json::Value((*report).*member)
+                                           : json::Value(nullptr));
+      stream.attribute("measured", measured);
+    });
+  };
+  stream.object([&] {
+    stream.attribute("program", toText(program.getPath()));
+    stream.attribute("function", toText(program.getSignature().name));
+    stream.attribute("backend", step.backend);
+    stream.attribute("ranks", step.numRanks);
+    stream.attribute("repeat", step.repeats);
+    printPair("step_time_ns", &StepReport::stepTimeNs, step.summary.stepNs);
+    printPair("exposed_comm_ns", &StepReport::exposedCommNs,
+              step.summary.exposedNs);
+    printPair("peak_memory_bytes", &StepReport::peakMemoryBytes,
+              step.summary.peakBytes);
+    std::vector<const CollectiveReport *> predictions = getPredictions(program);
+    stream.attributeArray("collectives", [&] {
+      for (auto [site, predicted, measured] : llvm::zip_equal(
+               program.getSites().sites, predictions, step.summary.sites))
+        stream.object(
+            [&, &site = site, &measured = measured, report = predicted] {
+              stream.attribute("name", site.name);
+              stream.attribute("kind", site.kind);
+              stream.attribute("group", site.group);
+              stream.attribute("location", site.location);
+              if (report)
+                printTimes(stream, "predicted", report->startNs,
+                           report->endNs - report->startNs, report->exposedNs);
+              else
+                stream.attribute("predicted", nullptr);
+              printTimes(stream, "measured", measured.startNs,
+                         measured.durationNs, measured.exposedNs);
+            });
+    });
+  });
+  os << "\n";
+}

@@ -1,0 +1,114 @@
+//===- commsched-run.cpp - Runs programs on ranks -------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Compiles a module, runs it on ranks that are threads of this process or
+// processes of a launcher, compares its results with another module's, and says
+// what took how long.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Register.h"
+#include "RankRunner.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
+#include "llvm/Support/InitLLVM.h"
+
+#include <atomic>
+#include <thread>
+
+using namespace mlir;
+using namespace mlir::commsched::run;
+
+/// Prints the error of a process before its ranks run; `launcher` is who
+/// started it.
+static void reportError(const std::optional<Launcher> &launcher,
+                        llvm::Error error) {
+  std::string text = llvm::toString(std::move(error));
+  if (launcher)
+    reportRankError(launcher->rank, text);
+  else
+    llvm::errs() << "commsched-run: " + text + "\n";
+}
+
+/// Compiles what is to run.
+static llvm::Expected<std::vector<std::unique_ptr<Program>>>
+createPrograms(MLIRContext &context, const Settings &settings,
+               Progress &progress) {
+  std::vector<std::unique_ptr<Program>> programs;
+  for (StringRef path : {settings.compared, settings.program}) {
+    if (path.empty())
+      continue;
+    progress.begin(("compiling '" + path + "'").str());
+    llvm::Expected<std::unique_ptr<Program>> program =
+        Program::create(context, path, settings.entry, settings.profile);
+    if (!program)
+      return program.takeError();
+    programs.push_back(std::move(*program));
+  }
+  if (programs.size() > 1)
+    if (llvm::Error error = checkComparable(*programs[0], *programs[1]))
+      return std::move(error);
+  size_t numArguments = programs.back()->getSignature().arguments.size();
+  for (const auto &[index, file] : settings.inputs.files)
+    if (index >= numArguments)
+      return llvm::createStringError(
+          "--input names argument " + Twine(index) + ", but @" +
+          programs.back()->getSignature().name + " has " + Twine(numArguments));
+  return programs;
+}
+
+/// Runs the ranks of this process; true if all of them succeed.
+static bool runRanks(const Job &job) {
+  if (job.settings->backend != "local")
+    return RankRunner(job, -1).run();
+  std::atomic<bool> succeeded = true;
+  std::vector<std::thread> threads;
+  for (int32_t rank = 0; rank < job.settings->numThreads; ++rank)
+    threads.emplace_back([&job, &succeeded, rank] {
+      if (!RankRunner(job, rank).run())
+        succeeded = false;
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return succeeded;
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  llvm::Expected<Settings> settings = parseCommandLine(argc, argv);
+  if (!settings) {
+    reportError(detectLauncher(), settings.takeError());
+    return EXIT_FAILURE;
+  }
+
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  registerAllExtensions(registry);
+  registerAllToLLVMIRTranslations(registry);
+  mlir::commsched::registerDialects(registry);
+  // Ranks share the processors with each other.
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+
+  const std::optional<Launcher> &launcher = settings->launcher;
+  Progress progress(/*shown=*/!launcher || launcher->rank == 0,
+                    settings->progress);
+  llvm::Expected<std::vector<std::unique_ptr<Program>>> programs =
+      createPrograms(context, *settings, progress);
+  if (!programs) {
+    reportError(launcher, programs.takeError());
+    return EXIT_FAILURE;
+  }
+  Job job;
+  job.settings = &*settings;
+  job.name = "commsched-run";
+  job.progress = &progress;
+  for (const std::unique_ptr<Program> &program : *programs)
+    job.programs.push_back(program.get());
+  return runRanks(job) ? EXIT_SUCCESS : EXIT_FAILURE;
+}
