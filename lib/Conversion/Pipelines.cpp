@@ -28,6 +28,8 @@ void mlir::commsched::buildCommSchedToRuntimePipeline(
   ConvertCommSchedToRequestsOptions requests;
   requests.profile = options.profile;
   manager.addPass(createConvertCommSchedToRequests(requests));
+  // Bufferization does not know arithmetic on whole tensors.
+  manager.addPass(createConvertElementwiseToLinalgPass());
 
   bufferization::OneShotBufferizePassOptions bufferize;
   bufferize.bufferizeFunctionBoundaries = true;
