@@ -46,8 +46,11 @@ struct ElementType {
   std::string name;
 };
 
-/// A process group as this rank sees it.
+/// A process group as this rank sees it. Groups live as long as the backend.
 struct Group {
+  /// Counts the groups of the backend. Programs that are loaded one after the
+  /// other share groups with equal rows, so this need not be the index in a
+  /// description.
   int32_t index = 0;
   std::string name;
   /// The ranks of this rank's own row, in order; empty if it is in none.
@@ -87,8 +90,11 @@ struct Site {
 struct Launch {
   const Site *site = nullptr;
   const Group *group = nullptr;
-  /// Counts the launches of this rank on this group from 0.
+  /// Counts the collectives of this rank on this group from 0, and by itself
+  /// its sends and receives.
   int64_t sequence = 0;
+  /// Its number in the flight record.
+  int64_t record = 0;
   std::vector<const void *> inputs;
   std::vector<void *> outputs;
 };
@@ -218,7 +224,7 @@ struct BackendConfig {
 /// group 'dp', launch 3: rank 2 has not started it (its last: launch 2,
 /// reduce_scatter 'rs'); rank 3 is gone". `missing` holds the ranks and what is
 /// known of each.
-std::string
+COMMSCHED_RUNTIME_API std::string
 describeTimeout(const Launch &launch, int64_t deadlineMs,
                 const std::vector<std::pair<int32_t, std::string>> &missing);
 

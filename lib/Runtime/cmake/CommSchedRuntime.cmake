@@ -11,13 +11,13 @@ if(COMMSCHED_RUNTIME_STANDALONE)
   set(CMAKE_POSITION_INDEPENDENT_CODE ON)
   set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
   set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
-  include(GNUInstallDirs)
   find_package(MPI QUIET COMPONENTS C)
   find_package(CUDAToolkit QUIET)
   find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
   find_library(NCCL_LIBRARY nccl HINTS ${CUDAToolkit_LIBRARY_DIR})
 endif()
 
+include(GNUInstallDirs)
 find_package(Threads REQUIRED)
 find_package(nlohmann_json 3 REQUIRED)
 
@@ -28,6 +28,7 @@ set(COMMSCHED_RUNTIME_OPTIONS -Wall -Wextra -fvisibility=hidden
 function(commsched_runtime_configure name)
   target_include_directories(${name} PUBLIC
     $<BUILD_INTERFACE:${COMMSCHED_RUNTIME_INCLUDE_DIR}>
+    $<BUILD_INTERFACE:${COMMSCHED_RUNTIME_SOURCE_DIR}>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_compile_options(${name} PRIVATE ${COMMSCHED_RUNTIME_OPTIONS})
 endfunction()

@@ -1,0 +1,91 @@
+//===- Arena.cpp - Buffers of a rank ----------------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Core/Arena.h"
+
+#include <algorithm>
+
+using namespace commsched::runtime;
+
+static constexpr int64_t leastBytes = 64;
+/// Larger requests are mistakes, and could not be rounded up.
+static constexpr int64_t mostBytes = int64_t(1) << 60;
+
+int64_t Arena::roundUp(int64_t bytes) {
+  if (bytes <= leastBytes)
+    return leastBytes;
+  // Four sizes for each power of two, multiples of 64 bytes.
+  int64_t power = leastBytes;
+  while (power * 2 < bytes)
+    power *= 2;
+  int64_t step = std::max(power / 4, leastBytes);
+  return (bytes + step - 1) / step * step;
+}
+
+void *Arena::allocate(int64_t bytes, int64_t alignment, Error &error) {
+  if (bytes < 0 || bytes > mostBytes) {
+    error = "cannot allocate " + std::to_string(bytes) + " bytes";
+    return nullptr;
+  }
+  if (alignment < 0 || (alignment & (alignment - 1)) != 0) {
+    error =
+        "an alignment of " + std::to_string(alignment) + " is no power of two";
+    return nullptr;
+  }
+  Class sizeClass(roundUp(bytes), std::max(alignment, leastBytes));
+  void *pointer = nullptr;
+  std::vector<void *> &blocks = cached[sizeClass];
+  if (!blocks.empty()) {
+    pointer = blocks.back();
+    blocks.pop_back();
+  } else {
+    pointer = backend.allocate(sizeClass.first, sizeClass.second, error);
+    if (!pointer) {
+      // What is cached in other sizes may make room.
+      releaseCached();
+      error.reset();
+      pointer = backend.allocate(sizeClass.first, sizeClass.second, error);
+    }
+    if (!pointer) {
+      error = "cannot allocate " + std::to_string(bytes) + " bytes with " +
+              std::to_string(liveBytes) + " in use" +
+              (error ? ": " + *error : "");
+      return nullptr;
+    }
+  }
+  live[pointer] = {sizeClass, bytes};
+  liveBytes += bytes;
+  peakBytes = std::max(peakBytes, liveBytes);
+  return pointer;
+}
+
+Error Arena::release(void *block) {
+  auto found = live.find(block);
+  if (found == live.end())
+    return "released a buffer that is not allocated";
+  liveBytes -= found->second.bytes;
+  cached[found->second.sizeClass].push_back(block);
+  live.erase(found);
+  return std::nullopt;
+}
+
+void Arena::releaseCached() {
+  for (auto &[sizeClass, blocks] : cached) {
+    for (void *block : blocks)
+      backend.release(block);
+    blocks.clear();
+  }
+}
+
+void Arena::releaseAll() {
+  releaseCached();
+  for (const auto &[block, info] : live)
+    backend.release(block);
+  live.clear();
+  liveBytes = 0;
+}

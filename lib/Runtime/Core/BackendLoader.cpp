@@ -1,0 +1,127 @@
+//===- BackendLoader.cpp - Finding backends ---------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Core/BackendLoader.h"
+
+#include "Local/LocalBackend.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+using namespace commsched::runtime;
+namespace fs = std::filesystem;
+
+static const std::string prefix = "libCommSchedRuntime";
+static const std::string suffix = ".so";
+
+/// Where backends are looked for, in this order.
+static std::vector<std::string> getFolders() {
+  std::vector<std::string> folders;
+  if (const char *path = std::getenv("COMMSCHED_BACKEND_PATH")) {
+    std::istringstream stream(path);
+    for (std::string folder; std::getline(stream, folder, ':');)
+      if (!folder.empty())
+        folders.push_back(folder);
+  }
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void *>(&commsched_init), &info) &&
+      info.dli_fname) {
+    fs::path folder = fs::path(info.dli_fname).parent_path();
+    folders.push_back(folder.empty() ? "." : folder.string());
+  }
+  return folders;
+}
+
+static std::string getFileName(const std::string &name) {
+  std::string capital = name;
+  capital[0] =
+      static_cast<char>(std::toupper(static_cast<unsigned char>(capital[0])));
+  return prefix + capital + suffix;
+}
+
+std::vector<std::string> commsched::runtime::listBackends() {
+  std::set<std::string> names;
+  for (const std::string &folder : getFolders()) {
+    std::error_code code;
+    for (const auto &entry : fs::directory_iterator(folder, code)) {
+      std::string file = entry.path().filename().string();
+      if (file.size() <= prefix.size() + suffix.size() ||
+          file.compare(0, prefix.size(), prefix) != 0 ||
+          file.compare(file.size() - suffix.size(), suffix.size(), suffix) != 0)
+        continue;
+      std::string name = file.substr(
+          prefix.size(), file.size() - prefix.size() - suffix.size());
+      name[0] =
+          static_cast<char>(std::tolower(static_cast<unsigned char>(name[0])));
+      names.insert(name);
+    }
+  }
+  std::vector<std::string> list = {"local"};
+  list.insert(list.end(), names.begin(), names.end());
+  return list;
+}
+
+/// The path of the backend's file; empty and an error if there is none.
+static std::string findBackend(const std::string &name, Error &error) {
+  if (name.find('/') != std::string::npos)
+    return name;
+  std::string looked;
+  bool isName = !name.empty();
+  for (char c : name)
+    isName &= std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  if (isName) {
+    for (const std::string &folder : getFolders()) {
+      std::string path = (fs::path(folder) / getFileName(name)).string();
+      std::error_code code;
+      if (fs::exists(path, code))
+        return path;
+      looked += (looked.empty() ? "" : ", ") + ("'" + path + "'");
+    }
+  }
+  error = "there is no backend '" + name + "'";
+  if (!looked.empty())
+    *error += ": looked for " + looked;
+  *error += "; there is";
+  const char *separator = " ";
+  for (const std::string &other : listBackends()) {
+    *error += separator + ("'" + other + "'");
+    separator = ", ";
+  }
+  return "";
+}
+
+std::unique_ptr<Backend>
+commsched::runtime::createBackend(const std::string &name,
+                                  const BackendConfig &config, Error &error) {
+  if (name == "local")
+    return createLocalBackend(config, error);
+  std::string path = findBackend(name, error);
+  if (path.empty())
+    return nullptr;
+  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    error = "cannot load the backend '" + name + "': " + dlerror();
+    return nullptr;
+  }
+  auto *create = reinterpret_cast<decltype(&commsched_create_backend)>(
+      dlsym(library, "commsched_create_backend"));
+  if (!create) {
+    error = "'" + path + "' is no backend: it has no commsched_create_backend";
+    return nullptr;
+  }
+  std::string text;
+  std::unique_ptr<Backend> backend(create(&config, &text));
+  if (!backend)
+    error = "the backend '" + name + "' cannot start: " + text;
+  return backend;
+}

@@ -1,0 +1,34 @@
+//===- BackendLoader.h - Finding backends -----------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Backends other than "local" are shared objects, so that a machine without MPI
+// or CUDA runs the rest. "mpi" is libCommSchedRuntimeMpi.so, looked for in the
+// folders of $COMMSCHED_BACKEND_PATH and then beside the runtime; a name with a
+// slash is a path.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_RUNTIME_CORE_BACKENDLOADER_H
+#define COMMSCHED_RUNTIME_CORE_BACKENDLOADER_H
+
+#include "CommSched/Runtime/Backend.h"
+
+namespace commsched::runtime {
+
+/// Null and an error that says what was looked for, where, and what there is.
+/// Shared objects stay loaded: MPI cannot be started twice.
+std::unique_ptr<Backend> createBackend(const std::string &name,
+                                       const BackendConfig &config,
+                                       Error &error);
+
+/// "local" and the backends found, sorted.
+std::vector<std::string> listBackends();
+
+} // namespace commsched::runtime
+
+#endif // COMMSCHED_RUNTIME_CORE_BACKENDLOADER_H

@@ -1,0 +1,117 @@
+//===- Rank.h - What a thread is for the runtime ----------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Everything that the C interface does, for one rank: its backend, programs,
+// requests, buffers and records, and its first error. Methods return their
+// error; `fail` makes it stick.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_RUNTIME_CORE_RANK_H
+#define COMMSCHED_RUNTIME_CORE_RANK_H
+
+#include "Core/Arena.h"
+#include "Core/FlightRecord.h"
+#include "Core/Groups.h"
+#include "Core/Requests.h"
+#include "Core/StepRecords.h"
+
+#include <deque>
+#include <map>
+
+namespace commsched::runtime {
+
+class Rank final : public Recorder {
+public:
+  Rank() = default;
+  Rank(const Rank &) = delete;
+  Rank &operator=(const Rank &) = delete;
+  /// Tells the other ranks if this one never left.
+  ~Rank() override;
+
+  /// Makes the backend and meets all ranks.
+  Error join(const commsched_options &options);
+  /// Meets all ranks, unless this one has failed, and leaves.
+  void leave();
+  bool hasLeft() const { return !backend; }
+
+  /// Keeps the first error, tells the other ranks and writes the flight record.
+  void fail(const std::string &text);
+  bool hasFailed() const { return error.has_value(); }
+  const Error &getError() const { return error; }
+
+  Error load(const std::string &json);
+
+  Error start(int32_t site, const void *const *inputs, void *const *outputs,
+              int64_t &request);
+  Error test(int64_t request, bool &done);
+  Error wait(int64_t request);
+  Error barrier(int32_t site);
+  Error compute(int32_t index, int64_t ns, const void *const *inputs,
+                void *const *outputs);
+  Error copy(const StridedCopy &copy);
+
+  Error beginStep();
+  Error endStep(int64_t &ns);
+  Error exchange(const std::string &mine, std::vector<std::string> &all);
+
+  /// A rank of the group, or -1.
+  int32_t getGroupRank(int32_t group) const;
+  /// Null before `join`.
+  Backend *getBackend() { return backend.get(); }
+  Arena *getArena() { return arena.get(); }
+  const std::string &getBackendName() const { return backendName; }
+  const StepRecords &getRecords() const { return records; }
+  int64_t getCounter(const std::string &name) const;
+  void count(const char *name, int64_t amount) { counters[name] += amount; }
+  /// A deadline for a call that begins now.
+  Deadline getDeadline() const;
+
+  void record(commsched_record_kind kind, int32_t index,
+              Interval interval) override;
+  void setStarted(const Launch &launch) override;
+  void setCompleted(const Launch &launch) override;
+  void addStagedBytes(int64_t bytes) override;
+
+private:
+  /// A group of the backend; programs share those with equal names and rows.
+  struct MadeGroup {
+    Group group;
+    Rows rows;
+    /// How many collectives, and how many sends and receives, were launched.
+    int64_t numCollectives = 0;
+    int64_t numPointToPoint = 0;
+  };
+
+  Error makeGroups(const Program &program, const std::vector<Rows> &rows);
+  Error makeLaunch(int32_t site, const void *const *inputs,
+                   void *const *outputs, Launch &launch);
+
+  /// The strings that `options` points to.
+  std::string backendName, job, flightRecordPath;
+  commsched_options options = {};
+  std::unique_ptr<Backend> backend;
+  std::unique_ptr<Arena> arena;
+  Error error;
+
+  /// All that were loaded, since launches of the past refer to them; the last
+  /// one runs.
+  std::vector<std::unique_ptr<Program>> programs;
+  std::deque<MadeGroup> madeGroups;
+  /// Those of the program that runs.
+  std::vector<MadeGroup *> groups;
+
+  RequestTable requests;
+  FlightRecord flightRecord;
+  StepRecords records;
+  std::map<std::string, int64_t> counters;
+};
+
+} // namespace commsched::runtime
+
+#endif // COMMSCHED_RUNTIME_CORE_RANK_H

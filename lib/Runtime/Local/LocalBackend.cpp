@@ -1,0 +1,287 @@
+//===- LocalBackend.cpp - Ranks as threads ----------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Local/LocalBackend.h"
+
+#include "Core/EmulatedData.h"
+#include "Core/Launcher.h"
+#include "Local/Job.h"
+#include "Local/LocalClock.h"
+#include "Numerics/Conversion.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+using namespace commsched::runtime;
+
+namespace {
+struct LocalRequest final : Request {
+  std::shared_ptr<Meeting> meeting;
+  Clock::time_point startedAt;
+  bool isRecorded = false;
+};
+
+class LocalBackend final : public Backend {
+public:
+  LocalBackend(const BackendConfig &config, int32_t rank, int32_t numRanks,
+               std::shared_ptr<Job> job)
+      : options(*config.options), recorder(*config.recorder), rank(rank),
+        numRanks(numRanks), job(std::move(job)),
+        clock(options.modelled_times != 0) {}
+
+  int32_t getRank() const override { return rank; }
+  int32_t getNumRanks() const override { return numRanks; }
+
+  Error exchange(const std::string &mine, std::vector<std::string> &all,
+                 Deadline deadline) override {
+    return job->exchange(rank, mine, all, options.deadline_ms, deadline);
+  }
+  void fail(const std::string &text) override { job->fail(rank, text); }
+
+  Error checkSite(const Site &) const override { return std::nullopt; }
+  Error checkHostCode(const std::string &) const override {
+    return std::nullopt;
+  }
+  Error createGroup(const Group &, Deadline) override { return std::nullopt; }
+
+  std::unique_ptr<Request> start(Launch launch, Error &error) override;
+  bool test(Request &request, Error &error) override;
+  Error wait(Request &request, Deadline deadline) override;
+  Error barrier(const Launch &launch, Deadline deadline) override;
+  Error poll() override { return job->getFailure(); }
+
+  Error compute(const Operator &op, int64_t ns, const void *const *inputs,
+                void *const *outputs) override;
+  Error copy(const StridedCopy &copy) override { return copyRows(copy); }
+  Error zero(void *target, int64_t bytes) override {
+    std::memset(target, 0, bytes);
+    return std::nullopt;
+  }
+
+  void *allocate(int64_t bytes, int64_t alignment, Error &error) override;
+  void release(void *buffer) override { std::free(buffer); }
+  Error upload(void *buffer, const void *host, int64_t bytes) override {
+    std::memcpy(buffer, host, bytes);
+    return std::nullopt;
+  }
+  Error download(void *host, const void *buffer, int64_t bytes) override {
+    std::memcpy(host, buffer, bytes);
+    return std::nullopt;
+  }
+
+  Error beginStep() override {
+    streams.clear();
+    clock.begin();
+    return std::nullopt;
+  }
+  Error endStep(int64_t &stepNs, Deadline deadline) override;
+  Error synchronize(Deadline deadline) override;
+  Error shutdown(bool, Deadline) override {
+    job->leave(rank);
+    return std::nullopt;
+  }
+
+private:
+  std::shared_ptr<Meeting> post(const Launch &launch, Staged staged,
+                                Error &error);
+  /// Waits until the meeting is complete and records it as `launch`.
+  Error finish(LocalRequest &request, Deadline deadline);
+  Interval getInterval(const Meeting &meeting, Clock::time_point startedAt);
+  /// Lets real time catch up with the modelled one.
+  Error sleepUntilClock() {
+    if (!clock.isModelled())
+      return std::nullopt;
+    return job->sleepUntil(rank, clock.getRealTime(clock.now()));
+  }
+
+  const commsched_options &options;
+  Recorder &recorder;
+  int32_t rank;
+  int32_t numRanks;
+  std::shared_ptr<Job> job;
+  LocalClock clock;
+  /// With modelled times, the last meeting on the stream of each group.
+  std::map<int32_t, std::shared_ptr<Meeting>> streams;
+  std::vector<LocalRequest *> inFlight;
+};
+} // namespace
+
+std::unique_ptr<Backend>
+commsched::runtime::createLocalBackend(const BackendConfig &config,
+                                       Error &error) {
+  const commsched_options &options = *config.options;
+  int32_t rank = options.rank;
+  int32_t numRanks = options.num_ranks;
+  if (rank == -1 && numRanks == -1) {
+    rank = 0;
+    numRanks = 1;
+  }
+  if ((error = checkRank(rank, numRanks)))
+    return nullptr;
+  std::shared_ptr<Job> job = Job::join(options.job, rank, numRanks, error);
+  if (!job)
+    return nullptr;
+  return std::make_unique<LocalBackend>(config, rank, numRanks, std::move(job));
+}
+
+std::shared_ptr<Meeting> LocalBackend::post(const Launch &launch, Staged staged,
+                                            Error &error) {
+  Job::Arrival arrival;
+  arrival.launch = &launch;
+  arrival.rank = rank;
+  arrival.staged = std::move(staged);
+  arrival.isModelled = clock.isModelled();
+  arrival.clockNs = clock.now();
+  if (clock.isModelled())
+    arrival.before = streams[launch.group->index];
+  std::shared_ptr<Meeting> meeting = job->post(std::move(arrival), error);
+  if (!meeting)
+    return nullptr;
+  if (clock.isModelled())
+    streams[launch.group->index] = meeting;
+  recorder.setStarted(launch);
+  return meeting;
+}
+
+std::unique_ptr<Request> LocalBackend::start(Launch launch, Error &error) {
+  auto request = std::make_unique<LocalRequest>();
+  request->startedAt = Clock::now();
+  Staged staged = stageInputs(launch);
+  recorder.addStagedBytes(countBytes(staged));
+  if (options.check_buffers)
+    spoilOutputs(launch, staged);
+  request->meeting = post(launch, std::move(staged), error);
+  if (!request->meeting)
+    return nullptr;
+  request->launch = std::move(launch);
+  inFlight.push_back(request.get());
+  return request;
+}
+
+bool LocalBackend::test(Request &base, Error &error) {
+  auto &request = static_cast<LocalRequest &>(base);
+  if (!job->isComplete(*request.meeting)) {
+    error = job->getFailure();
+    return false;
+  }
+  if (!clock.isModelled())
+    return true;
+  int64_t endNs = request.meeting->interval.endNs;
+  return endNs <= clock.now() || clock.getRealTime(endNs) <= Clock::now();
+}
+
+Interval LocalBackend::getInterval(const Meeting &meeting,
+                                   Clock::time_point startedAt) {
+  if (clock.isModelled())
+    return meeting.interval;
+  int64_t begin = clock.getNs(startedAt);
+  return {begin, std::max(begin, clock.getNs(meeting.completeAt))};
+}
+
+Error LocalBackend::finish(LocalRequest &request, Deadline deadline) {
+  const Launch &launch = request.launch;
+  if (Error error = job->wait(request.meeting, launch, rank,
+                              options.deadline_ms, deadline))
+    return error;
+  if (request.isRecorded)
+    return std::nullopt;
+  request.isRecorded = true;
+  recorder.record(COMMSCHED_RECORD_COLLECTIVE, launch.site->index,
+                  getInterval(*request.meeting, request.startedAt));
+  recorder.setCompleted(launch);
+  return std::nullopt;
+}
+
+Error LocalBackend::wait(Request &base, Deadline deadline) {
+  auto &request = static_cast<LocalRequest &>(base);
+  const Launch &launch = request.launch;
+  const Meeting &meeting = *request.meeting;
+  int64_t beginNs = clock.now();
+  if (Error error = finish(request, deadline))
+    return error;
+  inFlight.erase(std::find(inFlight.begin(), inFlight.end(), &request));
+  clock.advanceTo(meeting.interval.endNs);
+  if (Error error = sleepUntilClock())
+    return error;
+  recorder.record(COMMSCHED_RECORD_WAIT, launch.site->index,
+                  {beginNs, clock.now()});
+
+  bool isRecv = launch.site->kind == COMMSCHED_RECV;
+  size_t self = isRecv || launch.site->kind == COMMSCHED_SEND
+                    ? 0
+                    : static_cast<size_t>(launch.group->rank);
+  if (options.check_buffers)
+    if (Error error = checkBuffers(launch, meeting.staged[self]))
+      return error;
+  std::vector<const Staged *> sent;
+  for (const Staged &staged : isRecv ? meeting.send->staged : meeting.staged)
+    sent.push_back(&staged);
+  writeOutputs(launch, sent);
+  return std::nullopt;
+}
+
+Error LocalBackend::barrier(const Launch &launch, Deadline deadline) {
+  LocalRequest request;
+  request.launch = launch;
+  request.startedAt = Clock::now();
+  int64_t beginNs = clock.now();
+  Error error;
+  request.meeting = post(launch, Staged(), error);
+  if (!request.meeting)
+    return error;
+  if ((error = finish(request, deadline)))
+    return error;
+  clock.advanceTo(request.meeting->interval.endNs);
+  if ((error = sleepUntilClock()))
+    return error;
+  recorder.record(COMMSCHED_RECORD_WAIT, launch.site->index,
+                  {beginNs, clock.now()});
+  return std::nullopt;
+}
+
+Error LocalBackend::compute(const Operator &op, int64_t ns,
+                            const void *const *inputs, void *const *outputs) {
+  int64_t beginNs = clock.now();
+  if (options.emulate_data)
+    emulateData(op, inputs, outputs);
+  clock.advanceTo(beginNs + ns);
+  if (Error error = job->sleepUntil(rank, clock.getRealTime(beginNs + ns)))
+    return error;
+  recorder.record(COMMSCHED_RECORD_COMPUTE, op.index, {beginNs, clock.now()});
+  return std::nullopt;
+}
+
+void *LocalBackend::allocate(int64_t bytes, int64_t alignment, Error &error) {
+  void *buffer = nullptr;
+  if (posix_memalign(&buffer, alignment, bytes) != 0) {
+    error = "out of memory";
+    return nullptr;
+  }
+  return buffer;
+}
+
+Error LocalBackend::synchronize(Deadline deadline) {
+  for (LocalRequest *request : inFlight) {
+    if (Error error = finish(*request, deadline))
+      return error;
+    clock.advanceTo(request->meeting->interval.endNs);
+  }
+  // Those that have been waited for may still be the last on their stream.
+  for (const auto &[group, meeting] : streams)
+    if (job->isComplete(*meeting))
+      clock.advanceTo(meeting->interval.endNs);
+  return sleepUntilClock();
+}
+
+Error LocalBackend::endStep(int64_t &stepNs, Deadline deadline) {
+  if (Error error = synchronize(deadline))
+    return error;
+  stepNs = clock.getNs(Clock::now());
+  return std::nullopt;
+}

@@ -1,0 +1,167 @@
+//===- Elements.h - Reading and writing elements of any type ----*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A C++ type for every commsched_type, and how its values are read, written and
+// converted. Elements need not be aligned: buckets of several types put them at
+// any byte.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_RUNTIME_NUMERICS_ELEMENTS_H
+#define COMMSCHED_RUNTIME_NUMERICS_ELEMENTS_H
+
+#include "CommSched/Runtime/Runtime.h"
+#include "Numerics/SmallFloat.h"
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+namespace commsched::runtime {
+
+/// An i1: any byte but 0 is true.
+struct Bool {
+  uint8_t bits;
+};
+
+template <class T> struct Complex {
+  using Part = T;
+  T real;
+  T imaginary;
+};
+
+template <class T> inline constexpr bool isComplexType = false;
+template <class T> inline constexpr bool isComplexType<Complex<T>> = true;
+
+template <class T> struct TypeTag {
+  using Type = T;
+};
+
+/// Calls `function` with a TypeTag for `type`.
+template <class Function>
+void dispatchType(commsched_type type, Function &&function) {
+  switch (type) {
+  case COMMSCHED_I1:
+    return function(TypeTag<Bool>());
+  case COMMSCHED_I8:
+    return function(TypeTag<int8_t>());
+  case COMMSCHED_I16:
+    return function(TypeTag<int16_t>());
+  case COMMSCHED_I32:
+    return function(TypeTag<int32_t>());
+  case COMMSCHED_I64:
+    return function(TypeTag<int64_t>());
+  case COMMSCHED_UI8:
+    return function(TypeTag<uint8_t>());
+  case COMMSCHED_UI16:
+    return function(TypeTag<uint16_t>());
+  case COMMSCHED_UI32:
+    return function(TypeTag<uint32_t>());
+  case COMMSCHED_UI64:
+    return function(TypeTag<uint64_t>());
+  case COMMSCHED_F8E4M3FN:
+    return function(TypeTag<Float8E4M3FN>());
+  case COMMSCHED_F8E5M2:
+    return function(TypeTag<Float8E5M2>());
+  case COMMSCHED_F16:
+    return function(TypeTag<Float16>());
+  case COMMSCHED_BF16:
+    return function(TypeTag<BFloat16>());
+  case COMMSCHED_F32:
+    return function(TypeTag<float>());
+  case COMMSCHED_F64:
+    return function(TypeTag<double>());
+  case COMMSCHED_COMPLEX_F32:
+    return function(TypeTag<Complex<float>>());
+  case COMMSCHED_COMPLEX_F64:
+    return function(TypeTag<Complex<double>>());
+  }
+}
+
+template <class T> T readElement(const void *data, int64_t index) {
+  T value;
+  std::memcpy(&value, static_cast<const char *>(data) + index * sizeof(T),
+              sizeof(T));
+  return value;
+}
+
+template <class T> void writeElement(void *data, int64_t index, T value) {
+  std::memcpy(static_cast<char *>(data) + index * sizeof(T), &value, sizeof(T));
+}
+
+/// The value as a number that C++ computes with, without loss.
+template <class T> auto widen(T value) {
+  if constexpr (std::is_same_v<T, Bool>)
+    return static_cast<int64_t>(value.bits != 0);
+  else if constexpr (std::is_unsigned_v<T>)
+    return static_cast<uint64_t>(value);
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<int64_t>(value);
+  else if constexpr (std::is_floating_point_v<T>)
+    return value;
+  else
+    return T::decode(value.bits);
+}
+
+/// An integer as a double with its last bit set if bits were lost, so that
+/// rounding it to a shorter format gives what rounding the integer gives.
+template <class Integer> double roundToOdd(Integer value) {
+  bool negative = value < 0;
+  uint64_t magnitude = negative ? uint64_t(0) - static_cast<uint64_t>(value)
+                                : static_cast<uint64_t>(value);
+  int lost = 0;
+  while (magnitude >> lost >> 53)
+    ++lost;
+  uint64_t kept = magnitude >> lost;
+  if (kept << lost != magnitude)
+    kept |= 1;
+  double result = std::ldexp(static_cast<double>(kept), lost);
+  return negative ? -result : result;
+}
+
+/// What `widen` gave, as a T: integers wrap around, floating-point numbers
+/// round to the nearest, ties to even; to integers they lose their fraction and
+/// saturate, and NaN is 0. As an i1 everything but 0 is 1.
+template <class T, class Wide> T narrow(Wide value) {
+  if constexpr (std::is_same_v<T, Bool>) {
+    return Bool{static_cast<uint8_t>(value != 0)};
+  } else if constexpr (std::is_integral_v<T> && std::is_integral_v<Wide>) {
+    return static_cast<T>(value);
+  } else if constexpr (std::is_integral_v<T>) {
+    if (value != value)
+      return 0;
+    // The first number beyond the largest T is a power of two, thus exact.
+    const double limit = std::ldexp(1.0, std::numeric_limits<T>::digits);
+    if (value >= limit)
+      return std::numeric_limits<T>::max();
+    if (value <= static_cast<double>(std::numeric_limits<T>::min()))
+      return std::numeric_limits<T>::min();
+    return static_cast<T>(value);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(value);
+  } else if constexpr (std::is_integral_v<Wide>) {
+    return T{T::encode(roundToOdd(value))};
+  } else {
+    return T{T::encode(value)};
+  }
+}
+
+/// A real number becomes a complex one without an imaginary part.
+template <class T, class S> T convertElement(S value) {
+  if constexpr (isComplexType<T> && isComplexType<S>)
+    return T{narrow<typename T::Part>(value.real),
+             narrow<typename T::Part>(value.imaginary)};
+  else if constexpr (isComplexType<T>)
+    return T{narrow<typename T::Part>(widen(value)), 0};
+  else
+    return narrow<T>(widen(value));
+}
+
+} // namespace commsched::runtime
+
+#endif // COMMSCHED_RUNTIME_NUMERICS_ELEMENTS_H
