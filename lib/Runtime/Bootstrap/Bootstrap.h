@@ -1,0 +1,104 @@
+//===- Bootstrap.h - How ranks find each other by TCP -----------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Connects the ranks of a job, one process (or thread) each, in a star around
+// rank 0, and keeps it open: the ranks exchange texts, learn at once who has
+// failed or died, and can ask how the others stand, to name who is missing when
+// something takes too long. Nothing here knows of CUDA or NCCL.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_RUNTIME_BOOTSTRAP_BOOTSTRAP_H
+#define COMMSCHED_RUNTIME_BOOTSTRAP_BOOTSTRAP_H
+
+#include "Bootstrap/Connection.h"
+#include "Bootstrap/Hub.h"
+#include "Bootstrap/JobAddress.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace commsched::runtime {
+
+/// What rank 0 knows of a rank.
+struct Standing {
+  bool isThere = false;
+  /// Whether it has come to the exchange that is under way.
+  bool hasMet = false;
+  /// Why there is no status: "is gone", "has left", "does not answer".
+  std::string absence;
+  /// What the rank said of itself.
+  std::optional<std::string> status;
+};
+
+class Bootstrap {
+public:
+  /// Returns when all ranks have joined. `getStatus` answers other ranks'
+  /// questions from another thread; it must not throw.
+  static Error join(const JobAddress &address,
+                    std::function<std::string()> getStatus, Deadline deadline,
+                    std::unique_ptr<Bootstrap> &result);
+  ~Bootstrap();
+
+  /// Gathers the texts of all ranks, in their order.
+  Error exchange(const std::string &mine, std::vector<std::string> &all,
+                 Deadline deadline);
+  /// Tells the others that this rank has failed. Does not wait.
+  void fail(const std::string &text);
+  /// The first failure that was heard of: "rank 2 failed: ...", "rank 2 is
+  /// gone". Cheap while there is none.
+  Error getFailure() const;
+  /// How all ranks stand; one entry a rank. Takes at most a second.
+  std::vector<Standing> ask();
+  /// Leaves. Rank 0 stays until all others have left, or the deadline; if
+  /// `failed`, only until they have been told.
+  void leave(bool failed, Deadline deadline);
+
+private:
+  struct Stop {
+    bool requested = false;
+    Deadline deadline;
+  };
+
+  Bootstrap(const JobAddress &address, std::function<std::string()> getStatus)
+      : address(address), getStatus(std::move(getStatus)) {}
+
+  Error connect(Deadline deadline);
+  Error introduce(Connection &candidate, Deadline deadline, bool &accepted,
+                  std::string &reason);
+  Error waitForAll(Deadline deadline);
+  void run();
+  void handle(const Message &message);
+  void send(MessageKind kind, const std::string &payload);
+  void setFailure(const std::string &text);
+
+  const JobAddress address;
+  const std::function<std::string()> getStatus;
+  std::unique_ptr<Hub> hub;
+  Connection connection;
+  WakePipe pipe;
+  std::thread thread;
+
+  std::atomic<bool> hasFailure{false};
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  // Guarded by `mutex`.
+  std::vector<Message> outbox;
+  bool complete = false;
+  std::optional<std::vector<std::string>> gathered;
+  std::optional<std::vector<Standing>> standings;
+  std::optional<std::string> failure;
+  Stop stop;
+};
+
+} // namespace commsched::runtime
+
+#endif // COMMSCHED_RUNTIME_BOOTSTRAP_BOOTSTRAP_H

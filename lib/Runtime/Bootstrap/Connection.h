@@ -1,0 +1,114 @@
+//===- Connection.h - Messages over a TCP connection ------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A TCP connection that carries messages and never blocks: what cannot be sent
+// yet is kept, and what has come is handed out message by message. Whoever owns
+// the connection polls it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_RUNTIME_BOOTSTRAP_CONNECTION_H
+#define COMMSCHED_RUNTIME_BOOTSTRAP_CONNECTION_H
+
+#include "CommSched/Runtime/Backend.h"
+
+namespace commsched::runtime {
+
+/// Owns a file descriptor.
+class Descriptor {
+public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd(fd) {}
+  Descriptor(Descriptor &&other) noexcept : fd(other.release()) {}
+  Descriptor &operator=(Descriptor &&other) noexcept;
+  ~Descriptor() { reset(); }
+
+  int get() const { return fd; }
+  explicit operator bool() const { return fd >= 0; }
+  void reset();
+
+private:
+  int release();
+  int fd = -1;
+};
+
+enum class MessageKind : uint32_t {
+  Hello,    ///< to rank 0: who connects
+  Accepted, ///< from rank 0: the hello was right
+  Refused,  ///< from rank 0: why it was not
+  Complete, ///< from rank 0: all ranks are here
+  Part,     ///< to rank 0: a rank's text of an exchange
+  Gathered, ///< from rank 0: the texts of all
+  Notice,   ///< both ways: a rank has failed, left or died
+  Ask,      ///< to rank 0: how do the others stand?
+  Query,    ///< from rank 0: how do you stand?
+  Status,   ///< to rank 0: the answer to a query
+  Standing, ///< from rank 0: the answer to an ask
+  Leave     ///< to rank 0: an orderly end
+};
+
+struct Message {
+  MessageKind kind;
+  std::string payload;
+};
+
+class Connection {
+public:
+  Connection() = default;
+  explicit Connection(Descriptor descriptor);
+
+  int getDescriptor() const { return descriptor.get(); }
+  bool isOpen() const { return static_cast<bool>(descriptor); }
+  void close() { descriptor.reset(); }
+  /// Tells the other side that nothing more will come.
+  void closeWriting();
+
+  void send(MessageKind kind, const std::string &payload);
+  bool hasUnsent() const { return sent < out.size(); }
+  /// Sends what can be without waiting; false when the connection is broken.
+  bool flush();
+  /// What poll() should wait for.
+  short getEvents() const;
+  /// Sends and receives what can be without waiting. False when the other side
+  /// has closed or broken the connection; messages may have come before. All
+  /// messages must be received before poll() is asked again.
+  bool progress();
+  /// The next whole message. False when there is none. A connection that
+  /// carries something else, or more than `mostBytes`, closes.
+  bool receive(Message &message, uint64_t mostBytes);
+
+private:
+  Descriptor descriptor;
+  std::string in, out;
+  size_t sent = 0;
+};
+
+/// Listens at `address`; if that is not an address of this machine, at all of
+/// its addresses.
+Error listenAt(const std::string &address, int32_t port, Descriptor &result);
+/// Tries once; `result` stays empty and `reason` says why when nobody listens.
+void connectTo(const std::string &address, int32_t port, Deadline deadline,
+               Descriptor &result, std::string &reason);
+/// A connection that somebody has made to `listener`; empty if there is none.
+Descriptor acceptFrom(const Descriptor &listener);
+
+/// Two ends of a pipe, to wake a thread that polls.
+class WakePipe {
+public:
+  WakePipe();
+  int getDescriptor() const { return reading.get(); }
+  void wake();
+  void clear();
+
+private:
+  Descriptor reading, writing;
+};
+
+} // namespace commsched::runtime
+
+#endif // COMMSCHED_RUNTIME_BOOTSTRAP_CONNECTION_H
