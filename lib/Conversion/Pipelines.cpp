@@ -60,13 +60,14 @@ static void emulateSmallFloats(OpPassManager &manager) {
 
 void mlir::commsched::buildCommSchedToLLVMPipeline(
     OpPassManager &manager, const CommSchedToRuntimeOptions &options) {
+  // Before there are calls of the runtime, which are plain symbols.
+  manager.addNestedPass<func::FuncOp>(LLVM::createLLVMRequestCWrappersPass());
   buildCommSchedToRuntimePipeline(manager, options);
   manager.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   emulateSmallFloats(manager);
   manager.addPass(memref::createExpandStridedMetadataPass());
   manager.addPass(createLowerAffinePass());
   manager.addPass(createSCFToControlFlowPass());
-  manager.addNestedPass<func::FuncOp>(LLVM::createLLVMRequestCWrappersPass());
   manager.addPass(createConvertMathToLLVMPass());
   manager.addPass(createConvertMathToLibmPass());
   FinalizeMemRefToLLVMConversionPassOptions memref;
