@@ -1,0 +1,38 @@
+// RUN: commsched-opt %s --split-input-file --verify-diagnostics \
+// RUN:   --convert-commsched-to-requests
+
+commsched.group @g size(4)
+func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
+  // expected-error @below {{cannot be lowered to the runtime: 'tensor<?xf32>' has no static shape}}
+  %f = commsched.all_reduce %x on @g reduction(sum)
+      : tensor<?xf32> -> !commsched.future<tensor<?xf32>>
+  %r = commsched.wait %f : !commsched.future<tensor<?xf32>>
+  return %r : tensor<?xf32>
+}
+
+// -----
+
+commsched.group @g size(4)
+func.func @odd_width(%x: tensor<8xi24>) -> tensor<8xi24> {
+  // expected-error @below {{cannot be lowered to the runtime: elements of 'tensor<8xi24>' are not a power of two of bytes}}
+  %f = commsched.broadcast %x on @g root(0)
+      : tensor<8xi24> -> !commsched.future<tensor<8xi24>>
+  %r = commsched.wait %f : !commsched.future<tensor<8xi24>>
+  return %r : tensor<8xi24>
+}
+
+// -----
+
+func.func @no_time(%x: tensor<?xf32>) -> tensor<4xf32> {
+  // expected-error @below {{cannot be lowered to the runtime: 'tensor<?xf32>' has no static shape}}
+  %r = commsched.compute "slice"(%x) : (tensor<?xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+func.func @yields_none(%x: tensor<4xf32>) -> vector<4xf32> {
+  // expected-error @below {{cannot be emulated: yields 'vector<4xf32>'}}
+  %r = commsched.compute "load"(%x) : (tensor<4xf32>) -> vector<4xf32>
+  return %r : vector<4xf32>
+}

@@ -1,0 +1,17 @@
+// RUN: commsched-opt %s --split-input-file --verify-diagnostics \
+// RUN:   --convert-requests-to-calls
+
+commsched.group @g size(2)
+func.func @tensors(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{works on tensors: run one-shot-bufferize before}}
+  %r = commsched_rt.zero outs(%x : tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+func.func @no_group() -> index {
+  // expected-error @below {{group @g does not exist}}
+  %r = commsched_rt.rank @g : index
+  return %r : index
+}

@@ -1,0 +1,121 @@
+// RUN: commsched-opt %s --split-input-file --verify-diagnostics
+
+func.func @start_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{has no collective 'barrier' to start (C1)}}
+  %r = commsched_rt.start "barrier" "b" on @g {received = array<i64>, sent = array<i64>} : !commsched_rt.request
+  commsched_rt.wait %r
+  return
+}
+
+// -----
+
+func.func @start_c2_number(%x: tensor<4xf32>) {
+  // expected-error @below {{sends 1 tensors, but receives 0 (C2)}}
+  %r = commsched_rt.start "send" "s" on @g ins(%x : tensor<4xf32>) {received = array<i64>, sent = array<i64: 4>} : !commsched_rt.request
+  commsched_rt.wait %r ins(%x : tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @start_c2_negative(%x: tensor<4xf32>) {
+  // expected-error @below {{has a negative number of elements (C2)}}
+  %r = commsched_rt.start "send" "s" on @g ins(%x : tensor<4xf32>) {received = array<i64: 0>, sent = array<i64: -4>} : !commsched_rt.request
+  commsched_rt.wait %r ins(%x : tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @start_c3_number(%x: tensor<4xf32>) {
+  // expected-error @below {{has 2 ins and 0 outs for 1 tensors (C3)}}
+  %r = commsched_rt.start "send" "s" on @g ins(%x, %x : tensor<4xf32>, tensor<4xf32>) {received = array<i64: 0>, sent = array<i64: 4>} : !commsched_rt.request
+  commsched_rt.wait %r ins(%x, %x : tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @start_c3_in_place(%x: tensor<4xf32>) {
+  // expected-error @below {{is in place, but has 1 ins and 1 outs (C3)}}
+  %r, %b = commsched_rt.start "all_reduce" "s" on @g ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>) {in_place, received = array<i64: 4>, sent = array<i64: 4>} : !commsched_rt.request, tensor<4xf32>
+  %v = commsched_rt.wait %r ins(%x : tensor<4xf32>) outs(%b : tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @start_c4_missing(%x: tensor<4xf32>) {
+  // expected-error @below {{has results of types () for tensors of types ('tensor<4xf32>') (C4)}}
+  %r = commsched_rt.start "all_reduce" "s" on @g ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>) {received = array<i64: 4>, sent = array<i64: 4>} : !commsched_rt.request
+  commsched_rt.wait %r ins(%x : tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @start_c4_mixed(%x: tensor<4xf32>, %m: memref<4xf32>) {
+  // expected-error @below {{fills tensors and memrefs (C4)}}
+  %r, %b = commsched_rt.start "all_reduce" "s" on @g ins(%x, %x : tensor<4xf32>, tensor<4xf32>) outs(%x, %m : tensor<4xf32>, memref<4xf32>) {received = array<i64: 4, 4>, sent = array<i64: 4, 4>} : !commsched_rt.request, tensor<4xf32>
+  %v = commsched_rt.wait %r ins(%x, %x : tensor<4xf32>, tensor<4xf32>) outs(%b, %m : tensor<4xf32>, memref<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @start_c5(%m: memref<4xf32>) {
+  // expected-error @below {{needs one wait in its block (C5)}}
+  %r = commsched_rt.start "all_reduce" "s" on @g outs(%m : memref<4xf32>) {in_place, received = array<i64: 4>, sent = array<i64: 4>} : !commsched_rt.request
+  return
+}
+
+// -----
+
+func.func @wait_c1(%r: !commsched_rt.request) {
+  // expected-error @below {{waits for something that is not a start (C1)}}
+  commsched_rt.wait %r
+  return
+}
+
+// -----
+
+func.func @wait_c2(%x: tensor<4xf32>) {
+  %r, %b = commsched_rt.start "all_reduce" "s" on @g outs(%x : tensor<4xf32>) {in_place, received = array<i64: 4>, sent = array<i64: 4>} : !commsched_rt.request, tensor<4xf32>
+  // expected-error @below {{has results of types ('tensor<5xf32>') for tensors of types ('tensor<4xf32>') (C2)}}
+  %v = commsched_rt.wait %r outs(%b : tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @wait_c3(%x: tensor<4xf32>) {
+  // expected-note @below {{started here}}
+  %r, %b = commsched_rt.start "all_reduce" "s" on @g outs(%x : tensor<4xf32>) {in_place, received = array<i64: 4>, sent = array<i64: 4>} : !commsched_rt.request, tensor<4xf32>
+  // expected-error @below {{has other ins or outs than its start (C3)}}
+  %v = commsched_rt.wait %r outs(%x : tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @copy_c1(%a: memref<4xf32>) {
+  // expected-error @below {{needs offset, row stride and repeat stride, not negative (C1)}}
+  commsched_rt.copy ins(%a : memref<4xf32>) outs(%a : memref<4xf32>) {repeat = 1 : i64, rows = 1 : i64, row_elements = 1 : i64, source = array<i64: 0, 0>, target = array<i64: 0, 0, 0>}
+  return
+}
+
+// -----
+
+func.func @copy_c2(%a: memref<4xf32>) {
+  // expected-error @below {{has a negative number of rows or elements (C2)}}
+  commsched_rt.copy ins(%a : memref<4xf32>) outs(%a : memref<4xf32>) {repeat = 1 : i64, rows = -1 : i64, row_elements = 1 : i64, source = array<i64: 0, 0, 0>, target = array<i64: 0, 0, 0>}
+  return
+}
+
+// -----
+
+func.func @copy_c3(%a: memref<4xf32>) {
+  // expected-error @below {{has one of two element types (C3)}}
+  commsched_rt.copy ins(%a : memref<4xf32>) outs(%a : memref<4xf32>) {repeat = 1 : i64, rows = 1 : i64, row_elements = 1 : i64, source = array<i64: 0, 0, 0>, source_type = f32, target = array<i64: 0, 0, 0>}
+  return
+}
