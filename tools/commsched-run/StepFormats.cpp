@@ -69,8 +69,9 @@ static void printStep(const MeasuredStep &step, raw_ostream &os) {
 }
 
 static void printCollectives(const MeasuredStep &step, raw_ostream &os) {
-  TextTable<9> table(3, {"collective", "kind", "group", "start", "measured",
-                         "duration", "measured", "exposed", "measured"});
+  TextTable<9> table(3, {"collective", "kind", "group", "predicted start",
+                         "measured", "predicted duration", "measured",
+                         "predicted exposed", "measured"});
   std::vector<const CollectiveReport *> predictions =
       getPredictions(*step.program);
   for (auto [site, predicted, measured] : llvm::zip_equal(
