@@ -43,7 +43,8 @@ class Program:
         role = rng.choice(["parameter", None])
         for index in range(rng.randint(2, 5)):
             argument = self.f.argument(
-                f"a{index}", Type(self.shape() or (4,), self.element()),
+                f"a{index}", Type(self.shape() if index else (4,),
+                                  self.element()),
                 role if rng.random() < 0.7 else "input")
             # Six bits behind the point of what comes from outside.
             self.values.append(shrink(self.f, Exact(
