@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes the reference pages dialect.md and passes.md from TableGen.
+"""Writes the reference pages of dialects and passes from TableGen.
 
 mlir-tblgen writes what there is to say; this puts it into pages that read well
 where they are looked at: without markers of one site generator, with one title
@@ -15,6 +15,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DIALECT = "include/CommSched/Dialect/CommSchedOps.td"
+RUNTIME_DIALECT = "include/CommSched/Dialect/Runtime/CommSchedRtOps.td"
 INTERFACES = "include/CommSched/Interfaces/CommSchedInterfaces.td"
 TRANSFORMS = "include/CommSched/Transforms/Passes.td"
 CONVERSIONS = "include/CommSched/Conversion/Passes.td"
@@ -90,11 +91,15 @@ def main():
         methods_with_default(records))
     dialect = run("mlir-tblgen", DIALECT, "-gen-dialect-doc",
                   "-dialect=commsched")
+    runtime_dialect = run("mlir-tblgen", RUNTIME_DIALECT, "-gen-dialect-doc",
+                          "-dialect=commsched_rt")
     transforms = run("mlir-tblgen", TRANSFORMS, "-gen-pass-doc")
     conversions = run("mlir-tblgen", CONVERSIONS, "-gen-pass-doc")
 
     pages = {
         "dialect.md": page("", "include/CommSched/Dialect", dialect, interfaces),
+        "runtime-dialect.md": page(
+            "", "include/CommSched/Dialect/Runtime", runtime_dialect),
         "passes.md": page(
             "# Passes\n\n", f"{TRANSFORMS} and {CONVERSIONS}",
             "## Scheduling", transforms, "## Conversions", conversions),
