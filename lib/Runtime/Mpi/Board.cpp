@@ -107,14 +107,20 @@ std::string mpi::describeRanks(const Ranks &ranks) {
   return text;
 }
 
-Error Board::open(MPI_Comm world) {
+Error Board::open() {
+  if (!ranks.empty()) {
+    pid_t process = ranks[self]->process;
+    (new (ranks[self]) RankBoard)->process = process;
+    return {};
+  }
   int numRanks = 0;
-  MPI_Comm_rank(world, &self);
-  MPI_Comm_size(world, &numRanks);
+  MPI_Comm_rank(MPI_COMM_WORLD, &self);
+  MPI_Comm_size(MPI_COMM_WORLD, &numRanks);
   ranks.assign(numRanks, nullptr);
-  if (Error error = checkMpi(MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED,
-                                                 self, MPI_INFO_NULL, &node),
-                             "MPI_Comm_split_type"))
+  if (Error error =
+          checkMpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED,
+                                       self, MPI_INFO_NULL, &node),
+                   "MPI_Comm_split_type"))
     return error;
   MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
   MPI_Comm_size(node, &numRanksOnNode);

@@ -42,9 +42,10 @@ std::string describeRanks(const Ranks &ranks);
 
 class Board {
 public:
-  /// Collective over `world`, and waits for its ranks.
-  Error open(MPI_Comm world);
-  /// Collective over the ranks of the node.
+  /// Makes the board, or clears this rank's part of it. The first call waits
+  /// for all ranks, and others may only read when all have come here.
+  Error open();
+  /// Waits for the ranks of the node.
   void close();
 
   int32_t getNumRanksOnNode() const { return numRanksOnNode; }

@@ -31,7 +31,8 @@ using namespace commsched::runtime::mpi;
 
 MpiBackend::MpiBackend(const BackendConfig &config, int64_t maxCount)
     : recorder(*config.recorder), deadlineMs(config.options->deadline_ms),
-      emulatesData(config.options->emulate_data != 0), types(maxCount) {}
+      emulatesData(config.options->emulate_data != 0), board(getBoard()),
+      types(maxCount) {}
 
 MpiBackend::~MpiBackend() {
   if (isOpen)
@@ -42,9 +43,7 @@ Error MpiBackend::join(const commsched_options &options, Deadline deadline) {
   Arrival arrival;
   if (Error error = arrival.awaitOthers(deadlineMs, deadline))
     return error;
-  if (Error error = beginSession(deadline, [this] {
-        board.fail("its process has ended without leaving");
-      }))
+  if (Error error = beginSession(deadline))
     return error;
   isOpen = true;
   {
@@ -53,11 +52,9 @@ Error MpiBackend::join(const commsched_options &options, Deadline deadline) {
             checkMpi(MPI_Comm_dup(MPI_COMM_WORLD, &world), "MPI_Comm_dup"))
       return error;
     MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(world, &rank);
-    MPI_Comm_size(world, &numRanks);
-    if (Error error = board.open(world))
-      return error;
   }
+  MPI_Comm_rank(world, &rank);
+  MPI_Comm_size(world, &numRanks);
   isOversubscribed = board.getNumRanksOnNode() > sysconf(_SC_NPROCESSORS_ONLN);
   // Sleeps of the default slack of 50 us would more than double the slices.
   oldTimerSlack = prctl(PR_GET_TIMERSLACK);
@@ -308,7 +305,6 @@ Error MpiBackend::shutdown(bool failed, Deadline deadline) {
     if (communicator != MPI_COMM_NULL)
       MPI_Comm_free(&communicator);
   types.release();
-  board.close();
   MPI_Comm_free(&world);
   endSession(/*failed=*/false, deadlineMs);
   return {};

@@ -77,7 +77,8 @@ private:
   // Waiting.cpp
   /// Ranks that have ended, and those that will never come to `launch`.
   Ranks findFailed(Clock::time_point now, const Launch *launch);
-  /// Polls until `isDone`, `deadline`, or until ranks have `failed`.
+  /// Polls until `isDone`, or until it is no use any more: `isDue` at the
+  /// deadline, or because ranks have `failed`.
   Error pollUntil(const std::function<bool()> &isDone, const Launch *launch,
                   Deadline deadline, Ranks &failed, bool &isDue);
   Error await(MpiRequest &request, Deadline deadline);
@@ -97,7 +98,7 @@ private:
   MPI_Comm world = MPI_COMM_NULL;
   /// By group index; MPI_COMM_NULL where this rank is in no row.
   std::vector<MPI_Comm> communicators;
-  Board board;
+  Board &board;
   Types types;
   Flight flight;
   /// Kept between calls of `progress`.

@@ -24,11 +24,12 @@ struct State {
   std::mutex mutex;
   /// Whether MPI_Init is ours, so that MPI_Finalize is, too.
   bool isOurs = false;
+  bool hasExitHandler = false;
+  /// Whether some thread is a rank.
   bool isOpen = false;
   bool hasFailed = false;
-  bool hasExitHandler = false;
   int64_t deadlineMs = 0;
-  std::function<void()> onExit;
+  Board board;
 };
 
 } // namespace
@@ -42,17 +43,16 @@ static State &getState() {
 static void handleExit() {
   State &state = getState();
   std::lock_guard<std::mutex> lock(state.mutex);
-  if (state.isOpen) {
-    // Some thread still is a rank: the others must not wait for it.
-    state.onExit();
-    return;
-  }
+  // The others must not wait for this one.
+  if (state.isOpen)
+    state.board.fail("its process has ended without leaving");
   int isFinalized = 0;
   MPI_Finalized(&isFinalized);
-  if (!state.isOurs || state.hasFailed || isFinalized)
+  if (!state.isOurs || state.isOpen || state.hasFailed || isFinalized)
     return;
   Watchdog watchdog("MPI_Finalize",
                     Clock::now() + std::chrono::milliseconds(state.deadlineMs));
+  state.board.close();
   MPI_Finalize();
 }
 
@@ -65,33 +65,41 @@ Error mpi::checkMpi(int code, const char *call) {
   return std::string(call) + " failed: " + std::string(text, length);
 }
 
-Error mpi::beginSession(Deadline deadline, std::function<void()> onExit) {
-  State &state = getState();
-  std::lock_guard<std::mutex> lock(state.mutex);
-  if (state.isOpen)
-    return "this process is a rank of 'mpi' already";
-  if (state.hasFailed)
-    return "'mpi' cannot be used again in a process in which it has failed";
+static Error initialize(State &state, Deadline deadline) {
   int isInitialized = 0;
   int isFinalized = 0;
   MPI_Initialized(&isInitialized);
   MPI_Finalized(&isFinalized);
   if (isFinalized)
     return "MPI has been finalized in this process";
-  if (!isInitialized) {
-    Watchdog watchdog("MPI_Init", deadline);
-    int provided = 0;
-    if (Error error = checkMpi(
-            MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided),
-            "MPI_Init_thread"))
+  if (isInitialized)
+    return {};
+  Watchdog watchdog("MPI_Init", deadline);
+  int provided = 0;
+  if (Error error = checkMpi(
+          MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided),
+          "MPI_Init_thread"))
+    return error;
+  state.isOurs = true;
+  return {};
+}
+
+Error mpi::beginSession(Deadline deadline) {
+  State &state = getState();
+  std::lock_guard<std::mutex> lock(state.mutex);
+  if (state.isOpen)
+    return "this process is a rank of 'mpi' already";
+  if (Error error = initialize(state, deadline))
+    return error;
+  {
+    Watchdog watchdog("the making of communicators", deadline);
+    if (Error error = state.board.open())
       return error;
-    state.isOurs = true;
   }
   if (!state.hasExitHandler)
     std::atexit(handleExit);
   state.hasExitHandler = true;
   state.isOpen = true;
-  state.onExit = std::move(onExit);
   return {};
 }
 
@@ -99,7 +107,8 @@ void mpi::endSession(bool failed, int64_t deadlineMs) {
   State &state = getState();
   std::lock_guard<std::mutex> lock(state.mutex);
   state.isOpen = false;
-  state.onExit = nullptr;
-  state.hasFailed |= failed;
+  state.hasFailed = failed;
   state.deadlineMs = deadlineMs;
 }
+
+Board &mpi::getBoard() { return getState().board; }

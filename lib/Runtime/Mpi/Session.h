@@ -7,25 +7,26 @@
 //===----------------------------------------------------------------------===//
 //
 // MPI starts once in a process and cannot start again. A host may join and
-// leave several times, so MPI ends when the process does; and after an error
-// not even then, since its end waits for all ranks.
+// leave several times, so MPI and the board stay until the process ends. If the
+// last thing was an error, MPI is not ended even then: that waits for all
+// ranks.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_MPI_SESSION_H
 #define COMMSCHED_RUNTIME_MPI_SESSION_H
 
-#include "CommSched/Runtime/Backend.h"
-
-#include <functional>
+#include "Board.h"
 
 namespace commsched::runtime::mpi {
 
-/// Makes MPI usable for one rank. `onExit` is called if the process ends before
-/// `endSession`.
-Error beginSession(Deadline deadline, std::function<void()> onExit);
+/// Makes MPI and the board usable for one rank. Waits for all ranks.
+Error beginSession(Deadline deadline);
 /// `deadlineMs` is for the end of MPI, when the process ends.
 void endSession(bool failed, int64_t deadlineMs);
+
+/// Of the process; opened by the first session.
+Board &getBoard();
 
 /// Empty if `code` is MPI_SUCCESS, otherwise the text of MPI for it.
 Error checkMpi(int code, const char *call);

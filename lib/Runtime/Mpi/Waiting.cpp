@@ -12,6 +12,7 @@
 
 #include "Core/Describe.h"
 
+#include <algorithm>
 #include <ctime>
 #include <sched.h>
 
@@ -23,6 +24,9 @@ using namespace commsched::runtime::mpi;
 static constexpr auto awakeTime = std::chrono::milliseconds(2);
 /// A dead process may be noticed this much later.
 static constexpr auto lookInterval = std::chrono::milliseconds(10);
+/// A rank may fail right after what this one waits for: how long that may still
+/// take to arrive here.
+static constexpr auto arrivalTime = std::chrono::milliseconds(100);
 
 void mpi::sleepSlice() {
   timespec slice{0, 20'000};
@@ -51,9 +55,13 @@ Error MpiBackend::pollUntil(const std::function<bool()> &isDone,
     if (isDone())
       return {};
     Clock::time_point now = Clock::now();
-    failed = findFailed(now, launch);
+    if (failed.empty()) {
+      failed = findFailed(now, launch);
+      if (!failed.empty())
+        deadline = std::min(deadline, now + arrivalTime);
+    }
     isDue = now >= deadline;
-    if (!failed.empty() || isDue)
+    if (isDue)
       return {};
     if (now - begin > awakeTime)
       sleepSlice();
@@ -69,11 +77,11 @@ Error MpiBackend::await(MpiRequest &request, Deadline deadline) {
   if (Error error = pollUntil([&] { return request.isDone; }, &launch, deadline,
                               failed, isDue))
     return error;
+  if (!isDue)
+    return {};
   if (!failed.empty())
     return "in the wait for " + describeLaunch(launch) + ": " +
            describeRanks(failed);
-  if (!isDue)
-    return {};
   Ranks missing = board.findMissing(launch, /*onlyElsewhere=*/false);
   return describeTimeout(launch, deadlineMs, missing) +
          (missing.empty() ? ": all ranks have started it" : "");
@@ -91,10 +99,10 @@ Error MpiBackend::awaitAll(MPI_Request &handle, Deadline deadline) {
   if (Error error =
           pollUntil(isDone, /*launch=*/nullptr, deadline, failed, isDue))
     return error;
-  if (!failed.empty())
-    return describeRanks(failed);
   if (!isDue)
     return checkMpi(code, "MPI_Test");
+  if (!failed.empty())
+    return describeRanks(failed);
   Ranks missing = board.findMissingFromMeeting();
   return "timed out after " + std::to_string(deadlineMs) +
          " ms while all ranks meet" +
