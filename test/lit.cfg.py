@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -51,6 +52,10 @@ if config.mpirun:
     config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1"
     config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
     config.environment["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
+# Tests that compute on arrays want the package; there are builds without it.
+if subprocess.run([config.python_executable, "-c", "import numpy"],
+                  stderr=subprocess.DEVNULL).returncode == 0:
+    config.available_features.add("numpy")
 if config.sanitizers:
     config.available_features.add("sanitizers")
     # libMLIR.so keeps its registries for the process's life.
