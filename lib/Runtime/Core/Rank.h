@@ -89,7 +89,7 @@ private:
   };
 
   Error makeGroups(const Program &program, const std::vector<Rows> &rows);
-  Error makeLaunch(int32_t site, const void *const *inputs,
+  Error makeLaunch(int32_t site, bool isBarrier, const void *const *inputs,
                    void *const *outputs, Launch &launch);
 
   /// The strings that `options` points to.

@@ -14,7 +14,7 @@
 
 using namespace commsched::runtime;
 
-Error Rank::makeLaunch(int32_t index, const void *const *inputs,
+Error Rank::makeLaunch(int32_t index, bool isBarrier, const void *const *inputs,
                        void *const *outputs, Launch &launch) {
   if (programs.empty())
     return std::string("no program has been loaded");
@@ -24,6 +24,10 @@ Error Rank::makeLaunch(int32_t index, const void *const *inputs,
            " does not exist: the program has " +
            std::to_string(program.sites.size());
   const Site &site = program.sites[index];
+  if (isBarrier != (site.kind == COMMSCHED_BARRIER))
+    return describeSite(site) + (isBarrier
+                                     ? " is no barrier"
+                                     : " is started by commsched_barrier only");
   MadeGroup &made = *groups[site.group];
   if (made.group.rank < 0)
     return describeSite(site) + ": rank " + std::to_string(backend->getRank()) +
@@ -45,10 +49,9 @@ Error Rank::makeLaunch(int32_t index, const void *const *inputs,
 Error Rank::start(int32_t site, const void *const *inputs, void *const *outputs,
                   int64_t &request) {
   Launch launch;
-  if (Error failure = makeLaunch(site, inputs, outputs, launch))
+  if (Error failure =
+          makeLaunch(site, /*isBarrier=*/false, inputs, outputs, launch))
     return failure;
-  if (launch.site->kind == COMMSCHED_BARRIER)
-    return describeSite(*launch.site) + " is started by commsched_barrier only";
   count("starts", 1);
   Error failure;
   std::unique_ptr<Request> made = backend->start(launch, failure);
@@ -85,10 +88,9 @@ Error Rank::wait(int64_t number) {
 
 Error Rank::barrier(int32_t site) {
   Launch launch;
-  if (Error failure = makeLaunch(site, nullptr, nullptr, launch))
+  if (Error failure =
+          makeLaunch(site, /*isBarrier=*/true, nullptr, nullptr, launch))
     return failure;
-  if (launch.site->kind != COMMSCHED_BARRIER)
-    return describeSite(*launch.site) + " is no barrier";
   count("starts", 1);
   if (Error failure = backend->barrier(launch, getDeadline()))
     return failure;
