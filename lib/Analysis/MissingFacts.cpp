@@ -8,21 +8,10 @@
 
 #include "CommSched/Analysis/MissingFacts.h"
 #include "CommSched/Analysis/OperationCosts.h"
-#include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Analysis/OperationTexts.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
-
-std::string mlir::commsched::describe(Operation *op) {
-  std::string text = op->getName().getStringRef().str();
-  if (auto compute = dyn_cast<ComputeOp>(op))
-    text = compute.getCallee().str();
-  StringRef name = getStableName(op);
-  if (!name.empty())
-    text += " '" + name.str() + "'";
-  return text;
-}
 
 std::optional<std::string>
 mlir::commsched::getUnpricedReason(const BlockProblem &block,

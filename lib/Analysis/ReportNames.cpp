@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ReportNames.h"
+#include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -62,12 +63,11 @@ ReportNames::ReportNames(const BlockProblem &block) : block(block) {
 
 std::string ReportNames::getOperationName(NodeId node) const {
   Operation *op = block.getOperation(node);
-  if (!block.getProblem().isCollective(node) || !getStableName(op).empty())
+  if (!block.getProblem().isCollective(node))
     return getComputeName(op);
-  auto kind = cast<CollectiveOpInterface>(op).getCollectiveKind();
   auto index = llvm::lower_bound(collectives, node) - collectives.begin();
-  return (::commsched::stringifyCollectiveKind(kind) + "_" + Twine(index))
-      .str();
+  return getCollectiveName(cast<CollectiveOpInterface>(op),
+                           static_cast<unsigned>(index));
 }
 
 std::string ReportNames::getBufferName(BufferId buffer) const {

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Report/TimedFunction.h"
-#include "CommSched/Analysis/MissingFacts.h"
+#include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 
 using namespace mlir;

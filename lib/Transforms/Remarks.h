@@ -15,7 +15,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_REMARKS_H
 #define COMMSCHED_LIB_TRANSFORMS_REMARKS_H
 
-#include "CommSched/Analysis/MissingFacts.h"
+#include "CommSched/Analysis/OperationTexts.h"
 #include "mlir/IR/Remarks.h"
 
 namespace mlir::commsched {

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProgramSites.h"
-#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "llvm/Support/JSON.h"
 
@@ -97,27 +97,6 @@ static std::string toUtf8(std::string text) {
   return json::isUTF8(text) ? text : json::fixUTF8(text);
 }
 
-/// As descriptions have it.
-static std::string getLocationText(Location loc) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  if (auto file = loc->findInstanceOf<FileLineColLoc>())
-    os << file.getFilename().getValue() << ":" << file.getLine() << ":"
-       << file.getColumn();
-  else
-    os << loc;
-  return toUtf8(std::move(text));
-}
-
-/// `commsched.name`, or the kind and the index among the collectives of the
-/// block.
-static std::string getSiteName(Operation *op, StringRef kind,
-                               unsigned indexInBlock) {
-  StringRef name = getStableName(op);
-  return name.empty() ? (kind + "_" + Twine(indexInBlock)).str()
-                      : toUtf8(name.str());
-}
-
 SiteMap::SiteMap(ModuleOp module, const ProgramSites &program) {
   IndexQueues siteIndices, operatorIndices;
   for (auto [index, site] : llvm::enumerate(program.sites))
@@ -133,7 +112,7 @@ SiteMap::SiteMap(ModuleOp module, const ProgramSites &program) {
         std::string kind =
             ::commsched::stringifyCollectiveKind(collective.getCollectiveKind())
                 .str();
-        std::string name = getSiteName(&op, kind, indexInBlock++);
+        std::string name = getCollectiveName(collective, indexInBlock++);
         if (auto index = siteIndices.take({kind, name, location}))
           sites[&op] = *index;
       } else if (auto compute = dyn_cast<ComputeOp>(op)) {

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A block can only be simulated or reordered when all its costs and sizes are
-// known. Here is what is missing, in words, and how texts name operations.
+// known. Here is what is missing, in words.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,9 +19,6 @@
 namespace mlir::commsched {
 
 class OperationCosts;
-
-/// How texts name an operation: its kind, and its `commsched.name` if any.
-std::string describe(Operation *op);
 
 /// Why the costs of `block` are not all known: the first operation without one
 /// and the value that it is missing for. Nothing if they are. `costs` must be

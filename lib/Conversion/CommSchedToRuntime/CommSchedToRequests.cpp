@@ -8,6 +8,7 @@
 
 #include "Lowering.h"
 
+#include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Analysis/ScanningSymbolTables.h"
 #include "CommSched/Analysis/TargetSpec.h"
 #include "CommSched/Conversion/Passes.h"
@@ -16,7 +17,6 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/JSON.h"
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_CONVERTCOMMSCHEDTOREQUESTS
@@ -63,21 +63,6 @@ LogicalResult mlir::commsched::requireLowerableTypes(Operation *op,
   return success();
 }
 
-/// `commsched.name`, or else the kind and the index among the collectives of
-/// the block: what reports call it.
-static std::string getName(CollectiveOpInterface collective,
-                           unsigned indexInBlock) {
-  std::string name;
-  if (auto attr = collective->getAttrOfType<StringAttr>(nameAttrName))
-    name = attr.str();
-  if (name.empty())
-    name =
-        (::commsched::stringifyCollectiveKind(collective.getCollectiveKind()) +
-         "_" + Twine(indexInBlock))
-            .str();
-  return llvm::json::isUTF8(name) ? name : llvm::json::fixUTF8(name);
-}
-
 namespace {
 
 struct ConvertCommSchedToRequests
@@ -114,7 +99,7 @@ nameCollectives(ModuleOp module) {
     unsigned index = 0;
     for (Operation &op : *block)
       if (auto collective = dyn_cast<CollectiveOpInterface>(op))
-        names[&op] = getName(collective, index++);
+        names[&op] = getCollectiveName(collective, index++);
   });
   return names;
 }

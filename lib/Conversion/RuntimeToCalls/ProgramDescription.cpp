@@ -7,87 +7,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProgramDescription.h"
+#include "../RuntimeTypes.h"
 
-#include "CommSched/Runtime/Runtime.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "CommSched/Analysis/OperationTexts.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
 namespace json = llvm::json;
-
-//===----------------------------------------------------------------------===//
-// Types and locations
-//===----------------------------------------------------------------------===//
-
-static std::optional<int32_t> getRuntimeIntegerType(IntegerType type) {
-  if (type.getWidth() == 1)
-    return COMMSCHED_I1;
-  switch (type.getWidth()) {
-  case 8:
-    return type.isUnsigned() ? COMMSCHED_UI8 : COMMSCHED_I8;
-  case 16:
-    return type.isUnsigned() ? COMMSCHED_UI16 : COMMSCHED_I16;
-  case 32:
-    return type.isUnsigned() ? COMMSCHED_UI32 : COMMSCHED_I32;
-  case 64:
-    return type.isUnsigned() ? COMMSCHED_UI64 : COMMSCHED_I64;
-  default:
-    return std::nullopt;
-  }
-}
-
-std::optional<int32_t> mlir::commsched::getRuntimeType(Type elementType) {
-  using Number = std::optional<int32_t>;
-  return llvm::TypeSwitch<Type, Number>(elementType)
-      .Case([](IntegerType type) { return getRuntimeIntegerType(type); })
-      .Case<IndexType>([](Type) { return Number(COMMSCHED_I64); })
-      .Case<Float8E4M3FNType>([](Type) { return Number(COMMSCHED_F8E4M3FN); })
-      .Case<Float8E5M2Type>([](Type) { return Number(COMMSCHED_F8E5M2); })
-      .Case<Float16Type>([](Type) { return Number(COMMSCHED_F16); })
-      .Case<BFloat16Type>([](Type) { return Number(COMMSCHED_BF16); })
-      .Case<Float32Type>([](Type) { return Number(COMMSCHED_F32); })
-      .Case<Float64Type>([](Type) { return Number(COMMSCHED_F64); })
-      .Case([](ComplexType type) -> Number {
-        if (type.getElementType().isF32())
-          return COMMSCHED_COMPLEX_F32;
-        if (type.getElementType().isF64())
-          return COMMSCHED_COMPLEX_F64;
-        return std::nullopt;
-      })
-      .Default([](Type) { return Number(); });
-}
-
-/// The name in the description: MLIR's, without what no reduction looks at.
-static std::string getTypeName(Type elementType) {
-  std::string name;
-  llvm::raw_string_ostream os(name);
-  if (!getRuntimeType(elementType)) {
-    os << "bytes<" << llvm::divideCeil(elementType.getIntOrFloatBitWidth(), 8u)
-       << ">";
-    return name;
-  }
-  if (elementType.isIndex())
-    os << "i64";
-  else if (auto integer = dyn_cast<IntegerType>(elementType);
-           integer && integer.isSigned())
-    os << "i" << integer.getWidth();
-  else
-    os << elementType;
-  return name;
-}
-
-/// "step.mlir:7:8", or MLIR's text for other locations.
-static std::string getLocationText(Location loc) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  if (auto file = loc->findInstanceOf<FileLineColLoc>())
-    os << file.getFilename().getValue() << ":" << file.getLine() << ":"
-       << file.getColumn();
-  else
-    os << loc;
-  return json::isUTF8(text) ? text : json::fixUTF8(text);
-}
 
 //===----------------------------------------------------------------------===//
 // Groups
@@ -179,7 +106,8 @@ FailureOr<int32_t> ProgramDescription::addSite(rt::StartOp op) {
   for (auto [buffer, sent, received] :
        llvm::zip_equal(buffers, op.getSent(), op.getReceived()))
     tensors.push_back(json::Object{
-        {"type", getTypeName(cast<ShapedType>(buffer.getType()).getElementType())},
+        {"type", getRuntimeTypeName(
+                     cast<ShapedType>(buffer.getType()).getElementType())},
         {"inputs", sent},
         {"outputs", received}});
   site["tensors"] = std::move(tensors);
@@ -203,8 +131,9 @@ int32_t ProgramDescription::addOperator(rt::ComputeOp op) {
     json::Array list;
     for (Value buffer : buffers) {
       auto type = cast<MemRefType>(buffer.getType());
-      list.push_back(json::Object{{"type", getTypeName(type.getElementType())},
-                                  {"elements", type.getNumElements()}});
+      list.push_back(
+          json::Object{{"type", getRuntimeTypeName(type.getElementType())},
+                       {"elements", type.getNumElements()}});
     }
     return list;
   };

@@ -1,0 +1,38 @@
+//===- OperationTexts.h - How texts name operations -------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Names and places of operations as remarks, reports and the runtime's program
+// descriptions have them: all agree, so that what one says can be found in the
+// other.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_ANALYSIS_OPERATIONTEXTS_H
+#define COMMSCHED_ANALYSIS_OPERATIONTEXTS_H
+
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
+
+#include <string>
+
+namespace mlir::commsched {
+
+/// The operation's kind (of a `commsched.compute` the operator), and its
+/// `commsched.name` if any.
+std::string describe(Operation *op);
+
+/// `commsched.name`, or else the kind and the index among the collectives of
+/// the block, such as "all_gather_0". UTF-8.
+std::string getCollectiveName(CollectiveOpInterface collective,
+                              unsigned indexInBlock);
+
+/// "step.mlir:7:8", or MLIR's text for other locations. UTF-8.
+std::string getLocationText(Location loc);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_ANALYSIS_OPERATIONTEXTS_H

@@ -1,0 +1,46 @@
+//===- OperationTexts.cpp - How texts name operations ---------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Analysis/OperationTexts.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
+#include "ReportNames.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+std::string mlir::commsched::describe(Operation *op) {
+  std::string text = op->getName().getStringRef().str();
+  if (auto compute = dyn_cast<ComputeOp>(op))
+    text = compute.getCallee().str();
+  StringRef name = getStableName(op);
+  if (!name.empty())
+    text += " '" + name.str() + "'";
+  return text;
+}
+
+std::string mlir::commsched::getCollectiveName(CollectiveOpInterface collective,
+                                               unsigned indexInBlock) {
+  StringRef name = getStableName(collective);
+  if (!name.empty())
+    return makePrintable(name);
+  return (::commsched::stringifyCollectiveKind(collective.getCollectiveKind()) +
+          "_" + Twine(indexInBlock))
+      .str();
+}
+
+std::string mlir::commsched::getLocationText(Location loc) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (auto file = loc->findInstanceOf<FileLineColLoc>())
+    os << file.getFilename().getValue() << ":" << file.getLine() << ":"
+       << file.getColumn();
+  else
+    os << loc;
+  return makePrintable(text);
+}
