@@ -37,6 +37,4 @@ if(COMMSCHED_ENABLE_TESTS)
 endif()
 
 find_package(MPI QUIET COMPONENTS C)
-find_package(CUDAToolkit QUIET)
-find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
-find_library(NCCL_LIBRARY nccl HINTS ${CUDAToolkit_LIBRARY_DIR})
+include(${CMAKE_CURRENT_SOURCE_DIR}/lib/Runtime/cmake/FindCommSchedCuda.cmake)

@@ -14,6 +14,5 @@ commsched_summary("lit:   " "${LLVM_EXTERNAL_LIT}" "${LLVM_EXTERNAL_LIT}")
 commsched_summary("Python:" "${Python3_FOUND}"
                   "${Python3_VERSION} (${Python3_EXECUTABLE})")
 commsched_summary("MPI:   " "${MPI_C_FOUND}" "${MPI_C_LIBRARY_VERSION_STRING} ${MPI_C_VERSION} (${MPI_C_COMPILER})")
-commsched_summary("CUDA:  " "${CUDAToolkit_FOUND}"
-                  "${CUDAToolkit_VERSION} (${CUDAToolkit_BIN_DIR})")
+commsched_summary("CUDA:  " "${COMMSCHED_NVCC}" "${COMMSCHED_NVCC}")
 commsched_summary("NCCL:  " "${NCCL_LIBRARY}" "${NCCL_LIBRARY}")

@@ -1,0 +1,64 @@
+//===- Communicators.h - Communicators that do not block --------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The communicator of all ranks and those of groups, which are split off it:
+// one meeting of the ranks is enough for all of them, and a split is a call of
+// all ranks in one order, as the making of groups is. All are non-blocking, so
+// that what never ends can be aborted.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_RUNTIME_NCCL_COMMUNICATORS_H
+#define COMMSCHED_RUNTIME_NCCL_COMMUNICATORS_H
+
+#include "Nccl/Check.h"
+
+#include <deque>
+#include <functional>
+
+namespace commsched::runtime::nccl {
+
+/// Called again and again while something is in progress; an error ends that.
+using KeepWaiting = std::function<Error()>;
+
+class Communicators {
+public:
+  Communicators() = default;
+  Communicators(const Communicators &) = delete;
+  Communicators &operator=(const Communicators &) = delete;
+  ~Communicators() { abort(); }
+
+  /// Joins all ranks.
+  Error init(int32_t rank, int32_t numRanks, const ncclUniqueId &id,
+             const KeepWaiting &keepWaiting);
+  /// A communicator for the group; null where it has no members here.
+  Error split(const Group &group, const KeepWaiting &keepWaiting,
+              ncclComm_t &result);
+  ncclComm_t getWorld() const { return world; }
+
+  /// Waits until NCCL is done with what it does in the background.
+  Error settle(ncclComm_t comm, const KeepWaiting &keepWaiting) const;
+  /// Whether it is done.
+  Error isSettled(ncclComm_t comm, bool &settled) const;
+  /// The first error of any communicator.
+  Error check() const;
+
+  /// Leaves all communicators together with the other ranks.
+  Error finalize(const KeepWaiting &keepWaiting);
+  /// Stops what is under way, without the other ranks.
+  void abort();
+
+private:
+  ncclComm_t world = nullptr;
+  /// NCCL writes to the elements when a split is done.
+  std::deque<ncclComm_t> groups;
+};
+
+} // namespace commsched::runtime::nccl
+
+#endif // COMMSCHED_RUNTIME_NCCL_COMMUNICATORS_H

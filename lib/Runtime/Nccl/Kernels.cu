@@ -1,0 +1,148 @@
+//===- Kernels.cu - What the backend runs on the GPU itself ---------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Nccl/Kernels.h"
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <algorithm>
+
+using namespace commsched::runtime::nccl;
+
+static __device__ uint64_t readGlobalTimer() {
+  uint64_t ns;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+  return ns;
+}
+
+__global__ void spinKernel(uint64_t ns) {
+  uint64_t begin = readGlobalTimer();
+  while (readGlobalTimer() - begin < ns)
+    __nanosleep(100);
+}
+
+// Every value goes by the shortest way that rounds once: 16-bit floats are
+// exact as f32, all of them are as f64.
+template <class T> static __device__ T narrow(float value);
+template <> __device__ float narrow(float value) { return value; }
+template <> __device__ double narrow(float value) { return value; }
+template <> __device__ __half narrow(float value) {
+  return __float2half_rn(value);
+}
+template <> __device__ __nv_bfloat16 narrow(float value) {
+  return __float2bfloat16_rn(value);
+}
+template <class T> static __device__ T narrow(double value);
+template <> __device__ float narrow(double value) { return value; }
+template <> __device__ double narrow(double value) { return value; }
+template <> __device__ __half narrow(double value) {
+  return __double2half(value);
+}
+template <> __device__ __nv_bfloat16 narrow(double value) {
+  return __double2bfloat16(value);
+}
+static __device__ float widen(__half value) { return __half2float(value); }
+static __device__ float widen(__nv_bfloat16 value) {
+  return __bfloat162float(value);
+}
+static __device__ float widen(float value) { return value; }
+static __device__ double widen(double value) { return value; }
+
+/// Elements of buckets may lie at any byte.
+template <class T> static __device__ T load(const char *from, bool aligned) {
+  if (aligned)
+    return *reinterpret_cast<const T *>(from);
+  T value;
+  for (size_t i = 0; i < sizeof(T); ++i)
+    reinterpret_cast<char *>(&value)[i] = from[i];
+  return value;
+}
+template <class T>
+static __device__ void store(char *to, T value, bool aligned) {
+  if (aligned) {
+    *reinterpret_cast<T *>(to) = value;
+    return;
+  }
+  for (size_t i = 0; i < sizeof(T); ++i)
+    to[i] = reinterpret_cast<const char *>(&value)[i];
+}
+
+template <class T, class S>
+__global__ void convertKernel(ConvertArguments arguments, bool aligned) {
+  int64_t step = int64_t(gridDim.x) * blockDim.x;
+  int64_t elements = arguments.rows * arguments.rowElements;
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < elements;
+       i += step) {
+    int64_t row = i / arguments.rowElements;
+    int64_t column = i % arguments.rowElements;
+    S value = load<S>(arguments.source + row * arguments.sourceStride +
+                          column * int64_t(sizeof(S)),
+                      aligned);
+    store<T>(arguments.target + row * arguments.targetStride +
+                 column * int64_t(sizeof(T)),
+             narrow<T>(widen(value)), aligned);
+  }
+}
+
+template <class T> static bool isAligned(const void *pointer, int64_t stride) {
+  return reinterpret_cast<uintptr_t>(pointer) % sizeof(T) == 0 &&
+         stride % int64_t(sizeof(T)) == 0;
+}
+
+template <class T, class S>
+static cudaError_t launch(const ConvertArguments &arguments,
+                          cudaStream_t stream) {
+  constexpr int64_t threads = 256, mostBlocks = 1024;
+  int64_t elements = arguments.rows * arguments.rowElements;
+  int64_t blocks = std::min((elements + threads - 1) / threads, mostBlocks);
+  bool aligned = isAligned<T>(arguments.target, arguments.targetStride) &&
+                 isAligned<S>(arguments.source, arguments.sourceStride);
+  convertKernel<T, S><<<blocks, threads, 0, stream>>>(arguments, aligned);
+  return cudaGetLastError();
+}
+
+template <class T>
+static cudaError_t launchFrom(FloatType source,
+                              const ConvertArguments &arguments,
+                              cudaStream_t stream) {
+  switch (source) {
+  case FloatType::F16:
+    return launch<T, __half>(arguments, stream);
+  case FloatType::BF16:
+    return launch<T, __nv_bfloat16>(arguments, stream);
+  case FloatType::F32:
+    return launch<T, float>(arguments, stream);
+  case FloatType::F64:
+    return launch<T, double>(arguments, stream);
+  }
+  return cudaErrorInvalidValue;
+}
+
+cudaError_t
+commsched::runtime::nccl::launchConvert(FloatType target, FloatType source,
+                                        const ConvertArguments &arguments,
+                                        cudaStream_t stream) {
+  switch (target) {
+  case FloatType::F16:
+    return launchFrom<__half>(source, arguments, stream);
+  case FloatType::BF16:
+    return launchFrom<__nv_bfloat16>(source, arguments, stream);
+  case FloatType::F32:
+    return launchFrom<float>(source, arguments, stream);
+  case FloatType::F64:
+    return launchFrom<double>(source, arguments, stream);
+  }
+  return cudaErrorInvalidValue;
+}
+
+cudaError_t commsched::runtime::nccl::launchSpin(int64_t ns,
+                                                 cudaStream_t stream) {
+  spinKernel<<<1, 1, 0, stream>>>(ns);
+  return cudaGetLastError();
+}

@@ -1,0 +1,167 @@
+//===- NcclBackend.h - Collectives on NVIDIA GPUs ---------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A rank is a process with a GPU. Compute has a stream, and so has every group.
+// A start makes the group's stream wait for what compute has done so far,
+// enqueues NCCL's calls and records an event; a wait makes the compute stream
+// wait for that event. The host waits only where the interface says so, and for
+// NCCL to connect ranks that have not met before; then it watches the deadline,
+// the communicators and the other ranks, and gives everything up on an error.
+//
+// Sends and receives that are started one after the other run together, so that
+// two ranks may send to each other before they receive.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_RUNTIME_NCCL_NCCLBACKEND_H
+#define COMMSCHED_RUNTIME_NCCL_NCCLBACKEND_H
+
+#include "Nccl/Collectives.h"
+#include "Nccl/Communicators.h"
+#include "Nccl/Events.h"
+#include "Nccl/Memory.h"
+#include "Nccl/Progress.h"
+
+namespace commsched::runtime::nccl {
+
+/// A launch from its start until the GPU has carried it out.
+struct Flight {
+  Launch launch;
+  /// Null until the calls are enqueued.
+  Event begin;
+  /// Null while NCCL still prepares them.
+  Event end;
+  bool isReported = false;
+};
+using FlightPtr = std::shared_ptr<Flight>;
+
+struct NcclRequest final : Request {
+  FlightPtr flight;
+};
+
+class NcclBackend final : public Backend {
+public:
+  static std::unique_ptr<Backend> create(const BackendConfig &config,
+                                         Error &error);
+  ~NcclBackend() override;
+
+  int32_t getRank() const override { return address.rank; }
+  int32_t getNumRanks() const override { return address.numRanks; }
+  Error exchange(const std::string &mine, std::vector<std::string> &all,
+                 Deadline deadline) override;
+  void fail(const std::string &text) override;
+  Error checkSite(const Site &site) const override;
+  Error checkHostCode(const std::string &where) const override;
+  Error createGroup(const Group &group, Deadline deadline) override;
+
+  std::unique_ptr<Request> start(Launch launch, Error &error) override;
+  bool test(Request &request, Error &error) override;
+  Error wait(Request &request, Deadline deadline) override;
+  Error barrier(const Launch &launch, Deadline deadline) override;
+  Error poll() override;
+
+  Error compute(const Operator &op, int64_t ns, const void *const *inputs,
+                void *const *outputs) override;
+  Error copy(const StridedCopy &copy) override;
+  Error zero(void *target, int64_t bytes) override;
+  void *allocate(int64_t bytes, int64_t alignment, Error &error) override;
+  void release(void *buffer) override;
+  Error upload(void *buffer, const void *host, int64_t bytes) override;
+  Error download(void *host, const void *buffer, int64_t bytes) override;
+
+  Error beginStep() override;
+  Error endStep(int64_t &stepNs, Deadline deadline) override;
+  Error synchronize(Deadline deadline) override;
+  Error shutdown(bool failed, Deadline deadline) override;
+
+private:
+  /// A group's communicator and stream.
+  struct Channel {
+    ncclComm_t comm = nullptr;
+    cudaStream_t stream = nullptr;
+    /// In the order of their starts; those at the front leave when complete.
+    std::deque<FlightPtr> flights;
+  };
+  /// An interval of the step that becomes known at its end.
+  struct TimedInterval {
+    commsched_record_kind kind;
+    int32_t index;
+    Event begin;
+    Event end;
+  };
+  /// What to say when time is up.
+  using DescribeTimeout = std::function<std::string()>;
+
+  explicit NcclBackend(const BackendConfig &config);
+
+  // Starting and stopping (NcclBackend.cpp).
+  Error join(const BackendConfig &config);
+  Error openDevice(int32_t localRank);
+  Error openWorld(Deadline deadline);
+  Error giveUp(Error error);
+
+  // Launches (Launches.cpp).
+  FlightPtr launch(const Launch &launch, Error &error);
+  Error enqueue(Channel &channel, const std::vector<FlightPtr> &flights);
+  Error awaitFlight(const FlightPtr &flight, Deadline deadline);
+  /// Enqueues sends and receives that have been put off.
+  Error flush();
+  /// Waits until NCCL has enqueued what it was given.
+  Error settle(Deadline deadline);
+  Error trySettle(bool &settled);
+  Error finishEnqueuing();
+  void reportProgress(Channel &channel);
+
+  // Waiting on the host (Waiting.cpp).
+  Error waitForIdle(Deadline deadline);
+  Error isIdle(bool &idle) const;
+  KeepWaiting watch(Deadline deadline, DescribeTimeout describe);
+  std::string describeStuck();
+  const Launch *findOldest();
+  Deadline getDeadline() const;
+
+  // Time (Steps.cpp).
+  Error recordStep(cudaStream_t stream, Event &event);
+  void addInterval(commsched_record_kind kind, int32_t index, Event begin,
+                   Event end);
+
+  Error emulate(const Operator &op, const void *const *inputs,
+                void *const *outputs);
+
+  Recorder &recorder;
+  const int64_t deadlineMs;
+  const bool emulatesData;
+  JobAddress address;
+  /// Compute capability, times ten.
+  int capability = 0;
+  bool hasGivenUp = false;
+
+  Progress progress;
+  std::unique_ptr<Bootstrap> bootstrap;
+  EventPool events;
+  Communicators communicators;
+  Memory memory;
+  cudaStream_t computeStream = nullptr;
+  cudaEvent_t ready = nullptr;
+  void *scratch = nullptr;
+
+  /// By the index of the group.
+  std::deque<Channel> channels;
+  /// Sends and receives of one group that are not yet enqueued.
+  std::vector<FlightPtr> putOff;
+  /// What NCCL has been given last, while it still prepares it.
+  std::vector<FlightPtr> unsettled;
+
+  /// Null outside of steps.
+  Event stepBegin;
+  std::vector<TimedInterval> intervals;
+};
+
+} // namespace commsched::runtime::nccl
+
+#endif // COMMSCHED_RUNTIME_NCCL_NCCLBACKEND_H
