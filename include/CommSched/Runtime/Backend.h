@@ -163,8 +163,8 @@ public:
 
   /// Gathers the texts of all ranks, in their order. Collective. On expiry the
   /// error names the ranks that have not come.
-  virtual Error exchange(const std::string &mine,
-                         std::vector<std::string> &all, Deadline deadline) = 0;
+  virtual Error exchange(const std::string &mine, std::vector<std::string> &all,
+                         Deadline deadline) = 0;
 
   /// Tells the other ranks that this one has failed, so that they stop waiting
   /// with an error that quotes `text`. Does not wait for them.

@@ -205,10 +205,10 @@ COMMSCHED_RUNTIME_API int32_t commsched_compute(int32_t index, int64_t ns,
 /** Copies `rows` rows of `row_elements` elements on the compute stream and
  *  converts them from `source_type` to `target_type` (commsched_type; -1 on
  *  both sides: elements are bytes). Strides are bytes from row to row. */
-COMMSCHED_RUNTIME_API int32_t commsched_copy(
-    void *target, int32_t target_type, int64_t target_stride,
-    const void *source, int32_t source_type, int64_t source_stride,
-    int64_t rows, int64_t row_elements);
+COMMSCHED_RUNTIME_API int32_t
+commsched_copy(void *target, int32_t target_type, int64_t target_stride,
+               const void *source, int32_t source_type, int64_t source_stride,
+               int64_t rows, int64_t row_elements);
 
 /** Sets `bytes` bytes to zero on the compute stream. */
 COMMSCHED_RUNTIME_API int32_t commsched_zero(void *target, int64_t bytes);

@@ -8,12 +8,14 @@
 //
 // What an opaque operator computes is not known. It is emulated: it takes its
 // predicted time, and its results are made up from its name and its operands.
-// A view is a view of as many elements, so that it takes no memory.
+// A view is a view of as many elements, so that it takes no memory. A cast is a
+// cast: passes let the copies around collectives do it, with the same result.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
 
+#include "CommSched/Analysis/Casts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -70,10 +72,45 @@ static bool canView(Value source, Type type) {
          sourceType.getNumElements() >= resultType.getNumElements();
 }
 
+/// `source` converted to the elements of `type`.
+static Value createConversion(Lowering &lowering, Location loc, Value source,
+                              RankedTensorType type) {
+  RowCopy copy;
+  copy.rowElements = type.getNumElements();
+  copy.sourceType = cast<RankedTensorType>(source.getType()).getElementType();
+  copy.targetType = type.getElementType();
+  return createCopies(lowering.rewriter, loc, source,
+                      lowering.createEmpty(loc, type), copy,
+                      /*overwrites=*/true);
+}
+
+/// True if `op` is a cast between types that the runtime converts.
+static bool isRuntimeCast(ComputeOp op) {
+  auto isKnown = [](Type type) {
+    return getRuntimeType(cast<RankedTensorType>(type).getElementType())
+        .has_value();
+  };
+  return isCast(op) && isKnown(op.getInputs()[0].getType()) &&
+         isKnown(op.getResultTypes()[0]);
+}
+
+/// The tensors and memrefs among `types`.
+static SmallVector<Type> getBufferTypes(TypeRange types) {
+  SmallVector<Type> buffers;
+  for (Type type : types)
+    if (isa<RankedTensorType, MemRefType>(type))
+      buffers.push_back(type);
+  return buffers;
+}
+
 LogicalResult mlir::commsched::lowerCompute(Lowering &lowering, ComputeOp op) {
   IRRewriter &rewriter = lowering.rewriter;
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
+  for (TypeRange types :
+       {TypeRange(op.getInputs().getTypes()), TypeRange(op.getResultTypes())})
+    if (failed(requireLowerableTypes(op, getBufferTypes(types))))
+      return failure();
   SmallVector<Value> inputs, outputs, results(op.getNumResults());
   for (Value input : op.getInputs())
     if (isa<RankedTensorType, MemRefType>(input.getType()))
@@ -81,8 +118,11 @@ LogicalResult mlir::commsched::lowerCompute(Lowering &lowering, ComputeOp op) {
   for (OpResult result : op.getOperation()->getResults()) {
     Type type = result.getType();
     Value &value = results[result.getResultNumber()];
-    if (auto alias = op.getAlias();
-        alias && canView(op.getInputs()[*alias], type))
+    if (isRuntimeCast(op))
+      value = createConversion(lowering, loc, op.getInputs()[0],
+                               cast<RankedTensorType>(type));
+    else if (auto alias = op.getAlias();
+             alias && canView(op.getInputs()[*alias], type))
       value = createView(rewriter, loc, op.getInputs()[*alias],
                          cast<RankedTensorType>(type));
     else if (auto tensorType = dyn_cast<RankedTensorType>(type))
@@ -93,9 +133,6 @@ LogicalResult mlir::commsched::lowerCompute(Lowering &lowering, ComputeOp op) {
     else
       return op.emitError("cannot be emulated: yields ") << type;
   }
-  if (failed(requireLowerableTypes(op, ValueRange(inputs).getTypes())) ||
-      failed(requireLowerableTypes(op, ValueRange(outputs).getTypes())))
-    return failure();
   IntegerAttr runtime = lowering.getRuntimeNs(op);
   if (!runtime)
     return op.emitError("cannot be emulated: ")

@@ -15,6 +15,7 @@
 #ifndef COMMSCHED_LIB_CONVERSION_COMMSCHEDTORUNTIME_LOWERING_H
 #define COMMSCHED_LIB_CONVERSION_COMMSCHEDTORUNTIME_LOWERING_H
 
+#include "../RuntimeTypes.h"
 #include "RowCopies.h"
 
 #include "CommSched/Analysis/OperationCosts.h"

@@ -9,7 +9,6 @@
 #include "RowCopies.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
 
 #include <utility>
 
@@ -90,18 +89,4 @@ Value mlir::commsched::createCopies(OpBuilder &builder, Location loc,
     target = op.getResult();
   }
   return target;
-}
-
-FailureOr<int64_t> mlir::commsched::getElementBytes(Type elementType) {
-  if (auto complex = dyn_cast<ComplexType>(elementType)) {
-    FailureOr<int64_t> part = getElementBytes(complex.getElementType());
-    return failed(part) ? part : FailureOr<int64_t>(2 * *part);
-  }
-  if (elementType.isIndex())
-    return 8;
-  if (!elementType.isIntOrFloat())
-    return failure();
-  int64_t bytes = llvm::divideCeil(elementType.getIntOrFloatBitWidth(), 8u);
-  return llvm::isPowerOf2_64(bytes) ? FailureOr<int64_t>(bytes)
-                                    : FailureOr<int64_t>();
 }

@@ -60,10 +60,6 @@ Value createCopies(OpBuilder &builder, Location loc, Value source, Value target,
                    ArrayRef<RowCopy> copies, bool overwrites,
                    Value offset = nullptr);
 
-/// Bytes of an element in memory, or failure where the runtime has no way to
-/// lay it out: widths that are no power of two.
-FailureOr<int64_t> getElementBytes(Type elementType);
-
 } // namespace mlir::commsched
 
 #endif // COMMSCHED_LIB_CONVERSION_COMMSCHEDTORUNTIME_ROWCOPIES_H

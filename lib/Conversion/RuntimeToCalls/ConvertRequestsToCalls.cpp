@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../RuntimeTypes.h"
 #include "ProgramDescription.h"
 #include "RuntimeCalls.h"
 
@@ -97,7 +98,7 @@ LogicalResult Converter::convertStart(rt::StartOp op) {
         auto type = cast<MemRefType>(op.getOutputs()[index].getType());
         input = calls.getPart(output, *group,
                               op.getSent()[index] *
-                                  calls.getElementBytes(type.getElementType()));
+                                  *getElementBytes(type.getElementType()));
       }
       inputs.push_back(input);
     }
@@ -162,7 +163,7 @@ void Converter::convertZero(rt::ZeroOp op) {
   auto type = cast<MemRefType>(op.getOutput().getType());
   calls.callZero(calls.getPointer(op.getOutput()),
                  type.getNumElements() *
-                     calls.getElementBytes(type.getElementType()));
+                     *getElementBytes(type.getElementType()));
 }
 
 void Converter::convertCompute(rt::ComputeOp op) {
@@ -198,7 +199,7 @@ void Converter::convertMemRefCopy(memref::CopyOp op) {
   copy.target = calls.getPointer(op.getTarget());
   copy.source = calls.getPointer(op.getSource());
   copy.rowElements =
-      source.getNumElements() * calls.getElementBytes(source.getElementType());
+      source.getNumElements() * *getElementBytes(source.getElementType());
   calls.callCopy(copy);
   op.erase();
 }

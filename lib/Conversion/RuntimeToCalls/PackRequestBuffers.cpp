@@ -78,8 +78,7 @@ struct PackRequestBuffers
           .Case([](StartOp op) { packStart(op); })
           .Case([](CopyOp op) {
             pack(op.getInputMutable(), op, op, true, false);
-            pack(op.getOutputMutable(), op, op, !op.getOverwrites(),
-                 true);
+            pack(op.getOutputMutable(), op, op, !op.getOverwrites(), true);
           })
           .Case([](ZeroOp op) {
             pack(op.getOutputMutable(), op, op, false, true);

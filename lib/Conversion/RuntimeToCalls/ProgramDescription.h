@@ -24,10 +24,6 @@
 
 namespace mlir::commsched {
 
-/// The number by which the runtime knows a type: commsched_type. None for a
-/// type of which it only knows the size.
-std::optional<int32_t> getRuntimeType(Type elementType);
-
 class ProgramDescription {
 public:
   explicit ProgramDescription(ModuleOp module);

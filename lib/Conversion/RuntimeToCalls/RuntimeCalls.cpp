@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RuntimeCalls.h"
+#include "../RuntimeTypes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -52,14 +53,6 @@ Value RuntimeCalls::addBytes(Value pointer, Value bytes) {
                              pointer, ArrayRef<LLVM::GEPArg>{bytes});
 }
 
-int64_t RuntimeCalls::getElementBytes(Type elementType) {
-  if (auto complex = dyn_cast<ComplexType>(elementType))
-    return 2 * getElementBytes(complex.getElementType());
-  if (elementType.isIndex())
-    return 8;
-  return llvm::divideCeil(elementType.getIntOrFloatBitWidth(), 8u);
-}
-
 Value RuntimeCalls::getPointer(Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   Value address =
@@ -73,7 +66,7 @@ Value RuntimeCalls::getPointer(Value memref) {
   Value offset =
       arith::IndexCastOp::create(builder, loc, i64, metadata.getOffset());
   Value bytes = arith::MulIOp::create(
-      builder, loc, offset, getI64(getElementBytes(type.getElementType())));
+      builder, loc, offset, getI64(*getElementBytes(type.getElementType())));
   return addBytes(pointer, bytes);
 }
 

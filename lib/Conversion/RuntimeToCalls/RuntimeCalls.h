@@ -51,8 +51,6 @@ public:
   Value getArray(ArrayRef<Value> pointers);
   /// This rank's index in the group, of type index.
   Value getRank(int32_t group);
-  /// Bytes of an element in memory.
-  static int64_t getElementBytes(Type elementType);
 
   /// Returns the request.
   Value callStart(int32_t site, Value inputs, Value outputs);
