@@ -85,7 +85,7 @@ LogicalResult Program::predict(StringRef profile) {
 // Compiling
 //===----------------------------------------------------------------------===//
 
-llvm::Error Program::compile(StringRef profile) {
+llvm::Error Program::compile(StringRef profile, unsigned optLevel) {
   OwningOpRef<ModuleOp> lowered = module->clone();
   PassManager manager(module->getContext());
   CommSchedToRuntimeOptions options;
@@ -100,13 +100,16 @@ llvm::Error Program::compile(StringRef profile) {
       llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!builder)
     return builder.takeError();
+  auto codeGenLevel = *llvm::CodeGenOpt::getLevel(optLevel);
+  builder->setCodeGenOptLevel(codeGenLevel);
   llvm::Expected<std::unique_ptr<llvm::TargetMachine>> machine =
       builder->createTargetMachine();
   if (!machine)
     return machine.takeError();
   ExecutionEngineOptions engineOptions;
-  auto optimize = makeOptimizingTransformer(/*optLevel=*/2, /*sizeLevel=*/0,
-                                            machine->get());
+  auto optimize =
+      makeOptimizingTransformer(optLevel, /*sizeLevel=*/0, machine->get());
+  engineOptions.jitCodeGenOptLevel = codeGenLevel;
   engineOptions.transformer = optimize;
   llvm::Expected<std::unique_ptr<ExecutionEngine>> created =
       ExecutionEngine::create(*lowered, engineOptions, std::move(*machine));
@@ -141,10 +144,9 @@ void Program::findPredictedSites() {
   predictedSites.resize(prediction->collectives.size(), -1);
 }
 
-llvm::Expected<std::unique_ptr<Program>> Program::create(MLIRContext &context,
-                                                         StringRef path,
-                                                         StringRef entry,
-                                                         StringRef profile) {
+llvm::Expected<std::unique_ptr<Program>>
+Program::create(MLIRContext &context, StringRef path, StringRef entry,
+                StringRef profile, unsigned optLevel) {
   std::string diagnostics;
   llvm::raw_string_ostream os(diagnostics);
   llvm::SourceMgr sourceMgr;
@@ -153,7 +155,7 @@ llvm::Expected<std::unique_ptr<Program>> Program::create(MLIRContext &context,
   std::string error;
   if (succeeded(program->load(context, entry, error)) &&
       succeeded(program->predict(profile))) {
-    if (llvm::Error inner = program->compile(profile))
+    if (llvm::Error inner = program->compile(profile, optLevel))
       error = llvm::toString(std::move(inner));
     else
       program->findPredictedSites();

@@ -31,12 +31,12 @@ namespace mlir::commsched::run {
 class Program {
 public:
   /// Of the file `path`, the function `entry` (empty: the one that there is).
-  /// `profile` is the path of a table of measured collectives, or empty. Fails
-  /// with all diagnostics, or what else is wrong, in words.
-  static llvm::Expected<std::unique_ptr<Program>> create(MLIRContext &context,
-                                                         StringRef path,
-                                                         StringRef entry,
-                                                         StringRef profile);
+  /// `profile` is the path of a table of measured collectives, or empty.
+  /// `optLevel`, of 0 to 3, is how hard LLVM tries. Fails with all diagnostics,
+  /// or what else is wrong, in words.
+  static llvm::Expected<std::unique_ptr<Program>>
+  create(MLIRContext &context, StringRef path, StringRef entry,
+         StringRef profile, unsigned optLevel);
   ~Program();
 
   StringRef getPath() const { return path; }
@@ -67,7 +67,7 @@ private:
   LogicalResult load(MLIRContext &context, StringRef entryName,
                      std::string &error);
   LogicalResult predict(StringRef profile);
-  llvm::Error compile(StringRef profile);
+  llvm::Error compile(StringRef profile, unsigned optLevel);
   void findPredictedSites();
 
   std::string path;

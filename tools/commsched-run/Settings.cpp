@@ -36,6 +36,11 @@ struct Options {
       cl::desc("The function to run (default: the only public one, or the "
                "only public one with collectives)")};
 
+  cl::opt<unsigned> optLevel{
+      "opt-level", cl::value_desc("n"), cl::init(2), cl::cat(category),
+      cl::desc("How hard LLVM optimizes, from 0 to 3 (default: 2); 0 is for "
+               "programs whose compilation takes longer than they do")};
+
   cl::opt<std::string> backend{
       "backend", cl::value_desc("name"), cl::cat(category),
       cl::desc("local, mpi, nccl, or the path of a shared object (default: "
@@ -165,6 +170,9 @@ static llvm::Error chooseRanks(const Options &options, Settings &settings) {
 }
 
 static llvm::Error check(const Options &options, const Settings &settings) {
+  if (options.optLevel > 3)
+    return llvm::createStringError("--opt-level must be from 0 to 3, not " +
+                                   Twine(options.optLevel));
   if (options.deadlineMs.getNumOccurrences() && options.deadlineMs <= 0)
     return llvm::createStringError("--deadline-ms must be positive");
   if (options.repeats < 0)
@@ -200,6 +208,7 @@ llvm::Expected<Settings> mlir::commsched::run::parseCommandLine(int argc,
   settings.program = options.program;
   settings.compared = options.compared;
   settings.entry = options.entry;
+  settings.optLevel = options.optLevel;
   if (options.deadlineMs.getNumOccurrences())
     settings.deadlineMs = options.deadlineMs;
   settings.modelledTimes = options.modelledTimes;

@@ -26,6 +26,7 @@ struct Settings {
   std::string compared;
   /// Empty to choose.
   std::string entry;
+  unsigned optLevel = 2;
 
   std::string backend;
   /// None for a process that was started by itself.

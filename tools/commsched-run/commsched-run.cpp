@@ -45,8 +45,8 @@ createPrograms(MLIRContext &context, const Settings &settings,
     if (path.empty())
       continue;
     progress.begin(("compiling '" + path + "'").str());
-    llvm::Expected<std::unique_ptr<Program>> program =
-        Program::create(context, path, settings.entry, settings.profile);
+    llvm::Expected<std::unique_ptr<Program>> program = Program::create(
+        context, path, settings.entry, settings.profile, settings.optLevel);
     if (!program)
       return program.takeError();
     programs.push_back(std::move(*program));
