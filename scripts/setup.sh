@@ -61,6 +61,8 @@ make_venv() {
     rm -rf "$venv"
     python3 -m venv "$venv"
   fi
+  # CMake takes the interpreter of an active environment, for the tests.
+  export VIRTUAL_ENV="$venv"
 }
 
 # pip_install REQUIREMENT...: into the virtual environment.
