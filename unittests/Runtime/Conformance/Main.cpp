@@ -35,37 +35,34 @@ int32_t RunOptions::join(const std::string &job) const {
   return commsched_init(&joining);
 }
 
-int commsched::conformance::runRank(const RunOptions &options) {
+/// Joins, runs all plans, and leaves. Non-zero on an error.
+static int32_t runPlans(const RunOptions &options, Report &report) {
   int32_t joined = options.join("conformance");
-  int32_t rank = commsched_rank();
-  int32_t numRanks = commsched_num_ranks();
-  Report report(rank);
+  report.setRank();
   if (!joined)
-    for (const Plan &plan : makePlans(options.backend, numRanks)) {
-      if (commsched_load_program(makeDescription(plan, rank).c_str()))
+    for (const Plan &plan : makePlans(options.backend, commsched_num_ranks())) {
+      if (commsched_load_program(
+              makeDescription(plan, commsched_rank()).c_str()))
         break;
       runCases(plan, report);
       checkBarrier(plan, report);
     }
-  if (commsched_finalize()) {
-    std::printf("rank %d: error: %s\n", static_cast<int>(rank),
-                commsched_last_error());
-    return EXIT_FAILURE;
-  }
-  checkRefusals(options, numRanks, report);
+  report.addUp();
+  return commsched_finalize();
+}
 
-  // The counts are added up by a job of their own, so that a defect of a
-  // refusal cannot hide them.
-  if (!options.join("counts"))
-    report.addUp();
-  if (commsched_finalize()) {
-    std::printf("rank %d: error: %s\n", static_cast<int>(rank),
+int commsched::conformance::runRank(const RunOptions &options) {
+  Report report;
+  if (options.onlyRefusals) {
+    checkRefusals(options, report);
+  } else if (runPlans(options, report)) {
+    std::printf("rank %d: error: %s\n", static_cast<int>(report.getRank()),
                 commsched_last_error());
     return EXIT_FAILURE;
   }
-  if (rank == 0) {
+  if (report.getRank() == 0) {
     std::printf("%s, %d ranks\n", options.backend.c_str(),
-                static_cast<int>(numRanks));
+                static_cast<int>(report.getNumRanks()));
     report.print();
   }
   return report.hasDefects() ? EXIT_FAILURE : EXIT_SUCCESS;
@@ -102,6 +99,8 @@ int main(int argc, char **argv) {
       options.backend = backend;
     } else if (const char *ranks = getValue(argv[i], "--ranks")) {
       options.numRanks = std::atoi(ranks);
+    } else if (std::strcmp(argv[i], "--refusals") == 0) {
+      options.onlyRefusals = true;
     } else if (std::strcmp(argv[i], "--check-buffers") == 0) {
       options.checkBuffers = true;
     } else if (std::strcmp(argv[i], "--print-support") == 0) {
@@ -110,7 +109,8 @@ int main(int argc, char **argv) {
     } else {
       std::fprintf(stderr,
                    "usage: %s [--backend=local|mpi|nccl] [--ranks=N] "
-                   "[--check-buffers] [--print-support]\n",
+                   "[--check-buffers] [--refusals] "
+                   "[--print-support]\n",
                    argv[0]);
       return EXIT_FAILURE;
     }

@@ -31,48 +31,45 @@ static bool contains(const std::string &text, const std::string &part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Loads `plan` as a rank of its own job. The error names the reduction, the
-/// type and the site.
-static void checkRefusal(const Plan &plan, const RunOptions &options,
-                         const std::string &job, Report &report) {
-  const Case &theCase = plan.cases[0];
-  std::string what = describe(theCase, plan);
+/// The error names the reduction, the type and the site.
+static void checkRefusal(commsched_kind kind, const ElementFormat &format,
+                         commsched_reduction reduction,
+                         const RunOptions &options, Report &report) {
+  std::string what = std::string(getName(kind)) + " of " + format.name +
+                     " by " + getName(reduction);
   report.addRefusal();
-  if (options.join(job)) {
+  if (options.join(what)) {
     report.addRefusalDefect(what + ": cannot join: " + commsched_last_error());
     commsched_finalize();
     return;
   }
-  int32_t rank = commsched_rank();
-  int32_t loaded = commsched_load_program(makeDescription(plan, rank).c_str());
+  report.setRank();
+  Plan plan = makePlan(kind, format, reduction, commsched_num_ranks());
+  int32_t loaded =
+      commsched_load_program(makeDescription(plan, commsched_rank()).c_str());
   int32_t left = commsched_finalize();
   std::string error = commsched_last_error();
   if (!loaded)
     report.addRefusalDefect(what + ": not refused");
   else if (!left)
     report.addRefusalDefect(what + ": finalize forgets the error");
-  else if (!contains(error, getName(*theCase.reduction)) ||
-           !contains(error, theCase.tensors[0].format->name) ||
-           !contains(error, std::string(getName(theCase.kind)) + "#0"))
+  else if (!contains(error, getName(reduction)) ||
+           !contains(error, format.name) ||
+           !contains(error, std::string(getName(kind)) + "#0"))
     report.addRefusalDefect(
         what +
         ": the error lacks the reduction, the type or the site: " + error);
 }
 
 void commsched::conformance::checkRefusals(const RunOptions &options,
-                                           int32_t numRanks, Report &report) {
+                                           Report &report) {
   for (const ElementFormat &format : getElementFormats())
     for (int index = 0; index < numReductions; ++index) {
       auto reduction = static_cast<commsched_reduction>(index);
       if (canReduce(options.backend, format, reduction))
         continue;
       for (commsched_kind kind :
-           {COMMSCHED_REDUCE_SCATTER, COMMSCHED_ALL_REDUCE}) {
-        Plan plan = makePlan(kind, format, reduction, numRanks);
-        checkRefusal(plan, options,
-                     std::string(getName(kind)) + format.name +
-                         getName(reduction),
-                     report);
-      }
+           {COMMSCHED_REDUCE_SCATTER, COMMSCHED_ALL_REDUCE})
+        checkRefusal(kind, format, reduction, options, report);
     }
 }

@@ -15,6 +15,11 @@ using namespace commsched::conformance;
 /// Enough to see what is wrong.
 static constexpr int64_t maxPrinted = 40;
 
+void Report::setRank() {
+  rank = commsched_rank();
+  numRanks = commsched_num_ranks();
+}
+
 void Report::printDefect(const std::string &text) {
   // One call a line, so that those of several ranks do not mix.
   if (numPrinted++ < maxPrinted)

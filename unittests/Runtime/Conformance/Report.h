@@ -28,7 +28,10 @@ struct Count {
 
 class Report {
 public:
-  explicit Report(int32_t rank) : rank(rank) {}
+  /// The calling thread has joined: remembers as which rank, for afterwards.
+  void setRank();
+  int32_t getRank() const { return rank; }
+  int32_t getNumRanks() const { return numRanks; }
 
   void addLaunch(commsched_kind kind) { ++counts[kind].launches; }
   void addRefusal() { ++counts[refused].launches; }
@@ -46,7 +49,8 @@ private:
   void printDefect(const std::string &text);
 
   static constexpr size_t refused = COMMSCHED_BARRIER + 1;
-  int32_t rank;
+  int32_t rank = -1;
+  int32_t numRanks = 0;
   int64_t numPrinted = 0;
   std::array<Count, refused + 1> counts = {};
 };

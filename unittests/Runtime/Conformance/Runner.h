@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Loads the plans' programs and runs their cases, a few in flight at a time,
-// waited for in different ways and orders; then what must be refused.
+// waited for in different ways and orders; or try what must be refused.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,12 +29,15 @@ struct RunOptions {
   int32_t numRanks = -1;
   int64_t deadlineMs = 60000;
   bool checkBuffers = false;
+  /// Instead of running anything, tries what must not load. Afterwards a
+  /// process has failed, which launchers notice.
+  bool onlyRefusals = false;
 
   /// Joins a job of its own; non-zero on an error.
   int32_t join(const std::string &job) const;
 };
 
-/// Runs everything as one rank. Returns the host's exit code.
+/// Runs what the options say as one rank. Returns the host's exit code.
 int runRank(const RunOptions &options);
 
 /// Runs the cases of `plan`, which is loaded, as the calling thread's rank.
@@ -45,7 +48,7 @@ void checkBarrier(const Plan &plan, Report &report);
 
 /// Loads a program for each combination that the backend must refuse, each in a
 /// job of its own.
-void checkRefusals(const RunOptions &options, int32_t numRanks, Report &report);
+void checkRefusals(const RunOptions &options, Report &report);
 
 } // namespace commsched::conformance
 

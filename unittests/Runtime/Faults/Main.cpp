@@ -9,7 +9,8 @@
 // commsched-faults --backend=B --ranks=N --scenario=S --output=DIR
 // --deadline-ms=D: for "local" it runs all ranks, as threads; otherwise it is
 // one rank of those that a launcher has started. Each rank that comes to its
-// end writes what happened to DIR/rank-R.json, and its flight record beside it.
+// end says what is wrong, writes what happened to DIR/rank-R.json, and its
+// flight record beside it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,6 +73,11 @@ int runRank(const Arguments &arguments, const Scenario &scenario, int32_t rank,
                  {"leave_ms", now() - acted}};
   std::ofstream(arguments.output + "/rank-" + std::to_string(rank) + ".json")
       << result.dump() << "\n";
+  if (left)
+    std::fprintf(stderr, "%s",
+                 ("rank " + std::to_string(rank) +
+                  ": error: " + commsched_last_error() + "\n")
+                     .c_str());
   return left ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

@@ -237,10 +237,15 @@ const std::vector<Scenario> &commsched::faults::getScenarios() {
          load(actor);
          commsched_start(99, nullptr, nullptr);
        }},
-      {"barrier-is-no-start", nothing,
+      {"meets-at-a-gather", nothing,
        [](Actor &actor) {
          load(actor);
          commsched_barrier(gather);
+       }},
+      {"starts-a-barrier", nothing,
+       [](Actor &actor) {
+         load(actor);
+         commsched_start(meet, nullptr, nullptr);
        }},
       {"no-buffer", nothing,
        [](Actor &actor) {
@@ -256,19 +261,21 @@ const std::vector<Scenario> &commsched::faults::getScenarios() {
       {"absent-ranks", nothing,
        [](Actor &actor) {
          loadBad(actor, [](json &program) {
-           program["groups"][0] = {
-               {"name", "odd"}, {"size", 2}, {"ranks", {{0, 7}}}};
+           program["groups"].push_back(
+               {{"name", "odd"}, {"size", 2}, {"ranks", {{0, 7}}}});
          });
        }},
       {"larger-group", nothing,
        [](Actor &actor) {
-         loadBad(actor,
-                 [](json &program) { program["groups"][0]["size"] = 8; });
+         loadBad(actor, [](json &program) {
+           program["groups"].push_back({{"name", "odd"}, {"size", 8}});
+         });
        }},
       {"uneven-groups", nothing,
        [](Actor &actor) {
-         loadBad(actor,
-                 [](json &program) { program["groups"][0]["size"] = 2; });
+         loadBad(actor, [](json &program) {
+           program["groups"].push_back({{"name", "odd"}, {"size", 2}});
+         });
        }},
       {"unknown-type", nothing,
        [](Actor &actor) {
