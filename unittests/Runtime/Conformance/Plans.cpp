@@ -19,9 +19,9 @@ namespace {
 using Formats = std::vector<const ElementFormat *>;
 using Pairs = std::vector<std::pair<int32_t, int32_t>>;
 
-/// None, one, a few, and more than a page; not divisible by anything.
+/// None, one, a few, and more; not divisible by anything.
 constexpr int64_t oddCount = 37;
-constexpr int64_t smallCounts[] = {0, 1, oddCount, 1031};
+constexpr int64_t smallCounts[] = {0, 1, oddCount, 263};
 /// Bytes of the large tensors, at most.
 constexpr int64_t largeBytes = 1 << 20;
 
@@ -194,10 +194,10 @@ Plan makeMovePlan(const std::string &backend, int32_t numRanks) {
     for (int32_t group = 0; group < builder.getNumGroups(); ++group)
       for (const Case &move : makeMoves(group, builder.getSize(group)))
         builder.addSizes(move, formats);
-  for (const Formats &formats : lists)
-    if (formats.size() == 1)
-      for (const Case &move : makeMoves(0, numRanks))
-        builder.addLarge(move, *formats[0]);
+  // Another type for each way to move: they are only bytes.
+  size_t next = 0;
+  for (const Case &move : makeMoves(0, numRanks))
+    builder.addLarge(move, *lists[2 * next++ % lists.size()][0]);
   for (int32_t group = 0; group < builder.getNumGroups(); ++group)
     builder.add(makeCase(COMMSCHED_BARRIER, group));
   return builder.take();
@@ -217,7 +217,7 @@ Plan makeReductionPlan(const std::string &backend, int32_t numRanks) {
         Case theCase = makeCase(kind, 0);
         theCase.reduction = reduction;
         if (formats.size() == 1 &&
-            (reduction == COMMSCHED_SUM || reduction == COMMSCHED_AVG))
+            (reduction == COMMSCHED_SUM || reduction == COMMSCHED_BXOR))
           builder.addLarge(theCase, *formats[0]);
       }
   }
