@@ -38,9 +38,10 @@ llvm::Error mlir::commsched::run::checkComparable(const Program &left,
                          size_t inRight) -> llvm::Error {
     if (inLeft == inRight)
       return llvm::Error::success();
-    return llvm::createStringError(
-        "cannot compare: " + describe(left) + " has " + Twine(inLeft) + " " +
-        what + ", but " + describe(right) + " has " + Twine(inRight));
+    return llvm::createStringError("cannot compare: " + describe(left) +
+                                   " has " + Twine(inLeft) + " " + what +
+                                   (inLeft == 1 ? "" : "s") + ", but " +
+                                   describe(right) + " has " + Twine(inRight));
   };
   auto checkType = [&](const char *what, size_t index, StringRef inLeft,
                        StringRef inRight) -> llvm::Error {
@@ -52,10 +53,10 @@ llvm::Error mlir::commsched::run::checkComparable(const Program &left,
                                    describe(right) + " type " + inRight);
   };
   if (llvm::Error error =
-          checkNumber("arguments", a.arguments.size(), b.arguments.size()))
+          checkNumber("argument", a.arguments.size(), b.arguments.size()))
     return error;
   if (llvm::Error error =
-          checkNumber("results", a.results.size(), b.results.size()))
+          checkNumber("result", a.results.size(), b.results.size()))
     return error;
   for (size_t index = 0; index < a.arguments.size(); ++index)
     if (llvm::Error error =

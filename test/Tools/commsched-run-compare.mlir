@@ -1,0 +1,122 @@
+// Two programs on the same inputs, result by result on every rank.
+
+// RUN: rm -rf %t && split-file %s %t && cd %t
+// RUN: %python %S/Inputs/npy.py make x.npy '<f4' 1x2 1 2
+// RUN: %python %S/Inputs/npy.py make y0.npy '<i4' 3 1 1 0
+// RUN: %python %S/Inputs/npy.py make y1.npy '<i4' 3 1 1 1
+// RUN: commsched-opt base.mlir --commsched-pipeline -o scheduled.mlir
+// RUN: commsched-run scheduled.mlir --compare=base.mlir --ranks 4 \
+// RUN:   | FileCheck %s --check-prefix=EQUAL
+// RUN: commsched-run same-on-rank0.mlir --compare=same-on-rank0.mlir \
+// RUN:   -o /dev/null | FileCheck %s --check-prefix=ONE
+
+// Both tables, then one line.
+// EQUAL: base.mlir: @step on 4 ranks, backend local, one run without warm-up
+// EQUAL: scheduled.mlir: @step on 4 ranks
+// EQUAL: {{^}}equal: all 48 elements on 4 ranks{{$}}
+// ONE: {{^}}equal: all 3 elements on 1 rank{{$}}
+
+// The first difference is that of the first rank that has one.
+// RUN: not commsched-run other.mlir --compare=base.mlir --ranks 4 \
+// RUN:   --input=0=x.npy -o /dev/null | FileCheck %s --check-prefix=OTHER
+// OTHER: {{^}}different: result 1[1, 0] on rank 0 is 4 in 'base.mlir', but 5 in 'other.mlir'; 4 of 48 elements differ{{$}}
+// RUN: not commsched-run same-on-rank0.mlir --compare=tripled.mlir \
+// RUN:   --ranks 2 --input=0=y%%r.npy -o /dev/null \
+// RUN:   | FileCheck %s --check-prefix=RANK1
+// RANK1: {{^}}different: argument 0[2] on rank 1 is 3 in 'tripled.mlir', but 2 in 'same-on-rank0.mlir'; 1 of 6 elements differ{{$}}
+
+// Within the tolerance, relative and absolute.
+// RUN: not commsched-run other.mlir --compare=base.mlir --ranks 4 \
+// RUN:   --input=0=x.npy -o /dev/null --tolerance=0.1666 \
+// RUN:   | FileCheck %s --check-prefix=OTHER
+// RUN: commsched-run other.mlir --compare=base.mlir --ranks 4 \
+// RUN:   --input=0=x.npy -o /dev/null --tolerance=0.1667 \
+// RUN:   | FileCheck %s --check-prefix=EQUAL48
+// EQUAL48: {{^}}equal: all 48 elements on 4 ranks{{$}}
+
+// Not a number equals itself in whatever bits; zeros have a sign.
+// RUN: commsched-run special-b.mlir --compare=special-a.mlir -o /dev/null \
+// RUN:   --tolerance=0 | FileCheck %s --check-prefix=SPECIAL
+// SPECIAL: {{^}}equal: all 4 elements on 1 rank{{$}}
+// RUN: not commsched-run special-b.mlir --compare=special-a.mlir -o /dev/null \
+// RUN:   | FileCheck %s --check-prefix=ZERO
+// ZERO: different: result 0[1] on rank 0 is 0 in 'special-a.mlir', but -0 in 'special-b.mlir'; 1 of 4 elements differ
+// RUN: not commsched-run special-c.mlir --compare=special-a.mlir -o /dev/null \
+// RUN:   --tolerance=100 | FileCheck %s --check-prefix=INFINITY
+// INFINITY: different: result 0[3] on rank 0 is inf in 'special-a.mlir', but -inf in 'special-c.mlir'; 1 of 4 elements differ
+
+// The same types, or it makes no sense.
+// RUN: not commsched-run special-a.mlir --compare=base.mlir --ranks 4 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=ARGUMENTS
+// ARGUMENTS: {{^}}commsched-run: cannot compare: @step of 'base.mlir' has 1 argument, but @special of 'special-a.mlir' has 0{{$}}
+// RUN: not commsched-run same-on-rank0.mlir --compare=base.mlir --ranks 4 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=RESULTS
+// RESULTS: {{^}}commsched-run: cannot compare: @step of 'base.mlir' has 2 results, but @step of 'same-on-rank0.mlir' has 0{{$}}
+// RUN: not commsched-run wide.mlir --compare=special-a.mlir 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=TYPE
+// TYPE: {{^}}commsched-run: cannot compare: result 0 of @special of 'special-a.mlir' has type tensor<4xf32>, but of @special of 'wide.mlir' type tensor<2x2xf32>{{$}}
+
+//--- base.mlir
+commsched.group @dp size(4)
+
+func.func @step(%x: tensor<1x2xf32>) -> (tensor<4x2xf32>, tensor<2x2xf32>) {
+  %gather = commsched.all_gather %x on @dp dim(0)
+      : tensor<1x2xf32> -> !commsched.future<tensor<4x2xf32>>
+  %all = commsched.wait %gather : !commsched.future<tensor<4x2xf32>>
+  %two = arith.constant dense<[[1.0, 2.0], [4.0, 4.0]]> : tensor<2x2xf32>
+  return %all, %two : tensor<4x2xf32>, tensor<2x2xf32>
+}
+
+//--- other.mlir
+commsched.group @dp size(4)
+
+func.func @step(%x: tensor<1x2xf32>) -> (tensor<4x2xf32>, tensor<2x2xf32>) {
+  %gather = commsched.all_gather %x on @dp dim(0)
+      : tensor<1x2xf32> -> !commsched.future<tensor<4x2xf32>>
+  %all = commsched.wait %gather : !commsched.future<tensor<4x2xf32>>
+  %two = arith.constant dense<[[1.0, 2.0], [5.0, 4.0]]> : tensor<2x2xf32>
+  return %all, %two : tensor<4x2xf32>, tensor<2x2xf32>
+}
+
+//--- same-on-rank0.mlir
+func.func @step(%x: memref<3xi32>) {
+  %last = arith.constant 2 : index
+  %value = memref.load %x[%last] : memref<3xi32>
+  %sum = arith.addi %value, %value : i32
+  memref.store %sum, %x[%last] : memref<3xi32>
+  return
+}
+
+//--- tripled.mlir
+func.func @step(%x: memref<3xi32>) {
+  %last = arith.constant 2 : index
+  %value = memref.load %x[%last] : memref<3xi32>
+  %double = arith.addi %value, %value : i32
+  %sum = arith.addi %double, %value : i32
+  memref.store %sum, %x[%last] : memref<3xi32>
+  return
+}
+
+//--- special-a.mlir
+func.func @special() -> tensor<4xf32> {
+  %x = arith.constant dense<[0x7FC00000, 0.0, 1.0, 0x7F800000]> : tensor<4xf32>
+  return %x : tensor<4xf32>
+}
+
+//--- special-b.mlir
+func.func @special() -> tensor<4xf32> {
+  %x = arith.constant dense<[0xFFC00001, -0.0, 1.0, 0x7F800000]> : tensor<4xf32>
+  return %x : tensor<4xf32>
+}
+
+//--- special-c.mlir
+func.func @special() -> tensor<4xf32> {
+  %x = arith.constant dense<[0x7FC00000, 0.0, 1.0, 0xFF800000]> : tensor<4xf32>
+  return %x : tensor<4xf32>
+}
+
+//--- wide.mlir
+func.func @special() -> tensor<2x2xf32> {
+  %x = arith.constant dense<0.0> : tensor<2x2xf32>
+  return %x : tensor<2x2xf32>
+}
