@@ -40,26 +40,30 @@ bool PointView::receives() const {
   return point->operation != Operation::SendRecv || self == 1;
 }
 
+/// Of all slots of one buffer.
+static int64_t getBytes(const PointView &view) {
+  return view.slots * llvm::alignTo(view.point->bytes, slotAlignment);
+}
+
 Buffers::~Buffers() {
   commsched_release(inputs);
   commsched_release(outputs);
 }
 
 bool Buffers::allocate(const Plan &plan, int32_t rank, int32_t launches) {
-  for (const Point &point : plan.points) {
-    PointView view(plan, point, rank, launches);
-    capacity = std::max(capacity,
-                        view.slots *
-                            int64_t(llvm::alignTo(point.bytes, slotAlignment)));
-  }
+  int64_t capacity = 0;
+  for (const Point &point : plan.points)
+    capacity =
+        std::max(capacity, getBytes(PointView(plan, point, rank, launches)));
   inputs = static_cast<char *>(commsched_allocate(capacity, slotAlignment));
   outputs = static_cast<char *>(commsched_allocate(capacity, slotAlignment));
   return inputs && outputs;
 }
 
-bool Buffers::clear() {
-  return commsched_zero(inputs, capacity) == 0 &&
-         commsched_zero(outputs, capacity) == 0 && commsched_synchronize() == 0;
+bool Buffers::clear(const PointView &view) {
+  int64_t bytes = getBytes(view);
+  return commsched_zero(inputs, bytes) == 0 &&
+         commsched_zero(outputs, bytes) == 0 && commsched_synchronize() == 0;
 }
 
 CallBuffers Buffers::get(const PointView &view, Place place,

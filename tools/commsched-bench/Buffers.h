@@ -56,14 +56,13 @@ public:
 
   /// False on an error of the runtime.
   bool allocate(const Plan &plan, int32_t rank, int32_t launches);
-  /// Writes zeros everywhere. False on an error of the runtime.
-  bool clear();
+  /// Writes zeros into all slots of a point. False on an error of the runtime.
+  bool clear(const PointView &view);
 
   /// `slot` is below `view.slots`.
   CallBuffers get(const PointView &view, Place place, int32_t slot) const;
 
 private:
-  int64_t capacity = 0;
   char *inputs = nullptr;
   char *outputs = nullptr;
 };

@@ -166,25 +166,14 @@ bool Measurement::timeWays(int32_t slots, llvm::ArrayRef<Calls *> ways,
   for (Calls *calls : ways)
     if (!meet() || !runBatch(*calls, slots, settings.warmup))
       return false;
-  // Each goes first as often as the others.
-  auto forAllWays = [&](int32_t round, auto time) {
+  for (int32_t round = 0; round < settings.repeats; ++round)
     for (size_t i = 0; i < ways.size(); ++i) {
+      // Each goes first as often as the others.
       size_t way = (i + round) % ways.size();
-      if (!time(*ways[way], samples[way]))
+      if (!timeIsolated(*ways[way], round % slots, samples[way]) ||
+          !timeBatch(*ways[way], slots, samples[way]))
         return false;
     }
-    return true;
-  };
-  for (int32_t i = 0; i < settings.repeats; ++i)
-    if (!forAllWays(i, [&](Calls &calls, Samples &series) {
-          return timeIsolated(calls, i % slots, series);
-        }))
-      return false;
-  for (int32_t i = 0; i < batches; ++i)
-    if (!forAllWays(i, [&](Calls &calls, Samples &series) {
-          return timeBatch(calls, slots, series);
-        }))
-      return false;
   return true;
 }
 
@@ -213,10 +202,13 @@ bool Measurement::combine(llvm::MutableArrayRef<Samples> samples,
   return true;
 }
 
-Timing Measurement::summarizeSamples(const Samples &samples) const {
-  auto middle = samples.begin() + settings.repeats;
-  return {summarize(Samples(samples.begin(), middle)),
-          summarize(Samples(middle, samples.end()))};
+static Timing summarizeSamples(llvm::ArrayRef<int64_t> samples) {
+  std::vector<int64_t> isolated, backToBack;
+  for (size_t i = 0; i < samples.size(); i += 2) {
+    isolated.push_back(samples[i]);
+    backToBack.push_back(samples[i + 1]);
+  }
+  return {summarize(std::move(isolated)), summarize(std::move(backToBack))};
 }
 
 bool Measurement::measurePlace(const PointView &view, Place place,
@@ -236,7 +228,7 @@ bool Measurement::measurePlace(const PointView &view, Place place,
     return false;
   // Zeros, which do not grow where results become inputs.
   std::vector<Samples> samples(ways.size());
-  if (!buffers.clear() || !timeWays(view.slots, ways, samples) ||
+  if (!buffers.clear(view) || !timeWays(view.slots, ways, samples) ||
       !combine(samples, result.wrong))
     return false;
   result.runtime = summarizeSamples(samples[0]);

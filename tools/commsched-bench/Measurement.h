@@ -49,9 +49,6 @@ struct PointResult {
 
 class Measurement {
 public:
-  /// Batches of launches that are timed.
-  static constexpr int32_t batches = 5;
-
   /// `peer` may be null.
   Measurement(const Settings &settings, const Plan &plan, Peer *peer);
 
@@ -61,7 +58,7 @@ public:
   bool measure(const Point &point, PointResult &result);
 
 private:
-  /// Of one way of calling: isolated calls, then batches.
+  /// Of one way of calling: an isolated call, a batch, an isolated call, ...
   using Samples = std::vector<int64_t>;
 
   bool meet();
@@ -82,7 +79,6 @@ private:
   bool measurePlace(const PointView &view, Place place, PlaceResult &result);
   /// Replaces each sample by the largest of all ranks, `wrong` by the sum.
   bool combine(llvm::MutableArrayRef<Samples> samples, int64_t &wrong);
-  Timing summarizeSamples(const Samples &samples) const;
 
   const Settings &settings;
   const Plan &plan;

@@ -25,10 +25,10 @@ void ResultTable::printHeader(llvm::StringRef direct) {
   os << ", " << env.hosts.size() << (env.hosts.size() == 1 ? " rank" : " ranks")
      << " on " << hosts.size() << (hosts.size() == 1 ? " host" : " hosts")
      << " (rank 0: " << env.hosts.front() << "), " << env.device << "\n";
-  os << "# time, algbw, busbw: back to back, median of " << Measurement::batches
-     << " batches of " << settings.launches << " launches\n";
-  os << "# isolated: all ranks meet, one call out of place, "
-     << settings.repeats << " times; warm-up " << settings.warmup << "\n";
+  os << "# time, algbw, busbw: back to back, " << settings.launches
+     << " launches; isolated: all ranks meet, one call out of place\n"
+     << "# medians of " << settings.repeats << " of each, after "
+     << settings.warmup << " untimed calls\n";
   os << "# every time is the largest of all ranks\n";
   compared = !direct.empty();
   if (compared)

@@ -46,7 +46,7 @@ struct Settings {
   std::vector<int64_t> sizes;
   /// Untimed calls before each measurement.
   int32_t warmup = 0;
-  /// Isolated calls that are timed.
+  /// Isolated calls that are timed, and as many batches.
   int32_t repeats = 0;
   /// Calls that a batch issues before it waits.
   int32_t launches = 0;

@@ -62,11 +62,12 @@ static cl::opt<int64_t> factor("factor", cl::desc("From size to size"),
 static cl::opt<int32_t>
     warmup("warmup", cl::desc("Untimed calls before each measurement"),
            cl::init(5), cl::cat(category));
-static cl::opt<int32_t> repeats("repeats", cl::desc("Isolated calls"),
-                                cl::init(20), cl::cat(category));
+static cl::opt<int32_t>
+    repeats("repeats", cl::desc("Isolated calls, and batches, of each size"),
+            cl::init(20), cl::cat(category));
 static cl::opt<int32_t> launches("launches",
                                  cl::desc("Calls of a batch, back to back"),
-                                 cl::init(20), cl::cat(category));
+                                 cl::init(10), cl::cat(category));
 static cl::opt<bool>
     compareDirect("compare-direct",
                   cl::desc("Time MPI or NCCL called directly as well"),
