@@ -96,21 +96,21 @@ Error commsched::runtime::nccl::checkSite(const Site &site, int capability) {
   if (!site.reduction)
     return std::nullopt;
   commsched_reduction reduction = *site.reduction;
-  if (!findReduction(reduction))
-    return std::string("'nccl' has no reduction ") + getName(reduction);
   for (const Tensor &tensor : site.tensors) {
     const ElementType &element = tensor.element;
-    if (!element.type || !findWireType(*element.type))
-      return "'nccl' has no reduction of " + element.name;
+    std::string refusal =
+        "'nccl' cannot reduce " + element.name + " by " + getName(reduction);
+    if (!findReduction(reduction) || !element.type ||
+        !findWireType(*element.type))
+      return refusal;
+    // The parts of a complex number are summed alone.
     bool isSum = reduction == COMMSCHED_SUM || reduction == COMMSCHED_AVG;
     if (isComplex(*element.type) && !isSum)
-      return std::string("'nccl' has no ") + getName(reduction) + " of " +
-             element.name;
+      return refusal;
     bool isFloat8 = *element.type == COMMSCHED_F8E4M3FN ||
                     *element.type == COMMSCHED_F8E5M2;
     if (isFloat8 && capability < firstFloat8Capability)
-      return "'nccl' has no reduction of " + element.name +
-             " on this GPU: its compute capability is " +
+      return refusal + " on this GPU: its compute capability is " +
              std::to_string(capability / 10) + "." +
              std::to_string(capability % 10) + ", not 9.0 or newer";
   }

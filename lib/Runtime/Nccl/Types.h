@@ -37,7 +37,7 @@ WireType getByteWireType(const ElementType &element);
 ncclRedOp_t getReduction(commsched_reduction reduction);
 
 /// Why NCCL cannot run the site on a GPU of compute capability
-/// `capability` / 10 . `capability` % 10, as "'nccl' has no reduction of i16".
+/// `capability` / 10 . `capability` % 10, as "'nccl' cannot reduce i16 by sum".
 Error checkSite(const Site &site, int capability);
 
 } // namespace commsched::runtime::nccl
