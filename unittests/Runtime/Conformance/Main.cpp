@@ -115,7 +115,5 @@ int main(int argc, char **argv) {
       return EXIT_FAILURE;
     }
   }
-  return options.backend == "local" && options.numRanks > 0
-             ? runThreads(options)
-             : runRank(options);
+  return options.numRanks > 0 ? runThreads(options) : runRank(options);
 }

@@ -187,9 +187,9 @@ std::vector<Formats> makeReducedFormats(const std::string &backend,
   return lists;
 }
 
-Plan makeMovePlan(const std::string &backend, int32_t numRanks) {
+Plan makeMovePlan(int32_t numRanks) {
   PlanBuilder builder("moves", numRanks);
-  std::vector<Formats> lists = makeMovedFormats(backend);
+  std::vector<Formats> lists = makeMovedFormats();
   for (const Formats &formats : lists)
     for (int32_t group = 0; group < builder.getNumGroups(); ++group)
       for (const Case &move : makeMoves(group, builder.getSize(group)))
@@ -228,6 +228,5 @@ Plan makeReductionPlan(const std::string &backend, int32_t numRanks) {
 
 std::vector<Plan> commsched::conformance::makePlans(const std::string &backend,
                                                     int32_t numRanks) {
-  return {makeMovePlan(backend, numRanks),
-          makeReductionPlan(backend, numRanks)};
+  return {makeMovePlan(numRanks), makeReductionPlan(backend, numRanks)};
 }

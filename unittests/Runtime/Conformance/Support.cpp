@@ -38,32 +38,39 @@ static bool isDefined(const ElementFormat &format,
 bool commsched::conformance::canReduce(const std::string &backend,
                                        const ElementFormat &format,
                                        commsched_reduction reduction) {
-  (void)backend;
-  return isDefined(format, reduction);
+  if (!isDefined(format, reduction))
+    return false;
+  if (backend != "nccl")
+    return true;
+  // NCCL has no types of truth values or 16-bit integers, and no bitwise
+  // reductions; parts of complex numbers can be summed alone.
+  switch (format.elementClass) {
+  case ElementClass::Signed:
+  case ElementClass::Unsigned:
+    return format.bytes != 2 && reduction < COMMSCHED_BAND;
+  case ElementClass::Complex:
+    return reduction == COMMSCHED_SUM || reduction == COMMSCHED_AVG;
+  case ElementClass::Float:
+    return true;
+  default:
+    return false;
+  }
 }
 
-bool commsched::conformance::canMove(const std::string &backend,
-                                     const ElementFormat &format) {
-  (void)backend;
-  (void)format;
-  return true;
-}
-
-/// The backends for which `hasIt` holds, for a cell of the table.
-template <typename HasIt> static std::string listBackends(HasIt hasIt) {
+/// The backends that have it, for a cell of the table.
+static std::string listBackends(const ElementFormat &format,
+                                commsched_reduction reduction) {
   std::string names;
   int count = 0;
-  for (const char *backend : {"local", "mpi", "nccl"}) {
-    if (!hasIt(backend))
-      continue;
-    names += (count++ ? ", " : "") + std::string(backend);
-  }
-  return count == 3 ? "all" : count == 0 ? "" : names;
+  for (const char *backend : {"local", "mpi", "nccl"})
+    if (canReduce(backend, format, reduction))
+      names += (count++ ? ", " : "") + std::string(backend);
+  return count == 3 ? "all" : names;
 }
 
 void commsched::conformance::printSupport() {
-  std::string header = "| type | sent |";
-  std::string line = "|---|---|";
+  std::string header = "| type |";
+  std::string line = "|---|";
   for (int i = 0; i < numReductions; ++i) {
     header +=
         std::string(" ") + getName(static_cast<commsched_reduction>(i)) + " |";
@@ -71,23 +78,12 @@ void commsched::conformance::printSupport() {
   }
   std::printf("%s\n%s\n", header.c_str(), line.c_str());
   for (const ElementFormat &format : getElementFormats()) {
-    // The sizes stand for any.
-    std::string row =
-        std::string("| `") +
-        (format.elementClass == ElementClass::Opaque ? "bytes<T>"
-                                                     : format.name) +
-        "` | " + listBackends([&](const char *backend) {
-          return canMove(backend, format);
-        }) +
-        " |";
+    if (format.elementClass == ElementClass::Opaque)
+      continue;
+    std::string row = std::string("| `") + format.name + "` |";
     for (int i = 0; i < numReductions; ++i)
-      row += " " + listBackends([&](const char *backend) {
-               return canReduce(backend, format,
-                                static_cast<commsched_reduction>(i));
-             }) +
+      row += " " + listBackends(format, static_cast<commsched_reduction>(i)) +
              " |";
     std::printf("%s\n", row.c_str());
-    if (format.elementClass == ElementClass::Opaque)
-      break;
   }
 }

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The table that all backends are held to: a combination is either carried out
-// with the same result everywhere, or refused when the program is loaded.
+// The table that all backends are held to: they reduce with the same results,
+// or refuse when the program is loaded. Everything can be sent everywhere.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,9 +21,6 @@ namespace commsched::conformance {
 /// Whether `backend` has `reduction` for elements of `format`.
 bool canReduce(const std::string &backend, const ElementFormat &format,
                commsched_reduction reduction);
-
-/// Whether `backend` can send elements of `format`.
-bool canMove(const std::string &backend, const ElementFormat &format);
 
 /// Prints the table in Markdown.
 void printSupport();
