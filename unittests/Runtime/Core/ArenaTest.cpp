@@ -1,0 +1,110 @@
+//===- ArenaTest.cpp - Buffers that are used again --------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Core/Arena.h"
+
+#include "StubBackend.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+using namespace commsched::runtime;
+using namespace commsched::runtime::testing;
+
+namespace {
+struct ArenaTest : ::testing::Test {
+  void *allocate(int64_t bytes, int64_t alignment = 0) {
+    Error error;
+    void *buffer = arena.allocate(bytes, alignment, error);
+    EXPECT_EQ(error, std::nullopt);
+    return buffer;
+  }
+
+  std::string allocateError(int64_t bytes, int64_t alignment) {
+    Error error;
+    EXPECT_EQ(arena.allocate(bytes, alignment, error), nullptr);
+    return error.value_or("no error");
+  }
+
+  StubBackend backend;
+  Arena arena{backend};
+};
+} // namespace
+
+TEST_F(ArenaTest, ReusesBlocksOfTheSameClass) {
+  void *first = allocate(1000);
+  EXPECT_EQ(arena.release(first), std::nullopt);
+  EXPECT_EQ(allocate(1010), first);
+  EXPECT_NE(allocate(1000), first);
+  EXPECT_EQ(backend.numAllocations, 2);
+  // Another size, or alignment, is another block.
+  EXPECT_EQ(arena.release(first), std::nullopt);
+  EXPECT_NE(allocate(100), first);
+  EXPECT_NE(allocate(1000, 4096), first);
+}
+
+TEST_F(ArenaTest, CountsWhatWasAskedFor) {
+  void *a = allocate(100);
+  void *b = allocate(50);
+  EXPECT_EQ(arena.getLiveBytes(), 150);
+  EXPECT_EQ(arena.release(a), std::nullopt);
+  EXPECT_EQ(arena.getLiveBytes(), 50);
+  EXPECT_EQ(arena.getPeakBytes(), 150);
+  arena.resetPeak();
+  EXPECT_EQ(arena.getPeakBytes(), 50);
+  EXPECT_EQ(arena.release(b), std::nullopt);
+  EXPECT_EQ(arena.release(b), "released a buffer that is not allocated");
+}
+
+TEST_F(ArenaTest, ZeroBytesAreBlocks) {
+  void *a = allocate(0);
+  void *b = allocate(0);
+  EXPECT_NE(a, nullptr);
+  EXPECT_NE(a, b);
+  EXPECT_EQ(arena.getLiveBytes(), 0);
+  EXPECT_EQ(arena.release(a), std::nullopt);
+}
+
+TEST_F(ArenaTest, ClassesWasteAtMostAQuarter) {
+  int64_t last = 0;
+  for (int64_t bytes = 0; bytes < 100000; ++bytes) {
+    int64_t rounded = Arena::roundUp(bytes);
+    ASSERT_GE(rounded, std::max<int64_t>(bytes, last));
+    ASSERT_EQ(rounded % 64, 0);
+    ASSERT_LE(rounded, bytes + std::max<int64_t>(64, bytes / 4));
+    last = rounded;
+  }
+}
+
+TEST_F(ArenaTest, Errors) {
+  EXPECT_EQ(allocateError(-1, 0), "cannot allocate -1 bytes");
+  EXPECT_EQ(allocateError(INT64_MAX, 0),
+            "cannot allocate 9223372036854775807 bytes");
+  EXPECT_EQ(allocateError(8, 48), "an alignment of 48 is no power of two");
+  EXPECT_EQ(allocateError(8, -64), "an alignment of -64 is no power of two");
+  allocate(10);
+  backend.bytesLeft = 0;
+  EXPECT_EQ(allocateError(1000, 0),
+            "cannot allocate 1000 bytes with 10 in use: no memory left");
+}
+
+TEST_F(ArenaTest, GivesBackWhatIsCachedBeforeItFails) {
+  backend.bytesLeft = 4096;
+  void *small = allocate(2000);
+  EXPECT_EQ(arena.release(small), std::nullopt);
+  EXPECT_NE(allocate(4096), nullptr);
+  EXPECT_EQ(backend.live.size(), 1u);
+}
+
+TEST_F(ArenaTest, GivesBackEverything) {
+  allocate(10);
+  EXPECT_EQ(arena.release(allocate(20)), std::nullopt);
+  arena.releaseAll();
+  EXPECT_TRUE(backend.live.empty());
+}

@@ -1,0 +1,129 @@
+//===- FlightRecordTest.cpp - The record of the last calls ------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Core/FlightRecord.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <fstream>
+
+using namespace commsched::runtime;
+using Json = nlohmann::json;
+
+namespace {
+struct FlightRecordTest : ::testing::Test {
+  FlightRecordTest() {
+    group.index = 2;
+    group.name = "dp";
+    group.members = {1, 3};
+    gather.name = "ag";
+    gather.location = "dir/step.mlir:7:8";
+    gather.kind = COMMSCHED_ALL_GATHER;
+    gather.tensors.push_back({{COMMSCHED_BF16, 2, "bf16"}, 3, 6, {}, {}});
+    send.name = "s";
+    send.kind = COMMSCHED_SEND;
+    send.tensors.push_back({{COMMSCHED_F32, 4, "f32"}, 5, 0, {}, {}});
+    header.backend = "local";
+    header.rank = 1;
+    header.numRanks = 4;
+    header.deadlineMs = 500;
+    header.error = "what went wrong";
+  }
+
+  Launch makeLaunch(const Site &site, int64_t sequence) {
+    Launch launch;
+    launch.site = &site;
+    launch.group = &group;
+    launch.sequence = sequence;
+    return launch;
+  }
+
+  Group group;
+  Site gather, send;
+  FlightRecordHeader header;
+};
+} // namespace
+
+TEST_F(FlightRecordTest, HasTheFieldsOfPyTorch) {
+  FlightRecord record;
+  int64_t first = record.add(makeLaunch(gather, 0));
+  int64_t second = record.add(makeLaunch(gather, 1));
+  record.add(makeLaunch(send, 0));
+  record.setStarted(first);
+  record.setCompleted(first);
+  record.setRetired(first);
+  record.setStarted(second);
+
+  Json json = Json::parse(record.toJson(header));
+  EXPECT_EQ(json["rank"], 1);
+  EXPECT_EQ(json["world_size"], 4);
+  EXPECT_EQ(json["error"], "what went wrong");
+  EXPECT_EQ(json["pg_config"]["2"],
+            (Json{{"name", "dp"}, {"desc", "dp"}, {"ranks", "[1,3]"}}));
+  EXPECT_EQ(json["pg_status"]["2"], (Json{{"last_enqueued_collective", 1},
+                                          {"last_started_collective", 1},
+                                          {"last_completed_collective", 0}}));
+  ASSERT_EQ(json["entries"].size(), 3u);
+  Json entry = json["entries"][0];
+  EXPECT_EQ(entry["record_id"], 0);
+  EXPECT_EQ(entry["pg_id"], 2);
+  EXPECT_EQ(entry["process_group"], (Json{"dp", "dp"}));
+  EXPECT_EQ(entry["collective_seq_id"], 0);
+  EXPECT_EQ(entry["profiling_name"], "local:all_gather");
+  EXPECT_EQ(entry["is_p2p"], false);
+  EXPECT_EQ(entry["input_sizes"], Json::array({Json::array({3})}));
+  EXPECT_EQ(entry["input_dtypes"], Json::array({"bf16"}));
+  EXPECT_EQ(entry["output_sizes"], Json::array({Json::array({6})}));
+  EXPECT_EQ(entry["state"], "completed");
+  EXPECT_EQ(entry["retired"], true);
+  EXPECT_EQ(entry["timeout_ms"], 500);
+  EXPECT_GT(entry["time_created_ns"], 0);
+  EXPECT_GE(entry["duration_ms"], 0.0);
+  EXPECT_EQ(entry["frames"][0],
+            (Json{{"name", "ag"}, {"filename", "dir/step.mlir"}, {"line", 7}}));
+  entry = json["entries"][1];
+  EXPECT_EQ(entry["state"], "started");
+  EXPECT_EQ(entry["retired"], false);
+  EXPECT_EQ(entry["time_discovered_completed_ns"], nullptr);
+  EXPECT_FALSE(entry.contains("duration_ms"));
+  entry = json["entries"][2];
+  EXPECT_EQ(entry["state"], "scheduled");
+  EXPECT_EQ(entry["is_p2p"], true);
+  EXPECT_EQ(entry["p2p_seq_id"], 0);
+  EXPECT_EQ(entry["frames"][0]["filename"], "");
+}
+
+TEST_F(FlightRecordTest, KeepsTheLast) {
+  FlightRecord record(3);
+  for (int64_t i = 0; i < 8; ++i)
+    record.add(makeLaunch(gather, i));
+  // Too old: its place holds another launch.
+  record.setCompleted(4);
+  Json json = Json::parse(record.toJson(header));
+  ASSERT_EQ(json["entries"].size(), 3u);
+  for (int64_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(json["entries"][i]["record_id"], 5 + i);
+    EXPECT_EQ(json["entries"][i]["collective_seq_id"], 5 + i);
+    EXPECT_EQ(json["entries"][i]["state"], "scheduled");
+  }
+}
+
+TEST_F(FlightRecordTest, IsWrittenForItsRank) {
+  std::string path = ::testing::TempDir() + "flight.%r.json";
+  EXPECT_EQ(writeFlightRecord(path, 12, "text"), std::nullopt);
+  std::string written = ::testing::TempDir() + "flight.12.json";
+  std::ifstream file(written);
+  std::string text;
+  EXPECT_TRUE(file >> text);
+  EXPECT_EQ(text, "text");
+  std::remove(written.c_str());
+  EXPECT_EQ(writeFlightRecord("/nowhere/%r", 3, ""),
+            "cannot write the flight record '/nowhere/3'");
+}

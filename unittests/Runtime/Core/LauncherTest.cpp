@@ -1,0 +1,88 @@
+//===- LauncherTest.cpp - Ranks by the environment --------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Core/Launcher.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+using namespace commsched::runtime;
+
+static const char *const variables[] = {"OMPI_COMM_WORLD_RANK",
+                                        "OMPI_COMM_WORLD_SIZE",
+                                        "OMPI_COMM_WORLD_LOCAL_RANK",
+                                        "PMI_RANK",
+                                        "PMI_SIZE",
+                                        "MPI_LOCALRANKID",
+                                        "RANK",
+                                        "WORLD_SIZE",
+                                        "LOCAL_RANK"};
+
+namespace {
+struct LauncherTest : ::testing::Test {
+  LauncherTest() {
+    for (const char *variable : variables)
+      unsetenv(variable);
+    commsched_default_options(&options);
+  }
+  ~LauncherTest() override {
+    for (const char *variable : variables)
+      unsetenv(variable);
+  }
+
+  std::string find() {
+    LaunchedRank result;
+    if (Error error = findLaunchedRank(options, result))
+      return *error;
+    return std::to_string(result.rank) + " of " +
+           std::to_string(result.numRanks) + ", local " +
+           std::to_string(result.localRank);
+  }
+
+  commsched_options options;
+};
+} // namespace
+
+TEST_F(LauncherTest, Environment) {
+  EXPECT_EQ(find(), "no launcher says which rank this is: neither "
+                    "OMPI_COMM_WORLD_RANK nor PMI_RANK nor RANK is set");
+  setenv("RANK", "3", 1);
+  EXPECT_EQ(find(), "WORLD_SIZE is not set, but RANK is");
+  setenv("WORLD_SIZE", "8", 1);
+  EXPECT_EQ(find(), "3 of 8, local -1");
+  setenv("LOCAL_RANK", "1", 1);
+  EXPECT_EQ(find(), "3 of 8, local 1");
+  setenv("PMI_RANK", "0", 1);
+  setenv("PMI_SIZE", "2", 1);
+  EXPECT_EQ(find(), "0 of 2, local -1");
+  setenv("OMPI_COMM_WORLD_RANK", "5", 1);
+  setenv("OMPI_COMM_WORLD_SIZE", "6", 1);
+  setenv("OMPI_COMM_WORLD_LOCAL_RANK", "2", 1);
+  EXPECT_EQ(find(), "5 of 6, local 2");
+  setenv("OMPI_COMM_WORLD_SIZE", "5", 1);
+  EXPECT_EQ(find(), "rank 5 of 5 ranks does not exist");
+  setenv("OMPI_COMM_WORLD_SIZE", "5x", 1);
+  EXPECT_EQ(find(), "OMPI_COMM_WORLD_SIZE='5x' is no rank or number of ranks");
+}
+
+TEST_F(LauncherTest, OptionsComeFirst) {
+  setenv("RANK", "1", 1);
+  setenv("WORLD_SIZE", "2", 1);
+  setenv("LOCAL_RANK", "1", 1);
+  options.rank = 0;
+  EXPECT_EQ(find(), "a rank and a number of ranks are given together or not "
+                    "at all");
+  options.num_ranks = 4;
+  EXPECT_EQ(find(), "0 of 4, local -1");
+  options.rank = 1;
+  options.num_ranks = 2;
+  EXPECT_EQ(find(), "1 of 2, local 1");
+  options.rank = -2;
+  EXPECT_EQ(find(), "rank -2 of 2 ranks does not exist");
+}

@@ -1,0 +1,259 @@
+//===- ProgramTest.cpp - Descriptions and their errors ----------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Core/Program.h"
+
+#include <gtest/gtest.h>
+
+using namespace commsched::runtime;
+
+/// A description with one group of 4 and the given site.
+static std::string withSite(const std::string &site) {
+  return R"({"version": 1, "groups": [{"name": "dp", "size": 4}], "sites": [)" +
+         site + "]}";
+}
+
+static std::string parseError(const std::string &json) {
+  Program program;
+  return parseProgram(json, program).value_or("no error");
+}
+
+/// The error of a program whose only site is `site`.
+static std::string siteError(const std::string &site) {
+  std::string error = parseError(withSite(site));
+  const std::string prefix = "program description: sites[0]";
+  if (error.compare(0, prefix.size(), prefix) != 0)
+    return error;
+  return error.substr(prefix.size());
+}
+
+TEST(Program, ReadsEverything) {
+  Program program;
+  ASSERT_EQ(parseProgram(R"({
+    "version": 1,
+    "groups": [{"name": "dp", "size": 4, "stride": 2},
+               {"name": "odd", "size": 2, "ranks": [[0, 3], [1, 2]]}],
+    "sites": [
+      {"name": "ag", "location": "step.mlir:7:8", "kind": "all_gather",
+       "group": 0, "runtime_ns": 52000,
+       "tensors": [{"type": "bf16", "inputs": 512, "outputs": 2048},
+                   {"type": "bytes<3>", "inputs": 0, "outputs": 0}]},
+      {"name": "s", "kind": "send", "group": 1, "peer": 1, "tag": 7,
+       "tensors": [{"type": "i32", "inputs": 5}]},
+      {"name": "x", "kind": "all_to_all", "group": 1,
+       "tensors": [{"type": "i8", "inputs": 4, "outputs": 5}],
+       "output_splits": [[2, 3]]},
+      {"name": "p", "kind": "permute", "group": 0, "pairs": [[0, 3], [3, 0]],
+       "tensors": [{"type": "f32", "inputs": 1, "outputs": 1}]},
+      {"name": "r", "kind": "all_reduce", "group": 0, "reduction": "avg",
+       "tensors": [{"type": "f32", "inputs": 1, "outputs": 1}]},
+      {"name": "b", "kind": "barrier", "group": 0}],
+    "operators": [{"name": "aten.mm", "location": "step.mlir:9:8",
+                   "inputs": [{"type": "bf16", "elements": 2048}],
+                   "outputs": [{"type": "bf16", "elements": 512}]}],
+    "host_code": "linalg.matmul at step.mlir:11:8"})",
+                         program),
+            std::nullopt);
+  ASSERT_EQ(program.groups.size(), 2u);
+  EXPECT_EQ(program.groups[0].stride, 2);
+  EXPECT_EQ(program.groups[1].ranks[1], (std::vector<int32_t>{1, 2}));
+  ASSERT_EQ(program.sites.size(), 6u);
+  const Site &gather = program.sites[0];
+  EXPECT_EQ(gather.location, "step.mlir:7:8");
+  EXPECT_EQ(gather.runtimeNs, 52000);
+  EXPECT_EQ(gather.tensors[0].outputs, 2048);
+  EXPECT_EQ(gather.tensors[1].element.bytes, 3);
+  EXPECT_EQ(program.sites[1].peer, 1);
+  EXPECT_EQ(program.sites[1].tag, 7);
+  EXPECT_EQ(program.sites[1].runtimeNs, -1);
+  // The side without a list is split evenly.
+  EXPECT_TRUE(isUnevenAllToAll(program.sites[2]));
+  EXPECT_EQ(program.sites[2].tensors[0].inputSplits,
+            (std::vector<int64_t>{2, 2}));
+  EXPECT_EQ(program.sites[3].pairs[0], (std::pair<int32_t, int32_t>(0, 3)));
+  EXPECT_EQ(program.sites[4].reduction, COMMSCHED_AVG);
+  EXPECT_EQ(program.sites[5].index, 5);
+  EXPECT_EQ(program.operators[0].inputs[0].elements, 2048);
+  EXPECT_EQ(program.hostCode, "linalg.matmul at step.mlir:11:8");
+}
+
+TEST(Program, DocumentErrors) {
+  EXPECT_NE(parseError("{").find("program description: "), std::string::npos);
+  EXPECT_NE(parseError("{").find("parse error"), std::string::npos);
+  EXPECT_EQ(parseError("[]"),
+            "program description: expected an object, got array");
+  EXPECT_EQ(parseError("{}"), "program description: 'version' is missing");
+  EXPECT_EQ(parseError(R"({"version": 2})"),
+            "program description: 'version': 2 is not in [1, 1]");
+  EXPECT_EQ(parseError(R"({"version": 1.0})"),
+            "program description: 'version': expected an integer, got 1.0");
+  EXPECT_EQ(parseError(R"({"version": 1, "site": []})"),
+            "program description: unknown key 'site'");
+  EXPECT_EQ(parseError(R"({"version": 1, "sites": {}})"),
+            "program description: 'sites' is no array, but {}");
+  EXPECT_EQ(parseError(R"({"version": 1, "host_code": 3})"),
+            "program description: 'host_code' is no string, but 3");
+  EXPECT_EQ(parseError(R"({"version": 18446744073709551615})"),
+            "program description: 'version': 18446744073709551615 is not in "
+            "[1, 1]");
+}
+
+TEST(Program, GroupErrors) {
+  auto groupError = [](const std::string &groups) {
+    return parseError(R"({"version": 1, "groups": [)" + groups + "]}");
+  };
+  const std::string prefix = "program description: groups[0] 'a': ";
+  EXPECT_EQ(groupError(R"({"name": "a"})"), prefix + "'size' is missing");
+  EXPECT_EQ(groupError(R"({"name": "a", "size": 0})"),
+            prefix + "'size': 0 is not in [1, 16777216]");
+  EXPECT_EQ(groupError(R"({"name": "a", "size": 2, "stride": 0})"),
+            prefix + "'stride': 0 is not in [1, 16777216]");
+  EXPECT_EQ(
+      groupError(R"({"name": "a", "size": 1, "stride": 1, "ranks": [[0]]})"),
+      prefix + "has both 'stride' and 'ranks'");
+  EXPECT_EQ(groupError(R"({"name": "a", "size": 1, "ranks": []})"),
+            prefix + "'ranks' has no row");
+  EXPECT_EQ(groupError(R"({"name": "a", "size": 2, "ranks": [[0, 1], [2]]})"),
+            prefix + "ranks[1]: lists 1 ranks, but 'size' is 2");
+  EXPECT_EQ(
+      groupError(R"({"name": "a", "size": 2, "ranks": [[0, 1], [2, 0]]})"),
+      prefix + "ranks[1]: rank 0 is listed twice");
+  EXPECT_EQ(groupError(R"({"name": "a", "size": 1}, {"name": "a", "size": 2})"),
+            "program description: groups[1] 'a': another group has this name");
+}
+
+TEST(Program, SiteErrors) {
+  const std::string f32 =
+      R"("tensors": [{"type": "f32", "inputs": 8, "outputs": 8}])";
+  EXPECT_EQ(siteError("3"), ": expected an object, got number");
+  EXPECT_EQ(siteError(R"({"kind": "barrier", "group": 0})"),
+            ": 'name' is missing");
+  EXPECT_EQ(siteError(R"({"name": "s", "grop": 0})"), ": unknown key 'grop'");
+  EXPECT_EQ(siteError(R"({"name": "s", "kind": "gather", "group": 0})"),
+            " 's': unknown kind 'gather'");
+  EXPECT_EQ(siteError(R"({"name": "s", "kind": "barrier", "group": 1})"),
+            " 's': 'group': 1 is not in [0, 0]");
+  EXPECT_EQ(siteError(R"({"name": "s", "kind": "all_gather", "group": 0})"),
+            " 's': all_gather needs 'tensors'");
+  EXPECT_EQ(siteError(R"({"name": "s", "kind": "all_reduce", "group": 0, )" +
+                      f32 + "}"),
+            " 's': all_reduce needs a 'reduction'");
+  EXPECT_EQ(siteError(R"({"name": "s", "kind": "all_reduce", "group": 0,
+                          "reduction": "add", )" +
+                      f32 + "}"),
+            " 's': unknown reduction 'add'");
+  EXPECT_EQ(siteError(R"({"name": "s", "kind": "all_gather", "group": 0,
+                          "reduction": "sum", )" +
+                      f32 + "}"),
+            " 's': all_gather has no 'reduction'");
+  EXPECT_EQ(siteError(R"({"name": "s", "kind": "broadcast", "group": 0, )" +
+                      f32 + "}"),
+            " 's': broadcast needs a 'peer'");
+  EXPECT_EQ(siteError(R"({"name": "s", "kind": "broadcast", "group": 0,
+                          "peer": 4, )" +
+                      f32 + "}"),
+            " 's': 'peer': 4 is not in [0, 3]");
+  EXPECT_EQ(siteError(R"({"name": "s", "kind": "all_to_all", "group": 0,
+                          "peer": 1, )" +
+                      f32 + "}"),
+            " 's': all_to_all has no 'peer'");
+  EXPECT_EQ(siteError(R"({"name": "s", "kind": "all_to_all", "group": 0,
+                          "tag": 1, )" +
+                      f32 + "}"),
+            " 's': all_to_all has no 'tag'");
+  EXPECT_EQ(
+      siteError(R"({"name": "s", "kind": "barrier", "group": 0, )" + f32 + "}"),
+      " 's': a barrier has no 'tensors'");
+  EXPECT_EQ(
+      siteError(R"({"name": "s", "kind": "permute", "group": 0, )" + f32 + "}"),
+      " 's': 'pairs' is missing");
+  EXPECT_EQ(siteError(R"({"name": "s", "kind": "send", "group": 0, "peer": 0,
+                          "pairs": [], )" +
+                      f32 + "}"),
+            " 's': only permute has 'pairs'");
+  auto permuteError = [&](const std::string &pairs) {
+    return siteError(
+        R"({"name": "s", "kind": "permute", "group": 0, "pairs": )" + pairs +
+        ", " + f32 + "}");
+  };
+  EXPECT_EQ(permuteError("[[0]]"),
+            " 's': pairs[0]: a pair has a source and a target");
+  EXPECT_EQ(permuteError("[[0, 4]]"), " 's': pairs[0][1]: 4 is not in [0, 3]");
+  EXPECT_EQ(permuteError("[[0, 1], [0, 2]]"),
+            " 's': rank 0 is the source of two pairs");
+  EXPECT_EQ(permuteError("[[1, 0], [2, 0]]"),
+            " 's': rank 0 is the target of two pairs");
+}
+
+TEST(Program, TensorErrors) {
+  auto tensorError = [&](const std::string &kind, const std::string &tensor) {
+    return siteError(R"({"name": "s", "group": 0, "kind": )" + kind +
+                     R"(, "tensors": [{)" + tensor + "}]}");
+  };
+  EXPECT_EQ(tensorError(R"("all_gather")", R"("inputs": 1)"),
+            " 's': tensors[0]: 'type' is missing");
+  EXPECT_EQ(tensorError(R"("all_gather")", R"("type": "i7")"),
+            " 's': tensors[0]: unknown element type 'i7'");
+  EXPECT_EQ(tensorError(R"("all_gather")", R"("type": "i8", "inputs": -1)"),
+            " 's': tensors[0]: 'inputs': -1 is not in [0, 281474976710656]");
+  EXPECT_EQ(tensorError(R"("all_gather")",
+                        R"("type": "i8", "inputs": 2, "outputs": 7)"),
+            " 's': tensor 0: 'outputs' is 7, but all_gather of 'inputs' = 2 "
+            "on 4 ranks gives 8");
+  EXPECT_EQ(tensorError(R"("reduce_scatter", "reduction": "sum")",
+                        R"("type": "i8", "inputs": 6, "outputs": 2)"),
+            " 's': tensor 0: 4 ranks do not divide 'inputs' = 6");
+  EXPECT_EQ(tensorError(R"("reduce_scatter", "reduction": "sum")",
+                        R"("type": "i8", "inputs": 8, "outputs": 8)"),
+            " 's': tensor 0: 'outputs' is 8, but reduce_scatter of 'inputs' = "
+            "8 on 4 ranks gives 2");
+  EXPECT_EQ(tensorError(R"("all_reduce", "reduction": "avg")",
+                        R"("type": "i8", "inputs": 1, "outputs": 1)"),
+            " 's': tensor 0: reduction 'avg' is not defined for type 'i8'");
+  EXPECT_EQ(tensorError(R"("all_to_all")",
+                        R"("type": "i8", "inputs": 5, "outputs": 5)"),
+            " 's': tensor 0: 4 ranks do not divide 'inputs' = 5");
+  EXPECT_EQ(tensorError(R"("send", "peer": 0)",
+                        R"("type": "i8", "inputs": 5, "outputs": 5)"),
+            " 's': tensor 0: a send has no 'outputs', but 5");
+  EXPECT_EQ(tensorError(R"("recv", "peer": 0)",
+                        R"("type": "i8", "inputs": 5, "outputs": 5)"),
+            " 's': tensor 0: a recv has no 'inputs', but 5");
+}
+
+TEST(Program, SplitErrors) {
+  auto splitError = [&](const std::string &splits) {
+    return siteError(R"({"name": "s", "kind": "all_to_all", "group": 0, )" +
+                     splits +
+                     R"(, "tensors": [{"type": "i8", "inputs": 8,
+                                       "outputs": 9}]})");
+  };
+  EXPECT_EQ(splitError(R"("input_splits": [1, 2, 3, 2])"),
+            " 's': input_splits[0]: expected an array, got 1");
+  EXPECT_EQ(splitError(R"("input_splits": [])"),
+            " 's': 'input_splits' has 0 lists for 1 tensors");
+  EXPECT_EQ(splitError(R"("input_splits": [[1, 2, 3, 2]])"),
+            " 's': 4 ranks do not divide 'outputs' = 9, and no splits say how");
+  EXPECT_EQ(splitError(R"("input_splits": [[1, 2, 3]],
+                          "output_splits": [[1, 2, 3, 3]])"),
+            " 's': tensor 0: input_splits has 3 entries for 4 ranks");
+  EXPECT_EQ(splitError(R"("output_splits": [[1, 2, 3, 4]])"),
+            " 's': tensor 0: output_splits adds up to 10, but 'outputs' is 9");
+  EXPECT_EQ(splitError(R"("output_splits": [[1, 2, -3, 4]])"),
+            " 's': output_splits[0][2]: -3 is not in [0, 281474976710656]");
+  EXPECT_EQ(siteError(R"({"name": "s", "kind": "barrier", "group": 0,
+                          "input_splits": []})"),
+            " 's': only all_to_all has splits");
+}
+
+TEST(Program, OperatorErrors) {
+  EXPECT_EQ(parseError(R"({"version": 1, "operators": [{"name": "mm",
+                           "outputs": [{"type": "f32"}]}]})"),
+            "program description: operators[0] 'mm': outputs[0]: 'elements' is "
+            "missing");
+}
