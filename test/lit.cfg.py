@@ -52,6 +52,13 @@ if config.mpirun:
     config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1"
     config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
     config.environment["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
+# For the backend of GPUs, if it was built.
+if (os.path.exists(os.path.join(config.commsched_obj_root, "lib",
+                                "libCommSchedRuntimeNccl.so")) and
+        shutil.which("nvidia-smi") and
+        b"GPU" in subprocess.run(["nvidia-smi", "-L"],
+                                 capture_output=True).stdout):
+    config.available_features.add("gpu")
 # Tests that compute on arrays want the package; there are builds without it.
 if subprocess.run([config.python_executable, "-c", "import numpy"],
                   stderr=subprocess.DEVNULL).returncode == 0:
