@@ -37,11 +37,9 @@ public:
     json.attribute(column, value);
   }
   void add(llvm::StringRef prefix, const Summary &times) {
-    add((prefix + "_min_ns").str(), times.minimum);
     add((prefix + "_p5_ns").str(), times.p5);
     add((prefix + "_median_ns").str(), times.median);
     add((prefix + "_p95_ns").str(), times.p95);
-    add((prefix + "_max_ns").str(), times.maximum);
   }
 
 private:
@@ -148,9 +146,11 @@ static void printTable(llvm::raw_ostream &os, const Settings &settings,
   std::set<std::string> hosts(environment.hosts.begin(),
                               environment.hosts.end());
   os << "{\n";
-  printText("name", environment.backend + ", " +
-                        std::to_string(environment.hosts.size()) +
-                        " ranks on " + llvm::join(hosts, ", "));
+  printText("name",
+            environment.backend + ", " +
+                std::to_string(environment.hosts.size()) +
+                (environment.hosts.size() == 1 ? " rank on " : " ranks on ") +
+                llvm::join(hosts, ", "));
   printText("source", describeSource(settings, environment));
   printText("device", environment.device);
   printRows("rows", lists.rows);

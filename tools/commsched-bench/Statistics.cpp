@@ -26,14 +26,12 @@ Summary summarize(std::vector<int64_t> samples) {
   llvm::sort(samples);
   size_t middle = samples.size() / 2;
   Summary summary;
-  summary.minimum = samples.front();
   summary.p5 = getPercentile(samples, 5);
   summary.median =
       samples.size() % 2 == 1
           ? samples[middle]
           : samples[middle - 1] + (samples[middle] - samples[middle - 1]) / 2;
   summary.p95 = getPercentile(samples, 95);
-  summary.maximum = samples.back();
   return summary;
 }
 

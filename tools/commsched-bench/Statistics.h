@@ -23,11 +23,9 @@ namespace commsched::bench {
 
 /// Nanoseconds.
 struct Summary {
-  int64_t minimum = 0;
   int64_t p5 = 0;
   int64_t median = 0;
   int64_t p95 = 0;
-  int64_t maximum = 0;
 };
 
 /// The sample below or at which `percent` of the samples lie, counted up: the

@@ -17,7 +17,6 @@
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
-#include <algorithm>
 #include <memory>
 
 namespace commsched::bench {
@@ -41,10 +40,16 @@ private:
   /// Makes the stream, and the communicator of all ranks.
   std::string initialize();
 
+  struct Group {
+    ncclComm_t communicator;
+    int32_t rank;
+    int32_t size;
+  };
+
   PeerConfig config;
   ncclComm_t world = nullptr;
   cudaStream_t stream = nullptr;
-  std::vector<ncclComm_t> communicators;
+  std::vector<Group> groups;
 };
 
 } // namespace
@@ -59,6 +64,16 @@ static std::string describe(cudaError_t error) {
   if (error == cudaSuccess)
     return "";
   return std::string("NCCL called directly: ") + cudaGetErrorString(error);
+}
+
+/// As `describe`, but waits for what goes on: with NCCL_COMM_BLOCKING=0 in the
+/// environment, every communicator is one that does not block.
+static std::string finish(ncclComm_t communicator, ncclResult_t result) {
+  while (result == ncclInProgress)
+    if (ncclResult_t error = ncclCommGetAsyncError(communicator, &result);
+        error != ncclSuccess)
+      return describe(error);
+  return describe(result);
 }
 
 /// Sets `result` to NCCL's type and returns true if there is one.
@@ -129,8 +144,8 @@ static bool getOperation(commsched_reduction reduction, ncclRedOp_t &result) {
 }
 
 NcclPeer::~NcclPeer() {
-  for (ncclComm_t communicator : communicators)
-    ncclCommDestroy(communicator);
+  for (const Group &group : groups)
+    ncclCommDestroy(group.communicator);
   if (world)
     ncclCommDestroy(world);
   if (stream)
@@ -152,8 +167,11 @@ std::string NcclPeer::initialize() {
           describe(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
       !error.empty())
     return error;
-  return describe(
-      ncclCommInitRank(&world, config.numRanks, all[0], config.rank));
+  ncclConfig_t options = NCCL_CONFIG_INITIALIZER;
+  options.blocking = 1;
+  ncclResult_t result = ncclCommInitRankConfig(&world, config.numRanks, all[0],
+                                               config.rank, &options);
+  return finish(world, result);
 }
 
 std::string NcclPeer::getLibrary() const {
@@ -178,13 +196,17 @@ std::string NcclPeer::createGroup(const std::vector<int32_t> &members,
   std::string error = world ? "" : initialize();
   if (!error.empty())
     return error;
-  ncclComm_t communicator = nullptr;
-  error = describe(ncclCommSplit(world, members.front(), config.rank,
-                                 &communicator, nullptr));
+  Group made = {nullptr, 0, int32_t(members.size())};
+  while (members[made.rank] != config.rank)
+    ++made.rank;
+  ncclResult_t result = ncclCommSplit(world, members.front(), config.rank,
+                                      &made.communicator, nullptr);
+  // The parent is what goes on.
+  error = finish(world, result);
   if (!error.empty())
     return error;
-  group = communicators.size();
-  communicators.push_back(communicator);
+  group = groups.size();
+  groups.push_back(made);
   return "";
 }
 
@@ -198,52 +220,58 @@ bool NcclPeer::supports(const PeerCall &call) const {
 }
 
 std::string NcclPeer::start(const PeerCall &call, int32_t) {
-  ncclComm_t communicator = communicators[call.group];
+  const auto &[communicator, self, size] = groups[call.group];
   ncclDataType_t type = ncclInt8;
   ncclRedOp_t operation = ncclSum;
   getDatatype(call.type, type);
   getOperation(call.reduction, operation);
   size_t count = call.elements;
+  ncclResult_t result = ncclInvalidUsage;
   switch (call.kind) {
   case COMMSCHED_ALL_GATHER:
-    return describe(ncclAllGather(call.input, call.output, count, type,
-                                  communicator, stream));
+    result = ncclAllGather(call.input, call.output, count, type, communicator,
+                           stream);
+    break;
   case COMMSCHED_REDUCE_SCATTER:
-    return describe(ncclReduceScatter(call.input, call.output, count, type,
-                                      operation, communicator, stream));
+    result = ncclReduceScatter(call.input, call.output, count, type, operation,
+                               communicator, stream);
+    break;
   case COMMSCHED_ALL_REDUCE:
-    return describe(ncclAllReduce(call.input, call.output, count, type,
-                                  operation, communicator, stream));
+    result = ncclAllReduce(call.input, call.output, count, type, operation,
+                           communicator, stream);
+    break;
   case COMMSCHED_ALL_TO_ALL:
-    return describe(ncclAlltoAll(call.input, call.output, count, type,
-                                 communicator, stream));
+    result = ncclAlltoAll(call.input, call.output, count, type, communicator,
+                          stream);
+    break;
   case COMMSCHED_BROADCAST:
-    return describe(ncclBroadcast(call.input, call.output, count, type,
-                                  call.peer, communicator, stream));
+    result = ncclBroadcast(call.input, call.output, count, type, call.peer,
+                           communicator, stream);
+    break;
   case COMMSCHED_PERMUTE: {
-    int self = 0, size = 1;
-    ncclCommUserRank(communicator, &self);
-    ncclCommCount(communicator, &size);
-    // All of them, so that a failure leaves no group open.
-    ncclResult_t results[] = {ncclGroupStart(),
-                              ncclSend(call.input, count, type,
-                                       (self + 1) % size, communicator, stream),
-                              ncclRecv(call.output, count, type,
-                                       (self + size - 1) % size, communicator,
-                                       stream),
-                              ncclGroupEnd()};
-    return describe(*std::max_element(std::begin(results), std::end(results)));
+    int next = (self + 1) % size, previous = (self + size - 1) % size;
+    // The group is ended whatever happens in it.
+    result = ncclGroupStart();
+    ncclResult_t send =
+        ncclSend(call.input, count, type, next, communicator, stream);
+    ncclResult_t recv =
+        ncclRecv(call.output, count, type, previous, communicator, stream);
+    ncclResult_t end = ncclGroupEnd();
+    for (ncclResult_t other : {send, recv, end})
+      result = result == ncclSuccess ? other : result;
+    break;
   }
   case COMMSCHED_SEND:
-    return describe(
-        ncclSend(call.input, count, type, call.peer, communicator, stream));
+    result = ncclSend(call.input, count, type, call.peer, communicator, stream);
+    break;
   case COMMSCHED_RECV:
-    return describe(
-        ncclRecv(call.output, count, type, call.peer, communicator, stream));
+    result =
+        ncclRecv(call.output, count, type, call.peer, communicator, stream);
+    break;
   case COMMSCHED_BARRIER:
     break;
   }
-  return "NCCL called directly: no such call";
+  return finish(communicator, result);
 }
 
 std::string NcclPeer::synchronize() {
