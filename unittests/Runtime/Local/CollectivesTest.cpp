@@ -1,0 +1,175 @@
+//===- CollectivesTest.cpp - What collectives deliver -----------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The cases that a suite over all backends leaves out; see also Conformance.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Ranks.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+using namespace commsched::runtime::testing;
+using Errors = std::vector<std::string>;
+
+TEST(Collectives, UnevenAllToAll) {
+  // Rank r sends r + 1 elements to rank 0 and 1 to rank 1.
+  auto program = [](int32_t rank) {
+    return makeProgram(2, rank == 0 ? R"({"name": "x", "kind": "all_to_all",
+                     "tensors": [{"type": "i16", "inputs": 2, "outputs": 3}],
+                     "input_splits": [[1, 1]], "output_splits": [[1, 2]]})"
+                                    : R"({"name": "x", "kind": "all_to_all",
+                     "tensors": [{"type": "i16", "inputs": 3, "outputs": 2}],
+                     "input_splits": [[2, 1]], "output_splits": [[1, 1]]})");
+  };
+  EXPECT_EQ(Ranks().run([&](int32_t rank) {
+    ASSERT_EQ(commsched_load_program(program(rank).c_str()), 0);
+    std::vector<int16_t> input = {1, 2}, expected = {1, 10, 20};
+    if (rank == 1) {
+      input = {10, 20, 30};
+      expected = {2, 30};
+    }
+    std::vector<int16_t> output(expected.size());
+    EXPECT_EQ(commsched_wait(start(0, input.data(), output.data())), 0);
+    EXPECT_EQ(output, expected);
+  }),
+            Errors(2));
+}
+
+TEST(Collectives, TensorsTravelTogether) {
+  Ranks ranks;
+  ranks.program = makeProgram(2, R"({"name": "ag", "kind": "all_gather",
+      "tensors": [{"type": "i8", "inputs": 1, "outputs": 2},
+                  {"type": "f64", "inputs": 0, "outputs": 0},
+                  {"type": "bytes<3>", "inputs": 1, "outputs": 2}]})");
+  EXPECT_EQ(ranks.run([](int32_t rank) {
+    // The first one in place.
+    int8_t small[2] = {-1, -1};
+    small[rank] = static_cast<int8_t>(rank + 5);
+    std::string large = rank == 0 ? "abc" : "def";
+    char gathered[7] = "......";
+    const void *inputs[] = {small + rank, nullptr, large.data()};
+    void *outputs[] = {small, nullptr, gathered};
+    EXPECT_EQ(commsched_wait(commsched_start(0, inputs, outputs)), 0);
+    EXPECT_EQ(small[0], 5);
+    EXPECT_EQ(small[1], 6);
+    EXPECT_STREQ(gathered, "abcdef");
+    EXPECT_EQ(commsched_counter("starts"), 1);
+    EXPECT_EQ(commsched_counter("staged_bytes"), 4);
+    EXPECT_EQ(commsched_counter("copies"), 0);
+  }),
+            Errors(2));
+}
+
+TEST(Collectives, SendsAndReceivesMatchByTagAndInOrder) {
+  const std::string tensors = R"("tensors": [{"type": "i32", "inputs": 1}]})";
+  const std::string outputs = R"("tensors": [{"type": "i32", "outputs": 1}]})";
+  Ranks ranks;
+  ranks.program = makeProgram(
+      2, R"({"name": "s7", "kind": "send", "peer": 1, "tag": 7, )" + tensors +
+             R"(, {"name": "s8", "kind": "send", "peer": 1, "tag": 8, )" +
+             tensors +
+             R"(, {"name": "r7", "kind": "recv", "peer": 0, "tag": 7, )" +
+             outputs +
+             R"(, {"name": "r8", "kind": "recv", "peer": 0, "tag": 8, )" +
+             outputs + R"(, {"name": "b", "kind": "barrier"})");
+  EXPECT_EQ(ranks.run([](int32_t rank) {
+    int32_t values[3] = {1, 2, 3};
+    if (rank == 0) {
+      EXPECT_EQ(commsched_wait(start(0, &values[0], nullptr)), 0);
+      EXPECT_EQ(commsched_wait(start(1, &values[1], nullptr)), 0);
+      EXPECT_EQ(commsched_wait(start(0, &values[2], nullptr)), 0);
+    } else {
+      int32_t received[3];
+      EXPECT_EQ(commsched_wait(start(3, nullptr, &received[1])), 0);
+      int64_t first = start(2, nullptr, &received[0]);
+      int64_t second = start(2, nullptr, &received[2]);
+      EXPECT_EQ(commsched_wait(second), 0);
+      EXPECT_EQ(commsched_wait(first), 0);
+      EXPECT_EQ(std::memcmp(values, received, sizeof(values)), 0);
+    }
+    // Sends and receives do not count where collectives are counted.
+    EXPECT_EQ(commsched_barrier(4), 0);
+  }),
+            Errors(2));
+}
+
+TEST(Collectives, TestUntilTheOtherHasCome) {
+  Ranks ranks;
+  ranks.program = makeProgram(2, R"({"name": "ar", "kind": "all_reduce",
+      "reduction": "sum",
+      "tensors": [{"type": "i32", "inputs": 1, "outputs": 1}]})");
+  EXPECT_EQ(ranks.run([](int32_t rank) {
+    int32_t token = 0, all[2];
+    int32_t value = 1 + rank;
+    if (rank == 1) {
+      // Comes only when rank 0 has seen that it has not.
+      EXPECT_EQ(commsched_exchange(&token, all, sizeof(token)), 0);
+      EXPECT_EQ(commsched_wait(start(0, &value, &value)), 0);
+      EXPECT_EQ(value, 3);
+      return;
+    }
+    int64_t request = start(0, &value, &value);
+    EXPECT_EQ(commsched_test(request), 0);
+    EXPECT_EQ(commsched_exchange(&token, all, sizeof(token)), 0);
+    int32_t done;
+    while ((done = commsched_test(request)) == 0)
+      commsched_poll();
+    EXPECT_EQ(done, 1);
+    EXPECT_EQ(commsched_wait(request), 0);
+    EXPECT_EQ(value, 3);
+    // A request of 0 is none.
+    EXPECT_EQ(commsched_wait(0), 0);
+    EXPECT_EQ(commsched_test(0), 1);
+  }),
+            Errors(2));
+}
+
+TEST(Collectives, RowsOfAGroupDoNotMeet) {
+  Ranks ranks;
+  ranks.count = 4;
+  ranks.program = R"({"version": 1,
+    "groups": [{"name": "odd", "size": 2, "ranks": [[0, 3], [2, 1]]}],
+    "sites": [{"name": "ag", "kind": "all_gather", "group": 0,
+               "tensors": [{"type": "i32", "inputs": 1, "outputs": 2}]}]})";
+  EXPECT_EQ(ranks.run([](int32_t rank) {
+    const int32_t expected[4][2] = {{0, 3}, {2, 1}, {2, 1}, {0, 3}};
+    const int64_t places[4] = {0, 1, 0, 1};
+    EXPECT_EQ(commsched_group_rank(0), places[rank]);
+    EXPECT_EQ(commsched_group_rank(1), -1);
+    int32_t gathered[2];
+    EXPECT_EQ(commsched_wait(start(0, &rank, gathered)), 0);
+    EXPECT_EQ(std::memcmp(gathered, expected[rank], sizeof(gathered)), 0);
+  }),
+            Errors(4));
+}
+
+TEST(Collectives, ManyInFlight) {
+  Ranks ranks;
+  ranks.count = 3;
+  ranks.program = makeProgram(3, R"({"name": "rs", "kind": "reduce_scatter",
+      "reduction": "max",
+      "tensors": [{"type": "i32", "inputs": 3, "outputs": 1}]})");
+  EXPECT_EQ(ranks.run([](int32_t rank) {
+    constexpr int32_t count = 1000;
+    std::vector<int32_t> inputs(3 * count), outputs(count);
+    std::vector<int64_t> requests;
+    for (int32_t i = 0; i < 3 * count; ++i)
+      inputs[i] = i + rank;
+    for (int32_t i = 0; i < count; ++i)
+      requests.push_back(start(0, &inputs[3 * i], &outputs[i]));
+    // The last first.
+    for (int32_t i = count - 1; i >= 0; --i)
+      ASSERT_EQ(commsched_wait(requests[i]), 0);
+    for (int32_t i = 0; i < count; ++i)
+      ASSERT_EQ(outputs[i], 3 * i + rank + 2);
+  }),
+            Errors(3));
+}

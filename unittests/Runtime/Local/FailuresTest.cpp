@@ -1,0 +1,308 @@
+//===- FailuresTest.cpp - Ranks that go wrong -------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Ranks.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <thread>
+
+using namespace commsched::runtime::testing;
+using Errors = std::vector<std::string>;
+
+/// Two collectives and a barrier on all ranks, and one on a group of one.
+static std::string makeGathers(int32_t size) {
+  const std::string tensors = R"("tensors": [{"type": "i32", "inputs": 1,
+                                 "outputs": )" +
+                              std::to_string(size) + "}]}";
+  return makeProgram(size,
+                     R"({"name": "a", "location": "step.mlir:7:8",
+                "kind": "all_gather", )" +
+                         tensors + R"(, {"name": "b", "kind": "all_gather", )" +
+                         tensors + R"(, {"name": "bar", "kind": "barrier"})");
+}
+
+static Ranks makeRanks(int32_t count, int64_t deadlineMs) {
+  Ranks ranks;
+  ranks.count = count;
+  ranks.program = makeGathers(count);
+  ranks.configure = [=](commsched_options &options) {
+    options.deadline_ms = deadlineMs;
+  };
+  return ranks;
+}
+
+/// Starts and waits for the gather `site`.
+static int32_t gather(int32_t site) {
+  int32_t value = 0, gathered[4];
+  return commsched_wait(start(site, &value, gathered));
+}
+
+TEST(Failures, StickAndStopEverything) {
+  Ranks ranks = makeRanks(1, 1000);
+  Errors errors = ranks.run([](int32_t) {
+    void *buffer = commsched_allocate(64, 0);
+    EXPECT_EQ(start(7, buffer, buffer), 0);
+    EXPECT_STREQ(commsched_last_error(),
+                 "site 7 does not exist: the program has 3");
+    commsched_fail("something else");
+    EXPECT_EQ(gather(0), 1);
+    EXPECT_EQ(commsched_barrier(2), 1);
+    EXPECT_EQ(commsched_test(0), -1);
+    EXPECT_EQ(commsched_begin_step(), 1);
+    EXPECT_EQ(commsched_zero(buffer, 64), 1);
+    EXPECT_EQ(commsched_counter("starts"), 0);
+    // A program that runs to its end still has memory and knows its rank.
+    EXPECT_NE(commsched_allocate(64, 0), nullptr);
+    commsched_release(buffer);
+    EXPECT_EQ(commsched_group_rank(0), 0);
+  });
+  EXPECT_EQ(errors[0], "site 7 does not exist: the program has 3");
+}
+
+TEST(Failures, WrongCalls) {
+  auto error = [](const std::function<void()> &body) {
+    Ranks ranks = makeRanks(1, 1000);
+    return ranks.run([&](int32_t) { body(); })[0];
+  };
+  EXPECT_EQ(error([] { start(-1, nullptr, nullptr); }),
+            "site -1 does not exist: the program has 3");
+  EXPECT_EQ(error([] { start(2, nullptr, nullptr); }),
+            "barrier 'bar' is started by commsched_barrier only");
+  EXPECT_EQ(error([] { commsched_barrier(0); }),
+            "all_gather 'a' (step.mlir:7:8) is no barrier");
+  EXPECT_EQ(error([] { commsched_start(1, nullptr, nullptr); }),
+            "all_gather 'b': input 0 is null");
+  EXPECT_EQ(error([] { commsched_wait(12345); }), "there is no request 12345");
+  EXPECT_EQ(error([] {
+              int32_t value = 0, gathered[1];
+              int64_t request = start(0, &value, gathered);
+              commsched_wait(request);
+              commsched_wait(request);
+            }),
+            "the request of all_gather 'a' (step.mlir:7:8) has already been "
+            "waited for");
+  EXPECT_EQ(error([] {
+              static int32_t value = 0, gathered[1];
+              start(0, &value, gathered);
+            }),
+            "commsched_finalize before the wait for all_gather 'a' "
+            "(step.mlir:7:8) on group 'dp', launch 0");
+  EXPECT_EQ(error([] {
+              static int32_t value = 0, gathered[1];
+              start(0, &value, gathered);
+              commsched_begin_step();
+            }),
+            "commsched_begin_step before the wait for all_gather 'a' "
+            "(step.mlir:7:8) on group 'dp', launch 0");
+  EXPECT_EQ(error([] { commsched_end_step(); }),
+            "commsched_end_step without commsched_begin_step");
+  EXPECT_EQ(error([] { commsched_compute(0, 1, nullptr, nullptr); }),
+            "operator 0 does not exist: the program has 0");
+  EXPECT_EQ(error([] {
+              int x = 0;
+              commsched_release(&x);
+            }),
+            "released a buffer that is not allocated");
+  EXPECT_EQ(error([] {
+              char x[8];
+              commsched_copy(x, 99, 0, x, 1, 0, 1, 1);
+            }),
+            "cannot copy: 99 is no type");
+  EXPECT_EQ(error([] {
+              char x[8];
+              commsched_copy(x, 1, 0, x, 1, 0, -1, 1);
+            }),
+            "cannot copy -1 rows of 1 elements");
+  EXPECT_EQ(error([] { commsched_zero(nullptr, 4); }),
+            "cannot set 4 bytes of null to zero");
+  EXPECT_EQ(error([] {
+              commsched_options options;
+              commsched_default_options(&options);
+              commsched_init(&options);
+            }),
+            "commsched_init on a thread that is a rank already");
+}
+
+TEST(Failures, NoRowOfTheGroup) {
+  Ranks ranks;
+  ranks.program = R"({"version": 1,
+    "groups": [{"name": "part", "size": 1, "ranks": [[0]]}],
+    "sites": [{"name": "bar", "kind": "barrier", "group": 0}]})";
+  Errors errors = ranks.run([](int32_t rank) {
+    EXPECT_EQ(commsched_group_rank(0), rank == 0 ? 0 : -1);
+    // The other rank may hear of the failure before it comes here.
+    int32_t status = commsched_barrier(0);
+    if (rank == 1)
+      EXPECT_EQ(status, 1);
+  });
+  EXPECT_EQ(errors[1], "barrier 'bar': rank 1 is in no row of group 'part'");
+  EXPECT_NE(errors[0].find("rank 1 failed: " + errors[1]), std::string::npos);
+}
+
+TEST(Failures, OthersQuoteTheFirst) {
+  Errors errors = makeRanks(4, 20000).run([](int32_t rank) {
+    gather(0);
+    if (rank == 2)
+      commsched_fail("out of luck");
+    else
+      EXPECT_EQ(gather(1), 1);
+  });
+  EXPECT_EQ(errors[2], "out of luck");
+  for (int32_t rank : {0, 1, 3}) {
+    // Depending on whether it came before the start.
+    EXPECT_NE(errors[rank].find("all_gather 'b' on group 'dp', launch 1: "
+                                "rank 2 failed: out of luck"),
+              std::string::npos)
+        << errors[rank];
+  }
+}
+
+TEST(Failures, ARankThatDies) {
+  Errors errors(2);
+  std::thread dying([] {
+    commsched_options options;
+    commsched_default_options(&options);
+    options.job = "dying";
+    options.rank = 1;
+    options.num_ranks = 2;
+    commsched_init(&options);
+    // The thread ends without a word.
+  });
+  commsched_options options;
+  commsched_default_options(&options);
+  options.job = "dying";
+  options.rank = 0;
+  options.num_ranks = 2;
+  commsched_init(&options);
+  EXPECT_EQ(commsched_load_program(makeGathers(2).c_str()), 1);
+  EXPECT_STREQ(commsched_last_error(),
+               "rank 1 failed: its thread ended without commsched_finalize");
+  EXPECT_EQ(commsched_finalize(), 1);
+  dying.join();
+}
+
+TEST(Failures, ARankThatIsLate) {
+  Errors errors = makeRanks(3, 1000).run([](int32_t rank) {
+    gather(0);
+    // As late as can be: when another one has given up.
+    while (rank == 1 && !*commsched_last_error()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      commsched_poll();
+    }
+    EXPECT_EQ(gather(1), 1);
+  });
+  const std::string text =
+      "timed out after 1000 ms in the wait for all_gather 'b' on group 'dp', "
+      "launch 1: rank 1 has not started it (its last: launch 0 on group 'dp', "
+      "all_gather 'a')";
+  int timedOut = 0;
+  for (const std::string &error : errors) {
+    EXPECT_NE(error.find(text), std::string::npos) << error;
+    timedOut += error == text;
+  }
+  // Whoever timed out first told the others.
+  EXPECT_GE(timedOut, 1);
+}
+
+TEST(Failures, OtherOrders) {
+  // The counts match, but not the sites.
+  Errors errors = makeRanks(2, 20000).run(
+      [](int32_t rank) { EXPECT_EQ(gather(rank == 0 ? 0 : 1), 1); });
+  for (const std::string &error : errors) {
+    EXPECT_NE(error.find("all_gather 'a' (step.mlir:7:8)"), std::string::npos)
+        << error;
+    EXPECT_NE(error.find("all_gather 'b'"), std::string::npos) << error;
+    EXPECT_NE(error.find("in its place"), std::string::npos) << error;
+  }
+}
+
+TEST(Failures, ARankThatHasFinished) {
+  // At once, although the deadline is far.
+  Errors errors = makeRanks(2, 20000).run([](int32_t rank) {
+    gather(0);
+    if (rank == 0)
+      EXPECT_EQ(gather(1), 1);
+  });
+  EXPECT_EQ(errors[0],
+            "in the wait for all_gather 'b' on group 'dp', launch 1: rank 1 "
+            "has not started it, but waits for all ranks to meet (its last: "
+            "launch 0 on group 'dp', all_gather 'a')");
+  EXPECT_EQ(errors[1], "rank 0 failed: " + errors[0]);
+}
+
+TEST(Failures, SendsThatDoNotFit) {
+  Ranks ranks;
+  ranks.program = makeProgram(2, R"({"name": "s", "kind": "send", "peer": 1,
+             "tensors": [{"type": "i32", "inputs": 2}]},
+            {"name": "r", "kind": "recv", "peer": 0,
+             "tensors": [{"type": "i32", "outputs": 3}]})");
+  Errors errors = ranks.run([](int32_t rank) {
+    int32_t values[3] = {};
+    commsched_wait(start(rank, values, values));
+  });
+  for (const std::string &error : errors)
+    EXPECT_NE(error.find("send 's' of rank 0 sends 8 bytes, but recv 'r' of "
+                         "rank 1 expects 12 bytes"),
+              std::string::npos)
+        << error;
+}
+
+TEST(Failures, ARecvThatNobodyServes) {
+  Ranks ranks;
+  ranks.program = makeProgram(2, R"({"name": "r", "kind": "recv", "peer": 0,
+      "tensors": [{"type": "i32", "outputs": 3}]})");
+  ranks.configure = [](commsched_options &options) {
+    options.deadline_ms = 20000;
+  };
+  Errors errors = ranks.run([](int32_t rank) {
+    int32_t values[3];
+    if (rank == 1)
+      commsched_wait(start(0, nullptr, values));
+  });
+  EXPECT_EQ(errors[1],
+            "in the wait for recv 'r' on group 'dp', launch 0: rank 0 has not "
+            "started it, but waits for all ranks to meet");
+}
+
+TEST(Failures, LeaveAFlightRecord) {
+  std::string path = ::testing::TempDir() + "local-flight.%r.json";
+  Ranks ranks = makeRanks(2, 20000);
+  ranks.configure = [&](commsched_options &options) {
+    options.flight_record = path.c_str();
+  };
+  auto open = [](int32_t rank) {
+    return std::ifstream(::testing::TempDir() + "local-flight." +
+                         std::to_string(rank) + ".json");
+  };
+  EXPECT_EQ(ranks.run([](int32_t) { gather(0); }), Errors(2));
+  EXPECT_FALSE(open(0).is_open());
+  Errors errors = ranks.run([](int32_t rank) {
+    gather(0);
+    if (rank == 0)
+      gather(1);
+    else
+      commsched_fail("enough");
+  });
+  for (int32_t rank : {0, 1}) {
+    std::ifstream file = open(rank);
+    ASSERT_TRUE(file.is_open());
+    nlohmann::json record = nlohmann::json::parse(file);
+    EXPECT_EQ(record["rank"], rank);
+    EXPECT_EQ(record["error"], errors[rank]);
+    EXPECT_EQ(record["entries"].size(), rank == 0 ? 2u : 1u);
+    EXPECT_EQ(record["entries"][0]["state"], "completed");
+    std::remove((::testing::TempDir() + "local-flight." + std::to_string(rank) +
+                 ".json")
+                    .c_str());
+  }
+}

@@ -1,0 +1,164 @@
+//===- JoiningTest.cpp - Joining, loading and leaving -----------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Ranks.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+using namespace commsched::runtime::testing;
+using Errors = std::vector<std::string>;
+
+TEST(Joining, OneRankByDefault) {
+  Ranks ranks;
+  ranks.count = 1;
+  ranks.configure = [](commsched_options &options) {
+    options.rank = options.num_ranks = -1;
+  };
+  EXPECT_EQ(ranks.run([](int32_t) {
+    EXPECT_EQ(commsched_rank(), 0);
+    EXPECT_EQ(commsched_num_ranks(), 1);
+    EXPECT_STREQ(commsched_backend_name(), "local");
+  }),
+            Errors(1));
+}
+
+TEST(Joining, CallsOutsideOfARank) {
+  std::thread([] {
+    EXPECT_STREQ(commsched_last_error(), "");
+    EXPECT_STREQ(commsched_backend_name(), "");
+    EXPECT_EQ(commsched_rank(), -1);
+    EXPECT_EQ(commsched_wait(5), 1);
+    EXPECT_EQ(commsched_allocate(8, 0), nullptr);
+    EXPECT_EQ(commsched_end_step(), -1);
+    EXPECT_EQ(commsched_finalize(), 1);
+    EXPECT_STREQ(commsched_last_error(),
+                 "commsched_rank outside of commsched_init and "
+                 "commsched_finalize");
+  }).join();
+}
+
+TEST(Joining, OptionsThatMakeNoSense) {
+  auto error = [](const std::function<void(commsched_options &)> &configure) {
+    Ranks ranks;
+    ranks.count = 1;
+    ranks.configure = configure;
+    return ranks.run([](int32_t) { FAIL(); })[0];
+  };
+  EXPECT_EQ(error([](commsched_options &o) { o.rank = 1; }),
+            "rank 1 of 1 ranks does not exist");
+  EXPECT_EQ(error([](commsched_options &o) { o.num_ranks = -1; }),
+            "rank 0 of -1 ranks does not exist");
+  EXPECT_EQ(error([](commsched_options &o) { o.deadline_ms = 0; }),
+            "a deadline of 0 ms is not in [1, 31536000000]");
+  std::string missing =
+      error([](commsched_options &o) { o.backend = "nothere"; });
+  EXPECT_EQ(missing.find("there is no backend 'nothere': looked for '"), 0u);
+}
+
+TEST(Joining, RanksThatDisagree) {
+  Ranks ranks;
+  ranks.configure = [&](commsched_options &options) {
+    options.modelled_times = options.rank;
+  };
+  for (const std::string &error : ranks.run([](int32_t) { FAIL(); }))
+    EXPECT_EQ(error, "ranks joined with different options: rank 0 with "
+                     "modelled_times=0 emulate_data=0, but rank 1 with "
+                     "modelled_times=1 emulate_data=0");
+  ranks.configure = [](commsched_options &options) {
+    options.rank = 0;
+    options.deadline_ms = 200;
+  };
+  Errors errors = ranks.run([](int32_t) { FAIL(); });
+  std::string twice = "has a rank 0 already";
+  EXPECT_EQ((errors[0].find(twice) != std::string::npos) +
+                (errors[1].find(twice) != std::string::npos),
+            1);
+}
+
+TEST(Joining, MissingRank) {
+  Ranks ranks;
+  ranks.configure = [](commsched_options &options) {
+    options.deadline_ms = 50;
+    if (options.rank == 1)
+      options.num_ranks = 3, options.job = "another";
+  };
+  Errors errors = ranks.run([](int32_t) { FAIL(); });
+  EXPECT_EQ(errors[0], "timed out after 50 ms while all ranks meet: rank 1 has "
+                       "not joined");
+  EXPECT_EQ(errors[1], "timed out after 50 ms while all ranks meet: rank 0 has "
+                       "not joined; rank 2 has not joined");
+}
+
+TEST(Joining, JobsCanBeRepeated) {
+  Ranks ranks;
+  ranks.configure = [](commsched_options &options) { options.job = "again"; };
+  for (int i = 0; i < 20; ++i)
+    EXPECT_EQ(ranks.run([](int32_t) {}), Errors(2));
+}
+
+TEST(Joining, DifferentPrograms) {
+  const std::string barrier = R"({"name": "b", "kind": "barrier"})";
+  Errors errors = Ranks().run([&](int32_t rank) {
+    std::string program =
+        makeProgram(2, rank ? barrier + "," + barrier : barrier);
+    EXPECT_EQ(commsched_load_program(program.c_str()), 1);
+  });
+  for (const std::string &error : errors)
+    EXPECT_EQ(error, "ranks run different programs: rank 0 has nothing more, "
+                     "but rank 1 has site 1, barrier 'b' on group 'dp'");
+}
+
+TEST(Joining, ProgramsThatDoNotFit) {
+  Ranks ranks;
+  ranks.program = makeProgram(64, "");
+  EXPECT_EQ(ranks.run([](int32_t) { FAIL(); }),
+            Errors(2, "group 'dp' has 64 ranks, but 2 run"));
+  ranks.program = "{";
+  Errors errors = ranks.run([](int32_t) { FAIL(); });
+  EXPECT_EQ(errors[0].find("program description: "), 0u);
+}
+
+TEST(Joining, ProgramsOneAfterTheOther) {
+  // The second has another order of groups, and shares them.
+  const std::string sites = R"([{"name": "ag", "kind": "all_gather",
+      "group": 0, "tensors": [{"type": "i32", "inputs": 1, "outputs": 2}]}]})";
+  const std::string first = R"({"version": 1, "groups": [
+      {"name": "dp", "size": 2}, {"name": "solo", "size": 1}], "sites": )";
+  const std::string second = R"({"version": 1, "groups": [
+      {"name": "other", "size": 2}, {"name": "dp", "size": 2}], "sites": )";
+  EXPECT_EQ(Ranks().run([&](int32_t rank) {
+    for (const std::string &groups : {first, second, first}) {
+      ASSERT_EQ(commsched_load_program((groups + sites).c_str()), 0);
+      int32_t gathered[2] = {-1, -1};
+      EXPECT_EQ(commsched_wait(start(0, &rank, gathered)), 0);
+      EXPECT_EQ(gathered[0], 0);
+      EXPECT_EQ(gathered[1], 1);
+    }
+  }),
+            Errors(2));
+}
+
+TEST(Joining, Exchange) {
+  Ranks ranks;
+  ranks.count = 3;
+  EXPECT_EQ(ranks.run([](int32_t rank) {
+    int32_t mine = 10 * rank, all[3];
+    EXPECT_EQ(commsched_exchange(&mine, all, sizeof(mine)), 0);
+    EXPECT_EQ(all[1], 10);
+    EXPECT_EQ(all[2], 20);
+  }),
+            Errors(3));
+  Errors errors = ranks.run([](int32_t rank) {
+    char all[16];
+    commsched_exchange("abcd", all, rank == 2 ? 4 : 3);
+  });
+  EXPECT_EQ(errors[0], "ranks exchange different numbers of bytes: this one 3, "
+                       "rank 2 4");
+}
