@@ -92,6 +92,8 @@ private:
   int32_t numRanks = 1;
   bool isOpen = false;
   bool isOversubscribed = false;
+  /// How much later than it should have the last operator ended.
+  Clock::duration overslept = {};
   int oldTimerSlack = 0;
   Clock::time_point stepBegin = Clock::now();
   Clock::time_point lastLook = Clock::now();
