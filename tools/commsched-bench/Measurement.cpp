@@ -14,6 +14,7 @@
 #include "llvm/ADT/Twine.h"
 
 #include <chrono>
+#include <new>
 
 namespace commsched::bench {
 
@@ -43,6 +44,16 @@ bool Measurement::prepare() {
         return false;
       }
     }
+  int64_t largest = 0;
+  for (const Point &point : plan.points)
+    largest = std::max(largest, point.bytes);
+  host.reset(new (std::nothrow) char[largest]);
+  if (!host) {
+    std::string text = "cannot allocate " + std::to_string(largest) +
+                       " bytes of host memory to check results";
+    commsched_fail(text.c_str());
+    return false;
+  }
   return buffers.allocate(plan, rank, settings.launches);
 }
 
@@ -61,17 +72,19 @@ bool Measurement::fillInput(const PointView &view, Place place, int32_t slot) {
   const Point &point = *view.point;
   Pattern pattern(*point.element, point.operation, point.reduction,
                   view.members);
-  host.resize(view.parts.inputs * view.partBytes);
-  pattern.fillInputs(view.self, point.partElements, host);
-  return commsched_upload(buffers.get(view, place, slot).input, host.data(),
-                          host.size()) == 0;
+  int64_t bytes = view.parts.inputs * view.partBytes;
+  pattern.fillInputs(view.self, point.partElements,
+                     llvm::MutableArrayRef(host.get(), bytes));
+  return commsched_upload(buffers.get(view, place, slot).input, host.get(),
+                          bytes) == 0;
 }
 
 bool Measurement::spoilOutput(const PointView &view, Place place,
                               int32_t slot) {
-  host.assign(view.parts.outputs * view.partBytes, spoiled);
-  return commsched_upload(buffers.get(view, place, slot).output, host.data(),
-                          host.size()) == 0;
+  int64_t bytes = view.parts.outputs * view.partBytes;
+  std::fill_n(host.get(), bytes, spoiled);
+  return commsched_upload(buffers.get(view, place, slot).output, host.get(),
+                          bytes) == 0;
 }
 
 bool Measurement::countWrong(const PointView &view, Place place, int32_t slot,
@@ -79,13 +92,14 @@ bool Measurement::countWrong(const PointView &view, Place place, int32_t slot,
   if (!view.receives())
     return true;
   const Point &point = *view.point;
-  host.resize(view.parts.outputs * view.partBytes);
-  if (commsched_download(host.data(), buffers.get(view, place, slot).output,
-                         host.size()) != 0)
+  int64_t bytes = view.parts.outputs * view.partBytes;
+  if (commsched_download(host.get(), buffers.get(view, place, slot).output,
+                         bytes) != 0)
     return false;
   Pattern pattern(*point.element, point.operation, point.reduction,
                   view.members);
-  wrong += pattern.countWrong(view.self, point.partElements, host);
+  wrong += pattern.countWrong(view.self, point.partElements,
+                              llvm::ArrayRef(host.get(), bytes));
   return true;
 }
 

@@ -23,6 +23,7 @@
 #include "Calls.h"
 #include "Statistics.h"
 
+#include <memory>
 #include <optional>
 
 namespace commsched::bench {
@@ -88,7 +89,8 @@ private:
   int32_t rank;
   int32_t numRanks;
   Buffers buffers;
-  std::vector<char> host;
+  /// As large as the largest point's full buffer.
+  std::unique_ptr<char[]> host;
 };
 
 } // namespace commsched::bench
