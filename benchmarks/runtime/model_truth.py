@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Is the predicted step the real one?
+
+Runs a step before and after scheduling, first on threads that sleep as long as
+the model says, then under mpirun with real collectives, of which the predicted
+times come from a table measured on the same machine. Operators are emulated in
+both. Prints Markdown: the predicted and the measured step, and their ratio.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+
+def run(command, environment=None):
+    """Runs a tool; returns what it printed, or ends the program."""
+    result = subprocess.run([str(word) for word in command], text=True,
+                            capture_output=True, env=environment)
+    if result.returncode:
+        sys.exit(f"error: {' '.join(map(str, command))}\n"
+                 f"{result.stderr}{result.stdout}")
+    return result.stdout
+
+
+def schedule(args, profile, directory):
+    """The scheduled step, by the predicted times of the profile if any."""
+    path = pathlib.Path(directory) / "after.mlir"
+    estimate = "commsched-estimate-runtime"
+    if profile:
+        estimate += f"{{profile={profile}}}"
+    run([args.opt, args.step, "-o", path, "--pass-pipeline=builtin.module("
+         f"func.func({estimate}),commsched-pipeline)"])
+    return path
+
+
+def measure(args, step, launcher, options):
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
+                       OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    text = run([*launcher, args.runner, step, "--emulate-data=0",
+                f"--repeat={args.repeat}", "--format=json", *options],
+               environment)
+    return json.loads(text)["step_time_ns"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("step", type=pathlib.Path)
+    parser.add_argument("--opt", default="build/bin/commsched-opt")
+    parser.add_argument("--runner", default="build/bin/commsched-run")
+    parser.add_argument("--ranks", type=int, default=4)
+    parser.add_argument("--repeat", type=int, default=9)
+    parser.add_argument("--profile", type=pathlib.Path,
+                        help="measured collectives of this machine, for mpirun")
+    args = parser.parse_args()
+
+    local = [], [f"--ranks={args.ranks}", "--modelled-times"], None
+    settings = {"local, modelled times": local}
+    if args.profile:
+        mpirun = ["mpirun", "--oversubscribe", "-n", args.ranks]
+        settings["mpirun, emulated operators"] = (
+            mpirun, [f"--profile={args.profile}"], args.profile)
+    print("| ranks | step | predicted (ms) | measured (ms) | ratio |")
+    print("|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as directory:
+        for name, (launcher, options, profile) in settings.items():
+            after = schedule(args, profile, directory)
+            for when, step in (("before", args.step), ("after", after)):
+                time = measure(args, step, launcher, options)
+                print(f"| {name} | {when} | {time['predicted'] / 1e6:.2f} "
+                      f"| {time['measured'] / 1e6:.2f} "
+                      f"| {time['measured'] / time['predicted']:.3f} |",
+                      flush=True)
+
+
+if __name__ == "__main__":
+    main()
