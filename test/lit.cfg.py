@@ -44,6 +44,10 @@ config.substitutions += [
     (r"\bmlir-opt\b", os.path.join(config.llvm_tools_dir, "mlir-opt")),
 ]
 
+# Tests that build something outside of this build's tree.
+if shutil.which("ccache"):
+    config.environment["CMAKE_CXX_COMPILER_LAUNCHER"] = "ccache"
+
 if shutil.which("clang-format-22"):
     config.available_features.add("clang-format")
 if config.mpirun:
