@@ -94,15 +94,19 @@ class Checker:
                          1e-3 if rounds else None)
 
     def check_random(self, seed):
-        before = self.transform(write_program(seed), "")
+        """A random sequence of runs, as long as it takes to change the
+        program."""
+        before = after = self.transform(write_program(seed), "")
         rng = random.Random(seed)
         runs = [run for run in RUNS if run.name not in ALONE]
-        # Each has its turn.
-        chosen = [runs[seed % len(runs)],
-                  *rng.choices(runs, k=rng.randint(0, 4))]
-        after = self.transform(before, ",".join(run.text for run in chosen))
-        if strip_marks(after) != strip_marks(before):
-            self.compare(f"random.{seed}", before, after)
+        sequence = [runs[seed % len(runs)]]  # Each has its turn.
+        while strip_marks(after) == strip_marks(before):
+            sequence += rng.choices(runs, k=rng.randint(0, 4))
+            if len(sequence) > 40:
+                sys.exit(f"nothing changes random program {seed}")
+            after = self.transform(before,
+                                   ",".join(run.text for run in sequence))
+        self.compare(f"random.{seed}", before, after)
 
 
 def check_table(opt):

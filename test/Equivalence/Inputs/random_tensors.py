@@ -127,42 +127,30 @@ class Program:
         return self.resample(self.pick(), type)
 
     def resample(self, value, type):
-        """The elements of `value` again and again, in another shape."""
+        """Made of the elements of `value`, by their places and by chance."""
         value, f = self.small(value), self.f
-        offset = self.rng.randrange(4)
+        offset, more = self.rng.randrange(4), self.rng.randrange(100)
 
         def read(body):
             place = body.constant(offset, "index")
             for dim in range(len(type.shape)):
                 place = place * 3 + body.index(dim)
-            indices = []
+            rest, indices = place, []
             for size in reversed(value.type.shape):
-                indices.insert(0, place.remainder(size))
-                place = place / size
-            return self.fit(body.extract(value, *indices), type.element)
+                indices.insert(0, rest.remainder(size))
+                rest = rest / size
+            number = body.extract(value, *indices).cast("i64")
+            number = number * 11 + place.cast("i64") + more
+            if is_float(type.element):
+                number = number.remainder(SMALL[type.element] + 1)
+                return number.cast("f64" if type.element == "f64" else
+                                   "f32").cast(type.element)
+            return number.cast(type.element)
 
         letters = "abcd"[:len(type.shape)]
         return exact(f.structured("resample", f"->{letters}", [],
                                   f.empty(type), read),
                      SMALL.get(type.element, 0))
-
-    @staticmethod
-    def fit(scalar, element):
-        """Converts a small number so that it is small there."""
-        source = scalar.element
-        if source == element:
-            return scalar
-        if not is_float(source) and not is_float(element):
-            return scalar.cast(element)
-        number = scalar
-        if is_float(source):
-            number = scalar.cast("i64" if source != "i64" else source)
-        if not is_float(element):
-            return number.cast(element)
-        number = number.remainder(SMALL[element] + 1)
-        if number.element == "i8":
-            number = number.cast("i32")
-        return number.cast("f32").cast(element)
 
     def keep(self, value, most=0, grain=0):
         self.values.append(exact(value, most, grain))
@@ -339,14 +327,21 @@ class Program:
         return self.is_positive(most)
 
     def region(self, type, depth, extra=()):
-        """Fills a region that yields a small value of this type."""
-        outer = self.values
+        """Fills a region that yields a small value of this type, made of
+        what nobody else in there uses."""
+        outer, f = self.values, self.f
         self.values = [*outer, *extra]
         self.fill(self.rng.randint(1, 5), depth + 1)
-        reach, self.reach = self.reach, 2  # Something of the region.
-        result = self.resample(self.pick(), type)
-        self.reach = reach
-        self.f.lines.append(f"scf.yield {result.text} : {type}")
+        made = [v for v in self.values[len(outer):] if v.type.count]
+        ends = [v for v in made if v not in self.used] or made[-1:]
+        letters = "abcd"[:len(type.shape)]
+        result = self.resample(ends[0] if ends else self.pick(), type)
+        for value in ends[1:]:
+            total = f.map("add", f"{letters},{letters}->{letters}",
+                          [result, self.resample(value, type)],
+                          lambda _, x, y: x + y)
+            result = shrink(f, exact(total, 2 * result.most))
+        f.lines.append(f"scf.yield {result.text} : {type}")
         self.values = outer
         return result
 
