@@ -31,7 +31,7 @@
 
 namespace commsched::runtime::mpi {
 
-/// One rank's part; defined in Board.cpp.
+/// One rank's part, see BoardLayout.h.
 struct RankBoard;
 
 /// Ranks with what is known of each, as describeTimeout takes them.

@@ -8,8 +8,9 @@
 
 #include "Collectives.h"
 
-#include "Session.h"
+#include "Starter.h"
 
+#include "Core/Describe.h"
 #include "Numerics/Reduction.h"
 
 #include <climits>
@@ -18,14 +19,8 @@
 using namespace commsched::runtime;
 using namespace commsched::runtime::mpi;
 
-// Messages between two ranks of a group. Those of one tag arrive in the order
-// in which they were started, which is the same on both sides.
-static constexpr int permuteTag = 0;
-static constexpr int allToAllTag = 1;
-static constexpr int firstUserTag = 2;
-
 Error mpi::checkLimits(const Site &site) {
-  if (site.kind != COMMSCHED_SEND && site.kind != COMMSCHED_RECV)
+  if (!isPointToPoint(site.kind))
     return {};
   int *upperBound = nullptr;
   int isSet = 0;
@@ -36,59 +31,6 @@ Error mpi::checkLimits(const Site &site) {
   return "'mpi' has tags from 0 to " + std::to_string(limit) + ", not " +
          std::to_string(site.tag);
 }
-
-namespace {
-
-/// Starts the calls of one launch.
-class Starter {
-public:
-  Starter(MpiRequest &request, MPI_Comm communicator, Types &types)
-      : request(request), site(*request.launch.site),
-        group(*request.launch.group), numRanks(group.members.size()),
-        communicator(communicator), types(types) {}
-
-  /// For a collective without tensors, `index` is ignored.
-  Error start(size_t index);
-  Error startBarrier();
-
-private:
-  /// Adds the request that a call has made.
-  Error add(int code, const char *call, int64_t bytes = -1) {
-    if (Error error = checkMpi(code, call))
-      return error;
-    request.flight.add(handle, request, bytes);
-    return {};
-  }
-  char *output(int64_t offset = 0) const { return out + offset; }
-  const char *input(int64_t offset = 0) const { return in + offset; }
-
-  Error allGather();
-  Error reduceScatter();
-  Error reduceParts(MPI_Datatype type, MPI_Op operation);
-  Error allReduce();
-  Error allToAll();
-  Error unevenAllToAll();
-  Error broadcast();
-  Error permute();
-  Error send(const void *data, int64_t bytes, int32_t rank, int tag);
-  Error receive(void *data, int64_t bytes, int32_t rank, int tag);
-
-  MpiRequest &request;
-  const Site &site;
-  const Group &group;
-  int64_t numRanks;
-  MPI_Comm communicator;
-  Types &types;
-  MPI_Request handle = MPI_REQUEST_NULL;
-  // Of the tensor that is being started.
-  const Tensor *tensor = nullptr;
-  const char *in = nullptr;
-  char *out = nullptr;
-  int64_t inBytes = 0;
-  int64_t outBytes = 0;
-};
-
-} // namespace
 
 Error Starter::start(size_t index) {
   tensor = &site.tensors[index];
@@ -123,177 +65,6 @@ Error Starter::start(size_t index) {
 
 Error Starter::startBarrier() {
   return add(MPI_Ibarrier(communicator, &handle), "MPI_Ibarrier");
-}
-
-Error Starter::allGather() {
-  if (inBytes == 0)
-    return {};
-  Extent extent;
-  if (Error error = types.getBytes(inBytes, numRanks, extent))
-    return error;
-  bool isInPlace = in == output(group.rank * inBytes);
-  return add(MPI_Iallgather(isInPlace ? MPI_IN_PLACE : in, extent.count,
-                            extent.type, out, extent.count, extent.type,
-                            communicator, &handle),
-             "MPI_Iallgather");
-}
-
-Error Starter::allReduce() {
-  int64_t count = tensor->inputs;
-  if (count == 0)
-    return {};
-  MPI_Datatype type;
-  MPI_Op operation;
-  if (Error error = types.getElement(*tensor->element.type, type))
-    return error;
-  if (Error error =
-          types.getOperation(*tensor->element.type, *site.reduction, operation))
-    return error;
-  for (int64_t begin = 0; begin < count; begin += types.getMaxCount()) {
-    int64_t offset = begin * tensor->element.bytes;
-    auto size = static_cast<int>(std::min(count - begin, types.getMaxCount()));
-    if (Error error =
-            add(MPI_Iallreduce(in == out ? MPI_IN_PLACE : input(offset),
-                               output(offset), size, type, operation,
-                               communicator, &handle),
-                "MPI_Iallreduce"))
-      return error;
-  }
-  return {};
-}
-
-Error Starter::reduceScatter() {
-  if (outBytes == 0)
-    return {};
-  MPI_Datatype type;
-  MPI_Op operation;
-  if (Error error = types.getElement(*tensor->element.type, type))
-    return error;
-  if (Error error =
-          types.getOperation(*tensor->element.type, *site.reduction, operation))
-    return error;
-  if (tensor->outputs > types.getMaxCount() / numRanks)
-    return reduceParts(type, operation);
-
-  // In place MPI delivers to the beginning of the input, not to our own part.
-  void *target = out;
-  if (out == input(group.rank * outBytes) && numRanks > 1) {
-    request.staged.push_back(
-        {std::unique_ptr<char[]>(new char[outBytes]), out, outBytes});
-    target = request.staged.back().data.get();
-  }
-  bool isInPlace = in == out && numRanks == 1;
-  return add(MPI_Ireduce_scatter_block(isInPlace ? MPI_IN_PLACE : in, target,
-                                       static_cast<int>(tensor->outputs), type,
-                                       operation, communicator, &handle),
-             "MPI_Ireduce_scatter_block");
-}
-
-/// A range of elements of all parts is not one range of the input: each part is
-/// reduced to its owner.
-Error Starter::reduceParts(MPI_Datatype type, MPI_Op operation) {
-  bool isInPlace = out == input(group.rank * outBytes);
-  for (int root = 0; root != numRanks; ++root) {
-    for (int64_t begin = 0; begin < tensor->outputs;
-         begin += types.getMaxCount()) {
-      int64_t offset = begin * tensor->element.bytes;
-      auto size = static_cast<int>(
-          std::min(tensor->outputs - begin, types.getMaxCount()));
-      const void *source = isInPlace && root == group.rank
-                               ? MPI_IN_PLACE
-                               : input(root * outBytes + offset);
-      if (Error error = add(MPI_Ireduce(source, output(offset), size, type,
-                                        operation, root, communicator, &handle),
-                            "MPI_Ireduce"))
-        return error;
-    }
-  }
-  return {};
-}
-
-Error Starter::allToAll() {
-  if (inBytes == 0)
-    return {};
-  Extent extent;
-  if (Error error = types.getBytes(inBytes / numRanks, numRanks, extent))
-    return error;
-  return add(MPI_Ialltoall(in, extent.count, extent.type, out, extent.count,
-                           extent.type, communicator, &handle),
-             "MPI_Ialltoall");
-}
-
-/// By messages: MPI_Ialltoallv places its parts with 32 bits, and whether they
-/// suffice may differ between ranks, since each has its own splits.
-Error Starter::unevenAllToAll() {
-  auto getPart = [&](const std::vector<int64_t> &splits, int64_t total,
-                     int32_t rank) {
-    return (splits.empty() ? total / numRanks : splits[rank]) *
-           tensor->element.bytes;
-  };
-  int64_t offset = 0;
-  for (int32_t rank = 0; rank != numRanks; ++rank) {
-    int64_t bytes = getPart(tensor->outputSplits, tensor->outputs, rank);
-    if (Error error = receive(output(offset), bytes, rank, allToAllTag))
-      return error;
-    offset += bytes;
-  }
-  offset = 0;
-  for (int32_t rank = 0; rank != numRanks; ++rank) {
-    int64_t bytes = getPart(tensor->inputSplits, tensor->inputs, rank);
-    if (Error error = send(input(offset), bytes, rank, allToAllTag))
-      return error;
-    offset += bytes;
-  }
-  return {};
-}
-
-Error Starter::broadcast() {
-  if (outBytes == 0)
-    return {};
-  if (group.rank == site.peer && in != out)
-    std::memcpy(out, in, outBytes);
-  Extent extent;
-  if (Error error = types.getBytes(outBytes, numRanks, extent))
-    return error;
-  return add(MPI_Ibcast(out, extent.count, extent.type, site.peer, communicator,
-                        &handle),
-             "MPI_Ibcast");
-}
-
-Error Starter::permute() {
-  bool isTarget = false;
-  for (auto [source, target] : site.pairs) {
-    if (target != group.rank)
-      continue;
-    isTarget = true;
-    if (Error error = receive(out, outBytes, source, permuteTag))
-      return error;
-  }
-  if (!isTarget && outBytes > 0)
-    std::memset(out, 0, outBytes);
-  for (auto [source, target] : site.pairs)
-    if (source == group.rank)
-      if (Error error = send(in, inBytes, target, permuteTag))
-        return error;
-  return {};
-}
-
-Error Starter::send(const void *data, int64_t bytes, int32_t rank, int tag) {
-  Extent extent;
-  if (Error error = types.getBytes(bytes, 1, extent))
-    return error;
-  return add(MPI_Isend(data, extent.count, extent.type, rank, tag, communicator,
-                       &handle),
-             "MPI_Isend");
-}
-
-Error Starter::receive(void *data, int64_t bytes, int32_t rank, int tag) {
-  Extent extent;
-  if (Error error = types.getBytes(bytes, 1, extent))
-    return error;
-  return add(MPI_Irecv(data, extent.count, extent.type, rank, tag, communicator,
-                       &handle),
-             "MPI_Irecv", bytes);
 }
 
 Error mpi::startCollective(MpiRequest &request, MPI_Comm communicator,
