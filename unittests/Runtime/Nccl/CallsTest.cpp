@@ -1,0 +1,278 @@
+//===- CallsTest.cpp - Which calls of NCCL a collective is ----------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestRanks.h"
+
+using namespace commsched::test;
+
+namespace {
+class NcclCallsTest : public NcclTest {};
+
+std::string makeSite(const std::string &kind, const std::string &tensors,
+                     const std::string &more = "") {
+  return R"({"name": "x", "location": "a.mlir:1:2", "group": 0, "kind": ")" +
+         kind + R"(", "tensors": [)" + tensors + "]" + more + "}";
+}
+
+std::string makeTensor(const std::string &type, int inputs, int outputs,
+                       const std::string &more = "") {
+  return R"({"type": ")" + type + R"(", "inputs": )" + std::to_string(inputs) +
+         R"(, "outputs": )" + std::to_string(outputs) + more + "}";
+}
+} // namespace
+
+TEST_F(NcclCallsTest, EveryCollectiveIsItsOwnCall) {
+  std::string f32 = makeTensor("f32", 8, 8);
+  runRank([&](TestRank &rank) {
+    ASSERT_TRUE(
+        rank.load(makeSite("all_gather", f32) + "," +
+                  makeSite("reduce_scatter", f32, R"(, "reduction": "max")") +
+                  "," + makeSite("all_reduce", f32, R"(, "reduction": "avg")") +
+                  "," + makeSite("all_to_all", f32) + "," +
+                  makeSite("broadcast", f32, R"(, "peer": 0)") + "," +
+                  makeSite("permute", f32, R"(, "pairs": [[0, 0]])") + "," +
+                  R"({"name": "b", "kind": "barrier", "group": 0})"))
+        << rank.getError();
+    char *in = rank.allocate(32), *out = rank.allocate(32);
+    const std::string expected[] = {
+        "ncclAllGather(m1, m2, 8, f32, c1, s1)",
+        "ncclReduceScatter(m1, m2, 8, f32, max, c1, s1)",
+        "ncclAllReduce(m1, m2, 8, f32, avg, c1, s1)",
+        "ncclAlltoAll(m1, m2, 8, f32, c1, s1)",
+        "ncclBroadcast(m1, m2, 8, f32, root 0, c1, s1)"};
+    for (int site = 0; site < 5; ++site)
+      EXPECT_EQ(rank.run(site, {in}, {out}), Lines({expected[site]}));
+    EXPECT_EQ(
+        rank.run(5, {in}, {out}),
+        Lines({"ncclGroupStart()", "ncclSend(m1, 8, f32, to 0, c1, s1)",
+               "ncclRecv(m2, 8, f32, from 0, c1, s1)", "ncclGroupEnd()"}));
+    standin::takeLog();
+    EXPECT_EQ(commsched_barrier(6), 0);
+    EXPECT_EQ(keep(standin::takeLog(), {"nccl"}),
+              Lines({"ncclAllReduce(m0, m0, 1, u8, max, c1, s1)"}));
+  });
+}
+
+TEST_F(NcclCallsTest, ReductionsHaveTheirNames) {
+  runRank([&](TestRank &rank) {
+    std::string sites;
+    const std::string names[] = {"sum", "avg", "prod", "min", "max"};
+    for (const std::string &name : names)
+      sites += (sites.empty() ? "" : ",") +
+               makeSite("all_reduce", makeTensor("f16", 4, 4),
+                        R"(, "reduction": ")" + name + "\"");
+    ASSERT_TRUE(rank.load(sites)) << rank.getError();
+    char *buffer = rank.allocate(8);
+    for (int site = 0; site < 5; ++site)
+      EXPECT_EQ(rank.run(site, {buffer}, {buffer}),
+                Lines({"ncclAllReduce(m1, m1, 4, f16, " + names[site] +
+                       ", c1, s1)"}));
+  });
+}
+
+TEST_F(NcclCallsTest, TypesThatNcclLacksTravelAsBytes) {
+  // What 3 elements are on the wire when they are sent, and when added.
+  struct Case {
+    const char *type;
+    const char *sent;
+    const char *added;
+  };
+  const Case cases[] = {{"i1", "3, u8", ""},
+                        {"i8", "3, i8", "3, i8"},
+                        {"i16", "6, u8", ""},
+                        {"i32", "3, i32", "3, i32"},
+                        {"i64", "3, i64", "3, i64"},
+                        {"ui8", "3, u8", "3, u8"},
+                        {"ui16", "6, u8", ""},
+                        {"ui32", "3, u32", "3, u32"},
+                        {"ui64", "3, u64", "3, u64"},
+                        {"f8E4M3FN", "3, f8e4m3", "3, f8e4m3"},
+                        {"f8E5M2", "3, f8e5m2", "3, f8e5m2"},
+                        {"f16", "3, f16", "3, f16"},
+                        {"bf16", "3, bf16", "3, bf16"},
+                        {"f32", "3, f32", "3, f32"},
+                        {"f64", "3, f64", "3, f64"},
+                        {"complex<f32>", "6, f32", "6, f32"},
+                        {"complex<f64>", "6, f64", "6, f64"},
+                        {"bytes<12>", "36, u8", ""}};
+  runRank([&](TestRank &rank) {
+    char *in = rank.allocate(48), *out = rank.allocate(48);
+    for (const Case &c : cases) {
+      std::string tensor = makeTensor(c.type, 3, 3);
+      std::string sites = makeSite("all_gather", tensor);
+      if (*c.added)
+        sites +=
+            "," + makeSite("reduce_scatter", tensor, R"(, "reduction": "sum")");
+      ASSERT_TRUE(rank.load(sites)) << rank.getError();
+      EXPECT_EQ(rank.run(0, {in}, {out}),
+                Lines({std::string("ncclAllGather(m1, m2, ") + c.sent +
+                       ", c1, s1)"}));
+      if (*c.added)
+        EXPECT_EQ(rank.run(1, {in}, {out}),
+                  Lines({std::string("ncclReduceScatter(m1, m2, ") + c.added +
+                         ", sum, c1, s1)"}));
+    }
+  });
+}
+
+TEST_F(NcclCallsTest, ACoalescedLaunchIsOneGroup) {
+  runRank([&](TestRank &rank) {
+    ASSERT_TRUE(rank.load(makeSite(
+        "all_gather", makeTensor("bf16", 4, 4) + "," + makeTensor("f32", 0, 0) +
+                          "," + makeTensor("i32", 2, 2))));
+    char *a = rank.allocate(8), *b = rank.allocate(8);
+    EXPECT_EQ(
+        rank.run(0, {a, nullptr, b}, {a, nullptr, b}),
+        Lines({"ncclGroupStart()", "ncclAllGather(m1, m1, 4, bf16, c1, s1)",
+               "ncclAllGather(m2, m2, 2, i32, c1, s1)", "ncclGroupEnd()"}));
+  });
+}
+
+TEST_F(NcclCallsTest, OddAddressesTravelAsBytes) {
+  TestRank rank(0, 1, 20000);
+  std::string tensor = makeTensor("f32", 2, 2);
+  ASSERT_TRUE(
+      rank.load(makeSite("all_gather", tensor) + "," +
+                makeSite("all_reduce", tensor, R"(, "reduction": "sum")")));
+  char *buffer = rank.allocate(32);
+  EXPECT_EQ(rank.run(0, {buffer + 2}, {buffer + 2}),
+            Lines({"ncclAllGather(m1+2, m1+2, 8, u8, c1, s1)"}));
+  EXPECT_EQ(rank.start(1, {buffer + 2}, {buffer + 2}), 0);
+  EXPECT_EQ(rank.getError(),
+            "at the start of all_reduce 'x' (a.mlir:1:2) on group 'dp', "
+            "launch 1: 'nccl' cannot reduce f32 at addresses that are no "
+            "multiples of 4");
+  EXPECT_NE(commsched_finalize(), 0);
+}
+
+TEST_F(NcclCallsTest, PartsLieInPlaceAtTheirRank) {
+  std::string sites = makeSite("all_gather", makeTensor("f32", 2, 4)) + "," +
+                      makeSite("reduce_scatter", makeTensor("f32", 4, 2),
+                               R"(, "reduction": "sum")");
+  auto results = runRanks(2, [&](TestRank &rank) {
+    if (!rank.load(sites))
+      return rank.getError();
+    char *buffer = rank.allocate(16);
+    char *part = buffer + 8 * rank.getRank();
+    std::string text = rank.run(0, {part}, {buffer}).at(0);
+    return text + " " + rank.run(1, {buffer}, {part}).at(0);
+  });
+  EXPECT_EQ(results[0], "ncclAllGather(m1, m1, 2, f32, c1, s1) "
+                        "ncclReduceScatter(m1, m1, 2, f32, sum, c1, s1)");
+  EXPECT_EQ(results[1], "ncclAllGather(m1+8, m1, 2, f32, c1, s1) "
+                        "ncclReduceScatter(m1, m1+8, 2, f32, sum, c1, s1)");
+}
+
+static std::string join(const Lines &lines) {
+  std::string text;
+  for (const std::string &line : lines)
+    text += line + "\n";
+  return text;
+}
+
+TEST_F(NcclCallsTest, AnUnevenAllToAllIsSendsAndReceives) {
+  auto results = runRanks(2, [&](TestRank &rank) {
+    // Rank 0 keeps 1 and sends 2; rank 1 sends nothing and keeps 3.
+    bool first = rank.getRank() == 0;
+    std::string splits = first ? R"(, "input_splits": [[1, 2]],
+                                      "output_splits": [[1, 0]])"
+                               : R"(, "input_splits": [[0, 3]],
+                                      "output_splits": [[2, 3]])";
+    std::string tensor =
+        first ? makeTensor("f16", 3, 1) : makeTensor("f16", 3, 5);
+    if (!rank.load(makeSite("all_to_all", tensor, splits)))
+      return rank.getError();
+    char *in = rank.allocate(6), *out = rank.allocate(10);
+    return join(rank.run(0, {in}, {out}));
+  });
+  EXPECT_EQ(results[0], "ncclGroupStart()\n"
+                        "ncclSend(m1, 1, f16, to 0, c1, s1)\n"
+                        "ncclRecv(m2, 1, f16, from 0, c1, s1)\n"
+                        "ncclSend(m1+2, 2, f16, to 1, c1, s1)\n"
+                        "ncclGroupEnd()\n");
+  EXPECT_EQ(results[1], "ncclGroupStart()\n"
+                        "ncclRecv(m2, 2, f16, from 0, c1, s1)\n"
+                        "ncclSend(m1, 3, f16, to 1, c1, s1)\n"
+                        "ncclRecv(m2+4, 3, f16, from 1, c1, s1)\n"
+                        "ncclGroupEnd()\n");
+}
+
+TEST_F(NcclCallsTest, WhoIsNoTargetOfAPermuteGetsZeros) {
+  auto results = runRanks(3, [&](TestRank &rank) {
+    if (!rank.load(makeSite("permute", makeTensor("f64", 2, 2),
+                            R"(, "pairs": [[0, 1], [1, 2]])")))
+      return rank.getError();
+    char *in = rank.allocate(16), *out = rank.allocate(16);
+    return join(rank.run(0, {in}, {out}));
+  });
+  EXPECT_EQ(results[0], "cudaMemsetAsync(m2, 0, 16, s1)\n"
+                        "ncclSend(m1, 2, f64, to 1, c1, s1)\n");
+  EXPECT_EQ(results[1], "ncclGroupStart()\n"
+                        "ncclRecv(m2, 2, f64, from 0, c1, s1)\n"
+                        "ncclSend(m1, 2, f64, to 2, c1, s1)\n"
+                        "ncclGroupEnd()\n");
+  EXPECT_EQ(results[2], "ncclRecv(m2, 2, f64, from 1, c1, s1)\n");
+}
+
+/// Ranks 0 and 1 send to each other; all ranks have all sites.
+static std::string makeSendsAndReceives() {
+  std::string sites;
+  for (const char *peer : {"0", "1"})
+    sites += makeSite("send", makeTensor("i8", 4, 0),
+                      std::string(R"(, "peer": )") + peer) +
+             "," +
+             makeSite("recv", makeTensor("i8", 0, 4),
+                      std::string(R"(, "peer": )") + peer) +
+             (peer[0] == '0' ? "," : "");
+  return sites;
+}
+
+TEST_F(NcclCallsTest, SendsThatCrossRunTogether) {
+  auto results = runRanks(2, [&](TestRank &rank) {
+    if (!rank.load(makeSendsAndReceives()))
+      return rank.getError();
+    int32_t peer = 1 - rank.getRank();
+    char *in = rank.allocate(4), *out = rank.allocate(4);
+    standin::takeLog();
+    int64_t send = rank.start(2 * peer, {in}, {nullptr});
+    int64_t recv = rank.start(2 * peer + 1, {nullptr}, {out});
+    // Nothing is enqueued before somebody looks.
+    std::string text = join(keep(standin::takeLog(), {"nccl"}));
+    commsched_wait(send);
+    commsched_wait(recv);
+    return text + join(keep(standin::takeLog(), {"nccl"}));
+  });
+  EXPECT_EQ(results[0], "ncclGroupStart()\n"
+                        "ncclSend(m1, 4, i8, to 1, c1, s1)\n"
+                        "ncclRecv(m2, 4, i8, from 1, c1, s1)\n"
+                        "ncclGroupEnd()\n");
+  EXPECT_EQ(results[1], "ncclGroupStart()\n"
+                        "ncclSend(m1, 4, i8, to 0, c1, s1)\n"
+                        "ncclRecv(m2, 4, i8, from 0, c1, s1)\n"
+                        "ncclGroupEnd()\n");
+}
+
+TEST_F(NcclCallsTest, OperatorsDoNotWaitForTheNextReceive) {
+  auto results = runRanks(2, [&](TestRank &rank) {
+    if (!rank.load(makeSendsAndReceives(),
+                   R"(, "operators": [{"name": "mm"}])"))
+      return rank.getError();
+    char *buffer = rank.allocate(4);
+    standin::takeLog();
+    int64_t request = rank.getRank() == 0 ? rank.start(2, {buffer}, {nullptr})
+                                          : rank.start(1, {nullptr}, {buffer});
+    commsched_compute(0, 10, nullptr, nullptr);
+    std::string text = join(keep(standin::takeLog(), {"nccl", "spin"}));
+    commsched_wait(request);
+    return text;
+  });
+  EXPECT_EQ(results[0], "ncclSend(m1, 4, i8, to 1, c1, s1)\n"
+                        "spinKernel<<<1, 1, s0>>>\n");
+  EXPECT_EQ(results[1], "ncclRecv(m1, 4, i8, from 0, c1, s1)\n"
+                        "spinKernel<<<1, 1, s0>>>\n");
+}

@@ -1,0 +1,247 @@
+//===- FaultsTest.cpp - What cannot start, and what never ends ------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestRanks.h"
+
+#include <thread>
+
+using namespace commsched::test;
+
+namespace {
+class NcclFaultsTest : public NcclTest {
+protected:
+  static std::string makeSite(const std::string &type,
+                              const std::string &reduction) {
+    return R"({"name": "ar", "location": "a.mlir:3:4", "group": 0,
+               "kind": "all_reduce", "reduction": ")" +
+           reduction + R"(", "tensors": [{"type": ")" + type +
+           R"(", "inputs": 4, "outputs": 4}]})";
+  }
+  const std::string allReduce = makeSite("f32", "sum");
+};
+} // namespace
+
+TEST_F(NcclFaultsTest, RefusesWhatNcclCannotReduce) {
+  struct Case {
+    const char *type, *reduction, *error;
+    int capability = 90;
+  };
+  const Case cases[] = {
+      {"i16", "sum", "'nccl' cannot reduce i16 by sum"},
+      {"ui16", "max", "'nccl' cannot reduce ui16 by max"},
+      {"i1", "max", "'nccl' cannot reduce i1 by max"},
+      {"i32", "band", "'nccl' cannot reduce i32 by band"},
+      {"i32", "bor", "'nccl' cannot reduce i32 by bor"},
+      {"i32", "bxor", "'nccl' cannot reduce i32 by bxor"},
+      {"complex<f32>", "prod", "'nccl' cannot reduce complex<f32> by prod"},
+      {"complex<f64>", "prod", "'nccl' cannot reduce complex<f64> by prod"},
+      {"f8E4M3FN", "sum",
+       "'nccl' cannot reduce f8E4M3FN by sum on this GPU: its compute "
+       "capability is 8.0, not 9.0 or newer",
+       80},
+      {"f8E5M2", "max",
+       "'nccl' cannot reduce f8E5M2 by max on this GPU: its compute "
+       "capability is 8.9, not 9.0 or newer",
+       89}};
+  for (const Case &c : cases) {
+    standin::getSettings().capability = c.capability;
+    TestRank rank(0, 1, 20000);
+    EXPECT_FALSE(rank.load(makeSite(c.type, c.reduction)));
+    EXPECT_EQ(rank.getError(),
+              std::string("all_reduce 'ar' (a.mlir:3:4): ") + c.error);
+    commsched_finalize();
+  }
+}
+
+TEST_F(NcclFaultsTest, OldGpusCanStillSendSmallFloats) {
+  standin::getSettings().capability = 80;
+  runRank([&](TestRank &rank) {
+    EXPECT_TRUE(rank.load(
+        R"({"name": "ag", "kind": "all_gather", "group": 0, "tensors":
+            [{"type": "f8E4M3FN", "inputs": 4, "outputs": 4}]})"));
+  });
+}
+
+TEST_F(NcclFaultsTest, ProgramsOnTheProcessorAreRefused) {
+  TestRank rank(0, 1, 20000);
+  EXPECT_FALSE(
+      rank.load("", R"(, "host_code": "linalg.matmul at a.mlir:9:8")"));
+  EXPECT_EQ(rank.getError(), "'nccl' keeps buffers on the GPU, but "
+                             "linalg.matmul at a.mlir:9:8 runs on the "
+                             "processor");
+  commsched_finalize();
+}
+
+TEST_F(NcclFaultsTest, AMachineWithoutGpusIsNamed) {
+  standin::getSettings().numGpus = 0;
+  TestRank rank(0, 1, 20000);
+  EXPECT_EQ(rank.getError(),
+            "the backend 'nccl' cannot start: there is no GPU: "
+            "cudaGetDeviceCount: no CUDA-capable device is detected");
+  commsched_finalize();
+}
+
+TEST_F(NcclFaultsTest, EveryRankNeedsAGpu) {
+  standin::getSettings().numGpus = 1;
+  auto results = runRanks(2, [](TestRank &rank) { return rank.getError(); });
+  EXPECT_EQ(results[1], "the backend 'nccl' cannot start: rank 1 is number 1 "
+                        "on this machine, which has 1 GPU");
+  EXPECT_NE(results[0].find("rank 1 failed: rank 1 is number 1"),
+            std::string::npos)
+      << results[0];
+}
+
+TEST_F(NcclFaultsTest, RanksWithHostsOfTheirOwnShareAGpu) {
+  standin::getSettings().numGpus = 1;
+  setenv("NCCL_HOSTID", "one", 1);
+  auto results = runRanks(2, [](TestRank &rank) { return rank.getError(); });
+  unsetenv("NCCL_HOSTID");
+  EXPECT_EQ(results, std::vector<std::string>(2, ""));
+}
+
+TEST_F(NcclFaultsTest, TheOrderOfTheHostIsKept) {
+  unsetenv("NCCL_LAUNCH_ORDER_IMPLICIT");
+  TestRank(0, 1, 20000);
+  EXPECT_EQ(keep(standin::takeLog(), {"ncclGetUniqueId", "ncclCommInit"}),
+            Lines({"ncclGetUniqueId(launch order 1)",
+                   "ncclCommInitRankConfig(0 of 1, blocking 0)"}));
+  commsched_finalize();
+  setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "0", 1);
+  TestRank(0, 1, 20000);
+  EXPECT_EQ(keep(standin::takeLog(), {"ncclGetUniqueId"}),
+            Lines({"ncclGetUniqueId(launch order 0)"}));
+  commsched_finalize();
+  unsetenv("NCCL_LAUNCH_ORDER_IMPLICIT");
+}
+
+TEST_F(NcclFaultsTest, AStuckCollectiveIsAbortedAtTheDeadline) {
+  standin::getSettings().stuck = {"ncclAllReduce"};
+  TestRank rank(0, 1, 100);
+  ASSERT_TRUE(rank.load(allReduce)) << rank.getError();
+  char *buffer = rank.allocate(16);
+  // Neither start nor wait blocks.
+  EXPECT_EQ(commsched_wait(rank.start(0, {buffer}, {buffer})), 0);
+  standin::takeLog();
+  EXPECT_NE(commsched_synchronize(), 0);
+  EXPECT_EQ(rank.getError(),
+            "timed out after 100 ms in the wait for all_reduce 'ar' "
+            "(a.mlir:3:4) on group 'dp', launch 0");
+  EXPECT_EQ(keep(standin::takeLog(), {"nccl"}),
+            Lines({"ncclCommAbort(c1)", "ncclCommAbort(c0)"}));
+  EXPECT_NE(commsched_finalize(), 0);
+  EXPECT_EQ(keep(standin::takeLog(), {"ncclCommFinalize", "ncclCommDestroy"}),
+            Lines());
+}
+
+TEST_F(NcclFaultsTest, AStuckStartIsAbortedAtTheDeadline) {
+  standin::getSettings().stuck = {"ncclCommInitRankConfig"};
+  TestRank rank(0, 1, 100);
+  EXPECT_EQ(rank.getError(),
+            "the backend 'nccl' cannot start: timed out after 100 ms while "
+            "NCCL connects all ranks");
+  EXPECT_EQ(keep(standin::takeLog(), {"ncclCommAbort"}),
+            Lines({"ncclCommAbort(c" + std::to_string(0) + ")"}));
+  commsched_finalize();
+}
+
+TEST_F(NcclFaultsTest, AStuckGroupIsAbortedAtTheDeadline) {
+  standin::getSettings().stuck = {"ncclCommSplit"};
+  TestRank rank(0, 1, 100);
+  EXPECT_FALSE(rank.load(allReduce));
+  EXPECT_EQ(rank.getError(), "group 'dp': timed out after 100 ms while NCCL "
+                             "connects its ranks");
+  commsched_finalize();
+}
+
+TEST_F(NcclFaultsTest, ErrorsOfCommunicatorsAreSeen) {
+  TestRank rank(0, 1, 20000);
+  ASSERT_TRUE(rank.load(allReduce)) << rank.getError();
+  char *buffer = rank.allocate(16);
+  rank.run(0, {buffer}, {buffer});
+  ASSERT_EQ(commsched_synchronize(), 0);
+  standin::getSettings().hold = true;
+  commsched_wait(rank.start(0, {buffer}, {buffer}));
+  standin::getSettings().asyncError = ncclRemoteError;
+  standin::takeLog();
+  EXPECT_NE(commsched_synchronize(), 0);
+  EXPECT_EQ(rank.getError(),
+            "in the wait for all_reduce 'ar' (a.mlir:3:4) on group 'dp', "
+            "launch 1: NCCL: remote process exited or there was a network "
+            "error");
+  EXPECT_EQ(keep(standin::takeLog(), {"nccl"}),
+            Lines({"ncclCommAbort(c1)", "ncclCommAbort(c0)"}));
+  commsched_finalize();
+}
+
+TEST_F(NcclFaultsTest, CallsThatFailAreNamed) {
+  TestRank rank(0, 1, 20000);
+  ASSERT_TRUE(rank.load(allReduce)) << rank.getError();
+  char *buffer = rank.allocate(16);
+  standin::getSettings().failing["ncclAllReduce"] = ncclInvalidUsage;
+  EXPECT_EQ(rank.start(0, {buffer}, {buffer}), 0);
+  EXPECT_EQ(rank.getError(),
+            "at the start of all_reduce 'ar' (a.mlir:3:4) on group 'dp', "
+            "launch 0: ncclAllReduce: invalid usage");
+  commsched_finalize();
+}
+
+TEST_F(NcclFaultsTest, ARankThatStaysAwayIsNamed) {
+  std::atomic<int> numDone{0};
+  auto results = runRanks(
+      3,
+      [&](TestRank &rank) {
+        if (!rank.load(allReduce + "," + makeSite("f32", "max")))
+          return rank.getError();
+        char *buffer = rank.allocate(16);
+        rank.run(0, {buffer}, {buffer});
+        if (rank.getRank() != 1) {
+          rank.run(1, {buffer}, {buffer});
+          commsched_synchronize();
+        }
+        // Rank 1 is there, but does nothing.
+        for (++numDone; numDone < 3;)
+          std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        return std::string("done");
+      },
+      400);
+  const std::string missing =
+      "timed out after 400 ms in the wait for all_reduce 'ar' (a.mlir:3:4) on "
+      "group 'dp', launch 1: rank 1 has not started it (its last: launch 0 on "
+      "group 'dp', all_reduce 'ar')";
+  // Whoever is first tells the other.
+  for (int rank : {0, 2})
+    EXPECT_NE(results[rank].find(missing), std::string::npos) << results[rank];
+}
+
+TEST_F(NcclFaultsTest, ARankThatFailsEndsTheOthers) {
+  auto results = runRanks(2, [&](TestRank &rank) {
+    if (!rank.load(allReduce))
+      return rank.getError();
+    if (rank.getRank() == 1) {
+      commsched_fail("out of luck");
+      return std::string();
+    }
+    char *buffer = rank.allocate(16);
+    rank.run(0, {buffer}, {buffer});
+    commsched_synchronize();
+    return std::string();
+  });
+  EXPECT_NE(results[0].find("rank 1 failed: out of luck"), std::string::npos)
+      << results[0];
+  EXPECT_NE(results[0].find("all_reduce 'ar' (a.mlir:3:4) on group 'dp'"),
+            std::string::npos)
+      << results[0];
+}
+
+TEST_F(NcclFaultsTest, TimesCannotBeModelled) {
+  TestRank rank(0, 1, 20000,
+                [](commsched_options &options) { options.modelled_times = 1; });
+  EXPECT_EQ(rank.getError(), "the backend 'nccl' cannot start: 'nccl' measures "
+                             "times and cannot model them");
+  commsched_finalize();
+}

@@ -1,0 +1,396 @@
+//===- Nccl.cpp - A stand-in for NCCL -------------------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Operations.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <unistd.h>
+#include <utility>
+
+using namespace standin;
+using Guard = std::lock_guard<std::recursive_mutex>;
+
+// The type that NCCL leaves open.
+struct ncclComm {
+  int number = 0;
+  std::shared_ptr<World> world;
+  int rank = 0;
+  /// Done when it returns true; until then the communicator is in progress.
+  std::function<bool()> pending;
+  int64_t numCollectives = 0;
+  int64_t numSplits = 0;
+  bool isConnected = false;
+  std::shared_ptr<bool> isAborted = std::make_shared<bool>(false);
+  bool wasAsked = false;
+};
+
+namespace {
+/// Calls between ncclGroupStart and ncclGroupEnd.
+struct OpenGroup {
+  int depth = 0;
+  std::vector<Operation> operations;
+  ncclComm_t comm = nullptr;
+  cudaStream_t stream = nullptr;
+};
+} // namespace
+
+static thread_local OpenGroup openGroup;
+
+static std::map<std::string, std::shared_ptr<World>> &getWorlds() {
+  static std::map<std::string, std::shared_ptr<World>> worlds;
+  return worlds;
+}
+
+static std::string nameComm(ncclComm_t comm) {
+  return comm ? "c" + std::to_string(comm->number) : "null";
+}
+
+static std::string nameType(ncclDataType_t type) {
+  static const char *names[] = {"i8",  "u8",   "i32",    "u32",
+                                "i64", "u64",  "f16",    "f32",
+                                "f64", "bf16", "f8e4m3", "f8e5m2"};
+  return names[type];
+}
+
+static std::string nameReduction(ncclRedOp_t op) {
+  static const char *names[] = {"sum", "prod", "max", "min", "avg"};
+  return names[op];
+}
+
+#define STANDIN_BEGIN(call, arguments)                                         \
+  Guard guard(getLock());                                                      \
+  record(std::string(#call) + "(" + (arguments) + ")");                        \
+  if (int failure = getFailure(#call))                                         \
+    return static_cast<ncclResult_t>(failure);
+
+/// Puts the operations on the stream as one piece of work, which begins when
+/// the communicator has done what it does in the background.
+static ncclResult_t submit(ncclComm_t comm, cudaStream_t stream,
+                           std::vector<Operation> operations, bool isStuck) {
+  if (comm->pending)
+    return ncclInvalidUsage;
+  auto state = std::make_shared<std::vector<Operation>>(std::move(operations));
+  auto work = [world = comm->world, rank = comm->rank,
+               isAborted = comm->isAborted, state, isStuck](double &now) {
+    if (*isAborted)
+      return true;
+    for (Operation &operation : *state)
+      if (!arrive(*world, rank, operation, now))
+        return false;
+    if (isStuck || !world->defect.empty())
+      return false;
+    for (const Operation &operation : *state)
+      if (!isReady(*world, rank, operation))
+        return false;
+    double end = now;
+    for (const Operation &operation : *state) {
+      double own = now;
+      finish(*world, rank, operation, own);
+      end = std::max(end, own);
+    }
+    now = end;
+    return true;
+  };
+  if (comm->isConnected) {
+    enqueue(stream, work);
+    return ncclSuccess;
+  }
+  // Ranks connect at the first use.
+  comm->pending = [comm, stream, work] {
+    comm->isConnected = true;
+    enqueue(stream, work);
+    return true;
+  };
+  return ncclInProgress;
+}
+
+static ncclResult_t run(const char *call, Operation operation, ncclComm_t comm,
+                        cudaStream_t stream) {
+  if (operation.kind != Kind::Send && operation.kind != Kind::Recv)
+    operation.number = comm->numCollectives++;
+  // What is never there cannot be read.
+  bool empty = operation.count == 0 && operation.number >= 0;
+  if (openGroup.depth == 0)
+    return empty ? ncclSuccess
+                 : submit(comm, stream, {operation}, isStuck(call));
+  if (openGroup.comm && openGroup.comm != comm)
+    return ncclInvalidUsage;
+  openGroup.comm = comm;
+  openGroup.stream = stream;
+  if (!empty)
+    openGroup.operations.push_back(operation);
+  return ncclSuccess;
+}
+
+static std::string describe(const void *input, void *output, size_t count,
+                            ncclDataType_t type, const std::string &more,
+                            ncclComm_t comm, cudaStream_t stream) {
+  return nameAddress(input) + ", " + nameAddress(output) + ", " +
+         std::to_string(count) + ", " + nameType(type) + more + ", " +
+         nameComm(comm) + ", " + nameStream(stream);
+}
+
+extern "C" {
+
+STANDIN_API ncclResult_t ncclGetVersion(int *version) {
+  *version = NCCL_VERSION_CODE;
+  return ncclSuccess;
+}
+
+STANDIN_API const char *ncclGetErrorString(ncclResult_t result) {
+  switch (result) {
+  case ncclRemoteError:
+    return "remote process exited or there was a network error";
+  case ncclInvalidUsage:
+    return "invalid usage";
+  default:
+    return "a stand-in's error";
+  }
+}
+
+STANDIN_API const char *ncclGetLastError(ncclComm_t comm) {
+  return comm && comm->world ? comm->world->defect.c_str() : "";
+}
+
+STANDIN_API ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
+  const char *order = std::getenv("NCCL_LAUNCH_ORDER_IMPLICIT");
+  STANDIN_BEGIN(ncclGetUniqueId,
+                std::string("launch order ") + (order ? order : "unset"))
+  static std::atomic<int> next{0};
+  std::memset(id->internal, 0, sizeof(id->internal));
+  std::string text = std::to_string(getpid()) + "/" + std::to_string(next++);
+  text.copy(id->internal, sizeof(id->internal));
+  return ncclSuccess;
+}
+
+STANDIN_API ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int size,
+                                                ncclUniqueId id, int rank,
+                                                ncclConfig_t *config) {
+  STANDIN_BEGIN(ncclCommInitRankConfig,
+                std::to_string(rank) + " of " + std::to_string(size) +
+                    ", blocking " + std::to_string(config->blocking))
+  *comm = new ncclComm;
+  (*comm)->number = takeNumber("communicator");
+  std::shared_ptr<World> &world =
+      getWorlds()[std::string(id.internal, sizeof(id.internal))];
+  if (!world)
+    world = std::make_shared<World>();
+  world->size = size;
+  ++world->numJoined;
+  (*comm)->world = world;
+  (*comm)->rank = rank;
+  bool stuck = isStuck("ncclCommInitRankConfig");
+  (*comm)->pending = [world, stuck] {
+    return !stuck && (world->numJoined == world->size || getSettings().alone);
+  };
+  return ncclInProgress;
+}
+
+/// The part of a split's ranks with one color, once all have come.
+static void makeChild(ncclComm_t parent, int64_t number, int color,
+                      ncclComm_t child) {
+  std::vector<std::pair<int, int>> row;
+  for (const auto &[rank, choice] : parent->world->splits[number])
+    if (choice.first == color)
+      row.emplace_back(choice.second, rank);
+  std::sort(row.begin(), row.end());
+  std::shared_ptr<World> &world = parent->world->children[{number, color}];
+  if (!world)
+    world = std::make_shared<World>();
+  world->size = static_cast<int>(row.size());
+  child->world = world;
+  for (size_t place = 0; place < row.size(); ++place)
+    if (row[place].second == parent->rank)
+      child->rank = static_cast<int>(place);
+}
+
+STANDIN_API ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key,
+                                       ncclComm_t *result, ncclConfig_t *) {
+  STANDIN_BEGIN(ncclCommSplit,
+                nameComm(comm) + ", " +
+                    (color == NCCL_SPLIT_NOCOLOR ? std::string("none")
+                                                 : std::to_string(color)) +
+                    ", " + std::to_string(key))
+  if (comm->pending)
+    return ncclInvalidUsage;
+  int64_t number = comm->numSplits++;
+  comm->world->splits[number][comm->rank] = {color, key};
+  // Only the end of the split makes the new one known.
+  *result = nullptr;
+  ncclComm_t child = nullptr;
+  if (color != NCCL_SPLIT_NOCOLOR) {
+    child = new ncclComm;
+    child->number = takeNumber("communicator");
+  }
+  bool stuck = isStuck("ncclCommSplit");
+  comm->pending = [=] {
+    int here = static_cast<int>(comm->world->splits[number].size());
+    if (stuck || (here != comm->world->size && !getSettings().alone))
+      return false;
+    if (child)
+      makeChild(comm, number, color, child);
+    *result = child;
+    return true;
+  };
+  return ncclInProgress;
+}
+
+STANDIN_API ncclResult_t ncclCommGetAsyncError(ncclComm_t comm,
+                                               ncclResult_t *result) {
+  Guard guard(getLock());
+  if (int error = getSettings().asyncError) {
+    *result = static_cast<ncclResult_t>(error);
+    return ncclSuccess;
+  }
+  progress();
+  if (!comm->world->defect.empty()) {
+    *result = ncclInvalidUsage;
+    return ncclSuccess;
+  }
+  // The first question always comes too early.
+  if (comm->pending && !comm->wasAsked) {
+    comm->wasAsked = true;
+    *result = ncclInProgress;
+    return ncclSuccess;
+  }
+  if (comm->pending && comm->pending()) {
+    comm->pending = nullptr;
+    comm->wasAsked = false;
+  }
+  *result = comm->pending ? ncclInProgress : ncclSuccess;
+  return ncclSuccess;
+}
+
+STANDIN_API ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  STANDIN_BEGIN(ncclCommFinalize, nameComm(comm))
+  bool stuck = isStuck("ncclCommFinalize");
+  comm->pending = [stuck] { return !stuck; };
+  return ncclInProgress;
+}
+
+STANDIN_API ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  STANDIN_BEGIN(ncclCommDestroy, nameComm(comm))
+  delete comm;
+  return ncclSuccess;
+}
+
+STANDIN_API ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  STANDIN_BEGIN(ncclCommAbort, nameComm(comm))
+  *comm->isAborted = true;
+  delete comm;
+  return ncclSuccess;
+}
+
+STANDIN_API ncclResult_t ncclMemAlloc(void **pointer, size_t bytes) {
+  STANDIN_BEGIN(ncclMemAlloc, std::to_string(bytes))
+  return cudaMalloc(pointer, bytes) == cudaSuccess ? ncclSuccess
+                                                   : ncclUnhandledCudaError;
+}
+
+STANDIN_API ncclResult_t ncclMemFree(void *pointer) {
+  STANDIN_BEGIN(ncclMemFree, nameAddress(pointer))
+  return cudaFree(pointer) == cudaSuccess ? ncclSuccess
+                                          : ncclUnhandledCudaError;
+}
+
+STANDIN_API ncclResult_t ncclGroupStart() {
+  STANDIN_BEGIN(ncclGroupStart, "")
+  ++openGroup.depth;
+  return ncclSuccess;
+}
+
+STANDIN_API ncclResult_t ncclGroupEnd() {
+  STANDIN_BEGIN(ncclGroupEnd, "")
+  if (--openGroup.depth > 0)
+    return ncclSuccess;
+  OpenGroup group = std::exchange(openGroup, {});
+  return group.operations.empty()
+             ? ncclSuccess
+             : submit(group.comm, group.stream, std::move(group.operations),
+                      isStuck("ncclGroupEnd"));
+}
+
+STANDIN_API ncclResult_t ncclAllGather(const void *input, void *output,
+                                       size_t count, ncclDataType_t type,
+                                       ncclComm_t comm, cudaStream_t stream) {
+  STANDIN_BEGIN(ncclAllGather,
+                describe(input, output, count, type, "", comm, stream))
+  return run("ncclAllGather", {Kind::AllGather, input, output, count, type},
+             comm, stream);
+}
+
+STANDIN_API ncclResult_t ncclAlltoAll(const void *input, void *output,
+                                      size_t count, ncclDataType_t type,
+                                      ncclComm_t comm, cudaStream_t stream) {
+  STANDIN_BEGIN(ncclAlltoAll,
+                describe(input, output, count, type, "", comm, stream))
+  return run("ncclAlltoAll", {Kind::AllToAll, input, output, count, type}, comm,
+             stream);
+}
+
+STANDIN_API ncclResult_t ncclReduceScatter(const void *input, void *output,
+                                           size_t count, ncclDataType_t type,
+                                           ncclRedOp_t op, ncclComm_t comm,
+                                           cudaStream_t stream) {
+  STANDIN_BEGIN(ncclReduceScatter,
+                describe(input, output, count, type, ", " + nameReduction(op),
+                         comm, stream))
+  return run("ncclReduceScatter",
+             {Kind::ReduceScatter, input, output, count, type, op}, comm,
+             stream);
+}
+
+STANDIN_API ncclResult_t ncclAllReduce(const void *input, void *output,
+                                       size_t count, ncclDataType_t type,
+                                       ncclRedOp_t op, ncclComm_t comm,
+                                       cudaStream_t stream) {
+  STANDIN_BEGIN(ncclAllReduce, describe(input, output, count, type,
+                                        ", " + nameReduction(op), comm, stream))
+  return run("ncclAllReduce", {Kind::AllReduce, input, output, count, type, op},
+             comm, stream);
+}
+
+STANDIN_API ncclResult_t ncclBroadcast(const void *input, void *output,
+                                       size_t count, ncclDataType_t type,
+                                       int root, ncclComm_t comm,
+                                       cudaStream_t stream) {
+  STANDIN_BEGIN(ncclBroadcast,
+                describe(input, output, count, type,
+                         ", root " + std::to_string(root), comm, stream))
+  return run("ncclBroadcast",
+             {Kind::Broadcast, input, output, count, type, ncclSum, root}, comm,
+             stream);
+}
+
+STANDIN_API ncclResult_t ncclSend(const void *input, size_t count,
+                                  ncclDataType_t type, int peer,
+                                  ncclComm_t comm, cudaStream_t stream) {
+  STANDIN_BEGIN(ncclSend, nameAddress(input) + ", " + std::to_string(count) +
+                              ", " + nameType(type) + ", to " +
+                              std::to_string(peer) + ", " + nameComm(comm) +
+                              ", " + nameStream(stream))
+  return run("ncclSend",
+             {Kind::Send, input, nullptr, count, type, ncclSum, peer}, comm,
+             stream);
+}
+
+STANDIN_API ncclResult_t ncclRecv(void *output, size_t count,
+                                  ncclDataType_t type, int peer,
+                                  ncclComm_t comm, cudaStream_t stream) {
+  STANDIN_BEGIN(ncclRecv, nameAddress(output) + ", " + std::to_string(count) +
+                              ", " + nameType(type) + ", from " +
+                              std::to_string(peer) + ", " + nameComm(comm) +
+                              ", " + nameStream(stream))
+  return run("ncclRecv",
+             {Kind::Recv, nullptr, output, count, type, ncclSum, peer}, comm,
+             stream);
+}
+
+} // extern "C"

@@ -1,0 +1,98 @@
+//===- Settings.cpp - What tests tell and ask the stand-ins ---------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Standin.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+using namespace standin;
+
+namespace {
+struct ThreadLog {
+  std::vector<std::string> lines;
+  int64_t queries = 0;
+  std::map<std::string, int> numbers;
+};
+} // namespace
+
+static thread_local ThreadLog threadLog;
+static std::string logPath;
+
+static Settings readEnvironment() {
+  Settings settings;
+  const char *text = std::getenv("COMMSCHED_STANDIN");
+  std::istringstream stream(text ? text : "");
+  for (std::string item; std::getline(stream, item, ';');) {
+    size_t equal = item.find('=');
+    std::string name = item.substr(0, equal);
+    std::string value =
+        equal == std::string::npos ? "" : item.substr(equal + 1);
+    size_t colon = value.find(':');
+    if (name == "capability")
+      settings.capability = std::stoi(value);
+    else if (name == "gpus")
+      settings.numGpus = std::stoi(value);
+    else if (name == "alone")
+      settings.alone = true;
+    else if (name == "stuck")
+      settings.stuck.insert(value);
+    else if (name == "fail")
+      settings.failing[value.substr(0, colon)] =
+          std::stoi(value.substr(colon + 1));
+    else if (name == "log")
+      logPath = value;
+  }
+  return settings;
+}
+
+Settings &standin::getSettings() {
+  static Settings settings = readEnvironment();
+  return settings;
+}
+
+void standin::resetSettings() { getSettings() = Settings(); }
+
+std::recursive_mutex &standin::getLock() {
+  static std::recursive_mutex lock;
+  return lock;
+}
+
+void standin::record(const std::string &line) {
+  threadLog.lines.push_back(line);
+  if (!logPath.empty())
+    std::ofstream(logPath, std::ios::app) << line << '\n';
+}
+
+void standin::beginThread() { threadLog = ThreadLog(); }
+
+int standin::takeNumber(const char *kind) { return threadLog.numbers[kind]++; }
+
+std::vector<std::string> standin::takeLog() {
+  return std::exchange(threadLog.lines, {});
+}
+
+namespace standin {
+/// Of Device.cpp.
+void countQuery() { ++threadLog.queries; }
+} // namespace standin
+
+int64_t standin::countQueries() { return threadLog.queries; }
+
+int standin::getFailure(const char *call) {
+  std::lock_guard<std::recursive_mutex> guard(getLock());
+  auto found = getSettings().failing.find(call);
+  return found == getSettings().failing.end() ? 0 : found->second;
+}
+
+bool standin::isStuck(const char *call) {
+  std::lock_guard<std::recursive_mutex> guard(getLock());
+  return getSettings().stuck.count(call) != 0;
+}

@@ -1,0 +1,110 @@
+//===- TestRanks.cpp - Ranks on stand-in GPUs -----------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestRanks.h"
+
+#include <arpa/inet.h>
+#include <cstdlib>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace commsched::test;
+
+static int findFreePort() {
+  int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  auto *generic = reinterpret_cast<sockaddr *>(&address);
+  EXPECT_EQ(::bind(socket, generic, size), 0);
+  EXPECT_EQ(::getsockname(socket, generic, &size), 0);
+  ::close(socket);
+  return ntohs(address.sin_port);
+}
+
+NcclTest::NcclTest() {
+  standin::resetSettings();
+  setenv("COMMSCHED_PORT", std::to_string(findFreePort()).c_str(), 1);
+}
+
+TestRank::TestRank(int32_t rank, int32_t numRanks, int64_t deadlineMs,
+                   const std::function<void(commsched_options &)> &change) {
+  standin::beginThread();
+  commsched_options options;
+  commsched_default_options(&options);
+  options.backend = "nccl";
+  options.rank = rank;
+  options.num_ranks = numRanks;
+  options.deadline_ms = deadlineMs;
+  if (change)
+    change(options);
+  commsched_init(&options);
+}
+
+bool TestRank::load(const std::string &sites, const std::string &more) {
+  std::string text = R"({"version": 1, "groups": [{"name": "dp", "size": )" +
+                     std::to_string(commsched_num_ranks()) +
+                     R"(, "stride": 1}], "sites": [)" + sites + "]" + more +
+                     "}";
+  return commsched_load_program(text.c_str()) == 0;
+}
+
+char *TestRank::allocate(int64_t bytes) {
+  return static_cast<char *>(commsched_allocate(bytes, 0));
+}
+
+int64_t TestRank::start(int32_t site,
+                        std::initializer_list<const void *> inputs,
+                        std::initializer_list<void *> outputs) {
+  return commsched_start(site, inputs.size() ? inputs.begin() : nullptr,
+                         outputs.size() ? outputs.begin() : nullptr);
+}
+
+Lines TestRank::run(int32_t site, std::initializer_list<const void *> inputs,
+                    std::initializer_list<void *> outputs) {
+  standin::takeLog();
+  commsched_wait(start(site, inputs, outputs));
+  return keep(standin::takeLog(), {"nccl", "cudaMemset"});
+}
+
+Lines commsched::test::keep(const Lines &lines,
+                            std::initializer_list<const char *> words) {
+  Lines kept;
+  for (const std::string &line : lines)
+    for (const char *word : words)
+      if (line.rfind(word, 0) == 0)
+        kept.push_back(line);
+  return kept;
+}
+
+std::vector<std::string>
+NcclTest::runRanks(int32_t numRanks,
+                   const std::function<std::string(TestRank &)> &body,
+                   int64_t deadlineMs) {
+  std::vector<std::string> results(numRanks);
+  std::vector<std::thread> threads;
+  for (int32_t rank = 0; rank < numRanks; ++rank)
+    threads.emplace_back([&, rank] {
+      TestRank testRank(rank, numRanks, deadlineMs);
+      std::string result = body(testRank);
+      bool failed = commsched_finalize() != 0;
+      results[rank] = failed ? commsched_last_error() : result;
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return results;
+}
+
+void NcclTest::runRank(const std::function<void(TestRank &)> &body) {
+  TestRank rank(0, 1, 20000);
+  ASSERT_EQ(rank.getError(), "");
+  body(rank);
+  EXPECT_EQ(commsched_finalize(), 0) << commsched_last_error();
+}
