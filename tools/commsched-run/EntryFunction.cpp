@@ -79,7 +79,7 @@ mlir::commsched::run::getSignature(func::FuncOp function) {
       signature.arguments.push_back({std::move(value), scratch});
     };
     if (llvm::Error error = add(type, "argument", index, append))
-      return std::move(error);
+      return error;
   }
   for (auto [number, type] : llvm::enumerate(function.getResultTypes())) {
     auto append = [&](ValueType value) {
@@ -87,7 +87,7 @@ mlir::commsched::run::getSignature(func::FuncOp function) {
     };
     if (llvm::Error error =
             add(type, "result", static_cast<unsigned>(number), append))
-      return std::move(error);
+      return error;
   }
   return signature;
 }

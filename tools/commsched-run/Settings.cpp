@@ -225,10 +225,10 @@ llvm::Expected<Settings> mlir::commsched::run::parseCommandLine(int argc,
   settings.output = options.output;
   settings.progress = options.progress;
   if (llvm::Error error = chooseRanks(options, settings))
-    return std::move(error);
+    return error;
   if (llvm::Error error = parseInputs(options, settings.inputs))
-    return std::move(error);
+    return error;
   if (llvm::Error error = check(options, settings))
-    return std::move(error);
+    return error;
   return settings;
 }

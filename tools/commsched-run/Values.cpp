@@ -152,7 +152,7 @@ static std::string formatFloat(const llvm::fltSemantics &semantics,
                                const char *source) {
   // Digits that tell a value apart from its neighbours.
   int digits = static_cast<int>(
-      2 + std::ceil(llvm::APFloat::semanticsPrecision(semantics) * 0.30103));
+      1 + std::ceil(llvm::APFloat::semanticsPrecision(semantics) * 0.30103));
   std::string text;
   llvm::raw_string_ostream(text)
       << llvm::format("%.*g", digits, loadDouble(semantics, source));

@@ -53,7 +53,7 @@ createPrograms(MLIRContext &context, const Settings &settings,
   }
   if (programs.size() > 1)
     if (llvm::Error error = checkComparable(*programs[0], *programs[1]))
-      return std::move(error);
+      return error;
   size_t numArguments = programs.back()->getSignature().arguments.size();
   for (const auto &[index, file] : settings.inputs.files)
     if (index >= numArguments)

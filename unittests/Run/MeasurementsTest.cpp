@@ -1,0 +1,102 @@
+//===- MeasurementsTest.cpp - Tests of medians over runs and ranks --------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Measurements.h"
+
+#include "gtest/gtest.h"
+
+using namespace mlir::commsched::run;
+
+namespace {
+
+constexpr int32_t collective = COMMSCHED_RECORD_COLLECTIVE;
+constexpr int32_t wait = COMMSCHED_RECORD_WAIT;
+constexpr int32_t compute = COMMSCHED_RECORD_COMPUTE;
+
+/// Site 0 runs twice and is waited for twice, site 1 never; operator 1 runs.
+Run makeRun(int64_t stepNs, int64_t shift) {
+  return {stepNs,
+          1000 + shift,
+          {{collective, 0, 10 + shift, 30 + shift},
+           {compute, 1, 15, 18 + shift},
+           {wait, 0, 20, 25},
+           {collective, 0, 40 + shift, 45 + shift},
+           {wait, 0, 41, 43 + shift}}};
+}
+
+TEST(Measurements, MedianIsTheLowerOfTwo) {
+  EXPECT_EQ(getMedian({7}), 7);
+  EXPECT_EQ(getMedian({9, 7}), 7);
+  EXPECT_EQ(getMedian({5, 9, 7}), 7);
+  EXPECT_EQ(getMedian({5, 9, 7, 8}), 7);
+}
+
+TEST(Measurements, AddsUpTheExecutionsOfASite) {
+  Summary summary = summarize({makeRun(100, 0)}, /*numSites=*/2);
+  EXPECT_EQ(summary.stepNs, 100);
+  EXPECT_EQ(summary.peakBytes, 1000);
+  EXPECT_EQ(summary.exposedNs, 7);
+  ASSERT_EQ(summary.sites.size(), 2u);
+  EXPECT_EQ(summary.sites[0].startNs, 10);
+  EXPECT_EQ(summary.sites[0].durationNs, 25);
+  EXPECT_EQ(summary.sites[0].exposedNs, 7);
+}
+
+TEST(Measurements, WhatDidNotRunHasNoTimes) {
+  Summary summary = summarize({makeRun(100, 0)}, /*numSites=*/2);
+  EXPECT_EQ(summary.sites[1].startNs, -1);
+  EXPECT_EQ(summary.sites[1].durationNs, -1);
+  EXPECT_EQ(summary.sites[1].exposedNs, -1);
+}
+
+TEST(Measurements, WhatIsNotWaitedForIsHidden) {
+  Summary summary = summarize({{50, 0, {{collective, 0, 5, 20}}}}, 1);
+  EXPECT_EQ(summary.sites[0].exposedNs, 0);
+  EXPECT_EQ(summary.exposedNs, 0);
+}
+
+TEST(Measurements, TakesTheMedianOfEachNumber) {
+  Summary summary =
+      summarize({makeRun(300, 0), makeRun(100, 2), makeRun(200, 8)}, 2);
+  EXPECT_EQ(summary.stepNs, 200);
+  EXPECT_EQ(summary.peakBytes, 1002);
+  EXPECT_EQ(summary.sites[0].startNs, 12);
+  EXPECT_EQ(summary.sites[0].exposedNs, 9);
+}
+
+TEST(Measurements, TakesTheLargestOverRanks) {
+  Summary first = summarize({makeRun(300, 0)}, 2);
+  Summary second = summarize({makeRun(200, 5)}, 2);
+  second.sites[1] = {3, 4, 5};
+  Summary largest = getLargest({first, second});
+  EXPECT_EQ(largest.stepNs, 300);
+  EXPECT_EQ(largest.peakBytes, 1005);
+  EXPECT_EQ(largest.sites[0].startNs, 15);
+  EXPECT_EQ(largest.sites[1].durationNs, 4);
+}
+
+TEST(Measurements, SummariesTravelAsNumbers) {
+  Summary summary = summarize({makeRun(300, 1)}, 3);
+  Summary copy = Summary::fromNumbers(summary.toNumbers());
+  EXPECT_EQ(copy.toNumbers(), summary.toNumbers());
+  EXPECT_EQ(copy.exposedNs, summary.exposedNs);
+  EXPECT_EQ(copy.sites.size(), 3u);
+}
+
+TEST(Measurements, MedianTimesAreThoseOfOneExecution) {
+  auto sites = getMedianTimes({makeRun(1, 0), makeRun(1, 0)},
+                              COMMSCHED_RECORD_COLLECTIVE, 2);
+  EXPECT_EQ(sites[0], 5);
+  EXPECT_EQ(sites[1], std::nullopt);
+  auto operators = getMedianTimes({makeRun(1, 0), makeRun(1, 4), makeRun(1, 9)},
+                                  COMMSCHED_RECORD_COMPUTE, 2);
+  EXPECT_EQ(operators[0], std::nullopt);
+  EXPECT_EQ(operators[1], 7);
+}
+
+} // namespace
