@@ -47,6 +47,18 @@ class Run:
     rounds: bool = False
 
     @property
+    def moves_sums(self):
+        """Whether what is reduced may travel at other places of messages, for
+        which a library may sum in another order."""
+        if "pipeline" in self.name:
+            return "bitwise" not in self.options and (
+                self.name == "commsched-pipeline" or "_fx=" in self.options)
+        return (self.name in ("commsched-bucket-reduce-scatter",
+                              "commsched-bucket-all-reduce")
+                and "bitwise" not in self.options
+                and "mode=coalesced" not in self.options)
+
+    @property
     def text(self):
         return self.pipeline(self.options)
 
