@@ -30,6 +30,16 @@ static bool isOneOf(OpOperand &operand, OperandRange range) {
   return index >= begin && index < begin + range.size();
 }
 
+/// The one of `values` that lives in the buffer of `operand`, if that is one of
+/// `outputs`.
+static AliasingValueList getTiedValue(OpOperand &operand, OperandRange outputs,
+                                      ValueRange values) {
+  if (!isOneOf(operand, outputs))
+    return {};
+  unsigned index = operand.getOperandNumber() - outputs.getBeginOperandIndex();
+  return {{values[index], BufferRelation::Equivalent}};
+}
+
 /// The buffers of `values`; memrefs are their own.
 static LogicalResult getBuffers(RewriterBase &rewriter, ValueRange values,
                                 const BufferizationOptions &options,
@@ -65,11 +75,7 @@ bool StartOp::bufferizesToMemoryWrite(OpOperand &operand,
 
 AliasingValueList StartOp::getAliasingValues(OpOperand &operand,
                                              const AnalysisState &) {
-  if (!isOneOf(operand, getOutputs()))
-    return {};
-  unsigned index =
-      operand.getOperandNumber() - getOutputs().getBeginOperandIndex();
-  return {{getInFlight()[index], BufferRelation::Equivalent}};
+  return getTiedValue(operand, getOutputs(), getInFlight());
 }
 
 LogicalResult StartOp::bufferize(RewriterBase &rewriter,
@@ -108,11 +114,7 @@ bool WaitOp::mustBufferizeInPlace(OpOperand &operand, const AnalysisState &) {
 
 AliasingValueList WaitOp::getAliasingValues(OpOperand &operand,
                                             const AnalysisState &) {
-  if (!isOneOf(operand, getOutputs()))
-    return {};
-  unsigned index =
-      operand.getOperandNumber() - getOutputs().getBeginOperandIndex();
-  return {{getValues()[index], BufferRelation::Equivalent}};
+  return getTiedValue(operand, getOutputs(), getValues());
 }
 
 LogicalResult WaitOp::bufferize(RewriterBase &rewriter,
@@ -208,11 +210,7 @@ bool ComputeOp::bufferizesToMemoryWrite(OpOperand &operand,
 
 AliasingValueList ComputeOp::getAliasingValues(OpOperand &operand,
                                                const AnalysisState &) {
-  if (!isOneOf(operand, getOutputs()))
-    return {};
-  unsigned index =
-      operand.getOperandNumber() - getOutputs().getBeginOperandIndex();
-  return {{getResults()[index], BufferRelation::Equivalent}};
+  return getTiedValue(operand, getOutputs(), getResults());
 }
 
 LogicalResult ComputeOp::bufferize(RewriterBase &rewriter,
