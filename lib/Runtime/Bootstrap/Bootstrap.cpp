@@ -90,6 +90,8 @@ Error Bootstrap::introduce(Connection &candidate, Deadline deadline,
       accepted = message.kind == MessageKind::Accepted;
       if (message.kind == MessageKind::Refused)
         return message.payload;
+      if (message.kind == MessageKind::Busy)
+        reason = "another job is there: " + message.payload;
       return std::nullopt;
     }
     if (!alive || !candidate.isOpen())

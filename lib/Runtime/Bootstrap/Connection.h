@@ -41,6 +41,7 @@ enum class MessageKind : uint32_t {
   Hello,    ///< to rank 0: who connects
   Accepted, ///< from rank 0: the hello was right
   Refused,  ///< from rank 0: why it was not
+  Busy,     ///< from rank 0: that it belongs to another job, which may end
   Complete, ///< from rank 0: all ranks are here
   Part,     ///< to rank 0: a rank's text of an exchange
   Gathered, ///< from rank 0: the texts of all

@@ -120,8 +120,9 @@ void Hub::greet(Connection &visitor, const Message &message) {
   }
   std::string name = "rank " + std::to_string(who.rank);
   std::string reason;
-  // Whoever belongs to another job must not end this one.
-  bool ours = !complete;
+  // Whoever belongs to another job must not end this one, but can come again
+  // when it has ended.
+  bool ours = !complete && !finishing;
   if (who.version != backendVersion) {
     reason = name + " has version " + std::to_string(who.version) +
              " of the runtime, but rank 0 has " +
@@ -139,7 +140,7 @@ void Hub::greet(Connection &visitor, const Message &message) {
     reason = "two processes say that they are " + name;
   }
   if (!reason.empty()) {
-    visitor.send(MessageKind::Refused, reason);
+    visitor.send(ours ? MessageKind::Refused : MessageKind::Busy, reason);
     visitor.flush();
     visitor.closeWriting();
     if (ours)
