@@ -17,7 +17,7 @@
 // CHECK: rank1/result0.npy <f4 (2, 2) 1.0 2.0 10.0 20.0{{$}}
 // CHECK: rank1/result1.npy <f4 (1, 2) 11.0 22.0{{$}}
 
-// The first run's results count, and each run starts from the same inputs.
+// The first run's results count.
 // RUN: commsched-run %s --ranks 2 --inputs-dir=%t/in --output-dir=%t/again \
 // RUN:   --repeat=3
 // RUN: diff -r %t/out %t/again

@@ -32,6 +32,16 @@
 // RUN:   %t/report.json | FileCheck %s --check-prefix=ONCE
 // ONCE: 2 collectives, repeat 0, 4 ranks, backend local
 
+// What is being done, where somebody wants to know, and not on standard output.
+// RUN: commsched-run %s --ranks 4 --repeat=1 --progress 2>&1 -o /dev/null \
+// RUN:   | FileCheck %s --check-prefix=PROGRESS
+// RUN: commsched-run %s --ranks 4 -o /dev/null 2>&1 | count 0
+// PROGRESS: {{^}}commsched-run: compiling '{{.*}}commsched-run-measurements.mlir'
+// PROGRESS-NEXT: {{^}}commsched-run: preparing
+// PROGRESS-NEXT: {{^}}commsched-run: run 1 of 2 of
+// PROGRESS-NEXT: {{^}}commsched-run: run 2 of 2 of
+// PROGRESS-NEXT: {{^}}commsched-run: writing
+
 // What was measured is what commsched-align-runtimes reads; what was not has no
 // time.
 // RUN: FileCheck %s --check-prefix=TIMES --input-file=%t/times/3.json

@@ -48,6 +48,18 @@ static std::string formatTimeOrNone(Number ns) {
   return ns && *ns >= 0 ? formatTime(*ns) : "-";
 }
 
+/// Merged collectives carry the names of all their members.
+static std::string shorten(const std::string &name) {
+  constexpr size_t longest = 40;
+  if (name.size() <= longest)
+    return name;
+  size_t end = longest - 3;
+  // Not within a character of UTF-8.
+  while (end > 0 && (name[end] & 0xc0) == 0x80)
+    --end;
+  return name.substr(0, end) + "...";
+}
+
 static void printStep(const MeasuredStep &step, raw_ostream &os) {
   const std::optional<StepReport> &report = step.program->getPrediction();
   auto predicted = [&](int64_t StepReport::*member) {
@@ -81,7 +93,7 @@ static void printCollectives(const MeasuredStep &step, raw_ostream &os) {
       return report ? Number(get(*report)) : std::nullopt;
     };
     table.add(
-        {site.name, site.kind, site.group,
+        {shorten(site.name), site.kind, site.group,
          formatTimeOrNone(predict([](auto &c) { return c.startNs; })),
          formatTimeOrNone(measured.startNs),
          formatTimeOrNone(predict([](auto &c) { return c.endNs - c.startNs; })),
