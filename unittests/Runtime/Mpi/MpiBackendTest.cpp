@@ -116,6 +116,25 @@ TEST_F(MpiRank, SeveralAreInFlight) {
     EXPECT_EQ(data[i][count - 1], i * numRanks);
 }
 
+TEST_F(MpiRank, LaunchesTensorsTogether) {
+  join();
+  Site &site = makeSite(COMMSCHED_ALL_REDUCE, COMMSCHED_F32, 3, 3);
+  site.reduction = COMMSCHED_SUM;
+  site.tensors.push_back(site.tensors[0]);
+  std::vector<float> first(3, 1), second(3, 2);
+  Launch launch;
+  launch.site = &site;
+  launch.group = &group;
+  launch.inputs = {first.data(), second.data()};
+  launch.outputs = {first.data(), second.data()};
+  Error error;
+  finish(backend->start(std::move(launch), error));
+  EXPECT_EQ(getCalls().num, 2);
+  EXPECT_EQ(first[2], numRanks);
+  EXPECT_EQ(second[2], 2 * numRanks);
+  EXPECT_EQ(records.numCompleted, 1);
+}
+
 TEST_F(MpiRank, ExchangesTextsOfAnyLength) {
   // More than fits into one call, and nothing.
   join(/*maxCount=*/10);

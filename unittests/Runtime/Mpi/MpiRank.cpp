@@ -100,8 +100,9 @@ void MpiRank::join(int64_t maxCount) {
 }
 
 void MpiRank::TearDown() {
-  if (backend)
-    EXPECT_EQ(backend->shutdown(/*failed=*/false, getDeadline()), std::nullopt);
+  if (!backend)
+    return;
+  EXPECT_EQ(backend->shutdown(/*failed=*/false, getDeadline()), std::nullopt);
 }
 
 Site &MpiRank::makeSite(commsched_kind kind, commsched_type type,
