@@ -23,7 +23,12 @@ struct ThreadLog {
 };
 } // namespace
 
-static thread_local ThreadLog threadLog;
+/// Never destroyed: what ends a rank at the end of its thread may call CUDA
+/// after the destructors of this file.
+static ThreadLog &getThreadLog() {
+  static thread_local ThreadLog *log = new ThreadLog;
+  return *log;
+}
 static std::string logPath;
 
 static Settings readEnvironment() {
@@ -66,25 +71,27 @@ std::recursive_mutex &standin::getLock() {
 }
 
 void standin::record(const std::string &line) {
-  threadLog.lines.push_back(line);
+  getThreadLog().lines.push_back(line);
   if (!logPath.empty())
     std::ofstream(logPath, std::ios::app) << line << '\n';
 }
 
-void standin::beginThread() { threadLog = ThreadLog(); }
+void standin::beginThread() { getThreadLog() = ThreadLog(); }
 
-int standin::takeNumber(const char *kind) { return threadLog.numbers[kind]++; }
+int standin::takeNumber(const char *kind) {
+  return getThreadLog().numbers[kind]++;
+}
 
 std::vector<std::string> standin::takeLog() {
-  return std::exchange(threadLog.lines, {});
+  return std::exchange(getThreadLog().lines, {});
 }
 
 namespace standin {
 /// Of Device.cpp.
-void countQuery() { ++threadLog.queries; }
+void countQuery() { ++getThreadLog().queries; }
 } // namespace standin
 
-int64_t standin::countQueries() { return threadLog.queries; }
+int64_t standin::countQueries() { return getThreadLog().queries; }
 
 int standin::getFailure(const char *call) {
   std::lock_guard<std::recursive_mutex> guard(getLock());
