@@ -94,5 +94,5 @@ int32_t commsched_load_program(const char *json) {
 
 int64_t commsched_counter(const char *name) {
   Rank *rank = getCurrentRank("commsched_counter");
-  return rank ? rank->getCounter(name) : 0;
+  return rank && name ? rank->getCounter(name) : 0;
 }

@@ -46,6 +46,11 @@ std::shared_ptr<Job> Job::join(const std::string &name, int32_t rank,
   return job;
 }
 
+/// " (its last: ...)", if there was one.
+static std::string quoteLast(const std::string &last) {
+  return last.empty() ? "" : " (its last: " + last + ")";
+}
+
 void Job::notifyAll() {
   for (Seat &seat : seats)
     seat.wake.notify_all();
@@ -116,8 +121,7 @@ Error Job::exchange(int32_t rank, const std::string &mine,
              " has left before all ranks have met";
     text += separator + ("rank " + std::to_string(other));
     text += !seat.hasJoined ? " has not joined" : " has not come";
-    if (!seat.last.empty())
-      text += " (its last: " + seat.last + ")";
+    text += quoteLast(seat.last);
     separator = "; ";
   }
   return text;
@@ -131,11 +135,11 @@ bool Job::standsInExchange(const Seat &seat) const {
 
 std::string Job::whyGone(int32_t rank) const {
   const Seat &seat = seats[rank];
-  std::string last = seat.last.empty() ? "" : " (its last: " + seat.last + ")";
   if (seat.hasLeft)
-    return "has finished without it" + last;
+    return "has finished without it" + quoteLast(seat.last);
   if (standsInExchange(seat))
-    return "has not started it, but waits for all ranks to meet" + last;
+    return "has not started it, but waits for all ranks to meet" +
+           quoteLast(seat.last);
   return "";
 }
 
@@ -147,8 +151,7 @@ Job::describeMissing(const Meeting &meeting, bool onlyGone) const {
     if (text.empty() && !onlyGone) {
       const Seat &seat = seats[rank];
       text = "has not started it";
-      text += seat.last.empty() ? " (nor anything else)"
-                                : " (its last: " + seat.last + ")";
+      text += seat.last.empty() ? " (nor anything else)" : quoteLast(seat.last);
     }
     if (!text.empty())
       missing.emplace_back(rank, text);

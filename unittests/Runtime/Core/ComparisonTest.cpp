@@ -86,6 +86,10 @@ TEST(Comparison, TheFirstDifferenceOfAllRanks) {
   EXPECT_EQ(compare({two, one, none}),
             "ranks run different programs: rank 0 has site 0, all_gather 'ag' "
             "on group 'dp': bf16 2 -> 4, but rank 2 has nothing more");
+  // Of those that differ there, the first.
+  EXPECT_EQ(compare({two, one, one}),
+            "ranks run different programs: rank 0 has site 1, send 's' on "
+            "group 'dp' peer 1 tag 3: i32 2 -> 0, but rank 1 has nothing more");
   EXPECT_EQ(compare({one, one, two}),
             "ranks run different programs: rank 0 has nothing more, but rank 2 "
             "has site 1, send 's' on group 'dp' peer 1 tag 3: i32 2 -> 0");
@@ -129,6 +133,10 @@ TEST(Comparison, UnevenPartsMustFit) {
   EXPECT_EQ(compare({first, wrong}),
             "all_to_all 'x', tensor 0: rank 0 sends 2 elements to rank 1, "
             "which expects 4");
+  Program few = parseUneven("[3, 0]", "[1, 3]");
+  EXPECT_EQ(compare({first, few}),
+            "all_to_all 'x', tensor 0: rank 0 sends 2 elements to rank 1, "
+            "which expects 1");
   EXPECT_EQ(compare({first, second}),
             "all_to_all 'x', tensor 0: rank 1 sends 0 elements to rank 1, "
             "which expects 2");

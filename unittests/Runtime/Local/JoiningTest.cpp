@@ -133,7 +133,17 @@ TEST(Joining, ProgramsOneAfterTheOther) {
       {"name": "dp", "size": 2}, {"name": "solo", "size": 1}], "sites": )";
   const std::string second = R"({"version": 1, "groups": [
       {"name": "other", "size": 2}, {"name": "dp", "size": 2}], "sites": )";
+  // The third has a group of the same name that is another.
+  const std::string third = R"({"version": 1,
+      "groups": [{"name": "dp", "size": 1}], "sites": [
+      {"name": "ag", "kind": "all_gather", "group": 0,
+       "tensors": [{"type": "i32", "inputs": 1, "outputs": 1}]}]})";
   EXPECT_EQ(Ranks().run([&](int32_t rank) {
+    ASSERT_EQ(commsched_load_program((first + sites).c_str()), 0);
+    ASSERT_EQ(commsched_load_program(third.c_str()), 0);
+    int32_t alone = -1;
+    EXPECT_EQ(commsched_wait(start(0, &rank, &alone)), 0);
+    EXPECT_EQ(alone, rank);
     for (const std::string &groups : {first, second, first}) {
       ASSERT_EQ(commsched_load_program((groups + sites).c_str()), 0);
       int32_t gathered[2] = {-1, -1};
