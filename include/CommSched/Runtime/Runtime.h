@@ -89,7 +89,7 @@ typedef struct commsched_options {
   /** "local", "mpi", "nccl", or the path of a shared object. */
   const char *backend;
   /** This rank and the number of all; -1: what the launcher says (mpirun,
-   *  torchrun's RANK and WORLD_SIZE), for "local" a single rank. */
+   *  torchrun's RANK and WORLD_SIZE), else a single rank. */
   int32_t rank;
   int32_t num_ranks;
   /** For "local": ranks of one process with equal names belong together. */

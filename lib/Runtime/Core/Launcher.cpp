@@ -8,7 +8,9 @@
 
 #include "Core/Launcher.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 using namespace commsched::runtime;
 
@@ -38,6 +40,14 @@ static Error readVariable(const char *name, int32_t &value) {
     return std::string(name) + "='" + text + "' is no rank or number of ranks";
   value = static_cast<int32_t>(number);
   return std::nullopt;
+}
+
+bool commsched::runtime::isLaunched() {
+  return std::any_of(std::begin(launchers), std::end(launchers),
+                     [](const Variables &variables) {
+                       return std::getenv(variables.rank) ||
+                              std::getenv(variables.numRanks);
+                     });
 }
 
 Error commsched::runtime::checkRank(int32_t rank, int32_t numRanks) {

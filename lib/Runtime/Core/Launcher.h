@@ -32,6 +32,9 @@ struct LaunchedRank {
 COMMSCHED_RUNTIME_API Error findLaunchedRank(const commsched_options &options,
                                              LaunchedRank &result);
 
+/// Whether any of these variables is set.
+COMMSCHED_RUNTIME_API bool isLaunched();
+
 /// Whether the numbers make sense together.
 COMMSCHED_RUNTIME_API Error checkRank(int32_t rank, int32_t numRanks);
 

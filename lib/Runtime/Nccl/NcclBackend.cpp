@@ -45,8 +45,14 @@ std::unique_ptr<Backend> NcclBackend::create(const BackendConfig &config,
 }
 
 Error NcclBackend::join(const BackendConfig &config) {
+  // Without a launcher there is one rank.
+  commsched_options options = *config.options;
+  if (options.rank == -1 && options.num_ranks == -1 && !isLaunched()) {
+    options.rank = 0;
+    options.num_ranks = 1;
+  }
   LaunchedRank launched;
-  if (Error error = findLaunchedRank(*config.options, launched))
+  if (Error error = findLaunchedRank(options, launched))
     return error;
   address.rank = launched.rank;
   address.numRanks = launched.numRanks;

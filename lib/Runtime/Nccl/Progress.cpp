@@ -15,6 +15,9 @@ using namespace commsched::runtime;
 using namespace commsched::runtime::nccl;
 using nlohmann::json;
 
+/// How many launches of a group another rank can compare.
+static constexpr size_t mostRecent = 32;
+
 void Progress::setGroups(int32_t count) {
   std::lock_guard<std::mutex> lock(mutex);
   numGroups = count;
@@ -28,16 +31,27 @@ void Progress::setStarted(const Launch &launch) {
   last.sequence = launch.sequence;
   if (isPointToPoint(launch.site->kind))
     return;
-  size_t group = launch.group->index;
-  if (numStarted.size() <= group)
-    numStarted.resize(group + 1);
-  numStarted[group] = launch.sequence + 1;
+  size_t index = launch.group->index;
+  if (groups.size() <= index)
+    groups.resize(index + 1);
+  Started &started = groups[index];
+  started.count = launch.sequence + 1;
+  started.recent.push_back(launch.site);
+  if (started.recent.size() > mostRecent)
+    started.recent.pop_front();
 }
 
 std::string Progress::write() const {
   std::lock_guard<std::mutex> lock(mutex);
+  json started = json::array();
+  for (const Started &group : groups) {
+    json recent = json::array();
+    for (const Site *site : group.recent)
+      recent.push_back(describeSite(*site));
+    started.push_back({{"count", group.count}, {"recent", recent}});
+  }
   return dumpJson(json{{"groups", numGroups},
-                       {"started", numStarted},
+                       {"started", started},
                        {"last", last.site ? describeLast(last) : ""}});
 }
 
@@ -45,7 +59,7 @@ namespace {
 /// What another rank's Progress has written.
 struct OtherProgress {
   int32_t numGroups = 0;
-  std::vector<int64_t> numStarted;
+  json started = json::array();
   std::string last;
 
   explicit OtherProgress(const Standing &standing) {
@@ -53,12 +67,33 @@ struct OtherProgress {
     if (!object.is_object())
       return;
     numGroups = object.value("groups", 0);
-    numStarted = object.value("started", numStarted);
+    started = object.value("started", started);
     last = object.value("last", "");
   }
 
   std::string describeLast() const {
     return last.empty() ? " (nor anything else)" : " (its last: " + last + ")";
+  }
+
+  /// Why the collective is not the other rank's, too; empty if it is, or if it
+  /// is too long ago to tell.
+  std::string compare(const Launch &launch) const {
+    size_t index = launch.group->index;
+    int64_t count = 0;
+    json recent = json::array();
+    if (index < started.size()) {
+      count = started[index].value("count", count);
+      recent = started[index].value("recent", recent);
+    }
+    if (count <= launch.sequence)
+      return "has not started it" + describeLast();
+    int64_t place = launch.sequence - (count - int64_t(recent.size()));
+    if (place < 0)
+      return "";
+    std::string other = recent[place].get<std::string>();
+    if (other == describeSite(*launch.site))
+      return "";
+    return "has started " + other + " in its place";
   }
 };
 } // namespace
@@ -80,15 +115,10 @@ commsched::runtime::nccl::findMissing(const Launch &launch,
       continue;
     }
     OtherProgress progress(standing);
-    size_t index = group.index;
-    int64_t count =
-        index < progress.numStarted.size() ? progress.numStarted[index] : 0;
-    if (toPeer)
-      missing.emplace_back(rank,
-                           "has not matched it" + progress.describeLast());
-    else if (count <= launch.sequence)
-      missing.emplace_back(rank,
-                           "has not started it" + progress.describeLast());
+    std::string text = toPeer ? "has not matched it" + progress.describeLast()
+                              : progress.compare(launch);
+    if (!text.empty())
+      missing.emplace_back(rank, text);
   }
   return missing;
 }

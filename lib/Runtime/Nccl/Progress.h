@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // What a rank tells others that wait for it: how many collectives it has
-// started on each group, and which was the last. Written at every start and
-// read by the thread that answers questions.
+// started on each group, which were the last there, and which was the last of
+// all. Written at every start and read by the thread that answers questions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +16,8 @@
 #define COMMSCHED_RUNTIME_NCCL_PROGRESS_H
 
 #include "Bootstrap/Bootstrap.h"
+
+#include <deque>
 
 namespace commsched::runtime::nccl {
 
@@ -31,15 +33,21 @@ public:
   std::string write() const;
 
 private:
+  struct Started {
+    int64_t count = 0;
+    /// The last ones, in their order.
+    std::deque<const Site *> recent;
+  };
+
   mutable std::mutex mutex;
   int32_t numGroups = 0;
   /// By group.
-  std::vector<int64_t> numStarted;
+  std::vector<Started> groups;
   Launch last;
 };
 
-/// The members that have not started `launch`. Of a send or recv, the peer: how
-/// far it is with this rank is not known.
+/// The members that have not started `launch`, or another in its place. Of a
+/// send or recv, the peer: how far it is with this rank is not known.
 MissingRanks findMissing(const Launch &launch,
                          const std::vector<Standing> &standings);
 

@@ -96,6 +96,14 @@ TEST_F(NcclFaultsTest, EveryRankNeedsAGpu) {
       << results[0];
 }
 
+TEST_F(NcclFaultsTest, WithoutALauncherThereIsOneRank) {
+  TestRank rank(-1, -1, 20000);
+  EXPECT_EQ(rank.getError(), "");
+  EXPECT_EQ(commsched_rank(), 0);
+  EXPECT_EQ(commsched_num_ranks(), 1);
+  commsched_finalize();
+}
+
 TEST_F(NcclFaultsTest, RanksWithHostsOfTheirOwnShareAGpu) {
   standin::getSettings().numGpus = 1;
   setenv("NCCL_HOSTID", "one", 1);
@@ -216,6 +224,31 @@ TEST_F(NcclFaultsTest, ARankThatStaysAwayIsNamed) {
   // Whoever is first tells the other.
   for (int rank : {0, 2})
     EXPECT_NE(results[rank].find(missing), std::string::npos) << results[rank];
+}
+
+TEST_F(NcclFaultsTest, AnotherOrderIsNamed) {
+  // Nothing moves, as on a GPU that has mixed up the two.
+  standin::getSettings().stuck = {"ncclAllReduce"};
+  std::string other = makeSite("f32", "max");
+  other.replace(other.find("\"ar\""), 4, "\"other\"");
+  auto results = runRanks(
+      2,
+      [&](TestRank &rank) {
+        if (!rank.load(allReduce + "," + other))
+          return rank.getError();
+        char *buffer = rank.allocate(16);
+        commsched_wait(rank.start(rank.getRank(), {buffer}, {buffer}));
+        commsched_synchronize();
+        return std::string();
+      },
+      300);
+  // Whoever is first tells the other.
+  EXPECT_TRUE(results[0].find("rank 1 has started all_reduce 'other' "
+                              "(a.mlir:3:4) in its place") !=
+                  std::string::npos ||
+              results[0].find("rank 0 has started all_reduce 'ar' "
+                              "(a.mlir:3:4) in its place") != std::string::npos)
+      << results[0];
 }
 
 TEST_F(NcclFaultsTest, ARankThatFailsEndsTheOthers) {

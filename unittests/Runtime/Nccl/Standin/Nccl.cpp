@@ -81,10 +81,12 @@ static ncclResult_t submit(ncclComm_t comm, cudaStream_t stream,
                isAborted = comm->isAborted, state, isStuck](double &now) {
     if (*isAborted)
       return true;
+    if (isStuck)
+      return false;
     for (Operation &operation : *state)
       if (!arrive(*world, rank, operation, now))
         return false;
-    if (isStuck || !world->defect.empty())
+    if (!world->defect.empty())
       return false;
     for (const Operation &operation : *state)
       if (!isReady(*world, rank, operation))
