@@ -159,8 +159,11 @@ Error NcclBackend::createGroup(const Group &group, Deadline deadline) {
   auto describe = [this, &group] {
     std::string text = "timed out after " + std::to_string(deadlineMs) +
                        " ms while NCCL connects its ranks";
+    MissingRanks missing = findMissing(group.index, bootstrap->ask());
+    if (Error failure = bootstrap->getFailure())
+      return *failure;
     const char *separator = ": ";
-    for (auto &[rank, what] : findMissing(group.index, bootstrap->ask())) {
+    for (auto &[rank, what] : missing) {
       text += separator + ("rank " + std::to_string(rank)) + " " + what;
       separator = "; ";
     }

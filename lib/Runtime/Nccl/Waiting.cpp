@@ -66,8 +66,11 @@ std::string NcclBackend::describeStuck() {
   if (!launch)
     return "timed out after " + std::to_string(deadlineMs) +
            " ms in the wait for the GPU";
-  return describeTimeout(*launch, deadlineMs,
-                         findMissing(*launch, bootstrap->ask()));
+  MissingRanks missing = findMissing(*launch, bootstrap->ask());
+  // Who has given up meanwhile says why.
+  if (Error failure = bootstrap->getFailure())
+    return "in the wait for " + describeLaunch(*launch) + ": " + *failure;
+  return describeTimeout(*launch, deadlineMs, missing);
 }
 
 static Error isStreamIdle(cudaStream_t stream, bool &idle) {
