@@ -32,11 +32,15 @@ config.substitutions += [
     ("%llvm_bin", config.llvm_tools_dir),
     ("%llvm_include", config.llvm_include_dir),
     ("%mpirun", config.mpirun),
+    ("%nccl_standin", os.path.join(config.commsched_obj_root, "unittests",
+                                   "Runtime", "Nccl", "Standin", "lib")),
     ("%plugin", os.path.join(config.commsched_obj_root, "lib",
                              "CommSchedPlugin" + config.shlib_ext)),
     ("%obj", config.commsched_obj_root),
     ("%python", config.python_executable),
     ("%src", config.commsched_src_root),
+    ("%standins", os.path.join(config.commsched_obj_root, "unittests",
+                               "Runtime", "Nccl", "Standin", "lib")),
     (r"\bcommsched-opt\b", opt),
     # FileCheck variables without `$` end at the next CHECK-LABEL, so that one
     # function's test cannot match another's values.
@@ -56,13 +60,14 @@ if config.mpirun:
     config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1"
     config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
     config.environment["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
-# For the backend of GPUs, if it was built.
-if (os.path.exists(os.path.join(config.commsched_obj_root, "lib",
-                                "libCommSchedRuntimeNccl.so")) and
-        shutil.which("nvidia-smi") and
-        b"GPU" in subprocess.run(["nvidia-smi", "-L"],
-                                 capture_output=True).stdout):
-    config.available_features.add("gpu")
+# The backend for GPUs runs with stand-ins for CUDA and NCCL, or with a GPU.
+if os.path.exists(os.path.join(config.commsched_obj_root, "lib",
+                               "libCommSchedRuntimeNccl.so")):
+    config.available_features.add("nccl")
+    if (shutil.which("nvidia-smi") and
+            b"GPU" in subprocess.run(["nvidia-smi", "-L"],
+                                     capture_output=True).stdout):
+        config.available_features.add("gpu")
 # Tests that compute on arrays want the package; there are builds without it.
 if subprocess.run([config.python_executable, "-c", "import numpy"],
                   stderr=subprocess.DEVNULL).returncode == 0:

@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,12 @@ CULPRIT = 1
 SLACK_MS = 8000
 # Signals that mean a defect: abort, bus error, bad instruction, segmentation.
 CRASHES = re.compile(r"exited on signal (4|6|7|8|11)\b")
+
+
+def find_free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 class Run:
@@ -72,6 +79,9 @@ class Run:
             command = (self.arguments.launcher.split() + options +
                        ["-n", str(RANKS)] + command)
             environment["OMPI_MCA_btl_vader_backing_directory"] = folder
+        if self.arguments.standins:
+            environment["LD_LIBRARY_PATH"] = self.arguments.standins
+            environment["COMMSCHED_PORT"] = str(find_free_port())
         limit = (4 * self.arguments.deadline_ms + 2 * SLACK_MS) / 1000
         # With a group of its own, so that nothing outlives a hang.
         process = subprocess.Popen(command, cwd=folder, env=environment,
@@ -162,6 +172,8 @@ def main():
     parser.add_argument("--program", required=True)
     parser.add_argument("--backend", required=True)
     parser.add_argument("--launcher", help="such as 'mpirun --oversubscribe'")
+    parser.add_argument("--standins",
+                        help="folder of libraries that stand for CUDA's")
     parser.add_argument("--plain", action="store_true",
                         help="let the launcher end the other ranks")
     parser.add_argument("--deadline-ms", type=int, default=600)

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Starts a program as several ranks that share one GPU, as torchrun would.
 
-Returns the first exit code that is not zero, and ends the other ranks then.
+With --standins one process does, which finds libraries in that folder instead
+of CUDA's and NCCL's own. Returns the first exit code that is not zero, and ends
+the other ranks then.
 """
 
 import argparse
@@ -12,27 +14,33 @@ import sys
 import time
 
 
-def start(command, rank, ranks, port):
-    environment = dict(
-        os.environ, RANK=str(rank), WORLD_SIZE=str(ranks),
+def make_environment(arguments, rank, port):
+    environment = dict(os.environ, COMMSCHED_PORT=str(port))
+    if arguments.standins:
+        return dict(environment, LD_LIBRARY_PATH=arguments.standins)
+    return dict(
+        environment, RANK=str(rank), WORLD_SIZE=str(arguments.ranks),
         LOCAL_RANK="0", MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),
         # To NCCL each rank is a machine of its own.
         NCCL_HOSTID=f"rank{rank}", NCCL_NET="Socket",
         NCCL_SOCKET_IFNAME="lo", NCCL_PROTO="Simple")
-    return subprocess.Popen(command, env=environment)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--ranks", type=int, required=True)
+    parser.add_argument("--ranks", type=int, default=1)
+    parser.add_argument("--standins")
     parser.add_argument("--timeout", type=float, default=300)
     parser.add_argument("command", nargs="+")
     arguments = parser.parse_args()
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    processes = [start(arguments.command, rank, arguments.ranks, port)
-                 for rank in range(arguments.ranks)]
+    processes = [
+        subprocess.Popen(arguments.command,
+                         env=make_environment(arguments, rank, port))
+        for rank in range(arguments.ranks)
+    ]
     end = time.monotonic() + arguments.timeout
     codes = [None] * arguments.ranks
     while None in codes and not any(codes) and time.monotonic() < end:

@@ -157,9 +157,8 @@ std::vector<Image::Defect> Image::findDefects(Bytes found) const {
     };
     int64_t at = differs(begin, region.begin);
     if (at < region.begin)
-      defects.push_back({region.owner, "writes " +
-                                           std::to_string(region.begin - at) +
-                                           " bytes before " + region.name});
+      defects.push_back(
+          {region.owner, "overwrites what comes before " + region.name});
     at = differs(region.begin, region.end);
     int64_t bytes = region.format->bytes;
     int64_t element = (at - region.begin) / bytes;
@@ -174,9 +173,9 @@ std::vector<Image::Defect> Image::findDefects(Bytes found) const {
     begin = region.end + guardBytes;
     at = differs(region.end, begin);
     if (at < begin)
-      defects.push_back({region.owner, "writes " +
-                                           std::to_string(at - region.end) +
-                                           " bytes behind " + region.name});
+      defects.push_back({region.owner, "overwrites what follows " +
+                                           region.name + ", from byte " +
+                                           std::to_string(at - region.end)});
   }
   return defects;
 }

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// commsched-conformance: holds a backend to the same results as all others. For
-// "local" it starts the ranks itself, as threads; otherwise it is one rank of
-// those that a launcher has started.
+// commsched-conformance: holds a backend to the same results as all others. With
+// --ranks it starts the ranks itself, as threads; otherwise it is one rank, or
+// the only one, of those that a launcher has started.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,7 +68,7 @@ int commsched::conformance::runRank(const RunOptions &options) {
   return report.hasDefects() ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/// Runs all ranks of "local".
+/// Runs all ranks.
 static int runThreads(const RunOptions &options) {
   std::atomic<int> result = EXIT_SUCCESS;
   std::vector<std::thread> threads;

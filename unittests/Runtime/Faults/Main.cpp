@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 //
 // commsched-faults --backend=B --ranks=N --scenario=S --output=DIR
-// --deadline-ms=D: for "local" it runs all ranks, as threads; otherwise it is
-// one rank of those that a launcher has started. Each rank that comes to its
-// end says what is wrong, writes what happened to DIR/rank-R.json, and its
-// flight record beside it.
+// --deadline-ms=D: runs all ranks, as threads; for "mpi" it is one rank of
+// those that a launcher has started. Each rank that comes to its end says what
+// is wrong, writes what happened to DIR/rank-R.json, and its flight record
+// beside it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,6 +36,12 @@ struct Arguments {
   int64_t deadlineMs = 500;
 };
 
+/// Whether one process runs all ranks. For NCCL that takes a GPU for each of
+/// them, or stand-ins.
+bool areThreads(const Arguments &arguments) {
+  return arguments.backend != "mpi";
+}
+
 /// Thrown where a thread vanishes.
 struct Vanished {};
 
@@ -56,8 +62,8 @@ int runRank(const Arguments &arguments, const Scenario &scenario, int32_t rank,
   std::string flightRecord = arguments.output + "/flight-%r.json";
   commsched_default_options(&actor.options);
   actor.options.backend = arguments.backend.c_str();
-  actor.options.rank = arguments.backend == "local" ? rank : -1;
-  actor.options.num_ranks = arguments.backend == "local" ? actor.numRanks : -1;
+  actor.options.rank = areThreads(arguments) ? rank : -1;
+  actor.options.num_ranks = areThreads(arguments) ? actor.numRanks : -1;
   actor.options.deadline_ms = arguments.deadlineMs;
   actor.options.flight_record = flightRecord.c_str();
 
@@ -143,7 +149,7 @@ int main(int argc, char **argv) {
   for (const Scenario &scenario : getScenarios()) {
     if (arguments.scenario != scenario.name)
       continue;
-    if (arguments.backend == "local")
+    if (areThreads(arguments))
       return runThreads(arguments, scenario);
     return runRank(arguments, scenario, getLaunchedRank(), [] { _exit(0); });
   }

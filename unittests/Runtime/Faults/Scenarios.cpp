@@ -39,6 +39,8 @@ void run(Site site, const Actor &actor) {
     commsched_barrier(site);
   else
     commsched_wait(start(site, actor));
+  // Where only compute waits, as on GPUs, this is where the host does.
+  commsched_synchronize();
 }
 
 void runAll(const Actor &actor) {
