@@ -70,6 +70,19 @@ pip_install() {
   "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
 }
 
+# install_cuda: what the backend for GPUs is built from, as NVIDIA's wheels in
+# the virtual environment, where CUDA's usual places lack it. No GPU is needed.
+install_cuda() {
+  local cuda=${CUDA_HOME:-/usr/local/cuda} wheels=()
+  if [ ! -x "$cuda/bin/nvcc" ] || ! compgen -G "$cuda/lib*/libcudart.so*" >/dev/null; then
+    wheels+=(nvidia-cuda-{nvcc,crt,runtime,cccl}==13.0.* nvidia-nvvm==13.0.*)
+  fi
+  if [ ! -e "$cuda/include/nccl.h" ] && [ ! -e /usr/include/nccl.h ]; then
+    wheels+=(nvidia-nccl-cu13==2.28.9)
+  fi
+  [ ${#wheels[@]} -eq 0 ] || pip_install "${wheels[@]}"
+}
+
 # build PRESET TARGET...: configures and builds; the output stays quiet unless
 # something fails.
 build() {

@@ -32,8 +32,6 @@ config.substitutions += [
     ("%llvm_bin", config.llvm_tools_dir),
     ("%llvm_include", config.llvm_include_dir),
     ("%mpirun", config.mpirun),
-    ("%nccl_standin", os.path.join(config.commsched_obj_root, "unittests",
-                                   "Runtime", "Nccl", "Standin", "lib")),
     ("%plugin", os.path.join(config.commsched_obj_root, "lib",
                              "CommSchedPlugin" + config.shlib_ext)),
     ("%obj", config.commsched_obj_root),
