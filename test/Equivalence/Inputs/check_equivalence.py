@@ -64,14 +64,14 @@ class Checker:
                           f"--pass-pipeline=builtin.module({pipeline})"],
                          source)
 
-    def compare(self, name, before, after, tolerance=None):
+    def compare(self, name, before, after, *options):
         """Exits if the two compute different results."""
         files = [self.folder / f"{name}.{side}.mlir"
                  for side in ("before", "after")]
         for file, text in zip(files, (before, after)):
             file.write_text(text)
         self.call([*self.run_command, files[1], f"--compare={files[0]}",
-                   *([f"--tolerance={tolerance}"] if tolerance else [])])
+                   *options])
         self.compared += 1
 
     def check_step(self, name):
@@ -94,7 +94,7 @@ class Checker:
             known.add(program)
             rounds = run.rounds or self.is_mpi and run.moves_sums
             self.compare(f"{name}.{index}", before, after,
-                         1e-4 if rounds else None)
+                         *["--tolerance=1e-4"] * rounds)
 
     def check_random(self, seed):
         """A random sequence of runs, as long as it takes to change the
@@ -109,7 +109,7 @@ class Checker:
                 sys.exit(f"nothing changes random program {seed}")
             after = self.transform(before,
                                    ",".join(run.text for run in sequence))
-        self.compare(f"random.{seed}", before, after)
+        self.compare(f"random.{seed}", before, after, f"--seed={seed}")
 
 
 def check_table(opt):
