@@ -202,6 +202,11 @@ COMMSCHED_RUNTIME_API int32_t commsched_compute(int32_t index, int64_t ns,
                                                 const void *const *inputs,
                                                 void *const *outputs);
 
+/** Says that the program itself does the work of the operator `index`, which is
+ *  predicted to take `ns` nanoseconds. With modelled times the compute stream
+ *  takes that long; otherwise the work takes the time that it takes. */
+COMMSCHED_RUNTIME_API int32_t commsched_account(int32_t index, int64_t ns);
+
 /** Copies `rows` rows of `row_elements` elements on the compute stream and
  *  converts them from `source_type` to `target_type` (commsched_type; -1 on
  *  both sides: elements are bytes). Strides are bytes from row to row. */

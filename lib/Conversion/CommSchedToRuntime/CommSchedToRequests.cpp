@@ -104,6 +104,36 @@ nameCollectives(ModuleOp module) {
   return names;
 }
 
+void mlir::commsched::accountFor(Lowering &lowering, Operation *op) {
+  IntegerAttr runtime = lowering.getRuntimeNs(op);
+  if (!runtime || runtime.getInt() == 0)
+    return;
+  lowering.rewriter.setInsertionPoint(op);
+  rt::AccountOp::create(lowering.rewriter, op->getLoc(),
+                        op->getName().getIdentifier(), runtime);
+}
+
+/// True if `op` is one of those that this pass lowers.
+static bool isLowered(Operation *op) {
+  return isa<CollectiveOpInterface, WaitOp, ComputeOp, ResizeStorageOp,
+             GroupOp>(op);
+}
+
+/// Accounts for what the program does itself. The regions of an operation that
+/// states its own cost are its definition; those of others are run as they are.
+static void accountForOwnWork(Lowering &lowering, func::FuncOp function) {
+  SmallVector<Operation *> operations;
+  function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op->getNumRegions() > 0 && !isa<CostOpInterface>(op))
+      return WalkResult::advance();
+    if (!isLowered(op) && !op->hasTrait<OpTrait::IsTerminator>())
+      operations.push_back(op);
+    return WalkResult::skip();
+  });
+  for (Operation *op : operations)
+    accountFor(lowering, op);
+}
+
 /// An argument is the caller's: only where its storage may be freed may it be
 /// overwritten.
 static void protectArguments(func::FuncOp function) {
@@ -128,6 +158,8 @@ void ConvertCommSchedToRequests::runOnOperation() {
   Lowering lowering{rewriter, costs, symbolTables};
 
   llvm::DenseMap<Operation *, std::string> names = nameCollectives(module);
+  for (auto function : module.getOps<func::FuncOp>())
+    accountForOwnWork(lowering, function);
   // Waits go together with their starts. A gather in place is told by the
   // copy-in behind its operands: starts first.
   SmallVector<Operation *> operations, others;

@@ -57,6 +57,10 @@ void lowerStorageRead(Lowering &lowering, bufferization::ToTensorOp op);
 
 LogicalResult lowerCompute(Lowering &lowering, ComputeOp op);
 
+/// Says before `op`, which the program carries out itself, what it is predicted
+/// to take, if that is known and not nothing.
+void accountFor(Lowering &lowering, Operation *op);
+
 } // namespace mlir::commsched
 
 #endif // COMMSCHED_LIB_CONVERSION_COMMSCHEDTORUNTIME_LOWERING_H

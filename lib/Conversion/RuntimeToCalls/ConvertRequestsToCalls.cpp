@@ -49,6 +49,7 @@ private:
   void convertCopy(rt::CopyOp op);
   void convertZero(rt::ZeroOp op);
   void convertCompute(rt::ComputeOp op);
+  void convertAccount(rt::AccountOp op);
   void convertMemRefCopy(memref::CopyOp op);
 
   ModuleOp module;
@@ -180,6 +181,12 @@ void Converter::convertCompute(rt::ComputeOp op) {
   calls.callCompute(index, op.getRuntimeNs(), inputs, outputs);
 }
 
+void Converter::convertAccount(rt::AccountOp op) {
+  int32_t index = program.addOperator(op);
+  calls.setInsertionPoint(op);
+  calls.callAccount(index, op.getRuntimeNs());
+}
+
 /// Copies that the runtime can do; the others are done by loops.
 void Converter::convertMemRefCopy(memref::CopyOp op) {
   auto source = dyn_cast<MemRefType>(op.getSource().getType());
@@ -214,6 +221,7 @@ LogicalResult Converter::convert(Operation *op) {
           .Case([&](rt::CopyOp op) { return convertCopy(op), success(); })
           .Case([&](rt::ZeroOp op) { return convertZero(op), success(); })
           .Case([&](rt::ComputeOp op) { return convertCompute(op), success(); })
+          .Case([&](rt::AccountOp op) { return convertAccount(op), success(); })
           .Default(success());
   if (failed(result))
     return failure();

@@ -126,8 +126,9 @@ FailureOr<int32_t> ProgramDescription::addSite(rt::BarrierOp op) {
   return sites.size() - 1;
 }
 
-int32_t ProgramDescription::addOperator(rt::ComputeOp op) {
-  auto describe = [](OperandRange buffers) {
+int32_t ProgramDescription::addOperator(StringRef name, Location loc,
+                                        ValueRange inputs, ValueRange outputs) {
+  auto describe = [](ValueRange buffers) {
     json::Array list;
     for (Value buffer : buffers) {
       auto type = cast<MemRefType>(buffer.getType());
@@ -137,13 +138,21 @@ int32_t ProgramDescription::addOperator(rt::ComputeOp op) {
     }
     return list;
   };
-  std::string name = op.getName().str();
-  operators.push_back(
-      json::Object{{"name", json::isUTF8(name) ? name : json::fixUTF8(name)},
-                   {"location", getLocationText(op.getLoc())},
-                   {"inputs", describe(op.getInputs())},
-                   {"outputs", describe(op.getOutputs())}});
+  operators.push_back(json::Object{
+      {"name", json::isUTF8(name) ? name.str() : json::fixUTF8(name)},
+      {"location", getLocationText(loc)},
+      {"inputs", describe(inputs)},
+      {"outputs", describe(outputs)}});
   return operators.size() - 1;
+}
+
+int32_t ProgramDescription::addOperator(rt::ComputeOp op) {
+  return addOperator(op.getName(), op.getLoc(), op.getInputs(),
+                     op.getOutputs());
+}
+
+int32_t ProgramDescription::addOperator(rt::AccountOp op) {
+  return addOperator(op.getName(), op.getLoc(), {}, {});
 }
 
 void ProgramDescription::addHostCode(Operation *op) {

@@ -36,6 +36,7 @@ public:
   FailureOr<int32_t> addSite(rt::BarrierOp op);
   /// Appends the operator, and returns its index.
   int32_t addOperator(rt::ComputeOp op);
+  int32_t addOperator(rt::AccountOp op);
   /// Remembers the first operation that works on buffers on the processor.
   void addHostCode(Operation *op);
 
@@ -43,6 +44,8 @@ public:
   std::string getText() const;
 
 private:
+  int32_t addOperator(StringRef name, Location loc, ValueRange inputs,
+                      ValueRange outputs);
   llvm::json::Object getSite(StringRef name, Location loc, StringRef kind,
                              int32_t group, IntegerAttr runtimeNs);
 

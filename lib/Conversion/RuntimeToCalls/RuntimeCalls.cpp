@@ -143,6 +143,11 @@ void RuntimeCalls::callCompute(int32_t index, int64_t ns, Value inputs,
   call("commsched_compute", i32, {getI32(index), getI64(ns), inputs, outputs});
 }
 
+void RuntimeCalls::callAccount(int32_t index, int64_t ns) {
+  Value indexValue = getI32(index);
+  call("commsched_account", i32, {indexValue, getI64(ns)});
+}
+
 void RuntimeCalls::callPoll() { call("commsched_poll", {}, {}); }
 
 void RuntimeCalls::callZero(Value pointer, int64_t bytes) {

@@ -57,6 +57,7 @@ public:
   void callWait(Value request);
   void callBarrier(int32_t site);
   void callCompute(int32_t index, int64_t ns, Value inputs, Value outputs);
+  void callAccount(int32_t index, int64_t ns);
   void callCopy(const CopyCall &copy);
   void callZero(Value pointer, int64_t bytes);
   void callPoll();

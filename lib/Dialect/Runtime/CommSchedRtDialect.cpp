@@ -87,6 +87,10 @@ void ZeroOp::getEffects(EffectList &effects) {
   addEffects(effects, getOutputMutable(), {MemoryEffects::Write::get()});
 }
 
+void AccountOp::getEffects(EffectList &effects) {
+  addCommunication(effects, nullptr);
+}
+
 /// Its time is an effect: it must not be removed when nobody uses its values.
 void ComputeOp::getEffects(EffectList &effects) {
   addEffects(effects, getInputsMutable(), {MemoryEffects::Read::get()});

@@ -52,6 +52,7 @@ public:
   Error test(int64_t request, bool &done);
   Error wait(int64_t request);
   Error barrier(int32_t site);
+  Error account(int32_t index, int64_t ns);
   Error compute(int32_t index, int64_t ns, const void *const *inputs,
                 void *const *outputs);
   Error copy(const StridedCopy &copy);

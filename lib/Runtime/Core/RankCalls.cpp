@@ -123,6 +123,12 @@ Error Rank::compute(int32_t index, int64_t ns, const void *const *inputs,
   return backend->compute(op, ns, inputs, outputs);
 }
 
+Error Rank::account(int32_t index, int64_t ns) {
+  // The operator has no buffers, so that there is nothing to make up.
+  return options.modelled_times ? compute(index, ns, nullptr, nullptr)
+                                : std::nullopt;
+}
+
 Error Rank::copy(const StridedCopy &copy) {
   if (copy.rows < 0 || copy.rowElements < 0)
     return "cannot copy " + std::to_string(copy.rows) + " rows of " +

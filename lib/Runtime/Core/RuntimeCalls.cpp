@@ -60,6 +60,12 @@ int32_t commsched_compute(int32_t index, int64_t ns, const void *const *inputs,
   return ok ? 0 : 1;
 }
 
+int32_t commsched_account(int32_t index, int64_t ns) {
+  bool ok = callRank("commsched_account",
+                     [&](Rank &rank) { return rank.account(index, ns); });
+  return ok ? 0 : 1;
+}
+
 int32_t commsched_copy(void *target, int32_t targetType, int64_t targetStride,
                        const void *source, int32_t sourceType,
                        int64_t sourceStride, int64_t rows,

@@ -260,4 +260,22 @@ def CommSchedRt_ComputeOp : CommSchedRt_Op<"compute", [
   }];
 }
 
+def CommSchedRt_AccountOp : CommSchedRt_Op<"account", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "says what the program's own work is predicted to take";
+  let description = [{
+    Stands beside operations that the program carries out itself. Where time is
+    modelled, the compute stream takes `runtime_ns` nanoseconds; elsewhere the
+    work takes the time that it takes.
+
+    Example:
+
+    ```mlir
+    commsched_rt.account "linalg.matmul" 4100
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, I64Attr:$runtime_ns);
+  let assemblyFormat = "$name $runtime_ns attr-dict";
+}
+
 #endif // COMMSCHED_DIALECT_RUNTIME_COMMSCHEDRTOPS_TD

@@ -1,0 +1,48 @@
+// RUN: commsched-opt %s --convert-commsched-to-requests | FileCheck %s
+// RUN: commsched-opt %s --convert-commsched-to-runtime \
+// RUN:   | FileCheck %s --check-prefix=CALLS
+
+// What the program does itself is accounted for with what it is predicted to
+// take: once where it stands, in loops too, and not for what is free.
+
+commsched.group @g size(4)
+
+// CALLS: \22inputs\22:[],\22location\22:\22{{[^"]*}}\22,\22name\22:\22linalg.add\22,\22outputs\22:[]
+// CALLS-LABEL: func.func @own_work
+// CALLS: call @commsched_account(%c0_i32{{.*}}, %c9_i64
+
+// CHECK-LABEL: func.func @own_work
+// CHECK-NOT: account
+// CHECK: commsched_rt.account "linalg.add" 9
+// CHECK-NEXT: linalg.add
+// CHECK-NOT: account
+// CHECK: commsched_rt.compute "mm" 500
+// CHECK-NOT: account
+// CHECK: scf.for
+// CHECK: commsched_rt.account "linalg.exp" 7
+// CHECK-NEXT: linalg.exp
+// CHECK-NOT: account
+// CHECK: commsched_rt.account "commsched.chunk_cat" 5
+// CHECK-NEXT: commsched_rt.copy
+// CHECK-NOT: account
+// CHECK: return
+func.func @own_work(%x: tensor<8xf32>, %n: index)
+    -> (tensor<8xf32>, tensor<8xf32>) {
+  %e = tensor.empty() : tensor<8xf32>
+  %y = linalg.add {commsched.runtime_ns = 9 : i64}
+      ins(%x, %x : tensor<8xf32>, tensor<8xf32>)
+      outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %m = commsched.compute "mm"(%y) {commsched.runtime_ns = 500 : i64}
+      : (tensor<8xf32>) -> tensor<8xf32>
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %s = scf.for %i = %zero to %n step %one iter_args(%a = %m)
+      -> tensor<8xf32> {
+    %b = linalg.exp {commsched.runtime_ns = 7 : i64} ins(%a : tensor<8xf32>)
+        outs(%e : tensor<8xf32>) -> tensor<8xf32>
+    scf.yield %b : tensor<8xf32>
+  }
+  %c = commsched.chunk_cat %s on @g {commsched.runtime_ns = 5 : i64}
+      : tensor<8xf32> -> tensor<8xf32>
+  return %s, %c : tensor<8xf32>, tensor<8xf32>
+}
