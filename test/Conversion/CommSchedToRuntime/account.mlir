@@ -23,7 +23,7 @@ commsched.group @g size(4)
 // CHECK-NEXT: linalg.exp
 // CHECK-NOT: account
 // CHECK: commsched_rt.account "commsched.chunk_cat" 5
-// CHECK-NEXT: commsched_rt.copy
+// CHECK: commsched_rt.copy
 // CHECK-NOT: account
 // CHECK: return
 func.func @own_work(%x: tensor<8xf32>, %n: index)
