@@ -26,7 +26,7 @@ static uint64_t getIdentity(const Launch &launch) {
 }
 
 Error Board::open() {
-  if (!ranks.empty()) {
+  if (isOpen()) {
     pid_t process = ranks[self]->process;
     (new (ranks[self]) RankBoard)->process = process;
     return {};
@@ -110,8 +110,10 @@ Error Board::start(const Launch &launch) {
 void Board::meet() { ++ranks[self]->numMeetings; }
 
 void Board::fail(const std::string &text) {
-  if (ranks.empty() || ranks[self]->hasFailed)
+  if (!isOpen() || ranks[self]->hasFailed)
     return;
   ranks[self]->text.set(text);
   ranks[self]->hasFailed = 1;
 }
+
+void Board::report() { ranks[self]->hasReported = 1; }

@@ -48,6 +48,7 @@ public:
   /// Waits for the ranks of the node.
   void close();
 
+  bool isOpen() const { return !ranks.empty(); }
   int32_t getNumRanksOnNode() const { return numRanksOnNode; }
 
   /// Writes that this rank starts `launch`. The error says that another member
@@ -58,6 +59,8 @@ public:
 
   /// The first text stays.
   void fail(const std::string &text);
+  /// Writes that this rank has nothing more to say.
+  void report();
 
   /// Ranks of this node that have failed; with `lookForProcesses` also those
   /// whose process has ended, which costs a system call for each.
@@ -68,8 +71,8 @@ public:
   Ranks findMissing(const Launch &launch, bool onlyElsewhere) const;
   /// The ranks that have not come to this rank's last meeting.
   Ranks findMissingFromMeeting() const;
-  /// Whether all other ranks of the node have failed or are gone.
-  bool isLast() const;
+  /// Whether all other ranks of the node have reported or are gone.
+  bool haveAllReported() const;
 
 private:
   std::string describeEnd(int32_t rank, bool lookForProcesses) const;

@@ -77,6 +77,7 @@ struct GroupBoard {
 
 struct RankBoard {
   std::atomic<int32_t> hasFailed{0};
+  std::atomic<int32_t> hasReported{0};
   std::atomic<pid_t> process{0};
   std::atomic<int64_t> numMeetings{0};
   SharedText<256> text;

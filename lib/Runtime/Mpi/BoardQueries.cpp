@@ -25,6 +25,12 @@ std::string mpi::describeRanks(const Ranks &ranks) {
   return text;
 }
 
+static bool isGone(const RankBoard &board) {
+  // A process without a number has not come so far.
+  pid_t process = board.process;
+  return process != 0 && kill(process, 0) != 0 && errno == ESRCH;
+}
+
 /// What has ended the rank; empty if nothing has.
 std::string Board::describeEnd(int32_t rank, bool lookForProcesses) const {
   const RankBoard *other = ranks[rank];
@@ -32,12 +38,7 @@ std::string Board::describeEnd(int32_t rank, bool lookForProcesses) const {
     return "";
   if (other->hasFailed)
     return "failed: " + other->text.get();
-  // A process without a number has not come so far.
-  pid_t process = other->process;
-  if (lookForProcesses && process != 0 && kill(process, 0) != 0 &&
-      errno == ESRCH)
-    return "is gone";
-  return "";
+  return lookForProcesses && isGone(*other) ? "is gone" : "";
 }
 
 Ranks Board::findFailed(bool lookForProcesses) const {
@@ -104,10 +105,9 @@ Ranks Board::findMissingFromMeeting() const {
   return missing;
 }
 
-bool Board::isLast() const {
-  for (int32_t rank = 0, e = ranks.size(); rank != e; ++rank)
-    if (rank != self && ranks[rank] &&
-        describeEnd(rank, /*lookForProcesses=*/true).empty())
+bool Board::haveAllReported() const {
+  for (const RankBoard *other : ranks)
+    if (other && !other->hasReported && !isGone(*other))
       return false;
   return true;
 }

@@ -6,14 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Arrival.h"
 #include "MpiBackend.h"
 #include "Session.h"
 #include "Watchdog.h"
 
-#include <algorithm>
 #include <sys/prctl.h>
-#include <thread>
 #include <unistd.h>
 
 using namespace commsched::runtime;
@@ -25,10 +22,7 @@ MpiBackend::~MpiBackend() {
 }
 
 Error MpiBackend::join(const commsched_options &options, Deadline deadline) {
-  Arrival arrival;
-  if (Error error = arrival.awaitOthers(deadlineMs, deadline))
-    return error;
-  if (Error error = beginSession(deadline))
+  if (Error error = beginSession(deadlineMs, deadline))
     return error;
   isOpen = true;
   {
@@ -118,11 +112,6 @@ Error MpiBackend::shutdown(bool failed, Deadline deadline) {
   }
   if (failed || error) {
     board.fail(error ? *error : "an error of its own");
-    // A launcher may kill the others as soon as this process has ended: let
-    // them report what they have seen.
-    Deadline grace = std::min(deadline, Clock::now() + std::chrono::seconds(1));
-    while (!board.isLast() && Clock::now() < grace)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     endSession(/*failed=*/true, deadlineMs);
     return error;
   }

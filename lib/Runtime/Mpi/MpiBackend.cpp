@@ -19,7 +19,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <sched.h>
 
 using namespace commsched::runtime;
 using namespace commsched::runtime::mpi;

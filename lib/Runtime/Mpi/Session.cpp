@@ -8,12 +8,16 @@
 
 #include "Session.h"
 
+#include "Arrival.h"
 #include "Watchdog.h"
 
 #include <mpi.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
+#include <thread>
 
 using namespace commsched::runtime;
 using namespace commsched::runtime::mpi;
@@ -21,7 +25,8 @@ using namespace commsched::runtime::mpi;
 namespace {
 
 struct State {
-  std::mutex mutex;
+  /// Recursive, since MPI may end the process itself.
+  std::recursive_mutex mutex;
   /// Whether MPI_Init is ours, so that MPI_Finalize is, too.
   bool isOurs = false;
   bool hasExitHandler = false;
@@ -29,6 +34,8 @@ struct State {
   bool isOpen = false;
   bool hasFailed = false;
   int64_t deadlineMs = 0;
+  /// Of the last session: stays until nobody looks for it any more.
+  std::unique_ptr<Arrival> arrival;
   Board board;
 };
 
@@ -40,15 +47,38 @@ static State &getState() {
   return *state;
 }
 
+/// A launcher kills the other processes when one has ended badly. So that all
+/// can say what they have seen, they go together.
+static void awaitReports(Board &board) {
+  // Of what is buffered, too.
+  std::fflush(nullptr);
+  if (!board.isOpen()) {
+    // Not all have come, so that there is nothing to look at.
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    return;
+  }
+  board.report();
+  Deadline deadline = Clock::now() + std::chrono::seconds(2);
+  while (!board.haveAllReported() && Clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
 static void handleExit() {
   State &state = getState();
-  std::lock_guard<std::mutex> lock(state.mutex);
-  // The others must not wait for this one.
+  std::unique_lock lock(state.mutex, std::try_to_lock);
+  // A thread that still joins need not be waited for.
+  if (!lock)
+    return;
   if (state.isOpen)
     state.board.fail("its process has ended without leaving");
+  if (state.isOpen || state.hasFailed) {
+    // The end of MPI would wait for ranks that may not come.
+    awaitReports(state.board);
+    return;
+  }
   int isFinalized = 0;
   MPI_Finalized(&isFinalized);
-  if (!state.isOurs || state.isOpen || state.hasFailed || isFinalized)
+  if (!state.isOurs || isFinalized)
     return;
   Watchdog watchdog("MPI_Finalize",
                     Clock::now() + std::chrono::milliseconds(state.deadlineMs));
@@ -84,11 +114,19 @@ static Error initialize(State &state, Deadline deadline) {
   return {};
 }
 
-Error mpi::beginSession(Deadline deadline) {
+Error mpi::beginSession(int64_t deadlineMs, Deadline deadline) {
   State &state = getState();
-  std::lock_guard<std::mutex> lock(state.mutex);
+  std::lock_guard lock(state.mutex);
   if (state.isOpen)
     return "this process is a rank of 'mpi' already";
+  if (!state.hasExitHandler)
+    std::atexit(handleExit);
+  state.hasExitHandler = true;
+  // Until all have come.
+  state.hasFailed = true;
+  state.arrival = std::make_unique<Arrival>();
+  if (Error error = state.arrival->awaitOthers(deadlineMs, deadline))
+    return error;
   if (Error error = initialize(state, deadline))
     return error;
   {
@@ -96,16 +134,13 @@ Error mpi::beginSession(Deadline deadline) {
     if (Error error = state.board.open())
       return error;
   }
-  if (!state.hasExitHandler)
-    std::atexit(handleExit);
-  state.hasExitHandler = true;
   state.isOpen = true;
   return {};
 }
 
 void mpi::endSession(bool failed, int64_t deadlineMs) {
   State &state = getState();
-  std::lock_guard<std::mutex> lock(state.mutex);
+  std::lock_guard lock(state.mutex);
   state.isOpen = false;
   state.hasFailed = failed;
   state.deadlineMs = deadlineMs;

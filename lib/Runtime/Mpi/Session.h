@@ -20,8 +20,9 @@
 
 namespace commsched::runtime::mpi {
 
-/// Makes MPI and the board usable for one rank. Waits for all ranks.
-Error beginSession(Deadline deadline);
+/// Makes MPI and the board usable for one rank. Waits for all ranks;
+/// `deadlineMs` says for how long.
+Error beginSession(int64_t deadlineMs, Deadline deadline);
 /// `deadlineMs` is for the end of MPI, when the process ends.
 void endSession(bool failed, int64_t deadlineMs);
 
