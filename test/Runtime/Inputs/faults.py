@@ -81,6 +81,7 @@ class Run:
             environment["OMPI_MCA_btl_vader_backing_directory"] = folder
         if self.arguments.standins:
             environment["LD_LIBRARY_PATH"] = self.arguments.standins
+            environment["COMMSCHED_STANDIN"] = self.expected.standins
             environment["COMMSCHED_PORT"] = str(find_free_port())
         limit = (4 * self.arguments.deadline_ms + 2 * SLACK_MS) / 1000
         # With a group of its own, so that nothing outlives a hang.

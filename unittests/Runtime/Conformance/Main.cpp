@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// commsched-conformance: holds a backend to the same results as all others. With
+// commsched-conformance: holds a backend to the same results as all others.
+// With
 // --ranks it starts the ranks itself, as threads; otherwise it is one rank, or
 // the only one, of those that a launcher has started.
 //

@@ -199,6 +199,7 @@ const std::vector<Scenario> &commsched::faults::getScenarios() {
          int64_t second = start(actor.isCulprit() ? gather : reduce, actor);
          commsched_wait(first);
          commsched_wait(second);
+         commsched_synchronize();
        }},
       {"skips-one", nothing,
        [](Actor &actor) {
