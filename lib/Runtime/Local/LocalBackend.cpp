@@ -267,12 +267,10 @@ void *LocalBackend::allocate(int64_t bytes, int64_t alignment, Error &error) {
 }
 
 Error LocalBackend::synchronize(Deadline deadline) {
-  for (LocalRequest *request : inFlight) {
+  for (LocalRequest *request : inFlight)
     if (Error error = finish(*request, deadline))
       return error;
-    clock.advanceTo(request->meeting->interval.endNs);
-  }
-  // Those that have been waited for may still be the last on their stream.
+  // The last on a stream ends after all others there.
   for (const auto &[group, meeting] : streams)
     if (job->isComplete(*meeting))
       clock.advanceTo(meeting->interval.endNs);

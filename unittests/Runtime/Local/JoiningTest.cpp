@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 using namespace commsched::runtime::testing;
@@ -101,6 +102,37 @@ TEST(Joining, JobsCanBeRepeated) {
   ranks.configure = [](commsched_options &options) { options.job = "again"; };
   for (int i = 0; i < 20; ++i)
     EXPECT_EQ(ranks.run([](int32_t) {}), Errors(2));
+}
+
+/// Joins the job "survivors" of two ranks, as far as that goes.
+static int32_t joinSurvivors(int32_t rank) {
+  commsched_options options;
+  commsched_default_options(&options);
+  options.job = "survivors";
+  options.rank = rank;
+  options.num_ranks = 2;
+  return commsched_init(&options);
+}
+
+TEST(Joining, AgainWhileOthersHaveYetToLeave) {
+  std::atomic<bool> hasFailed{false};
+  std::thread other([&] {
+    EXPECT_EQ(joinSurvivors(1), 0);
+    // Stays in the first job until rank 0 has left it.
+    while (!hasFailed)
+      std::this_thread::yield();
+    EXPECT_EQ(commsched_finalize(), 1);
+    EXPECT_STREQ(commsched_last_error(), "rank 0 failed: enough");
+    EXPECT_EQ(joinSurvivors(1), 0);
+    EXPECT_EQ(commsched_finalize(), 0);
+  });
+  EXPECT_EQ(joinSurvivors(0), 0);
+  commsched_fail("enough");
+  EXPECT_EQ(commsched_finalize(), 1);
+  hasFailed = true;
+  EXPECT_EQ(joinSurvivors(0), 0);
+  EXPECT_EQ(commsched_finalize(), 0);
+  other.join();
 }
 
 TEST(Joining, DifferentPrograms) {

@@ -136,6 +136,64 @@ TEST(ModelledTimes, TheStepEndsWhenStreamsAreIdle) {
   EXPECT_EQ(errors, Errors(2));
 }
 
+TEST(ModelledTimes, WhoComesLastInRealTimeDoesNotMatter) {
+  Errors errors = makeRanks(2, true).run([](int32_t rank) {
+    int32_t value = 0, gathered[2], all[2];
+    EXPECT_EQ(commsched_begin_step(), 0);
+    if (rank == 0)
+      EXPECT_EQ(commsched_exchange(&value, all, sizeof(value)), 0);
+    else
+      compute(40);
+    int64_t request = start(1, &value, gathered);
+    if (rank == 1)
+      EXPECT_EQ(commsched_exchange(&value, all, sizeof(value)), 0);
+    EXPECT_EQ(commsched_wait(request), 0);
+    expectStep(commsched_end_step(), 90);
+  });
+  EXPECT_EQ(errors, Errors(2));
+}
+
+TEST(ModelledTimes, SynchronizeRecordsOnce) {
+  Errors errors = makeRanks(1, true).run([](int32_t) {
+    int32_t value = 0, gathered[1];
+    EXPECT_EQ(commsched_begin_step(), 0);
+    int64_t request = start(2, &value, gathered);
+    EXPECT_EQ(commsched_synchronize(), 0);
+    EXPECT_EQ(commsched_account(0, 4 * ms), 0);
+    EXPECT_EQ(commsched_wait(request), 0);
+    expectStep(commsched_end_step(), 34);
+    EXPECT_EQ(listRecords(), "collective 2: 0-30\n"
+                             "compute 0: 30-34\n"
+                             "wait 2: 34-34\n");
+  });
+  EXPECT_EQ(errors, Errors(1));
+}
+
+TEST(ModelledTimes, ARecvBeginsWithItsSend) {
+  Ranks ranks = makeRanks(2, true);
+  ranks.program = makeProgram(
+      2, R"({"name": "s", "kind": "send", "peer": 1, "runtime_ns": 100000000,
+             "tensors": [{"type": "i32", "inputs": 1}]},
+            {"name": "r", "kind": "recv", "peer": 0, "runtime_ns": 30000000,
+             "tensors": [{"type": "i32", "outputs": 1}]})",
+      R"({"name": "mm"})");
+  Errors errors = ranks.run([](int32_t rank) {
+    int32_t value = rank;
+    EXPECT_EQ(commsched_begin_step(), 0);
+    if (rank == 0)
+      compute(10);
+    EXPECT_EQ(commsched_wait(start(rank, &value, &value)), 0);
+    EXPECT_EQ(value, 0);
+    expectStep(commsched_end_step(), rank == 0 ? 110 : 40);
+    EXPECT_EQ(listRecords(), rank == 0 ? "compute 0: 0-10\n"
+                                         "collective 0: 10-110\n"
+                                         "wait 0: 10-110\n"
+                                       : "wait 1: 0-40\n"
+                                         "collective 1: 10-40\n");
+  });
+  EXPECT_EQ(errors, Errors(2));
+}
+
 TEST(ModelledTimes, FailuresWakeSleepers) {
   auto begin = std::chrono::steady_clock::now();
   Errors errors = makeRanks(2, true).run([](int32_t rank) {
