@@ -228,11 +228,11 @@ void Bootstrap::setFailure(const std::string &text) {
 
 void Bootstrap::run() {
   bool alive = true;
+  Stop now;
   while (true) {
     Message message;
     while (alive && connection.receive(message, mostMessageBytes))
       handle(message);
-    Stop now;
     {
       std::lock_guard<std::mutex> lock(mutex);
       for (const Message &next : outbox)
@@ -260,6 +260,15 @@ void Bootstrap::run() {
       alive = false;
       setFailure("rank 0 sends what is no message of a rank");
     }
+  }
+  // Who closes with something unread may lose what it has sent: the other side
+  // closes first.
+  if (alive)
+    connection.closeWriting();
+  while (alive && Clock::now() < now.deadline) {
+    pollfd entry = {connection.getDescriptor(), POLLIN, 0};
+    ::poll(&entry, 1, getMsUntil(now.deadline));
+    alive = connection.progress();
   }
   connection.close();
 }
