@@ -102,8 +102,9 @@ Bytes Exchange::reduce(int64_t part) const {
         int64_t sent = decode.at(Bytes(begin, begin + bytes));
         value = isProduct ? value * sent : value + sent;
         EXPECT_LE(value, element.maxExact);
-        if (reduction == COMMSCHED_PROD && component == 1)
+        if (reduction == COMMSCHED_PROD && component == 1) {
           EXPECT_EQ(sent, 0);
+        }
       }
       if (reduction == COMMSCHED_AVG) {
         EXPECT_EQ(value % ranks, 0);
