@@ -58,7 +58,7 @@ Error Rank::join(const commsched_options &given) {
 
   std::vector<std::string> all;
   if (Error failure =
-          backend->exchange(describeOptions(options), all, config.deadline))
+          backend->exchange(describeOptions(options), all, getDeadline()))
     return failure;
   for (size_t other = 1; other < all.size(); ++other)
     if (all[other] != all[0])

@@ -33,6 +33,9 @@ public:
   /// not come.
   Error awaitOthers(int64_t deadlineMs, Deadline deadline) const;
 
+  /// Whether the launcher says who the others are, so that `awaitOthers` waits.
+  bool knowsOthers() const { return socket >= 0; }
+
 private:
   bool hasCome(int32_t localRank) const;
 

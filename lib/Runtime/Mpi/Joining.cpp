@@ -25,6 +25,8 @@ Error MpiBackend::join(const commsched_options &options, Deadline deadline) {
   if (Error error = beginSession(deadlineMs, deadline))
     return error;
   isOpen = true;
+  // The start of MPI is no wait for others.
+  deadline = Clock::now() + std::chrono::milliseconds(deadlineMs);
   {
     Watchdog watchdog("the making of communicators", deadline);
     if (Error error =

@@ -13,6 +13,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -95,6 +96,10 @@ Error mpi::checkMpi(int code, const char *call) {
   return std::string(call) + " failed: " + std::string(text, length);
 }
 
+/// How long the start of MPI may take when all processes have come: a quarter
+/// of a second, but a busy machine needs longer.
+static constexpr auto startTime = std::chrono::seconds(30);
+
 static Error initialize(State &state, Deadline deadline) {
   int isInitialized = 0;
   int isFinalized = 0;
@@ -104,6 +109,8 @@ static Error initialize(State &state, Deadline deadline) {
     return "MPI has been finalized in this process";
   if (isInitialized)
     return {};
+  if (state.arrival->knowsOthers())
+    deadline = std::max<Deadline>(deadline, Clock::now() + startTime);
   Watchdog watchdog("MPI_Init", deadline);
   int provided = 0;
   if (Error error = checkMpi(
@@ -130,7 +137,8 @@ Error mpi::beginSession(int64_t deadlineMs, Deadline deadline) {
   if (Error error = initialize(state, deadline))
     return error;
   {
-    Watchdog watchdog("the making of communicators", deadline);
+    Watchdog watchdog("the making of communicators",
+                      Clock::now() + std::chrono::milliseconds(deadlineMs));
     if (Error error = state.board.open())
       return error;
   }
