@@ -49,6 +49,8 @@ public:
   void close();
 
   bool isOpen() const { return !ranks.empty(); }
+  /// Whether there are no other ranks.
+  bool isSingle() const { return ranks.size() == 1; }
   int32_t getNumRanksOnNode() const { return numRanksOnNode; }
 
   /// Writes that this rank starts `launch`. The error says that another member

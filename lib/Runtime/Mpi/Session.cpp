@@ -72,7 +72,7 @@ static void handleExit() {
     return;
   if (state.isOpen)
     state.board.fail("its process has ended without leaving");
-  if (state.isOpen || state.hasFailed) {
+  if ((state.isOpen || state.hasFailed) && !state.board.isSingle()) {
     // The end of MPI would wait for ranks that may not come.
     awaitReports(state.board);
     return;
