@@ -112,10 +112,11 @@ TEST_F(NcclCallsTest, TypesThatNcclLacksTravelAsBytes) {
       EXPECT_EQ(rank.run(0, {in}, {out}),
                 Lines({std::string("ncclAllGather(m1, m2, ") + c.sent +
                        ", c1, s1)"}));
-      if (*c.added)
+      if (*c.added) {
         EXPECT_EQ(rank.run(1, {in}, {out}),
                   Lines({std::string("ncclReduceScatter(m1, m2, ") + c.added +
                          ", sum, c1, s1)"}));
+      }
     }
   });
 }

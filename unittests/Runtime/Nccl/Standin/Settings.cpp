@@ -40,18 +40,10 @@ static Settings readEnvironment() {
     std::string name = item.substr(0, equal);
     std::string value =
         equal == std::string::npos ? "" : item.substr(equal + 1);
-    size_t colon = value.find(':');
-    if (name == "capability")
-      settings.capability = std::stoi(value);
-    else if (name == "gpus")
-      settings.numGpus = std::stoi(value);
-    else if (name == "alone")
+    if (name == "alone")
       settings.alone = true;
     else if (name == "stuck")
       settings.stuck.insert(value);
-    else if (name == "fail")
-      settings.failing[value.substr(0, colon)] =
-          std::stoi(value.substr(colon + 1));
     else if (name == "log")
       logPath = value;
   }
