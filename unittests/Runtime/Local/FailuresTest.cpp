@@ -114,12 +114,12 @@ TEST(Failures, WrongCalls) {
             }),
             "released a buffer that is not allocated");
   EXPECT_EQ(error([] {
-              char x[8];
+              char x[8] = {};
               commsched_copy(x, 99, 0, x, 1, 0, 1, 1);
             }),
             "cannot copy: 99 is no type");
   EXPECT_EQ(error([] {
-              char x[8];
+              char x[8] = {};
               commsched_copy(x, 1, 0, x, 1, 0, -1, 1);
             }),
             "cannot copy -1 rows of 1 elements");
@@ -142,8 +142,9 @@ TEST(Failures, NoRowOfTheGroup) {
     EXPECT_EQ(commsched_group_rank(0), rank == 0 ? 0 : -1);
     // The other rank may hear of the failure before it comes here.
     int32_t status = commsched_barrier(0);
-    if (rank == 1)
+    if (rank == 1) {
       EXPECT_EQ(status, 1);
+    }
   });
   EXPECT_EQ(errors[1], "barrier 'bar': rank 1 is in no row of group 'part'");
   EXPECT_NE(errors[0].find("rank 1 failed: " + errors[1]), std::string::npos);
@@ -230,8 +231,9 @@ TEST(Failures, ARankThatHasFinished) {
   // At once, although the deadline is far.
   Errors errors = makeRanks(2, 20000).run([](int32_t rank) {
     gather(0);
-    if (rank == 0)
+    if (rank == 0) {
       EXPECT_EQ(gather(1), 1);
+    }
   });
   EXPECT_EQ(errors[0],
             "in the wait for all_gather 'b' on group 'dp', launch 1: rank 1 "

@@ -140,13 +140,15 @@ TEST(ModelledTimes, WhoComesLastInRealTimeDoesNotMatter) {
   Errors errors = makeRanks(2, true).run([](int32_t rank) {
     int32_t value = 0, gathered[2], all[2];
     EXPECT_EQ(commsched_begin_step(), 0);
-    if (rank == 0)
+    if (rank == 0) {
       EXPECT_EQ(commsched_exchange(&value, all, sizeof(value)), 0);
-    else
+    } else {
       compute(40);
+    }
     int64_t request = start(1, &value, gathered);
-    if (rank == 1)
+    if (rank == 1) {
       EXPECT_EQ(commsched_exchange(&value, all, sizeof(value)), 0);
+    }
     EXPECT_EQ(commsched_wait(request), 0);
     expectStep(commsched_end_step(), 90);
   });
@@ -224,8 +226,9 @@ TEST(RealTimes, RecordsLieInTheStep) {
       EXPECT_GE(records[i].end_ns, records[i].begin_ns);
       EXPECT_LE(records[i].end_ns, step);
       last = records[i].begin_ns;
-      if (records[i].kind == COMMSCHED_RECORD_COMPUTE && rank == 1)
+      if (records[i].kind == COMMSCHED_RECORD_COMPUTE && rank == 1) {
         EXPECT_GE(records[i].end_ns - records[i].begin_ns, 20 * ms);
+      }
     }
   });
   EXPECT_EQ(errors, Errors(2));
