@@ -8,7 +8,7 @@
 //
 // Which operations convert a tensor to another floating-point type and do
 // nothing else, among them the operators of PyTorch that are known to. Copies
-// that convert can do their work, and whoever runs a program can do it for them.
+// that convert can do their work, and so can whoever runs a program.
 //
 //===----------------------------------------------------------------------===//
 
