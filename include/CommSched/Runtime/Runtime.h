@@ -1,27 +1,27 @@
-/*===- Runtime.h - Running communication schedules ----------------*- C -*-===*\
-|*                                                                            *|
-|* Part of the CommSched project, under the Apache License v2.0 with LLVM     *|
-|* Exceptions. See LICENSE for license information.                           *|
-|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
-|*                                                                            *|
-|*===----------------------------------------------------------------------===*|
-|*                                                                            *|
-|* The C interface of the runtime: what lowered programs call, and what their *|
-|* hosts do around them.                                                      *|
-|*                                                                            *|
-|* A rank is one thread: commsched_init makes the calling thread a rank, and  *|
-|* every other function acts on the rank of the calling thread. A host loads  *|
-|* the program's description (commsched_load_program), which makes the        *|
-|* process groups and compares the programs of all ranks; then it runs the    *|
-|* program, which names its collectives by their index in that description.   *|
-|*                                                                            *|
-|* Errors stick. A function that fails says so by its result (non-zero, or    *|
-|* null) and leaves a text for commsched_last_error; from then on all calls   *|
-|* of that rank return at once without effect, until commsched_finalize.      *|
-|* Lowered programs therefore need not look at results: they run to their     *|
-|* end, and the host asks once. Nothing waits longer than the deadline.       *|
-|*                                                                            *|
-\*===----------------------------------------------------------------------===*/
+//===- Runtime.h - Running communication schedules ----------------*- C -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The C interface of the runtime: what lowered programs call, and what their
+// hosts do around them.
+//
+// A rank is one thread: commsched_init makes the calling thread a rank, and
+// every other function acts on the rank of the calling thread. A host loads
+// the program's description (commsched_load_program), which makes the
+// process groups and compares the programs of all ranks; then it runs the
+// program, which names its collectives by their index in that description.
+//
+// Errors stick. A function that fails says so by its result (non-zero, or
+// null) and leaves a text for commsched_last_error; from then on all calls
+// of that rank return at once without effect, until commsched_finalize.
+// Lowered programs therefore need not look at results: they run to their
+// end, and the host asks once. Nothing waits longer than the deadline.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_RUNTIME_H
 #define COMMSCHED_RUNTIME_RUNTIME_H
