@@ -102,7 +102,9 @@ class Checker:
         before = after = self.transform(write_program(seed), "")
         rng = random.Random(seed)
         runs = [run for run in self.runs if run.name not in ALONE]
-        sequence = [runs[seed % len(runs)]]  # Each has its turn.
+        sequence = rng.sample([r for r in runs if "bucket" in r.name],
+                              rng.randint(0, 3))
+        sequence.append(runs[seed % len(runs)])  # Each has its turn.
         while strip_marks(after) == strip_marks(before):
             sequence += rng.choices(runs, k=rng.randint(0, 4))
             if len(sequence) > 40:

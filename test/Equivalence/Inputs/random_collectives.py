@@ -45,6 +45,7 @@ class Collectives:
         self.rng = rng
         self.program = program
         self.f = program.f
+        self.reduction = None  # Chosen one by one.
         self.groups = rng.choices(list(GROUPS), [4, 3, 3, 2, 0.5], k=2)
 
     def group(self):
@@ -90,13 +91,18 @@ class Collectives:
 
     # One kind each. Shapes are made to divide.
 
-    def all_gather(self, pending, values=None, group=None):
+    def choose_dim(self, values):
+        """One that all have; None if there is none."""
+        ranks = min(len(v.type.shape) for v in values)
+        return self.rng.randrange(ranks) if ranks else None
+
+    def all_gather(self, pending, values=None, group=None, dim=None):
         name, size = group or self.group()
         values = values or self.operands()
-        ranks = min(len(v.type.shape) for v in values)
-        if not ranks:
+        if dim is None:
+            dim = self.choose_dim(values)
+        if dim is None:
             return
-        dim = self.rng.randrange(ranks)
         self.launch(pending, "all_gather", values, name, f"dim({dim})", [
             v.type.resized(dim, v.type.shape[dim] * size) for v in values])
 
@@ -115,31 +121,33 @@ class Collectives:
             results.append((most, grain))
         return map(list, zip(*results))
 
+    def choose_reduction(self, element):
+        return self.rng.choice(FLOAT_REDUCTIONS if is_float(element)
+                               else INTEGER_REDUCTIONS)
+
     def reducible(self, values, size):
         """Operands and a reduction that is exact on them."""
         element = values[0].element
-        reduction = self.rng.choice(FLOAT_REDUCTIONS if is_float(element)
-                                    else INTEGER_REDUCTIONS)
-        if reduction in ("max", "min") or (
-                reduction == "prod" and SMALL.get(element, 0) ** size
-                >= 1 << BITS.get(element, 64)):
-            reduction = "max" if reduction == "prod" else reduction
+        reduction = self.reduction or self.choose_reduction(element)
+        if reduction == "prod" and (SMALL.get(element, 0) ** size
+                                    >= 1 << BITS.get(element, 64)):
+            reduction = "max"
         return [shrink(self.f, v) for v in values], reduction
 
-    def all_reduce(self, pending, values=None, group=None):
+    def all_reduce(self, pending, values=None, group=None, _=None):
         name, size = group or self.group()
         values, reduction = self.reducible(values or self.operands(), size)
         self.launch(pending, "all_reduce", values, name,
                     f"reduction({reduction})", [v.type for v in values],
                     *self.reduced(values, size, reduction))
 
-    def reduce_scatter(self, pending, values=None, group=None):
+    def reduce_scatter(self, pending, values=None, group=None, dim=None):
         name, size = group or self.group()
         values, reduction = self.reducible(values or self.operands(), size)
-        ranks = min(len(v.type.shape) for v in values)
-        if not ranks:
+        if dim is None:
+            dim = self.choose_dim(values)
+        if dim is None:
             return
-        dim = self.rng.randrange(ranks)
         values = [v if v.type.shape[dim] % size == 0 else
                   self.program.obtain(v.type.resized(dim, size))
                   for v in values]
@@ -151,10 +159,9 @@ class Collectives:
 
     def all_to_all(self, pending):
         (name, size), values = self.group(), self.operands()
-        ranks = min(len(v.type.shape) for v in values)
-        if not ranks:
+        split, join = (self.choose_dim(values) for _ in range(2))
+        if split is None:
             return
-        split, join = (self.rng.randrange(ranks) for _ in range(2))
         if self.rng.random() < 0.4:
             self.uneven(pending, name, size, values[:1], split)
             return
@@ -204,13 +211,22 @@ class Collectives:
         kind = self.rng.choice([self.all_gather, self.reduce_scatter,
                                 self.all_reduce])
         group, element = self.group(), self.program.element()
+        shape = self.program.shape() or (4,)
+        dim = self.rng.randrange(len(shape))
+        if self.rng.random() < 0.2:  # As good as the first one.
+            shape, dim = (1, shape[dim]), 1
+        if kind == self.reduce_scatter:
+            shape = Type(shape, element).resized(dim, group[1]).shape
+        self.reduction = self.choose_reduction(element)
         for _ in range(self.rng.randint(2, 4)):
-            value = self.program.obtain(Type(self.program.shape(), element))
-            if self.rng.random() < 0.3:
+            value = self.program.obtain(Type(shape, element))
+            if self.rng.random() < 0.2:
                 value = self.program.change_width(value)
-            kind(pending, [value], group)
-            if pending and self.rng.random() < 0.3:
+            is_like = self.rng.random() < 0.8
+            kind(pending, [value], group, dim if is_like else None)
+            if pending and self.rng.random() < 0.2:
                 self.program.values += self.wait(pending)
+        self.reduction = None
 
     def packed_gather(self, pending):
         """Shards in one buffer, gathered in place or not."""

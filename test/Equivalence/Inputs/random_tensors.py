@@ -65,7 +65,7 @@ class Program:
                   (communication.reduce_scatter, 3),
                   (communication.all_reduce, 3),
                   (communication.all_to_all, 2), (communication.broadcast, 1),
-                  (communication.permute, 1), (communication.burst, 3),
+                  (communication.permute, 1), (communication.burst, 5),
                   (communication.packed_gather, 1),
                   (communication.packed_scatter, 1),
                   (communication.added_scatters, 1),
