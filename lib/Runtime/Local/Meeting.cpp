@@ -45,11 +45,13 @@ void commsched::runtime::arrive(
     done.interval.endNs =
         done.interval.beginNs + std::max<int64_t>(0, done.lengthNs);
     for (const Meeting::Follower &follower : done.followers) {
-      Meeting &later = *follower.meeting;
-      later.interval.beginNs =
-          std::max(later.interval.beginNs, getTime(done, follower.onlyBegin));
-      if (--later.missing == 0)
-        completed.push_back(follower.meeting);
+      std::shared_ptr<Meeting> later = follower.meeting.lock();
+      if (!later)
+        continue;
+      later->interval.beginNs =
+          std::max(later->interval.beginNs, getTime(done, follower.onlyBegin));
+      if (--later->missing == 0)
+        completed.push_back(std::move(later));
     }
     done.followers.clear();
   }

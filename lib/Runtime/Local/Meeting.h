@@ -49,9 +49,10 @@ struct Meeting {
   Interval interval;
 
   /// Those that wait until this one is complete, and whether only for its
-  /// beginning.
+  /// beginning. Weak, since a recv owns its send: without this, those that
+  /// never complete would own each other for ever.
   struct Follower {
-    std::shared_ptr<Meeting> meeting;
+    std::weak_ptr<Meeting> meeting;
     bool onlyBegin = false;
   };
   std::vector<Follower> followers;
