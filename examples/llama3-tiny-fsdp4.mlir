@@ -2,13 +2,13 @@ module attributes {
   dlti.target_system_spec = #dlti.target_system_spec<
     "GPU" = #dlti.target_device_spec<
       "commsched.preset" = "a100",
-      "commsched.peak_tflops_f32" = 0.05 : f64,
-      "commsched.peak_tflops_bf16" = 0.05 : f64,
-      "commsched.memory_gb_s" = 5.0 : f64,
+      "commsched.peak_tflops_f32" = 0.0125 : f64,
+      "commsched.peak_tflops_bf16" = 0.0125 : f64,
+      "commsched.memory_gb_s" = 1.25 : f64,
       "commsched.nvlink" = 0 : i64,
       "commsched.intra_channels" = 1 : i64,
-      "commsched.intra_channel_gb_s" = 1.0 : f64,
-      "commsched.collective_launch_us" = 300.0 : f64>>} {
+      "commsched.intra_channel_gb_s" = 0.25 : f64,
+      "commsched.collective_launch_us" = 1200.0 : f64>>} {
 commsched.group @pg_dp size(4) ranks_per_node(4)
 
 func.func @joint(%primals_1: tensor<128x128xf32> {commsched.role = "parameter"}, %primals_3: tensor<32xf32> {commsched.role = "parameter"}, %primals_5: tensor<32x128xf32> {commsched.role = "parameter"}, %primals_7: tensor<8x128xf32> {commsched.role = "parameter"}, %primals_9: tensor<8x128xf32> {commsched.role = "parameter"}, %primals_11: tensor<32x128xf32> {commsched.role = "parameter"}, %primals_13: tensor<32xf32> {commsched.role = "parameter"}, %primals_15: tensor<112x128xf32> {commsched.role = "parameter"}, %primals_17: tensor<32x448xf32> {commsched.role = "parameter"}, %primals_19: tensor<112x128xf32> {commsched.role = "parameter"}, %primals_21: tensor<32xf32> {commsched.role = "parameter"}, %primals_23: tensor<32x128xf32> {commsched.role = "parameter"}, %primals_25: tensor<8x128xf32> {commsched.role = "parameter"}, %primals_27: tensor<8x128xf32> {commsched.role = "parameter"}, %primals_29: tensor<32x128xf32> {commsched.role = "parameter"}, %primals_31: tensor<32xf32> {commsched.role = "parameter"}, %primals_33: tensor<112x128xf32> {commsched.role = "parameter"}, %primals_35: tensor<32x448xf32> {commsched.role = "parameter"}, %primals_37: tensor<112x128xf32> {commsched.role = "parameter"}, %primals_39: tensor<32xf32> {commsched.role = "parameter"}, %primals_41: tensor<128x128xf32> {commsched.role = "parameter"}, %primals_43: tensor<256x8xf32> {commsched.role = "parameter"}, %primals_44: tensor<256x8xf32> {commsched.role = "parameter"}, %primals_45: tensor<1x256xi64> {commsched.role = "input"}, %primals_46: tensor<1x256xi64> {commsched.role = "input"}, %tangents_1: tensor<f32> {commsched.role = "tangent"}) -> (tensor<f32>, tensor<128x128xf32>, tensor<32xf32>, tensor<32x128xf32>, tensor<8x128xf32>, tensor<8x128xf32>, tensor<32x128xf32>, tensor<32xf32>, tensor<112x128xf32>, tensor<32x448xf32>, tensor<112x128xf32>, tensor<32xf32>, tensor<32x128xf32>, tensor<8x128xf32>, tensor<8x128xf32>, tensor<32x128xf32>, tensor<32xf32>, tensor<112x128xf32>, tensor<32x448xf32>, tensor<112x128xf32>, tensor<32xf32>, tensor<128x128xf32>) {

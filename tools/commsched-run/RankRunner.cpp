@@ -64,6 +64,8 @@ llvm::Error RankRunner::join() {
   if (settings.deadlineMs)
     options.deadline_ms = *settings.deadlineMs;
   options.modelled_times = settings.modelledTimes;
+  // Looking for overwritten buffers takes time that no model knows of.
+  options.check_buffers = !settings.modelledTimes;
   options.emulate_data = settings.emulateData;
   if (!settings.flightRecord.empty())
     options.flight_record = settings.flightRecord.c_str();

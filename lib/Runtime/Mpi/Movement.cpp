@@ -65,14 +65,18 @@ Error Starter::unevenAllToAll() {
 Error Starter::broadcast() {
   if (outBytes == 0)
     return {};
-  if (group.rank == site.peer && in != out)
-    std::memcpy(out, in, outBytes);
   Extent extent;
   if (Error error = types.getBytes(outBytes, numRanks, extent))
     return error;
-  return add(MPI_Ibcast(out, extent.count, extent.type, site.peer, communicator,
-                        &handle),
-             "MPI_Ibcast");
+  // The root sends what it is given, and copies it meanwhile.
+  bool isRoot = group.rank == site.peer;
+  void *buffer = isRoot ? const_cast<char *>(in) : out;
+  Error error = add(MPI_Ibcast(buffer, extent.count, extent.type, site.peer,
+                               communicator, &handle),
+                    "MPI_Ibcast");
+  if (!error && isRoot && in != out)
+    std::memcpy(out, in, outBytes);
+  return error;
 }
 
 Error Starter::permute() {
