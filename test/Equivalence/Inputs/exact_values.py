@@ -10,7 +10,7 @@ around, which is exact as well.
 
 from dataclasses import dataclass
 
-from linalg_text import Value, is_float
+from mlir_values import Value, is_float
 
 BITS = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}
 # What `shrink` leaves at most.

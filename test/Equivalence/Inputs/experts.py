@@ -8,7 +8,7 @@ expert takes the first so many; the others pass it by.
 """
 
 from layers import NEGATIVE
-from linalg_text import Type
+from mlir_values import Type
 
 
 class Experts:

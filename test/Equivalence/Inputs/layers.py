@@ -9,7 +9,7 @@ vocabulary, `e` an expert and `c` one of its places.
 
 import math
 
-from linalg_text import Type
+from mlir_values import Type
 
 EPSILON = 1e-5
 NEGATIVE = -math.inf

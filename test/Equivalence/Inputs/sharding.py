@@ -10,7 +10,7 @@ scattered after that. Every wait follows on its start, as in a traced program.
 
 from contextlib import contextmanager
 
-from linalg_text import Type
+from mlir_values import Type
 
 
 class Sharding:

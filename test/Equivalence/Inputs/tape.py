@@ -19,7 +19,8 @@ class Tape:
             gradient = self.gradients.get(output)
             if gradient is None:
                 return
-            with self.function.within(**attributes | {"partition": "backward"}):
+            with self.function.within(
+                    **attributes | {"partition": "backward"}):
                 for value, part in zip(inputs, pull(gradient), strict=True):
                     if part is not None:
                         self.accumulate(value, part)

@@ -4,8 +4,8 @@
 """Writes one training step of a small transformer in linalg.
 
 Forward, backward and update of parameters that are sharded over the ranks,
-and, with `--experts`, of experts that stay on theirs. A rank's arguments are its
-shards, what the optimizer keeps, and one sequence of tokens with the tokens to
+and, with `--experts`, of experts that stay on theirs. A rank's arguments are
+its shards, what the optimizer keeps, and sequences of tokens with the tokens to
 predict (taken modulo the vocabulary); its results the mean loss of all ranks
 (of several microbatches, the sum) and what the arguments become.
 """
@@ -15,7 +15,8 @@ import sys
 
 from experts import Experts
 from layers import Layers
-from linalg_text import Function, Type
+from linalg_text import Function
+from mlir_values import Type
 from sharding import SHARDINGS
 from tape import Tape
 
