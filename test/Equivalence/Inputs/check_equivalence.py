@@ -102,8 +102,8 @@ class Checker:
         before = after = self.transform(write_program(seed), "")
         rng = random.Random(seed)
         runs = [run for run in self.runs if run.name not in ALONE]
-        sequence = rng.sample([r for r in runs if "bucket" in r.name],
-                              rng.randint(0, 3))
+        merging = [run for run in runs if "bucket" in run.name]
+        sequence = rng.sample(merging, rng.randint(0, min(3, len(merging))))
         sequence.append(runs[seed % len(runs)])  # Each has its turn.
         while strip_marks(after) == strip_marks(before):
             sequence += rng.choices(runs, k=rng.randint(0, 4))
