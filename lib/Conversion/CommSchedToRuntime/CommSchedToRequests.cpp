@@ -63,6 +63,11 @@ LogicalResult mlir::commsched::requireLowerableTypes(Operation *op,
   return success();
 }
 
+LogicalResult mlir::commsched::requireLowerableTypes(Operation *op) {
+  return failure(failed(requireLowerableTypes(op, op->getOperandTypes())) ||
+                 failed(requireLowerableTypes(op, op->getResultTypes())));
+}
+
 namespace {
 
 struct ConvertCommSchedToRequests
@@ -104,7 +109,9 @@ nameCollectives(ModuleOp module) {
   return names;
 }
 
-void mlir::commsched::accountFor(Lowering &lowering, Operation *op) {
+/// Says before `op`, which the program carries out itself, what it is predicted
+/// to take, if that is known and not nothing.
+static void accountFor(Lowering &lowering, Operation *op) {
   IntegerAttr runtime = lowering.getRuntimeNs(op);
   if (!runtime || runtime.getInt() == 0)
     return;

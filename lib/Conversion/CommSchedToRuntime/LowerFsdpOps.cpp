@@ -37,8 +37,7 @@ LogicalResult mlir::commsched::lowerCopyIn(Lowering &lowering,
                                            AllGatherCopyInOp op) {
   IRRewriter &rewriter = lowering.rewriter;
   Location loc = op.getLoc();
-  if (failed(requireLowerableTypes(op, op->getOperandTypes())) ||
-      failed(requireLowerableTypes(op, op->getResultTypes())))
+  if (failed(requireLowerableTypes(op)))
     return failure();
   rewriter.setInsertionPoint(op);
   auto sliceType = cast<RankedTensorType>(op.getSlice().getType());
@@ -89,9 +88,7 @@ LogicalResult mlir::commsched::lowerCopyOut(Lowering &lowering,
                                             SplitWithSizesCopyOp op) {
   IRRewriter &rewriter = lowering.rewriter;
   FailureOr<int64_t> size = lowering.getGroupSize(op, op.getGroupAttr());
-  if (failed(size) ||
-      failed(requireLowerableTypes(op, op->getOperandTypes())) ||
-      failed(requireLowerableTypes(op, op->getResultTypes())))
+  if (failed(size) || failed(requireLowerableTypes(op)))
     return failure();
   rewriter.setInsertionPoint(op);
   auto inputType = cast<RankedTensorType>(op.getInput().getType());
@@ -122,9 +119,7 @@ LogicalResult mlir::commsched::lowerChunkCat(Lowering &lowering,
                                              ChunkCatOp op) {
   IRRewriter &rewriter = lowering.rewriter;
   FailureOr<int64_t> size = lowering.getGroupSize(op, op.getGroupAttr());
-  if (failed(size) ||
-      failed(requireLowerableTypes(op, op->getOperandTypes())) ||
-      failed(requireLowerableTypes(op, op->getResultTypes())))
+  if (failed(size) || failed(requireLowerableTypes(op)))
     return failure();
   rewriter.setInsertionPoint(op);
   auto outputType = cast<RankedTensorType>(op.getOutput().getType());

@@ -44,6 +44,9 @@ struct Lowering {
 /// shape whose elements the runtime can lay out.
 LogicalResult requireLowerableTypes(Operation *op, TypeRange types);
 
+/// The same for the operands and results of `op`.
+LogicalResult requireLowerableTypes(Operation *op);
+
 /// Turns a start and its wait into a request. `name` is what reports call it.
 LogicalResult lowerCollective(Lowering &lowering, CollectiveOpInterface start,
                               StringRef name);
@@ -56,10 +59,6 @@ LogicalResult lowerFsdpCopy(Lowering &lowering, FsdpCopyOp op);
 void lowerStorageRead(Lowering &lowering, bufferization::ToTensorOp op);
 
 LogicalResult lowerCompute(Lowering &lowering, ComputeOp op);
-
-/// Says before `op`, which the program carries out itself, what it is predicted
-/// to take, if that is known and not nothing.
-void accountFor(Lowering &lowering, Operation *op);
 
 } // namespace mlir::commsched
 

@@ -51,6 +51,7 @@ private:
   void convertCompute(rt::ComputeOp op);
   void convertAccount(rt::AccountOp op);
   void convertMemRefCopy(memref::CopyOp op);
+  void visitOther(Operation *op);
 
   ModuleOp module;
   ProgramDescription program;
@@ -63,13 +64,10 @@ private:
 
 } // namespace
 
-/// True if `op` reads or writes a buffer on the processor.
-static bool isHostCode(Operation *op) {
-  if (isa<memref::LoadOp, memref::StoreOp, linalg::LinalgOp>(op))
-    return true;
+/// True if `op` reads or writes a buffer.
+static bool touchesBuffers(Operation *op) {
   auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-  if (!effects || isa_and_nonnull<rt::CommSchedRtDialect>(op->getDialect()) ||
-      isa<memref::CopyOp>(op))
+  if (!effects)
     return false;
   SmallVector<MemoryEffects::EffectInstance> instances;
   effects.getEffects(instances);
@@ -83,7 +81,6 @@ LogicalResult Converter::convertStart(rt::StartOp op) {
   FailureOr<int32_t> site = program.addSite(op);
   if (failed(site))
     return failure();
-  calls.setInsertionPoint(op);
   SmallVector<Value> outputs, inputs;
   for (Value output : op.getOutputs())
     outputs.push_back(calls.getPointer(output));
@@ -117,7 +114,6 @@ LogicalResult Converter::convertStart(rt::StartOp op) {
 }
 
 void Converter::convertWait(rt::WaitOp op) {
-  calls.setInsertionPoint(op);
   calls.callWait(handles.lookup(op.getRequest()));
   --inFlight;
 }
@@ -126,7 +122,6 @@ LogicalResult Converter::convertBarrier(rt::BarrierOp op) {
   FailureOr<int32_t> site = program.addSite(op);
   if (failed(site))
     return failure();
-  calls.setInsertionPoint(op);
   calls.callBarrier(*site);
   return success();
 }
@@ -135,13 +130,11 @@ LogicalResult Converter::convertRank(rt::RankOp op) {
   FailureOr<int32_t> group = program.getGroup(op, op.getGroupAttr());
   if (failed(group))
     return failure();
-  calls.setInsertionPoint(op);
   op.getResult().replaceAllUsesWith(calls.getRank(*group));
   return success();
 }
 
 void Converter::convertCopy(rt::CopyOp op) {
-  calls.setInsertionPoint(op);
   auto getNumber = [](std::optional<Type> type) {
     return type ? getRuntimeType(*type).value_or(-1) : -1;
   };
@@ -160,7 +153,6 @@ void Converter::convertCopy(rt::CopyOp op) {
 }
 
 void Converter::convertZero(rt::ZeroOp op) {
-  calls.setInsertionPoint(op);
   auto type = cast<MemRefType>(op.getOutput().getType());
   calls.callZero(calls.getPointer(op.getOutput()),
                  type.getNumElements() *
@@ -169,7 +161,6 @@ void Converter::convertZero(rt::ZeroOp op) {
 
 void Converter::convertCompute(rt::ComputeOp op) {
   int32_t index = program.addOperator(op);
-  calls.setInsertionPoint(op);
   auto getPointers = [&](OperandRange buffers) {
     SmallVector<Value> pointers;
     for (Value buffer : buffers)
@@ -183,7 +174,6 @@ void Converter::convertCompute(rt::ComputeOp op) {
 
 void Converter::convertAccount(rt::AccountOp op) {
   int32_t index = program.addOperator(op);
-  calls.setInsertionPoint(op);
   calls.callAccount(index, op.getRuntimeNs());
 }
 
@@ -201,7 +191,6 @@ void Converter::convertMemRefCopy(memref::CopyOp op) {
     op.erase();
     return;
   }
-  calls.setInsertionPoint(op);
   CopyCall copy;
   copy.target = calls.getPointer(op.getTarget());
   copy.source = calls.getPointer(op.getSource());
@@ -211,32 +200,30 @@ void Converter::convertMemRefCopy(memref::CopyOp op) {
   op.erase();
 }
 
+/// What is left is the program's own, and runs on the processor.
+void Converter::visitOther(Operation *op) {
+  if (!touchesBuffers(op))
+    return;
+  program.addHostCode(op);
+  if (inFlight > 0 && isa<linalg::LinalgOp>(op)) {
+    calls.setInsertionPointAfter(op);
+    calls.callPoll();
+  }
+}
+
 LogicalResult Converter::convert(Operation *op) {
-  LogicalResult result =
-      llvm::TypeSwitch<Operation *, LogicalResult>(op)
-          .Case([&](rt::StartOp op) { return convertStart(op); })
-          .Case([&](rt::BarrierOp op) { return convertBarrier(op); })
-          .Case([&](rt::RankOp op) { return convertRank(op); })
-          .Case([&](rt::WaitOp op) { return convertWait(op), success(); })
-          .Case([&](rt::CopyOp op) { return convertCopy(op), success(); })
-          .Case([&](rt::ZeroOp op) { return convertZero(op), success(); })
-          .Case([&](rt::ComputeOp op) { return convertCompute(op), success(); })
-          .Case([&](rt::AccountOp op) { return convertAccount(op), success(); })
-          .Default(success());
-  if (failed(result))
-    return failure();
-  if (auto copy = dyn_cast<memref::CopyOp>(op)) {
-    convertMemRefCopy(copy);
-    return success();
-  }
-  if (isHostCode(op)) {
-    program.addHostCode(op);
-    if (inFlight > 0 && isa<linalg::LinalgOp>(op)) {
-      calls.setInsertionPointAfter(op);
-      calls.callPoll();
-    }
-  }
-  return success();
+  calls.setInsertionPoint(op);
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](rt::StartOp op) { return convertStart(op); })
+      .Case([&](rt::BarrierOp op) { return convertBarrier(op); })
+      .Case([&](rt::RankOp op) { return convertRank(op); })
+      .Case([&](rt::WaitOp op) { return convertWait(op), success(); })
+      .Case([&](rt::CopyOp op) { return convertCopy(op), success(); })
+      .Case([&](rt::ZeroOp op) { return convertZero(op), success(); })
+      .Case([&](rt::ComputeOp op) { return convertCompute(op), success(); })
+      .Case([&](rt::AccountOp op) { return convertAccount(op), success(); })
+      .Case([&](memref::CopyOp op) { return convertMemRefCopy(op), success(); })
+      .Default([&](Operation *op) { return visitOther(op), success(); });
 }
 
 LogicalResult Converter::convert() {

@@ -25,9 +25,8 @@ static LogicalResult convertGather(Operation *op, Value input, int64_t dim,
 
 LogicalResult mlir::commsched::shardconversion::convert(shard::AllGatherOp op,
                                                         Context &context) {
-  FailureOr<DeviceGroup> group =
-      context.groups.lookup(op, op.getGridAttr(), op.getGridAxes());
-  if (failed(group) || failed(verifyStaticTensors(op)))
+  FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
+  if (failed(group))
     return failure();
   return convertGather(op, op.getInput(), op.getGatherAxis().getSExtValue(),
                        *group, context);
@@ -38,10 +37,8 @@ LogicalResult mlir::commsched::shardconversion::convert(shard::AllGatherOp op,
 /// the root, which sets the pace, receives no more bytes than before.
 LogicalResult mlir::commsched::shardconversion::convert(shard::GatherOp op,
                                                         Context &context) {
-  FailureOr<DeviceGroup> group =
-      context.groups.lookup(op, op.getGridAttr(), op.getGridAxes());
-  if (failed(group) || failed(verifyStaticTensors(op)) ||
-      failed(getMember(op, "root", *group, op.getRoot())))
+  FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
+  if (failed(group) || failed(getMember(op, "root", *group, op.getRoot())))
     return failure();
   return convertGather(op, op.getInput(), op.getGatherAxis().getSExtValue(),
                        *group, context);
@@ -63,9 +60,8 @@ static LogicalResult verifyParts(Operation *op, StringRef name, Value input,
 
 LogicalResult mlir::commsched::shardconversion::convert(shard::AllToAllOp op,
                                                         Context &context) {
-  FailureOr<DeviceGroup> group =
-      context.groups.lookup(op, op.getGridAttr(), op.getGridAxes());
-  if (failed(group) || failed(verifyStaticTensors(op)))
+  FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
+  if (failed(group))
     return failure();
   if (group->size == 1)
     return replace(op, op.getInput(), context);
@@ -82,9 +78,8 @@ LogicalResult mlir::commsched::shardconversion::convert(shard::AllToAllOp op,
 
 LogicalResult mlir::commsched::shardconversion::convert(shard::BroadcastOp op,
                                                         Context &context) {
-  FailureOr<DeviceGroup> group =
-      context.groups.lookup(op, op.getGridAttr(), op.getGridAxes());
-  if (failed(group) || failed(verifyStaticTensors(op)))
+  FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
+  if (failed(group))
     return failure();
   FailureOr<int64_t> root = getMember(op, "root", *group, op.getRoot());
   if (failed(root))
@@ -105,9 +100,8 @@ LogicalResult mlir::commsched::shardconversion::convert(shard::BroadcastOp op,
 /// bisection bandwidth feels.
 LogicalResult mlir::commsched::shardconversion::convert(shard::ScatterOp op,
                                                         Context &context) {
-  FailureOr<DeviceGroup> group =
-      context.groups.lookup(op, op.getGridAttr(), op.getGridAxes());
-  if (failed(group) || failed(verifyStaticTensors(op)))
+  FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
+  if (failed(group))
     return failure();
   FailureOr<int64_t> root = getMember(op, "root", *group, op.getRoot());
   if (failed(root))

@@ -27,9 +27,8 @@ static Value createRank(Location location, const DeviceGroup &group,
 
 LogicalResult mlir::commsched::shardconversion::convert(shard::AllSliceOp op,
                                                         Context &context) {
-  FailureOr<DeviceGroup> group =
-      context.groups.lookup(op, op.getGridAttr(), op.getGridAxes());
-  if (failed(group) || failed(verifyStaticTensors(op)))
+  FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
+  if (failed(group))
     return failure();
   if (group->size == 1)
     return replace(op, op.getInput(), context);

@@ -15,9 +15,8 @@ using namespace mlir::commsched::shardconversion;
 /// The operand stands for the result, of which shard says only the type.
 LogicalResult mlir::commsched::shardconversion::convert(shard::SendOp op,
                                                         Context &context) {
-  FailureOr<DeviceGroup> group =
-      context.groups.lookup(op, op.getGridAttr(), op.getGridAxes());
-  if (failed(group) || failed(verifyStaticTensors(op)))
+  FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
+  if (failed(group))
     return failure();
   FailureOr<int64_t> target =
       getMember(op, "destination", *group, op.getDestination());
@@ -31,9 +30,8 @@ LogicalResult mlir::commsched::shardconversion::convert(shard::SendOp op,
 
 LogicalResult mlir::commsched::shardconversion::convert(shard::RecvOp op,
                                                         Context &context) {
-  FailureOr<DeviceGroup> group =
-      context.groups.lookup(op, op.getGridAttr(), op.getGridAxes());
-  if (failed(group) || failed(verifyStaticTensors(op)))
+  FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
+  if (failed(group))
     return failure();
   if (!op.getSource())
     return op.emitOpError("cannot be converted: it receives from any device, "
@@ -73,9 +71,8 @@ getShiftPairs(const DeviceGroup &group, unsigned position, int64_t offset,
 /// delivers zeros to them.
 LogicalResult mlir::commsched::shardconversion::convert(shard::ShiftOp op,
                                                         Context &context) {
-  FailureOr<DeviceGroup> group =
-      context.groups.lookup(op, op.getGridAttr(), op.getGridAxes());
-  if (failed(group) || failed(verifyStaticTensors(op)))
+  FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
+  if (failed(group))
     return failure();
   // The verifier has seen that it is one of the axes.
   int64_t axis = op.getShiftAxis().getSExtValue();

@@ -95,9 +95,8 @@ struct Reduction {
 
 template <typename OpT>
 static FailureOr<Reduction> prepare(OpT op, Context &context) {
-  FailureOr<DeviceGroup> group =
-      context.groups.lookup(op, op.getGridAttr(), op.getGridAxes());
-  if (failed(group) || failed(verifyStaticTensors(op)))
+  FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
+  if (failed(group))
     return failure();
   std::optional<ReductionKind> kind = convertKind(op.getReduction());
   if (!kind)
