@@ -11,12 +11,12 @@ import json
 import os
 import pathlib
 import re
-import socket
 import subprocess
 import sys
 import tempfile
 
 from faults_expected import SCENARIOS
+from free_port import find_free_port
 
 RANKS = 3
 CULPRIT = 1
@@ -24,12 +24,6 @@ CULPRIT = 1
 SLACK_MS = 8000
 # Signals that mean a defect: abort, bus error, bad instruction, segmentation.
 CRASHES = re.compile(r"exited on signal (4|6|7|8|11)\b")
-
-
-def find_free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Run:

@@ -8,10 +8,11 @@ the other ranks then.
 
 import argparse
 import os
-import socket
 import subprocess
 import sys
 import time
+
+from free_port import find_free_port
 
 
 def make_environment(arguments, rank, port):
@@ -33,9 +34,7 @@ def main():
     parser.add_argument("--timeout", type=float, default=300)
     parser.add_argument("command", nargs="+")
     arguments = parser.parse_args()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = find_free_port()
     processes = [
         subprocess.Popen(arguments.command,
                          env=make_environment(arguments, rank, port))

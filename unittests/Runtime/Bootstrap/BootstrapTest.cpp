@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Bootstrap/Bootstrap.h"
+#include "../FreePort.h"
 
 #include <gtest/gtest.h>
 
@@ -17,22 +18,10 @@
 #include <unistd.h>
 
 using namespace commsched::runtime;
+using commsched::test::findFreePort;
 using std::chrono::milliseconds;
 
 namespace {
-
-/// A port that is free now.
-int32_t findFreePort() {
-  Descriptor socket(::socket(AF_INET, SOCK_STREAM, 0));
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  auto *generic = reinterpret_cast<sockaddr *>(&address);
-  EXPECT_EQ(::bind(socket.get(), generic, size), 0);
-  EXPECT_EQ(::getsockname(socket.get(), generic, &size), 0);
-  return ntohs(address.sin_port);
-}
 
 JobAddress makeAddress(int32_t rank, int32_t numRanks, int32_t port) {
   JobAddress result;

@@ -7,27 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "TestRanks.h"
+#include "../FreePort.h"
 
-#include <arpa/inet.h>
 #include <cstdlib>
-#include <sys/socket.h>
 #include <thread>
-#include <unistd.h>
 
 using namespace commsched::test;
-
-static int findFreePort() {
-  int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  auto *generic = reinterpret_cast<sockaddr *>(&address);
-  EXPECT_EQ(::bind(socket, generic, size), 0);
-  EXPECT_EQ(::getsockname(socket, generic, &size), 0);
-  ::close(socket);
-  return ntohs(address.sin_port);
-}
 
 NcclTest::NcclTest() {
   standin::resetSettings();
