@@ -106,8 +106,8 @@ static constexpr StringLiteral recomputePolicies[] = {
 static constexpr StringLiteral fsdpRoles[] = {
     "parameter_gather", "gradient_scatter", "gradient_reduce"};
 static constexpr StringLiteral roles[] = {
-    parameterRole, "input",     savedActivationRole,
-    "tangent",     "rng_state", "unsharded_param"};
+    parameterRole, inputRole,    savedActivationRole,
+    tangentRole,   rngStateRole, unshardedParamRole};
 
 static LogicalResult verifyString(Operation *op, NamedAttribute attr) {
   if (isa<StringAttr>(attr.getValue()))
@@ -218,12 +218,52 @@ static LogicalResult verifyReorderInfo(Operation *op, NamedAttribute attr) {
   return success();
 }
 
+/// Checks an attribute that says something of a whole function.
+static LogicalResult verifyOnFunction(Operation *op, NamedAttribute attr) {
+  if (isa<FunctionOpInterface>(op))
+    return success();
+  return op->emitOpError() << "attribute '" << attr.getName().getValue()
+                           << "' belongs on a function";
+}
+
+/// Checks that one half of a partition names the other.
+static LogicalResult verifySymbol(Operation *op, NamedAttribute attr) {
+  if (failed(verifyOnFunction(op, attr)))
+    return failure();
+  if (isa<FlatSymbolRefAttr>(attr.getValue()))
+    return success();
+  return op->emitOpError() << "attribute '" << attr.getName().getValue()
+                           << "' must be a symbol, not " << attr.getValue();
+}
+
+static LogicalResult verifyNumForwardOutputs(Operation *op,
+                                             NamedAttribute attr) {
+  if (failed(verifyOnFunction(op, attr)) || failed(verifyNotNegative(op, attr)))
+    return failure();
+  int64_t count = cast<IntegerAttr>(attr.getValue()).getInt();
+  int64_t numResults = cast<FunctionOpInterface>(op).getNumResults();
+  if (count <= numResults)
+    return success();
+  return op->emitOpError() << "attribute '" << attr.getName().getValue()
+                           << "' is " << count << ", but the function has "
+                           << numResults << " results";
+}
+
+static LogicalResult verifySavedValues(Operation *op, NamedAttribute attr) {
+  if (failed(verifyOnFunction(op, attr)))
+    return failure();
+  auto names = dyn_cast<ArrayAttr>(attr.getValue());
+  if (names && llvm::all_of(names, llvm::IsaPred<StringAttr>))
+    return success();
+  return op->emitOpError() << "attribute '" << attr.getName().getValue()
+                           << "' must be an array of strings, not "
+                           << attr.getValue();
+}
+
 static LogicalResult verifyBaselinePeakBytes(Operation *op,
                                              NamedAttribute attr) {
-  if (!isa<FunctionOpInterface>(op))
-    return op->emitOpError() << "attribute '" << attr.getName().getValue()
-                             << "' belongs on a function";
-  return verifyNotNegative(op, attr);
+  return success(succeeded(verifyOnFunction(op, attr)) &&
+                 succeeded(verifyNotNegative(op, attr)));
 }
 
 LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
@@ -231,7 +271,8 @@ LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
   StringRef name = attr.getName().getValue();
   if (name == nameAttrName || name == moduleAttrName)
     return verifyString(op, attr);
-  if (name == runtimeNsAttrName || name == orderAttrName)
+  if (name == runtimeNsAttrName || name == orderAttrName ||
+      name == recomputeRegionAttrName)
     return verifyNotNegative(op, attr);
   if (name == partitionAttrName)
     return verifyOneOf(op, attr, partitions);
@@ -245,6 +286,15 @@ LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
     return verifyReorderInfo(op, attr);
   if (name == baselinePeakBytesAttrName)
     return verifyBaselinePeakBytes(op, attr);
+  if (name == numForwardOutputsAttrName)
+    return verifyNumForwardOutputs(op, attr);
+  if (name == savedValuesAttrName)
+    return verifySavedValues(op, attr);
+  if (name == forwardAttrName || name == backwardAttrName)
+    return verifySymbol(op, attr);
+  if (name == jointAttrName)
+    return success(succeeded(verifyOnFunction(op, attr)) &&
+                   succeeded(verifyString(op, attr)));
   if (name == roleAttrName || name == freeableAttrName)
     return op->emitOpError() << "attribute '" << attr.getName().getValue()
                              << "' belongs on an argument, not on an operation";

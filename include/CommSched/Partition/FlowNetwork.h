@@ -1,0 +1,75 @@
+//===- FlowNetwork.h - The smallest cut of a network ------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A minimum cut between a source and a sink, by the maximum flow of Boost.Graph
+// (Boykov and Kolmogorov, "An experimental comparison of min-cut/max-flow
+// algorithms for energy minimization in vision", 2004). The answer is checked:
+// the cut's capacity is the flow's value.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_PARTITION_FLOWNETWORK_H
+#define COMMSCHED_PARTITION_FLOWNETWORK_H
+
+#include <cstdint>
+#include <vector>
+
+namespace commsched {
+
+/// Index of a vertex of a network.
+using VertexId = int32_t;
+
+class FlowNetwork {
+public:
+  /// More than any cut can be worth: an edge that no cut may cross.
+  static constexpr int64_t unbounded = -1;
+
+  static constexpr VertexId source = 0;
+  static constexpr VertexId sink = 1;
+
+  struct Edge {
+    VertexId from;
+    VertexId to;
+    /// Not negative, or `unbounded`.
+    int64_t capacity;
+  };
+
+  /// Adds a vertex; 0 and 1, the source and the sink, are there already.
+  VertexId addVertex() { return numVertices++; }
+
+  /// Parallel edges are allowed.
+  void addEdge(VertexId from, VertexId to, int64_t capacity) {
+    edges.push_back({from, to, capacity});
+  }
+
+  int32_t size() const { return numVertices; }
+  const std::vector<Edge> &getEdges() const { return edges; }
+
+  struct Cut {
+    /// By vertex: whether it is on the sink's side. Of several minimum cuts
+    /// this is the one with the fewest vertices there.
+    std::vector<char> onSinkSide;
+    /// The sum of the capacities that lead across.
+    int64_t capacity = 0;
+    /// Edges from the source to the sink that all are unbounded, if there are
+    /// such: then there is no cut, and all else is empty.
+    std::vector<Edge> unboundedPath;
+  };
+
+  /// Finite capacities whose sum does not fit are all divided by the same power
+  /// of two first, so the capacity is then that of the divided network.
+  Cut findMinimumCut() const;
+
+private:
+  VertexId numVertices = 2;
+  std::vector<Edge> edges;
+};
+
+} // namespace commsched
+
+#endif // COMMSCHED_PARTITION_FLOWNETWORK_H

@@ -1,0 +1,160 @@
+//===- JointGraph.h - A forward and its backward in one graph ---*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the partitioner knows of a joint function: its arguments, operations
+// and values on dense indices, without MLIR. A partition decides which values
+// the forward saves; everything else that the backward needs of the forward is
+// computed again.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_PARTITION_JOINTGRAPH_H
+#define COMMSCHED_PARTITION_JOINTGRAPH_H
+
+#include "CommSched/Partition/OperatorClass.h"
+#include "CommSched/Schedule/Csr.h"
+#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Result.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace commsched {
+
+/// What a node of a joint graph is.
+enum class JointNodeKind : uint8_t {
+  /// An argument that the forward has: a parameter, an input, a random state.
+  Primal,
+  /// An argument that only the backward has: the gradient of a result.
+  Tangent,
+  /// An operation: its result if it has exactly one, else all of it.
+  Operation,
+  /// One result of an operation that has several; it is made where the
+  /// operation runs and costs nothing by itself.
+  Result,
+};
+
+/// The user's word on computing an operation again in the backward, in the
+/// order of `torch.utils.checkpoint.CheckpointPolicy`.
+enum class RecomputePolicy : uint8_t {
+  None,
+  MustSave,
+  PreferSave,
+  PreferRecompute,
+  MustRecompute,
+};
+
+/// The user's word on where an operation belongs.
+enum class PartitionTag : uint8_t {
+  None,
+  Forward,
+  Backward,
+  MustBeForward,
+  MustBeBackward,
+};
+
+struct JointNode {
+  JointNodeKind kind = JointNodeKind::Operation;
+  OperatorClass operatorClass = OperatorClass::Other;
+  RecomputePolicy policy = RecomputePolicy::None;
+  PartitionTag tag = PartitionTag::None;
+  /// Whether the node is a value that a forward can return: a tensor, a number,
+  /// a memref. False for what is in flight, for an operation with several
+  /// results, for one without any.
+  bool isSaveable = false;
+  /// A Primal that lives as long as the program does, so that saving it takes
+  /// no memory: a parameter.
+  bool isStatic = false;
+  /// An operation that may not be repeated, moved from one half to the other,
+  /// or dropped: it touches memory that something writes.
+  bool isPinned = false;
+  /// The region of activation checkpointing that the policy belongs to; -1:
+  /// none.
+  int32_t region = -1;
+  /// The bytes of the value; 0 for what is no value.
+  int64_t bytes = 0;
+  /// What computing it takes, in the unit that the caller chose (floating-point
+  /// operations, nanoseconds).
+  int64_t cost = 0;
+  /// The index of the storage that the value lives in; views share their
+  /// operand's. -1: none.
+  int32_t storage = -1;
+};
+
+/// A joint function. Nodes are in program order: arguments first, then every
+/// operation followed by its results if it has several. An edge leads from a
+/// node to one that reads it.
+class JointGraph {
+public:
+  struct Edge {
+    NodeId from;
+    NodeId to;
+  };
+
+  //===--------------------------------------------------------------------===//
+  // Building
+  //===--------------------------------------------------------------------===//
+
+  NodeId addNode(const JointNode &node);
+
+  /// `user` reads `value`, once for every operand.
+  void addUse(NodeId value, NodeId user) { edges.push_back({value, user}); }
+
+  /// `second` has to run after `first` though it reads nothing that `first`
+  /// makes: they touch the same memory.
+  void addMemoryOrder(NodeId first, NodeId second) {
+    memoryOrder.push_back({first, second});
+  }
+
+  void addForwardResult(NodeId value) { forwardResults.push_back(value); }
+  void addBackwardResult(NodeId value) { backwardResults.push_back(value); }
+
+  /// Closes the graph. Error: an index out of range, an edge that leads
+  /// backwards, an argument that reads something, negative bytes or costs, a
+  /// sum of bytes or costs that does not fit.
+  OptionalError finalize();
+
+  //===--------------------------------------------------------------------===//
+  // Reading, after finalize()
+  //===--------------------------------------------------------------------===//
+
+  int32_t size() const { return static_cast<int32_t>(nodes.size()); }
+  const JointNode &operator[](NodeId node) const { return nodes[node]; }
+  JointNode &operator[](NodeId node) { return nodes[node]; }
+
+  /// What `node` reads, one entry for every operand.
+  ArrayView<NodeId> getOperands(NodeId node) const { return operands[node]; }
+  /// What reads `node`, ascending, one entry for every operand that is it.
+  ArrayView<NodeId> getUsers(NodeId node) const { return users[node]; }
+
+  const std::vector<NodeId> &getForwardResults() const {
+    return forwardResults;
+  }
+  const std::vector<NodeId> &getBackwardResults() const {
+    return backwardResults;
+  }
+  const std::vector<Edge> &getMemoryOrder() const { return memoryOrder; }
+
+  bool isArgument(NodeId node) const {
+    return nodes[node].kind == JointNodeKind::Primal ||
+           nodes[node].kind == JointNodeKind::Tangent;
+  }
+
+private:
+  std::vector<JointNode> nodes;
+  std::vector<Edge> edges;
+  std::vector<Edge> memoryOrder;
+  std::vector<NodeId> forwardResults;
+  std::vector<NodeId> backwardResults;
+  Csr<NodeId> operands;
+  Csr<NodeId> users;
+};
+
+} // namespace commsched
+
+#endif // COMMSCHED_PARTITION_JOINTGRAPH_H

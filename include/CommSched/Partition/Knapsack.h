@@ -1,0 +1,51 @@
+//===- Knapsack.h - What is worth its bytes ---------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The 0/1 knapsack problem: of values that could be saved, which to save within
+// a number of bytes so that least is computed again.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_PARTITION_KNAPSACK_H
+#define COMMSCHED_PARTITION_KNAPSACK_H
+
+#include <cstdint>
+#include <vector>
+
+namespace commsched {
+
+struct KnapsackItem {
+  /// Not negative.
+  int64_t bytes = 0;
+  /// What saving it saves, in any unit; not negative. The sum over all items
+  /// must fit in an int64_t.
+  int64_t gain = 0;
+};
+
+/// The items to save, ascending: never more than `capacityBytes` in all.
+///
+/// By dynamic programming over sizes in steps of a ten-thousandth of the
+/// capacity (exact if the capacity is that many bytes or fewer), rounded up, so
+/// that what is chosen fits for certain. Two rows are kept at a time: the
+/// choice is found again by divide and conquer over the items (Hirschberg, "A
+/// linear space algorithm for computing maximal common subsequences", 1975).
+/// O(items × steps) time, O(steps) memory. Of choices with equal gain, one with
+/// the fewest steps, and of those the one that leaves out later items, is
+/// chosen.
+std::vector<int32_t> solveKnapsack(const std::vector<KnapsackItem> &items,
+                                   int64_t capacityBytes);
+
+/// The same, by taking the items with the most gain per byte first, equal ones
+/// in the given order, and leaving out each that no longer fits. O(n log n).
+std::vector<int32_t>
+solveKnapsackGreedily(const std::vector<KnapsackItem> &items,
+                      int64_t capacityBytes);
+
+} // namespace commsched
+
+#endif // COMMSCHED_PARTITION_KNAPSACK_H
