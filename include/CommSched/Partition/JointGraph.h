@@ -115,8 +115,9 @@ public:
   void addBackwardResult(NodeId value) { backwardResults.push_back(value); }
 
   /// Closes the graph. Error: an index out of range, an edge that leads
-  /// backwards, an argument that reads something, negative bytes or costs, a
-  /// sum of bytes or costs that does not fit.
+  /// backwards, an argument that reads something or comes after an operation, a
+  /// result that does not read just the operation before it, negative bytes or
+  /// costs, a sum of bytes or costs that does not fit.
   OptionalError finalize();
 
   //===--------------------------------------------------------------------===//
@@ -146,6 +147,8 @@ public:
   }
 
 private:
+  OptionalError checkOperands() const;
+
   std::vector<JointNode> nodes;
   std::vector<Edge> edges;
   std::vector<Edge> memoryOrder;
