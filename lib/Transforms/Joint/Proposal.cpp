@@ -1,0 +1,207 @@
+//===- Proposal.cpp - What one rank would save ----------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Proposal.h"
+
+#include "../OutputFile.h"
+#include "CommSched/Report/RankTimes.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+namespace json = llvm::json;
+
+static constexpr StringLiteral functionKey = "function";
+static constexpr StringLiteral valuesKey = "values";
+static constexpr StringLiteral nameKey = "name";
+static constexpr StringLiteral bytesKey = "bytes";
+static constexpr StringLiteral savedKey = "saved";
+static constexpr StringLiteral savedBytesKey = "saved_bytes";
+
+int64_t Proposal::getBytes(const std::vector<int32_t> &saved) const {
+  int64_t bytes = 0;
+  for (int32_t index : saved)
+    bytes += values[index].bytes;
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+static void printProposal(const Proposal &proposal, raw_ostream &os) {
+  json::OStream stream(os);
+  stream.object([&] {
+    stream.attribute(functionKey, toFileText(proposal.function));
+    stream.attributeArray(valuesKey, [&] {
+      for (const Proposal::SaveableValue &value : proposal.values)
+        stream.object([&] {
+          stream.attribute(nameKey, toFileText(value.name));
+          stream.attribute(bytesKey, value.bytes);
+        });
+    });
+    stream.attributeArray(savedKey, [&] {
+      for (int32_t index : proposal.saved)
+        stream.value(toFileText(proposal.values[index].name));
+    });
+    stream.attribute(savedBytesKey, proposal.getBytes(proposal.saved));
+  });
+  os << "\n";
+}
+
+LogicalResult mlir::commsched::writeProposals(Location loc, StringRef path,
+                                              ArrayRef<Proposal> proposals) {
+  return writeOutputFile(loc, path, "the proposals", [&](raw_ostream &os) {
+    for (const Proposal &proposal : proposals)
+      printProposal(proposal, os);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// Fails on the first key, in alphabetical order, that is none of `known`.
+static llvm::Error checkKeys(const json::Object &object,
+                             ArrayRef<StringRef> known) {
+  std::optional<StringRef> unknown;
+  for (const auto &[key, value] : object)
+    if (!llvm::is_contained(known, StringRef(key)) &&
+        (!unknown || StringRef(key) < *unknown))
+      unknown = key;
+  if (unknown)
+    return llvm::createStringError("unknown key '" + *unknown + "'");
+  return llvm::Error::success();
+}
+
+static llvm::Error readValues(const json::Array &array, Proposal &proposal,
+                              llvm::StringMap<int32_t> &indices) {
+  int64_t total = 0;
+  proposal.values.reserve(array.size());
+  for (auto [index, entry] : llvm::enumerate(array)) {
+    const json::Object *object = entry.getAsObject();
+    std::optional<StringRef> name =
+        object ? object->getString(nameKey) : std::nullopt;
+    std::optional<int64_t> bytes =
+        object ? object->getInteger(bytesKey) : std::nullopt;
+    if (!name || !bytes)
+      return llvm::createStringError(
+          "value " + Twine(index) + " must be an object with a string '" +
+          nameKey + "' and an integer '" + bytesKey + "'");
+    if (llvm::Error error = checkKeys(*object, {nameKey, bytesKey}))
+      return error;
+    if (*bytes < 0)
+      return llvm::createStringError("the bytes of '" + *name +
+                                     "' must not be negative, but are " +
+                                     Twine(*bytes));
+    if (llvm::AddOverflow(total, *bytes, total))
+      return llvm::createStringError("the bytes of '" + *name +
+                                     "' and those of the values before it do "
+                                     "not fit 64 bits");
+    auto [it, inserted] =
+        indices.try_emplace(*name, static_cast<int32_t>(index));
+    if (!inserted)
+      return llvm::createStringError("value " + Twine(index) + ", '" + *name +
+                                     "', has the name of value " +
+                                     Twine(it->second));
+    proposal.values.push_back({name->str(), *bytes});
+  }
+  return llvm::Error::success();
+}
+
+static llvm::Error readSaved(const json::Array &array, Proposal &proposal,
+                             const llvm::StringMap<int32_t> &indices) {
+  for (auto [index, entry] : llvm::enumerate(array)) {
+    std::optional<StringRef> name = entry.getAsString();
+    if (!name)
+      return llvm::createStringError("saved value " + Twine(index) +
+                                     " must be a string");
+    auto it = indices.find(*name);
+    if (it == indices.end())
+      return llvm::createStringError("the saved value '" + *name +
+                                     "' is none of the values");
+    proposal.saved.push_back(it->second);
+  }
+  llvm::sort(proposal.saved);
+  auto twice = std::adjacent_find(proposal.saved.begin(), proposal.saved.end());
+  if (twice != proposal.saved.end())
+    return llvm::createStringError(
+        "the value '" + proposal.values[*twice].name + "' is saved twice");
+  return llvm::Error::success();
+}
+
+static llvm::Expected<Proposal> parseProposal(StringRef text) {
+  llvm::Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return llvm::createStringError("is not JSON: " +
+                                   llvm::toString(value.takeError()));
+  const json::Object *object = value->getAsObject();
+  if (!object)
+    return llvm::createStringError("must be an object");
+  if (llvm::Error error =
+          checkKeys(*object, {functionKey, valuesKey, savedKey, savedBytesKey}))
+    return error;
+  std::optional<StringRef> function = object->getString(functionKey);
+  const json::Array *values = object->getArray(valuesKey);
+  const json::Array *saved = object->getArray(savedKey);
+  std::optional<int64_t> savedBytes = object->getInteger(savedBytesKey);
+  if (!function || !values || !saved || !savedBytes)
+    return llvm::createStringError(
+        "must have a string '" + functionKey + "', the lists '" + valuesKey +
+        "' and '" + savedKey + "', and an integer '" + savedBytesKey + "'");
+
+  Proposal proposal;
+  proposal.function = function->str();
+  llvm::StringMap<int32_t> indices;
+  auto explain = [&](llvm::Error error) {
+    return llvm::createStringError("function '" + *function +
+                                   "': " + llvm::toString(std::move(error)));
+  };
+  if (llvm::Error error = readValues(*values, proposal, indices))
+    return explain(std::move(error));
+  if (llvm::Error error = readSaved(*saved, proposal, indices))
+    return explain(std::move(error));
+  if (int64_t sum = proposal.getBytes(proposal.saved); sum != *savedBytes)
+    return explain(llvm::createStringError(
+        "says that it saves " + Twine(*savedBytes) +
+        " bytes, but the values that it saves take " + Twine(sum)));
+  return proposal;
+}
+
+llvm::Expected<std::vector<Proposal>>
+mlir::commsched::readProposals(StringRef path) {
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(path, &message);
+  if (!buffer)
+    return llvm::createStringError(message);
+  std::vector<Proposal> proposals;
+  llvm::StringSet<> functions;
+  StringRef rest = buffer->getBuffer();
+  for (int64_t number = 1; !rest.empty(); ++number) {
+    auto [line, following] = rest.split('\n');
+    rest = following;
+    if (line.trim().empty())
+      continue;
+    auto fail = [&, number](const Twine &reason) {
+      return llvm::createStringError("'" + path + "', line " + Twine(number) +
+                                     ": " + reason);
+    };
+    llvm::Expected<Proposal> proposal = parseProposal(line);
+    if (!proposal)
+      return fail(llvm::toString(proposal.takeError()));
+    if (!functions.insert(proposal->function).second)
+      return fail("function '" + proposal->function + "' is there twice");
+    proposals.push_back(std::move(*proposal));
+  }
+  return proposals;
+}

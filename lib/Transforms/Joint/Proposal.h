@@ -1,0 +1,64 @@
+//===- Proposal.h - What one rank would save --------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What one rank would save of each joint function, as a file that the other
+// ranks read: JSON, one object a line and function,
+//
+//   {"function": "step", "values": [{"name": "mm", "bytes": 4096}, …],
+//    "saved": ["mm"], "saved_bytes": 4096}
+//
+// `values` are all values that could be saved, in program order. Ranks may
+// differ in their sizes, but not in their names.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_JOINT_PROPOSAL_H
+#define COMMSCHED_LIB_TRANSFORMS_JOINT_PROPOSAL_H
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+#include <vector>
+
+namespace mlir::commsched {
+
+/// One function's part of a proposal.
+struct Proposal {
+  struct SaveableValue {
+    /// No two values have one name.
+    std::string name;
+    /// Not negative; the sum over all values fits in an int64_t.
+    int64_t bytes = 0;
+  };
+
+  std::string function;
+  /// In program order.
+  std::vector<SaveableValue> values;
+  /// Indices of `values`, ascending.
+  std::vector<int32_t> saved;
+
+  /// What the values of another proposal's `saved` take here. Both must have
+  /// equally many values.
+  int64_t getBytes(const std::vector<int32_t> &saved) const;
+};
+
+/// Writes the proposals in their order to the file of that path; `-` is
+/// standard output. A failure is an error at `loc`.
+LogicalResult writeProposals(Location loc, StringRef path,
+                             ArrayRef<Proposal> proposals);
+
+/// Reads what writeProposals() wrote, in the order of the file. Fails, with a
+/// text that names the file and the line, when the file cannot be read, is not
+/// JSON of that form, or contradicts itself: a function or a value twice, a
+/// saved value that is none of the values, another sum of bytes.
+llvm::Expected<std::vector<Proposal>> readProposals(StringRef path);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_JOINT_PROPOSAL_H
