@@ -172,6 +172,7 @@ class Function:
     def __init__(self, name: str, private: bool = False):
         self.name = name
         self.private = private
+        self.attributes: dict[str, Any] = {}
         self.arguments: list[tuple[Value, dict]] = []
         self.results: list[Value] = []
         self.num_ops = 0
@@ -355,6 +356,8 @@ class Function:
         head += f"{symbol(self.name)}({', '.join(parts)})"
         if self.results:
             head += f" -> {_result_types([v.type for v in self.results])}"
+        if own := _dictionary(self.attributes):
+            head += f" attributes{own}"
         return "\n".join([head + " {", *self._lines, "}"])
 
 

@@ -5,6 +5,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch.utils.checkpoint import CheckpointPolicy  # noqa: E402
+
 from graphs import build, lines  # noqa: E402
 
 from commsched.torch import GraphSpec  # noqa: E402
@@ -39,6 +41,8 @@ def regions(g, x):
     two = g.add("two", op, (held, "region", g.item("i", one, 0)), value)
     one.meta["nn_module_stack"] = {"": ("L['self'].layers[0]", object)}
     one.meta["partitioner_tag"] = "is_forward"
+    one.meta["recompute"] = CheckpointPolicy.PREFER_SAVE
+    one.meta["ac_graph_id"] = 2
     return g.item("j", two, 0), g.item("k", two, 1)
 
 
@@ -79,7 +83,10 @@ def test_region_has_the_partition_of_its_call(imported):
     text = imported(GraphSpec("joint", with_region(), "joint"), **GROUPS)
     first, *_, last = lines(text)
     assert 'commsched.partition = "forward"' in first
+    assert 'commsched.recompute = "prefer_save"' in first
+    assert "commsched.recompute_region = 2 : i64" in first
     assert "commsched.partition" not in last
+    assert "commsched.recompute" not in last
 
 
 def test_the_graph_itself_is_left_alone(imported):

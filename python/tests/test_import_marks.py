@@ -43,3 +43,12 @@ def test_other_graphs_have_no_marks():
     text = str(import_graph_module(marked_graph(), kind="forward"))
     assert "commsched.partition" not in text
     assert "commsched.recompute" not in text
+
+
+def test_recompute_region_comes_with_a_policy():
+    gm = marked_graph()
+    for node in gm.graph.nodes:
+        node.meta["ac_graph_id"] = 3
+    text = str(import_graph_module(gm, kind="joint"))
+    assert "commsched.recompute_region = 3 : i64" in line_of(text, "sin")
+    assert "recompute_region" not in line_of(text, "cos")

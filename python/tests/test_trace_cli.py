@@ -61,6 +61,9 @@ def test_a_file_gets_what_standard_output_gets(tmp_path, capsys):
     text = output.read_text()
     assert capsys.readouterr().out == text
     assert list(functions(text)) == ["joint"]
+    # The loss; the gathers that the backward repeats are of one region.
+    assert "attributes {commsched.num_forward_outputs = 1 : i64}" in text
+    assert "commsched.recompute_region = 0 : i64" in text
 
 
 def test_names_modules_roles_and_groups():

@@ -24,6 +24,7 @@ from commsched.torch.importer.environment import (
 from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.fsdp import copy_kind
 from commsched.torch.importer.groups import Groups
+from commsched.torch.importer.joint import JointOutputs
 from commsched.torch.importer.launches import LaunchEmitter
 from commsched.torch.importer.marks import marks_of
 from commsched.torch.importer.modules import ModulePaths
@@ -51,7 +52,7 @@ class Converter:
         values: Values,
         roles: Roles,
         paths: ModulePaths,
-        is_joint: bool = False,
+        joint: Optional[JointOutputs] = None,
     ):
         self.graph = graph
         self.function = function
@@ -59,7 +60,7 @@ class Converter:
         self.values = values
         self._roles = roles
         self._paths = paths
-        self._is_joint = is_joint
+        self._joint = joint
         self._environment: dict[torch.fx.Node, Any] = {}
         self._constants: dict[str, Any] = {}
         self._numbers: dict[torch.fx.Node, list[ir.Value]] = {}
@@ -141,7 +142,7 @@ class Converter:
             "commsched.name": node.name + suffix,
             "commsched.module": self._paths.of(node) or None,
         }
-        if self._is_joint:
+        if self._joint is not None:
             attributes.update(marks_of(node))
         return attributes
 
@@ -259,10 +260,18 @@ class Converter:
         What is still in flight is waited for first, in the order it started.
         """
         self._launches.finish()
+        self.function.return_(self._own_values(node.args))
+        if self._joint is not None and self._joint.forward is not None:
+            self.function.attributes["commsched.num_forward_outputs"] = len(
+                self._own_values(self._joint.forward)
+            )
+
+    def _own_values(self, outputs: Any) -> list[ir.Value]:
         found: list[torch.fx.Node] = []
-        torch.fx.node.map_arg(node.args, found.append)
-        own = [source for source in found if not self.storages.holds(source)]
-        self.function.return_(self.values_of(own))
+        torch.fx.node.map_arg(outputs, found.append)
+        return self.values_of(
+            [source for source in found if not self.storages.holds(source)]
+        )
 
 
 def _only_checks(node: torch.fx.Node) -> bool:

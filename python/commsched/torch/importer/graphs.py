@@ -13,6 +13,7 @@ from commsched.torch.importer.converter import Converter
 from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.groups import Groups
 from commsched.torch.importer.inline import inlined
+from commsched.torch.importer.joint import JointOutputs
 from commsched.torch.importer.modules import ModulePaths
 from commsched.torch.importer.roles import Roles
 from commsched.torch.importer.types import Values
@@ -31,6 +32,10 @@ class GraphSpec:
              says. None as a role means: no role.
     forward: for a backward graph, its forward: gives module paths and the
              roles of what was saved.
+    num_fwd_outputs: for a joint graph, how many of its outputs, the first
+             ones, are the forward's; if None, what AOT autograd's
+             descriptions of the outputs say. Without either the function
+             cannot be partitioned.
     """
 
     name: str
@@ -38,6 +43,7 @@ class GraphSpec:
     kind: str = "inference"
     roles: Mapping[str, Optional[str]] = field(default_factory=dict)
     forward: Optional[torch.fx.GraphModule] = None
+    num_fwd_outputs: Optional[int] = None
 
 
 @dataclass
@@ -76,6 +82,11 @@ def import_graphs(
                 f"unknown kind '{spec.kind}' of graph '{spec.name}'; kinds "
                 "are " + ", ".join(KINDS)
             )
+        if spec.kind != "joint" and spec.num_fwd_outputs is not None:
+            raise GraphImportError(
+                f"num_fwd_outputs is given for graph '{spec.name}', whose "
+                f"kind is '{spec.kind}' and not 'joint'"
+            )
     groups = Groups(options.groups, options.ranks_per_node, names)
     values = Values(options.hints)
     for spec in graphs:
@@ -94,8 +105,10 @@ def _convert(spec, function, forward, groups, values) -> None:
     graph = inlined(spec.gm)
     roles = Roles(graph, spec.kind, values, spec.roles, forward)
     paths = ModulePaths(graph, forward)
-    is_joint = spec.kind == "joint"
-    Converter(graph, function, groups, values, roles, paths, is_joint).run()
+    joint = None
+    if spec.kind == "joint":
+        joint = JointOutputs(graph, spec.num_fwd_outputs)
+    Converter(graph, function, groups, values, roles, paths, joint).run()
 
 
 def import_graph_module(
@@ -105,8 +118,9 @@ def import_graph_module(
     kind: str = "inference",
     roles: Optional[Mapping[str, Optional[str]]] = None,
     forward: Optional[torch.fx.GraphModule] = None,
+    num_fwd_outputs: Optional[int] = None,
     options: Optional[ImportOptions] = None,
 ) -> ir.Module:
     """Imports one graph as the function `name` of a module of its own."""
-    spec = GraphSpec(name, gm, kind, roles or {}, forward)
+    spec = GraphSpec(name, gm, kind, roles or {}, forward, num_fwd_outputs)
     return import_graphs([spec], options)

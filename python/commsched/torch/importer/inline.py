@@ -41,6 +41,7 @@ _RUN_ONCE = frozenset(
 
 # What a node of the inner graph has from the call if it lacks it.
 _INHERITED = (
+    "ac_graph_id",
     "fwd_nn_module_stack",
     "nn_module_stack",
     "partitioner_tag",

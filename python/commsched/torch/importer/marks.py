@@ -24,8 +24,12 @@ _PARTITION = {
 
 def marks_of(node: torch.fx.Node) -> dict:
     """Returns the attributes for AOT autograd's partitioner tag and for the
-    policy of activation checkpointing; those that `node` lacks are None."""
+    policy of activation checkpointing, with the region that it is from; those
+    that `node` lacks are None."""
+    policy = _RECOMPUTE.get(node.meta.get("recompute"))
+    region = node.meta.get("ac_graph_id")
     return {
         "commsched.partition": _PARTITION.get(node.meta.get("partitioner_tag")),
-        "commsched.recompute": _RECOMPUTE.get(node.meta.get("recompute")),
+        "commsched.recompute": policy,
+        "commsched.recompute_region": region if policy is not None else None,
     }
