@@ -73,6 +73,8 @@ struct JointNode {
   /// An operation that may not be repeated, moved from one half to the other,
   /// or dropped: it touches memory that something writes.
   bool isPinned = false;
+  /// An operation that reads of its operands only how large they are.
+  bool readsDimensions = false;
   /// The region of activation checkpointing that the policy belongs to; -1:
   /// none.
   int32_t region = -1;
