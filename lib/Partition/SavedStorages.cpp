@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 using namespace commsched;
 
@@ -151,18 +152,18 @@ std::vector<NodeId> commsched::getSavedDimensions(const JointGraph &graph,
   return saved;
 }
 
-PartitionResult<Split>
-commsched::splitStorages(const JointGraph &graph,
-                         const std::vector<NodeId> &saved,
-                         bool allowCollectives) {
-  PartitionResult<Split> halves = split(graph, saved, allowCollectives);
+PartitionResult<Split> commsched::saveStorages(const JointGraph &graph,
+                                               Split halves,
+                                               bool allowCollectives) {
   for (auto *replace : {&getSavedDimensions, &getSavedStorages}) {
-    auto *found = std::get_if<Split>(&halves);
+    std::vector<NodeId> saved = replace(graph, halves);
+    if (saved == halves.saved)
+      continue;
+    PartitionResult<Split> replaced = split(graph, saved, allowCollectives);
+    auto *found = std::get_if<Split>(&replaced);
     if (!found)
-      break;
-    std::vector<NodeId> replaced = replace(graph, *found);
-    if (replaced != found->saved)
-      halves = split(graph, replaced, allowCollectives);
+      return replaced;
+    halves = std::move(*found);
   }
   return halves;
 }

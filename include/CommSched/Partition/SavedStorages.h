@@ -38,11 +38,10 @@ std::vector<NodeId> getSavedStorages(const JointGraph &graph,
 std::vector<NodeId> getSavedDimensions(const JointGraph &graph,
                                        const Split &split);
 
-/// `split()`, and again with the dimensions and with the storages of what is
-/// saved.
-PartitionResult<Split> splitStorages(const JointGraph &graph,
-                                     const std::vector<NodeId> &saved,
-                                     bool allowCollectives);
+/// The partition that saves the storages and the dimensions that `halves` saves
+/// values for; `halves` itself if it does so already. Linear.
+PartitionResult<Split> saveStorages(const JointGraph &graph, Split halves,
+                                    bool allowCollectives);
 
 } // namespace commsched
 
