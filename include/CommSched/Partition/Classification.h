@@ -1,0 +1,58 @@
+//===- Classification.h - Which half needs what ------------------* -*- C++
+//-*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What follows from the graph alone, before anything is decided: what the
+// forward needs, what only the backward can compute, and how far each value is
+// from it. After `classify_nodes` of PyTorch 2.13
+// (torch/_functorch/partitioners.py).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_PARTITION_CLASSIFICATION_H
+#define COMMSCHED_PARTITION_CLASSIFICATION_H
+
+#include "CommSched/Partition/Split.h"
+
+namespace commsched {
+
+/// All vectors are by node.
+struct Classification {
+  /// The distance of what no backward operation needs.
+  static constexpr int32_t far = 1'000'000'000;
+
+  /// Primals, what the forward's results need, and what has to run in the
+  /// forward for its effects.
+  std::vector<char> requiredForward;
+  /// Tangents, what the user keeps in the backward, and all that needs these.
+  std::vector<char> needsTangent;
+  /// These, and the results of the backward.
+  std::vector<char> requiredBackward;
+  /// The index among the nodes that the forward needs; -1 for the others.
+  std::vector<int32_t> forwardOrder;
+  /// The number of operations between the node and the first that is not in the
+  /// forward; 0 for the latter, `far` if there is none.
+  std::vector<int32_t> distanceToBackward;
+  /// Whether the node is computed from parameters and constants alone, one
+  /// collective at the least among it: a parameter that was sharded.
+  std::vector<char> isGatheredParameter;
+};
+
+/// Conflict: the forward needs a tangent or what the user keeps in the
+/// backward. Linear.
+PartitionResult<Classification> classify(const JointGraph &graph);
+
+/// Whether `node` has to run in the forward for its effects.
+bool isKeptInForward(const JointNode &node);
+
+/// Whether `node` has to run in the backward for its effects.
+bool isKeptInBackward(const JointNode &node);
+
+} // namespace commsched
+
+#endif // COMMSCHED_PARTITION_CLASSIFICATION_H

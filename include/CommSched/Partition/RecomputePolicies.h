@@ -1,0 +1,51 @@
+//===- RecomputePolicies.h - The user's word, made consistent ----* -*- C++
+//-*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Policies from recomputation tags and from the way in which parameters that
+// are gathered are treated, such that the decisions about operations that
+// belong together agree.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_PARTITION_RECOMPUTEPOLICIES_H
+#define COMMSCHED_PARTITION_RECOMPUTEPOLICIES_H
+
+#include "CommSched/Partition/Classification.h"
+
+namespace commsched {
+
+/// Whether the backward may do a collective again. A policy on the collective
+/// itself comes first.
+enum class CollectivePolicy : uint8_t {
+  /// None: what it delivers is saved.
+  Save,
+  /// Gathers of parameters are done again, all of them: FSDP's
+  /// reshard_after_forward.
+  Recompute,
+  /// Gathers of parameters whose repetition costs nothing are done again; the
+  /// others if that is what the memory budget takes.
+  Cost,
+};
+
+/// Changes policies:
+///  * a policy on one part of a collective, its start or its wait, is one on
+///    the other, too;
+///  * a value of one region of activation checkpointing that is used in a later
+///    one is saved, if it would be computed again from activations: otherwise
+///    the backward of the last region would compute all regions before it
+///    (`cleanup_recompute_tags` of PyTorch 2.13);
+///  * gathers of parameters, and the views and pointwise operations that
+///    nothing but them goes into, are done again as `collectives` says.
+/// Linear.
+void settlePolicies(JointGraph &graph, const Classification &classes,
+                    CollectivePolicy collectives);
+
+} // namespace commsched
+
+#endif // COMMSCHED_PARTITION_RECOMPUTEPOLICIES_H

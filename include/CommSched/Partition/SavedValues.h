@@ -1,0 +1,90 @@
+//===- SavedValues.h - What the forward saves ---------------------* -*- C++
+//-*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Chooses the values that the forward saves: what eager execution would, or the
+// fewest within a memory budget. After `default_partition` and
+// `choose_saved_values_set` of PyTorch 2.13
+// (torch/_functorch/partitioners.py).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_PARTITION_SAVEDVALUES_H
+#define COMMSCHED_PARTITION_SAVEDVALUES_H
+
+#include "CommSched/Partition/MinCut.h"
+
+namespace commsched {
+
+/// The partition that saves every value of the forward that the backward uses,
+/// but for constants and what has to be computed again. The forward has what
+/// its results need and what the user says belongs there.
+PartitionResult<Split> splitAsEager(const JointGraph &graph,
+                                    const Classification &classes);
+
+enum class KnapsackSolver : uint8_t { DynamicProgramming, Greedy };
+
+struct SavedValuesOptions {
+  CutOptions cut;
+  /// Starts from the bans that hold for a small budget.
+  bool aggressiveRecomputation = false;
+  KnapsackSolver solver = KnapsackSolver::DynamicProgramming;
+};
+
+/// Partitions of one graph, from that which computes least again to that which
+/// saves least: a fixed list, so that the first of them within a budget never
+/// saves more than the first within a larger one.
+///
+/// Rung 0 is the minimum cut under all bans; rung 1 lifts those that only help
+/// speed, rung 2 also computes operations again that are not known to be cheap.
+/// For each further rung a knapsack chooses, among the operations that are
+/// still banned, which to save within a fraction of rung 0's bytes: 95 %, 90 %,
+/// …, 0 %. Their cost is what computing them again takes.
+class SavedValuesLadder {
+public:
+  static constexpr int32_t numSteps = 20;
+
+  /// The graph and its classes must outlive the ladder. Conflict: rung 0 has
+  /// one.
+  static PartitionResult<SavedValuesLadder>
+  create(const JointGraph &graph, const Classification &classes,
+         const SavedValuesOptions &options);
+
+  static constexpr int32_t size() { return 3 + numSteps; }
+
+  /// A rung's partition, solved anew.
+  PartitionResult<Split> solve(int32_t rung) const;
+
+  /// What rung 0 saves, in bytes of storages that are no argument's.
+  int64_t getMostBytes() const { return mostBytes; }
+
+private:
+  SavedValuesLadder(const JointGraph &graph, const Classification &classes,
+                    const SavedValuesOptions &options)
+      : graph(&graph), classes(&classes), options(options) {}
+
+  CutOptions getCutOptions(int32_t rung) const;
+  PartitionResult<Split> solveCut(const CutOptions &cut,
+                                  const std::vector<char> &unbanned) const;
+  std::vector<char> chooseUnbanned(int64_t capacityBytes) const;
+
+  const JointGraph *graph;
+  const Classification *classes;
+  SavedValuesOptions options;
+  int64_t mostBytes = 0;
+};
+
+/// The first rung that saves no more than `fraction`, between 0 and 1, of what
+/// rung 0 does; if none does, the one that saves least.
+PartitionResult<Split> chooseWithinFraction(const SavedValuesLadder &ladder,
+                                            const JointGraph &graph,
+                                            double fraction);
+
+} // namespace commsched
+
+#endif // COMMSCHED_PARTITION_SAVEDVALUES_H

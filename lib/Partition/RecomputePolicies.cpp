@@ -1,0 +1,105 @@
+//===- RecomputePolicies.cpp - The user's word, made consistent --------------
+//===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Partition/RecomputePolicies.h"
+#include "CommSched/Partition/MinCut.h"
+
+using namespace commsched;
+
+namespace {
+
+class PolicySettler {
+public:
+  PolicySettler(JointGraph &graph, const Classification &classes)
+      : graph(graph), classes(classes) {}
+
+  void joinCollectives();
+  void saveBetweenRegions();
+  void repeatGathers(bool onlyFree);
+
+private:
+  bool isCollective(NodeId node) const {
+    return graph[node].operatorClass == OperatorClass::Collective &&
+           graph[node].kind == JointNodeKind::Operation;
+  }
+
+  JointGraph &graph;
+  const Classification &classes;
+};
+
+} // namespace
+
+void PolicySettler::joinCollectives() {
+  for (NodeId wait = 0; wait < graph.size(); ++wait) {
+    if (!isCollective(wait))
+      continue;
+    for (NodeId start : graph.getOperands(wait)) {
+      if (!isCollective(start) || graph[start].isSaveable)
+        continue;
+      if (graph[start].policy == RecomputePolicy::None)
+        graph[start].policy = graph[wait].policy;
+      else if (graph[wait].policy == RecomputePolicy::None)
+        graph[wait].policy = graph[start].policy;
+      // What is in flight cannot be saved, what is delivered can.
+      if (graph[start].policy == RecomputePolicy::MustSave)
+        graph[start].policy = RecomputePolicy::None;
+    }
+  }
+}
+
+void PolicySettler::saveBetweenRegions() {
+  for (NodeId node = 0; node < graph.size(); ++node) {
+    if (!isToBeRecomputed(graph[node]) || graph[node].region < 0 ||
+        !graph[node].isSaveable || classes.isGatheredParameter[node])
+      continue;
+    for (NodeId user : graph.getUsers(node))
+      if (isToBeRecomputed(graph[user]) &&
+          graph[user].region > graph[node].region) {
+        graph[node].policy = RecomputePolicy::MustSave;
+        break;
+      }
+  }
+}
+
+void PolicySettler::repeatGathers(bool onlyFree) {
+  // By node: whether a gather that it is computed from is done again.
+  std::vector<char> repeated(graph.size(), 0);
+  for (NodeId node = 0; node < graph.size(); ++node) {
+    if (!classes.isGatheredParameter[node] || !classes.requiredForward[node])
+      continue;
+    bool isGather = isCollective(node);
+    bool operandIsRepeated = false;
+    for (NodeId operand : graph.getOperands(node))
+      operandIsRepeated |= repeated[operand] != 0;
+    bool isWait = isGather && graph[node].isSaveable;
+    if (isGather && !isWait)
+      repeated[node] = !onlyFree || graph[node].cost == 0;
+    else if (isWait)
+      repeated[node] = operandIsRepeated;
+    else
+      // A gathered parameter in another shape or type is as large, so saving
+      // that would be no better.
+      repeated[node] =
+          operandIsRepeated && isRecomputable(graph[node].operatorClass);
+    if (repeated[node] && graph[node].policy == RecomputePolicy::None)
+      graph[node].policy = RecomputePolicy::MustRecompute;
+    else if (graph[node].policy == RecomputePolicy::MustSave ||
+             graph[node].policy == RecomputePolicy::PreferSave)
+      repeated[node] = 0;
+  }
+}
+
+void commsched::settlePolicies(JointGraph &graph, const Classification &classes,
+                               CollectivePolicy collectives) {
+  PolicySettler settler(graph, classes);
+  settler.joinCollectives();
+  settler.saveBetweenRegions();
+  if (collectives != CollectivePolicy::Save)
+    settler.repeatGathers(/*onlyFree=*/collectives == CollectivePolicy::Cost);
+}

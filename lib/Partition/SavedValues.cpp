@@ -1,0 +1,166 @@
+//===- SavedValues.cpp - What the forward saves -----------------------------
+//===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Partition/SavedValues.h"
+#include "CommSched/Partition/Knapsack.h"
+#include "RecomputeBans.h"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_set>
+
+using namespace commsched;
+
+PartitionResult<Split> commsched::splitAsEager(const JointGraph &graph,
+                                               const Classification &classes) {
+  std::vector<NodeId> saved;
+  for (NodeId node = 0; node < graph.size(); ++node) {
+    const JointNode &data = graph[node];
+    bool isForward = classes.requiredForward[node] ||
+                     data.tag == PartitionTag::Forward ||
+                     data.tag == PartitionTag::MustBeForward;
+    if (isForward && !classes.needsTangent[node] && data.isSaveable &&
+        data.operatorClass != OperatorClass::Constant &&
+        !isToBeRecomputed(data))
+      saved.push_back(node);
+  }
+  return split(graph, saved, /*allowCollectives=*/false);
+}
+
+//===----------------------------------------------------------------------===//
+// SavedValuesLadder
+//===----------------------------------------------------------------------===//
+
+PartitionResult<SavedValuesLadder>
+SavedValuesLadder::create(const JointGraph &graph,
+                          const Classification &classes,
+                          const SavedValuesOptions &options) {
+  SavedValuesLadder ladder(graph, classes, options);
+  PartitionResult<Split> first = ladder.solve(0);
+  if (auto *conflict = std::get_if<PartitionConflict>(&first))
+    return *conflict;
+  ladder.mostBytes = computeSavedBytes(graph, std::get<Split>(first).saved);
+  return ladder;
+}
+
+CutOptions SavedValuesLadder::getCutOptions(int32_t rung) const {
+  CutOptions cut = options.cut;
+  if (rung >= 1 || options.aggressiveRecomputation) {
+    cut.banRecomputeUsedFarApart = false;
+    cut.banRecomputeLongFusibleChains = false;
+    cut.banRecomputeMaterializedBackward = false;
+  }
+  if (rung >= 2 || options.aggressiveRecomputation)
+    cut.banRecomputeNotInAllowlist = false;
+  return cut;
+}
+
+PartitionResult<Split>
+SavedValuesLadder::solveCut(const CutOptions &cut,
+                            const std::vector<char> &unbanned) const {
+  std::vector<BanReason> bans = findBans(*graph, *classes, cut, unbanned);
+  PartitionResult<std::vector<NodeId>> saved =
+      solveMinCut(*graph, *classes, cut, bans);
+  if (auto *conflict = std::get_if<PartitionConflict>(&saved))
+    return *conflict;
+  return split(*graph, std::get<std::vector<NodeId>>(saved), cut.repeatGathers);
+}
+
+namespace {
+
+/// An operation that a budget may let go, and what saving its values means.
+struct Candidate {
+  NodeId node;
+  KnapsackItem item;
+};
+
+} // namespace
+
+/// What computing `node` again takes; a wait counts for its collective.
+static int64_t getRepetitionCost(const JointGraph &graph, NodeId node) {
+  int64_t cost = graph[node].cost;
+  if (graph[node].operatorClass == OperatorClass::Collective)
+    for (NodeId operand : graph.getOperands(node))
+      if (graph[operand].operatorClass == OperatorClass::Collective)
+        cost += graph[operand].cost;
+  return std::max<int64_t>(cost, 1);
+}
+
+std::vector<char>
+SavedValuesLadder::chooseUnbanned(int64_t capacityBytes) const {
+  std::unordered_set<int32_t> argumentStorages;
+  for (NodeId node = 0; node < graph->size(); ++node)
+    if (graph->isArgument(node) && (*graph)[node].storage >= 0)
+      argumentStorages.insert((*graph)[node].storage);
+
+  std::vector<BanReason> bans =
+      findBans(*graph, *classes, getCutOptions(/*rung=*/2), {});
+  std::vector<Candidate> candidates;
+  for (NodeId node = 0; node < graph->size(); ++node) {
+    if (bans[node] == BanReason::None || isHard(bans[node]) ||
+        classes->distanceToBackward[node] >= Classification::far ||
+        argumentStorages.count((*graph)[node].storage))
+      continue;
+    int64_t bytes = (*graph)[node].bytes;
+    for (NodeId user : graph->getUsers(node))
+      if ((*graph)[user].kind == JointNodeKind::Result)
+        bytes += (*graph)[user].bytes;
+    candidates.push_back({node, {bytes, getRepetitionCost(*graph, node)}});
+  }
+  // Of operations that are equally worth it, the largest go first.
+  std::sort(candidates.begin(), candidates.end(),
+            [](const Candidate &a, const Candidate &b) {
+              return std::make_pair(-a.item.bytes, a.node) <
+                     std::make_pair(-b.item.bytes, b.node);
+            });
+  std::vector<KnapsackItem> items;
+  for (const Candidate &candidate : candidates)
+    items.push_back(candidate.item);
+  std::vector<int32_t> kept = options.solver == KnapsackSolver::Greedy
+                                  ? solveKnapsackGreedily(items, capacityBytes)
+                                  : solveKnapsack(items, capacityBytes);
+  std::vector<char> unbanned(graph->size(), 0);
+  for (const Candidate &candidate : candidates)
+    unbanned[candidate.node] = 1;
+  for (int32_t index : kept)
+    unbanned[candidates[index].node] = 0;
+  return unbanned;
+}
+
+PartitionResult<Split> SavedValuesLadder::solve(int32_t rung) const {
+  int32_t cutRung = std::min(rung, 2);
+  if (rung <= 2)
+    return solveCut(getCutOptions(cutRung), {});
+  int64_t steps = size() - 1 - rung;
+  return solveCut(getCutOptions(cutRung),
+                  chooseUnbanned(mostBytes / numSteps * steps +
+                                 mostBytes % numSteps * steps / numSteps));
+}
+
+PartitionResult<Split>
+commsched::chooseWithinFraction(const SavedValuesLadder &ladder,
+                                const JointGraph &graph, double fraction) {
+  double allowed = fraction * static_cast<double>(ladder.getMostBytes());
+  std::optional<Split> least;
+  int64_t leastBytes = 0;
+  for (int32_t rung = 0; rung < SavedValuesLadder::size(); ++rung) {
+    PartitionResult<Split> result = ladder.solve(rung);
+    auto *found = std::get_if<Split>(&result);
+    if (!found)
+      return result;
+    int64_t bytes = computeSavedBytes(graph, found->saved);
+    if (static_cast<double>(bytes) <= allowed)
+      return result;
+    if (!least || bytes < leastBytes) {
+      least = std::move(*found);
+      leastBytes = bytes;
+    }
+  }
+  return std::move(*least);
+}
