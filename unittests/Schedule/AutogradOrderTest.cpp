@@ -1,0 +1,234 @@
+//===- AutogradOrderTest.cpp - Recompute where it is needed ---------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/AutogradOrder.h"
+
+#include "CommSched/Schedule/MemoryTimeline.h"
+#include "CommSched/Schedule/Verify.h"
+
+#include "RandomProblem.h"
+#include "TestProblems.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+using namespace commsched;
+using namespace commsched::testing;
+
+namespace {
+
+Order expectOrder(const Problem &problem, NodeId firstBackward,
+                  const std::vector<NodeId> &keptInFront = {}) {
+  Result<Order> order = mimicAutogradOrder(problem, firstBackward, keptInFront);
+  EXPECT_TRUE(order) << order.error();
+  return order ? *order : Order();
+}
+
+std::string expectError(const Problem &problem, NodeId firstBackward,
+                        const std::vector<NodeId> &keptInFront = {}) {
+  Result<Order> order = mimicAutogradOrder(problem, firstBackward, keptInFront);
+  EXPECT_FALSE(order);
+  return order ? "" : order.error();
+}
+
+/// Adds what `node` needs to `missing`, and what that needs, unless it is there
+/// or among `placed`.
+void collect(const Problem &problem, NodeId node,
+             const std::set<NodeId> &placed, std::set<NodeId> &missing) {
+  if (placed.count(node) || !missing.insert(node).second)
+    return;
+  for (DependenceEnd end : problem.predecessors(node))
+    collect(problem, end.node, placed, missing);
+  for (BufferId buffer : problem.buffersUsedBy(node))
+    if (NodeId producer = problem.buffer(buffer).producer; producer != noNode)
+      collect(problem, producer, placed, missing);
+}
+
+/// The order as its definition reads: one walk for each operation that has a
+/// turn.
+Order mimicSlowly(const Problem &problem, NodeId firstBackward,
+                  const std::vector<NodeId> &keptInFront) {
+  std::vector<NodeId> turns = keptInFront;
+  for (NodeId node = firstBackward; node < problem.numNodes(); ++node)
+    turns.push_back(node);
+  for (NodeId node = 0; node < firstBackward; ++node)
+    turns.push_back(node);
+  Order order;
+  std::set<NodeId> placed;
+  // The last turns are those of what nothing needs; each comes with what it
+  // needs, which is before it in the program anyway.
+  for (NodeId node : turns) {
+    std::set<NodeId> missing;
+    collect(problem, node, placed, missing);
+    order.insert(order.end(), missing.begin(), missing.end());
+    placed.insert(missing.begin(), missing.end());
+  }
+  return order;
+}
+
+/// `layers` activations, each made of the one before it, and then as many
+/// gradients, from the last to the first, each of which needs the gradient
+/// before it and an activation. Each holds 10 bytes. Checkpoints are there from
+/// the start: every second activation is made of one.
+Problem makeCheckpointed(int32_t layers) {
+  Problem problem;
+  std::vector<BufferId> activations;
+  for (int32_t layer = 0; layer < layers; ++layer) {
+    NodeId node = problem.addNode(NodeKind::Compute, 1);
+    if (layer % 2 == 0) {
+      problem.addUse(problem.addBuffer(10, noNode, true), node);
+    } else {
+      problem.addDependence(node - 1, node, DependenceKind::Data);
+      problem.addUse(activations.back(), node);
+    }
+    activations.push_back(problem.addBuffer(10, node, true));
+  }
+  BufferId gradient = problem.addBuffer(10, noNode, true);
+  for (int32_t layer = layers - 1; layer >= 0; --layer) {
+    NodeId node = problem.addNode(NodeKind::Compute, 1);
+    problem.addDependence(layer, node, DependenceKind::Data);
+    if (layer < layers - 1)
+      problem.addDependence(node - 1, node, DependenceKind::Data);
+    problem.addUse(gradient, node);
+    problem.addUse(activations[layer], node);
+    gradient = problem.addBuffer(10, node, layer > 0);
+  }
+  problem.finalize();
+  return problem;
+}
+
+int64_t getPeak(const Problem &problem, const Order &order) {
+  Result<MemoryTimeline> memory = simulateMemory(problem, order);
+  EXPECT_TRUE(memory) << memory.error();
+  return memory ? memory->peakBytes : -1;
+}
+
+TEST(AutogradOrder, ChainsComeBeforeTheirFirstConsumer) {
+  // Activations 0 … 5, gradients 6 … 11 from the last layer to the first.
+  Problem problem = makeCheckpointed(6);
+  Order order = expectOrder(problem, 6);
+  EXPECT_EQ(order, (Order{4, 5, 6, 7, 2, 3, 8, 9, 0, 1, 10, 11}));
+  // Three checkpoints and the tangent are there from the start. At first six
+  // activations pile up beside the tangent and one gradient; then two
+  // activations, all but one checkpoint, and two gradients.
+  EXPECT_EQ(getPeak(problem, problem.programOrder()), 80);
+  EXPECT_EQ(getPeak(problem, order), 60);
+}
+
+TEST(AutogradOrder, PeaksStopGrowingWithActivations) {
+  // What grows is the checkpoints, half as fast.
+  for (int32_t layers : {4, 16, 64}) {
+    Problem problem = makeCheckpointed(layers);
+    EXPECT_EQ(getPeak(problem, problem.programOrder()), 10 * (layers + 2));
+    EXPECT_EQ(getPeak(problem, expectOrder(problem, layers)),
+              10 * (layers / 2 + 3));
+  }
+}
+
+TEST(AutogradOrder, WhatIsKeptStaysInFrontWithWhatItNeeds) {
+  Problem problem;
+  NodeId unneeded = addCompute(problem, 1);
+  NodeId first = addCompute(problem, 1);
+  NodeId second = addCompute(problem, 1);
+  NodeId update = addCompute(problem, 1, {second});
+  NodeId gradient = addCompute(problem, 1);
+  NodeId last = addCompute(problem, 1, {first, second, gradient});
+  problem.finalize();
+  EXPECT_EQ(expectOrder(problem, gradient, {update}),
+            (Order{second, update, gradient, first, last, unneeded}));
+  EXPECT_EQ(expectOrder(problem, gradient),
+            (Order{gradient, first, second, last, unneeded, update}));
+}
+
+TEST(AutogradOrder, EveryDependenceCounts) {
+  // A write comes after the reads before it, though it needs nothing of them.
+  Problem problem;
+  NodeId other = addCompute(problem, 1);
+  NodeId read = addCompute(problem, 1);
+  NodeId gradient = addCompute(problem, 1);
+  NodeId write = addCompute(problem, 1);
+  problem.addDependence(read, write, DependenceKind::Memory);
+  // And a buffer is made before it is used.
+  NodeId user = addCompute(problem, 1);
+  problem.addUse(problem.addBuffer(1, other, true), user);
+  problem.finalize();
+  EXPECT_EQ(expectOrder(problem, gradient),
+            (Order{gradient, read, write, other, user}));
+}
+
+TEST(AutogradOrder, StartsComeWithTheirWaits) {
+  Problem problem;
+  NodeId first = addStart(problem, 5);
+  NodeId second = addStart(problem, 5);
+  NodeId firstWait = problem.addWait(first);
+  NodeId secondWait = problem.addWait(second);
+  NodeId gradient = addCompute(problem, 1, {secondWait});
+  NodeId last = addCompute(problem, 1, {gradient, firstWait});
+  problem.finalize();
+  EXPECT_EQ(expectOrder(problem, gradient),
+            (Order{second, secondWait, gradient, first, firstWait, last}));
+}
+
+TEST(AutogradOrder, NothingBeforeOrNothingBehind) {
+  Problem problem = makeCheckpointed(4);
+  EXPECT_EQ(expectOrder(problem, 0), problem.programOrder());
+  EXPECT_EQ(expectOrder(problem, problem.numNodes()), problem.programOrder());
+  Problem empty;
+  empty.finalize();
+  EXPECT_EQ(expectOrder(empty, 0), Order());
+}
+
+TEST(AutogradOrder, Errors) {
+  Problem problem = makeCheckpointed(2);
+  EXPECT_EQ(expectError(problem, 5),
+            "the backward cannot begin with node 5 of 4");
+  EXPECT_EQ(expectError(problem, -1),
+            "the backward cannot begin with node -1 of 4");
+  EXPECT_EQ(expectError(problem, 2, {2}),
+            "node 2 cannot be kept in front of node 2 and behind node -1");
+  EXPECT_EQ(expectError(problem, 2, {1, 0}),
+            "node 0 cannot be kept in front of node 2 and behind node 1");
+  EXPECT_EQ(expectError(problem, 2, {-1}),
+            "node -1 cannot be kept in front of node 2 and behind node -1");
+  Problem backwards;
+  addCompute(backwards, 1);
+  addCompute(backwards, 1);
+  backwards.addDependence(1, 0, DependenceKind::Data);
+  backwards.finalize();
+  EXPECT_EQ(expectError(backwards, 1).find("the program is not a legal order"),
+            0U);
+}
+
+TEST(AutogradOrder, EqualsTheDefinition) {
+  int32_t numCompared = 0;
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    RandomProblemOptions options;
+    options.impliedPercent = seed % 3 == 0 ? 50 : 0;
+    Problem random = makeRandomProblem(seed, options);
+    Problem problem = renumber(random, random.topologicalOrder());
+    std::mt19937_64 engine(seed);
+    auto numNodes = static_cast<uint64_t>(problem.numNodes());
+    auto first = static_cast<NodeId>(engine() % (numNodes + 1));
+    std::vector<NodeId> kept;
+    for (NodeId node = 0; node < first; ++node)
+      if (engine() % 8 == 0)
+        kept.push_back(node);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    // Nothing depends on who makes some buffers, so they may be used before.
+    if (verify(problem, problem.programOrder()))
+      continue;
+    ++numCompared;
+    Order order = expectOrder(problem, first, kept);
+    EXPECT_EQ(order, mimicSlowly(problem, first, kept));
+    EXPECT_EQ(verify(problem, order), std::nullopt);
+  }
+  EXPECT_GT(numCompared, 1500);
+}
+
+} // namespace
