@@ -53,6 +53,7 @@ static void emulateSmallFloats(OpPassManager &manager) {
   emulate.sourceTypeStrs = {"bf16", "f16", "f8E4M3FN", "f8E5M2"};
   emulate.targetTypeStr = "f32";
   manager.addPass(arith::createArithEmulateUnsupportedFloats(emulate));
+  manager.addPass(createExpandFloat8Casts());
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
   manager.addPass(arith::createArithExpandOpsPass(expand));

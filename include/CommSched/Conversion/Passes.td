@@ -188,4 +188,23 @@ def ConvertRequestsToCalls
   ];
 }
 
+//===----------------------------------------------------------------------===//
+// SmallFloats
+//===----------------------------------------------------------------------===//
+
+def ExpandFloat8Casts : Pass<"commsched-expand-float8-casts"> {
+  let summary = "convert 8-bit floats with operations that processors have";
+  let description = [{
+    Turns `arith.truncf` to f8E5M2 and f8E4M3FN, and `arith.extf` from them, on
+    numbers and vectors, into arithmetic on patterns of bits. Part of
+    `commsched-to-llvm`: LLVM knows neither type, and keeps both as i8.
+
+    What is converted is rounded once to the nearest, ties to even. What is too
+    large is infinite in f8E5M2 and NaN in f8E4M3FN, which has no infinity; it
+    does not saturate. Other rounding modes, and types of more than 64 bits, are
+    left alone.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 #endif // COMMSCHED_CONVERSION_PASSES_TD

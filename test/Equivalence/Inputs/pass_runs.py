@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 # What makes programs run, and is run on everything here by commsched-run.
-LOWERING = {"commsched-pack-request-buffers", "commsched-to-llvm",
+LOWERING = {"commsched-expand-float8-casts", "commsched-pack-request-buffers", "commsched-to-llvm",
             "convert-commsched-to-requests", "convert-commsched-to-runtime",
             "convert-requests-to-calls",
             # Its input is another dialect's.
