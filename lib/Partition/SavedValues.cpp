@@ -9,10 +9,10 @@
 
 #include "CommSched/Partition/SavedValues.h"
 #include "CommSched/Partition/Knapsack.h"
+#include "CommSched/Partition/SavedStorages.h"
 #include "RecomputeBans.h"
 
 #include <algorithm>
-#include <numeric>
 #include <unordered_set>
 
 using namespace commsched;
@@ -30,7 +30,7 @@ PartitionResult<Split> commsched::splitAsEager(const JointGraph &graph,
         !isToBeRecomputed(data))
       saved.push_back(node);
   }
-  return split(graph, saved, /*allowCollectives=*/false);
+  return splitAtStorages(graph, saved, /*allowCollectives=*/false);
 }
 
 //===----------------------------------------------------------------------===//
@@ -69,7 +69,8 @@ SavedValuesLadder::solveCut(const CutOptions &cut,
       solveMinCut(*graph, *classes, cut, bans);
   if (auto *conflict = std::get_if<PartitionConflict>(&saved))
     return *conflict;
-  return split(*graph, std::get<std::vector<NodeId>>(saved), cut.repeatGathers);
+  return splitAtStorages(*graph, std::get<std::vector<NodeId>>(saved),
+                         cut.repeatGathers);
 }
 
 namespace {
@@ -141,26 +142,4 @@ PartitionResult<Split> SavedValuesLadder::solve(int32_t rung) const {
   return solveCut(getCutOptions(cutRung),
                   chooseUnbanned(mostBytes / numSteps * steps +
                                  mostBytes % numSteps * steps / numSteps));
-}
-
-PartitionResult<Split>
-commsched::chooseWithinFraction(const SavedValuesLadder &ladder,
-                                const JointGraph &graph, double fraction) {
-  double allowed = fraction * static_cast<double>(ladder.getMostBytes());
-  std::optional<Split> least;
-  int64_t leastBytes = 0;
-  for (int32_t rung = 0; rung < SavedValuesLadder::size(); ++rung) {
-    PartitionResult<Split> result = ladder.solve(rung);
-    auto *found = std::get_if<Split>(&result);
-    if (!found)
-      return result;
-    int64_t bytes = computeSavedBytes(graph, found->saved);
-    if (static_cast<double>(bytes) <= allowed)
-      return result;
-    if (!least || bytes < leastBytes) {
-      least = std::move(*found);
-      leastBytes = bytes;
-    }
-  }
-  return std::move(*least);
 }

@@ -79,12 +79,6 @@ private:
   int64_t mostBytes = 0;
 };
 
-/// The first rung that saves no more than `fraction`, between 0 and 1, of what
-/// rung 0 does; if none does, the one that saves least.
-PartitionResult<Split> chooseWithinFraction(const SavedValuesLadder &ladder,
-                                            const JointGraph &graph,
-                                            double fraction);
-
 } // namespace commsched
 
 #endif // COMMSCHED_PARTITION_SAVEDVALUES_H

@@ -1,0 +1,34 @@
+//===- GatherPrices.h - What gathering a parameter again costs ---* -*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The price of doing a parameter's gather again in the backward: not what the
+// gather takes, but what of that the backward's computation cannot hide.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_PARTITION_GATHERPRICES_H
+#define COMMSCHED_PARTITION_GATHERPRICES_H
+
+#include "CommSched/Partition/Classification.h"
+
+namespace commsched {
+
+/// Replaces the cost of every start that gathers a parameter by its price.
+/// Costs are nanoseconds.
+///
+/// The backward's operations run in program order; all gathers are done again,
+/// in the order in which the backward first uses what they deliver, on one
+/// stream that they share with the backward's own collectives and on which
+/// each begins as soon as it is free. The price is how long the first use then
+/// waits. A gather that only operations use which are computed again is not
+/// hidden at all. Linear.
+void priceGathers(JointGraph &graph, const Classification &classes);
+
+} // namespace commsched
+
+#endif // COMMSCHED_PARTITION_GATHERPRICES_H

@@ -1,0 +1,280 @@
+//===- PartitionJoint.cpp - Split joint functions -------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Remarks.h"
+#include "AutogradOrder.h"
+#include "CommSched/Analysis/MissingFacts.h"
+#include "CommSched/Analysis/OperationCosts.h"
+#include "CommSched/Analysis/PairReport.h"
+#include "CommSched/Analysis/ScanningSymbolTables.h"
+#include "CommSched/Analysis/TargetSpec.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Transforms/Passes.h"
+#include "PartitionPlan.h"
+#include "Proposal.h"
+#include "RandomStates.h"
+#include "SavedValueNames.h"
+#include "SplitFunction.h"
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_PARTITIONJOINT
+#include "CommSched/Transforms/Passes.h.inc"
+} // namespace mlir::commsched
+
+using namespace mlir;
+using namespace mlir::commsched;
+using ::commsched::CollectivePolicy;
+using ::commsched::NodeId;
+using ::commsched::Split;
+
+namespace {
+
+struct PartitionJoint
+    : mlir::commsched::impl::PartitionJointBase<PartitionJoint> {
+  using PartitionJointBase::PartitionJointBase;
+
+  LogicalResult initialize(MLIRContext *context) override;
+  void runOnOperation() override;
+
+private:
+  /// A joint function and the halves that are to replace it.
+  struct Replacement {
+    func::FuncOp joint;
+    FunctionPair halves;
+  };
+
+  PartitionPlanOptions getPlanOptions() const;
+  LogicalResult partition(func::FuncOp joint, const PairNames &names,
+                          OperationCosts &costs);
+  FailureOr<Split> choose(const JointFunction &working);
+  FailureOr<FunctionPair> createHalves(const JointFunction &working,
+                                       const Split &split,
+                                       const PairNames &names);
+  FailureOr<std::optional<int64_t>> measurePeak(const JointFunction &working,
+                                                const Split &split);
+
+  PartitionBudget budget;
+  std::vector<Replacement> replacements;
+  std::vector<Proposal> proposals;
+};
+
+} // namespace
+
+LogicalResult PartitionJoint::initialize(MLIRContext *context) {
+  auto emit = [&](const Twine &text) {
+    return emitError(UnknownLoc::get(context), text);
+  };
+  if (std::optional<std::string> wrong =
+          parsePartitionBudget(memoryBudget, budget))
+    return emit("option 'memory-budget' " + *wrong);
+  if (strategy == PartitionStrategy::Default &&
+      (budget.peakBytes || budget.fraction < 1))
+    return emit("option 'memory-budget' is '" + memoryBudget +
+                "', but 'strategy=default' saves what eager execution does; "
+                "use 'strategy=min-cut'");
+  if (maxDistFromBw < 0)
+    return emit("option 'max-dist-from-bw' must not be negative, but is " +
+                Twine(maxDistFromBw));
+  return success();
+}
+
+PartitionPlanOptions PartitionJoint::getPlanOptions() const {
+  PartitionPlanOptions options;
+  options.strategy = strategy;
+  options.budget = budget;
+  options.collectives = collectives;
+  ::commsched::SavedValuesOptions &saved = options.savedValues;
+  saved.aggressiveRecomputation = aggressiveRecomputation;
+  saved.solver = memoryBudgetSolver;
+  saved.cut.banRecomputeUsedFarApart = banRecomputeUsedFarApart;
+  saved.cut.banRecomputeLongFusibleChains = banRecomputeLongFusibleChains;
+  saved.cut.banRecomputeMaterializedBackward = banRecomputeMaterializedBackward;
+  saved.cut.banRecomputeNotInAllowlist = banRecomputeNotInAllowlist;
+  saved.cut.banRecomputeReductions = banRecomputeReductions;
+  saved.cut.recomputeViews = recomputeViews;
+  saved.cut.treatParametersAsFreeToSave = treatParametersAsFreeToSave;
+  saved.cut.maxDistFromBw = maxDistFromBw;
+  saved.cut.repeatGathers = collectives == CollectivePolicy::Cost;
+  return options;
+}
+
+FailureOr<FunctionPair>
+PartitionJoint::createHalves(const JointFunction &working, const Split &split,
+                             const PairNames &names) {
+  FunctionPair halves = splitFunction(working, split, names);
+  if (mimicAutogradOrder &&
+      failed(applyAutogradOrder(cast<func::FuncOp>(halves.backward)))) {
+    halves.forward.erase();
+    halves.backward.erase();
+    return failure();
+  }
+  return halves;
+}
+
+FailureOr<std::optional<int64_t>>
+PartitionJoint::measurePeak(const JointFunction &working, const Split &split) {
+  // Symbols that no module holds for long: nothing refers to them.
+  PairNames names{"", "__commsched_trial_forward", "__commsched_trial_backward"};
+  FailureOr<FunctionPair> halves = createHalves(working, split, names);
+  if (failed(halves))
+    return failure();
+  std::string reason;
+  FailureOr<std::optional<PairMemory>> memory =
+      computePairMemory(*halves, reason);
+  halves->forward.erase();
+  halves->backward.erase();
+  if (failed(memory))
+    return failure();
+  if (*memory)
+    return std::optional((*memory)->peakBytes);
+  func::FuncOp function = working.getFunction();
+  remark::missed(function.getLoc(),
+                 makeRemark("PeakUnknown", function.getName()))
+      << ("the budget is not kept: " + reason);
+  return std::optional<int64_t>();
+}
+
+FailureOr<Split> PartitionJoint::choose(const JointFunction &working) {
+  func::FuncOp function = working.getFunction();
+  if (function->hasAttr(savedValuesAttrName)) {
+    FailureOr<std::vector<NodeId>> saved = readSavedValues(working);
+    if (failed(saved))
+      return failure();
+    return splitAt(working, *saved);
+  }
+  FailureOr<PartitionPlan> plan = planPartition(
+      working, getPlanOptions(),
+      [&](const Split &split) { return measurePeak(working, split); });
+  if (failed(plan))
+    return failure();
+  if (plan->isOverBudget)
+    remark::missed(function.getLoc(),
+                   makeRemark("PartitionOverBudget", function.getName()))
+        << (budget.peakBytes ? "no partition's peak is within the budget"
+                             : "no partition saves as little as the budget")
+        << remark::metric("AllowedBytes", plan->allowedBytes)
+        << remark::metric("LeastBytes", plan->leastBytes);
+  return std::move(plan->split);
+}
+
+/// What `op` computes, in floating-point operations.
+static int64_t getFlops(Operation *op) {
+  auto cost = dyn_cast<CostOpInterface>(op);
+  std::optional<double> flops = cost ? cost.getFlopCount() : std::nullopt;
+  constexpr double most = 1e18;
+  return flops ? static_cast<int64_t>(std::min(*flops, most)) : 0;
+}
+
+/// The decision as commsched-sync-partition reads it.
+static Proposal makeProposal(const JointFunction &working, const Split &split) {
+  Proposal proposal;
+  proposal.function = working.getFunction().getName().str();
+  const ::commsched::JointGraph &graph = working.getGraph();
+  auto saved = split.saved.begin();
+  for (NodeId node = 0; node < graph.size(); ++node) {
+    if (!graph[node].isSaveable)
+      continue;
+    if (saved != split.saved.end() && *saved == node) {
+      proposal.saved.push_back(static_cast<int32_t>(proposal.values.size()));
+      ++saved;
+    }
+    proposal.values.push_back(
+        {working.getName(node).str(), graph[node].bytes});
+  }
+  return proposal;
+}
+
+LogicalResult PartitionJoint::partition(func::FuncOp joint,
+                                        const PairNames &names,
+                                        OperationCosts &costs) {
+  RuntimeEstimator estimator = collectives == CollectivePolicy::Cost
+                                   ? RuntimeEstimator::Model
+                                   : runtimeEstimator;
+  Operation *unpriced = nullptr;
+  RandomStates states(joint);
+  FailureOr<JointFunction> working =
+      JointFunction::create(joint, [&](Operation *op) -> int64_t {
+        switch (estimator) {
+        case RuntimeEstimator::Testing:
+          return 1;
+        case RuntimeEstimator::Flops:
+          return getFlops(op);
+        case RuntimeEstimator::Model:
+          std::optional<int64_t> time = costs.getRuntimeNs(op);
+          if (!time && !unpriced)
+            unpriced = op;
+          return time.value_or(0);
+        }
+        llvm_unreachable("unknown estimator");
+      });
+  if (failed(working))
+    return failure();
+  if (unpriced)
+    return unpriced->emitError("has no known cost: ")
+           << explainUnknownCost(costs, unpriced);
+  FailureOr<Split> split = choose(*working);
+  if (failed(split))
+    return failure();
+  if (!propose.empty()) {
+    proposals.push_back(makeProposal(*working, *split));
+    return success();
+  }
+  remark::passed(joint.getLoc(), makeRemark("Partitioned", joint.getName()))
+      << "split into forward and backward"
+      << remark::metric("SavedBytes",
+                        computeSavedBytes(working->getGraph(), split->saved))
+      << remark::metric("SavedValues",
+                        static_cast<int64_t>(split->saved.size()));
+  FailureOr<FunctionPair> halves = createHalves(*working, *split, names);
+  if (failed(halves))
+    return failure();
+  replacements.push_back({joint, *halves});
+  return success();
+}
+
+void PartitionJoint::runOnOperation() {
+  replacements.clear();
+  proposals.clear();
+  ModuleOp module = getOperation();
+  auto joints = llvm::to_vector(
+      llvm::make_filter_range(module.getOps<func::FuncOp>(), isJointFunction));
+  if (joints.empty())
+    return markAllAnalysesPreserved();
+  FailureOr<::commsched::Target> target = getTarget(module);
+  if (failed(target))
+    return signalPassFailure();
+  ScanningSymbolTables groups;
+  OperationCosts costs(*target, /*profile=*/nullptr, groups);
+  SymbolTableCollection symbolTables;
+  SymbolTable &symbols = symbolTables.getSymbolTable(module);
+  SymbolUserMap users(symbolTables, module);
+  bool failedAny = false;
+  for (func::FuncOp joint : joints) {
+    PairNames names = getPairNames(joint);
+    if ((propose.empty() &&
+         failed(checkPairSymbols(joint, names, symbols, users))) ||
+        failed(partition(joint, names, costs))) {
+      failedAny = true;
+      break;
+    }
+  }
+  // All joint functions are replaced, or none is.
+  for (Replacement &replacement : replacements) {
+    if (failedAny) {
+      replacement.halves.forward.erase();
+      replacement.halves.backward.erase();
+    } else {
+      replacement.joint.erase();
+    }
+  }
+  if (failedAny || (!propose.empty() &&
+                    failed(writeProposals(module.getLoc(), propose, proposals))))
+    return signalPassFailure();
+  if (replacements.empty())
+    markAllAnalysesPreserved();
+}

@@ -1,0 +1,167 @@
+//===- PartitionPlan.cpp - How to partition a joint function -----------------
+//===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PartitionPlan.h"
+#include "CommSched/Partition/GatherPrices.h"
+#include "CommSched/Partition/SavedStorages.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using ::commsched::NodeId;
+using ::commsched::PartitionConflict;
+using ::commsched::PartitionResult;
+using ::commsched::SavedValuesLadder;
+using ::commsched::Split;
+
+std::optional<std::string>
+mlir::commsched::parsePartitionBudget(StringRef text, PartitionBudget &budget) {
+  double fraction = 0;
+  int64_t bytes = 0;
+  // NaN compares with nothing.
+  if (!text.getAsDouble(fraction) && fraction >= 0 && fraction <= 1)
+    budget = {fraction, std::nullopt};
+  else if (!text.getAsInteger(10, bytes) && bytes > 1)
+    budget = {1, bytes};
+  else
+    return ("must be a fraction from 0 to 1 or a whole number of bytes above "
+            "1, but is '" +
+            text + "'")
+        .str();
+  return std::nullopt;
+}
+
+/// The location of the operation, or argument, that `node` stands for.
+static Location getLoc(const JointFunction &joint, NodeId node) {
+  if (Operation *op = joint.getOperation(node))
+    return op->getLoc();
+  return joint.getValue(node).getLoc();
+}
+
+static void emitConflict(const JointFunction &joint,
+                         const PartitionConflict &conflict) {
+  auto describe = [&](NodeId node) {
+    const char *kind = joint.getOperation(node) ? "'" : "argument '";
+    return (kind + joint.getName(node) + "' ").str();
+  };
+  InFlightDiagnostic diag = emitError(getLoc(joint, conflict.node))
+                            << describe(conflict.node) << conflict.reason;
+  if (conflict.other != ::commsched::noNode)
+    diag.attachNote(getLoc(joint, conflict.other))
+        << describe(conflict.other) << conflict.otherReason;
+}
+
+/// What `result` holds, or failure after an error.
+template <typename T>
+static FailureOr<T> unwrap(const JointFunction &joint,
+                           PartitionResult<T> result) {
+  if (auto *conflict = std::get_if<PartitionConflict>(&result)) {
+    emitConflict(joint, *conflict);
+    return failure();
+  }
+  return std::move(std::get<T>(result));
+}
+
+namespace {
+
+/// Climbs down the ladder until a partition is within the budget.
+class BudgetSearch {
+public:
+  BudgetSearch(const JointFunction &joint, const ::commsched::JointGraph &graph,
+               const SavedValuesLadder &ladder, const PartitionBudget &budget,
+               MeasurePeak measurePeak)
+      : joint(joint), graph(graph), ladder(ladder), budget(budget),
+        measurePeak(measurePeak) {}
+
+  FailureOr<PartitionPlan> run();
+
+private:
+  /// The bytes that the budget is about.
+  FailureOr<std::optional<int64_t>> measure(const Split &split);
+
+  const JointFunction &joint;
+  const ::commsched::JointGraph &graph;
+  const SavedValuesLadder &ladder;
+  const PartitionBudget &budget;
+  MeasurePeak measurePeak;
+};
+
+} // namespace
+
+FailureOr<std::optional<int64_t>> BudgetSearch::measure(const Split &split) {
+  if (budget.peakBytes)
+    return measurePeak(split);
+  return std::optional(computeSavedBytes(graph, split.saved));
+}
+
+FailureOr<PartitionPlan> BudgetSearch::run() {
+  PartitionPlan plan;
+  plan.allowedBytes =
+      budget.peakBytes
+          ? *budget.peakBytes
+          : static_cast<int64_t>(budget.fraction *
+                                 static_cast<double>(ladder.getMostBytes()));
+  for (int32_t rung = 0; rung < SavedValuesLadder::size(); ++rung) {
+    FailureOr<Split> split = unwrap(joint, ladder.solve(rung));
+    if (failed(split))
+      return failure();
+    FailureOr<std::optional<int64_t>> bytes = measure(*split);
+    if (failed(bytes))
+      return failure();
+    // What cannot be measured cannot be kept within bounds.
+    bool isWithin = !*bytes || **bytes <= plan.allowedBytes;
+    if (rung == 0 || isWithin || **bytes < plan.leastBytes) {
+      plan.split = std::move(*split);
+      plan.leastBytes = bytes->value_or(0);
+      plan.isOverBudget = !isWithin;
+    }
+    if (isWithin)
+      return plan;
+  }
+  return plan;
+}
+
+FailureOr<PartitionPlan>
+mlir::commsched::planPartition(const JointFunction &joint,
+                               const PartitionPlanOptions &options,
+                               MeasurePeak measurePeak) {
+  ::commsched::JointGraph graph = joint.getGraph();
+  FailureOr<::commsched::Classification> classes =
+      unwrap(joint, classify(graph));
+  if (failed(classes))
+    return failure();
+  if (options.collectives == ::commsched::CollectivePolicy::Cost)
+    priceGathers(graph, *classes);
+  settlePolicies(graph, *classes, options.collectives);
+  if (options.strategy == PartitionStrategy::Default) {
+    FailureOr<Split> split = unwrap(joint, splitAsEager(graph, *classes));
+    if (failed(split))
+      return failure();
+    PartitionPlan plan;
+    plan.split = std::move(*split);
+    return plan;
+  }
+  FailureOr<SavedValuesLadder> ladder = unwrap(
+      joint, SavedValuesLadder::create(graph, *classes, options.savedValues));
+  if (failed(ladder))
+    return failure();
+  return BudgetSearch(joint, graph, *ladder, options.budget, measurePeak).run();
+}
+
+FailureOr<Split> mlir::commsched::splitAt(const JointFunction &joint,
+                                          const std::vector<NodeId> &saved) {
+  // Somebody decided what is repeated, collectives included.
+  constexpr bool allowCollectives = true;
+  const ::commsched::JointGraph &graph = joint.getGraph();
+  FailureOr<Split> halves =
+      unwrap(joint, split(graph, saved, allowCollectives));
+  if (failed(halves))
+    return failure();
+  return unwrap(joint,
+                saveStorages(graph, std::move(*halves), allowCollectives));
+}

@@ -1,0 +1,75 @@
+//===- PartitionPlan.h - How to partition a joint function -------* -*- C++
+//-*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From a pass's options and a joint function to the partition that they ask
+// for. Nothing is rewritten here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_JOINT_PARTITIONPLAN_H
+#define COMMSCHED_LIB_TRANSFORMS_JOINT_PARTITIONPLAN_H
+
+#include "CommSched/Analysis/JointFunction.h"
+#include "CommSched/Partition/RecomputePolicies.h"
+#include "CommSched/Partition/SavedValues.h"
+#include "CommSched/Transforms/Passes.h"
+
+namespace mlir::commsched {
+
+/// What a partition may take.
+struct PartitionBudget {
+  /// Of the activation bytes that the minimum cut saves.
+  double fraction = 1;
+  /// If it is given, it counts instead: live bytes at the peak of forward and
+  /// backward together.
+  std::optional<int64_t> peakBytes;
+};
+
+/// Reads "0.5" (a fraction) or "12884901888" (bytes, more than one). Returns
+/// what is wrong with the text, as the end of an error message.
+std::optional<std::string> parsePartitionBudget(StringRef text,
+                                                PartitionBudget &budget);
+
+struct PartitionPlanOptions {
+  PartitionStrategy strategy = PartitionStrategy::MinCut;
+  PartitionBudget budget;
+  ::commsched::CollectivePolicy collectives =
+      ::commsched::CollectivePolicy::Save;
+  ::commsched::SavedValuesOptions savedValues;
+};
+
+/// The peak in bytes of the step in the two halves that a partition makes; none
+/// if it cannot be told, after a remark. Fails after an error.
+using MeasurePeak =
+    function_ref<FailureOr<std::optional<int64_t>>(const ::commsched::Split &)>;
+
+/// What was decided.
+struct PartitionPlan {
+  ::commsched::Split split;
+  /// If no choice is within the budget: what is the least, and what is allowed,
+  /// in bytes, saved or at the peak.
+  bool isOverBudget = false;
+  int64_t leastBytes = 0;
+  int64_t allowedBytes = 0;
+};
+
+/// Decides how to partition `joint`, whose costs are in the unit that counts.
+/// Emits an error, at the operations at odds, if there is no such partition.
+FailureOr<PartitionPlan> planPartition(const JointFunction &joint,
+                                       const PartitionPlanOptions &options,
+                                       MeasurePeak measurePeak);
+
+/// The partition that saves `saved`; an error as above.
+FailureOr<::commsched::Split>
+splitAt(const JointFunction &joint,
+        const std::vector<::commsched::NodeId> &saved);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_JOINT_PARTITIONPLAN_H
