@@ -130,6 +130,12 @@ public:
   const JointNode &operator[](NodeId node) const { return nodes[node]; }
   JointNode &operator[](NodeId node) { return nodes[node]; }
 
+  /// The operation that makes `node`: for a Result what it is a result of, else
+  /// the node itself.
+  NodeId getOperation(NodeId node) const {
+    return nodes[node].kind == JointNodeKind::Result ? operands[node][0] : node;
+  }
+
   /// What `node` reads, one entry for every operand.
   ArrayView<NodeId> getOperands(NodeId node) const { return operands[node]; }
   /// What reads `node`, ascending, one entry for every operand that is it.

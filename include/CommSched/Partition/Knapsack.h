@@ -27,21 +27,25 @@ struct KnapsackItem {
   int64_t gain = 0;
 };
 
-/// The items to save, ascending: never more than `capacityBytes` in all.
+/// The items to save, ascending: never more than `capacityBytes` in all, and
+/// none without a gain.
 ///
 /// By dynamic programming over sizes in steps of a ten-thousandth of the
-/// capacity (exact if the capacity is that many bytes or fewer), rounded up, so
-/// that what is chosen fits for certain. Two rows are kept at a time: the
-/// choice is found again by divide and conquer over the items (Hirschberg, "A
-/// linear space algorithm for computing maximal common subsequences", 1975).
-/// O(items × steps) time, O(steps) memory. Of choices with equal gain, one with
-/// the fewest steps, and of those the one that leaves out later items, is
-/// chosen.
+/// capacity (exact if the capacity is that many bytes or fewer, or if all that
+/// gains anything fits), rounded up, so that what is chosen fits for certain. A
+/// larger capacity never gains less. Of either half of the items one row is
+/// kept at a time: the choice is found by divide and conquer over the items
+/// (Hirschberg, "A linear space algorithm for computing maximal common
+/// subsequences", 1975). O(items × steps) time, O(items + steps) memory. Of
+/// choices with equal gain, one with the fewest steps is chosen, and of those,
+/// halving the items that have a size, a gain and would fit again and again,
+/// the one with the fewest steps in the later half.
 std::vector<int32_t> solveKnapsack(const std::vector<KnapsackItem> &items,
                                    int64_t capacityBytes);
 
-/// The same, by taking the items with the most gain per byte first, equal ones
-/// in the given order, and leaving out each that no longer fits. O(n log n).
+/// Items to save as above, by taking the items with the most gain per byte
+/// first, equal ones in the given order, and leaving out each that no longer
+/// fits. O(n log n).
 std::vector<int32_t>
 solveKnapsackGreedily(const std::vector<KnapsackItem> &items,
                       int64_t capacityBytes);

@@ -47,21 +47,40 @@ struct PartitionConflict {
 template <typename T>
 using PartitionResult = std::variant<T, PartitionConflict>;
 
-/// The partition in which the forward saves `saved`. The forward computes what
-/// its results, what is saved and what has to be there for memory's sake need;
-/// the backward computes what its results need and neither is saved nor a
-/// tangent. Of `saved`, what the backward does not use in the end is dropped.
+/// The partition in which the forward saves `saved`, nodes of `graph` in any
+/// order. Linear.
+///
+/// The backward computes what its results need and what has to be there for its
+/// effects, up to the tangents, what is saved, and the primals: an argument can
+/// always be handed over, so the primals that the backward needs are saved,
+/// whether asked for or not. Of `saved`, what the backward does not use is
+/// dropped. The forward computes what its results and the values that are then
+/// saved need, what has to be there for its effects, and what has to touch
+/// memory before that. Operations with effects (`isPinned`) that nothing of the
+/// backward goes into run in the forward unless their tag says otherwise. What
+/// nothing needs is in neither half. All results of an operation are in the
+/// halves that it is in.
+///
 /// `allowCollectives`: whether the backward may repeat a collective that no
 /// policy tells to repeat.
 ///
 /// Conflict: a forward result or a saved value needs a tangent, or what the
 /// user keeps in the backward; the backward would have to repeat what cannot be
-/// repeated (it is pinned, or random, or kept in the forward); something in the
-/// forward touches memory after something in the backward; a saved value is
-/// none that can be saved, or is one that has to be computed again.
+/// repeated (it is pinned, or random, or kept in the forward, or to be saved);
+/// something in the forward touches memory after something in the backward; a
+/// saved value is none that can be saved, or is one that has to be computed
+/// again; a half would start a collective that it does not wait for.
 PartitionResult<Split> split(const JointGraph &graph,
                              const std::vector<NodeId> &saved,
                              bool allowCollectives);
+
+/// The bytes that are kept for `saved` from the forward to the backward, over
+/// what is there anyway: the storages of the arguments. Values that share a
+/// storage count once, with the most bytes that one of them or the first value
+/// in that storage has; a value without a storage counts for itself.
+/// O(nodes × log(saved)).
+int64_t computeSavedBytes(const JointGraph &graph,
+                          const std::vector<NodeId> &saved);
 
 } // namespace commsched
 
