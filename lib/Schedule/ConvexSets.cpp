@@ -1,0 +1,211 @@
+//===- ConvexSets.cpp - What can run as one operation ---------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/ConvexSets.h"
+
+#include <algorithm>
+
+using namespace commsched;
+
+namespace {
+
+/// One run of formConvexSets(), on input without errors. A unit is a set of a
+/// label that is done, or any other operation; one of its members stands for
+/// it.
+class Forming {
+public:
+  Forming(const Problem &problem, const std::vector<int32_t> &labels);
+
+  std::vector<ConvexSet> run();
+
+private:
+  /// The part of the order that a label's operations lie in.
+  struct Stretch {
+    size_t first;
+    size_t end;
+  };
+
+  void formLabel(int32_t label, ArrayView<NodeId> members);
+  void findLevels(int32_t label, Stretch stretch);
+  bool leaveSplitPairs(int32_t label, ArrayView<NodeId> members);
+  void contract(int32_t label, Stretch stretch);
+  void unite(NodeId unit, NodeId other);
+  void place(NodeId unit, size_t position);
+  void leavePair(NodeId start);
+  std::vector<ConvexSet> takeSets() const;
+
+  const Problem &problem;
+  std::vector<int32_t> labels;
+  std::vector<NodeId> unitOf;
+  /// The members of a unit in a ring.
+  std::vector<NodeId> nextMember;
+  /// The units, each after what it depends on, with noNode in between where
+  /// units were united.
+  Order order;
+  /// By unit.
+  std::vector<size_t> positions;
+  /// By unit, for the label at hand: how often a path to it has left the label.
+  std::vector<int32_t> levels;
+};
+
+} // namespace
+
+Forming::Forming(const Problem &problem, const std::vector<int32_t> &labels)
+    : problem(problem), labels(labels), unitOf(problem.programOrder()),
+      nextMember(unitOf), order(problem.topologicalOrder()),
+      positions(order.size()), levels(order.size()) {
+  for (size_t position = 0; position < order.size(); ++position)
+    positions[order[position]] = position;
+  for (NodeId node : unitOf)
+    if (NodeId wait = problem.waitOf(node);
+        wait != noNode && labels[node] != labels[wait])
+      leavePair(node);
+}
+
+void Forming::leavePair(NodeId start) {
+  labels[start] = noLabel;
+  labels[problem.waitOf(start)] = noLabel;
+}
+
+/// Sets the levels of the units in `stretch`. Paths between operations of the
+/// label do not leave it.
+void Forming::findLevels(int32_t label, Stretch stretch) {
+  for (size_t position = stretch.first; position < stretch.end; ++position) {
+    NodeId unit = order[position];
+    if (unit == noNode)
+      continue;
+    bool isInside = labels[unit] == label;
+    int32_t level = 0;
+    NodeId member = unit;
+    do {
+      for (DependenceEnd end : problem.predecessors(member)) {
+        NodeId from = unitOf[end.node];
+        if (from == unit || positions[from] < stretch.first)
+          continue;
+        bool leaves = !isInside && labels[from] == label;
+        level = std::max(level, levels[from] + leaves);
+      }
+      member = nextMember[member];
+    } while (member != unit);
+    levels[unit] = level;
+  }
+}
+
+/// Takes the label from starts that are on another level than their waits, and
+/// from these. Returns whether there were any.
+bool Forming::leaveSplitPairs(int32_t label, ArrayView<NodeId> members) {
+  bool found = false;
+  for (NodeId node : members) {
+    NodeId wait = problem.waitOf(node);
+    if (wait == noNode || labels[node] != label || levels[node] == levels[wait])
+      continue;
+    leavePair(node);
+    found = true;
+  }
+  return found;
+}
+
+void Forming::unite(NodeId unit, NodeId other) {
+  unitOf[other] = unit;
+  std::swap(nextMember[unit], nextMember[other]);
+}
+
+void Forming::place(NodeId unit, size_t position) {
+  order[position] = unit;
+  positions[unit] = position;
+}
+
+/// Makes units of the sets. On each level the others come first: they do not
+/// depend on the set there, or they would be on a higher one.
+void Forming::contract(int32_t label, Stretch stretch) {
+  auto keyOf = [&](NodeId unit) {
+    return 2 * static_cast<size_t>(levels[unit]) + (labels[unit] == label);
+  };
+  Order units;
+  size_t numKeys = 0;
+  for (size_t position = stretch.first; position < stretch.end; ++position)
+    if (NodeId unit = order[position]; unit != noNode) {
+      units.push_back(unit);
+      numKeys = std::max(numKeys, keyOf(unit) + 1);
+    }
+  Csr<NodeId> byKey;
+  byKey.build(
+      numKeys, units.size(),
+      [&](size_t i) { return static_cast<int32_t>(keyOf(units[i])); },
+      [&](size_t i) { return units[i]; });
+  size_t position = stretch.first;
+  for (size_t key = 0; key < numKeys; ++key) {
+    ArrayView<NodeId> row = byKey[static_cast<int32_t>(key)];
+    bool isSet = key % 2 == 1;
+    for (size_t i = 0; i < row.size(); ++i)
+      if (isSet && i > 0)
+        unite(row[0], row[i]);
+      else
+        place(row[i], position++);
+  }
+  std::fill(order.begin() + static_cast<ptrdiff_t>(position),
+            order.begin() + static_cast<ptrdiff_t>(stretch.end), noNode);
+}
+
+void Forming::formLabel(int32_t label, ArrayView<NodeId> members) {
+  Stretch stretch = {order.size(), 0};
+  for (NodeId node : members) {
+    stretch.first = std::min(stretch.first, positions[node]);
+    stretch.end = std::max(stretch.end, positions[node] + 1);
+  }
+  do
+    findLevels(label, stretch);
+  while (leaveSplitPairs(label, members));
+  contract(label, stretch);
+}
+
+std::vector<ConvexSet> Forming::takeSets() const {
+  std::vector<ConvexSet> sets;
+  std::vector<int32_t> indexOf(labels.size(), -1);
+  for (size_t node = 0; node < labels.size(); ++node) {
+    if (labels[node] == noLabel)
+      continue;
+    int32_t &index = indexOf[unitOf[node]];
+    if (index < 0) {
+      index = static_cast<int32_t>(sets.size());
+      sets.push_back({labels[node], {}});
+    }
+    sets[index].members.push_back(static_cast<NodeId>(node));
+  }
+  return sets;
+}
+
+std::vector<ConvexSet> Forming::run() {
+  Csr<NodeId> members;
+  members.build(
+      labels.size(), labels.size(), [&](size_t i) { return labels[i]; },
+      [](size_t i) { return static_cast<NodeId>(i); });
+  // The rows stay as they are while pairs lose their labels.
+  for (size_t node = 0; node < labels.size(); ++node)
+    if (int32_t label = labels[node];
+        label != noLabel && members[label][0] == static_cast<NodeId>(node))
+      formLabel(label, members[label]);
+  return takeSets();
+}
+
+Result<std::vector<ConvexSet>>
+commsched::formConvexSets(const Problem &problem,
+                          const std::vector<int32_t> &labels) {
+  if (problem.check())
+    return Error{*problem.check()};
+  if (labels.size() != static_cast<size_t>(problem.numNodes()))
+    return Error{"there are " + std::to_string(labels.size()) +
+                 " labels, but the problem has " +
+                 std::to_string(problem.numNodes()) + " nodes"};
+  for (NodeId node : problem.programOrder())
+    if (labels[node] < noLabel || labels[node] >= problem.numNodes())
+      return Error{problem.describe(node) + " has the label " +
+                   std::to_string(labels[node]) + "; the problem has " +
+                   std::to_string(problem.numNodes()) + " nodes"};
+  return Forming(problem, labels).run();
+}

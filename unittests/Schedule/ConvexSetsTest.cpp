@@ -1,0 +1,244 @@
+//===- ConvexSetsTest.cpp - What can run as one operation -----------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/ConvexSets.h"
+
+#include "RandomProblem.h"
+#include "ReferenceConvexSets.h"
+#include "TestProblems.h"
+
+#include <gtest/gtest.h>
+
+using namespace commsched;
+using namespace commsched::testing;
+
+namespace {
+
+using Members = std::vector<std::vector<NodeId>>;
+
+constexpr int32_t none = noLabel;
+
+std::vector<ConvexSet> form(const Problem &problem,
+                            const std::vector<int32_t> &labels) {
+  Result<std::vector<ConvexSet>> sets = formConvexSets(problem, labels);
+  EXPECT_TRUE(sets) << sets.error();
+  return sets ? *sets : std::vector<ConvexSet>();
+}
+
+Members formMembers(const Problem &problem,
+                    const std::vector<int32_t> &labels) {
+  Members members;
+  for (const ConvexSet &set : form(problem, labels))
+    members.push_back(set.members);
+  return members;
+}
+
+Problem makeChain(NodeId length) {
+  Problem problem;
+  addCompute(problem, 1);
+  for (NodeId node = 1; node < length; ++node)
+    addCompute(problem, 1, {node - 1});
+  problem.finalize();
+  return problem;
+}
+
+/// The error for `labels` of a chain of two.
+std::string errorOf(const std::vector<int32_t> &labels) {
+  Problem problem = makeChain(2);
+  Result<std::vector<ConvexSet>> sets = formConvexSets(problem, labels);
+  return sets ? "" : sets.error();
+}
+
+TEST(ConvexSets, RejectsABadProblemAndBadLabels) {
+  EXPECT_EQ(formConvexSets(Problem(), {}).error(),
+            "the problem is not finalized");
+  EXPECT_EQ(errorOf({0}), "there are 1 labels, but the problem has 2 nodes");
+  EXPECT_EQ(errorOf({0, 2}),
+            "node 1 (compute) has the label 2; the problem has 2 nodes");
+  EXPECT_EQ(errorOf({-2, 0}),
+            "node 0 (compute) has the label -2; the problem has 2 nodes");
+}
+
+TEST(ConvexSets, TakesWholeChains) {
+  EXPECT_EQ(formMembers(makeChain(4), {0, 0, 0, 0}), Members({{0, 1, 2, 3}}));
+  EXPECT_EQ(formMembers(makeChain(4), {none, none, none, none}), Members());
+  EXPECT_EQ(formMembers(makeChain(4), {none, 1, 1, none}), Members({{1, 2}}));
+}
+
+TEST(ConvexSets, SplitsAroundAnOperationInTheMiddle) {
+  EXPECT_EQ(formMembers(makeChain(5), {0, 0, none, 0, 0}),
+            Members({{0, 1}, {3, 4}}));
+  // A diamond: 0 -> 1, 2 -> 3, of which 2 is not marked.
+  Problem problem;
+  addCompute(problem, 1);
+  addCompute(problem, 1, {0});
+  addCompute(problem, 1, {0});
+  addCompute(problem, 1, {1, 2});
+  problem.finalize();
+  EXPECT_EQ(formMembers(problem, {0, 0, none, 0}), Members({{0, 1}, {3}}));
+}
+
+TEST(ConvexSets, TakesWhatNothingJoins) {
+  Problem problem;
+  for (NodeId node = 0; node < 3; ++node)
+    addCompute(problem, 1);
+  problem.finalize();
+  EXPECT_EQ(formMembers(problem, {0, none, 0}), Members({{0, 2}}));
+}
+
+TEST(ConvexSets, NeverTakesTwoLabelsNorMakesThemACycle) {
+  EXPECT_EQ(formMembers(makeChain(4), {0, 1, 0, 1}),
+            Members({{0}, {1}, {2}, {3}}));
+  // 0 -> 1 and 2 -> 3, crosswise: whichever label comes first is whole.
+  Problem problem;
+  addCompute(problem, 1);
+  addCompute(problem, 1, {0});
+  addCompute(problem, 1);
+  addCompute(problem, 1, {2});
+  problem.finalize();
+  std::vector<ConvexSet> sets = form(problem, {0, 1, 1, 0});
+  ASSERT_EQ(sets.size(), 3u);
+  EXPECT_EQ(sets[0].label, 0);
+  EXPECT_EQ(sets[0].members, std::vector<NodeId>({0, 3}));
+  EXPECT_EQ(sets[1].label, 1);
+  EXPECT_EQ(sets[1].members, std::vector<NodeId>({1}));
+  EXPECT_EQ(sets[2].members, std::vector<NodeId>({2}));
+}
+
+TEST(ConvexSets, TakesStartsWithTheirWaitsOrNeither) {
+  // A collective with 2 between: 2 needs the start, and the last wait needs 2.
+  auto make = [](bool isBarrier) {
+    Problem problem;
+    addCompute(problem, 1);
+    addStart(problem, 1, {0});
+    addCompute(problem, 1, {0});
+    problem.addWait(1);
+    addCompute(problem, 1, {2, 3});
+    if (isBarrier) {
+      problem.addDependence(1, 2, DependenceKind::Barrier);
+      problem.addDependence(2, 3, DependenceKind::Barrier);
+    }
+    problem.finalize();
+    return problem;
+  };
+  Problem crossed = make(false), barrier = make(true);
+  EXPECT_EQ(formMembers(crossed, {0, 0, 0, 0, 0}), Members({{0, 1, 2, 3, 4}}));
+  EXPECT_EQ(formMembers(crossed, {0, 0, 1, 0, 0}),
+            Members({{0, 1, 3}, {2}, {4}}));
+  EXPECT_EQ(formMembers(crossed, {0, 0, 0, none, 0}), Members({{0, 2}, {4}}));
+  EXPECT_EQ(formMembers(crossed, {0, none, 0, 0, 0}), Members({{0, 2}, {4}}));
+  EXPECT_EQ(formMembers(crossed, {0, 0, 0, 1, 0}), Members({{0, 2}, {4}}));
+  EXPECT_EQ(formMembers(barrier, {0, 0, 0, 0, 0}), Members({{0, 1, 2, 3, 4}}));
+  EXPECT_EQ(formMembers(barrier, {0, 0, none, 0, 0}), Members({{0}, {4}}));
+}
+
+TEST(ConvexSets, ReadsProgramsThatAreNoLegalOrder) {
+  Problem problem;
+  for (NodeId node = 0; node < 3; ++node)
+    addCompute(problem, 1);
+  problem.addDependence(2, 1, DependenceKind::Data);
+  problem.addDependence(1, 0, DependenceKind::Data);
+  problem.finalize();
+  EXPECT_EQ(formMembers(problem, {0, none, 0}), Members({{0}, {2}}));
+  EXPECT_EQ(formMembers(problem, {0, 0, 0}), Members({{0, 1, 2}}));
+}
+
+/// Whether each operation with a label is in one set, which has this label, but
+/// for starts and waits that are both in none.
+void checkMembers(const Problem &problem, const std::vector<int32_t> &labels,
+                  const std::vector<ConvexSet> &sets) {
+  std::vector<int32_t> setOf(labels.size(), none);
+  NodeId last = noNode;
+  for (size_t index = 0; index < sets.size(); ++index) {
+    const ConvexSet &set = sets[index];
+    ASSERT_FALSE(set.members.empty());
+    ASSERT_TRUE(std::is_sorted(set.members.begin(), set.members.end()));
+    ASSERT_LT(last, set.members.front());
+    last = set.members.front();
+    for (NodeId member : set.members) {
+      ASSERT_EQ(setOf[member], none);
+      ASSERT_EQ(labels[member], set.label);
+      setOf[member] = static_cast<int32_t>(index);
+    }
+  }
+  for (NodeId node = 0; node < problem.numNodes(); ++node) {
+    NodeId start = problem.startOf(node);
+    if (start != noNode) {
+      ASSERT_EQ(setOf[start], setOf[node]);
+      if (labels[start] == labels[node] && setOf[node] == none)
+        ASSERT_TRUE(labels[node] == none ||
+                    problem.predecessors(node).size() > 1);
+    }
+    if (start == noNode && problem.waitOf(node) == noNode)
+      ASSERT_EQ(setOf[node] == none, labels[node] == none);
+  }
+}
+
+TEST(ConvexSets, AreMaximalOnRandomGraphs) {
+  int64_t numSplit = 0, numMembers = 0, numPairs = 0;
+  for (uint64_t seed = 0; seed < 1500; ++seed) {
+    RandomProblemOptions options;
+    options.maxNodes = 25;
+    options.shuffleProgram = seed % 2;
+    Problem problem = makeRandomProblem(seed, options);
+    std::mt19937_64 random(seed);
+    uint64_t numLabels = 1 + seed % 3;
+    std::vector<int32_t> labels;
+    for (NodeId node = 0; node < problem.numNodes(); ++node) {
+      uint64_t label = random() % (2 * numLabels);
+      bool isMarked =
+          label < numLabels && static_cast<NodeId>(label) < problem.numNodes();
+      labels.push_back(isMarked ? static_cast<int32_t>(label) : none);
+    }
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::vector<ConvexSet> sets = form(problem, labels);
+    ASSERT_NO_FATAL_FAILURE(checkMembers(problem, labels, sets));
+    ReplacedSets replaced(problem, sets);
+    ASSERT_FALSE(replaced.hasCycle());
+    std::vector<int32_t> taken(labels.size(), none);
+    for (size_t a = 0; a < sets.size(); ++a) {
+      for (NodeId member : sets[a].members) {
+        taken[member] = sets[a].label;
+        numPairs += problem.waitOf(member) != noNode;
+      }
+      numMembers += static_cast<int64_t>(sets[a].members.size());
+      for (size_t b = 0; b < a; ++b) {
+        if (sets[a].label != sets[b].label)
+          continue;
+        ++numSplit;
+        ReplacedSets merged = replaced;
+        merged.unite(sets[a].members[0], sets[b].members[0]);
+        ASSERT_TRUE(merged.hasCycle()) << a << " and " << b;
+      }
+    }
+    if (sets.empty())
+      continue;
+    int32_t label = sets[0].label;
+    if (numLabels == 1)
+      ASSERT_EQ(static_cast<int32_t>(sets.size()),
+                countEntries(problem, taken, label));
+  }
+  EXPECT_GT(numSplit, 1000);
+  EXPECT_GT(numMembers, 5000);
+  EXPECT_GT(numPairs, 100);
+}
+
+TEST(ConvexSets, TakesAMillionOperations) {
+  // Layers of a thousand, each with a label of its own, in which every tenth
+  // operation has none.
+  constexpr NodeId numNodes = 1000000;
+  Problem problem = makeChain(numNodes);
+  std::vector<int32_t> labels;
+  for (NodeId node = 0; node < numNodes; ++node)
+    labels.push_back(node % 10 == 9 ? none : node / 1000);
+  std::vector<ConvexSet> sets = form(problem, labels);
+  EXPECT_EQ(sets.size(), 100000u);
+  EXPECT_EQ(sets.back().members.size(), 9u);
+}
+
+} // namespace
