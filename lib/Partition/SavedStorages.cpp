@@ -26,7 +26,7 @@ public:
   }
 
   bool isComputedIn(const std::vector<char> &half, NodeId node) const {
-    return half[getOperation(node)];
+    return half[graph.getOperation(node)];
   }
   bool isInForward(NodeId node) const {
     return graph[node].kind == JointNodeKind::Primal ||
@@ -36,18 +36,12 @@ public:
     return isSaved[node] || graph[node].kind == JointNodeKind::Tangent ||
            isComputedIn(split.inBackward, node) || isConstant(node);
   }
-  /// What computes `node`; an argument itself.
-  NodeId getOperation(NodeId node) const {
-    return graph[node].kind == JointNodeKind::Result
-               ? graph.getOperands(node)[0]
-               : node;
-  }
   bool isSavedValue(NodeId node) const { return isSaved[node]; }
 
 private:
   /// Whether any half can make `node` without having anything.
   bool isConstant(NodeId node) const {
-    NodeId operation = getOperation(node);
+    NodeId operation = graph.getOperation(node);
     return graph[operation].operatorClass == OperatorClass::Constant &&
            !graph[operation].isPinned && !graph.isArgument(operation) &&
            graph.getOperands(operation).empty();
@@ -68,10 +62,11 @@ private:
 /// What the view `node` shows, if the backward can take the view again.
 static NodeId getShownValue(const JointGraph &graph, NodeId node,
                             const Availability &halves) {
-  NodeId operation = halves.getOperation(node);
+  NodeId operation = graph.getOperation(node);
   const JointNode &view = graph[operation];
   if (view.operatorClass != OperatorClass::View || view.isPinned ||
-      view.tag == PartitionTag::MustBeForward || graph[node].storage < 0)
+      view.tag == PartitionTag::MustBeForward ||
+      view.policy == RecomputePolicy::MustSave || graph[node].storage < 0)
     return noNode;
   NodeId shown = noNode;
   for (NodeId operand : graph.getOperands(operation)) {

@@ -27,8 +27,9 @@ namespace commsched {
 /// A view is replaced by the value that it and the views below it show, if that
 /// is an argument or computed by the forward, and not by the backward as well:
 /// there the views are at hand without being saved. A view that cannot be
-/// repeated, since it is pinned, kept in the forward, or depends on more than
-/// the backward has, is what is saved. O(nodes + operands).
+/// repeated, since it is pinned, kept in the forward, to be saved itself, or
+/// depends on more than the backward has, is what is saved. O(nodes +
+/// operands).
 std::vector<NodeId> getSavedStorages(const JointGraph &graph,
                                      const Split &split);
 
