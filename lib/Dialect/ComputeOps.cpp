@@ -6,11 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
+#include "OperatorNames.h"
 #include "llvm/ADT/SmallSet.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
+using ::commsched::OperatorClass;
 
 LogicalResult ComputeOp::verify() {
   int64_t operands = getInputs().size();
@@ -60,13 +63,37 @@ std::optional<int64_t> ComputeOp::getMovedBytes() {
   return getOperandAndResultBytes(*this);
 }
 
+/// Whether `op` is given the state that it draws random numbers from, so that
+/// it draws the same ones again.
+static bool isGivenRandomState(ComputeOp op) {
+  return llvm::any_of(op.getInputs(), [](Value input) {
+    return getRole(input) == rngStateRole;
+  });
+}
+
+OperatorClass ComputeOp::getOperatorClass() {
+  std::optional<OperatorClass> named = lookupOperatorClass(getCallee());
+  if (getRandom() || named == OperatorClass::Random)
+    return isGivenRandomState(*this) ? OperatorClass::Other
+                                     : OperatorClass::Random;
+  if (getAlias() && !getMutates())
+    return OperatorClass::View;
+  if (named == OperatorClass::Constant &&
+      llvm::any_of(getInputs().getTypes(), llvm::IsaPred<ShapedType>))
+    return OperatorClass::Pointwise;
+  if (named)
+    return *named;
+  return CostOpInterface(*this).isExpensive() ? OperatorClass::ComputeIntensive
+                                              : OperatorClass::Other;
+}
+
 void ComputeOp::getEffects(
     SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
   if (std::optional<ArrayRef<int64_t>> mutates = getMutates())
     for (int64_t index : *mutates)
       effects.emplace_back(MemoryEffects::Write::get(),
                            &getInputsMutable()[index]);
-  if (getRandom())
+  if (getRandom() && !isGivenRandomState(*this))
     effects.emplace_back(MemoryEffects::Write::get(),
                          RandomStateResource::get());
   if (getNumResults() == 0)

@@ -25,6 +25,19 @@ static std::optional<int64_t> getInteger(Operation *op, StringRef name) {
   return std::nullopt;
 }
 
+StringRef mlir::commsched::getRole(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument || !argument.getOwner()->isEntryBlock())
+    return {};
+  auto function =
+      dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  if (!function)
+    return {};
+  auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                    roleAttrName);
+  return role ? role.getValue() : StringRef();
+}
+
 std::optional<int64_t> mlir::commsched::getPinnedRuntimeNs(Operation *op) {
   return getInteger(op, runtimeNsAttrName);
 }

@@ -15,6 +15,7 @@ using namespace mlir;
 using namespace mlir::linalg;
 using namespace mlir::commsched;
 using namespace mlir::commsched::detail;
+using ::commsched::OperatorClass;
 
 /// Bytes that are read through the operands that `isRead` accepts plus those
 /// written to the destinations; none when a size is not static.
@@ -34,6 +35,22 @@ getDestinationStyleBytes(DestinationStyleOpInterface op,
       return std::nullopt;
   }
   return total;
+}
+
+/// Whether `op` multiplies matrices or convolves: a pooling, which MLIR also
+/// calls a convolution, has a window that it does not read.
+static bool isMatrixProduct(LinalgOp op) {
+  return isaContractionOpInterface(op) ||
+         (isaConvolutionOpInterface(op) &&
+          op.payloadUsesValueFromOperand(op.getDpsInputOperand(1)));
+}
+
+/// Whether `op`, which has no reduction, computes nothing and puts elements
+/// into other places.
+static bool movesElements(LinalgOp op) {
+  return llvm::hasSingleElement(*op.getBlock()) && op.getNumDpsInputs() > 0 &&
+         !llvm::all_of(op.getIndexingMapsArray(),
+                       [](AffineMap map) { return map.isIdentity(); });
 }
 
 namespace {
@@ -85,6 +102,22 @@ struct SoftmaxCost : CostOpInterface::ExternalModel<SoftmaxCost, SoftmaxOp> {
     return OverwriteCost().getMovedBytes(op);
   }
 };
+
+/// Any operation that is a loop nest around a body.
+struct StructuredClass
+    : OperatorClassOpInterface::ExternalModel<StructuredClass, LinalgOp> {
+  OperatorClass getOperatorClass(Operation *op) const {
+    auto structured = cast<LinalgOp>(op);
+    if (isMatrixProduct(structured))
+      return OperatorClass::ComputeIntensive;
+    if (structured.getNumReductionLoops() == 0)
+      return movesElements(structured) ? OperatorClass::DataMovement
+                                       : OperatorClass::Pointwise;
+    return cast<CostOpInterface>(op).isExpensive()
+               ? OperatorClass::ComputeIntensive
+               : OperatorClass::Reduction;
+  }
+};
 } // namespace
 
 // The Winograd transforms are priced by their bytes, as copies are: their few
@@ -95,6 +128,12 @@ void mlir::commsched::detail::registerLinalgModels(DialectRegistry &registry) {
                                 [](RegisteredOperationName name) {
                                   return name.hasInterface<LinalgOp>();
                                 });
+    attachWhere<StructuredClass>(context, linalg->getNamespace(),
+                                 [](RegisteredOperationName name) {
+                                   return name.hasInterface<LinalgOp>();
+                                 });
+    attachTo<FixedClass<OperatorClass::DataMovement>, PackOp, UnPackOp>(
+        context);
     attachTo<OverwriteCost, PackOp, UnPackOp, WinogradFilterTransformOp,
              WinogradInputTransformOp, WinogradOutputTransformOp>(context);
     attachTo<SoftmaxCost, SoftmaxOp>(context);

@@ -108,6 +108,15 @@ struct CopyIntoCost
   std::optional<int64_t> getMovedBytes(Operation *op) const;
 };
 
+/// One class for every operation of a kind.
+template <::commsched::OperatorClass kind>
+struct FixedClass
+    : OperatorClassOpInterface::ExternalModel<FixedClass<kind>, Operation *> {
+  ::commsched::OperatorClass getOperatorClass(Operation *) const {
+    return kind;
+  }
+};
+
 } // namespace mlir::commsched::detail
 
 #endif // COMMSCHED_LIB_EXTERNALMODELS_MODELS_H

@@ -14,6 +14,7 @@ using namespace mlir;
 using namespace mlir::tensor;
 using namespace mlir::commsched;
 using namespace mlir::commsched::detail;
+using ::commsched::OperatorClass;
 
 namespace {
 /// One element is read, or written in place.
@@ -57,5 +58,14 @@ void mlir::commsched::detail::registerTensorModels(DialectRegistry &registry) {
     attachTo<ResultsOnlyCost, FromElementsOp, SplatOp>(context);
     attachTo<SelectionCost, GatherOp>(context);
     attachTo<GenerateCost, GenerateOp>(context);
+
+    // The shape of a tensor is there without the tensor.
+    attachTo<FixedClass<OperatorClass::Constant>, DimOp, EmptyOp, RankOp>(
+        context);
+    attachTo<FixedClass<OperatorClass::Pointwise>, GenerateOp, SplatOp>(
+        context);
+    attachTo<FixedClass<OperatorClass::Concatenation>, ConcatOp>(context);
+    attachTo<FixedClass<OperatorClass::DataMovement>, ExtractOp, FromElementsOp,
+             GatherOp, InsertOp, InsertSliceOp, PadOp>(context);
   });
 }

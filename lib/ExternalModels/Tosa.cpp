@@ -13,6 +13,7 @@
 using namespace mlir;
 using namespace mlir::commsched;
 using namespace mlir::commsched::detail;
+using ::commsched::OperatorClass;
 
 /// The size of dimension `dim` of `value`; none when it is dynamic.
 static std::optional<double> getDim(Value value, int64_t dim) {
@@ -113,16 +114,32 @@ static void attachTosaModels(MLIRContext *context, tosa::TosaDialect *dialect) {
   attachTo<PoolingCost<tosa::AvgPool2dOp>, tosa::AvgPool2dOp>(context);
   attachTo<PoolingCost<tosa::MaxPool2dOp>, tosa::MaxPool2dOp>(context);
 
-  attachWhere<ElementwiseCost>(
-      context, dialect->getNamespace(), [](RegisteredOperationName name) {
-        return name.hasTrait<OpTrait::tosa::TosaElementwiseOperator>();
-      });
+  auto isElementwise = [](RegisteredOperationName name) {
+    return name.hasTrait<OpTrait::tosa::TosaElementwiseOperator>();
+  };
+  attachWhere<ElementwiseCost>(context, dialect->getNamespace(), isElementwise);
   attachTo<ElementwiseCost, tosa::MulOp, tosa::NegateOp, tosa::RescaleOp,
            tosa::TableOp>(context);
   attachTo<ReductionCost, tosa::ArgMaxOp, tosa::ReduceAllOp, tosa::ReduceAnyOp,
            tosa::ReduceMaxOp, tosa::ReduceMinOp, tosa::ReduceProductOp,
            tosa::ReduceSumOp>(context);
   attachTo<SelectionCost, tosa::GatherOp, tosa::SliceOp>(context);
+
+  using Pointwise = FixedClass<OperatorClass::Pointwise>;
+  attachWhere<Pointwise>(context, dialect->getNamespace(), isElementwise);
+  attachTo<Pointwise, tosa::CastOp, tosa::MulOp, tosa::NegateOp,
+           tosa::RescaleOp, tosa::TableOp>(context);
+  attachTo<FixedClass<OperatorClass::Reduction>, tosa::ArgMaxOp,
+           tosa::ReduceAllOp, tosa::ReduceAnyOp, tosa::ReduceMaxOp,
+           tosa::ReduceMinOp, tosa::ReduceProductOp, tosa::ReduceSumOp>(
+      context);
+  attachTo<FixedClass<OperatorClass::DataMovement>, tosa::GatherOp, tosa::PadOp,
+           tosa::ReverseOp, tosa::SliceOp, tosa::TileOp, tosa::TransposeOp>(
+      context);
+  attachTo<FixedClass<OperatorClass::Concatenation>, tosa::ConcatOp>(context);
+  attachTo<FixedClass<OperatorClass::ComputeIntensive>, tosa::Conv2DOp,
+           tosa::Conv3DOp, tosa::DepthwiseConv2DOp, tosa::MatMulOp,
+           tosa::TransposeConv2DOp>(context);
 }
 
 void mlir::commsched::detail::registerTosaModels(DialectRegistry &registry) {

@@ -73,6 +73,10 @@ inline constexpr llvm::StringLiteral savedActivationRole = "saved_activation";
 /// has no storage where nothing uses it.
 inline constexpr llvm::StringLiteral unshardedParamRole = "unsharded_param";
 
+/// The role of an argument of a function; empty for any other value, and for an
+/// argument without one.
+StringRef getRole(Value value);
+
 /// The pinned cost of `op` in nanoseconds, if it has one.
 std::optional<int64_t> getPinnedRuntimeNs(Operation *op);
 

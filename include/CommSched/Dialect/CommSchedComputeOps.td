@@ -15,6 +15,7 @@ def CommSched_ComputeOp : CommSched_Op<"compute", [
     DeclareOpInterfaceMethods<CommSched_AliasOpInterface>,
     DeclareOpInterfaceMethods<CommSched_CostOpInterface,
                               ["getFlopCount", "getMovedBytes"]>,
+    DeclareOpInterfaceMethods<CommSched_OperatorClassOpInterface>,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "an opaque operator of an imported graph";
   let description = [{
@@ -23,7 +24,8 @@ def CommSched_ComputeOp : CommSched_Op<"compute", [
     it moves through memory (by default its operands and results); `alias` the
     index of the operand that the results are views of; `mutates` the indices
     of the operands that it writes in place; `random` says that it draws random
-    numbers.
+    numbers: from the state that it is given if one of its operands is an
+    argument with the role `rng_state`, else from a hidden one.
 
     An operator without results is there for its effect: it is never removed,
     and keeps its place among the operations with effects.

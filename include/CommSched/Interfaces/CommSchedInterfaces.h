@@ -15,6 +15,7 @@
 #define COMMSCHED_INTERFACES_COMMSCHEDINTERFACES_H
 
 #include "CommSched/CostModel/Collective.h"
+#include "CommSched/Partition/OperatorClass.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

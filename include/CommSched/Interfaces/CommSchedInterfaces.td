@@ -166,4 +166,19 @@ def CommSched_AliasOpInterface : OpInterface<"AliasOpInterface"> {
   ];
 }
 
+def CommSched_OperatorClassOpInterface
+    : OpInterface<"OperatorClassOpInterface"> {
+  let cppNamespace = "::mlir::commsched";
+  let description = [{
+    What computing an operation a second time means: whether it is cheap, can
+    be done in one kernel with its neighbours, or must not be done. Operations
+    without this interface are classified by their traits and other interfaces;
+    see `getOperatorClass` in CommSched/Analysis/OperatorClasses.h.
+  }];
+  let methods = [
+    InterfaceMethod<"The class of the operation.",
+      "::commsched::OperatorClass", "getOperatorClass">,
+  ];
+}
+
 #endif // COMMSCHED_INTERFACES_COMMSCHEDINTERFACES_TD
