@@ -1,0 +1,94 @@
+# Part of the CommSched project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The joint graphs that both partitioners get."""
+
+import copy
+import itertools
+import warnings
+from dataclasses import dataclass, field
+
+import torch
+from torch._functorch.compile_utils import fx_graph_cse
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from commsched.torch.tracer.capture import capture_joint
+from commsched.torch.tracer.step import StepOptions, trace_step
+from models import MODELS
+from random_models import RandomModel
+
+#: Training steps of the tracer, by name.
+STEPS = {
+    "llama3-tiny": StepOptions("llama3-tiny", 4, sequence=256),
+    "llama3-tiny, kept gathered": StepOptions(
+        "llama3-tiny", 4, sequence=256, reshard_after_forward=False
+    ),
+    "llama3-8b, two layers": StepOptions("llama3-8b", 64, layers=2),
+    "llama3-8b, two layers, kept gathered": StepOptions(
+        "llama3-8b", 64, layers=2, reshard_after_forward=False
+    ),
+}
+
+#: The step whose partition is timed.
+LARGE = {"llama3-70b": StepOptions("llama3-70b", 64)}
+
+
+@dataclass
+class Case:
+    """A joint graph. Every node has its value in its metadata; the forward's
+    outputs are the first `num_forward` ones."""
+
+    name: str
+    graph: torch.fx.GraphModule
+    num_forward: int = 1
+    groups: dict = field(default_factory=dict)
+
+
+def trace(name, options):
+    step = trace_step(StepOptions(**{**vars(options), "joint": True}))
+    return Case(name, step.graphs["joint"], groups=step.groups)
+
+
+def capture(name, make, shapes):
+    """The joint graph of a model that gives its loss."""
+    with FakeTensorMode():
+        model = make()
+        inputs = [torch.empty(shape) for shape in shapes]
+    return Case(name, capture_joint(model, inputs))
+
+
+def capture_random(seed):
+    name = f"random {seed}"
+    model = RandomModel(seed)
+    return capture(name, lambda: RandomModel(seed), [model.input_shape])
+
+
+def make_models():
+    """The steps and the models, one after the other."""
+    for name, options in STEPS.items():
+        yield trace(name, options)
+    for name, (make, shapes) in MODELS.items():
+        yield capture(name, make, shapes)
+
+
+def make_random(count, first=0):
+    for seed in itertools.islice(itertools.count(first), count):
+        yield capture_random(seed)
+
+
+def copied(graph):
+    """A deep copy, whose nodes have the same names."""
+    with warnings.catch_warnings():
+        # Descriptions of inputs are copied with classes that torch will drop.
+        warnings.simplefilter("ignore", FutureWarning)
+        return copy.deepcopy(graph)
+
+
+def simplified(case):
+    """The case without dead and without repeated operators, as the reference's
+    min-cut partitioner leaves its graph before it decides."""
+    graph = copied(case.graph)
+    graph.graph.eliminate_dead_code()
+    graph.graph = fx_graph_cse(graph.graph)
+    graph.recompile()
+    return Case(case.name, graph, case.num_forward, case.groups)

@@ -1,0 +1,80 @@
+# Part of the CommSched project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs commsched-partition-joint on imported joint graphs."""
+
+import json
+import re
+import subprocess
+import time
+
+from commsched import opt
+from commsched.torch import GraphSpec, ImportOptions, import_graphs
+
+_FUNCTION = re.compile(r"func\.func [^@]*@joint_(forward|backward)\(")
+_NAME = re.compile(r'commsched\.name = "([^"]*)"')
+# One line of --mlir-timing: the seconds of the wall clock behind a bracket or
+# alone, the share, the pass.
+_PASS_TIME = re.compile(r"([\d.]+) \(\s*[\d.]+%\)\s+PartitionJoint")
+
+
+class Refusal(Exception):
+    """The pass does not partition the graph."""
+
+
+def imported(case):
+    """The module of a case, as text, with one function @joint."""
+    spec = GraphSpec(
+        "joint", case.graph, "joint", num_fwd_outputs=case.num_forward
+    )
+    return str(import_graphs([spec], ImportOptions(groups=case.groups)))
+
+
+def get_flag(strategy, budget, **options):
+    options = {"strategy": strategy, **options}
+    if strategy == "min-cut":
+        options["memory-budget"] = budget
+        options["runtime-estimator"] = "flops"
+    text = " ".join(f"{key}={value}" for key, value in options.items())
+    return f"--commsched-partition-joint={text}"
+
+
+def run(module, folder, strategy, budget=1.0):
+    """Partitions: what is saved, and the names of the nodes of both halves.
+    Writes into `folder`."""
+    path = folder / "proposal.json"
+    try:
+        opt.run(module, get_flag(strategy, budget, propose=path))
+        halves = split_functions(opt.run(module, get_flag(strategy, budget)))
+    except opt.OptError as error:
+        raise Refusal(str(error).splitlines()[0]) from error
+    proposal = json.loads(path.read_text())
+    return proposal["saved"], halves["forward"], halves["backward"]
+
+
+def split_functions(text):
+    """The names of the operations of @joint_forward and @joint_backward."""
+    halves = {"forward": set(), "backward": set()}
+    half = set()
+    for line in text.splitlines():
+        found = _FUNCTION.search(line)
+        if found:
+            half = halves[found[1]]
+        elif name := _NAME.search(line):
+            half.add(name[1])
+    return halves
+
+
+def measure(path, strategy, budget):
+    """Seconds that the pass takes on the file, and the whole program."""
+    command = [
+        opt.find(), path, get_flag(strategy, budget), "-o", "/dev/null",
+        "--mlir-timing", "--mlir-timing-display=list",
+        "--mlir-disable-threading",
+    ]
+    start = time.perf_counter()
+    done = subprocess.run(command, capture_output=True, text=True)
+    taken = time.perf_counter() - start
+    if done.returncode != 0:
+        raise Refusal(done.stderr.splitlines()[0])
+    return float(_PASS_TIME.search(done.stderr)[1]), taken

@@ -1,0 +1,79 @@
+# Part of the CommSched project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Both partitions of a joint graph, beside each other."""
+
+from dataclasses import dataclass
+
+import commsched_partitioner as ours
+import torch_partitioners as reference
+from cases import simplified
+from ruler import Partition, Ruler
+
+SAME = "same"
+NO_MORE = "no more"
+DIFFERENT = "different"
+
+#: The strategies with their budgets.
+WAYS = (
+    ("default", 1.0),
+    ("min-cut", 1.0),
+    ("min-cut", 0.5),
+    ("min-cut", 0.0),
+)
+
+
+@dataclass
+class Row:
+    """One way to partition one graph, by both. A partition that is None was
+    refused, for the reason given."""
+
+    case: str
+    strategy: str
+    budget: float
+    mine: Partition | None = None
+    theirs: Partition | None = None
+    reason: str = ""
+
+    @property
+    def way(self):
+        if self.strategy == "default":
+            return "default"
+        return f"min-cut {self.budget:g}"
+
+    @property
+    def verdict(self):
+        """SAME if both save the same, NO_MORE if CommSched saves no more bytes
+        and repeats no more flops, else DIFFERENT."""
+        if self.mine is None or self.theirs is None:
+            return DIFFERENT
+        if self.mine.saved == self.theirs.saved:
+            return SAME
+        if (
+            self.mine.saved_bytes <= self.theirs.saved_bytes
+            and self.mine.flops <= self.theirs.flops
+        ):
+            return NO_MORE
+        return DIFFERENT
+
+
+def compare(case, folder, ways=WAYS):
+    """Yields the rows of a case. The min-cut partitioners of both get the graph
+    without repeated operators: the reference looks for them itself, CommSched
+    leaves that to who makes the graph."""
+    simple = simplified(case)
+    for strategy, budget in ways:
+        given = case if strategy == "default" else simple
+        ruler = Ruler(given.graph)
+        row = Row(case.name, strategy, budget)
+        try:
+            *parts, _ = reference.run(given, strategy, budget, given is simple)
+            row.theirs = ruler.measure(*parts)
+        except reference.Refusal as refusal:
+            row.reason = f"the reference: {refusal}"
+        try:
+            module = ours.imported(given)
+            row.mine = ruler.measure(*ours.run(module, folder, strategy, budget))
+        except ours.Refusal as refusal:
+            row.reason = f"CommSched: {refusal}"
+        yield row

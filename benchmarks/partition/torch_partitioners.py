@@ -1,0 +1,88 @@
+# Part of the CommSched project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs the partitioners of torch._functorch."""
+
+import gc
+import time
+
+import torch
+from torch._functorch import config, partitioners
+
+from cases import copied
+from commsched.torch.importer.roles import Roles
+from commsched.torch.importer.types import Values
+
+PARTITIONERS = {
+    "default": partitioners.default_partition,
+    "min-cut": partitioners.min_cut_rematerialization_partition,
+}
+
+
+class Refusal(Exception):
+    """The reference does not partition the graph."""
+
+
+def find_static(graph):
+    """The places of parameters and buffers among the forward's arguments, as
+    AOT autograd gives them."""
+    roles = Roles(graph.graph, "joint", Values({}))
+    primals = filter(partitioners._is_primal, graph.graph.nodes)
+    return [i for i, p in enumerate(primals) if roles.of(p) == "parameter"]
+
+
+def run(case, strategy, budget=1.0, is_simplified=False):
+    """Partitions a copy: what is saved, the names of the nodes of both halves,
+    and the seconds that it took.
+
+    The strategy is a key of PARTITIONERS; `is_simplified` says that the graph
+    has no repeated operators, which then are not looked for."""
+    graph = copied(case.graph)
+    static = find_static(graph)
+    patch = {
+        "activation_memory_budget": budget,
+        "activation_memory_budget_runtime_estimator": "flops",
+        "activation_memory_budget_solver": "dp",
+        "cse": not is_simplified,
+    }
+    gc.collect()
+    gc.disable()
+    start = time.perf_counter()
+    try:
+        with config.patch(patch):
+            forward, backward = PARTITIONERS[strategy](
+                graph,
+                (),
+                num_fwd_outputs=case.num_forward,
+                static_lifetime_input_indices=static,
+            )
+    except (AssertionError, RuntimeError) as error:
+        raise Refusal(str(error).splitlines()[0]) from error
+    finally:
+        taken = time.perf_counter() - start
+        gc.enable()
+    outputs = forward.graph.output_node().args[0]
+    saved = [node.name for node in outputs[case.num_forward :]]
+    return saved, find_live(forward), find_live(backward), taken
+
+
+def find_live(half):
+    """The names of the operators that the results need or that write. The
+    default partitioner leaves operators that draw random numbers in both
+    halves, dead or not."""
+    live = set()
+    for node in reversed(half.graph.nodes):
+        writes = (
+            isinstance(node.target, torch._ops.OpOverload)
+            and node.target._schema.is_mutable
+        )
+        if node.op == "output" or writes or node in live:
+            live.add(node)
+            live.update(node.all_input_nodes)
+    return {node.name for node in live if node.op == "call_function"}
+
+
+def get_skip_reason():
+    if not torch.__version__.startswith("2.13."):
+        return f"the reference is PyTorch 2.13, not {torch.__version__}"
+    return None
