@@ -17,6 +17,16 @@
 
 using namespace commsched;
 
+/// The partition that saves what `saved` takes in memory.
+static PartitionResult<Split> splitAtStorages(const JointGraph &graph,
+                                              const std::vector<NodeId> &saved,
+                                              bool allowCollectives) {
+  PartitionResult<Split> result = split(graph, saved, allowCollectives);
+  if (auto *halves = std::get_if<Split>(&result))
+    return saveStorages(graph, std::move(*halves), allowCollectives);
+  return result;
+}
+
 PartitionResult<Split> commsched::splitAsEager(const JointGraph &graph,
                                                const Classification &classes) {
   std::vector<NodeId> saved;
