@@ -47,7 +47,7 @@ build_packages=(
   cmake ninja-build g++ ccache
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools
   zlib1g-dev libzstd-dev libcurl4-openssl-dev libedit-dev
-  nlohmann-json3-dev
+  nlohmann-json3-dev libboost-dev
   python3 python3-venv ca-certificates
 )
 test_packages=(

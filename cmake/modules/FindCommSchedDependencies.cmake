@@ -1,6 +1,6 @@
-# Finds what CommSched is built from. MLIR is required; MPI, CUDA, NCCL and
-# Python only widen what can be built and tested, and the summary says what was
-# found.
+# Finds what CommSched is built from. MLIR and Boost are required; MPI, CUDA,
+# NCCL and Python only widen what can be built and tested, and the summary says
+# what was found.
 
 # Debian keeps LLVM's package files outside CMake's default search path.
 find_package(MLIR 22.1 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
@@ -26,6 +26,8 @@ separate_arguments(COMMSCHED_LLVM_DEFINITIONS NATIVE_COMMAND
 add_definitions(${COMMSCHED_LLVM_DEFINITIONS})
 
 find_package(Threads REQUIRED)
+# Its headers alone: Boost.Graph.
+find_package(Boost 1.74 REQUIRED CONFIG)
 find_package(Python3 COMPONENTS Interpreter)
 if(COMMSCHED_ENABLE_TESTS)
   # Whoever only wants the tools needs no test framework.

@@ -8,13 +8,15 @@
 //
 // A minimum cut between a source and a sink, by the maximum flow of Boost.Graph
 // (Boykov and Kolmogorov, "An experimental comparison of min-cut/max-flow
-// algorithms for energy minimization in vision", 2004). The answer is checked:
-// the cut's capacity is the flow's value.
+// algorithms for energy minimization in vision", 2004). The answer can be
+// checked: no cut is smaller than any flow is large.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_PARTITION_FLOWNETWORK_H
 #define COMMSCHED_PARTITION_FLOWNETWORK_H
+
+#include "CommSched/Schedule/Result.h"
 
 #include <cstdint>
 #include <vector>
@@ -54,18 +56,31 @@ public:
     /// By vertex: whether it is on the sink's side. Of several minimum cuts
     /// this is the one with the fewest vertices there.
     std::vector<char> onSinkSide;
-    /// The sum of the capacities that lead across.
+    /// The sum of the capacities that lead from the source's side to the
+    /// sink's.
     int64_t capacity = 0;
+    /// The value of the maximum flow.
+    int64_t flow = 0;
     /// Edges from the source to the sink that all are unbounded, if there are
     /// such: then there is no cut, and all else is empty.
     std::vector<Edge> unboundedPath;
   };
 
-  /// Finite capacities whose sum does not fit are all divided by the same power
-  /// of two first, so the capacity is then that of the divided network.
+  /// Finite capacities that add up to 2^61 or more are all divided by the same
+  /// power of two first, so capacity and flow are then those of the divided
+  /// network. The path has the fewest edges, and of those with as many it takes
+  /// the edges that were added first.
   Cut findMinimumCut() const;
 
+  /// Whether `cut` is a minimum cut or a path that says why there is none.
+  /// Error: how it is not.
+  OptionalError verify(const Cut &cut) const;
+
 private:
+  /// How often finite capacities are halved.
+  int32_t getShift() const;
+  OptionalError verifyPath(const std::vector<Edge> &path) const;
+
   VertexId numVertices = 2;
   std::vector<Edge> edges;
 };
