@@ -57,23 +57,38 @@ class Row:
         return DIFFERENT
 
 
+class Subject:
+    """A joint graph for both partitioners, and what measures their answers."""
+
+    def __init__(self, case, is_simplified=False):
+        self._case = case
+        self._is_simplified = is_simplified
+        self._ruler = Ruler(case.graph)
+        self._module = ours.imported(case)
+
+    def compare(self, strategy, budget, folder):
+        row = Row(self._case.name, strategy, budget)
+        try:
+            *parts, _ = reference.run(
+                self._case, strategy, budget, self._is_simplified
+            )
+            row.theirs = self._ruler.measure(*parts)
+        except reference.Refusal as refusal:
+            row.reason = f"the reference: {refusal}"
+        try:
+            parts = ours.run(self._module, folder, strategy, budget)
+            row.mine = self._ruler.measure(*parts)
+        except ours.Refusal as refusal:
+            row.reason = f"CommSched: {refusal}"
+        return row
+
+
 def compare(case, folder, ways=WAYS):
     """Yields the rows of a case. The min-cut partitioners of both get the graph
     without repeated operators: the reference looks for them itself, CommSched
     leaves that to who makes the graph."""
-    simple = simplified(case)
+    simple = Subject(simplified(case), is_simplified=True)
+    original = Subject(case)
     for strategy, budget in ways:
-        given = case if strategy == "default" else simple
-        ruler = Ruler(given.graph)
-        row = Row(case.name, strategy, budget)
-        try:
-            *parts, _ = reference.run(given, strategy, budget, given is simple)
-            row.theirs = ruler.measure(*parts)
-        except reference.Refusal as refusal:
-            row.reason = f"the reference: {refusal}"
-        try:
-            module = ours.imported(given)
-            row.mine = ruler.measure(*ours.run(module, folder, strategy, budget))
-        except ours.Refusal as refusal:
-            row.reason = f"CommSched: {refusal}"
-        yield row
+        subject = original if strategy == "default" else simple
+        yield subject.compare(strategy, budget, folder)
