@@ -1,0 +1,205 @@
+//===- JointGraphTest.cpp - Checking and indexing joint graphs --*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Partition/JointGraph.h"
+
+#include "RandomJointGraph.h"
+
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace commsched;
+using namespace commsched::testing;
+
+namespace {
+
+NodeId addKind(JointGraph &graph, JointNodeKind kind) {
+  JointNode node;
+  node.kind = kind;
+  return graph.addNode(node);
+}
+
+std::vector<NodeId> toVector(ArrayView<NodeId> nodes) {
+  return {nodes.begin(), nodes.end()};
+}
+
+using Nodes = std::vector<NodeId>;
+
+TEST(JointGraphTest, KeepsOperandsInOrderAndUsersAscending) {
+  JointGraph graph;
+  NodeId primal = addKind(graph, JointNodeKind::Primal);
+  NodeId tangent = addKind(graph, JointNodeKind::Tangent);
+  NodeId first = addKind(graph, JointNodeKind::Operation);
+  NodeId second = addKind(graph, JointNodeKind::Operation);
+  graph.addUse(tangent, second);
+  graph.addUse(primal, second);
+  graph.addUse(primal, first);
+  graph.addUse(tangent, second);
+  for (int run = 0; run < 2; ++run) {
+    ASSERT_EQ(graph.finalize(), std::nullopt);
+    EXPECT_EQ(toVector(graph.getOperands(second)),
+              (Nodes{tangent, primal, tangent}));
+    EXPECT_EQ(toVector(graph.getUsers(primal)), (Nodes{first, second}));
+    EXPECT_EQ(toVector(graph.getUsers(tangent)), (Nodes{second, second}));
+    EXPECT_TRUE(graph.getUsers(second).empty());
+  }
+}
+
+TEST(JointGraphTest, FindsTheOperationOfAResult) {
+  JointGraph graph;
+  NodeId primal = addKind(graph, JointNodeKind::Primal);
+  NodeId operation = addKind(graph, JointNodeKind::Operation);
+  NodeId first = addKind(graph, JointNodeKind::Result);
+  NodeId second = addKind(graph, JointNodeKind::Result);
+  graph.addUse(operation, first);
+  graph.addUse(operation, second);
+  ASSERT_EQ(graph.finalize(), std::nullopt);
+  EXPECT_EQ(graph.getOperation(primal), primal);
+  EXPECT_EQ(graph.getOperation(operation), operation);
+  EXPECT_EQ(graph.getOperation(first), operation);
+  EXPECT_EQ(graph.getOperation(second), operation);
+}
+
+TEST(JointGraphTest, TakesAnEmptyGraph) {
+  JointGraph graph;
+  EXPECT_EQ(graph.finalize(), std::nullopt);
+  EXPECT_EQ(graph.size(), 0);
+}
+
+/// A primal and an operation, for something to be wrong with.
+JointGraph makePair() {
+  JointGraph graph;
+  addKind(graph, JointNodeKind::Primal);
+  addKind(graph, JointNodeKind::Operation);
+  return graph;
+}
+
+TEST(JointGraphTest, RefusesWrongEdges) {
+  JointGraph range = makePair();
+  range.addUse(0, 2);
+  EXPECT_EQ(range.finalize(),
+            "an edge leads from node 0 to node 2, but the graph has 2 nodes");
+  JointGraph negative = makePair();
+  negative.addMemoryOrder(-1, 1);
+  EXPECT_EQ(negative.finalize(),
+            "an edge leads from node -1 to node 1, but the graph has 2 nodes");
+  JointGraph back = makePair();
+  addKind(back, JointNodeKind::Operation);
+  back.addUse(2, 1);
+  EXPECT_EQ(back.finalize(), "an edge leads backwards, from node 2 to node 1");
+  JointGraph self = makePair();
+  self.addMemoryOrder(1, 1);
+  EXPECT_EQ(self.finalize(), "an edge leads backwards, from node 1 to node 1");
+}
+
+TEST(JointGraphTest, RefusesWrongResults) {
+  JointGraph forward = makePair();
+  forward.addForwardResult(2);
+  EXPECT_EQ(forward.finalize(),
+            "a forward result is node 2, but the graph has 2 nodes");
+  JointGraph backward = makePair();
+  backward.addBackwardResult(-1);
+  EXPECT_EQ(backward.finalize(),
+            "a backward result is node -1, but the graph has 2 nodes");
+}
+
+TEST(JointGraphTest, RefusesArgumentsOutOfPlace) {
+  JointGraph late = makePair();
+  addKind(late, JointNodeKind::Tangent);
+  EXPECT_EQ(late.finalize(),
+            "node 2 is an argument, but node 1, an operation, is before it");
+  JointGraph reading;
+  addKind(reading, JointNodeKind::Primal);
+  addKind(reading, JointNodeKind::Primal);
+  reading.addUse(0, 1);
+  EXPECT_EQ(reading.finalize(), "node 1 is an argument, but it reads node 0");
+}
+
+TEST(JointGraphTest, RefusesResultsOfOtherOperations) {
+  JointGraph first;
+  addKind(first, JointNodeKind::Primal);
+  addKind(first, JointNodeKind::Result);
+  EXPECT_EQ(first.finalize(),
+            "node 1 is a result, but no operation is before it");
+  JointGraph unread = makePair();
+  addKind(unread, JointNodeKind::Result);
+  EXPECT_EQ(unread.finalize(), "node 2 is a result of node 1, but that is not "
+                               "the one node that it reads");
+  JointGraph other = makePair();
+  addKind(other, JointNodeKind::Operation);
+  addKind(other, JointNodeKind::Result);
+  other.addUse(1, 3);
+  EXPECT_EQ(other.finalize(), "node 3 is a result of node 2, but that is not "
+                              "the one node that it reads");
+  JointGraph twice = makePair();
+  addKind(twice, JointNodeKind::Result);
+  twice.addUse(1, 2);
+  twice.addUse(0, 2);
+  EXPECT_EQ(twice.finalize(), "node 2 is a result of node 1, but that is not "
+                              "the one node that it reads");
+}
+
+TEST(JointGraphTest, RefusesWrongQuantities) {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  JointGraph bytes = makePair();
+  bytes[1].bytes = -1;
+  EXPECT_EQ(bytes.finalize(), "node 1 has negative bytes: -1");
+  JointGraph cost = makePair();
+  cost[0].cost = -7;
+  EXPECT_EQ(cost.finalize(), "node 0 has negative costs: -7");
+  JointGraph sum = makePair();
+  sum[0].bytes = most;
+  EXPECT_EQ(sum.finalize(), std::nullopt);
+  sum[1].bytes = 1;
+  EXPECT_EQ(sum.finalize(), "the sum of the bytes up to node 1, which adds 1, "
+                            "does not fit 64 bits");
+}
+
+bool areEqual(const JointGraph &a, const JointGraph &b) {
+  if (a.size() != b.size() || a.getForwardResults() != b.getForwardResults() ||
+      a.getBackwardResults() != b.getBackwardResults() ||
+      a.getMemoryOrder().size() != b.getMemoryOrder().size())
+    return false;
+  for (NodeId node = 0; node < a.size(); ++node)
+    if (a[node].bytes != b[node].bytes || a[node].policy != b[node].policy ||
+        toVector(a.getOperands(node)) != toVector(b.getOperands(node)))
+      return false;
+  return true;
+}
+
+/// What property tests rely on: random graphs are valid and repeatable, and
+/// have everything that there is.
+TEST(JointGraphTest, DrawsRandomGraphsWithEverythingInThem) {
+  std::vector<int32_t> byClass(int(OperatorClass::Other) + 1, 0);
+  std::vector<int32_t> byPolicy(int(RecomputePolicy::MustRecompute) + 1, 0);
+  std::vector<int32_t> byTag(int(PartitionTag::MustBeBackward) + 1, 0);
+  int32_t numResults = 0;
+  int32_t numPinned = 0;
+  size_t numMemoryOrders = 0;
+  for (uint32_t seed = 0; seed < 500; ++seed) {
+    JointGraph graph = makeRandomJointGraph(seed);
+    EXPECT_TRUE(areEqual(graph, makeRandomJointGraph(seed)));
+    for (NodeId node = 0; node < graph.size(); ++node) {
+      ++byClass[int(graph[node].operatorClass)];
+      ++byPolicy[int(graph[node].policy)];
+      ++byTag[int(graph[node].tag)];
+      numResults += graph[node].kind == JointNodeKind::Result;
+      numPinned += graph[node].isPinned;
+    }
+    numMemoryOrders += graph.getMemoryOrder().size();
+  }
+  for (const std::vector<int32_t> &counts : {byClass, byPolicy, byTag})
+    for (int32_t count : counts)
+      EXPECT_GT(count, 20);
+  EXPECT_GT(numResults, 100);
+  EXPECT_GT(numPinned, 100);
+  EXPECT_GT(numMemoryOrders, 50u);
+  EXPECT_FALSE(areEqual(makeRandomJointGraph(1), makeRandomJointGraph(2)));
+}
+
+} // namespace
