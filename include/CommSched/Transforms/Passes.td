@@ -615,4 +615,29 @@ def Report : Pass<"commsched-report", "::mlir::ModuleOp"> {
   ];
 }
 
+//===----------------------------------------------------------------------===//
+// Partitions
+//===----------------------------------------------------------------------===//
+
+def VerifyPartition : Pass<"commsched-verify-partition", "::mlir::ModuleOp"> {
+  let summary = "check that backwards take what their forwards save";
+  let description = [{
+    Looks at every two functions that `commsched.backward` and
+    `commsched.forward` link. It is an error, with a note at the other function,
+
+    - if a half names no function, or one that does not name it back, or if the
+      two were not the same joint function,
+    - if a result that the forward saves (those from
+      `commsched.num_forward_outputs` on) is not of the type of the backward's
+      argument in the same place, or has another `commsched.name`,
+    - if what is saved is a collective in flight,
+    - if a saved value has another role than the argument of the forward that it
+      is, or, being computed, another one than `"saved_activation"`,
+    - if another argument of the backward is no tangent, or if the forward has
+      one.
+
+    Nothing is changed.
+  }];
+}
+
 #endif // COMMSCHED_TRANSFORMS_PASSES_TD

@@ -29,8 +29,10 @@ from transformer_step import parse_step
 SOURCE = Path(__file__).resolve().parents[3]
 MARKS = re.compile(r'commsched\.\w+ = (?:"[^"]*"|\{[^}]*\}|[^,}]*)(?:, )?')
 EMPTY = re.compile(r" (?:attrs = |attributes )?\{\}")
-# What is of no use in a random sequence: they need the files of a run before.
-ALONE = {"commsched-align-runtimes", "commsched-report"}
+# What is of no use in a random sequence: they need the files of a run before, or
+# look at what no random program has.
+ALONE = {"commsched-align-runtimes", "commsched-report",
+         "commsched-verify-partition"}
 
 
 def strip_marks(text):

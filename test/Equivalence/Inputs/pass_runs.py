@@ -70,7 +70,7 @@ class Run:
 
 
 MODULE_PASSES = {"commsched-pipeline", "commsched-inductor-pipeline",
-                 "commsched-align-runtimes"}
+                 "commsched-align-runtimes", "commsched-verify-partition"}
 TABLE = "profile=%src/data/cost-tables/h100-8gpu-xla.json"
 UNITS = "plan=embedding;layers.0;layers.[1-9]*;output"
 
@@ -100,6 +100,7 @@ RUNS = [
         first="output=%folder/times", marks=True),
     *make_runs("commsched-report", "format=json output=%folder/report",
                steps=()),
+    *make_runs("commsched-verify-partition", "", steps=()),
 
     *bucket_runs("all-gather", ("fsdp", "mixed", "experts"), "deduplicate"),
     Run("commsched-bucket-all-gather", "multi-dtype", ("mixed",)),

@@ -1,0 +1,226 @@
+//===- SplitFunction.cpp - Two functions from a joint one -----------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SplitFunction.h"
+#include "CommSched/Analysis/Dimensions.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using ::commsched::JointGraph;
+using ::commsched::JointNodeKind;
+using ::commsched::NodeId;
+using ::commsched::Split;
+
+//===----------------------------------------------------------------------===//
+// Symbols
+//===----------------------------------------------------------------------===//
+
+PairNames mlir::commsched::getPairNames(func::FuncOp joint) {
+  std::string name = joint.getSymName().str();
+  return {name, name + "_forward", name + "_backward"};
+}
+
+LogicalResult mlir::commsched::checkPairSymbols(func::FuncOp joint,
+                                                const PairNames &names,
+                                                SymbolTable &symbols,
+                                                const SymbolUserMap &users) {
+  for (StringRef half : {names.forward, names.backward})
+    if (Operation *other = symbols.lookup(half)) {
+      InFlightDiagnostic diag = joint.emitOpError()
+                                << "is to become '@" << names.forward
+                                << "' and '@" << names.backward
+                                << "', but there is a '@" << half << "'";
+      diag.attachNote(other->getLoc()) << "it is here";
+      return diag;
+    }
+  ArrayRef<Operation *> usersOfJoint = users.getUsers(joint);
+  if (usersOfJoint.empty())
+    return success();
+  InFlightDiagnostic diag =
+      joint.emitOpError() << "is to become '@" << names.forward << "' and '@"
+                          << names.backward << "', but something refers to it";
+  diag.attachNote(usersOfJoint.front()->getLoc()) << "here";
+  return diag;
+}
+
+//===----------------------------------------------------------------------===//
+// One half
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// An argument or result of a half.
+struct Port {
+  NodeId node;
+  DictionaryAttr attrs;
+};
+
+struct Half {
+  StringRef name;
+  NamedAttrList attrs;
+  SmallVector<Port> arguments;
+  SmallVector<Port> results;
+  /// By node: whether this half computes it.
+  const std::vector<char> *computes;
+};
+
+} // namespace
+
+static SmallVector<Type> getTypes(const JointFunction &joint,
+                                  ArrayRef<Port> ports) {
+  return llvm::map_to_vector(
+      ports, [&](const Port &p) { return joint.getValue(p.node).getType(); });
+}
+
+static SmallVector<Attribute> getAttributes(ArrayRef<Port> ports) {
+  return llvm::map_to_vector(
+      ports, [](const Port &p) -> Attribute { return p.attrs; });
+}
+
+static void cloneOperation(OpBuilder &builder, Operation *op,
+                           IRMapping &mapping) {
+  std::optional<int64_t> dimension = getStaticDimension(op);
+  if (!dimension) {
+    builder.clone(*op, mapping);
+    return;
+  }
+  auto constant =
+      arith::ConstantIndexOp::create(builder, op->getLoc(), *dimension);
+  constant->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  mapping.map(op->getResult(0), constant.getResult());
+}
+
+static func::FuncOp createHalf(OpBuilder &builder, const JointFunction &joint,
+                               const Half &half) {
+  func::FuncOp whole = joint.getFunction();
+  auto type = builder.getFunctionType(getTypes(joint, half.arguments),
+                                      getTypes(joint, half.results));
+  auto function =
+      func::FuncOp::create(builder, whole.getLoc(), half.name, type);
+  function->setDiscardableAttrs(half.attrs.getDictionary(whole.getContext()));
+  function.setVisibility(whole.getVisibility());
+  function.setNoInline(whole.getNoInline());
+  function.setAllArgAttrs(getAttributes(half.arguments));
+  function.setAllResultAttrs(getAttributes(half.results));
+
+  OpBuilder::InsertionGuard guard(builder);
+  Block *body = builder.createBlock(&function.getBody());
+  IRMapping mapping;
+  for (const Port &port : half.arguments) {
+    Value value = joint.getValue(port.node);
+    mapping.map(value, body->addArgument(value.getType(), value.getLoc()));
+  }
+  const JointGraph &graph = joint.getGraph();
+  for (NodeId node = 0; node < graph.size(); ++node)
+    if (graph[node].kind == JointNodeKind::Operation && (*half.computes)[node])
+      cloneOperation(builder, joint.getOperation(node), mapping);
+  SmallVector<Value> results =
+      llvm::map_to_vector(half.results, [&](const Port &port) {
+        return mapping.lookup(joint.getValue(port.node));
+      });
+  Operation *end = whole.getBody().front().getTerminator();
+  auto returnOp = func::ReturnOp::create(builder, end->getLoc(), results);
+  returnOp->setDiscardableAttrs(end->getDiscardableAttrDictionary());
+  return function;
+}
+
+//===----------------------------------------------------------------------===//
+// Both halves
+//===----------------------------------------------------------------------===//
+
+/// The attributes of the joint function that hold for each half: not the ones
+/// that say something of its results, its values or its memory.
+static NamedAttrList getHalfAttributes(const PairNames &names,
+                                       func::FuncOp joint) {
+  NamedAttrList attrs(joint->getDiscardableAttrDictionary());
+  for (StringRef dropped : {numForwardOutputsAttrName, savedValuesAttrName,
+                            baselinePeakBytesAttrName, runtimeNsAttrName})
+    attrs.erase(dropped);
+  attrs.set(jointAttrName, StringAttr::get(joint.getContext(), names.joint));
+  return attrs;
+}
+
+/// `attrs`, which may be null, with the name of the saved value `node`.
+static NamedAttrList addName(const JointFunction &joint, NodeId node,
+                             DictionaryAttr attrs) {
+  NamedAttrList named(attrs);
+  func::FuncOp function = joint.getFunction();
+  named.set(nameAttrName,
+            StringAttr::get(function.getContext(), joint.getName(node)));
+  return named;
+}
+
+/// What the backward's argument for the saved value `node` is.
+static DictionaryAttr getSavedArgumentAttrs(const JointFunction &joint,
+                                            NodeId node) {
+  func::FuncOp function = joint.getFunction();
+  MLIRContext *context = function.getContext();
+  if (auto argument = dyn_cast<BlockArgument>(joint.getValue(node)))
+    return addName(joint, node,
+                   function.getArgAttrDict(argument.getArgNumber()))
+        .getDictionary(context);
+  NamedAttrList attrs = addName(joint, node, {});
+  attrs.set(roleAttrName, StringAttr::get(context, savedActivationRole));
+  return attrs.getDictionary(context);
+}
+
+/// The halves without what is saved: their own arguments and results.
+static void addOwnPorts(const JointFunction &joint, Half &forward,
+                        Half &backward) {
+  func::FuncOp function = joint.getFunction();
+  DictionaryAttr none = DictionaryAttr::get(function.getContext());
+  auto orNone = [&](DictionaryAttr attrs) { return attrs ? attrs : none; };
+  const JointGraph &graph = joint.getGraph();
+  for (BlockArgument argument : function.getArguments()) {
+    NodeId node = joint.getNode(argument);
+    Half &half = graph[node].kind == JointNodeKind::Primal ? forward : backward;
+    half.arguments.push_back(
+        {node, orNone(function.getArgAttrDict(argument.getArgNumber()))});
+  }
+  unsigned index = 0;
+  for (NodeId node : graph.getForwardResults())
+    forward.results.push_back(
+        {node, orNone(function.getResultAttrDict(index++))});
+  for (NodeId node : graph.getBackwardResults())
+    backward.results.push_back(
+        {node, orNone(function.getResultAttrDict(index++))});
+}
+
+FunctionPair mlir::commsched::splitFunction(const JointFunction &joint,
+                                            const Split &split,
+                                            const PairNames &names) {
+  func::FuncOp function = joint.getFunction();
+  MLIRContext *context = function.getContext();
+  OpBuilder builder(context);
+  builder.setInsertionPointAfter(function);
+
+  NamedAttrList attrs = getHalfAttributes(names, function);
+  Half forward = {names.forward, attrs, {}, {}, &split.inForward};
+  Half backward = {names.backward, attrs, {}, {}, &split.inBackward};
+  forward.attrs.set(backwardAttrName,
+                    FlatSymbolRefAttr::get(context, names.backward));
+  forward.attrs.set(numForwardOutputsAttrName,
+                    builder.getI64IntegerAttr(joint.getNumForwardOutputs()));
+  backward.attrs.set(forwardAttrName,
+                     FlatSymbolRefAttr::get(context, names.forward));
+  for (NodeId node : split.saved)
+    backward.arguments.push_back({node, getSavedArgumentAttrs(joint, node)});
+  addOwnPorts(joint, forward, backward);
+  for (NodeId node : split.saved)
+    forward.results.push_back(
+        {node, addName(joint, node, {}).getDictionary(context)});
+
+  FunctionPair pair;
+  pair.forward = createHalf(builder, joint, forward);
+  pair.backward = createHalf(builder, joint, backward);
+  return pair;
+}

@@ -1,0 +1,66 @@
+//===- SplitFunction.h - Two functions from a joint one ---------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Writes the two halves of a joint function as functions of their own, linked
+// by attributes. The joint function stays as it is: whoever only wants to
+// measure a partition erases the halves again.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_JOINT_SPLITFUNCTION_H
+#define COMMSCHED_LIB_TRANSFORMS_JOINT_SPLITFUNCTION_H
+
+#include "CommSched/Analysis/JointFunction.h"
+#include "CommSched/Partition/Split.h"
+#include "mlir/IR/SymbolTable.h"
+
+#include <string>
+
+namespace mlir::commsched {
+
+/// The symbols of a partition, without `@`.
+struct PairNames {
+  std::string joint;
+  std::string forward;
+  std::string backward;
+};
+
+/// `f`, `f_forward` and `f_backward`.
+PairNames getPairNames(func::FuncOp joint);
+
+/// Emits an error if the joint function cannot be replaced by its halves: one
+/// of their symbols is taken, or something refers to the joint function, such
+/// as a call. `symbols` and `users` are those of the module.
+LogicalResult checkPairSymbols(func::FuncOp joint, const PairNames &names,
+                               SymbolTable &symbols,
+                               const SymbolUserMap &users);
+
+struct FunctionPair {
+  func::FuncOp forward;
+  func::FuncOp backward;
+};
+
+/// Creates both halves behind the joint function, with its visibility and those
+/// of its attributes that hold for a half.
+///
+/// The forward takes all arguments but tangents and returns the forward results
+/// and what `split` saves; the backward takes what is saved, then the tangents,
+/// and returns the other results. A saved value carries the name that `joint`
+/// knows it by on both sides. Every operation is cloned, in program order, into
+/// the halves that compute it; one that only reads a static dimension becomes a
+/// constant of the `arith` dialect, which must be loaded.
+///
+/// `split` is a partition of `joint`, with its saved values ascending; the
+/// forward's and backward's names are free.
+FunctionPair splitFunction(const JointFunction &joint,
+                           const ::commsched::Split &split,
+                           const PairNames &names);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_JOINT_SPLITFUNCTION_H
