@@ -19,7 +19,9 @@ BINARY = (
     lambda x, y: x / (1 + y.abs()),
 )
 REDUCTIONS = (torch.sum, torch.mean, torch.amax, torch.var)
-ROWS, WIDTHS = (16, 32, 64), (32, 64, 128)
+# So many rows that activations are larger than parameters, as they usually are:
+# then a memory budget has something to choose.
+ROWS, WIDTHS = (256, 512, 1024), (32, 64, 128)
 
 
 class RandomModel(nn.Module):
