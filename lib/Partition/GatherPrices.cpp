@@ -48,19 +48,30 @@ void commsched::priceGathers(JointGraph &graph, const Classification &classes) {
 
   int64_t computeClock = 0;
   int64_t streamClock = 0;
+  // How long the stream had nothing to do: later gathers fill that time.
+  int64_t idleTime = 0;
+  auto letStreamIdle = [&] {
+    idleTime += std::max<int64_t>(0, computeClock - streamClock);
+    streamClock = std::max(streamClock, computeClock);
+  };
   auto next = gathers.begin();
   for (NodeId node = 0; node < graph.size(); ++node) {
     if (!classes.needsTangent[node])
       continue;
     for (; next != gathers.end() && firstUses[*next] == node; ++next) {
-      streamClock += graph[*next].cost;
-      int64_t price = std::max<int64_t>(0, streamClock - computeClock);
-      graph[*next].cost = price;
-      computeClock += price;
+      letStreamIdle();
+      int64_t hidden = std::min(idleTime, graph[*next].cost);
+      int64_t rest = graph[*next].cost - hidden;
+      idleTime -= hidden;
+      streamClock += rest;
+      graph[*next].cost = rest == 0 ? 0 : streamClock - computeClock;
+      computeClock += graph[*next].cost;
     }
-    if (isStart(node))
-      streamClock = std::max(streamClock, computeClock) + graph[node].cost;
-    else
+    if (isStart(node)) {
+      letStreamIdle();
+      streamClock += graph[node].cost;
+    } else {
       computeClock += graph[node].cost;
+    }
   }
 }

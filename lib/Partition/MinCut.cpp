@@ -59,7 +59,8 @@ int64_t CutProblem::getWeight(NodeId node) const {
   const JointNode &data = graph[node];
   if (!data.isSaveable)
     return FlowNetwork::unbounded;
-  if (options.treatParametersAsFreeToSave && data.isStatic)
+  if (options.treatParametersAsFreeToSave &&
+      data.kind == JointNodeKind::Primal && !data.isFreeable)
     return 0;
   if (isFreeToRepeat(data) &&
       (options.recomputeViews || data.operatorClass == OperatorClass::Constant))

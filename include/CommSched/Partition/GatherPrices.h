@@ -23,10 +23,10 @@ namespace commsched {
 ///
 /// The backward's operations run in program order; all gathers are done again,
 /// in the order in which the backward first uses what they deliver, on one
-/// stream that they share with the backward's own collectives and on which
-/// each begins as soon as it is free. The price is how long the first use then
-/// waits. A gather that only operations use which are computed again is not
-/// hidden at all. Linear.
+/// stream that they share with the backward's own collectives, whenever that
+/// has nothing else to do. The price is how long the first use waits. A gather
+/// that only operations use which are computed again is not hidden at all.
+/// Linear, but for sorting the gathers.
 void priceGathers(JointGraph &graph, const Classification &classes);
 
 } // namespace commsched

@@ -67,9 +67,11 @@ struct JointNode {
   /// a memref. False for what is in flight, for an operation with several
   /// results, for one without any.
   bool isSaveable = false;
-  /// A Primal that lives as long as the program does, so that saving it takes
-  /// no memory: a parameter.
+  /// A Primal that is a parameter, or a shard of one.
   bool isStatic = false;
+  /// A Primal whose storage may go after its last use. Saving any other takes
+  /// no memory.
+  bool isFreeable = false;
   /// An operation that may not be repeated, moved from one half to the other,
   /// or dropped: it touches memory that something writes.
   bool isPinned = false;

@@ -38,7 +38,7 @@ struct CutOptions {
   bool banRecomputeReductions = true;
   /// Never save a view: save what it shows, and show it again.
   bool recomputeViews = true;
-  /// Saving a parameter takes no memory.
+  /// Saving a parameter takes no memory, nor does any argument that stays.
   bool treatParametersAsFreeToSave = true;
   /// Not what is further from the backward than this many operations.
   int32_t maxDistFromBw = 1000;

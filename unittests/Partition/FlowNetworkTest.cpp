@@ -1,0 +1,272 @@
+//===- FlowNetworkTest.cpp - Minimum cuts -----------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Partition/FlowNetwork.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <limits>
+#include <optional>
+#include <random>
+#include <tuple>
+
+using namespace commsched;
+
+namespace {
+
+constexpr VertexId source = FlowNetwork::source;
+constexpr VertexId sink = FlowNetwork::sink;
+constexpr int64_t unbounded = FlowNetwork::unbounded;
+
+using Sides = std::vector<char>;
+
+FlowNetwork::Cut expectCut(const FlowNetwork &network, int64_t capacity) {
+  FlowNetwork::Cut cut = network.findMinimumCut();
+  EXPECT_EQ(network.verify(cut), std::nullopt);
+  EXPECT_TRUE(cut.unboundedPath.empty());
+  EXPECT_EQ(cut.capacity, capacity);
+  EXPECT_EQ(cut.flow, capacity);
+  return cut;
+}
+
+TEST(FlowNetworkTest, CutsNothingInAnEmptyNetwork) {
+  FlowNetwork network;
+  EXPECT_EQ(expectCut(network, 0).onSinkSide, (Sides{0, 1}));
+  network.addVertex();
+  EXPECT_EQ(expectCut(network, 0).onSinkSide, (Sides{0, 1, 0}));
+}
+
+TEST(FlowNetworkTest, CutsTheSmallestEdgeOfAChain) {
+  FlowNetwork network;
+  VertexId a = network.addVertex();
+  VertexId b = network.addVertex();
+  network.addEdge(source, a, 5);
+  network.addEdge(a, b, 3);
+  network.addEdge(b, sink, 4);
+  EXPECT_EQ(expectCut(network, 3).onSinkSide, (Sides{0, 1, 0, 1}));
+}
+
+TEST(FlowNetworkTest, CutsNextToTheSinkAmongEquals) {
+  FlowNetwork network;
+  VertexId a = network.addVertex();
+  VertexId b = network.addVertex();
+  network.addEdge(source, a, 3);
+  network.addEdge(a, b, 3);
+  network.addEdge(b, sink, 3);
+  EXPECT_EQ(expectCut(network, 3).onSinkSide, (Sides{0, 1, 0, 0}));
+}
+
+TEST(FlowNetworkTest, AddsParallelEdgesAndIgnoresLoops) {
+  FlowNetwork network;
+  VertexId a = network.addVertex();
+  network.addEdge(source, a, 2);
+  network.addEdge(source, a, 2);
+  network.addEdge(a, a, 9);
+  network.addEdge(a, a, unbounded);
+  network.addEdge(a, source, 9);
+  network.addEdge(sink, a, unbounded);
+  network.addEdge(a, sink, 5);
+  network.addEdge(source, sink, 1);
+  EXPECT_EQ(expectCut(network, 5).onSinkSide, (Sides{0, 1, 1}));
+}
+
+TEST(FlowNetworkTest, NamesTheShortestUnboundedPath) {
+  FlowNetwork network;
+  VertexId a = network.addVertex();
+  VertexId b = network.addVertex();
+  VertexId c = network.addVertex();
+  network.addEdge(source, a, unbounded);
+  network.addEdge(a, b, unbounded);
+  network.addEdge(b, sink, unbounded);
+  network.addEdge(source, sink, 7);
+  network.addEdge(source, c, unbounded);
+  network.addEdge(source, c, unbounded);
+  network.addEdge(c, sink, unbounded);
+  FlowNetwork::Cut cut = network.findMinimumCut();
+  EXPECT_EQ(network.verify(cut), std::nullopt);
+  EXPECT_TRUE(cut.onSinkSide.empty());
+  ASSERT_EQ(cut.unboundedPath.size(), 2u);
+  EXPECT_EQ(cut.unboundedPath[0].to, c);
+  EXPECT_EQ(cut.unboundedPath[1].from, c);
+  // Of two equally short ones, the one that was added first.
+  network.addEdge(a, sink, unbounded);
+  cut = network.findMinimumCut();
+  ASSERT_EQ(cut.unboundedPath.size(), 2u);
+  EXPECT_EQ(cut.unboundedPath[0].to, a);
+}
+
+TEST(FlowNetworkTest, DividesCapacitiesThatDoNotFit) {
+  constexpr int64_t huge = std::numeric_limits<int64_t>::max();
+  FlowNetwork network;
+  VertexId a = network.addVertex();
+  VertexId b = network.addVertex();
+  for (VertexId vertex : {a, b}) {
+    network.addEdge(source, vertex, huge);
+    network.addEdge(vertex, sink, huge / 4);
+  }
+  // The sum is 2.5 * 2^63, so capacities are divided by 2^4.
+  EXPECT_EQ(expectCut(network, huge / 4 / 16 * 2).onSinkSide,
+            (Sides{0, 1, 0, 0}));
+  FlowNetwork fits;
+  fits.addEdge(source, sink, (int64_t(1) << 61) - 1);
+  expectCut(fits, (int64_t(1) << 61) - 1);
+  fits.addEdge(source, sink, 1);
+  expectCut(fits, (int64_t(1) << 60) - 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+/// Capacity 2 from the source, then 1 to the sink beside an unbounded edge to
+/// where nothing goes on.
+FlowNetwork makeSmall() {
+  FlowNetwork network;
+  VertexId a = network.addVertex();
+  VertexId b = network.addVertex();
+  network.addEdge(source, a, 2);
+  network.addEdge(a, sink, 1);
+  network.addEdge(a, b, unbounded);
+  return network;
+}
+
+TEST(FlowNetworkTest, VerificationRefusesWrongCuts) {
+  FlowNetwork network = makeSmall();
+  EXPECT_EQ(network.verify({{0, 1, 0}, 1, 1, {}}),
+            "the cut divides 3 vertices, but the network has 4");
+  EXPECT_EQ(network.verify({{1, 1, 0, 0}, 1, 1, {}}),
+            "the cut does not divide the source from the sink");
+  EXPECT_EQ(network.verify({{0, 0, 0, 0}, 1, 1, {}}),
+            "the cut does not divide the source from the sink");
+  EXPECT_EQ(network.verify({{0, 1, 0, 1}, 1, 1, {}}),
+            "the cut divides the ends of an unbounded edge");
+  EXPECT_EQ(network.verify({{0, 1, 0, 0}, 2, 1, {}}),
+            "the capacity across the cut is 1, not 2");
+  EXPECT_EQ(network.verify({{0, 1, 1, 1}, 2, 1, {}}),
+            "the capacity across the cut is 2, but the flow is 1");
+  EXPECT_EQ(network.verify({{0, 1, 0, 0}, 1, 1, {}}), std::nullopt);
+}
+
+TEST(FlowNetworkTest, VerificationRefusesWrongPaths) {
+  FlowNetwork network = makeSmall();
+  network.addEdge(source, 2, unbounded);
+  network.addEdge(3, sink, unbounded);
+  FlowNetwork::Edge first = {source, 2, unbounded};
+  FlowNetwork::Edge second = {2, 3, unbounded};
+  FlowNetwork::Edge third = {3, sink, unbounded};
+  EXPECT_EQ(network.verify({{}, 0, 0, {first, second, third}}), std::nullopt);
+  EXPECT_EQ(network.verify({{}, 0, 0, {first, second}}),
+            "the path ends at vertex 3, not at the sink");
+  EXPECT_EQ(network.verify({{}, 0, 0, {first, third}}),
+            "the path goes from vertex 3 to vertex 1, where no unbounded edge "
+            "continues it");
+  EXPECT_EQ(network.verify({{}, 0, 0, {first, {2, sink, unbounded}}}),
+            "the path goes from vertex 2 to vertex 1, where no unbounded edge "
+            "continues it");
+}
+
+//===----------------------------------------------------------------------===//
+// All cuts of small networks
+//===----------------------------------------------------------------------===//
+
+/// What crosses; none for unbounded.
+std::optional<int64_t> measure(const FlowNetwork &network, const Sides &sides) {
+  int64_t sum = 0;
+  for (const FlowNetwork::Edge &edge : network.getEdges()) {
+    if (sides[edge.from] || !sides[edge.to])
+      continue;
+    if (edge.capacity == unbounded)
+      return std::nullopt;
+    sum += edge.capacity;
+  }
+  return sum;
+}
+
+/// Of all cuts the smallest, and of those the one with the fewest vertices at
+/// the sink; empty if all are unbounded.
+Sides findByTryingAll(const FlowNetwork &network) {
+  Sides best;
+  int64_t least = 0;
+  int64_t fewest = 0;
+  for (uint32_t choice = 0; choice < (1u << (network.size() - 2)); ++choice) {
+    Sides sides = {0, 1};
+    for (VertexId vertex = 2; vertex < network.size(); ++vertex)
+      sides.push_back(choice >> (vertex - 2) & 1);
+    std::optional<int64_t> capacity = measure(network, sides);
+    int64_t count = std::count(sides.begin(), sides.end(), 1);
+    if (!capacity || (!best.empty() &&
+                      std::tie(least, fewest) <= std::tie(*capacity, count)))
+      continue;
+    best = sides;
+    least = *capacity;
+    fewest = count;
+  }
+  return best;
+}
+
+FlowNetwork makeRandomNetwork(uint32_t seed) {
+  std::mt19937 random(seed);
+  FlowNetwork network;
+  for (uint32_t count = random() % 9; count > 0; --count)
+    network.addVertex();
+  auto size = static_cast<uint32_t>(network.size());
+  uint32_t unboundedPercent = random() % 40;
+  uint32_t mostCapacity = 1 + random() % 30;
+  for (uint32_t count = random() % (4 * size); count > 0; --count) {
+    auto from = static_cast<VertexId>(random() % size);
+    auto to = static_cast<VertexId>(random() % size);
+    int64_t capacity = random() % mostCapacity;
+    if (random() % 100 < unboundedPercent)
+      capacity = unbounded;
+    network.addEdge(from, to, capacity);
+  }
+  return network;
+}
+
+TEST(FlowNetworkTest, FindsTheSmallestOfAllCuts) {
+  int32_t numWithoutCut = 0;
+  for (uint32_t seed = 0; seed < 3000; ++seed) {
+    SCOPED_TRACE(seed);
+    FlowNetwork network = makeRandomNetwork(seed);
+    FlowNetwork::Cut cut = network.findMinimumCut();
+    ASSERT_EQ(network.verify(cut), std::nullopt);
+    Sides expected = findByTryingAll(network);
+    ASSERT_EQ(cut.unboundedPath.empty(), !expected.empty());
+    numWithoutCut += expected.empty();
+    ASSERT_EQ(cut.onSinkSide, expected);
+    if (!expected.empty())
+      ASSERT_EQ(cut.capacity, measure(network, expected));
+  }
+  EXPECT_GT(numWithoutCut, 100);
+}
+
+/// Many values in a row, each of which can be cut, and read by others further
+/// on: a network as large as those of the largest models.
+TEST(FlowNetworkTest, TakesAHundredThousandVertices) {
+  std::mt19937 random(1);
+  FlowNetwork network;
+  constexpr int32_t numValues = 50'000;
+  auto in = [](int32_t value) { return 2 + 2 * value; };
+  for (int32_t value = 0; value < numValues; ++value) {
+    network.addVertex();
+    network.addVertex();
+    network.addEdge(in(value), in(value) + 1, 1 + random() % 1000);
+    for (int32_t other : {1, 2, 1 + int32_t(random() % 50)})
+      if (value >= other)
+        network.addEdge(in(value - other) + 1, in(value), unbounded);
+    if (random() % 4 == 0)
+      network.addEdge(source, in(value), unbounded);
+    if (random() % 8 == 0)
+      network.addEdge(in(value) + 1, sink, unbounded);
+  }
+  FlowNetwork::Cut cut = network.findMinimumCut();
+  EXPECT_EQ(network.verify(cut), std::nullopt);
+  EXPECT_GT(cut.capacity, 0);
+}
+
+} // namespace
