@@ -215,6 +215,9 @@ LogicalResult JointFunctionBuilder::addResult(JointNode node, OpResult value,
 }
 
 void JointFunctionBuilder::addUses(Operation *op, NodeId node) {
+  // Each half makes it from the type.
+  if (getStaticDimension(op))
+    return;
   for (Value operand : op->getOperands())
     result.graph.addUse(result.nodeOf.at(operand), node);
   if (op->getNumRegions() == 0)
@@ -227,7 +230,8 @@ void JointFunctionBuilder::addUses(Operation *op, NodeId node) {
 
 LogicalResult JointFunctionBuilder::addOperation(Operation *op, bool isPinned) {
   JointNode node;
-  node.operatorClass = getOperatorClass(op);
+  node.operatorClass =
+      getStaticDimension(op) ? OperatorClass::Constant : getOperatorClass(op);
   node.policy = getPolicy(op);
   node.tag = getTag(op);
   node.isPinned = isPinned;
