@@ -17,6 +17,7 @@ namespace mlir::commsched_test {
 
 void registerTestPasses();
 void registerFsdpTestPasses();
+void registerJointTestPasses();
 
 } // namespace mlir::commsched_test
 

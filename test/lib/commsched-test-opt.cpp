@@ -23,6 +23,7 @@ int main(int argc, char **argv) {
   mlir::commsched::registerAllPasses();
   mlir::commsched_test::registerTestPasses();
   mlir::commsched_test::registerFsdpTestPasses();
+  mlir::commsched_test::registerJointTestPasses();
   registry.insert<mlir::commsched_test::TestDialect>();
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "CommSched optimizer driver with the test dialect\n",
