@@ -48,9 +48,13 @@ static bool isMatrixProduct(LinalgOp op) {
 /// Whether `op`, which has no reduction, computes nothing and puts elements
 /// into other places.
 static bool movesElements(LinalgOp op) {
-  return llvm::hasSingleElement(*op.getBlock()) && op.getNumDpsInputs() > 0 &&
-         !llvm::all_of(op.getIndexingMapsArray(),
-                       [](AffineMap map) { return map.isIdentity(); });
+  if (!llvm::hasSingleElement(*op.getBlock()))
+    return false;
+  AffineMap written = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *read) {
+    return isa<ShapedType>(read->get().getType()) &&
+           op.getMatchingIndexingMap(read) != written;
+  });
 }
 
 namespace {
