@@ -45,16 +45,16 @@ private:
   /// A joint function and the halves that are to replace it.
   struct Replacement {
     func::FuncOp joint;
-    FunctionPair halves;
+    PartitionHalves halves;
   };
 
   PartitionPlanOptions getPlanOptions() const;
   LogicalResult partition(func::FuncOp joint, const PairNames &names,
                           OperationCosts &costs);
   FailureOr<Split> choose(const JointFunction &working);
-  FailureOr<FunctionPair> createHalves(const JointFunction &working,
-                                       const Split &split,
-                                       const PairNames &names);
+  FailureOr<PartitionHalves> createHalves(const JointFunction &working,
+                                          const Split &split,
+                                          const PairNames &names);
   FailureOr<std::optional<int64_t>> measurePeak(const JointFunction &working,
                                                 const Split &split);
 
@@ -103,12 +103,11 @@ PartitionPlanOptions PartitionJoint::getPlanOptions() const {
   return options;
 }
 
-FailureOr<FunctionPair>
+FailureOr<PartitionHalves>
 PartitionJoint::createHalves(const JointFunction &working, const Split &split,
                              const PairNames &names) {
-  FunctionPair halves = splitFunction(working, split, names);
-  if (mimicAutogradOrder &&
-      failed(applyAutogradOrder(cast<func::FuncOp>(halves.backward)))) {
+  PartitionHalves halves = splitFunction(working, split, names);
+  if (mimicAutogradOrder && failed(applyAutogradOrder(halves.backward))) {
     halves.forward.erase();
     halves.backward.erase();
     return failure();
@@ -119,13 +118,14 @@ PartitionJoint::createHalves(const JointFunction &working, const Split &split,
 FailureOr<std::optional<int64_t>>
 PartitionJoint::measurePeak(const JointFunction &working, const Split &split) {
   // Symbols that no module holds for long: nothing refers to them.
-  PairNames names{"", "__commsched_trial_forward", "__commsched_trial_backward"};
-  FailureOr<FunctionPair> halves = createHalves(working, split, names);
+  PairNames names{"", "__commsched_trial_forward",
+                  "__commsched_trial_backward"};
+  FailureOr<PartitionHalves> halves = createHalves(working, split, names);
   if (failed(halves))
     return failure();
   std::string reason;
   FailureOr<std::optional<PairMemory>> memory =
-      computePairMemory(*halves, reason);
+      computePairMemory({halves->forward, halves->backward}, reason);
   halves->forward.erase();
   halves->backward.erase();
   if (failed(memory))
@@ -147,9 +147,10 @@ FailureOr<Split> PartitionJoint::choose(const JointFunction &working) {
       return failure();
     return splitAt(working, *saved);
   }
-  FailureOr<PartitionPlan> plan = planPartition(
-      working, getPlanOptions(),
-      [&](const Split &split) { return measurePeak(working, split); });
+  FailureOr<PartitionPlan> plan =
+      planPartition(working, getPlanOptions(), [&](const Split &split) {
+        return measurePeak(working, split);
+      });
   if (failed(plan))
     return failure();
   if (plan->isOverBudget)
@@ -183,8 +184,7 @@ static Proposal makeProposal(const JointFunction &working, const Split &split) {
       proposal.saved.push_back(static_cast<int32_t>(proposal.values.size()));
       ++saved;
     }
-    proposal.values.push_back(
-        {working.getName(node).str(), graph[node].bytes});
+    proposal.values.push_back({working.getName(node).str(), graph[node].bytes});
   }
   return proposal;
 }
@@ -230,7 +230,7 @@ LogicalResult PartitionJoint::partition(func::FuncOp joint,
                         computeSavedBytes(working->getGraph(), split->saved))
       << remark::metric("SavedValues",
                         static_cast<int64_t>(split->saved.size()));
-  FailureOr<FunctionPair> halves = createHalves(*working, *split, names);
+  FailureOr<PartitionHalves> halves = createHalves(*working, *split, names);
   if (failed(halves))
     return failure();
   replacements.push_back({joint, *halves});
@@ -272,8 +272,9 @@ void PartitionJoint::runOnOperation() {
       replacement.joint.erase();
     }
   }
-  if (failedAny || (!propose.empty() &&
-                    failed(writeProposals(module.getLoc(), propose, proposals))))
+  if (failedAny ||
+      (!propose.empty() &&
+       failed(writeProposals(module.getLoc(), propose, proposals))))
     return signalPassFailure();
   if (replacements.empty())
     markAllAnalysesPreserved();

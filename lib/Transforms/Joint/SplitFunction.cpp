@@ -195,9 +195,9 @@ static void addOwnPorts(const JointFunction &joint, Half &forward,
         {node, orNone(function.getResultAttrDict(index++))});
 }
 
-FunctionPair mlir::commsched::splitFunction(const JointFunction &joint,
-                                            const Split &split,
-                                            const PairNames &names) {
+PartitionHalves mlir::commsched::splitFunction(const JointFunction &joint,
+                                               const Split &split,
+                                               const PairNames &names) {
   func::FuncOp function = joint.getFunction();
   MLIRContext *context = function.getContext();
   OpBuilder builder(context);
@@ -219,7 +219,7 @@ FunctionPair mlir::commsched::splitFunction(const JointFunction &joint,
     forward.results.push_back(
         {node, addName(joint, node, {}).getDictionary(context)});
 
-  FunctionPair pair;
+  PartitionHalves pair;
   pair.forward = createHalf(builder, joint, forward);
   pair.backward = createHalf(builder, joint, backward);
   return pair;

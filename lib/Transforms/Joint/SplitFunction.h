@@ -40,7 +40,7 @@ LogicalResult checkPairSymbols(func::FuncOp joint, const PairNames &names,
                                SymbolTable &symbols,
                                const SymbolUserMap &users);
 
-struct FunctionPair {
+struct PartitionHalves {
   func::FuncOp forward;
   func::FuncOp backward;
 };
@@ -57,9 +57,9 @@ struct FunctionPair {
 ///
 /// `split` is a partition of `joint`, with its saved values ascending; the
 /// forward's and backward's names are free.
-FunctionPair splitFunction(const JointFunction &joint,
-                           const ::commsched::Split &split,
-                           const PairNames &names);
+PartitionHalves splitFunction(const JointFunction &joint,
+                              const ::commsched::Split &split,
+                              const PairNames &names);
 
 } // namespace mlir::commsched
 

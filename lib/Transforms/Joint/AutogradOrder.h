@@ -1,0 +1,30 @@
+//===- AutogradOrder.h - The order of an autograd engine --------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Applies `::commsched::mimicAutogradOrder` to a backward function.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_JOINT_AUTOGRADORDER_H
+#define COMMSCHED_LIB_TRANSFORMS_JOINT_AUTOGRADORDER_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::commsched {
+
+/// Puts what the first operation that uses a tangent, and those behind it,
+/// depend on right before the first of them that needs it. Operations before it
+/// that write memory stay in front, with what they depend on. A function of
+/// several blocks, or without such an operation, stays as it is. Emits an error
+/// when no problem can be made of the block; see BlockProblem::create().
+/// Returns how many operations changed their place among the others. Linear.
+FailureOr<int64_t> applyAutogradOrder(func::FuncOp function);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_JOINT_AUTOGRADORDER_H
