@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/CommunicationEffects.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
@@ -22,6 +24,8 @@ static bool mayCommunicate(SideEffects::Resource *resource) {
 }
 
 bool mlir::commsched::hasUnknownMemoryEffects(Operation *op) {
+  if (isa<CallOpInterface>(op) && op->getDiscardableAttr(pureAttrName))
+    return false;
   // Views say all that they do by their interface.
   return !isa<MemoryEffectOpInterface, AliasOpInterface, ViewLikeOpInterface>(
              op) &&

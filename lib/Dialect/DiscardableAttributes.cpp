@@ -9,6 +9,7 @@
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -185,6 +186,17 @@ static LogicalResult verifyCompileWith(Operation *op, NamedAttribute attr) {
   return success();
 }
 
+static LogicalResult verifyPure(Operation *op, NamedAttribute attr) {
+  if (!isa<CallOpInterface>(op))
+    return op->emitOpError() << "attribute '" << attr.getName().getValue()
+                             << "' belongs on a call";
+  if (isa<UnitAttr>(attr.getValue()))
+    return success();
+  return op->emitOpError() << "attribute '" << attr.getName().getValue()
+                           << "' must be a unit attribute, not "
+                           << attr.getValue();
+}
+
 /// Checks the keys. On which operations they are is not looked at: whether one
 /// is a collective depends on the external models that the tool registers.
 static LogicalResult verifyReorderInfo(Operation *op, NamedAttribute attr) {
@@ -299,6 +311,8 @@ LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
     return verifyOneOf(op, attr, fsdpRoles);
   if (name == compileWithAttrName)
     return verifyCompileWith(op, attr);
+  if (name == pureAttrName)
+    return verifyPure(op, attr);
   if (name == reorderInfoAttrName)
     return verifyReorderInfo(op, attr);
   if (name == baselinePeakBytesAttrName)

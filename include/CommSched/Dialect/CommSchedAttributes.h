@@ -36,6 +36,10 @@ inline constexpr llvm::StringLiteral baselinePeakBytesAttrName =
     "commsched.baseline_peak_bytes";
 inline constexpr llvm::StringLiteral fsdpAttrName = "commsched.fsdp";
 
+/// On a call: all that the callee does is to compute results in storage of
+/// their own.
+inline constexpr llvm::StringLiteral pureAttrName = "commsched.pure";
+
 /// On an operation: the number of the region of activation checkpointing that
 /// its `commsched.recompute` belongs to.
 inline constexpr llvm::StringLiteral recomputeRegionAttrName =

@@ -41,6 +41,7 @@ def CommSched_Dialect : Dialect {
     | `commsched.partition` | `"forward"`, `"backward"`, `"must_be_forward"`, `"must_be_backward"` | side of the joint graph |
     | `commsched.recompute` | `"must_save"`, `"prefer_save"`, `"prefer_recompute"`, `"must_recompute"` | recomputation policy |
     | `commsched.compile_with` | dictionary of the strings `pipeline` and `region` | pass pipeline for the operation's region |
+    | `commsched.pure` | unit | on a call: all that the callee does is to compute results in storage of their own |
     | `commsched.reorder_info` | dictionary of the i64 `comm_ns`, `compute_ns`, `exposed_before_ns`, `exposed_after_ns`, `moves` and `grouped` and the strings `limiting_factor` and `pass` | on a start or wait: what a reordering pass did to it. `compute_ns` of computation hide the `comm_ns` of the collective; the `exposed_*_ns` are their difference (negative: more computation than needed); it passed `moves` operations, `grouped` of its own moved along; only `exposed_*_ns` may be negative |
     | `commsched.fsdp` | `"parameter_gather"`, `"gradient_scatter"`, `"gradient_reduce"` | what a collective has to do with sharded parameters |
     | `commsched.baseline_peak_bytes` | i64, not negative | on a function: its peak memory before the passes |

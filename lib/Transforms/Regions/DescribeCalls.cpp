@@ -1,0 +1,58 @@
+//===- DescribeCalls.cpp - What calls say of the functions they call ------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Analysis/Aliasing.h"
+#include "CommSched/Analysis/CommunicationEffects.h"
+#include "CommSched/Analysis/OperationCosts.h"
+#include "CommSched/Analysis/StepReport.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "OutlineRegions.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+/// Whether all that `function` does is to compute results in storage of their
+/// own. A pipeline may have made its body anything.
+static bool onlyComputes(func::FuncOp function) {
+  if (!function.getBody().hasOneBlock())
+    return false;
+  Block &body = function.getBody().front();
+  DenseSet<Value> passedOn(body.getArguments().begin(),
+                           body.getArguments().end());
+  for (Operation &op : body.without_terminator()) {
+    if (!isMemoryEffectFree(&op) ||
+        getCommunicationEffect(&op) != CommunicationEffect::None)
+      return false;
+    for (OpResult result : op.getResults())
+      if (mayAliasUnknown(result) || passedOn.contains(getAliasedValue(result)))
+        passedOn.insert(result);
+  }
+  return llvm::none_of(body.getTerminator()->getOperands(), [&](Value value) {
+    return isa<ShapedType>(value.getType()) && passedOn.contains(value);
+  });
+}
+
+LogicalResult mlir::commsched::describeCall(OutlinedRegion outlined,
+                                            OperationCosts &costs) {
+  Builder builder(outlined.call.getContext());
+  if (onlyComputes(outlined.function))
+    outlined.call->setDiscardableAttr(pureAttrName, builder.getUnitAttr());
+  if (!outlined.isPinned)
+    return success();
+  std::string reason;
+  FailureOr<std::optional<StepReport>> report =
+      simulateFunction(outlined.function, costs, reason);
+  if (failed(report))
+    return failure();
+  if (*report)
+    outlined.call->setDiscardableAttr(
+        runtimeNsAttrName, builder.getI64IntegerAttr((*report)->stepTimeNs));
+  return success();
+}

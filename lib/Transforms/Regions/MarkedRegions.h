@@ -1,0 +1,89 @@
+//===- MarkedRegions.h - What is to be compiled by itself -------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Finds the operations that carry `commsched.compile_with`, by region and by
+// block, and decides which of them become one function together. Changes
+// nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_REGIONS_MARKEDREGIONS_H
+#define COMMSCHED_LIB_TRANSFORMS_REGIONS_MARKEDREGIONS_H
+
+#include "CommSched/Analysis/BlockProblem.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::commsched {
+
+/// What the functions that regions become are called, before their number.
+inline constexpr StringLiteral regionFunctionPrefix = "__marked_region_";
+
+/// A region: all operations whose marks have one name.
+struct MarkedRegion {
+  /// Empty for marks without one.
+  StringRef name;
+  StringRef pipeline;
+  /// The first operation of the module that names it.
+  Operation *first = nullptr;
+};
+
+/// An operation with a mark, outermost ones only: what is inside goes with it.
+struct MarkedOperation {
+  Operation *op;
+  /// The index of its region.
+  int32_t region;
+};
+
+/// The marks of a module.
+struct Marks {
+  /// In the order in which the module names them first.
+  SmallVector<MarkedRegion> regions;
+  /// By block, in program order, the operations that can be outlined.
+  llvm::MapVector<Block *, SmallVector<MarkedOperation>> blocks;
+};
+
+/// Reads the marks of `module`, those on functions that regions have become
+/// and on declarations excepted. Emits an error where one region is named with
+/// two pipelines; a remark where an operation cannot be outlined. Linear in the
+/// operations.
+FailureOr<Marks> collectMarks(ModuleOp module);
+
+/// Operations that become one function.
+struct RegionSet {
+  int32_t region = 0;
+  /// In program order; at least one.
+  SmallVector<Operation *> members;
+  /// Constants and views of what the function takes that the members use and
+  /// others do, too: they stay, and the function has copies of them. In program
+  /// order.
+  SmallVector<Operation *> copied;
+};
+
+/// What becomes of the marked operations of one block.
+struct MarkedBlock {
+  BlockProblem problem;
+  /// In which the members of each set stand together.
+  ::commsched::Order order;
+  SmallVector<RegionSet> sets;
+  /// Those that stay though they are of a region, as it only passes them on.
+  SmallVector<Operation *> passedOn;
+};
+
+/// Forms the sets of `block`: as large as can be without going through another
+/// operation on a path of dependences between two members, see
+/// `::commsched::formConvexSets`. Emits a remark for each start or wait that
+/// cannot be in a set, as the other one is not, and an error where the block is
+/// no scheduling problem.
+FailureOr<MarkedBlock> planBlock(Block &block,
+                                 ArrayRef<MarkedOperation> marked);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_REGIONS_MARKEDREGIONS_H

@@ -1,0 +1,176 @@
+//===- OutlineRegions.cpp - Sets of operations as functions ---------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OutlineRegions.h"
+
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+namespace {
+
+/// Moves one set to a function.
+class Outliner {
+public:
+  explicit Outliner(const RegionSet &set) : set(set) {}
+
+  OutlinedRegion outline();
+
+private:
+  void addUsed(Value value);
+  void addUsesOf(Operation *op);
+  void findResults();
+  void fillBody(Block *body);
+
+  const RegionSet &set;
+  /// What the function computes: members, and copies of these.
+  DenseSet<Operation *> computed;
+  llvm::SetVector<Operation *> constants;
+  llvm::SetVector<Value> inputs;
+  SmallVector<Value> results;
+};
+
+} // namespace
+
+void Outliner::addUsed(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (op && computed.contains(op))
+    return;
+  if (op && op->hasTrait<OpTrait::ConstantLike>())
+    constants.insert(op);
+  else
+    inputs.insert(value);
+}
+
+void Outliner::addUsesOf(Operation *op) {
+  for (Value operand : op->getOperands())
+    addUsed(operand);
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  for (Value value : captured)
+    addUsed(value);
+}
+
+/// Finds the values that operations outside of the set use.
+void Outliner::findResults() {
+  DenseSet<Operation *> members(set.members.begin(), set.members.end());
+  Block *block = set.members.front()->getBlock();
+  for (Operation *op : set.members)
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+            return !members.contains(block->findAncestorOpInBlock(*user));
+          }))
+        results.push_back(result);
+}
+
+void Outliner::fillBody(Block *body) {
+  OpBuilder builder = OpBuilder::atBlockEnd(body);
+  IRMapping mapping;
+  mapping.map(inputs.getArrayRef(), body->getArguments());
+  for (Operation *op : constants)
+    builder.clone(*op, mapping);
+  for (Operation *op : set.copied)
+    builder.clone(*op, mapping);
+  for (Operation *op : set.members)
+    op->moveBefore(body, body->end());
+  // Not by the uses of each input, of which other sets may have many.
+  body->walk([&](Operation *op) {
+    op->removeDiscardableAttr(compileWithAttrName);
+    for (OpOperand &operand : op->getOpOperands())
+      if (Value mapped = mapping.lookupOrNull(operand.get()))
+        operand.set(mapped);
+  });
+  func::ReturnOp::create(builder, body->getParentOp()->getLoc(), results);
+}
+
+OutlinedRegion Outliner::outline() {
+  Operation *first = set.members.front();
+  Location loc = first->getLoc();
+  computed.insert(set.members.begin(), set.members.end());
+  computed.insert(set.copied.begin(), set.copied.end());
+  for (Operation *op : set.copied)
+    addUsesOf(op);
+  for (Operation *op : set.members)
+    addUsesOf(op);
+  findResults();
+
+  OpBuilder builder(first);
+  auto type = builder.getFunctionType(TypeRange(inputs.getArrayRef()),
+                                      TypeRange(ArrayRef<Value>(results)));
+  auto function = func::FuncOp::create(loc, regionFunctionPrefix, type);
+  function.setPrivate();
+  auto call =
+      func::CallOp::create(builder, loc, function, inputs.getArrayRef());
+  bool isPinned = llvm::any_of(set.members, [](Operation *op) {
+    return getPinnedRuntimeNs(op).has_value();
+  });
+  OutlinedRegion outlined = {
+      function,           call,    set.region, loc, first->getName(),
+      set.members.size(), isPinned};
+  fillBody(function.addEntryBlock());
+  for (auto [result, replacement] : llvm::zip(results, call.getResults()))
+    result.replaceUsesWithIf(replacement, [&](OpOperand &use) {
+      return !function->isProperAncestor(use.getOwner());
+    });
+  return outlined;
+}
+
+/// Adds the functions to the symbol tables of their callers, numbered and in
+/// program order of the calls, to which `regions` are sorted.
+static void addFunctions(ModuleOp module,
+                         SmallVectorImpl<OutlinedRegion> &regions) {
+  DenseMap<Operation *, size_t> indexOf;
+  for (auto [index, region] : llvm::enumerate(regions))
+    indexOf[region.call] = index;
+  SmallVector<OutlinedRegion> sorted;
+  module.walk<WalkOrder::PreOrder>([&](func::CallOp call) {
+    if (auto it = indexOf.find(call); it != indexOf.end())
+      sorted.push_back(regions[it->second]);
+  });
+  regions = std::move(sorted);
+
+  DenseMap<Operation *, std::unique_ptr<SymbolTable>> tables;
+  /// By caller: where its next function goes.
+  DenseMap<Operation *, Operation *> lastOf;
+  size_t number = 0;
+  for (OutlinedRegion &region : regions) {
+    auto caller = region.call->getParentOfType<func::FuncOp>();
+    std::unique_ptr<SymbolTable> &table = tables[caller->getParentOp()];
+    if (!table)
+      table = std::make_unique<SymbolTable>(caller->getParentOp());
+    std::string name;
+    do
+      name = (regionFunctionPrefix + Twine(number++)).str();
+    while (table->lookup(name));
+    region.function.setSymName(name);
+    region.call.setCallee(name);
+    Operation *&last = lastOf.try_emplace(caller, caller).first->second;
+    table->insert(region.function, std::next(Block::iterator(last)));
+    last = region.function;
+  }
+}
+
+SmallVector<OutlinedRegion>
+mlir::commsched::outlineRegions(ModuleOp module, ArrayRef<MarkedBlock> blocks) {
+  SmallVector<OutlinedRegion> regions;
+  for (const MarkedBlock &block : blocks) {
+    for (Operation *op : block.passedOn)
+      op->removeDiscardableAttr(compileWithAttrName);
+    if (block.sets.empty())
+      continue;
+    block.problem.apply(block.order);
+    for (const RegionSet &set : block.sets)
+      regions.push_back(Outliner(set).outline());
+  }
+  addFunctions(module, regions);
+  return regions;
+}
