@@ -9,7 +9,6 @@
 #include "CommSched/Partition/Knapsack.h"
 
 #include <algorithm>
-#include <numeric>
 
 using namespace commsched;
 
@@ -107,42 +106,54 @@ void StepSolver::solve(size_t begin, size_t end, int64_t capacity) {
   solve(middle, end, fewestLater);
 }
 
-/// Whether the items that gain anything fit all together.
-static bool doAllFit(const std::vector<KnapsackItem> &items,
-                     int64_t capacityBytes) {
-  int64_t left = capacityBytes;
-  for (const KnapsackItem &item : items) {
-    if (item.gain == 0)
-      continue;
-    if (item.bytes > left)
-      return false;
-    left -= item.bytes;
-  }
-  return true;
+/// The items that gain anything, those with the most gain per byte first.
+static std::vector<int32_t>
+sortByDensity(const std::vector<KnapsackItem> &items) {
+  std::vector<int32_t> order;
+  for (size_t i = 0; i < items.size(); ++i)
+    if (items[i].gain > 0)
+      order.push_back(static_cast<int32_t>(i));
+  std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+    Wide left = Wide(items[a].gain) * Wide(items[b].bytes);
+    Wide right = Wide(items[b].gain) * Wide(items[a].bytes);
+    return left != right ? left > right : a < b;
+  });
+  return order;
 }
 
-std::vector<int32_t>
-commsched::solveKnapsack(const std::vector<KnapsackItem> &items,
-                         int64_t capacityBytes) {
-  std::vector<int32_t> chosen;
-  if (capacityBytes < 0)
-    return chosen;
-  bool allFit = doAllFit(items, capacityBytes);
+/// The longest run of the densest items that fits, ascending: the most that can
+/// be gained but for a part of the next one, and never less for more capacity.
+static std::vector<int32_t> takeDensest(const std::vector<KnapsackItem> &items,
+                                        int64_t capacityBytes) {
+  std::vector<int32_t> order = sortByDensity(items);
+  size_t length = 0;
+  for (int64_t left = capacityBytes;
+       length < order.size() && items[order[length]].bytes <= left; ++length)
+    left -= items[order[length]].bytes;
+  order.resize(length);
+  std::sort(order.begin(), order.end());
+  return order;
+}
+
+/// By dynamic programming over sizes in steps, ascending.
+static std::vector<int32_t>
+chooseBySteps(const std::vector<KnapsackItem> &items, int64_t capacityBytes) {
   bool isExact = capacityBytes <= maxSteps;
+  std::vector<int32_t> chosen;
   std::vector<Candidate> candidates;
   for (size_t i = 0; i < items.size(); ++i) {
     auto [bytes, gain] = items[i];
     int32_t index = static_cast<int32_t>(i);
     if (gain == 0 || bytes > capacityBytes)
       continue;
-    if (allFit || bytes == 0) {
+    if (bytes == 0) {
       chosen.push_back(index);
       continue;
     }
     // Rounding the same size up to steps of a larger capacity never gives more
     // of them, so a larger capacity never gains less.
-    Wide rounded = (Wide(bytes) * maxSteps + (capacityBytes - 1)) /
-                   Wide(std::max<int64_t>(capacityBytes, 1));
+    Wide rounded = (Wide(bytes) * maxSteps + Wide(capacityBytes - 1)) /
+                   Wide(capacityBytes);
     candidates.push_back(
         {index, isExact ? bytes : static_cast<int64_t>(rounded), gain});
   }
@@ -153,22 +164,32 @@ commsched::solveKnapsack(const std::vector<KnapsackItem> &items,
   return chosen;
 }
 
+static int64_t sumGains(const std::vector<KnapsackItem> &items,
+                        const std::vector<int32_t> &chosen) {
+  int64_t sum = 0;
+  for (int32_t index : chosen)
+    sum += items[index].gain;
+  return sum;
+}
+
+std::vector<int32_t>
+commsched::solveKnapsack(const std::vector<KnapsackItem> &items,
+                         int64_t capacityBytes) {
+  if (capacityBytes < 0)
+    return {};
+  // Many small items lose more by rounding than there is to choose.
+  std::vector<int32_t> bySteps = chooseBySteps(items, capacityBytes);
+  std::vector<int32_t> densest = takeDensest(items, capacityBytes);
+  return sumGains(items, densest) > sumGains(items, bySteps) ? densest
+                                                             : bySteps;
+}
+
 std::vector<int32_t>
 commsched::solveKnapsackGreedily(const std::vector<KnapsackItem> &items,
                                  int64_t capacityBytes) {
-  std::vector<int32_t> order(items.size());
-  std::iota(order.begin(), order.end(), 0);
-  order.erase(std::remove_if(order.begin(), order.end(),
-                             [&](int32_t i) { return items[i].gain == 0; }),
-              order.end());
-  std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-    Wide left = Wide(items[a].gain) * Wide(items[b].bytes);
-    Wide right = Wide(items[b].gain) * Wide(items[a].bytes);
-    return left != right ? left > right : a < b;
-  });
   std::vector<int32_t> chosen;
   int64_t left = capacityBytes;
-  for (int32_t index : order) {
+  for (int32_t index : sortByDensity(items)) {
     if (items[index].bytes > left)
       continue;
     left -= items[index].bytes;

@@ -120,6 +120,21 @@ TEST(KnapsackTest, LosesNoMoreThanRoundingDoes) {
   }
 }
 
+/// Where a step is as large as an item, rounding would take half of what fits.
+TEST(KnapsackTest, LosesAtMostOneOfManySmallItems) {
+  for (uint32_t seed = 0; seed < 3; ++seed) {
+    std::mt19937_64 random(seed);
+    Items items(4000);
+    for (KnapsackItem &item : items)
+      item = {int64_t(random() % 1'000'000), int64_t(random() % 1000)};
+    int64_t capacity = 1'000'000'000 + seed;
+    Indices chosen = solveKnapsack(items, capacity);
+    EXPECT_LE(sumBytes(items, chosen), capacity);
+    EXPECT_GE(sumGain(items, chosen) + 1000,
+              sumGain(items, solveKnapsackGreedily(items, capacity)));
+  }
+}
+
 TEST(KnapsackTest, GreedyIsNeverBetterThanExact) {
   int32_t numWorse = 0;
   for (uint32_t seed = 0; seed < 500; ++seed) {

@@ -31,15 +31,18 @@ struct KnapsackItem {
 /// none without a gain.
 ///
 /// By dynamic programming over sizes in steps of a ten-thousandth of the
-/// capacity (exact if the capacity is that many bytes or fewer, or if all that
-/// gains anything fits), rounded up, so that what is chosen fits for certain. A
-/// larger capacity never gains less. Of either half of the items one row is
+/// capacity (exact if the capacity is that many bytes or fewer), rounded up, so
+/// that what is chosen fits for certain. Of either half of the items one row is
 /// kept at a time: the choice is found by divide and conquer over the items
 /// (Hirschberg, "A linear space algorithm for computing maximal common
 /// subsequences", 1975). O(items × steps) time, O(items + steps) memory. Of
 /// choices with equal gain, one with the fewest steps is chosen, and of those,
 /// halving the items that have a size, a gain and would fit again and again,
 /// the one with the fewest steps in the later half.
+///
+/// If the longest run of items with the most gain per byte that fits gains more
+/// than that, since there are many small items that rounding makes large, it is
+/// chosen instead. Either way a larger capacity never gains less.
 std::vector<int32_t> solveKnapsack(const std::vector<KnapsackItem> &items,
                                    int64_t capacityBytes);
 
