@@ -9,6 +9,8 @@
 #ifndef COMMSCHED_TRANSFORMS_PASSES_H
 #define COMMSCHED_TRANSFORMS_PASSES_H
 
+#include "CommSched/Partition/RecomputePolicies.h"
+#include "CommSched/Partition/SavedValues.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -17,6 +19,12 @@ namespace mlir::commsched {
 
 /// What `commsched-report` prints.
 enum class ReportFormat { Table, Json, Trace };
+
+/// How `commsched-partition-joint` chooses what the forward saves.
+enum class PartitionStrategy { Default, MinCut };
+
+/// In what it counts the price of computing an operation again.
+enum class RuntimeEstimator { Flops, Model, Testing };
 
 #define GEN_PASS_DECL
 #include "CommSched/Transforms/Passes.h.inc"
