@@ -18,6 +18,7 @@ namespace mlir::commsched_test {
 void registerTestPasses();
 void registerFsdpTestPasses();
 void registerJointTestPasses();
+void registerSplitTestPasses();
 
 } // namespace mlir::commsched_test
 

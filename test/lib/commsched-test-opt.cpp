@@ -24,6 +24,7 @@ int main(int argc, char **argv) {
   mlir::commsched_test::registerTestPasses();
   mlir::commsched_test::registerFsdpTestPasses();
   mlir::commsched_test::registerJointTestPasses();
+  mlir::commsched_test::registerSplitTestPasses();
   registry.insert<mlir::commsched_test::TestDialect>();
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "CommSched optimizer driver with the test dialect\n",
