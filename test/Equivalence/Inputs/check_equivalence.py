@@ -32,7 +32,7 @@ EMPTY = re.compile(r" (?:attrs = |attributes )?\{\}")
 # What is of no use in a random sequence: they need the files of a run before, or
 # look at what no random program has.
 ALONE = {"commsched-align-runtimes", "commsched-report",
-         "commsched-verify-partition"}
+         "commsched-quantize-activations", "commsched-verify-partition"}
 
 
 def strip_marks(text):

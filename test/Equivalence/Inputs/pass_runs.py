@@ -11,7 +11,8 @@ import re
 from dataclasses import dataclass
 
 # What makes programs run, and is run on everything here by commsched-run.
-LOWERING = {"commsched-expand-float8-casts", "commsched-pack-request-buffers", "commsched-to-llvm",
+LOWERING = {"commsched-expand-float8-casts",
+            "commsched-pack-request-buffers", "commsched-to-llvm",
             "convert-commsched-to-requests", "convert-commsched-to-runtime",
             "convert-requests-to-calls",
             # Its input is another dialect's.
@@ -70,7 +71,8 @@ class Run:
 
 
 MODULE_PASSES = {"commsched-pipeline", "commsched-inductor-pipeline",
-                 "commsched-align-runtimes", "commsched-verify-partition"}
+                 "commsched-align-runtimes", "commsched-verify-partition",
+                 "commsched-quantize-activations"}
 TABLE = "profile=%src/data/cost-tables/h100-8gpu-xla.json"
 UNITS = "plan=embedding;layers.0;layers.[1-9]*;output"
 
@@ -101,6 +103,10 @@ RUNS = [
     *make_runs("commsched-report", "format=json output=%folder/report",
                steps=()),
     *make_runs("commsched-verify-partition", "", steps=()),
+    *make_runs(
+        "commsched-quantize-activations", "size-in-mb=0 exclude-primals",
+        "allowed-dtypes=bf16,f32 quant-type=f8E4M3FN use-scaling=false "
+        "quantize-dynamic-shape", steps=()),
 
     *bucket_runs("all-gather", ("fsdp", "mixed", "experts"), "deduplicate"),
     Run("commsched-bucket-all-gather", "multi-dtype", ("mixed",)),

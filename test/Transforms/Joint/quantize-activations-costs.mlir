@@ -1,0 +1,51 @@
+// RUN: commsched-opt %s --commsched-quantize-activations=size-in-mb=16 -o %t
+// RUN: commsched-opt %t --commsched-estimate-runtime | FileCheck %s
+// RUN: commsched-opt %s --commsched-report=format=json -o /dev/null \
+// RUN:   | FileCheck %s --check-prefix=BEFORE
+// RUN: commsched-opt %t --commsched-report=format=json -o /dev/null \
+// RUN:   | FileCheck %s --check-prefix=AFTER
+
+// What conversions cost, by the bytes that they move; and that 32 MiB of bf16,
+// which live to the end of the forward, become 16 MiB and 16 KiB of scales.
+
+// CHECK-LABEL: func.func @f_forward
+// CHECK: commsched.name = "h.amax", commsched.runtime_ns = 12140 : i64}
+// CHECK: commsched.name = "h.scale", commsched.runtime_ns = 1011 : i64}
+// CHECK: commsched.name = "h.quantize", commsched.runtime_ns = 17699 : i64}
+// CHECK-LABEL: func.func @f_backward
+// CHECK: commsched.name = "h.dequantize", commsched.runtime_ns = 17699 : i64}
+
+// The input, h, y and z; afterwards what is saved in place of h, with z.
+// BEFORE: "function":"f_forward"
+// BEFORE-SAME: "peak_memory_bytes":134217728,
+
+// AFTER: "function":"f_forward"
+// AFTER-SAME: "peak_memory_bytes":117456896,
+func.func @f_forward(%x: tensor<4096x4096xbf16> {commsched.role = "input"})
+    -> (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>)
+    attributes {commsched.joint = "f", commsched.backward = @f_backward,
+                commsched.num_forward_outputs = 1 : i64} {
+  %h = commsched.compute "h"(%x)
+      : (tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+  %y = commsched.compute "y"(%h)
+      : (tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+  %z = commsched.compute "z"(%y)
+      : (tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+  return %z, %h : tensor<4096x4096xbf16>, tensor<4096x4096xbf16>
+}
+func.func @f_backward(
+    %h: tensor<4096x4096xbf16> {commsched.name = "h",
+                                commsched.role = "saved_activation"},
+    %t: tensor<4096x4096xbf16> {commsched.role = "tangent",
+                                commsched.freeable})
+    -> tensor<4096x4096xbf16>
+    attributes {commsched.joint = "f", commsched.forward = @f_forward} {
+  %a = commsched.compute "a"(%t)
+      : (tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+  %b = commsched.compute "b"(%a)
+      : (tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+  %c = commsched.compute "c"(%b, %h)
+      : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>)
+      -> tensor<4096x4096xbf16>
+  return %c : tensor<4096x4096xbf16>
+}

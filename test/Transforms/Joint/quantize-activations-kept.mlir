@@ -1,0 +1,148 @@
+// RUN: commsched-opt %s --commsched-quantize-activations=size-in-mb=0.0625 \
+// RUN:   --remark-policy=all --remark-format=emitRemark \
+// RUN:   --remarks-filter=commsched -o %t 2> %t.remarks
+// RUN: FileCheck %s --implicit-check-not=remark: < %t.remarks
+// RUN: commsched-opt %t --commsched-verify-partition | FileCheck %s \
+// RUN:   --check-prefix=IR
+
+// RUN: commsched-opt %s --commsched-quantize-activations="size-in-mb=0 \
+// RUN:   exclude-primals allowed-dtypes=f32,bf16 quantize-dynamic-shape" \
+// RUN:   | FileCheck %s --check-prefix=MORE
+
+// Which of the saved values are quantized, and why others are not. Only 1/16
+// MiB and more: 32768 numbers of bf16.
+
+// CHECK: remark: [Missed] ActivationKept {{.*}}saved value 0 stays as it is: it is argument 0, whose role is "parameter"
+// CHECK: remark: [Missed] ActivationKept {{.*}}saved value 2 stays as it is: it is argument 2, whose role is "rng_state"
+// CHECK: remark: [Missed] ActivationKept {{.*}}saved value 3 stays as it is: it is argument 3, which has no role
+// CHECK: remark: [Missed] ActivationKept {{.*}}saved value 4 stays as it is: it is a view of argument 0, whose role is "parameter"
+// CHECK: remark: [Missed] ActivationKept {{.*}}saved value 5 stays as it is: it is a copy of argument 4, whose role is "parameter"
+// CHECK: remark: [Missed] ActivationKept {{.*}}saved value 6 stays as it is: it is a copy of argument 5, whose role is "parameter"
+// CHECK: remark: [Missed] ActivationKept {{.*}}saved value 7 stays as it is: it is a copy of argument 5, whose role is "parameter"
+// CHECK: remark: [Missed] ActivationKept {{.*}}saved value 11 stays as it is: its element type f32 is not allowed
+// CHECK: remark: [Missed] ActivationKept {{.*}}saved value 12 stays as it is: its element type i16 is not allowed
+// CHECK: remark: [Missed] ActivationKept {{.*}}saved value 13 stays as it is: its element type f8E5M2 is not allowed
+// CHECK: remark: [Missed] ActivationKept {{.*}}saved value 14 stays as it is: its 65534 bytes are less than 0.0625 MiB
+// CHECK: remark: [Missed] ActivationKept {{.*}}saved value 16 stays as it is: it is a single number
+// CHECK: remark: [Missed] ActivationKept {{.*}}saved value 17 stays as it is: with a scale, a row of 4 elements takes no less memory
+// CHECK: remark: [Missed] ActivationKept {{.*}}saved value 19 stays as it is: it has no elements
+// CHECK: remark: [Missed] ActivationKept {{.*}}saved value 20 stays as it is: its size is not known
+// CHECK: remark: [Missed] ActivationKept {{.*}}saved value 21 stays as it is: its type has the encoding "tiled"
+// CHECK: remark: [Passed] ActivationQuantized {{.*}}BytesAfter=32784, BytesBefore=65536, {{.*}}saved value 1 becomes f8E5M2
+// CHECK: remark: [Passed] ActivationQuantized {{.*}}BytesAfter=32784, BytesBefore=65536, {{.*}}saved value 8 becomes f8E5M2
+// CHECK: remark: [Passed] ActivationQuantized {{.*}}BytesAfter=32772, BytesBefore=65536, {{.*}}saved value 9 becomes f8E5M2
+// CHECK: remark: [Passed] ActivationQuantized {{.*}}BytesAfter=32784, BytesBefore=65536, {{.*}}saved value 10 becomes f8E5M2
+// CHECK: remark: [Passed] ActivationQuantized {{.*}}BytesAfter=32772, BytesBefore=65536, {{.*}}saved value 15 becomes f8E5M2
+// CHECK: remark: [Passed] ActivationQuantized {{.*}}BytesAfter=73728, BytesBefore=81920, {{.*}}saved value 18 becomes f8E5M2
+
+// IR-LABEL: func.func @f_forward(
+// IR: return
+// IR-SAME: : tensor<4x8192xbf16>, tensor<4x8192xf8E5M2>, tensor<4x8192xbf16>, tensor<4x8192xbf16>, tensor<32768xbf16>, tensor<4x8192xbf16>, tensor<4x8192xbf16>, tensor<32768xbf16>, tensor<4x8192xf8E5M2>, tensor<32768xf8E5M2>, tensor<4x8192xf8E5M2>, tensor<4x8192xf32>, tensor<4x8192xi16>, tensor<8x8192xf8E5M2>, tensor<1x32767xbf16>, tensor<1x32768xf8E5M2>, tensor<bf16>, tensor<8192x4xbf16>, tensor<8192x5xf8E5M2>, tensor<0x16xbf16>, tensor<?x16xbf16>, tensor<4x8192xbf16, "tiled">, tensor<4x1xf32>, tensor<4x1xf32>, tensor<1xf32>, tensor<4x1xf32>, tensor<1x1xf32>, tensor<8192x1xf32>, index{{$}}
+// MORE-LABEL: func.func @f_forward(
+// MORE: return
+// MORE-SAME: : tensor<4x8192xbf16>, tensor<4x8192xbf16>, tensor<4x8192xbf16>, tensor<4x8192xbf16>, tensor<32768xbf16>, tensor<4x8192xbf16>, tensor<4x8192xbf16>, tensor<32768xbf16>, tensor<4x8192xf8E5M2>, tensor<32768xbf16>, tensor<4x8192xf8E5M2>, tensor<4x8192xf8E5M2>, tensor<4x8192xi16>, tensor<8x8192xf8E5M2>, tensor<1x32767xf8E5M2>, tensor<1x32768xf8E5M2>, tensor<bf16>, tensor<8192x4xbf16>, tensor<8192x5xf8E5M2>, tensor<0x16xbf16>, tensor<?x16xf8E5M2>, tensor<4x8192xbf16, "tiled">, tensor<4x1xf32>, tensor<4x1xf32>, tensor<4x1xf32>, tensor<1x1xf32>, tensor<1x1xf32>, tensor<8192x1xf32>, tensor<?x1xf32>, index{{$}}
+
+commsched.group @dp size(2)
+
+func.func @f_forward(
+    %parameter: tensor<4x8192xbf16> {commsched.role = "parameter"},
+    %input: tensor<4x8192xbf16> {commsched.role = "input"},
+    %state: tensor<4x8192xbf16> {commsched.role = "rng_state"},
+    %unknown: tensor<4x8192xbf16>,
+    %wide: tensor<4x8192xf32> {commsched.role = "parameter"},
+    %shard: tensor<2x8192xf32> {commsched.role = "parameter"},
+    %small_input: tensor<2x8192xbf16> {commsched.role = "input"},
+    %wide_input: tensor<4x8192xf32> {commsched.role = "input"})
+    -> (tensor<4x8192xbf16>, tensor<4x8192xbf16>, tensor<4x8192xbf16>,
+      tensor<4x8192xbf16>, tensor<32768xbf16>, tensor<4x8192xbf16>,
+      tensor<4x8192xbf16>, tensor<32768xbf16>, tensor<4x8192xbf16>,
+      tensor<32768xbf16>, tensor<4x8192xbf16>, tensor<4x8192xf32>,
+      tensor<4x8192xi16>, tensor<8x8192xf8E5M2>, tensor<1x32767xbf16>,
+      tensor<1x32768xbf16>, tensor<bf16>, tensor<8192x4xbf16>,
+      tensor<8192x5xbf16>, tensor<0x16xbf16>, tensor<?x16xbf16>,
+      tensor<4x8192xbf16, "tiled">, index)
+    attributes {commsched.joint = "f", commsched.backward = @f_backward,
+                commsched.num_forward_outputs = 0 : i64} {
+  %parameter_view = commsched.compute "view"(%parameter) {alias = 0 : i64}
+      : (tensor<4x8192xbf16>) -> tensor<32768xbf16>
+  %parameter_cast = arith.truncf %wide : tensor<4x8192xf32> to
+      tensor<4x8192xbf16>
+  %cast = arith.truncf %shard : tensor<2x8192xf32> to tensor<2x8192xbf16>
+  %gather = commsched.all_gather %cast on @dp dim(0)
+      : tensor<2x8192xbf16> -> !commsched.future<tensor<4x8192xbf16>>
+  %gathered = commsched.wait %gather : !commsched.future<tensor<4x8192xbf16>>
+  %gathered_view = commsched.compute "view"(%gathered) {alias = 0 : i64}
+      : (tensor<4x8192xbf16>) -> tensor<32768xbf16>
+  %input_gather = commsched.all_gather %small_input on @dp dim(0)
+      : tensor<2x8192xbf16> -> !commsched.future<tensor<4x8192xbf16>>
+  %gathered_input = commsched.wait %input_gather :
+      !commsched.future<tensor<4x8192xbf16>>
+  %input_view = commsched.compute "view"(%input) {alias = 0 : i64}
+      : (tensor<4x8192xbf16>) -> tensor<32768xbf16>
+  %input_cast = arith.truncf %wide_input : tensor<4x8192xf32> to
+      tensor<4x8192xbf16>
+  %f32 = commsched.compute "f32"(%input)
+      : (tensor<4x8192xbf16>) -> tensor<4x8192xf32>
+  %i16 = commsched.compute "i16"(%input)
+      : (tensor<4x8192xbf16>) -> tensor<4x8192xi16>
+  %f8 = commsched.compute "f8"(%input)
+      : (tensor<4x8192xbf16>) -> tensor<8x8192xf8E5M2>
+  %small = commsched.compute "small"(%input)
+      : (tensor<4x8192xbf16>) -> tensor<1x32767xbf16>
+  %computed = commsched.compute "computed"(%input)
+      : (tensor<4x8192xbf16>) -> tensor<1x32768xbf16>
+  %number = commsched.compute "number"(%input)
+      : (tensor<4x8192xbf16>) -> tensor<bf16>
+  %short_rows = commsched.compute "short_rows"(%input)
+      : (tensor<4x8192xbf16>) -> tensor<8192x4xbf16>
+  %longer_rows = commsched.compute "longer_rows"(%input)
+      : (tensor<4x8192xbf16>) -> tensor<8192x5xbf16>
+  %empty = commsched.compute "empty"(%input)
+      : (tensor<4x8192xbf16>) -> tensor<0x16xbf16>
+  %dynamic = commsched.compute "dynamic"(%input)
+      : (tensor<4x8192xbf16>) -> tensor<?x16xbf16>
+  %encoded = commsched.compute "encoded"(%input)
+      : (tensor<4x8192xbf16>) -> tensor<4x8192xbf16, "tiled">
+  %size = arith.constant 3 : index
+  return %parameter, %input, %state, %unknown, %parameter_view, %parameter_cast,
+      %gathered, %gathered_view, %gathered_input, %input_view, %input_cast,
+      %f32, %i16, %f8, %small, %computed, %number, %short_rows, %longer_rows,
+      %empty, %dynamic, %encoded, %size
+      : tensor<4x8192xbf16>, tensor<4x8192xbf16>, tensor<4x8192xbf16>,
+      tensor<4x8192xbf16>, tensor<32768xbf16>, tensor<4x8192xbf16>,
+      tensor<4x8192xbf16>, tensor<32768xbf16>, tensor<4x8192xbf16>,
+      tensor<32768xbf16>, tensor<4x8192xbf16>, tensor<4x8192xf32>,
+      tensor<4x8192xi16>, tensor<8x8192xf8E5M2>, tensor<1x32767xbf16>,
+      tensor<1x32768xbf16>, tensor<bf16>, tensor<8192x4xbf16>,
+      tensor<8192x5xbf16>, tensor<0x16xbf16>, tensor<?x16xbf16>,
+      tensor<4x8192xbf16, "tiled">, index
+}
+
+func.func @f_backward(
+    %parameter: tensor<4x8192xbf16> {commsched.role = "parameter"},
+    %input: tensor<4x8192xbf16> {commsched.role = "input"},
+    %state: tensor<4x8192xbf16> {commsched.role = "rng_state"},
+    %unknown: tensor<4x8192xbf16>,
+    %parameter_view: tensor<32768xbf16> {commsched.role = "saved_activation"},
+    %parameter_cast: tensor<4x8192xbf16> {commsched.role = "saved_activation"},
+    %gathered: tensor<4x8192xbf16> {commsched.role = "saved_activation"},
+    %gathered_view: tensor<32768xbf16> {commsched.role = "saved_activation"},
+    %gathered_input: tensor<4x8192xbf16> {commsched.role = "saved_activation"},
+    %input_view: tensor<32768xbf16> {commsched.role = "saved_activation"},
+    %input_cast: tensor<4x8192xbf16> {commsched.role = "saved_activation"},
+    %f32: tensor<4x8192xf32> {commsched.role = "saved_activation"},
+    %i16: tensor<4x8192xi16> {commsched.role = "saved_activation"},
+    %f8: tensor<8x8192xf8E5M2> {commsched.role = "saved_activation"},
+    %small: tensor<1x32767xbf16> {commsched.role = "saved_activation"},
+    %computed: tensor<1x32768xbf16> {commsched.role = "saved_activation"},
+    %number: tensor<bf16> {commsched.role = "saved_activation"},
+    %short_rows: tensor<8192x4xbf16> {commsched.role = "saved_activation"},
+    %longer_rows: tensor<8192x5xbf16> {commsched.role = "saved_activation"},
+    %empty: tensor<0x16xbf16> {commsched.role = "saved_activation"},
+    %dynamic: tensor<?x16xbf16> {commsched.role = "saved_activation"},
+    %encoded: tensor<4x8192xbf16, "tiled"> {commsched.role =
+      "saved_activation"},
+    %size: index {commsched.role = "saved_activation"})
+    attributes {commsched.joint = "f", commsched.forward = @f_forward} {
+  return
+}

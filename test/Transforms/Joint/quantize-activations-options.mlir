@@ -1,0 +1,46 @@
+// Options that cannot be, and defaults.
+
+// RUN: not commsched-opt %s -o /dev/null 2>&1 \
+// RUN:   --commsched-quantize-activations=quant-type=f8E4M3 \
+// RUN:   | FileCheck %s --check-prefix=QUANT
+// QUANT: error: option 'quant-type' must be f8E5M2 or f8E4M3FN, not 'f8E4M3'
+
+// RUN: not commsched-opt %s -o /dev/null 2>&1 \
+// RUN:   --commsched-quantize-activations=allowed-dtypes=bf16,f8E5M2 \
+// RUN:   | FileCheck %s --check-prefix=ALLOWED
+// ALLOWED: error: option 'allowed-dtypes' must be of bf16, f16, f32, f64, but has 'f8E5M2'
+
+// RUN: not commsched-opt %s -o /dev/null 2>&1 \
+// RUN:   --commsched-quantize-activations=size-in-mb=-1 \
+// RUN:   | FileCheck %s --check-prefix=SIZE
+// SIZE: error: option 'size-in-mb' must be finite and not negative, but is -1
+
+// RUN: not commsched-opt %s -o /dev/null 2>&1 \
+// RUN:   --commsched-quantize-activations=size-in-mb=nan \
+// RUN:   | FileCheck %s --check-prefix=NAN
+// NAN: error: option 'size-in-mb' must be finite and not negative, but is nan
+
+// By default bf16 of 100 MiB and more.
+
+// RUN: commsched-opt %s \
+// RUN:   --commsched-quantize-activations | FileCheck %s --check-prefix=DEFAULT
+// DEFAULT: return
+// DEFAULT-SAME: : tensor<1x52428799xbf16>, tensor<1x52428800xf8E5M2>, tensor<1x52428800xf32>, tensor<1x1xf32>
+func.func @f_forward(%x: tensor<8xbf16> {commsched.role = "input"})
+    -> (tensor<1x52428799xbf16>, tensor<1x52428800xbf16>,
+        tensor<1x52428800xf32>)
+    attributes {commsched.joint = "f", commsched.backward = @f_backward,
+                commsched.num_forward_outputs = 0 : i64} {
+  %a = commsched.compute "a"(%x) : (tensor<8xbf16>) -> tensor<1x52428799xbf16>
+  %b = commsched.compute "b"(%x) : (tensor<8xbf16>) -> tensor<1x52428800xbf16>
+  %c = commsched.compute "c"(%x) : (tensor<8xbf16>) -> tensor<1x52428800xf32>
+  return %a, %b, %c : tensor<1x52428799xbf16>, tensor<1x52428800xbf16>,
+      tensor<1x52428800xf32>
+}
+func.func @f_backward(
+    %a: tensor<1x52428799xbf16> {commsched.role = "saved_activation"},
+    %b: tensor<1x52428800xbf16> {commsched.role = "saved_activation"},
+    %c: tensor<1x52428800xf32> {commsched.role = "saved_activation"})
+    attributes {commsched.joint = "f", commsched.forward = @f_forward} {
+  return
+}

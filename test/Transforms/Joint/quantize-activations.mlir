@@ -1,0 +1,110 @@
+// RUN: commsched-opt %s --commsched-quantize-activations=size-in-mb=0 -o %t
+// RUN: FileCheck %s --check-prefixes=CHECK,SCALED < %t
+// RUN: commsched-opt %t --commsched-verify-partition \
+// RUN:   --commsched-quantize-activations=size-in-mb=0 | diff %t -
+
+// RUN: commsched-opt %s --commsched-quantize-activations="size-in-mb=0 \
+// RUN:   use-scaling=false quant-type=f8E4M3FN" -o %t.unscaled
+// RUN: FileCheck %s --check-prefixes=CHECK,UNSCALED < %t.unscaled
+// RUN: commsched-opt %t.unscaled --commsched-verify-partition \
+// RUN:   --commsched-quantize-activations="size-in-mb=0 use-scaling=false" \
+// RUN:   | diff %t.unscaled -
+
+// What a saved activation becomes on both sides; a second run changes nothing.
+// quantize-activations-run.test compares what comes of it.
+
+// SCALED-DAG: #[[$ELEMENTS:.*]] = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+// SCALED-DAG: #[[$ROWS:.*]] = affine_map<(d0, d1, d2) -> (d0, d1)>
+// SCALED-DAG: #[[$SCALES:.*]] = affine_map<(d0, d1, d2) -> (d0, d1, 0)>
+
+// Other uses stay as they are. Scales come behind tensors, before numbers.
+// CHECK-LABEL: func.func @f_forward(
+// CHECK-SAME: %[[X:.*]]: tensor<2x4x16xbf16>
+// SCALED-SAME: -> (tensor<2x4x16xbf16>, tensor<2x4x16xf8E5M2> {commsched.name = "h"}, tensor<3xi32>, tensor<2x4x1xf32> {commsched.name = "h.scale"}, index)
+// SCALED-SAME: commsched.num_forward_outputs = 1 : i64
+// UNSCALED-SAME: -> (tensor<2x4x16xbf16>, tensor<2x4x16xf8E4M3FN> {commsched.name = "h"}, tensor<3xi32>, index)
+// CHECK: %[[H:.*]] = arith.addf %[[X]], %[[X]]
+// CHECK: %[[Y:.*]] = arith.mulf %[[H]], %[[H]]
+
+// SCALED: %[[FILL:.*]] = linalg.fill {{.*}} -> tensor<2x4xf32>
+// SCALED: %[[AMAX:.*]] = linalg.generic
+// SCALED-SAME: indexing_maps = [#[[$ELEMENTS]], #[[$ROWS]]], iterator_types = ["parallel", "parallel", "reduction"]
+// SCALED-SAME: ins(%[[H]] : tensor<2x4x16xbf16>) outs(%[[FILL]] : tensor<2x4xf32>)
+// SCALED-SAME: commsched.name = "h.amax"
+// SCALED: arith.extf %{{.*}} : bf16 to f32
+// SCALED: math.absf
+// SCALED: arith.maximumf
+// SCALED: %[[SCALE:.*]] = linalg.generic
+// SCALED-SAME: indexing_maps = [#[[$ROWS]], #[[$ELEMENTS]]], iterator_types = ["parallel", "parallel", "parallel"]
+// SCALED-SAME: ins(%[[AMAX]] : tensor<2x4xf32>)
+// SCALED-SAME: commsched.name = "h.scale"
+// SCALED: arith.constant 9.9999999999999998E-13 : f64
+// SCALED: arith.constant 5.734400e+04 : f64
+// SCALED: arith.truncf %{{.*}} : f64 to f32
+// SCALED: %[[Q:.*]] = linalg.generic
+// SCALED-SAME: indexing_maps = [#[[$ELEMENTS]], #[[$SCALES]], #[[$ELEMENTS]]]
+// SCALED-SAME: ins(%[[H]], %[[SCALE]] : tensor<2x4x16xbf16>, tensor<2x4x1xf32>)
+// SCALED-SAME: commsched.name = "h.quantize"
+// SCALED: arith.mulf
+// SCALED: arith.constant -5.734400e+04 : f32
+// SCALED: arith.truncf %{{.*}} : f32 to f8E5M2
+
+// UNSCALED-NEXT: %[[Q:.*]] = arith.truncf %[[H]] {commsched.name = "h.quantize"} : tensor<2x4x16xbf16> to tensor<2x4x16xf8E4M3FN>
+
+// CHECK: %[[Z:.*]] = arith.mulf %[[Y]], %[[Y]]
+// SCALED: return %[[Z]], %[[Q]], %{{.*}}, %[[SCALE]], %{{.*}} :
+// UNSCALED: return %[[Z]], %[[Q]], %{{.*}}, %{{.*}} :
+func.func @f_forward(%x: tensor<2x4x16xbf16> {commsched.role = "input"})
+    -> (tensor<2x4x16xbf16>, tensor<2x4x16xbf16> {commsched.name = "h"},
+        tensor<3xi32>, index)
+    attributes {commsched.joint = "f", commsched.backward = @f_backward,
+                commsched.num_forward_outputs = 1 : i64} {
+  %shape = arith.constant dense<1> : tensor<3xi32>
+  %size = arith.constant 3 : index
+  %h = arith.addf %x, %x : tensor<2x4x16xbf16>
+  %y = arith.mulf %h, %h : tensor<2x4x16xbf16>
+  %z = arith.mulf %y, %y : tensor<2x4x16xbf16>
+  return %z, %h, %shape, %size
+      : tensor<2x4x16xbf16>, tensor<2x4x16xbf16>, tensor<3xi32>, index
+}
+
+// Once, right before the first of all users, also if that is in a region.
+// CHECK-LABEL: func.func @f_backward(
+// SCALED-SAME: %[[Q:.*]]: tensor<2x4x16xf8E5M2> {commsched.name = "h", commsched.role = "saved_activation"}
+// UNSCALED-SAME: %[[Q:.*]]: tensor<2x4x16xf8E4M3FN> {commsched.name = "h", commsched.role = "saved_activation"}
+// CHECK-SAME: %{{.*}}: tensor<3xi32>
+// SCALED-SAME: %[[SCALE:.*]]: tensor<2x4x1xf32> {commsched.name = "h.scale", commsched.role = "saved_activation"}
+// CHECK-SAME: %{{.*}}: index {commsched.role = "saved_activation"}
+// CHECK-SAME: %[[T:.*]]: tensor<2x4x16xbf16> {commsched.role = "tangent"}
+// CHECK: %[[A:.*]] = arith.mulf %[[T]], %[[T]]
+// SCALED: %[[H:.*]] = linalg.generic
+// SCALED-SAME: ins(%[[Q]], %[[SCALE]] : tensor<2x4x16xf8E5M2>, tensor<2x4x1xf32>)
+// SCALED-SAME: commsched.name = "h.dequantize"
+// SCALED: arith.extf %{{.*}} : f8E5M2 to f32
+// SCALED: arith.divf
+// SCALED: arith.truncf %{{.*}} : f32 to bf16
+// UNSCALED-NEXT: %[[H:.*]] = arith.extf %[[Q]] {commsched.name = "h.dequantize"} : tensor<2x4x16xf8E4M3FN> to tensor<2x4x16xbf16>
+// CHECK: %[[B:.*]] = scf.if
+// CHECK-NEXT: arith.mulf %[[A]], %[[H]]
+// CHECK: arith.mulf %[[B]], %[[H]]
+// CHECK-NEXT: return
+func.func @f_backward(
+    %h: tensor<2x4x16xbf16> {commsched.name = "h",
+                             commsched.role = "saved_activation"},
+    %shape: tensor<3xi32> {commsched.role = "saved_activation"},
+    %size: index {commsched.role = "saved_activation"},
+    %t: tensor<2x4x16xbf16> {commsched.role = "tangent"})
+    -> tensor<2x4x16xbf16>
+    attributes {commsched.joint = "f", commsched.forward = @f_forward} {
+  %zero = arith.constant 0 : index
+  %c = arith.cmpi eq, %size, %zero : index
+  %a = arith.mulf %t, %t : tensor<2x4x16xbf16>
+  %b = scf.if %c -> tensor<2x4x16xbf16> {
+    %product = arith.mulf %a, %h : tensor<2x4x16xbf16>
+    scf.yield %product : tensor<2x4x16xbf16>
+  } else {
+    scf.yield %a : tensor<2x4x16xbf16>
+  }
+  %d = arith.mulf %b, %h : tensor<2x4x16xbf16>
+  return %d : tensor<2x4x16xbf16>
+}
