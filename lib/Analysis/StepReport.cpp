@@ -11,9 +11,8 @@
 #include "CommSched/Analysis/OperationCosts.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Schedule/LowerBound.h"
-#include "CommSched/Schedule/MemoryTimeline.h"
-#include "CommSched/Schedule/Simulator.h"
 #include "ReportNames.h"
+#include "StepMemory.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
@@ -91,58 +90,6 @@ static void addOperations(StepReport &report, const BlockProblem &block,
   }
 }
 
-/// Fills in the live bytes over time. An operation allocates when it issues.
-static void addMemory(StepReport &report, const Problem &problem,
-                      const Timeline &timeline, const MemoryTimeline &memory) {
-  report.peakMemoryBytes = memory.peakBytes;
-  report.memory.push_back({0, memory.initialBytes});
-  int64_t now = 0;
-  auto add = [&](int64_t timeNs, int64_t bytes) {
-    if (report.memory.back().bytes == bytes)
-      return;
-    if (report.memory.back().timeNs == timeNs &&
-        report.memory.back().bytes < bytes)
-      report.memory.back().bytes = bytes;
-    else
-      report.memory.push_back({timeNs, bytes});
-  };
-  for (NodeId node = 0; node < problem.numNodes(); ++node) {
-    add(now, memory.allocatedBytes[node]);
-    // A start lets the compute stream go on at once.
-    if (problem.kind(node) != NodeKind::Start)
-      now = timeline.endNs[node];
-    add(now, memory.remainingBytes[node]);
-  }
-}
-
-/// Fills in where the peak is and what is largest there.
-static void addPeak(StepReport &report, const BlockProblem &block,
-                    const ReportNames &names, int32_t position,
-                    ArrayRef<BufferId> live) {
-  const Problem &problem = block.getProblem();
-  report.peakPosition = position;
-  if (position >= 0)
-    report.peakOperation = names.getOperationName(position);
-  SmallVector<BufferId> largest;
-  llvm::copy_if(live, std::back_inserter(largest),
-                [&](BufferId id) { return problem.buffer(id).bytes > 0; });
-  size_t count = std::min(largest.size(), StepReport::maxPeakValues);
-  std::partial_sort(largest.begin(), largest.begin() + count, largest.end(),
-                    [&](BufferId a, BufferId b) {
-                      return std::make_pair(-problem.buffer(a).bytes, a) <
-                             std::make_pair(-problem.buffer(b).bytes, b);
-                    });
-  largest.resize(count);
-  for (BufferId id : largest) {
-    const ::commsched::Buffer &buffer = problem.buffer(id);
-    LiveValue &value = report.peakValues.emplace_back();
-    value.name = names.getBufferName(id);
-    value.bytes = buffer.bytes;
-    if (buffer.producer != noNode)
-      value.producer = buffer.producer;
-  }
-}
-
 FailureOr<StepReport> mlir::commsched::reportStep(FunctionOpInterface function,
                                                   const BlockProblem &block) {
   const Problem &problem = block.getProblem();
@@ -166,10 +113,10 @@ FailureOr<StepReport> mlir::commsched::reportStep(FunctionOpInterface function,
   report.lowerBoundNs = bound->ns();
   ReportNames names(block);
   addOperations(report, block, names, *timeline);
-  addMemory(report, problem, *timeline, *memory);
-  // It accepts what simulateMemory() accepts.
-  addPeak(report, block, names, memory->peakPosition,
-          *findLive(problem, order, memory->peakPosition));
+  addMemory(report, problem, *timeline, *memory,
+            [&](BufferId buffer) { return names.getBufferName(buffer); });
+  if (report.peakPosition >= 0)
+    report.peakOperation = names.getOperationName(report.peakPosition);
   return report;
 }
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/StorageAnalysis.h"
+#include "ArgumentRoles.h"
 #include "CommSched/Analysis/Aliasing.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -15,7 +16,7 @@ using namespace mlir;
 using namespace mlir::commsched;
 
 //===----------------------------------------------------------------------===//
-// Operations and arguments of a block
+// Operations of a block
 //===----------------------------------------------------------------------===//
 
 llvm::iterator_range<Block::iterator>
@@ -23,31 +24,6 @@ mlir::commsched::getScheduledOperations(Block &block) {
   return llvm::make_range(block.begin(), block.mightHaveTerminator()
                                              ? std::prev(block.end())
                                              : block.end());
-}
-
-/// The function whose entry block `argument` belongs to, or null.
-static FunctionOpInterface getFunction(BlockArgument argument) {
-  Block *block = argument.getOwner();
-  return block->isEntryBlock()
-             ? dyn_cast<FunctionOpInterface>(block->getParentOp())
-             : FunctionOpInterface();
-}
-
-static StringRef getRole(BlockArgument argument) {
-  FunctionOpInterface function = getFunction(argument);
-  if (!function)
-    return {};
-  auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                    roleAttrName);
-  return role ? role.getValue() : StringRef();
-}
-
-/// Whether the caller of the function lets `argument` be freed.
-static bool isFreeable(BlockArgument argument) {
-  FunctionOpInterface function = getFunction(argument);
-  return function &&
-         (function.getArgAttr(argument.getArgNumber(), freeableAttrName) ||
-          getRole(argument) == savedActivationRole);
 }
 
 //===----------------------------------------------------------------------===//
@@ -282,7 +258,9 @@ void StorageAnalysis::settleObjects() {
 //===----------------------------------------------------------------------===//
 
 void StorageAnalysis::keep(Value value) {
-  if (int32_t storage = getStorage(value); storage != none)
+  int32_t storage = getStorage(value);
+  // Of a memref that has been freed only the handle is left.
+  if (storage != none && !released.contains(storage))
     storages[storage].freed = false;
 }
 

@@ -75,6 +75,11 @@ void mlir::commsched::printJson(const StepReport &report, raw_ostream &os) {
             stream.attribute("producer", *value.producer);
         });
     });
+    if (const std::optional<HalvesReport> &halves = report.halves) {
+      stream.attribute("forward", halves->forward);
+      stream.attribute("backward", halves->backward);
+      stream.attribute("saved_bytes", halves->savedBytes);
+    }
   });
   os << "\n";
 }

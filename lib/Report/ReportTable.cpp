@@ -59,7 +59,13 @@ void mlir::commsched::printTable(const StepReport &report, raw_ostream &os) {
       os << "  " << note;
     os << "\n";
   };
-  os << "function @" << report.function << "\n";
+  if (const std::optional<HalvesReport> &halves = report.halves) {
+    os << "step @" << report.function << ": @" << halves->forward << ", then @"
+       << halves->backward << "\n";
+    row("bytes saved", formatBytes(halves->savedBytes));
+  } else {
+    os << "function @" << report.function << "\n";
+  }
   row("operations", std::to_string(report.numOps));
   row("collectives", std::to_string(report.collectives.size()),
       std::to_string(report.countHidden()) + " hidden");

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/OperationCosts.h"
+#include "CommSched/Analysis/PairReport.h"
 #include "CommSched/Analysis/StepReport.h"
 #include "CommSched/Analysis/TargetSpec.h"
 #include "CommSched/Report/ReportFormats.h"
@@ -30,46 +31,86 @@ struct Report : mlir::commsched::impl::ReportBase<Report> {
   void runOnOperation() override;
 
 private:
-  LogicalResult simulate(FunctionOpInterface function, OperationCosts &costs,
-                         std::vector<StepReport> &reports);
-  LogicalResult print(ArrayRef<StepReport> reports);
+  /// Appends the report on `function`.
+  LogicalResult simulate(FunctionOpInterface function, OperationCosts &costs);
+  /// Appends the report on the step of both halves, which have been simulated.
+  LogicalResult simulate(FunctionPair pair, OperationCosts &costs);
+  LogicalResult print();
+
+  std::vector<StepReport> reports;
+  /// By function: which of the reports is its.
+  DenseMap<Operation *, size_t> reportOf;
 };
 
 } // namespace
 
 LogicalResult Report::simulate(FunctionOpInterface function,
-                               OperationCosts &costs,
-                               std::vector<StepReport> &reports) {
+                               OperationCosts &costs) {
   std::string reason;
   FailureOr<std::optional<StepReport>> report =
       simulateFunction(function, costs, reason);
   if (failed(report))
     return failure();
-  if (*report)
+  if (*report) {
+    reportOf[function] = reports.size();
     reports.push_back(std::move(**report));
-  else
+  } else {
     remark::missed(function.getLoc(),
                    makeRemark("FunctionNotSimulated", function.getName()))
         << ("@" + function.getName() + " is not simulated: " + reason).str();
+  }
+  return success();
+}
+
+LogicalResult Report::simulate(FunctionPair pair, OperationCosts &costs) {
+  auto forward = reportOf.find(pair.forward);
+  auto backward = reportOf.find(pair.backward);
+  // What is missing has been said of the half.
+  if (forward == reportOf.end() || backward == reportOf.end())
+    return success();
+  std::string reason;
+  FailureOr<std::optional<StepReport>> report =
+      simulatePair(pair, reports[forward->second], reports[backward->second],
+                   costs, reason);
+  if (failed(report))
+    return failure();
+  if (*report)
+    reports.push_back(std::move(**report));
+  else
+    remark::missed(pair.forward.getLoc(),
+                   makeRemark("PairNotSimulated", pair.forward.getName()))
+        << ("@" + pair.forward.getName() + " and @" + pair.backward.getName() +
+            " are not simulated together: " + reason)
+               .str();
   return success();
 }
 
 void Report::runOnOperation() {
   markAllAnalysesPreserved();
+  reports.clear();
+  reportOf.clear();
   FailureOr<::commsched::Target> target = getTarget(getOperation());
   if (failed(target))
     return signalPassFailure();
   SymbolTableCollection symbolTables;
   OperationCosts costs(*target, /*profile=*/nullptr, symbolTables);
-  std::vector<StepReport> reports;
-  for (auto function : getOperation().getOps<FunctionOpInterface>())
-    if (!function.isExternal() && failed(simulate(function, costs, reports)))
+  // A pair comes behind the second of its halves.
+  DenseMap<Operation *, FunctionPair> pairs;
+  for (FunctionPair pair : getFunctionPairs(getOperation()))
+    pairs[pair.forward->isBeforeInBlock(pair.backward) ? pair.backward
+                                                       : pair.forward] = pair;
+  for (auto function : getOperation().getOps<FunctionOpInterface>()) {
+    if (!function.isExternal() && failed(simulate(function, costs)))
       return signalPassFailure();
-  if (failed(print(reports)))
+    if (auto it = pairs.find(function);
+        it != pairs.end() && failed(simulate(it->second, costs)))
+      return signalPassFailure();
+  }
+  if (failed(print()))
     signalPassFailure();
 }
 
-LogicalResult Report::print(ArrayRef<StepReport> reports) {
+LogicalResult Report::print() {
   return writeOutputFile(
       getOperation().getLoc(), output, "the report", [&](raw_ostream &os) {
         if (format == ReportFormat::Trace)

@@ -51,9 +51,9 @@ FailureOr<std::optional<PairMemory>> computePairMemory(FunctionPair pair,
                                                        std::string &reason);
 
 /// The report on the step that runs both halves one after the other, from the
-/// reports on each: named as the function that was partitioned, with operations
-/// numbered and times counted through both. None and errors as above, and none
-/// when a cost is not known.
+/// reports on each by `costs`: named as the function that was partitioned, with
+/// operations numbered and times counted through both. None and errors as
+/// above.
 FailureOr<std::optional<StepReport>> simulatePair(FunctionPair pair,
                                                   const StepReport &forward,
                                                   const StepReport &backward,

@@ -66,6 +66,15 @@ struct LiveValue {
   std::optional<int64_t> producer;
 };
 
+/// What there is to say of a step that runs both halves of a partition.
+struct HalvesReport {
+  /// The names of the functions.
+  std::string forward;
+  std::string backward;
+  /// See PairMemory.
+  int64_t savedBytes = 0;
+};
+
 /// The simulation of one function's body. `exposedCommNs` is the step without
 /// the time of computation; `lowerBoundNs` holds for every legal order.
 struct StepReport {
@@ -96,6 +105,8 @@ struct StepReport {
   std::vector<ComputeReport> computations;
   /// In order of time.
   std::vector<MemorySample> memory;
+  /// For a step of two functions, one after the other; see PairReport.h.
+  std::optional<HalvesReport> halves;
 
   /// How many collectives the compute stream never stands still for.
   int64_t countHidden() const;

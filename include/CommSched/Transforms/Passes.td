@@ -597,7 +597,8 @@ def Report : Pass<"commsched-report", "::mlir::ModuleOp"> {
     collective. `format=json` prints one object a line and function,
     `format=table` is for people, and `format=trace` is a Chrome trace with one
     track a stream and a counter of live bytes. Functions without a body are
-    skipped.
+    skipped. Behind the halves of a partition comes the step that runs one after
+    the other, and what both take together.
   }];
   let options = [
     Option<"format", "format", "::mlir::commsched::ReportFormat",
@@ -886,6 +887,55 @@ def PartitionJoint : Pass<"commsched-partition-joint", "::mlir::ModuleOp"> {
     Option<"propose", "propose", "std::string", /*default=*/"",
            "File to write the decision to, for commsched-sync-partition, "
            "instead of splitting">,
+  ];
+  let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
+}
+
+def MimicAutogradOrder
+    : Pass<"commsched-mimic-autograd-order", "::mlir::func::FuncOp"> {
+  let summary = "compute again what a backward needs right before it needs it";
+  let description = [{
+    A backward that computes parts of its forward again has all of them in
+    front, where their results pile up. The backward proper begins with the
+    first operation that uses an argument with the role `tangent`. It and all
+    operations behind it keep their order; what they need of those in front
+    comes right before the first of them that needs it, as an autograd engine
+    would run it.
+
+    Operations in front that write memory (in-place updates, copies into
+    parameters, resizes, calls that nobody knows) stay in front, with all that
+    they depend on. What nobody needs comes at the end. All dependences are
+    kept; collectives of a group may change their order, the same way on all
+    ranks, but sends, receives and `commsched.order` hold theirs. A collective
+    that is computed again starts right before its wait: passes that raise
+    starts come later.
+
+    A function without operations that use a tangent stays as it is, and so does
+    one with `commsched.num_forward_outputs`, which holds a forward, too. A
+    remark tells how many operations moved and what that does to the peak
+    memory. Linear in operations and dependences.
+  }];
+}
+
+def SyncPartition : Pass<"commsched-sync-partition", "::mlir::ModuleOp"> {
+  let summary = "make ranks that would save different values save the same";
+  let description = [{
+    Ranks whose sizes or times differ may partition a joint function
+    differently, and then start different collectives. Run
+    `commsched-partition-joint=propose=FILE` on every rank, carry the files
+    between ranks, and give all of them to this pass, on every rank in the same
+    order: for each joint function that holds collectives it adds up what each
+    rank's proposal takes with the sizes of every rank, and picks the one that
+    takes least where it takes most; of equal ones, the first. That is written
+    as `commsched.saved_values`, which `commsched-partition-joint` then follows.
+
+    A function without collectives stays as it is, with a remark. It is an error
+    if a file cannot be read, lacks a joint function or has one that the module
+    does not, or if two files list different values.
+  }];
+  let options = [
+    ListOption<"proposals", "proposals", "std::string",
+               "Files with the proposals of all ranks, that of rank 0 first">,
   ];
   let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
 }

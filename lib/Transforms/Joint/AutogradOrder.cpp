@@ -7,61 +7,120 @@
 //===----------------------------------------------------------------------===//
 
 #include "AutogradOrder.h"
-#include "CommSched/Analysis/BlockProblem.h"
-#include "CommSched/Analysis/CommunicationEffects.h"
+
+#include "../BlockScheduling.h"
+#include "../Remarks.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Schedule/AutogradOrder.h"
+#include "CommSched/Schedule/MemoryTimeline.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
 using ::commsched::NodeId;
+using ::commsched::Order;
+using ::commsched::Problem;
 
-static bool usesTangent(Operation *op, func::FuncOp function) {
-  return llvm::any_of(op->getOperands(), [&](Value operand) {
-    auto argument = dyn_cast<BlockArgument>(operand);
-    if (!argument || argument.getOwner() != &function.front())
-      return false;
-    auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                      roleAttrName);
-    return role && role.getValue() == tangentRole;
-  });
+/// The first operation of `block`, its terminator aside, that uses a tangent,
+/// itself or in a region; null if there is none.
+static Operation *findFirstBackward(Block &block) {
+  Operation *first = nullptr;
+  for (BlockArgument argument : block.getArguments()) {
+    if (getRole(argument) != tangentRole)
+      continue;
+    for (Operation *user : argument.getUsers()) {
+      Operation *op = block.findAncestorOpInBlock(*user);
+      if (op != block.getTerminator() && (!first || op->isBeforeInBlock(first)))
+        first = op;
+    }
+  }
+  return first;
 }
 
-/// Whether what `op` does to memory has to be done whoever needs its results.
+/// Whether `op` may write memory. What collectives write in place are buffers
+/// that are made for them.
 static bool writesMemory(Operation *op) {
-  return getCommunicationEffect(op) == CommunicationEffect::None &&
-         (hasUnknownMemoryEffects(op) || hasEffect<MemoryEffects::Write>(op));
+  if (isa<CollectiveOpInterface, WaitOpInterface>(op))
+    return false;
+  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects =
+      getEffectsRecursively(op);
+  return !effects ||
+         llvm::any_of(*effects, [](const MemoryEffects::EffectInstance &it) {
+           return isa<MemoryEffects::Write, MemoryEffects::Free>(
+                      it.getEffect()) &&
+                  it.getResource() != CommunicationResource::get() &&
+                  it.getResource() != RandomStateResource::get();
+         });
 }
 
-FailureOr<int64_t> mlir::commsched::applyAutogradOrder(func::FuncOp function) {
+/// How many operations in front of `firstBackward` come behind it in `order`.
+static int64_t countMoved(const Order &order, NodeId firstBackward) {
+  return llvm::count_if(
+      llvm::make_range(llvm::find(order, firstBackward), order.end()),
+      [&](NodeId node) { return node < firstBackward; });
+}
+
+static void remarkMoves(func::FuncOp function, Operation *firstBackward,
+                        const BlockProblem &block, const Order &order,
+                        int64_t numMoved, NodeId numInFront) {
+  const Problem &problem = block.getProblem();
+  auto remark =
+      remark::passed(firstBackward->getLoc(),
+                     makeRemark("BlockReordered", function.getSymName()));
+  remark << (Twine(numMoved) + " of " + Twine(numInFront) +
+             " operations in front of the backward moved to where they are "
+             "needed")
+                .str()
+         << remark::metric("Moved", numMoved);
+  if (block.getUnsized())
+    return;
+  // Both accept every problem without error.
+  auto before = simulateMemory(problem, problem.programOrder());
+  auto after = simulateMemory(problem, order);
+  remark << remark::metric("PeakBytesBefore", before->peakBytes)
+         << remark::metric("PeakBytesAfter", after->peakBytes);
+}
+
+FailureOr<bool> mlir::commsched::applyAutogradOrder(func::FuncOp function) {
+  auto keep = [&](Location location, const Twine &reason) {
+    remarkBlockKept(function, location, reason);
+    return false;
+  };
+  if (function.isExternal())
+    return false;
   if (!llvm::hasSingleElement(function.getBody()))
-    return 0;
-  FailureOr<BlockProblem> block = BlockProblem::create(
-      function.front(), [](Operation *) { return std::optional<int64_t>(0); },
-      CollectiveOrder::Free);
+    return keep(function.getLoc(), "the body has several blocks");
+  if (function->hasAttr(numForwardOutputsAttrName))
+    return keep(function.getLoc(), "the function holds a forward, too: '" +
+                                       numForwardOutputsAttrName +
+                                       "' counts its results");
+  Block &body = function.getBody().front();
+  Operation *firstBackward = findFirstBackward(body);
+  if (!firstBackward)
+    return keep(function.getLoc(), "no operation uses a tangent");
+
+  // What operations cost is of no interest here.
+  auto getCost = [](Operation *) { return std::optional<int64_t>(0); };
+  FailureOr<BlockProblem> block =
+      BlockProblem::create(body, getCost, CollectiveOrder::Free);
   if (failed(block))
     return failure();
-  const ::commsched::Problem &problem = block->getProblem();
-  NodeId firstBackward = 0;
+  NodeId numInFront = 0;
   std::vector<NodeId> keptInFront;
-  for (; firstBackward < problem.numNodes(); ++firstBackward) {
-    Operation *op = block->getOperation(firstBackward);
-    if (usesTangent(op, function))
-      break;
-    if (writesMemory(op))
-      keptInFront.push_back(firstBackward);
+  for (; block->getOperation(numInFront) != firstBackward; ++numInFront)
+    if (writesMemory(block->getOperation(numInFront)))
+      keptInFront.push_back(numInFront);
+  ::commsched::Result<Order> order =
+      mimicAutogradOrder(block->getProblem(), numInFront, keptInFront);
+  if (!order) {
+    emitError(function.getLoc(), "no order was found: ") << order.error();
+    return failure();
   }
-  if (firstBackward == problem.numNodes())
-    return 0;
-  auto order =
-      ::commsched::mimicAutogradOrder(problem, firstBackward, keptInFront);
-  if (!order)
-    return function.emitError("cannot be put into an autograd engine's order: ")
-           << order.error();
-  int64_t numMoved = 0;
-  for (int32_t position = 0; position < problem.numNodes(); ++position)
-    numMoved += (*order)[position] != position;
-  block->apply(*order);
-  return numMoved;
+  int64_t numMoved = countMoved(*order, numInFront);
+  if (numMoved == 0)
+    return keep(firstBackward->getLoc(),
+                "nothing in front of the backward can wait");
+  if (areRemarksEnabled(function))
+    remarkMoves(function, firstBackward, *block, *order, numMoved, numInFront);
+  return block->apply(*order);
 }

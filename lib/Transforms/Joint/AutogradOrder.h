@@ -20,10 +20,11 @@ namespace mlir::commsched {
 /// Puts what the first operation that uses a tangent, and those behind it,
 /// depend on right before the first of them that needs it. Operations before it
 /// that write memory stay in front, with what they depend on. A function of
-/// several blocks, or without such an operation, stays as it is. Emits an error
-/// when no problem can be made of the block; see BlockProblem::create().
-/// Returns how many operations changed their place among the others. Linear.
-FailureOr<int64_t> applyAutogradOrder(func::FuncOp function);
+/// several blocks, without such an operation, or with a forward in it, stays as
+/// it is; a remark says what was done or why nothing was. Emits an error when
+/// no problem can be made of the block; see BlockProblem::create(). Returns
+/// whether anything moved. Linear.
+FailureOr<bool> applyAutogradOrder(func::FuncOp function);
 
 } // namespace mlir::commsched
 

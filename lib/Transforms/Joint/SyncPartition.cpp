@@ -1,0 +1,221 @@
+//===- SyncPartition.cpp - The pass that makes ranks save alike -----------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Remarks.h"
+#include "CommSched/Analysis/JointFunction.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Report/RankTimes.h"
+#include "CommSched/Transforms/Passes.h"
+#include "Proposal.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_SYNCPARTITION
+#include "CommSched/Transforms/Passes.h.inc"
+} // namespace mlir::commsched
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+namespace {
+
+/// The files of all ranks.
+using Files = std::vector<std::vector<Proposal>>;
+
+/// A rank's proposal and what it takes on the rank where it takes most.
+struct Choice {
+  size_t rank = 0;
+  int64_t worstBytes = 0;
+};
+
+struct SyncPartition : mlir::commsched::impl::SyncPartitionBase<SyncPartition> {
+  using SyncPartitionBase::SyncPartitionBase;
+
+  LogicalResult initialize(MLIRContext *context) override;
+  void runOnOperation() override;
+
+private:
+  FailureOr<Files> readFiles();
+  FailureOr<SmallVector<const Proposal *>> findProposals(func::FuncOp function,
+                                                         const Files &files);
+  LogicalResult checkFunctions(const Files &files,
+                               ArrayRef<func::FuncOp> functions);
+  LogicalResult checkSameValues(func::FuncOp function,
+                                ArrayRef<const Proposal *> ranks);
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+FailureOr<Files> SyncPartition::readFiles() {
+  Files files;
+  for (StringRef path : proposals) {
+    llvm::Expected<std::vector<Proposal>> file = readProposals(path);
+    if (!file) {
+      emitError(getOperation().getLoc(), "cannot read proposals: ")
+          << llvm::toString(file.takeError());
+      return failure();
+    }
+    files.push_back(std::move(*file));
+  }
+  return files;
+}
+
+/// Checks that every function of the files is one of `functions`.
+LogicalResult SyncPartition::checkFunctions(const Files &files,
+                                            ArrayRef<func::FuncOp> functions) {
+  llvm::StringSet<> names;
+  for (func::FuncOp function : functions)
+    names.insert(toFileText(function.getSymName()));
+  for (auto [path, file] : llvm::zip(proposals, files))
+    for (const Proposal &proposal : file)
+      if (!names.contains(proposal.function))
+        return emitError(getOperation().getLoc(), "'")
+               << path << "' proposes what @" << proposal.function
+               << " saves, but the module has no joint function of that name";
+  return success();
+}
+
+/// The proposals of all ranks for `function`.
+FailureOr<SmallVector<const Proposal *>>
+SyncPartition::findProposals(func::FuncOp function, const Files &files) {
+  SmallVector<const Proposal *> ranks;
+  std::string name = toFileText(function.getSymName());
+  for (auto [path, file] : llvm::zip(proposals, files)) {
+    auto it = llvm::find_if(
+        file, [&](const Proposal &it) { return it.function == name; });
+    if (it == file.end()) {
+      function.emitError("'") << path << "' does not propose what @"
+                              << function.getSymName() << " saves";
+      return failure();
+    }
+    ranks.push_back(&*it);
+  }
+  return ranks;
+}
+
+/// Checks that all ranks can save the same values.
+LogicalResult SyncPartition::checkSameValues(func::FuncOp function,
+                                             ArrayRef<const Proposal *> ranks) {
+  const Proposal &first = *ranks.front();
+  for (size_t rank = 1; rank < ranks.size(); ++rank) {
+    const Proposal &other = *ranks[rank];
+    auto emitDifference = [&] {
+      return function.emitError("@")
+             << function.getSymName() << " is not the same program in '"
+             << proposals[0] << "' and '" << proposals[rank] << "': ";
+    };
+    size_t count = std::min(first.values.size(), other.values.size());
+    for (size_t index = 0; index < count; ++index)
+      if (first.values[index].name != other.values[index].name)
+        return emitDifference() << "value " << index << " is '"
+                                << first.values[index].name << "' in one and '"
+                                << other.values[index].name << "' in the other";
+    if (first.values.size() != other.values.size())
+      return emitDifference() << first.values.size() << " values in one, "
+                              << other.values.size() << " in the other";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The choice
+//===----------------------------------------------------------------------===//
+
+static bool hasCollectives(func::FuncOp function) {
+  return function
+      .walk([](CollectiveOpInterface) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+/// The proposal that takes least on the rank where it takes most, of equal ones
+/// the first rank's.
+static Choice choose(ArrayRef<const Proposal *> ranks) {
+  Choice best;
+  for (auto [index, proposing] : llvm::enumerate(ranks)) {
+    int64_t worstBytes = 0;
+    for (const Proposal *rank : ranks)
+      worstBytes = std::max(worstBytes, rank->getBytes(proposing->saved));
+    if (index == 0 || worstBytes < best.worstBytes)
+      best = {index, worstBytes};
+  }
+  return best;
+}
+
+static void remarkChoice(func::FuncOp function, const Choice &choice,
+                         ArrayRef<const Proposal *> ranks) {
+  const Proposal &chosen = *ranks[choice.rank];
+  remark::passed(function.getLoc(),
+                 makeRemark("SavedValuesAgreed", function.getSymName()))
+      << ("@" + function.getSymName() + " saves what rank " +
+          Twine(choice.rank) + " proposes: " + Twine(chosen.saved.size()) +
+          " values of at most " + Twine(choice.worstBytes) + " bytes")
+             .str()
+      << remark::metric("Rank", choice.rank)
+      << remark::metric("WorstBytes", choice.worstBytes)
+      << remark::metric("OwnBytes", chosen.getBytes(chosen.saved));
+}
+
+static ArrayAttr getSavedNames(MLIRContext *context, const Proposal &chosen) {
+  SmallVector<Attribute> names;
+  for (int32_t index : chosen.saved)
+    names.push_back(StringAttr::get(context, chosen.values[index].name));
+  return ArrayAttr::get(context, names);
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+LogicalResult SyncPartition::initialize(MLIRContext *context) {
+  if (!proposals.empty())
+    return success();
+  return emitError(UnknownLoc::get(context),
+                   "commsched-sync-partition needs the option 'proposals'");
+}
+
+void SyncPartition::runOnOperation() {
+  auto functions = llvm::to_vector(llvm::make_filter_range(
+      getOperation().getOps<func::FuncOp>(), isJointFunction));
+  FailureOr<Files> files = readFiles();
+  if (failed(files) || failed(checkFunctions(*files, functions)))
+    return signalPassFailure();
+
+  // All is checked before anything changes.
+  SmallVector<std::pair<func::FuncOp, ArrayAttr>> agreed;
+  for (func::FuncOp function : functions) {
+    if (!hasCollectives(function)) {
+      remark::missed(function.getLoc(),
+                     makeRemark("NothingToAgreeOn", function.getSymName()))
+          << ("@" + function.getSymName() +
+              " has no collectives: ranks may save what they like")
+                 .str();
+      continue;
+    }
+    FailureOr<SmallVector<const Proposal *>> ranks =
+        findProposals(function, *files);
+    if (failed(ranks) || failed(checkSameValues(function, *ranks)))
+      return signalPassFailure();
+    Choice choice = choose(*ranks);
+    remarkChoice(function, choice, *ranks);
+    agreed.emplace_back(function,
+                        getSavedNames(&getContext(), *(*ranks)[choice.rank]));
+  }
+  bool changed = false;
+  for (auto [function, names] : agreed) {
+    changed |= function->getDiscardableAttr(savedValuesAttrName) != names;
+    function->setDiscardableAttr(savedValuesAttrName, names);
+  }
+  if (!changed)
+    markAllAnalysesPreserved();
+}
