@@ -1,0 +1,181 @@
+// RUN: commsched-opt %s --commsched-report=format=json -o /dev/null \
+// RUN:   -split-input-file | FileCheck %s
+
+// What lives from a forward into its backward, or beside it.
+
+// The peak of both is the forward's when that is higher: "big" goes before the
+// backward begins.
+// CHECK: {"function":"f"{{.*}}"peak_memory_bytes":130,
+// CHECK: {"function":"b"{{.*}}"peak_memory_bytes":40,
+// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":130,{{.*}}"peak_position":1,{{.*}}"saved_bytes":20}
+func.func @f(%x: tensor<10xi8>) -> tensor<20xi8>
+    attributes {commsched.backward = @b, commsched.joint = "joint",
+                commsched.num_forward_outputs = 0 : i64} {
+  %big = commsched.compute "big"(%x) {commsched.runtime_ns = 1 : i64}
+      : (tensor<10xi8>) -> tensor<100xi8>
+  %s = commsched.compute "s"(%big) {commsched.runtime_ns = 1 : i64}
+      : (tensor<100xi8>) -> tensor<20xi8>
+  return %s : tensor<20xi8>
+}
+func.func @b(%s: tensor<20xi8> {commsched.role = "saved_activation"})
+    -> tensor<20xi8>
+    attributes {commsched.forward = @f, commsched.joint = "joint"} {
+  %g = commsched.compute "g"(%s) {commsched.runtime_ns = 1 : i64}
+      : (tensor<20xi8>) -> tensor<20xi8>
+  return %g : tensor<20xi8>
+}
+
+// -----
+
+// Two saved values that are views of one storage take it once, and it goes with
+// the last of them: at "g2" there are 10 that stay, 20 of "s", 5 of "g1" and 5 of
+// "g2"; then "s" has gone. The backward alone cannot know.
+// CHECK: {"function":"f"
+// CHECK: {"function":"b"{{.*}}"peak_memory_bytes":45,
+// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":40,{{.*}}"peak_position":3,{{.*}}"saved_bytes":20}
+func.func @f(%x: tensor<10xi8>) -> (tensor<20xi8>, tensor<4x5xi8>)
+    attributes {commsched.backward = @b, commsched.joint = "joint",
+                commsched.num_forward_outputs = 0 : i64} {
+  %s = commsched.compute "s"(%x) {commsched.runtime_ns = 1 : i64}
+      : (tensor<10xi8>) -> tensor<20xi8>
+  %v = commsched.compute "aten.view"(%s)
+      {alias = 0 : i64, commsched.runtime_ns = 0 : i64}
+      : (tensor<20xi8>) -> tensor<4x5xi8>
+  return %s, %v : tensor<20xi8>, tensor<4x5xi8>
+}
+func.func @b(%s: tensor<20xi8> {commsched.role = "saved_activation"},
+             %v: tensor<4x5xi8> {commsched.role = "saved_activation"})
+    -> tensor<6xi8>
+    attributes {commsched.forward = @f, commsched.joint = "joint"} {
+  %g1 = commsched.compute "g1"(%s) {commsched.runtime_ns = 1 : i64}
+      : (tensor<20xi8>) -> tensor<5xi8>
+  %g2 = commsched.compute "g2"(%v) {commsched.runtime_ns = 1 : i64}
+      : (tensor<4x5xi8>) -> tensor<5xi8>
+  %g3 = commsched.compute "g3"(%g1, %g2) {commsched.runtime_ns = 1 : i64}
+      : (tensor<5xi8>, tensor<5xi8>) -> tensor<6xi8>
+  return %g3 : tensor<6xi8>
+}
+
+// -----
+
+// What is saved stays after its last use if it is a result, too, ("r"), or a
+// view of a parameter; the views take nothing. 10 + 20 of "r" + 30 of "g1", and
+// then 40 of "g2" instead of it.
+// CHECK: {"function":"f"
+// CHECK: {"function":"b"{{.*}}"peak_memory_bytes":70,
+// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":100,{{.*}}"saved_bytes":20}
+func.func @f(%w: tensor<10xi8> {commsched.role = "parameter"})
+    -> (tensor<20xi8>, tensor<2x5xi8>, tensor<20xi8>)
+    attributes {commsched.backward = @b, commsched.joint = "joint",
+                commsched.num_forward_outputs = 1 : i64} {
+  %t = commsched.compute "aten.view"(%w)
+      {alias = 0 : i64, commsched.runtime_ns = 0 : i64}
+      : (tensor<10xi8>) -> tensor<2x5xi8>
+  %r = commsched.compute "r"(%t) {commsched.runtime_ns = 1 : i64}
+      : (tensor<2x5xi8>) -> tensor<20xi8>
+  return %r, %t, %r : tensor<20xi8>, tensor<2x5xi8>, tensor<20xi8>
+}
+func.func @b(%t: tensor<2x5xi8> {commsched.role = "saved_activation"},
+             %r: tensor<20xi8> {commsched.role = "saved_activation"})
+    -> tensor<40xi8>
+    attributes {commsched.forward = @f, commsched.joint = "joint"} {
+  %g1 = commsched.compute "g1"(%t, %r) {commsched.runtime_ns = 1 : i64}
+      : (tensor<2x5xi8>, tensor<20xi8>) -> tensor<30xi8>
+  %g2 = commsched.compute "g2"(%g1) {commsched.runtime_ns = 1 : i64}
+      : (tensor<30xi8>) -> tensor<40xi8>
+  return %g2 : tensor<40xi8>
+}
+
+// -----
+
+// An argument that may be freed goes after its last use in either half: %x at
+// "g1", %y at "s". The tangent, which may not, comes after the forward. At "g2":
+// 1 of the tangent, 30 of "g1", 100 of "g2".
+// CHECK: {"function":"f"{{.*}}"peak_memory_bytes":65,
+// CHECK: {"function":"b"{{.*}}"peak_memory_bytes":131,
+// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":131,{{.*}}"saved_bytes":5}
+func.func @f(%x: tensor<20xi8> {commsched.freeable},
+             %y: tensor<40xi8> {commsched.freeable})
+    -> (tensor<20xi8>, tensor<5xi8>)
+    attributes {commsched.backward = @b, commsched.joint = "joint",
+                commsched.num_forward_outputs = 0 : i64} {
+  %s = commsched.compute "s"(%x, %y) {commsched.runtime_ns = 1 : i64}
+      : (tensor<20xi8>, tensor<40xi8>) -> tensor<5xi8>
+  return %x, %s : tensor<20xi8>, tensor<5xi8>
+}
+func.func @b(%x: tensor<20xi8> {commsched.freeable},
+             %s: tensor<5xi8> {commsched.role = "saved_activation"},
+             %t: tensor<1xi8> {commsched.role = "tangent"}) -> tensor<100xi8>
+    attributes {commsched.forward = @f, commsched.joint = "joint"} {
+  %g1 = commsched.compute "g1"(%x, %s, %t) {commsched.runtime_ns = 1 : i64}
+      : (tensor<20xi8>, tensor<5xi8>, tensor<1xi8>) -> tensor<30xi8>
+  %g2 = commsched.compute "g2"(%g1) {commsched.runtime_ns = 1 : i64}
+      : (tensor<30xi8>) -> tensor<100xi8>
+  return %g2 : tensor<100xi8>
+}
+
+// -----
+
+// An unsharded parameter that both halves grow and free is only a handle in
+// between, and where the forward returns it: 64 bytes in each, never 128.
+// CHECK: {"function":"f"{{.*}}"peak_memory_bytes":65,
+// CHECK: {"function":"b"{{.*}}"peak_memory_bytes":66,
+// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":67,{{.*}}"peak_position":4,{{.*}}"saved_bytes":0}
+func.func @f(%p: memref<64xi8> {commsched.role = "unsharded_param"})
+    -> (tensor<1xi8>, memref<64xi8>)
+    attributes {commsched.backward = @b, commsched.joint = "joint",
+                commsched.num_forward_outputs = 1 : i64} {
+  commsched.resize_storage %p bytes(64) {commsched.runtime_ns = 0 : i64}
+      : memref<64xi8>
+  %y = commsched.compute "y"(%p) {commsched.runtime_ns = 1 : i64}
+      : (memref<64xi8>) -> tensor<1xi8>
+  commsched.resize_storage %p bytes(0) {commsched.runtime_ns = 0 : i64}
+      : memref<64xi8>
+  return %y, %p : tensor<1xi8>, memref<64xi8>
+}
+func.func @b(%p: memref<64xi8> {commsched.role = "unsharded_param"},
+             %t: tensor<1xi8> {commsched.role = "tangent"}) -> tensor<1xi8>
+    attributes {commsched.forward = @f, commsched.joint = "joint"} {
+  commsched.resize_storage %p bytes(64) {commsched.runtime_ns = 0 : i64}
+      : memref<64xi8>
+  %g = commsched.compute "g"(%t, %p) {commsched.runtime_ns = 1 : i64}
+      : (tensor<1xi8>, memref<64xi8>) -> tensor<1xi8>
+  commsched.resize_storage %p bytes(0) {commsched.runtime_ns = 0 : i64}
+      : memref<64xi8>
+  return %g : tensor<1xi8>
+}
+
+// -----
+
+// Without operations what counts is what is there between the halves.
+// CHECK: {"function":"f"{{.*}}"peak_memory_bytes":8,
+// CHECK: {"function":"b"{{.*}}"peak_memory_bytes":12,
+// CHECK: {"function":"joint","num_ops":0{{.*}}"peak_memory_bytes":12,{{.*}}"peak_position":-1,{{.*}}"saved_bytes":0}
+func.func @f(%x: tensor<8xi8>) -> tensor<8xi8>
+    attributes {commsched.backward = @b, commsched.joint = "joint",
+                commsched.num_forward_outputs = 0 : i64} {
+  return %x : tensor<8xi8>
+}
+func.func @b(%x: tensor<8xi8>, %t: tensor<4xi8> {commsched.role = "tangent"})
+    -> tensor<4xi8>
+    attributes {commsched.forward = @f, commsched.joint = "joint"} {
+  return %t : tensor<4xi8>
+}
+
+// -----
+
+// Which of both comes first in the module makes no difference; what has no name
+// is called after its halves.
+// CHECK: {"function":"b"
+// CHECK: {"function":"f"
+// CHECK: {"function":"f+b",{{.*}},"forward":"f","backward":"b","saved_bytes":0}
+func.func @b(%x: tensor<8xi8>, %t: tensor<4xi8> {commsched.role = "tangent"})
+    -> tensor<4xi8>
+    attributes {commsched.forward = @f} {
+  return %t : tensor<4xi8>
+}
+func.func @f(%x: tensor<8xi8>) -> tensor<8xi8>
+    attributes {commsched.backward = @b,
+                commsched.num_forward_outputs = 0 : i64} {
+  return %x : tensor<8xi8>
+}
