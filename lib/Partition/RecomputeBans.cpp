@@ -81,8 +81,8 @@ namespace {
 class BanFinder {
 public:
   BanFinder(const JointGraph &graph, const Classification &classes,
-            const CutOptions &options, const std::vector<char> &unbanned)
-      : graph(graph), classes(classes), options(options), unbanned(unbanned),
+            const CutOptions &options)
+      : graph(graph), classes(classes), options(options),
         bans(graph.size(), BanReason::None) {}
 
   std::vector<BanReason> run() {
@@ -120,7 +120,6 @@ private:
   const JointGraph &graph;
   const Classification &classes;
   const CutOptions &options;
-  const std::vector<char> &unbanned;
   std::vector<BanReason> bans;
   /// By node: whether a backward operation reads it, or views of it, and cannot
   /// be computed in one kernel with it.
@@ -141,8 +140,7 @@ void BanFinder::ban(NodeId node, BanReason reason) {
         !graph.getUsers(node).empty() &&
         graph[graph.getUsers(node)[0]].kind == JointNodeKind::Result;
     if (isFreeToRepeat(data) || data.kind == JointNodeKind::Result ||
-        (!data.isSaveable && !hasResults) ||
-        (!unbanned.empty() && unbanned[node]))
+        (!data.isSaveable && !hasResults))
       return;
   }
   bans[node] = reason;
@@ -273,7 +271,6 @@ void BanFinder::banLongFusibleChains() {
 
 std::vector<BanReason> commsched::findBans(const JointGraph &graph,
                                            const Classification &classes,
-                                           const CutOptions &options,
-                                           const std::vector<char> &unbanned) {
-  return BanFinder(graph, classes, options, unbanned).run();
+                                           const CutOptions &options) {
+  return BanFinder(graph, classes, options).run();
 }

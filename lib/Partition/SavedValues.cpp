@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Partition/SavedValues.h"
-#include "CommSched/Partition/Knapsack.h"
 #include "CommSched/Partition/SavedStorages.h"
 #include "RecomputeBans.h"
 
@@ -56,6 +55,7 @@ SavedValuesLadder::create(const JointGraph &graph,
   if (auto *conflict = std::get_if<PartitionConflict>(&first))
     return *conflict;
   ladder.mostBytes = computeSavedBytes(graph, std::get<Split>(first).saved);
+  ladder.findCandidates();
   return ladder;
 }
 
@@ -73,8 +73,7 @@ CutOptions SavedValuesLadder::getCutOptions(int32_t rung) const {
 
 PartitionResult<Split>
 SavedValuesLadder::solveCut(const CutOptions &cut,
-                            const std::vector<char> &unbanned) const {
-  std::vector<BanReason> bans = findBans(*graph, *classes, cut, unbanned);
+                            const std::vector<BanReason> &bans) const {
   PartitionResult<std::vector<NodeId>> saved =
       solveMinCut(*graph, *classes, cut, bans);
   if (auto *conflict = std::get_if<PartitionConflict>(&saved))
@@ -82,16 +81,6 @@ SavedValuesLadder::solveCut(const CutOptions &cut,
   return splitAtStorages(*graph, std::get<std::vector<NodeId>>(saved),
                          cut.repeatGathers);
 }
-
-namespace {
-
-/// An operation that a budget may let go, and what saving its values means.
-struct Candidate {
-  NodeId node;
-  KnapsackItem item;
-};
-
-} // namespace
 
 /// What computing `node` again takes; a wait counts for its collective.
 static int64_t getRepetitionCost(const JointGraph &graph, NodeId node) {
@@ -103,18 +92,16 @@ static int64_t getRepetitionCost(const JointGraph &graph, NodeId node) {
   return std::max<int64_t>(cost, 1);
 }
 
-std::vector<char>
-SavedValuesLadder::chooseUnbanned(int64_t capacityBytes) const {
+void SavedValuesLadder::findCandidates() {
   std::unordered_set<int32_t> argumentStorages;
   for (NodeId node = 0; node < graph->size(); ++node)
     if (graph->isArgument(node) && (*graph)[node].storage >= 0)
       argumentStorages.insert((*graph)[node].storage);
 
-  std::vector<BanReason> bans =
-      findBans(*graph, *classes, getCutOptions(/*rung=*/2), {});
-  std::vector<Candidate> candidates;
+  aggressiveBans = findBans(*graph, *classes, getCutOptions(/*rung=*/2));
   for (NodeId node = 0; node < graph->size(); ++node) {
-    if (bans[node] == BanReason::None || isHard(bans[node]) ||
+    BanReason ban = aggressiveBans[node];
+    if (ban == BanReason::None || isHard(ban) ||
         classes->distanceToBackward[node] >= Classification::far ||
         argumentStorages.count((*graph)[node].storage))
       continue;
@@ -124,32 +111,35 @@ SavedValuesLadder::chooseUnbanned(int64_t capacityBytes) const {
         bytes += (*graph)[user].bytes;
     candidates.push_back({node, {bytes, getRepetitionCost(*graph, node)}});
   }
-  // Of operations that are equally worth it, the largest go first.
   std::sort(candidates.begin(), candidates.end(),
             [](const Candidate &a, const Candidate &b) {
               return std::make_pair(-a.item.bytes, a.node) <
                      std::make_pair(-b.item.bytes, b.node);
             });
+}
+
+/// The bans that are left if candidates are to be saved within so many bytes.
+std::vector<BanReason>
+SavedValuesLadder::banWithin(int64_t capacityBytes) const {
   std::vector<KnapsackItem> items;
   for (const Candidate &candidate : candidates)
     items.push_back(candidate.item);
   std::vector<int32_t> kept = options.solver == KnapsackSolver::Greedy
                                   ? solveKnapsackGreedily(items, capacityBytes)
                                   : solveKnapsack(items, capacityBytes);
-  std::vector<char> unbanned(graph->size(), 0);
+  std::vector<BanReason> bans = aggressiveBans;
   for (const Candidate &candidate : candidates)
-    unbanned[candidate.node] = 1;
+    bans[candidate.node] = BanReason::None;
   for (int32_t index : kept)
-    unbanned[candidates[index].node] = 0;
-  return unbanned;
+    bans[candidates[index].node] = aggressiveBans[candidates[index].node];
+  return bans;
 }
 
 PartitionResult<Split> SavedValuesLadder::solve(int32_t rung) const {
-  int32_t cutRung = std::min(rung, 2);
+  CutOptions cut = getCutOptions(rung);
   if (rung <= 2)
-    return solveCut(getCutOptions(cutRung), {});
+    return solveCut(cut, findBans(*graph, *classes, cut));
   int64_t steps = size() - 1 - rung;
-  return solveCut(getCutOptions(cutRung),
-                  chooseUnbanned(mostBytes / numSteps * steps +
+  return solveCut(cut, banWithin(mostBytes / numSteps * steps +
                                  mostBytes % numSteps * steps / numSteps));
 }

@@ -19,7 +19,7 @@ static PartitionResult<std::vector<NodeId>>
 cut(const JointGraph &graph, const CutOptions &options = {}) {
   Classification classes = expectNoConflict(classify(graph));
   return solveMinCut(graph, classes, options,
-                     findBans(graph, classes, options, {}));
+                     findBans(graph, classes, options));
 }
 
 static std::vector<NodeId> cutOrFail(const JointGraph &graph,
@@ -149,7 +149,7 @@ TEST(MinCut, NoChoiceWeighsLess) {
     options.treatParametersAsFreeToSave = seed % 3 != 0;
     if (reference::getCandidates(graph, *classes, options).size() > 14)
       continue;
-    std::vector<BanReason> bans = findBans(graph, *classes, options, {});
+    std::vector<BanReason> bans = findBans(graph, *classes, options);
     PartitionResult<std::vector<NodeId>> result =
         solveMinCut(graph, *classes, options, bans);
     std::optional<int64_t> least =

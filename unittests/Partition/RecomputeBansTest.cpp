@@ -16,9 +16,8 @@ using namespace commsched;
 using namespace commsched::testing;
 
 static std::vector<BanReason> ban(const JointGraph &graph,
-                                  const CutOptions &options = {},
-                                  const std::vector<char> &unbanned = {}) {
-  return findBans(graph, expectNoConflict(classify(graph)), options, unbanned);
+                                  const CutOptions &options = {}) {
+  return findBans(graph, expectNoConflict(classify(graph)), options);
 }
 
 TEST(RecomputeBans, ByClass) {
@@ -50,26 +49,29 @@ TEST(RecomputeBans, ByClass) {
   EXPECT_EQ(bans[random], BanReason::Random);
 }
 
-TEST(RecomputeBans, NothingLiftsAHardBan) {
+TEST(RecomputeBans, AreHardOrForAPrice) {
   GraphBuilder b;
   NodeId x = b.input(64);
   NodeId random = b.op(OperatorClass::Random, 64, {x});
   NodeId matmul = b.matmul(64, {random});
   NodeId pinned = b.pointwise(64, {matmul});
   b[pinned].isPinned = true;
-  NodeId saved = b.pointwise(64, {pinned});
+  NodeId kept = b.pointwise(64, {pinned});
+  b[kept].tag = PartitionTag::MustBeForward;
+  NodeId saved = b.pointwise(64, {kept});
   b[saved].policy = RecomputePolicy::MustSave;
   NodeId rather = b.pointwise(64, {saved});
   b[rather].policy = RecomputePolicy::PreferSave;
   JointGraph graph = b.finish({rather}, {});
-  std::vector<BanReason> bans =
-      ban(graph, {}, std::vector<char>(graph.size(), 1));
-  EXPECT_EQ(bans[random], BanReason::Random);
-  EXPECT_EQ(bans[matmul], BanReason::None);
+  std::vector<BanReason> bans = ban(graph);
   EXPECT_EQ(bans[pinned], BanReason::KeptInForward);
+  EXPECT_EQ(bans[kept], BanReason::KeptInForward);
   EXPECT_EQ(bans[saved], BanReason::MustSave);
-  EXPECT_EQ(bans[rather], BanReason::None);
-  EXPECT_EQ(ban(graph)[rather], BanReason::PreferSave);
+  EXPECT_EQ(bans[rather], BanReason::PreferSave);
+  for (NodeId node : {x, random, pinned, kept, saved})
+    EXPECT_TRUE(isHard(bans[node])) << node;
+  for (NodeId node : {matmul, rather})
+    EXPECT_FALSE(isHard(bans[node])) << node;
 }
 
 TEST(RecomputeBans, UsersComeFirst) {
@@ -230,7 +232,7 @@ TEST(RecomputeBans, FindWhatSearchesFind) {
     options.banRecomputeReductions = false;
     options.banRecomputeLongFusibleChains = false;
     options.banRecomputeUsedFarApart = false;
-    std::vector<BanReason> bans = findBans(graph, *classes, options, {});
+    std::vector<BanReason> bans = findBans(graph, *classes, options);
     for (NodeId node = 0; node < graph.size(); ++node) {
       if (bans[node] != BanReason::None &&
           bans[node] != BanReason::MaterializedBackward)
@@ -251,7 +253,7 @@ TEST(RecomputeBans, FindWhatSearchesFind) {
 
     options.banRecomputeMaterializedBackward = false;
     options.banRecomputeUsedFarApart = true;
-    bans = findBans(graph, *classes, options, {});
+    bans = findBans(graph, *classes, options);
     std::vector<char> isFar(graph.size(), 0);
     for (NodeId node = 0; node < graph.size(); ++node)
       if (classes->requiredForward[node])

@@ -105,8 +105,8 @@ TEST(SavedValuesLadder, KeepsWhatCostsMost) {
     options.solver = solver;
     SavedValuesLadder ladder = makeLadder(graph, classes, options);
     EXPECT_EQ(ladder.getMostBytes(), 1000);
-    // Rung 3 keeps 95 %, and each further one 5 % less.
-    Split half = expectNoConflict(ladder.solve(12));
+    // Rung 3 keeps 99 %, and each further one 1 % less.
+    Split half = expectNoConflict(ladder.solve(52));
     EXPECT_EQ(computeSavedBytes(graph, half.saved), 500);
     std::vector<NodeId> expected = {0};
     for (int layer = 5; layer < 10; ++layer)
@@ -133,7 +133,7 @@ TEST(SavedValuesLadder, ARepeatedGatherCountsWithItsPrice) {
   options.cut.repeatGathers = true;
   SavedValuesLadder ladder = makeLadder(graph, classes, options);
   EXPECT_EQ(ladder.getMostBytes(), 128);
-  EXPECT_EQ(expectNoConflict(ladder.solve(12)).saved,
+  EXPECT_EQ(expectNoConflict(ladder.solve(52)).saved,
             (std::vector<NodeId>{p, dear}));
   options.cut.repeatGathers = false;
   EXPECT_EQ(expectNoConflict(makeLadder(graph, classes, options)
@@ -154,7 +154,7 @@ TEST(SavedValuesLadder, AggressiveRecomputationStartsLow) {
 
 TEST(SavedValuesLadder, OnRandomGraphs) {
   int numGraphs = 0, numSmaller = 0;
-  for (uint32_t seed = 0; seed < 300; ++seed) {
+  for (uint32_t seed = 0; seed < 100; ++seed) {
     JointGraph graph = makeRandomJointGraph(seed, {});
     PartitionResult<Classification> classified = classify(graph);
     auto *classes = std::get_if<Classification>(&classified);
@@ -181,6 +181,6 @@ TEST(SavedValuesLadder, OnRandomGraphs) {
     EXPECT_EQ(bytes.front(), ladder->getMostBytes());
     numSmaller += bytes.back() < bytes.front();
   }
-  EXPECT_GT(numGraphs, 150);
-  EXPECT_GT(numSmaller, 50);
+  EXPECT_GT(numGraphs, 50);
+  EXPECT_GT(numSmaller, 20);
 }

@@ -78,12 +78,10 @@ constexpr bool isHard(BanReason reason) {
 /// repeated is not, if that is only a preference.
 bool isToBeRecomputed(const JointNode &node);
 
-/// What may not be computed again, by node. `unbanned`, by node, lifts bans
-/// that are not hard; it may be empty. Linear, but for a heap.
+/// What may not be computed again, by node. Linear, but for a heap.
 std::vector<BanReason> findBans(const JointGraph &graph,
                                 const Classification &classes,
-                                const CutOptions &options,
-                                const std::vector<char> &unbanned);
+                                const CutOptions &options);
 
 /// The values to save, ascending: a minimum cut, where a value weighs its
 /// bytes, times 1.1 for every operation between it and the backward (at most a

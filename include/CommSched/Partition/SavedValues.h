@@ -17,6 +17,7 @@
 #ifndef COMMSCHED_PARTITION_SAVEDVALUES_H
 #define COMMSCHED_PARTITION_SAVEDVALUES_H
 
+#include "CommSched/Partition/Knapsack.h"
 #include "CommSched/Partition/MinCut.h"
 
 namespace commsched {
@@ -43,11 +44,11 @@ struct SavedValuesOptions {
 /// Rung 0 is the minimum cut under all bans; rung 1 lifts those that only help
 /// speed, rung 2 also computes operations again that are not known to be cheap.
 /// For each further rung a knapsack chooses, among the operations that are
-/// still banned, which to save within a fraction of rung 0's bytes: 95 %, 90 %,
+/// still banned, which to save within a fraction of rung 0's bytes: 99 %, 98 %,
 /// …, 0 %. Their cost is what computing them again takes.
 class SavedValuesLadder {
 public:
-  static constexpr int32_t numSteps = 20;
+  static constexpr int32_t numSteps = 100;
 
   /// The graph and its classes must outlive the ladder. Conflict: rung 0 has
   /// one.
@@ -68,15 +69,26 @@ private:
                     const SavedValuesOptions &options)
       : graph(&graph), classes(&classes), options(options) {}
 
+  /// An operation that a budget may let go, and what saving its values means.
+  struct Candidate {
+    NodeId node;
+    KnapsackItem item;
+  };
+
   CutOptions getCutOptions(int32_t rung) const;
   PartitionResult<Split> solveCut(const CutOptions &cut,
-                                  const std::vector<char> &unbanned) const;
-  std::vector<char> chooseUnbanned(int64_t capacityBytes) const;
+                                  const std::vector<BanReason> &bans) const;
+  void findCandidates();
+  std::vector<BanReason> banWithin(int64_t capacityBytes) const;
 
   const JointGraph *graph;
   const Classification *classes;
   SavedValuesOptions options;
   int64_t mostBytes = 0;
+  /// Of rung 2, and what the knapsacks choose from: the largest first, for of
+  /// operations that are equally worth it these go first.
+  std::vector<BanReason> aggressiveBans;
+  std::vector<Candidate> candidates;
 };
 
 } // namespace commsched
