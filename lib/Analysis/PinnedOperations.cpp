@@ -112,5 +112,7 @@ mlir::commsched::findPinnedOperations(Block &block,
       result.isPinned[from] = 1;
   }
   llvm::sort(result.memoryOrder);
+  result.memoryOrder.erase(llvm::unique(result.memoryOrder),
+                           result.memoryOrder.end());
   return result;
 }

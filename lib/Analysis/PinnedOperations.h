@@ -28,7 +28,7 @@ struct PinnedOperations {
   ///  * sends, receives, blocks, or communicates in a way that no interface
   ///    describes. Other collectives are not pinned: all ranks repeat them.
   std::vector<char> isPinned;
-  /// Pairs that have to keep their order because of memory, sorted.
+  /// Pairs that have to keep their order because of memory, each once, sorted.
   std::vector<std::pair<int32_t, int32_t>> memoryOrder;
 };
 
