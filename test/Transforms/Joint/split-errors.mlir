@@ -1,0 +1,85 @@
+// RUN: commsched-test-opt %s --split-input-file --verify-diagnostics \
+// RUN:   --test-split-function
+
+// expected-error@+1 {{'func.func' op is to become '@f_forward' and '@f_backward', but there is a '@f_backward'}}
+func.func @f(%x: tensor<4xf32> {commsched.role = "input"})
+    -> tensor<4xf32> attributes {commsched.num_forward_outputs = 1 : i64} {
+  return %x : tensor<4xf32>
+}
+// expected-note@+1 {{it is here}}
+commsched.group @f_backward size(4)
+
+// -----
+
+// expected-error@+1 {{'func.func' op is to become '@f_forward' and '@f_backward', but something refers to it}}
+func.func @f(%x: tensor<4xf32> {commsched.role = "input"})
+    -> tensor<4xf32> attributes {commsched.num_forward_outputs = 1 : i64} {
+  return %x : tensor<4xf32>
+}
+func.func @caller(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-note@+1 {{here}}
+  %y = call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+// expected-error@+1 {{'func.func' op attribute 'commsched.saved_values' names "h", but no value of the function has this name}}
+func.func @f(%x: tensor<4xf32> {commsched.role = "input"})
+    -> tensor<4xf32> attributes {commsched.num_forward_outputs = 1 : i64,
+                                 commsched.saved_values = ["arg0", "h"]} {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error@+1 {{'func.func' op attribute 'commsched.saved_values' names "arg0" twice}}
+func.func @f(%x: tensor<4xf32> {commsched.role = "input"})
+    -> tensor<4xf32> attributes {commsched.num_forward_outputs = 1 : i64,
+                                 commsched.saved_values = ["arg0", "arg0"]} {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+commsched.group @dp size(4)
+
+// expected-error@+1 {{'func.func' op attribute 'commsched.saved_values' names "start", which is no value that can be saved}}
+func.func @f(%x: tensor<4xf32> {commsched.role = "input"})
+    -> tensor<4xf32> attributes {commsched.num_forward_outputs = 1 : i64,
+                                 commsched.saved_values = ["start"]} {
+  // expected-note@+1 {{it is here}}
+  %start = commsched.all_reduce %x on @dp reduction(sum)
+      {commsched.name = "start"}
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %sum = commsched.wait %start : !commsched.future<tensor<4xf32>>
+  return %sum : tensor<4xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32> {commsched.role = "input"},
+             %dy: tensor<4xf32> {commsched.role = "tangent"})
+    -> (tensor<4xf32>, tensor<4xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64,
+                commsched.saved_values = []} {
+  // expected-error@+1 {{'h' draws random numbers, so it cannot be computed again, but is not saved for the backward}}
+  %h = commsched.compute "dropout"(%x) {commsched.name = "h", random}
+      : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-note@+1 {{'dx' is a result of the backward}}
+  %dx = commsched.compute "back"(%dy, %h) {commsched.name = "dx"}
+      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %h, %dx : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32> {commsched.role = "input"},
+             // expected-note@+1 {{'arg1' is a tangent, which only the backward has}}
+             %dy: tensor<4xf32> {commsched.role = "tangent"})
+    -> tensor<4xf32> attributes {commsched.num_forward_outputs = 1 : i64} {
+  // expected-error@+1 {{'y' is a result of the forward, but needs what only the backward has}}
+  %y = commsched.compute "add"(%x, %dy) {commsched.name = "y"}
+      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}

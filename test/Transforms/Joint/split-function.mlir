@@ -1,0 +1,138 @@
+// RUN: commsched-test-opt %s --split-input-file --test-split-function \
+// RUN:   | FileCheck -enable-var-scope %s
+// RUN: commsched-test-opt %s --split-input-file --test-split-function \
+// RUN:   --commsched-verify-partition -o /dev/null
+// RUN: commsched-test-opt %s --split-input-file > %t.before
+// RUN: commsched-test-opt %s --split-input-file \
+// RUN:   --test-split-function=trial > %t.trial
+// RUN: diff %t.before %t.trial
+
+// Primals go to the forward and tangents to the backward, wherever they stand.
+// What is saved keeps its order and name on both sides, an argument that is
+// handed through its attributes as well.
+
+// CHECK-LABEL: func.func private @ports_forward(
+// CHECK-SAME: %[[W:[^:]+]]: tensor<4x4xf32> {commsched.name = "w", commsched.role = "parameter"},
+// CHECK-SAME: %[[X:[^:]+]]: tensor<2x4xf32> {commsched.role = "input"})
+// CHECK-SAME: -> (tensor<2x4xf32> {commsched.name = "y"},
+// CHECK-SAME: tensor<4x4xf32> {commsched.name = "w"},
+// CHECK-SAME: tensor<2x4xf32> {commsched.name = "arg2"},
+// CHECK-SAME: tensor<2x4xf32> {commsched.name = "h"})
+// CHECK-SAME: attributes {commsched.backward = @ports_backward, commsched.joint = "ports", commsched.num_forward_outputs = 1 : i64, test.kept = 1 : i32}
+// CHECK-NEXT: %[[H:.+]] = commsched.compute "mm"(%[[X]], %[[W]]) {commsched.name = "h"}
+// CHECK-NEXT: %[[Y:.+]] = commsched.compute "relu"(%[[H]])
+// CHECK-NEXT: return {test.end} %[[Y]], %[[W]], %[[X]], %[[H]]
+
+// CHECK-LABEL: func.func private @ports_backward(
+// CHECK-SAME: %[[W:[^:]+]]: tensor<4x4xf32> {commsched.name = "w", commsched.role = "parameter"},
+// CHECK-SAME: %[[X:[^:]+]]: tensor<2x4xf32> {commsched.name = "arg2", commsched.role = "input"},
+// CHECK-SAME: %[[H:[^:]+]]: tensor<2x4xf32> {commsched.name = "h", commsched.role = "saved_activation"},
+// CHECK-SAME: %[[T:[^:]+]]: tensor<2x4xf32> {commsched.role = "tangent"})
+// CHECK-SAME: -> (tensor<4x4xf32> {commsched.name = "dw"}, tensor<2x4xf32>)
+// CHECK-SAME: attributes {commsched.forward = @ports_forward, commsched.joint = "ports", test.kept = 1 : i32}
+// CHECK-NEXT: %[[DH:.+]] = commsched.compute "relu_backward"(%[[T]], %[[H]])
+// CHECK-NEXT: %[[DW:.+]] = commsched.compute "mm"(%[[X]], %[[DH]])
+// CHECK-NEXT: %[[DX:.+]] = commsched.compute "mm"(%[[DH]], %[[W]])
+// CHECK-NEXT: return {test.end} %[[DW]], %[[DX]]
+// CHECK-NOT: @ports(
+func.func private @ports(
+    %w: tensor<4x4xf32> {commsched.name = "w", commsched.role = "parameter"},
+    %dy: tensor<2x4xf32> {commsched.role = "tangent"},
+    %x: tensor<2x4xf32> {commsched.role = "input"})
+    -> (tensor<2x4xf32> {commsched.name = "y"},
+        tensor<4x4xf32> {commsched.name = "dw"}, tensor<2x4xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64,
+                commsched.saved_values = ["h"],
+                commsched.baseline_peak_bytes = 7 : i64, test.kept = 1 : i32} {
+  %h = commsched.compute "mm"(%x, %w) {commsched.name = "h"}
+      : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  %y = commsched.compute "relu"(%h) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %dh = commsched.compute "relu_backward"(%dy, %h)
+      : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %dw = commsched.compute "mm"(%x, %dh)
+      : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+  %dx = commsched.compute "mm"(%dh, %w)
+      : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  return {test.end} %y, %dw, %dx
+      : tensor<2x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>
+}
+
+// -----
+
+// Of several results each is saved by itself, and only what is used.
+
+// CHECK-LABEL: func.func @several_forward(
+// CHECK-SAME: -> (tensor<4xf32>, tensor<4xf32> {commsched.name = "norm#1"}, tensor<i64> {commsched.name = "norm#2"})
+// CHECK-NEXT: %[[NORM:.+]]:3 = commsched.compute "norm"
+// CHECK-NEXT: return %[[NORM]]#0, %[[NORM]]#1, %[[NORM]]#2
+
+// CHECK-LABEL: func.func @several_backward(
+// CHECK-SAME: %[[MEAN:[^:]+]]: tensor<4xf32> {commsched.name = "norm#1", commsched.role = "saved_activation"},
+// CHECK-SAME: %[[SEED:[^:]+]]: tensor<i64> {commsched.name = "norm#2", commsched.role = "saved_activation"},
+// CHECK-SAME: %[[T:[^:]+]]: tensor<4xf32> {commsched.role = "tangent"})
+// CHECK-NEXT: %[[DX:.+]] = commsched.compute "norm_backward"(%[[T]], %[[MEAN]], %[[SEED]])
+// CHECK-NEXT: return %[[DX]]
+func.func @several(
+    %x: tensor<4xf32> {commsched.role = "input"},
+    %dy: tensor<4xf32> {commsched.role = "tangent"})
+    -> (tensor<4xf32>, tensor<4xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64,
+                commsched.saved_values = ["norm#2", "norm#0", "norm#1"]} {
+  %n:3 = commsched.compute "norm"(%x) {commsched.name = "norm"}
+      : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<i64>)
+  %dx = commsched.compute "norm_backward"(%dy, %n#1, %n#2)
+      : (tensor<4xf32>, tensor<4xf32>, tensor<i64>) -> tensor<4xf32>
+  return %n#0, %dx : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// What is not saved is computed again, with the collective that a policy lets
+// be repeated; constants are in both halves.
+
+commsched.group @dp size(4)
+
+// CHECK-LABEL: func.func @recomputed_forward(
+// CHECK-SAME: -> (tensor<8xf32>, tensor<2xf32> {commsched.name = "arg0"}, tensor<8xf32> {commsched.name = "arg1"})
+// CHECK-NEXT: arith.constant
+// CHECK-NEXT: commsched.all_gather
+// CHECK-NEXT: commsched.wait
+// CHECK-NEXT: commsched.compute "mul"
+// CHECK-NEXT: %[[Y:.+]] = commsched.compute "gelu"
+// CHECK-NEXT: return %[[Y]], %{{.+}}, %{{.+}} :
+
+// CHECK-LABEL: func.func @recomputed_backward(
+// CHECK-SAME: %[[SHARD:[^:]+]]: tensor<2xf32> {commsched.name = "arg0", commsched.role = "parameter"},
+// CHECK-SAME: %[[X:[^:]+]]: tensor<8xf32> {commsched.name = "arg1", commsched.role = "input"},
+// CHECK-SAME: %[[T:[^:]+]]: tensor<8xf32> {commsched.role = "tangent"}) -> (tensor<8xf32>, tensor<2xf32>)
+// CHECK-NEXT: %[[TWO:.+]] = arith.constant
+// CHECK-NEXT: %[[START:.+]] = commsched.all_gather %[[SHARD]] on @dp
+// CHECK-NEXT: %[[W:.+]] = commsched.wait %[[START]]
+// CHECK-NEXT: %[[M:.+]] = commsched.compute "mul"(%[[X]], %[[W]], %[[TWO]])
+// CHECK-NEXT: %[[DX:.+]] = commsched.compute "gelu_backward"(%[[T]], %[[M]])
+// CHECK-NEXT: %[[SCATTER:.+]] = commsched.reduce_scatter %[[DX]] on @dp
+// CHECK-NEXT: %[[DW:.+]] = commsched.wait %[[SCATTER]]
+// CHECK-NEXT: return %[[DX]], %[[DW]]
+func.func @recomputed(
+    %shard: tensor<2xf32> {commsched.role = "parameter"},
+    %x: tensor<8xf32> {commsched.role = "input"},
+    %dy: tensor<8xf32> {commsched.role = "tangent"})
+    -> (tensor<8xf32>, tensor<8xf32>, tensor<2xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64,
+                commsched.saved_values = []} {
+  %two = arith.constant dense<2.0> : tensor<8xf32>
+  %start = commsched.all_gather %shard on @dp dim(0)
+      {commsched.recompute = "must_recompute"}
+      : tensor<2xf32> -> !commsched.future<tensor<8xf32>>
+  %w = commsched.wait %start {commsched.recompute = "must_recompute"}
+      : !commsched.future<tensor<8xf32>>
+  %m = commsched.compute "mul"(%x, %w, %two)
+      : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %y = commsched.compute "gelu"(%m) : (tensor<8xf32>) -> tensor<8xf32>
+  %dx = commsched.compute "gelu_backward"(%dy, %m)
+      : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %scatter = commsched.reduce_scatter %dx on @dp reduction(sum) dim(0)
+      : tensor<8xf32> -> !commsched.future<tensor<2xf32>>
+  %dw = commsched.wait %scatter : !commsched.future<tensor<2xf32>>
+  return %y, %dx, %dw : tensor<8xf32>, tensor<8xf32>, tensor<2xf32>
+}

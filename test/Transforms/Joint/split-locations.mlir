@@ -1,0 +1,30 @@
+// RUN: commsched-test-opt %s --test-split-function --mlir-print-debuginfo \
+// RUN:   --mlir-print-local-scope | FileCheck -enable-var-scope %s
+
+// Both halves keep the locations of the joint function, its arguments,
+// operations and return.
+
+// CHECK-LABEL: func.func @f_forward(
+// CHECK-SAME: tensor<4xf32> {commsched.role = "input"} loc("x")
+// CHECK-NEXT: commsched.compute "sin"
+// CHECK-SAME: loc("sin")
+// CHECK-NEXT: return
+// CHECK-SAME: loc("end")
+// CHECK-NEXT: } loc("joint")
+// CHECK-LABEL: func.func @f_backward(
+// CHECK-SAME: loc("x")
+// CHECK-SAME: loc("dy")
+// CHECK-NEXT: commsched.compute "back"
+// CHECK-SAME: loc("back")
+// CHECK-NEXT: return
+// CHECK-SAME: loc("end")
+// CHECK-NEXT: } loc("joint")
+func.func @f(%x: tensor<4xf32> {commsched.role = "input"} loc("x"),
+             %dy: tensor<4xf32> {commsched.role = "tangent"} loc("dy"))
+    -> (tensor<4xf32>, tensor<4xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  %y = commsched.compute "sin"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("sin")
+  %dx = commsched.compute "back"(%dy, %x)
+      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("back")
+  return %y, %dx : tensor<4xf32>, tensor<4xf32> loc("end")
+} loc("joint")

@@ -1,0 +1,95 @@
+// RUN: commsched-test-opt %s --split-input-file --test-split-function \
+// RUN:   --commsched-verify-partition | FileCheck -enable-var-scope %s
+
+// The unsharded parameter is filled and freed in each half, which takes the
+// memref as its own argument. Of a collective that only the backward uses, only
+// what it waits for crosses.
+
+commsched.group @dp size(4)
+
+// CHECK-LABEL: func.func @fsdp_forward(
+// CHECK-SAME: %[[SHARD:[^:]+]]: tensor<2xf32> {commsched.role = "parameter"}, %[[P:[^:]+]]: memref<8xf32> {commsched.role = "unsharded_param"}
+// CHECK-SAME: -> (tensor<8xf32>, memref<8xf32> {commsched.name = "arg1"}, tensor<8xf32> {commsched.name = "full"}, tensor<8xf32> {commsched.name = "sum"})
+// CHECK: commsched.resize_storage %[[P]] bytes(32)
+// CHECK: commsched.fsdp_copy %{{.+}} into %[[P]]
+// CHECK: commsched.resize_storage %[[P]] bytes(0)
+// CHECK: commsched.all_reduce
+// CHECK: %[[SUM:.+]] = commsched.wait
+// CHECK-NOT: bytes(32)
+// CHECK: return %{{.+}}, %[[P]], %{{.+}}, %[[SUM]]
+
+// CHECK-LABEL: func.func @fsdp_backward(
+// CHECK-SAME: %[[P:[^:]+]]: memref<8xf32> {commsched.name = "arg1", commsched.role = "unsharded_param"}
+// CHECK-SAME: %[[FULL:[^:]+]]: tensor<8xf32> {commsched.name = "full",
+// CHECK-SAME: %[[SUM:[^:]+]]: tensor<8xf32> {commsched.name = "sum",
+// CHECK-NOT: commsched.all_reduce
+// CHECK: commsched.resize_storage %[[P]] bytes(32)
+// CHECK: commsched.fsdp_copy %[[FULL]] into %[[P]]
+// CHECK: commsched.compute "back"(%{{.+}}, %{{.+}}, %[[SUM]])
+// CHECK: commsched.resize_storage %[[P]] bytes(0)
+func.func @fsdp(
+    %shard: tensor<2xf32> {commsched.role = "parameter"},
+    %p: memref<8xf32> {commsched.role = "unsharded_param"},
+    %x: tensor<8xf32> {commsched.role = "input"},
+    %dy: tensor<8xf32> {commsched.role = "tangent"})
+    -> (tensor<8xf32>, tensor<8xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64,
+                commsched.saved_values = ["full", "sum"]} {
+  %start = commsched.all_gather %shard on @dp dim(0)
+      : tensor<2xf32> -> !commsched.future<tensor<8xf32>>
+  %full = commsched.wait %start {commsched.name = "full"}
+      : !commsched.future<tensor<8xf32>>
+  commsched.resize_storage %p bytes(32)
+      {commsched.partition = "must_be_forward"} : memref<8xf32>
+  commsched.fsdp_copy %full into %p {commsched.partition = "must_be_forward"}
+      : tensor<8xf32>, memref<8xf32>
+  %w = bufferization.to_tensor %p : memref<8xf32> to tensor<8xf32>
+  %y = commsched.compute "mm"(%x, %w)
+      : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  commsched.resize_storage %p bytes(0)
+      {commsched.partition = "must_be_forward"} : memref<8xf32>
+  %reduce = commsched.all_reduce %x on @dp reduction(sum)
+      : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+  %sum = commsched.wait %reduce {commsched.name = "sum"}
+      : !commsched.future<tensor<8xf32>>
+  commsched.resize_storage %p bytes(32)
+      {commsched.partition = "must_be_backward"} : memref<8xf32>
+  commsched.fsdp_copy %full into %p {commsched.partition = "must_be_backward"}
+      : tensor<8xf32>, memref<8xf32>
+  %v = bufferization.to_tensor %p {commsched.partition = "backward"}
+      : memref<8xf32> to tensor<8xf32>
+  %dx = commsched.compute "back"(%dy, %v, %sum)
+      : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  commsched.resize_storage %p bytes(0)
+      {commsched.partition = "must_be_backward"} : memref<8xf32>
+  return %y, %dx : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// A collective whose result nobody uses is in neither half, start and wait.
+
+commsched.group @dp size(4)
+
+// CHECK-LABEL: func.func @dead_wait_forward(
+// CHECK-SAME: -> (tensor<8xf32>, tensor<8xf32> {commsched.name = "arg0"})
+// CHECK-NOT: commsched.all_reduce
+// CHECK-NOT: commsched.wait
+// CHECK-LABEL: func.func @dead_wait_backward(
+// CHECK-NOT: commsched.all_reduce
+// CHECK-NOT: commsched.wait
+func.func @dead_wait(
+    %x: tensor<8xf32> {commsched.role = "input"},
+    %dy: tensor<8xf32> {commsched.role = "tangent"})
+    -> (tensor<8xf32>, tensor<8xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64,
+                commsched.saved_values = ["sum"]} {
+  %reduce = commsched.all_reduce %x on @dp reduction(sum)
+      : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+  %sum = commsched.wait %reduce {commsched.name = "sum"}
+      : !commsched.future<tensor<8xf32>>
+  %y = commsched.compute "sin"(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  %dx = commsched.compute "back"(%dy, %x)
+      : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %y, %dx : tensor<8xf32>, tensor<8xf32>
+}

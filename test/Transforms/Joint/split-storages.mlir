@@ -1,0 +1,119 @@
+// RUN: commsched-test-opt %s --split-input-file --test-split-function \
+// RUN:   --commsched-verify-partition | FileCheck -enable-var-scope %s
+
+// Two saved views of one storage: it is saved once, and viewed again in the
+// backward. What shows the argument is saved as the argument.
+
+// CHECK-LABEL: func.func @views_forward(
+// CHECK-SAME: -> (tensor<4xf32>, tensor<2x2xf32> {commsched.name = "x"}, tensor<4xf32> {commsched.name = "h"})
+// CHECK-LABEL: func.func @views_backward(
+// CHECK-SAME: %[[X:[^:]+]]: tensor<2x2xf32> {commsched.name = "x", commsched.role = "input"},
+// CHECK-SAME: %[[H:[^:]+]]: tensor<4xf32> {commsched.name = "h", commsched.role = "saved_activation"},
+// CHECK-SAME: %[[T:[^:]+]]: tensor<4xf32> {commsched.role = "tangent"})
+// CHECK-NEXT: %[[XV:.+]] = commsched.compute "view"(%[[X]])
+// CHECK-NEXT: %[[V0:.+]] = commsched.compute "view"(%[[H]])
+// CHECK-NEXT: %[[HALVES:.+]]:2 = commsched.compute "unbind"(%[[V0]])
+// CHECK-NEXT: %[[V1:.+]] = commsched.compute "t"(%[[V0]])
+// CHECK-NEXT: %[[DX:.+]] = commsched.compute "back"(%[[T]], %[[XV]], %[[HALVES]]#1, %[[V1]])
+// CHECK-NEXT: return %[[DX]]
+func.func @views(
+    %x: tensor<2x2xf32> {commsched.name = "x", commsched.role = "input"},
+    %dy: tensor<4xf32> {commsched.role = "tangent"})
+    -> (tensor<4xf32>, tensor<4xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64,
+                commsched.saved_values = ["xv", "halves#1", "v1"]} {
+  %xv = commsched.compute "view"(%x) {alias = 0 : i64, commsched.name = "xv"}
+      : (tensor<2x2xf32>) -> tensor<4xf32>
+  %h = commsched.compute "mm"(%xv) {commsched.name = "h"}
+      : (tensor<4xf32>) -> tensor<4xf32>
+  %v0 = commsched.compute "view"(%h) {alias = 0 : i64, commsched.name = "v0"}
+      : (tensor<4xf32>) -> tensor<2x2xf32>
+  %halves:2 = commsched.compute "unbind"(%v0)
+      {alias = 0 : i64, commsched.name = "halves"}
+      : (tensor<2x2xf32>) -> (tensor<2xf32>, tensor<2xf32>)
+  %v1 = commsched.compute "t"(%v0) {alias = 0 : i64, commsched.name = "v1"}
+      : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %y = commsched.compute "sin"(%v1, %halves#0)
+      : (tensor<2x2xf32>, tensor<2xf32>) -> tensor<4xf32>
+  %dx = commsched.compute "back"(%dy, %xv, %halves#1, %v1)
+      : (tensor<4xf32>, tensor<4xf32>, tensor<2xf32>, tensor<2x2xf32>)
+        -> tensor<4xf32>
+  return %y, %dx : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// The backward computes the storage again anyway, so the view is kept; so is
+// one that is to be saved itself.
+
+// CHECK-LABEL: func.func @kept_forward(
+// CHECK-SAME: -> (tensor<4xf32>, tensor<4xf32> {commsched.name = "x"}, tensor<2x2xf32> {commsched.name = "v"}, tensor<2x2xf32> {commsched.name = "u"})
+// CHECK-LABEL: func.func @kept_backward(
+// CHECK-SAME: %[[X:[^:]+]]: tensor<4xf32> {commsched.name = "x", commsched.role = "input"},
+// CHECK-SAME: %[[V:[^:]+]]: tensor<2x2xf32> {commsched.name = "v", commsched.role = "saved_activation"},
+// CHECK-SAME: %[[U:[^:]+]]: tensor<2x2xf32> {commsched.name = "u", commsched.role = "saved_activation"},
+// CHECK-NEXT: %[[H:.+]] = commsched.compute "sin"(%[[X]])
+// CHECK-NEXT: commsched.compute "back"(%{{.+}}, %[[H]], %[[V]], %[[U]])
+func.func @kept(
+    %x: tensor<4xf32> {commsched.name = "x", commsched.role = "input"},
+    %dy: tensor<4xf32> {commsched.role = "tangent"})
+    -> (tensor<4xf32>, tensor<4xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64,
+                commsched.saved_values = ["v", "u"]} {
+  %h = commsched.compute "sin"(%x)
+      {commsched.name = "h", commsched.recompute = "must_recompute"}
+      : (tensor<4xf32>) -> tensor<4xf32>
+  %v = commsched.compute "view"(%h) {alias = 0 : i64, commsched.name = "v"}
+      : (tensor<4xf32>) -> tensor<2x2xf32>
+  %g = commsched.compute "mm"(%v) : (tensor<2x2xf32>) -> tensor<4xf32>
+  %u = commsched.compute "view"(%g) {alias = 0 : i64, commsched.name = "u",
+      commsched.recompute = "must_save"} : (tensor<4xf32>) -> tensor<2x2xf32>
+  %y = commsched.compute "sum"(%u) : (tensor<2x2xf32>) -> tensor<4xf32>
+  %dx = commsched.compute "back"(%dy, %h, %v, %u)
+      : (tensor<4xf32>, tensor<4xf32>, tensor<2x2xf32>, tensor<2x2xf32>)
+        -> tensor<4xf32>
+  return %y, %dx : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// A static size needs no tensor, even in the other half; one that is computed
+// from an index is saved, but only where the tensor is not.
+
+// CHECK-LABEL: func.func @dimensions_forward(
+// CHECK-SAME: -> (tensor<4xf32>, index, tensor<4x8xf32> {commsched.name = "kept"}, index {commsched.name = "dim"})
+// CHECK-NEXT: %[[H:.+]] = commsched.compute "mm"
+// CHECK-NEXT: %[[KEPT:.+]] = commsched.compute "mm"
+// CHECK-NEXT: %[[DIM:.+]] = tensor.dim {commsched.name = "dim"} %[[H]], %{{.+}} :
+// CHECK-NEXT: %[[FOUR:.+]] = arith.constant {commsched.name = "rows"} 4 : index
+// CHECK-NEXT: %[[Y:.+]] = commsched.compute "sum"
+// CHECK-NEXT: return %[[Y]], %[[FOUR]], %[[KEPT]], %[[DIM]]
+// CHECK-LABEL: func.func @dimensions_backward(
+// CHECK-SAME: %[[KEPT:[^:]+]]: tensor<4x8xf32> {commsched.name = "kept",
+// CHECK-SAME: %[[DIM:[^:]+]]: index {commsched.name = "dim", commsched.role = "saved_activation"},
+// CHECK-NEXT: %[[EIGHT:.+]] = arith.constant 8 : index
+// CHECK-NEXT: %[[OTHER:.+]] = tensor.dim %[[KEPT]], %[[DIM]]
+// CHECK-NEXT: commsched.compute "back"(%{{.+}}, %[[EIGHT]], %[[DIM]], %[[OTHER]], %[[KEPT]])
+func.func @dimensions(
+    %x: tensor<4x4xf32> {commsched.role = "input"},
+    %i: index {commsched.role = "input"},
+    %dy: tensor<4xf32> {commsched.role = "tangent"})
+    -> (tensor<4xf32>, index, tensor<4xf32>)
+    attributes {commsched.num_forward_outputs = 2 : i64,
+                commsched.saved_values = ["h", "kept"]} {
+  %h = commsched.compute "mm"(%x) {commsched.name = "h"}
+      : (tensor<4x4xf32>) -> tensor<4x8xf32>
+  %kept = commsched.compute "mm"(%x) {commsched.name = "kept"}
+      : (tensor<4x4xf32>) -> tensor<4x8xf32>
+  %dim = tensor.dim {commsched.name = "dim"} %h, %i : tensor<4x8xf32>
+  %zero = arith.constant 0 : index
+  %rows = tensor.dim {commsched.name = "rows"} %dy, %zero : tensor<4xf32>
+  %y = commsched.compute "sum"(%h, %kept)
+      : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4xf32>
+  %one = arith.constant 1 : index
+  %columns = tensor.dim %h, %one : tensor<4x8xf32>
+  %other = tensor.dim %kept, %dim : tensor<4x8xf32>
+  %dx = commsched.compute "back"(%dy, %columns, %dim, %other, %kept)
+      : (tensor<4xf32>, index, index, index, tensor<4x8xf32>) -> tensor<4xf32>
+  return %y, %rows, %dx : tensor<4xf32>, index, tensor<4xf32>
+}
