@@ -242,12 +242,12 @@ std::optional<PartitionConflict> Splitter::checkForward(NodeId node) const {
 /// may repeat it.
 const char *Splitter::whyNotRepeated(NodeId operation) const {
   const JointNode &node = graph[operation];
+  if (node.operatorClass == OperatorClass::Random)
+    return "draws random numbers";
   if (node.isPinned)
     return "touches memory that is written";
   if (node.tag == PartitionTag::MustBeForward)
     return "has to be in the forward";
-  if (node.operatorClass == OperatorClass::Random)
-    return "draws random numbers";
   if (node.policy == RecomputePolicy::MustSave)
     return "has to be saved";
   bool isAllowed = allowCollectives ||
@@ -280,7 +280,7 @@ std::optional<PartitionConflict> Splitter::checkRepeated(NodeId node) const {
   if (user == node)
     return conflict;
   conflict.other = user;
-  conflict.otherReason = backward[user].need == Need::Result
+  conflict.otherReason = graph.getOperation(user) == node
                              ? "is a result of the backward"
                              : "is in the backward and needs it";
   return conflict;
