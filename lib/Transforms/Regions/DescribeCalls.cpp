@@ -19,23 +19,32 @@ using namespace mlir;
 using namespace mlir::commsched;
 
 /// Whether all that `function` does is to compute results in storage of their
-/// own. A pipeline may have made its body anything.
+/// own, one for each. A pipeline may have made its body anything.
 static bool onlyComputes(func::FuncOp function) {
   if (!function.getBody().hasOneBlock())
     return false;
   Block &body = function.getBody().front();
-  DenseSet<Value> passedOn(body.getArguments().begin(),
-                           body.getArguments().end());
+  // What values are views of; null for what the caller has, or nobody knows.
+  DenseMap<Value, Value> rootOf;
+  for (Value argument : body.getArguments())
+    rootOf[argument] = Value();
   for (Operation &op : body.without_terminator()) {
     if (!isMemoryEffectFree(&op) ||
         getCommunicationEffect(&op) != CommunicationEffect::None)
       return false;
-    for (OpResult result : op.getResults())
-      if (mayAliasUnknown(result) || passedOn.contains(getAliasedValue(result)))
-        passedOn.insert(result);
+    for (OpResult result : op.getResults()) {
+      if (mayAliasUnknown(result))
+        rootOf[result] = Value();
+      else if (Value aliased = getAliasedValue(result))
+        rootOf[result] = rootOf.lookup_or(aliased, aliased);
+    }
   }
-  return llvm::none_of(body.getTerminator()->getOperands(), [&](Value value) {
-    return isa<ShapedType>(value.getType()) && passedOn.contains(value);
+  DenseSet<Value> returned;
+  return llvm::all_of(body.getTerminator()->getOperands(), [&](Value value) {
+    if (!isa<ShapedType>(value.getType()))
+      return true;
+    Value root = rootOf.lookup_or(value, value);
+    return root && returned.insert(root).second;
   });
 }
 

@@ -55,24 +55,29 @@ struct Marks {
 /// operations.
 FailureOr<Marks> collectMarks(ModuleOp module);
 
+/// An operation that a function is to have.
+struct RegionMember {
+  Operation *op = nullptr;
+  /// It stays for others and the function gets a copy: it is a constant, a view
+  /// of what the function takes, or one of what it returns.
+  bool isCopied = false;
+};
+
 /// Operations that become one function.
 struct RegionSet {
   int32_t region = 0;
-  /// In program order; at least one.
-  SmallVector<Operation *> members;
-  /// Constants and views of what the function takes that the members use and
-  /// others do, too: they stay, and the function has copies of them. In program
-  /// order.
-  SmallVector<Operation *> copied;
+  /// In program order; at least one is not copied.
+  SmallVector<RegionMember> members;
 };
 
 /// What becomes of the marked operations of one block.
 struct MarkedBlock {
   BlockProblem problem;
-  /// In which the members of each set stand together.
+  /// In which the members of each set that are not copied stand together.
   ::commsched::Order order;
   SmallVector<RegionSet> sets;
-  /// Those that stay though they are of a region, as it only passes them on.
+  /// Those that stay though they are of a region: constants and views that
+  /// others use, and that make nothing that the function has to return.
   SmallVector<Operation *> passedOn;
 };
 

@@ -32,7 +32,7 @@ private:
   void fillBody(Block *body);
 
   const RegionSet &set;
-  /// What the function computes: members, and copies of these.
+  /// The members.
   DenseSet<Operation *> computed;
   llvm::SetVector<Operation *> constants;
   llvm::SetVector<Value> inputs;
@@ -60,16 +60,22 @@ void Outliner::addUsesOf(Operation *op) {
     addUsed(value);
 }
 
-/// Finds the values that operations outside of the set use.
+/// Finds the values that operations outside of the function use.
 void Outliner::findResults() {
-  DenseSet<Operation *> members(set.members.begin(), set.members.end());
-  Block *block = set.members.front()->getBlock();
-  for (Operation *op : set.members)
-    for (Value result : op->getResults())
+  DenseSet<Operation *> moved;
+  for (RegionMember member : set.members)
+    if (!member.isCopied)
+      moved.insert(member.op);
+  Block *block = set.members.front().op->getBlock();
+  for (RegionMember member : set.members) {
+    if (member.isCopied)
+      continue;
+    for (Value result : member.op->getResults())
       if (llvm::any_of(result.getUsers(), [&](Operation *user) {
-            return !members.contains(block->findAncestorOpInBlock(*user));
+            return !moved.contains(block->findAncestorOpInBlock(*user));
           }))
         results.push_back(result);
+  }
 }
 
 void Outliner::fillBody(Block *body) {
@@ -78,10 +84,11 @@ void Outliner::fillBody(Block *body) {
   mapping.map(inputs.getArrayRef(), body->getArguments());
   for (Operation *op : constants)
     builder.clone(*op, mapping);
-  for (Operation *op : set.copied)
-    builder.clone(*op, mapping);
-  for (Operation *op : set.members)
-    op->moveBefore(body, body->end());
+  for (RegionMember member : set.members)
+    if (member.isCopied)
+      builder.clone(*member.op, mapping);
+    else
+      member.op->moveBefore(body, body->end());
   // Not by the uses of each input, of which other sets may have many.
   body->walk([&](Operation *op) {
     op->removeDiscardableAttr(compileWithAttrName);
@@ -93,16 +100,19 @@ void Outliner::fillBody(Block *body) {
 }
 
 OutlinedRegion Outliner::outline() {
-  Operation *first = set.members.front();
-  Location loc = first->getLoc();
-  computed.insert(set.members.begin(), set.members.end());
-  computed.insert(set.copied.begin(), set.copied.end());
-  for (Operation *op : set.copied)
-    addUsesOf(op);
-  for (Operation *op : set.members)
-    addUsesOf(op);
+  for (RegionMember member : set.members)
+    computed.insert(member.op);
+  for (RegionMember member : set.members)
+    addUsesOf(member.op);
   findResults();
+  bool isPinned = llvm::any_of(set.members, [](RegionMember member) {
+    return getPinnedRuntimeNs(member.op).has_value();
+  });
 
+  Operation *first = llvm::find_if(set.members, [](RegionMember member) {
+                       return !member.isCopied;
+                     })->op;
+  Location loc = first->getLoc();
   OpBuilder builder(first);
   auto type = builder.getFunctionType(TypeRange(inputs.getArrayRef()),
                                       TypeRange(ArrayRef<Value>(results)));
@@ -110,18 +120,13 @@ OutlinedRegion Outliner::outline() {
   function.setPrivate();
   auto call =
       func::CallOp::create(builder, loc, function, inputs.getArrayRef());
-  bool isPinned = llvm::any_of(set.members, [](Operation *op) {
-    return getPinnedRuntimeNs(op).has_value();
-  });
-  OutlinedRegion outlined = {
-      function,           call,    set.region, loc, first->getName(),
-      set.members.size(), isPinned};
   fillBody(function.addEntryBlock());
   for (auto [result, replacement] : llvm::zip(results, call.getResults()))
     result.replaceUsesWithIf(replacement, [&](OpOperand &use) {
       return !function->isProperAncestor(use.getOwner());
     });
-  return outlined;
+  return {function,           call,    set.region, loc, first->getName(),
+          set.members.size(), isPinned};
 }
 
 /// Adds the functions to the symbol tables of their callers, numbered and in

@@ -62,32 +62,51 @@ static void remarkSplitPair(Operation *op, bool isStart) {
 
 namespace {
 
-/// Tells which members of one set only pass on what the function takes.
+/// Tells which members of one set stay outside of the function: views and
+/// constants, where the function would otherwise return what it takes, or
+/// return one storage twice.
 class Border {
 public:
-  Border(const BlockProblem &problem, const std::vector<int32_t> &setOf,
-         const ConvexSet &set, int32_t index)
-      : problem(problem), setOf(setOf), set(set), index(index) {}
+  Border(Block &block, const BlockProblem &problem,
+         const std::vector<int32_t> &setOf, const ConvexSet &set, int32_t index)
+      : block(block), problem(problem), setOf(setOf), set(set), index(index) {}
 
   /// Divides the members.
   void divide(RegionSet &result, SmallVectorImpl<Operation *> &passedOn,
               std::vector<NodeId> &nodes);
 
 private:
-  enum class Place { Inside, Border, PassedOn };
+  /// Inside, outside, or where its users are.
+  enum class Place { Inside, Outside, WithUsers };
 
-  bool isTakenFromOutside(Operation *op) const;
-  bool isTiedByMemory(NodeId node) const;
-  Place placeOf(Operation *user) const {
-    return places.lookup_or(user, Place::PassedOn);
+  Operation *getOperation(NodeId node) const {
+    return problem.getOperation(node);
   }
+  Place placeOf(Operation *op) const {
+    return places.lookup_or(op, Place::Outside);
+  }
+  Place placeOfUser(Operation *user) const {
+    return placeOf(block.findAncestorOpInBlock(*user));
+  }
+  Value getRoot(Value value) const { return rootOf.lookup_or(value, value); }
 
+  bool isTiedByMemory(NodeId node) const;
+  bool isTakenFromOutside(Operation *op) const;
+  void placeWhatIsTaken();
+  void placeSharedViews();
+  void settle();
+
+  Block &block;
   const BlockProblem &problem;
   const std::vector<int32_t> &setOf;
   const ConvexSet &set;
   int32_t index;
   /// Of the members.
   DenseMap<Operation *, Place> places;
+  /// Of views of what members make: that.
+  DenseMap<Value, Value> rootOf;
+  /// Those of what is outside that the function needs, too.
+  DenseSet<Operation *> copied;
 };
 
 } // namespace
@@ -103,60 +122,92 @@ bool Border::isTiedByMemory(NodeId node) const {
          llvm::any_of(dependences.successors(node), ties);
 }
 
+/// What `op` is a view of, if it does nothing else; or null.
+static Value getViewed(Operation *op) {
+  if (!isa<AliasOpInterface, ViewLikeOpInterface>(op) ||
+      op->getNumResults() != 1 || op->getNumRegions() != 0 ||
+      !isMemoryEffectFree(op))
+    return {};
+  Value viewed = getAliasedValue(op->getResult(0));
+  return llvm::is_contained(op->getOperands(), viewed) ? viewed : Value();
+}
+
 /// Whether `op` is a constant, or a view of what comes from outside of the set,
 /// be it by way of other such views.
 bool Border::isTakenFromOutside(Operation *op) const {
-  if (op->hasTrait<OpTrait::ConstantLike>())
-    return true;
-  if (!isa<AliasOpInterface, ViewLikeOpInterface>(op) ||
-      op->getNumRegions() != 0 || !isMemoryEffectFree(op))
-    return false;
-  auto isView = [&](OpResult result) {
-    return llvm::is_contained(op->getOperands(), getAliasedValue(result));
-  };
-  return llvm::all_of(op->getResults(), isView) &&
-         llvm::all_of(op->getOperands(), [&](Value operand) {
-           return placeOf(operand.getDefiningOp()) != Place::Inside;
-         });
+  return op->hasTrait<OpTrait::ConstantLike>() ||
+         (getViewed(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
+            return placeOf(operand.getDefiningOp()) != Place::Inside;
+          }));
 }
 
-void Border::divide(RegionSet &result, SmallVectorImpl<Operation *> &passedOn,
-                    std::vector<NodeId> &nodes) {
+void Border::placeWhatIsTaken() {
   for (NodeId node : set.members) {
-    Operation *op = problem.getOperation(node);
+    Operation *op = getOperation(node);
     places[op] = isTakenFromOutside(op) && !isTiedByMemory(node)
-                     ? Place::Border
+                     ? Place::WithUsers
                      : Place::Inside;
   }
-  // From users to what they use: those that members alone use go along.
-  Block *block = problem.getOperation(set.members.front())->getBlock();
-  DenseSet<Operation *> copied;
+}
+
+/// Lets views of what members make go outside if others use several values of
+/// that storage.
+void Border::placeSharedViews() {
+  DenseMap<Value, int32_t> numShared;
+  for (NodeId node : set.members) {
+    Operation *op = getOperation(node);
+    if (placeOf(op) != Place::Inside)
+      continue;
+    if (Value viewed = getViewed(op))
+      rootOf[op->getResult(0)] = getRoot(viewed);
+    for (Value result : op->getResults())
+      numShared[getRoot(result)] +=
+          llvm::any_of(result.getUsers(), [&](Operation *user) {
+            return placeOfUser(user) == Place::Outside;
+          });
+  }
+  for (NodeId node : set.members) {
+    Operation *op = getOperation(node);
+    if (getViewed(op) && numShared.lookup(getRoot(op->getResult(0))) > 1 &&
+        !isTiedByMemory(node))
+      places[op] = Place::WithUsers;
+  }
+}
+
+/// Decides, from users to what they use, where the rest goes: outside if anyone
+/// there uses it, or nobody at all.
+void Border::settle() {
   for (NodeId node : llvm::reverse(set.members)) {
-    Operation *op = problem.getOperation(node);
+    Operation *op = getOperation(node);
     Place &place = places[op];
     if (place == Place::Inside)
       continue;
     bool isUsedInside = false, isUsedOutside = op->use_empty();
     for (Operation *user : op->getUsers()) {
-      user = block->findAncestorOpInBlock(*user);
-      bool isInside = placeOf(user) == Place::Inside;
+      bool isInside = placeOfUser(user) == Place::Inside;
       isUsedInside |= isInside || copied.contains(user);
       isUsedOutside |= !isInside;
     }
-    place = isUsedOutside ? Place::PassedOn : Place::Inside;
+    place = isUsedOutside ? Place::Outside : Place::Inside;
     if (isUsedOutside && isUsedInside)
       copied.insert(op);
   }
+}
+
+void Border::divide(RegionSet &result, SmallVectorImpl<Operation *> &passedOn,
+                    std::vector<NodeId> &nodes) {
+  placeWhatIsTaken();
+  placeSharedViews();
+  settle();
   for (NodeId node : set.members) {
-    Operation *op = problem.getOperation(node);
-    if (places[op] == Place::Inside) {
-      result.members.push_back(op);
+    Operation *op = getOperation(node);
+    bool isInside = placeOf(op) == Place::Inside;
+    if (isInside)
       nodes.push_back(node);
-      continue;
-    }
-    passedOn.push_back(op);
-    if (copied.contains(op))
-      result.copied.push_back(op);
+    else
+      passedOn.push_back(op);
+    if (isInside || copied.contains(op))
+      result.members.push_back({op, !isInside});
   }
 }
 
@@ -191,7 +242,7 @@ mlir::commsched::planBlock(Block &block, ArrayRef<MarkedOperation> marked) {
     RegionSet regionSet;
     regionSet.region = regions[set.label];
     std::vector<NodeId> nodes;
-    Border(plan.problem, setOf, set, static_cast<int32_t>(index))
+    Border(block, plan.problem, setOf, set, static_cast<int32_t>(index))
         .divide(regionSet, plan.passedOn, nodes);
     if (nodes.empty())
       continue;
