@@ -81,9 +81,11 @@ static void remarkMoves(func::FuncOp function, Operation *firstBackward,
          << remark::metric("PeakBytesAfter", after->peakBytes);
 }
 
-FailureOr<bool> mlir::commsched::applyAutogradOrder(func::FuncOp function) {
+FailureOr<bool> mlir::commsched::applyAutogradOrder(func::FuncOp function,
+                                                    bool emitRemarks) {
   auto keep = [&](Location location, const Twine &reason) {
-    remarkBlockKept(function, location, reason);
+    if (emitRemarks)
+      remarkBlockKept(function, location, reason);
     return false;
   };
   if (function.isExternal())
@@ -120,7 +122,7 @@ FailureOr<bool> mlir::commsched::applyAutogradOrder(func::FuncOp function) {
   if (numMoved == 0)
     return keep(firstBackward->getLoc(),
                 "nothing in front of the backward can wait");
-  if (areRemarksEnabled(function))
+  if (emitRemarks && areRemarksEnabled(function))
     remarkMoves(function, firstBackward, *block, *order, numMoved, numInFront);
   return block->apply(*order);
 }

@@ -21,10 +21,11 @@ namespace mlir::commsched {
 /// depend on right before the first of them that needs it. Operations before it
 /// that write memory stay in front, with what they depend on. A function of
 /// several blocks, without such an operation, or with a forward in it, stays as
-/// it is; a remark says what was done or why nothing was. Emits an error when
-/// no problem can be made of the block; see BlockProblem::create(). Returns
-/// whether anything moved. Linear.
-FailureOr<bool> applyAutogradOrder(func::FuncOp function);
+/// it is; with `emitRemarks`, a remark says what was done or why nothing was.
+/// Emits an error when no problem can be made of the block; see
+/// BlockProblem::create(). Returns whether anything moved. Linear.
+FailureOr<bool> applyAutogradOrder(func::FuncOp function,
+                                   bool emitRemarks = true);
 
 } // namespace mlir::commsched
 

@@ -54,7 +54,7 @@ private:
   FailureOr<Split> choose(const JointFunction &working);
   FailureOr<PartitionHalves> createHalves(const JointFunction &working,
                                           const Split &split,
-                                          const PairNames &names);
+                                          const PairNames &names, bool isTrial);
   FailureOr<std::optional<int64_t>> measurePeak(const JointFunction &working,
                                                 const Split &split);
 
@@ -105,9 +105,10 @@ PartitionPlanOptions PartitionJoint::getPlanOptions() const {
 
 FailureOr<PartitionHalves>
 PartitionJoint::createHalves(const JointFunction &working, const Split &split,
-                             const PairNames &names) {
+                             const PairNames &names, bool isTrial) {
   PartitionHalves halves = splitFunction(working, split, names);
-  if (mimicAutogradOrder && failed(applyAutogradOrder(halves.backward))) {
+  if (mimicAutogradOrder &&
+      failed(applyAutogradOrder(halves.backward, /*emitRemarks=*/!isTrial))) {
     halves.forward.erase();
     halves.backward.erase();
     return failure();
@@ -120,7 +121,8 @@ PartitionJoint::measurePeak(const JointFunction &working, const Split &split) {
   // Symbols that no module holds for long: nothing refers to them.
   PairNames names{"", "__commsched_trial_forward",
                   "__commsched_trial_backward"};
-  FailureOr<PartitionHalves> halves = createHalves(working, split, names);
+  FailureOr<PartitionHalves> halves =
+      createHalves(working, split, names, /*isTrial=*/true);
   if (failed(halves))
     return failure();
   std::string reason;
@@ -230,7 +232,8 @@ LogicalResult PartitionJoint::partition(func::FuncOp joint,
                         computeSavedBytes(working->getGraph(), split->saved))
       << remark::metric("SavedValues",
                         static_cast<int64_t>(split->saved.size()));
-  FailureOr<PartitionHalves> halves = createHalves(*working, *split, names);
+  FailureOr<PartitionHalves> halves =
+      createHalves(*working, *split, names, /*isTrial=*/false);
   if (failed(halves))
     return failure();
   replacements.push_back({joint, *halves});

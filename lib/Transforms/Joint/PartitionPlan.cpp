@@ -89,14 +89,22 @@ private:
   const SavedValuesLadder &ladder;
   const PartitionBudget &budget;
   MeasurePeak measurePeak;
+  /// What was measured last, and its peak.
+  std::optional<std::vector<NodeId>> measured;
+  FailureOr<std::optional<int64_t>> lastPeak = failure();
 };
 
 } // namespace
 
 FailureOr<std::optional<int64_t>> BudgetSearch::measure(const Split &split) {
-  if (budget.peakBytes)
-    return measurePeak(split);
-  return std::optional(computeSavedBytes(graph, split.saved));
+  if (!budget.peakBytes)
+    return std::optional(computeSavedBytes(graph, split.saved));
+  // Neighbouring rungs often save the same.
+  if (!measured || *measured != split.saved) {
+    lastPeak = measurePeak(split);
+    measured = split.saved;
+  }
+  return lastPeak;
 }
 
 FailureOr<PartitionPlan> BudgetSearch::run() {
