@@ -31,16 +31,30 @@ HEADER = """\
 """
 
 
+def packets(namespace):
+    """Yields every operator of a namespace of `torch.ops`, by name. (`dir`
+    tells only which of them somebody has asked for.)"""
+    import torch
+
+    names = {
+        name.split(".")[0].removeprefix(f"{namespace}::")
+        for name in torch._C._dispatch_get_all_op_names()
+        if name.startswith(f"{namespace}::")
+    }
+    for name in sorted(names):
+        packet = getattr(getattr(torch.ops, namespace), name, None)
+        if isinstance(packet, torch._ops.OpOverloadPacket):
+            yield packet
+
+
 def pointwise_operators():
     """Returns the names, "aten.abs" and so on, sorted."""
     import torch
 
-    packets = (getattr(torch.ops.aten, name) for name in dir(torch.ops.aten))
     return sorted(
         str(packet)
-        for packet in packets
-        if isinstance(packet, torch._ops.OpOverloadPacket)
-        and any(
+        for packet in packets("aten")
+        if any(
             torch.Tag.pointwise in getattr(packet, overload).tags
             for overload in packet.overloads()
         )

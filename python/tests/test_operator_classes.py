@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the dialect knows of operators by their names, against the lists of
+PyTorch's partitioner."""
+
+import importlib.util
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+partitioners = pytest.importorskip("torch._functorch.partitioners")
+
+from commsched import opt
+from commsched.torch.importer.targets import target_name
+
+SCRIPT = "scripts/generate_pointwise_operators.py"
+
+
+@pytest.fixture(scope="module")
+def generate():
+    """The script that writes the table of pointwise operators."""
+    path = Path(__file__).resolve().parents[2] / SCRIPT
+    spec = importlib.util.spec_from_file_location("generate", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def packets(generate):
+    """Every operator of the namespaces that joint graphs have."""
+    return [p for space in ("aten", "prims") for p in generate.packets(space)]
+
+
+@pytest.fixture(scope="module")
+def lists(packets):
+    """The reference's lists. It takes as pointwise what has been asked for
+    until it is first called; now that is every operator."""
+    partitioners.pointwise_ops.cache_clear()
+    return partitioners.get_default_op_list()
+
+
+@pytest.fixture(scope="module")
+def tester():
+    """The tool with the test passes, which stands beside commsched-opt."""
+    program = opt.find()
+    tool = program and Path(program).with_name("commsched-test-opt")
+    if not tool or not tool.exists():
+        pytest.skip("no commsched-test-opt beside commsched-opt")
+    return str(tool)
+
+
+def _names(targets):
+    """The names that the importer gives to `targets`, but for `getitem`, which
+    is no operation of the dialect, and for lambdas, which have none."""
+    names = {target_name(target) for target in targets}
+    return {
+        name
+        for name in names - {"operator.getitem"}
+        if not name.endswith("<lambda>")
+    }
+
+
+@pytest.fixture(scope="module")
+def classes(tester, packets, lists):
+    """By name, the attributes that tell an operator's class. Operators are
+    called by one of their overloads, as they are in graphs."""
+    names = {}
+    for packet in packets:
+        overload = packet.overloads()[-1]
+        names[target_name(packet)] = target_name(getattr(packet, overload))
+    names.update((name, name) for name in _names(lists.recomputable_ops))
+    body = "".join(
+        f'  commsched.compute "{name}"(%x) : (tensor<8xf32>) -> tensor<8xf32>\n'
+        for name in names.values()
+    )
+    text = f"func.func @f(%x: tensor<8xf32>) {{\n{body}  return\n}}\n"
+    output = subprocess.run(
+        [tester, "--test-operator-classes"],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    found = dict(re.findall(r'compute "([^"]+)"\(.*?\) \{(.*?)\}', output))
+    assert set(found) == set(names.values())
+    return {name: found[called] for name, called in names.items()}
+
+
+def _with(classes, attribute):
+    return {name for name, text in classes.items() if attribute in text}
+
+
+def test_recomputable(classes, lists):
+    reference = _names(lists.recomputable_ops)
+    assert len(reference) > 300
+    assert _with(classes, "test.recomputable") == reference
+
+
+def test_fusible(classes, lists):
+    assert _with(classes, "test.fusible") == _names(lists.fusible_ops)
+
+
+def test_random(classes, lists):
+    assert _with(classes, '"random"') == _names(lists.random_ops)
+
+
+def test_compute_intensive(classes, lists):
+    assert _with(classes, '"compute_intensive"') == _names(
+        lists.compute_intensive_ops
+    )
+
+
+def test_views(classes, lists):
+    """Without an `alias`, one more than the reference's is known as a view."""
+    assert _with(classes, '"view"') == _names(lists.view_ops) | {
+        "aten._unsafe_view"
+    }
+
+
+def test_concatenation(classes):
+    assert _with(classes, '"concatenation"') == {"aten.cat"}
+
+
+def test_pointwise_table(generate, lists):
+    """The table is what its script writes with the PyTorch that is here."""
+    pointwise = map(str, partitioners.pointwise_ops())
+    assert generate.pointwise_operators() == sorted(pointwise)
+    assert generate.FILE.read_text() == generate.text()
