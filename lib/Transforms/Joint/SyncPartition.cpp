@@ -29,10 +29,11 @@ namespace {
 /// The files of all ranks.
 using Files = std::vector<std::vector<Proposal>>;
 
-/// A rank's proposal and what it takes on the rank where it takes most.
+/// A rank whose proposal all follow.
 struct Choice {
   size_t rank = 0;
-  int64_t worstBytes = 0;
+  /// What each rank's proposal takes on the rank where it takes most.
+  SmallVector<int64_t> worstBytes;
 };
 
 struct SyncPartition : mlir::commsched::impl::SyncPartitionBase<SyncPartition> {
@@ -141,28 +142,33 @@ static bool hasCollectives(func::FuncOp function) {
 /// The proposal that takes least on the rank where it takes most, of equal ones
 /// the first rank's.
 static Choice choose(ArrayRef<const Proposal *> ranks) {
-  Choice best;
-  for (auto [index, proposing] : llvm::enumerate(ranks)) {
-    int64_t worstBytes = 0;
+  Choice choice;
+  for (const Proposal *proposing : ranks) {
+    int64_t &bytes = choice.worstBytes.emplace_back(0);
     for (const Proposal *rank : ranks)
-      worstBytes = std::max(worstBytes, rank->getBytes(proposing->saved));
-    if (index == 0 || worstBytes < best.worstBytes)
-      best = {index, worstBytes};
+      bytes = std::max(bytes, rank->getBytes(proposing->saved));
   }
-  return best;
+  choice.rank =
+      llvm::min_element(choice.worstBytes) - choice.worstBytes.begin();
+  return choice;
 }
 
 static void remarkChoice(func::FuncOp function, const Choice &choice,
                          ArrayRef<const Proposal *> ranks) {
+  if (!areRemarksEnabled(function))
+    return;
   const Proposal &chosen = *ranks[choice.rank];
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "@" << function.getSymName() << " saves what rank " << choice.rank
+     << " proposes: " << chosen.saved.size() << " values of at most "
+     << choice.worstBytes[choice.rank] << " bytes (of all ranks' proposals: ";
+  llvm::interleaveComma(choice.worstBytes, os);
+  os << ")";
   remark::passed(function.getLoc(),
                  makeRemark("SavedValuesAgreed", function.getSymName()))
-      << ("@" + function.getSymName() + " saves what rank " +
-          Twine(choice.rank) + " proposes: " + Twine(chosen.saved.size()) +
-          " values of at most " + Twine(choice.worstBytes) + " bytes")
-             .str()
-      << remark::metric("Rank", choice.rank)
-      << remark::metric("WorstBytes", choice.worstBytes)
+      << text << remark::metric("Rank", choice.rank)
+      << remark::metric("WorstBytes", choice.worstBytes[choice.rank])
       << remark::metric("OwnBytes", chosen.getBytes(chosen.saved));
 }
 

@@ -72,6 +72,7 @@ class Run:
 
 MODULE_PASSES = {"commsched-pipeline", "commsched-inductor-pipeline",
                  "commsched-align-runtimes", "commsched-verify-partition",
+                 "commsched-sync-partition",
                  "commsched-quantize-activations"}
 TABLE = "profile=%src/data/cost-tables/h100-8gpu-xla.json"
 UNITS = "plan=embedding;layers.0;layers.[1-9]*;output"
@@ -103,6 +104,9 @@ RUNS = [
     *make_runs("commsched-report", "format=json output=%folder/report",
                steps=()),
     *make_runs("commsched-verify-partition", "", steps=()),
+    *make_runs("commsched-mimic-autograd-order", "", steps=()),
+    *make_runs("commsched-sync-partition", "proposals=%folder/proposals",
+               steps=()),
     *make_runs(
         "commsched-quantize-activations", "size-in-mb=0 exclude-primals",
         "allowed-dtypes=bf16,f32 quant-type=f8E4M3FN use-scaling=false "
