@@ -25,6 +25,9 @@ public:
 
   OutlinedRegion outline();
 
+  /// The constants that were copied.
+  ArrayRef<Operation *> getConstants() const { return constants.getArrayRef(); }
+
 private:
   void addUsed(Value value);
   void addUsesOf(Operation *op);
@@ -167,15 +170,22 @@ static void addFunctions(ModuleOp module,
 SmallVector<OutlinedRegion>
 mlir::commsched::outlineRegions(ModuleOp module, ArrayRef<MarkedBlock> blocks) {
   SmallVector<OutlinedRegion> regions;
+  llvm::SetVector<Operation *> constants;
   for (const MarkedBlock &block : blocks) {
     for (Operation *op : block.passedOn)
       op->removeDiscardableAttr(compileWithAttrName);
     if (block.sets.empty())
       continue;
     block.problem.apply(block.order);
-    for (const RegionSet &set : block.sets)
-      regions.push_back(Outliner(set).outline());
+    for (const RegionSet &set : block.sets) {
+      Outliner outliner(set);
+      regions.push_back(outliner.outline());
+      constants.insert_range(outliner.getConstants());
+    }
   }
+  for (Operation *constant : constants)
+    if (constant->use_empty())
+      constant->erase();
   addFunctions(module, regions);
   return regions;
 }

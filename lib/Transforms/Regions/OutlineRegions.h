@@ -38,7 +38,8 @@ struct OutlinedRegion {
 /// are called from, in program order of the calls: `@__marked_region_0` and so
 /// on, where that is no symbol yet. They take the values that the set uses, in
 /// the order of use, and return those that others use, in program order.
-/// Constants are copied instead. The marks are taken off. Linear in the
+/// Constants are copied instead, and go where nothing is left that uses them.
+/// The marks are taken off. Linear in the
 /// operations of the module.
 SmallVector<OutlinedRegion> outlineRegions(ModuleOp module,
                                            ArrayRef<MarkedBlock> blocks);

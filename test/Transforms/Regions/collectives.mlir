@@ -1,0 +1,130 @@
+// RUN: commsched-opt %s -split-input-file --commsched-compile-regions \
+// RUN:   --remarks-filter=commsched 2> %t.remarks \
+// RUN:   | FileCheck %s -enable-var-scope
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+
+// A start and its wait go together, and the pipeline schedules them.
+
+// REMARK: 4 operation(s) of the region 'a' are @__marked_region_0
+
+// CHECK-LABEL: func.func @together
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<4xf32>)
+// CHECK-NEXT: %[[R:.*]] = call @__marked_region_0(%[[X]], %[[Y]]) :
+// CHECK-NEXT: return %[[R]]
+// CHECK-LABEL: func.func private @__marked_region_0
+// CHECK-NEXT: commsched.all_reduce
+// CHECK-NEXT: math.exp
+// CHECK-NEXT: commsched.wait
+// CHECK-NEXT: arith.addf
+// CHECK-NEXT: return
+commsched.group @dp size(4)
+func.func @together(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %f = commsched.all_reduce %x on @dp reduction(sum)
+      {commsched.compile_with = {pipeline = "commsched-sink-waits", region = "a"}}
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %0 = commsched.wait %f {commsched.compile_with = {pipeline = "commsched-sink-waits", region = "a"}}
+      : !commsched.future<tensor<4xf32>>
+  %1 = math.exp %y {commsched.compile_with = {pipeline = "commsched-sink-waits", region = "a"}} : tensor<4xf32>
+  %2 = arith.addf %0, %1 {commsched.compile_with = {pipeline = "commsched-sink-waits", region = "a"}} : tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
+// -----
+
+// A start or a wait without the other stays, and so do both if their regions
+// differ. What is in the function, on the other hand, no longer waits in
+// between.
+
+// REMARK: all_reduce is not outlined: its wait cannot be in the same function, and futures cross no call
+// REMARK: all_gather is not outlined: its wait cannot
+// REMARK: wait is not outlined: its start cannot
+// REMARK: 2 operation(s) of the region without a name are @__marked_region_0
+
+// CHECK-LABEL: func.func @alone
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
+// CHECK-NEXT: %[[F:.*]] = commsched.all_reduce %[[X]]
+// CHECK-NEXT: %[[G:.*]] = commsched.all_gather %[[X]]
+// CHECK-NEXT: %[[A:.*]] = commsched.wait %[[F]]
+// CHECK-NEXT: %[[Y:.*]]:2 = call @__marked_region_0(%[[X]], %[[A]])
+// CHECK-NEXT: %[[B:.*]] = commsched.wait %[[G]]
+// CHECK-NEXT: return %[[Y]]#0, %[[Y]]#1, %[[B]]
+commsched.group @dp size(4)
+func.func @alone(%x: tensor<4xf32>)
+    -> (tensor<4xf32>, tensor<4xf32>, tensor<16xf32>) {
+  %f = commsched.all_reduce %x on @dp reduction(sum)
+      {commsched.compile_with = {pipeline = "cse"}}
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %g = commsched.all_gather %x on @dp dim(0)
+      {commsched.compile_with = {pipeline = "cse"}}
+      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
+  %0 = math.exp %x {commsched.compile_with = {pipeline = "cse"}} : tensor<4xf32>
+  %1 = commsched.wait %f : !commsched.future<tensor<4xf32>>
+  %2 = math.absf %1 {commsched.compile_with = {pipeline = "cse"}} : tensor<4xf32>
+  %3 = commsched.wait %g {commsched.compile_with = {pipeline = "cse", region = "other"}}
+      : !commsched.future<tensor<16xf32>>
+  return %0, %2, %3 : tensor<4xf32>, tensor<4xf32>, tensor<16xf32>
+}
+
+// -----
+
+// Collectives of one stream keep their order: the marked ones around another
+// are two sets, though no value joins them.
+
+// CHECK-LABEL: func.func @order
+// CHECK-NEXT: call @__marked_region_0
+// CHECK-NEXT: commsched.all_reduce
+// CHECK-NEXT: commsched.wait
+// CHECK-NEXT: call @__marked_region_1
+// CHECK-NEXT: return
+commsched.group @dp size(4)
+func.func @order(%x: tensor<4xf32>, %y: tensor<8xf32>, %z: tensor<2xf32>)
+    -> (tensor<4xf32>, tensor<8xf32>, tensor<2xf32>) {
+  %f = commsched.all_reduce %x on @dp reduction(sum) {commsched.compile_with = {pipeline = "cse"}}
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %0 = commsched.wait %f {commsched.compile_with = {pipeline = "cse"}} : !commsched.future<tensor<4xf32>>
+  %g = commsched.all_reduce %y on @dp reduction(sum) : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+  %1 = commsched.wait %g : !commsched.future<tensor<8xf32>>
+  %h = commsched.all_reduce %z on @dp reduction(sum) {commsched.compile_with = {pipeline = "cse"}}
+      : tensor<2xf32> -> !commsched.future<tensor<2xf32>>
+  %2 = commsched.wait %h {commsched.compile_with = {pipeline = "cse"}} : !commsched.future<tensor<2xf32>>
+  return %0, %1, %2 : tensor<4xf32>, tensor<8xf32>, tensor<2xf32>
+}
+
+// -----
+
+// A write to memory between two marked reads keeps them apart.
+
+// CHECK-LABEL: func.func @memory
+// CHECK-NEXT: %[[A:.*]] = call @__marked_region_0(%{{.*}}) :
+// CHECK-NEXT: memref.store
+// CHECK-NEXT: %[[B:.*]] = call @__marked_region_1(%{{.*}}) :
+// CHECK-NEXT: return %[[A]], %[[B]]
+func.func @memory(%m: memref<f32>, %v: f32) -> (f32, f32) {
+  %0 = memref.load %m[] {commsched.compile_with = {pipeline = "cse"}} : memref<f32>
+  memref.store %v, %m[] : memref<f32>
+  %1 = memref.load %m[] {commsched.compile_with = {pipeline = "cse"}} : memref<f32>
+  return %0, %1 : f32, f32
+}
+
+// -----
+
+// What ends a block, is no part of a function, or allocates on the stack stays.
+
+// REMARK: arith.constant is not outlined: it is in no function
+// REMARK: memref.alloca is not outlined: what it allocates goes when its function returns
+// REMARK: func.return is not outlined: it ends its block
+
+// CHECK: module attributes {test.module}
+// CHECK: arith.constant
+// CHECK-LABEL: func.func @stays
+// CHECK-NEXT: memref.alloca
+// CHECK-NEXT: call @__marked_region_0
+// CHECK-NEXT: return
+"builtin.module"() ({
+  %0 = arith.constant {commsched.compile_with = {pipeline = "cse"}} 0 : i32
+}) {"test.module"} : () -> ()
+func.func @stays(%v: f32) {
+  %m = memref.alloca() {commsched.compile_with = {pipeline = "cse"}} : memref<f32>
+  memref.store %v, %m[] {commsched.compile_with = {pipeline = "cse"}} : memref<f32>
+  return {commsched.compile_with = {pipeline = "cse"}}
+}
