@@ -239,8 +239,9 @@ TEST(FlowNetworkTest, FindsTheSmallestOfAllCuts) {
     ASSERT_EQ(cut.unboundedPath.empty(), !expected.empty());
     numWithoutCut += expected.empty();
     ASSERT_EQ(cut.onSinkSide, expected);
-    if (!expected.empty())
+    if (!expected.empty()) {
       ASSERT_EQ(cut.capacity, measure(network, expected));
+    }
   }
   EXPECT_GT(numWithoutCut, 100);
 }

@@ -56,7 +56,9 @@ private:
   bool ask(std::map<NodeId, bool> &answers, NodeId node,
            const std::function<bool()> &compute) {
     auto known = answers.find(node);
-    return known != answers.end() ? known->second : answers[node] = compute();
+    if (known == answers.end())
+      known = answers.emplace(node, compute()).first;
+    return known->second;
   }
 
   //===--------------------------------------------------------------------===//

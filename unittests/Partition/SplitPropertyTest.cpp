@@ -77,10 +77,13 @@ void expectComplete(const JointGraph &graph, const Split &split) {
 /// may.
 void expectEffectsOnce(const JointGraph &graph, const Split &split) {
   for (NodeId node = 0; node < graph.size(); ++node) {
-    if (graph[node].isPinned)
-      EXPECT_EQ(split.inForward[node] + split.inBackward[node], 1) << node;
-    if (graph[node].operatorClass == OperatorClass::Random)
-      EXPECT_LE(split.inForward[node] + split.inBackward[node], 1) << node;
+    int32_t times = split.inForward[node] + split.inBackward[node];
+    if (graph[node].isPinned) {
+      EXPECT_EQ(times, 1) << node;
+    }
+    if (graph[node].operatorClass == OperatorClass::Random) {
+      EXPECT_LE(times, 1) << node;
+    }
   }
   for (auto [first, second] : graph.getMemoryOrder())
     EXPECT_TRUE(split.inForward[first] || !split.inForward[second]);
