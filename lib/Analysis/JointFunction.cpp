@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/JointFunction.h"
+#include "ArgumentRoles.h"
 #include "CommSched/Analysis/Dimensions.h"
 #include "CommSched/Analysis/OperatorClasses.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
@@ -189,6 +190,7 @@ LogicalResult JointFunctionBuilder::addArgument(BlockArgument argument) {
   node.kind =
       role == tangentRole ? JointNodeKind::Tangent : JointNodeKind::Primal;
   node.isStatic = role == parameterRole || role == unshardedParamRole;
+  node.isFreeable = mlir::commsched::isFreeable(argument);
   if (failed(measure(node, argument)))
     return failure();
   auto name = function.getArgAttrOfType<StringAttr>(index, nameAttrName);

@@ -8,7 +8,7 @@ commsched.group @dp size(4)
 
 // CHECK-LABEL: @values has 11 nodes
 // CHECK-NEXT: 0 'w' primal() bytes 64 cost 0 storage 0 saveable static{{$}}
-// CHECK-NEXT: 1 'arg1' primal() bytes 16 cost 0 storage 1 saveable{{$}}
+// CHECK-NEXT: 1 'arg1' primal() bytes 16 cost 0 storage 1 saveable freeable{{$}}
 // CHECK-NEXT: 2 'arg2' tangent() bytes 16 cost 0 storage 2 saveable{{$}}
 // CHECK-NEXT: 3 'mm' operation compute_intensive(1, 0, 0) bytes 16 cost 3 storage 3 policy 1 tag 1 saveable{{$}}
 // CHECK-NEXT: 4 'split' operation view(3) bytes 0 cost 1 storage -1 policy 4 tag 3 region 7{{$}}
@@ -24,7 +24,7 @@ commsched.group @dp size(4)
 // CHECK-NEXT: backward 9, 9{{$}}
 func.func @values(
     %w: tensor<4x4xf32> {commsched.role = "parameter", commsched.name = "w"},
-    %x: tensor<4xf32> {commsched.role = "input"},
+    %x: tensor<4xf32> {commsched.freeable, commsched.role = "input"},
     %t: tensor<4xf32> {commsched.role = "tangent"})
     -> (tensor<4xf32>, tensor<2xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
     attributes {commsched.num_forward_outputs = 3} {

@@ -119,6 +119,7 @@ static void printNode(const JointFunction &function, NodeId id) {
     os << " region " << node.region;
   for (auto [flag, text] : {std::pair(node.isSaveable, " saveable"),
                             std::pair(node.isStatic, " static"),
+                            std::pair(node.isFreeable, " freeable"),
                             std::pair(node.isPinned, " pinned"),
                             std::pair(node.readsDimensions, " dimensions")})
     if (flag)
