@@ -330,6 +330,15 @@ def test_random_operators(imported, draw):
     assert sum(", random}" in line for line in lines(text)) == 1
 
 
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+def test_attention_is_random_if_it_drops_out(imported, dropout):
+    def f(q):
+        return aten._scaled_dot_product_flash_attention(q, q, q, dropout)[0]
+
+    text = imported(fake_trace(f, torch.empty(2, 4, 16, 8)))
+    assert ("random" in text) == (dropout > 0)
+
+
 def test_in_place_operator_and_later_uses(imported):
     def uses(g, x, y):
         g.add("added", aten.add_.Tensor, (x, y), x)

@@ -25,7 +25,7 @@ from commsched.torch.importer.environment import (
     bind_structure,
 )
 from commsched.torch.importer.flops import flops
-from commsched.torch.importer.targets import operator_name, overload_of
+from commsched.torch.importer.targets import bind, operator_name, overload_of
 from commsched.torch.importer.types import (
     NOT_A_TENSOR,
     TensorFacts,
@@ -270,10 +270,13 @@ def _number_type(node: torch.fx.Node) -> ir.TensorType:
 
 def _is_random(node: torch.fx.Node) -> bool:
     """Returns whether the call, or an operator that it is given to call,
-    draws random numbers."""
-    called = [overload_of(node.target)]
+    draws random numbers. Attention may drop nothing out; then it does not."""
+    overload = overload_of(node.target)
+    called = [overload]
     if isinstance(node.target, HigherOrderOperator):
         called += [arg for arg in node.args if isinstance(arg, OpOverload)]
+    elif overload is not None and bind(overload, node).get("dropout_p") == 0:
+        return False
     return any(
         torch.Tag.nondeterministic_seeded in overload.tags
         for overload in called
