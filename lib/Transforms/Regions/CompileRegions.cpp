@@ -58,8 +58,8 @@ struct CompileRegions
 
 private:
   FailureOr<bool> compile();
-  LogicalResult compile(ArrayRef<OutlinedRegion> outlined, const Marks &marks,
-                        ArrayRef<OpPassManager> pipelines,
+  LogicalResult compile(ArrayRef<OutlinedRegion> outlined,
+                        RegionPipelines &pipelines,
                         const ::commsched::Target &target);
 };
 
@@ -67,8 +67,7 @@ private:
 
 /// Compiles what is outlined, and describes the calls.
 LogicalResult CompileRegions::compile(ArrayRef<OutlinedRegion> outlined,
-                                      const Marks &marks,
-                                      ArrayRef<OpPassManager> pipelines,
+                                      RegionPipelines &pipelines,
                                       const ::commsched::Target &target) {
   // Threads may not add managers of analyses.
   for (OutlinedRegion region : outlined)
@@ -76,7 +75,7 @@ LogicalResult CompileRegions::compile(ArrayRef<OutlinedRegion> outlined,
   auto run = [&](OpPassManager &pipeline, Operation *op) {
     return runPipeline(pipeline, op);
   };
-  if (failed(runPipelines(outlined, marks.regions, pipelines, run)))
+  if (failed(pipelines.run(outlined, run)))
     return failure();
   SymbolTableCollection symbolTables;
   OperationCosts costs(target, /*profile=*/nullptr, symbolTables);
@@ -93,8 +92,7 @@ FailureOr<bool> CompileRegions::compile() {
     return failure();
   if (marks->regions.empty())
     return false;
-  FailureOr<SmallVector<OpPassManager>> pipelines =
-      parsePipelines(marks->regions);
+  FailureOr<RegionPipelines> pipelines = RegionPipelines::parse(marks->regions);
   FailureOr<::commsched::Target> target = getTarget(getOperation());
   if (failed(pipelines) || failed(target))
     return failure();
@@ -112,7 +110,7 @@ FailureOr<bool> CompileRegions::compile() {
   if (areRemarksEnabled(getOperation()))
     for (const OutlinedRegion &region : outlined)
       remarkOutlined(region, marks->regions[region.region]);
-  if (failed(compile(outlined, *marks, *pipelines, *target)))
+  if (failed(compile(outlined, *pipelines, *target)))
     return failure();
   return isChanged;
 }

@@ -12,6 +12,9 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassRegistry.h"
 
+#include <deque>
+#include <mutex>
+
 using namespace mlir;
 using namespace mlir::commsched;
 
@@ -68,49 +71,78 @@ static FailureOr<OpPassManager> parseFor(const MarkedRegion &region) {
   return manager;
 }
 
-FailureOr<SmallVector<OpPassManager>>
-mlir::commsched::parsePipelines(ArrayRef<MarkedRegion> regions) {
-  SmallVector<OpPassManager> pipelines;
+FailureOr<RegionPipelines>
+RegionPipelines::parse(ArrayRef<MarkedRegion> regions) {
+  RegionPipelines result;
   // Regions of many layers name one text.
-  llvm::StringMap<size_t> indexOf;
+  llvm::StringMap<size_t> known;
   for (const MarkedRegion &region : regions) {
-    auto [it, isNew] = indexOf.try_emplace(region.pipeline, pipelines.size());
-    if (!isNew) {
-      pipelines.push_back(OpPassManager(pipelines[it->second]));
+    auto [it, isNew] =
+        known.try_emplace(region.pipeline, result.pipelines.size());
+    result.indexOf.push_back(it->second);
+    if (!isNew)
       continue;
-    }
     FailureOr<OpPassManager> manager = parseFor(region);
     if (failed(manager))
       return failure();
-    pipelines.push_back(std::move(*manager));
+    result.pipelines.push_back(std::move(*manager));
+    result.texts.push_back(region.pipeline);
   }
-  return pipelines;
+  return result;
 }
 
-LogicalResult mlir::commsched::runPipelines(
-    ArrayRef<OutlinedRegion> outlined, ArrayRef<MarkedRegion> regions,
-    ArrayRef<OpPassManager> pipelines,
-    function_ref<LogicalResult(OpPassManager &, Operation *)> run) {
+namespace {
+
+/// Copies of one pipeline, of which each thread takes one: passes have a state,
+/// and some take long to make.
+class Copies {
+public:
+  explicit Copies(const OpPassManager &original) : original(original) {}
+
+  OpPassManager take() {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (idle.empty())
+      return original;
+    return idle.pop_back_val();
+  }
+  void giveBack(OpPassManager copy) {
+    std::lock_guard<std::mutex> lock(mutex);
+    idle.push_back(std::move(copy));
+  }
+
+private:
+  const OpPassManager &original;
+  std::mutex mutex;
+  SmallVector<OpPassManager, 0> idle;
+};
+
+} // namespace
+
+LogicalResult RegionPipelines::run(ArrayRef<OutlinedRegion> outlined,
+                                   Runner run) {
   if (outlined.empty())
     return success();
-  MLIRContext *context = outlined.front().function->getContext();
+  std::deque<Copies> copies;
+  for (const OpPassManager &pipeline : pipelines)
+    copies.emplace_back(pipeline);
   SmallVector<char> hasFailed(outlined.size(), false);
+  MLIRContext *context = outlined.front().loc.getContext();
   parallelFor(context, 0, outlined.size(), [&](size_t index) {
-    // Passes have a state.
-    OpPassManager pipeline(pipelines[outlined[index].region]);
+    Copies &mine = copies[indexOf[outlined[index].region]];
+    OpPassManager pipeline = mine.take();
     hasFailed[index] = failed(run(pipeline, outlined[index].function));
+    mine.giveBack(std::move(pipeline));
   });
-  for (auto [outlinedRegion, isFailure] : llvm::zip(outlined, hasFailed)) {
+  for (auto [region, isFailure] : llvm::zip(outlined, hasFailed)) {
     if (!isFailure)
       continue;
-    OutlinedRegion failed = outlinedRegion;
-    InFlightDiagnostic diag = emitError(failed.loc)
-                              << "'" << failed.name
+    func::FuncOp function = region.function;
+    InFlightDiagnostic diag = emitError(region.loc)
+                              << "'" << region.name
                               << "' op is not compiled: the pipeline '"
-                              << regions[failed.region].pipeline << "' failed";
-    diag.attachNote(failed.function.getLoc())
-        << "on @" << failed.function.getSymName()
-        << ", which it was outlined to";
+                              << texts[indexOf[region.region]] << "' failed";
+    diag.attachNote(function.getLoc())
+        << "on @" << function.getSymName() << ", which it was outlined to";
   }
   return failure(llvm::is_contained(hasFailed, true));
 }

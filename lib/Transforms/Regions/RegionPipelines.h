@@ -19,21 +19,29 @@
 
 namespace mlir::commsched {
 
-/// The pipelines of `regions`, one for each: passes on a `func.func`, as a list
-/// or wrapped in `func.func(…)`. Emits an error at the operation that names a
-/// pipeline if it is no such list, or if it needs a dialect that is not loaded:
-/// none can be while passes run.
-FailureOr<SmallVector<OpPassManager>>
-parsePipelines(ArrayRef<MarkedRegion> regions);
+class RegionPipelines {
+public:
+  /// Runs a pipeline on an operation; several threads may call it.
+  using Runner = function_ref<LogicalResult(OpPassManager &, Operation *)>;
 
-/// Runs the pipeline of its region, of `pipelines`, on each function, several
-/// functions at once if the context has threads. `run` runs one on an operation
-/// and may be called by several threads. All run, also if one fails; an error
-/// is emitted for each that does. Diagnostics come in the order of `outlined`.
-LogicalResult
-runPipelines(ArrayRef<OutlinedRegion> outlined, ArrayRef<MarkedRegion> regions,
-             ArrayRef<OpPassManager> pipelines,
-             function_ref<LogicalResult(OpPassManager &, Operation *)> run);
+  /// Reads the pipelines of `regions`: passes on a `func.func`, as a list or
+  /// wrapped in `func.func(…)`. Emits an error at the operation that names one
+  /// if it is no such list, or if it needs a dialect that is not loaded: none
+  /// can be while passes run.
+  static FailureOr<RegionPipelines> parse(ArrayRef<MarkedRegion> regions);
+
+  /// Runs on each function the pipeline of its region, on several functions at
+  /// once if the context has threads. All run, also if one fails; an error is
+  /// emitted for each that does. Diagnostics come in the order of `outlined`.
+  LogicalResult run(ArrayRef<OutlinedRegion> outlined, Runner run);
+
+private:
+  /// One for each text.
+  SmallVector<OpPassManager> pipelines;
+  SmallVector<StringRef> texts;
+  /// By region.
+  SmallVector<size_t> indexOf;
+};
 
 } // namespace mlir::commsched
 
