@@ -286,17 +286,16 @@ std::optional<PartitionConflict> Splitter::checkRepeated(NodeId node) const {
   return conflict;
 }
 
-/// No half starts a collective that it does not wait for.
+/// The forward waits for what it starts. So does the backward, which has a
+/// start for its wait alone, or both for their effect.
 std::optional<PartitionConflict> Splitter::checkWaits(NodeId node) const {
-  if (!isInFlight(node))
+  if (!isInForward(node) || !isInFlight(node))
     return std::nullopt;
   NodeId wait = graph.getUsers(node)[0];
-  bool isForward = isInForward(node) && !isInForward(wait);
-  if (!isForward && (!isInBackward(node) || isInBackward(wait)))
+  if (isInForward(wait))
     return std::nullopt;
-  std::string half = isForward ? "forward" : "backward";
-  return PartitionConflict{node, "is started in the " + half, wait,
-                           "waits for it, but is not in the " + half};
+  return PartitionConflict{node, "is started in the forward", wait,
+                           "waits for it, but is not in the forward"};
 }
 
 std::optional<PartitionConflict> Splitter::check() const {

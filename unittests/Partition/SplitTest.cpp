@@ -187,6 +187,22 @@ TEST(SplitTest, WhatComesFirstInMemoryIsInTheForwardToo) {
   EXPECT_EQ(list(split.inBackward), (Nodes{dx}));
 }
 
+TEST(SplitTest, TheMemoryOfAResultIsThatOfItsOperation) {
+  GraphBuilder builder;
+  NodeId x = builder.input(8);
+  NodeId dy = builder.tangent(8);
+  NodeId read = builder.multiple(OperatorClass::Other, {x});
+  NodeId part = builder.result(read, 8);
+  NodeId write = builder.multiple(OperatorClass::Other, {x});
+  NodeId other = builder.result(write, 8);
+  NodeId y = builder.result(write, 8);
+  JointGraph graph = builder.finish({y}, {dy});
+  graph.addMemoryOrder(part, other);
+  ASSERT_EQ(graph.finalize(), std::nullopt);
+  Split split = expectNoConflict(commsched::split(graph, {}, false));
+  EXPECT_EQ(list(split.inForward), (Nodes{read, part, write, other, y}));
+}
+
 TEST(SplitTest, StartsTakeTheirWaitsAlong) {
   GraphBuilder builder;
   NodeId x = builder.input(8);

@@ -69,7 +69,7 @@ using PartitionResult = std::variant<T, PartitionConflict>;
 /// repeated (it is pinned, or random, or kept in the forward, or to be saved);
 /// something in the forward touches memory after something in the backward; a
 /// saved value is none that can be saved, or is one that has to be computed
-/// again; a half would start a collective that it does not wait for.
+/// again; the forward would start a collective that it does not wait for.
 PartitionResult<Split> split(const JointGraph &graph,
                              const std::vector<NodeId> &saved,
                              bool allowCollectives);
