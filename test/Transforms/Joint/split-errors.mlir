@@ -66,7 +66,7 @@ func.func @f(%x: tensor<4xf32> {commsched.role = "input"},
   // expected-error@+1 {{'h' draws random numbers, so it cannot be computed again, but is not saved for the backward}}
   %h = commsched.compute "dropout"(%x) {commsched.name = "h", random}
       : (tensor<4xf32>) -> tensor<4xf32>
-  // expected-note@+1 {{'dx' is a result of the backward}}
+  // expected-note@+1 {{'dx' is in the backward and needs it}}
   %dx = commsched.compute "back"(%dy, %h) {commsched.name = "dx"}
       : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %h, %dx : tensor<4xf32>, tensor<4xf32>
