@@ -92,14 +92,14 @@ FailureOr<bool> mlir::commsched::applyAutogradOrder(func::FuncOp function,
     return false;
   if (!llvm::hasSingleElement(function.getBody()))
     return keep(function.getLoc(), "the body has several blocks");
-  if (function->hasAttr(numForwardOutputsAttrName))
-    return keep(function.getLoc(), "the function holds a forward, too: '" +
-                                       numForwardOutputsAttrName +
-                                       "' counts its results");
   Block &body = function.getBody().front();
   Operation *firstBackward = findFirstBackward(body);
   if (!firstBackward)
     return keep(function.getLoc(), "no operation uses a tangent");
+  if (function->hasAttr(numForwardOutputsAttrName))
+    return keep(function.getLoc(), "the function holds a forward, too: '" +
+                                       numForwardOutputsAttrName +
+                                       "' counts its results");
 
   // What operations cost is of no interest here.
   auto getCost = [](Operation *) { return std::optional<int64_t>(0); };
