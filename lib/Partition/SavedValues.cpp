@@ -31,7 +31,8 @@ PartitionResult<Split> commsched::splitAsEager(const JointGraph &graph,
   std::vector<NodeId> saved;
   for (NodeId node = 0; node < graph.size(); ++node) {
     const JointNode &data = graph[node];
-    bool isForward = classes.requiredForward[node] ||
+    // All results of an operation are there as soon as one of them is.
+    bool isForward = classes.requiredForward[graph.getOperation(node)] ||
                      data.tag == PartitionTag::Forward ||
                      data.tag == PartitionTag::MustBeForward;
     if (isForward && !classes.needsTangent[node] && data.isSaveable &&
