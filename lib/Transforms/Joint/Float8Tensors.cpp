@@ -169,20 +169,17 @@ Value RowLoops::multiply(Value tensor, Value scales, FloatType quantType) {
   SmallVector<OpFoldResult> sizes =
       tensor::getMixedSizes(builder, builder.getLoc(), tensor);
   FloatType scaleType = getFloatType(scales);
-  double bound = getLargest(quantType);
-  return createLoop(
-      "quantize", {tensor, scales},
-      {getElements(), getScalePlaces(), getElements()},
-      getEmpty(sizes, quantType), /*reducesRows=*/false,
-      [&](ImplicitLocOpBuilder &inner, ValueRange numbers) {
-        Value x = convertNumber(inner, numbers[0], scaleType);
-        Value product = arith::MulFOp::create(inner, x, numbers[1]);
-        Value lowest = createNumber(inner, -bound, scaleType);
-        Value notBelow = arith::MaximumFOp::create(inner, product, lowest);
-        Value largest = createNumber(inner, bound, scaleType);
-        Value bounded = arith::MinimumFOp::create(inner, notBelow, largest);
-        return convertNumber(inner, bounded, quantType);
-      });
+  return createLoop("quantize", {tensor, scales},
+                    {getElements(), getScalePlaces(), getElements()},
+                    getEmpty(sizes, quantType), /*reducesRows=*/false,
+                    [&](ImplicitLocOpBuilder &inner, ValueRange numbers) {
+                      Value x = convertNumber(inner, numbers[0], scaleType);
+                      // Above the largest number only by what was rounded,
+                      // which is rounded off again: there is nothing to bound.
+                      Value product =
+                          arith::MulFOp::create(inner, x, numbers[1]);
+                      return convertNumber(inner, product, quantType);
+                    });
 }
 
 Value RowLoops::divide(Value numbers, Value scales, RankedTensorType type) {

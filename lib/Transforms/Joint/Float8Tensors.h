@@ -39,8 +39,7 @@ RankedTensorType getScalesType(RankedTensorType tensor);
 /// `quantType`, which is f8E5M2 or f8E4M3FN. With scaling, for each row x
 ///
 ///   scale = largest / max(max |x|, 1e-12), computed in f64,
-///   q = x · scale, computed in the scale's type, bounded to ±largest, rounded
-///       to the nearest.
+///   q = x · scale, computed in the scale's type, rounded to the nearest.
 ///
 /// An infinity or NaN makes all of its row NaN on the way back. Without scaling
 /// the numbers are rounded as they are: what is too large for the type becomes
