@@ -13,10 +13,19 @@
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "OutlineRegions.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
+
+/// What `result` is a view of; null for what has contents of its own. A
+/// destination is one only where nobody else has it.
+static Value getViewed(OpResult result) {
+  return isa<DestinationStyleOpInterface>(result.getOwner())
+             ? Value()
+             : getAliasedValue(result);
+}
 
 /// Whether all that `function` does is to compute results in storage of their
 /// own, one for each. A pipeline may have made its body anything.
@@ -35,8 +44,8 @@ static bool onlyComputes(func::FuncOp function) {
     for (OpResult result : op.getResults()) {
       if (mayAliasUnknown(result))
         rootOf[result] = Value();
-      else if (Value aliased = getAliasedValue(result))
-        rootOf[result] = rootOf.lookup_or(aliased, aliased);
+      else if (Value viewed = getViewed(result))
+        rootOf[result] = rootOf.lookup_or(viewed, viewed);
     }
   }
   DenseSet<Value> returned;

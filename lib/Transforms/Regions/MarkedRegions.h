@@ -63,6 +63,10 @@ struct RegionMember {
   bool isCopied = false;
 };
 
+/// Whether `op` is a constant, or a tensor without contents: every function has
+/// one of its own.
+bool isFreeToCopy(Operation *op);
+
 /// Operations that become one function.
 struct RegionSet {
   int32_t region = 0;

@@ -48,7 +48,7 @@ void Outliner::addUsed(Value value) {
   Operation *op = value.getDefiningOp();
   if (op && computed.contains(op))
     return;
-  if (op && op->hasTrait<OpTrait::ConstantLike>())
+  if (op && isFreeToCopy(op))
     constants.insert(op);
   else
     inputs.insert(value);

@@ -11,6 +11,7 @@
 #include "CommSched/Schedule/ConvexSets.h"
 #include "CommSched/Schedule/GroupedOrder.h"
 #include "MarkedRegions.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
@@ -54,6 +55,11 @@ static void remarkSplitPair(Operation *op, bool isStart) {
       << describe(op) + " is not outlined: its " +
              (isStart ? "wait" : "start") +
              " cannot be in the same function, and futures cross no call";
+}
+
+bool mlir::commsched::isFreeToCopy(Operation *op) {
+  return op->hasTrait<OpTrait::ConstantLike>() ||
+         (isa<tensor::EmptyOp>(op) && op->getNumOperands() == 0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -135,7 +141,7 @@ static Value getViewed(Operation *op) {
 /// Whether `op` is a constant, or a view of what comes from outside of the set,
 /// be it by way of other such views.
 bool Border::isTakenFromOutside(Operation *op) const {
-  return op->hasTrait<OpTrait::ConstantLike>() ||
+  return isFreeToCopy(op) ||
          (getViewed(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
             return placeOf(operand.getDefiningOp()) != Place::Inside;
           }));

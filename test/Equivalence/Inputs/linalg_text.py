@@ -14,6 +14,14 @@ from mlir_values import Type, Value, list_texts, list_types, literal
 from scalars import Body, Scalar, cast_name
 
 
+def attribute_text(value):
+    if isinstance(value, dict):
+        entries = (f"{key} = {attribute_text(entry)}"
+                   for key, entry in value.items())
+        return f"{{{', '.join(entries)}}}"
+    return f"{value} : i64" if isinstance(value, int) else f'"{value}"'
+
+
 class Function(Communication):
     """One function, written from its first line to its last."""
 
@@ -50,10 +58,8 @@ class Function(Communication):
 
     def marks(self, name):
         attributes = {"name": self.unique(name), **self.attributes}
-        return ", ".join(
-            f"commsched.{key} = " + (f"{value} : i64" if isinstance(value, int)
-                                     else f'"{value}"')
-            for key, value in sorted(attributes.items()))
+        return ", ".join(f"commsched.{key} = {attribute_text(value)}"
+                         for key, value in sorted(attributes.items()))
 
     def argument(self, name, type, role=None):
         value = Value(f"%{name}", type)

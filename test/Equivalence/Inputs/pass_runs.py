@@ -26,6 +26,7 @@ STEPS = {
     "stored": ["--sharding=stored"],
     "hybrid": ["--sharding=hybrid", "--optimizer=none"],
     "accumulated": ["--sharding=mixed", "--layers=1", "--microbatches=2"],
+    "regions": ["--sharding=plain", "--regions", "--optimizer=none"],
     "experts": ["--sharding=plain", "--experts", "--optimizer=none"],
     "packed-experts": ["--sharding=packed", "--experts",
                        "--optimizer=adamw"],
@@ -71,8 +72,8 @@ class Run:
 
 
 MODULE_PASSES = {"commsched-pipeline", "commsched-inductor-pipeline",
-                 "commsched-align-runtimes", "commsched-verify-partition",
-                 "commsched-sync-partition",
+                 "commsched-align-runtimes", "commsched-compile-regions",
+                 "commsched-verify-partition", "commsched-sync-partition",
                  "commsched-quantize-activations"}
 TABLE = "profile=%src/data/cost-tables/h100-8gpu-xla.json"
 UNITS = "plan=embedding;layers.0;layers.[1-9]*;output"
@@ -127,6 +128,12 @@ RUNS = [
     Run("commsched-remove-unsharded-param-usage", "", ("stored",)),
     Run("commsched-enforce-fsdp-order", "", ("packed", "packed-experts"),
         after=RAISE),
+
+    *make_runs("commsched-compile-regions", "", steps=("regions",)),
+    *make_runs("commsched-compile-regions", "", steps=("regions",),
+               after="commsched-pipeline"),
+    *make_runs("commsched-pipeline", "", steps=("regions",),
+               after="commsched-compile-regions"),
 
     *make_runs("commsched-raise-comms", ""),
     *make_runs("commsched-sink-waits", ""),

@@ -55,7 +55,8 @@ def expert_parameters(index):
 
 class Step:
     def __init__(self, sharding="plain", ranks=4, layers=2,
-                 has_experts=False, optimizer="sgd", microbatches=1):
+                 has_experts=False, optimizer="sgd", microbatches=1,
+                 has_regions=False):
         self.f = Function("step")
         self.tape = Tape(self.f)
         self.params = SHARDINGS[sharding](self.f, self.tape, ranks)
@@ -63,6 +64,7 @@ class Step:
         self.ranks = ranks
         self.optimizer = optimizer
         self.microbatches = microbatches
+        self.has_regions = has_regions
         self.units = {
             "embedding": {"embedding": (VOCABULARY, HIDDEN)},
             **{f"layers.{index}": layer_parameters(index, has_experts, ranks)
@@ -104,7 +106,8 @@ class Step:
                 self.f.map("remainder", "s->s", [value],
                            lambda _, word: word.bit_and(VOCABULARY - 1))
                 for value in words))
-            self.tape.backward(part, part)
+            with self.region("backward", "func.func(commsched-sink-waits)"):
+                self.tape.backward(part, part)
             loss = part if loss is None else self.f.sum(loss, part)
         mean, = self.f.wait(self.f.start(
             "all_reduce", [loss], self.params.world, "reduction(avg)",
@@ -129,6 +132,12 @@ class Step:
                     x = self.block(x, unit)
         return loss
 
+    def region(self, name, pipeline):
+        """Has what is written meanwhile compiled by itself, if at all."""
+        mark = {"pipeline": pipeline, "region": name}
+        return self.f.within(**{"compile_with": mark} if self.has_regions
+                             else {})
+
     def groups(self):
         experts = f"commsched.group @ep size({self.ranks})\n"
         return self.params.groups() + (experts if self.local else "")
@@ -140,10 +149,11 @@ class Step:
             layers.split_heads(
                 layers.linear(normed, f"{prefix}.attention.{name}"), HEADS)
             for name in ("wq", "wk", "wv"))
-        weights = layers.causal_softmax(
-            layers.batch_matmul(query, key, flip=True),
-            (HIDDEN // HEADS) ** -0.5)
-        heads = layers.batch_matmul(weights, value)
+        with self.region(f"{prefix}.attention", "canonicalize,cse"):
+            weights = layers.causal_softmax(
+                layers.batch_matmul(query, key, flip=True),
+                (HIDDEN // HEADS) ** -0.5)
+            heads = layers.batch_matmul(weights, value)
         x = layers.add(x, layers.linear(layers.join_heads(heads),
                                         f"{prefix}.attention.wo"))
         normed = layers.rms_norm(x, f"{prefix}.ffn_norm")
@@ -192,9 +202,12 @@ def parse_step(arguments=None):
                         choices=["none", "sgd", "adamw"],
                         help="none: the gradients are the results")
     parser.add_argument("--microbatches", type=int, default=1)
+    parser.add_argument("--regions", action="store_true",
+                        help="mark attention and the backward as regions")
     options = parser.parse_args(arguments)
     return Step(options.sharding, options.ranks, options.layers,
-                options.experts, options.optimizer, options.microbatches)
+                options.experts, options.optimizer, options.microbatches,
+                options.regions)
 
 
 def main():
