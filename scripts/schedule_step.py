@@ -20,7 +20,7 @@ class Failure(Exception):
 
 def run(opt, step, pipeline, *arguments):
     """Runs a pipeline on the module; returns what the report printed."""
-    command = [opt, str(step),
+    command = [opt, str(step), "--mlir-print-op-on-diagnostic=false",
                f"--pass-pipeline=builtin.module({','.join(pipeline)})",
                *arguments]
     try:

@@ -38,15 +38,33 @@ struct JointMark {
 };
 } // namespace
 
+/// What shows that `function` holds a backward and its forward. A backward
+/// alone takes what its forward saved; a forward alone has no operation of a
+/// backward.
 static std::optional<JointMark> findJointMark(func::FuncOp function) {
-  for (BlockArgument argument : function.getArguments())
-    if (getRole(argument) == tangentRole)
-      return JointMark{argument.getLoc(), "this argument is a tangent"};
-  for (Operation &op : function.getOps())
-    if (op.hasAttr(partitionAttrName))
-      return JointMark{op.getLoc(),
-                       "this operation says which half it belongs to"};
-  return std::nullopt;
+  auto hasRole = [](StringRef role) {
+    return [=](BlockArgument argument) { return getRole(argument) == role; };
+  };
+  auto arguments = function.getArguments();
+  if (llvm::any_of(arguments, hasRole(savedActivationRole)))
+    return std::nullopt;
+  if (auto tangent = llvm::find_if(arguments, hasRole(tangentRole));
+      tangent != arguments.end())
+    return JointMark{tangent->getLoc(), "this argument is a tangent"};
+  Operation *forward = nullptr, *backward = nullptr;
+  for (Operation &op : function.getOps()) {
+    auto half = op.getAttrOfType<StringAttr>(partitionAttrName);
+    if (!half)
+      continue;
+    bool isForward = half.getValue().ends_with("forward");
+    Operation *&first = isForward ? forward : backward;
+    first = first ? first : &op;
+  }
+  if (!forward || !backward)
+    return std::nullopt;
+  return JointMark{backward->getLoc(),
+                   "this operation belongs to the backward, and others to the "
+                   "forward"};
 }
 
 bool mlir::commsched::isJointFunction(func::FuncOp function) {

@@ -62,7 +62,8 @@ int64_t CutProblem::getWeight(NodeId node) const {
   if (options.treatParametersAsFreeToSave &&
       data.kind == JointNodeKind::Primal && !data.isFreeable)
     return 0;
-  if (isFreeToRepeat(data) &&
+  // But for what the user has saved or keeps in the forward.
+  if (isFreeToRepeat(data) && bans[node] == BanReason::None &&
       (options.recomputeViews || data.operatorClass == OperatorClass::Constant))
     return FlowNetwork::unbounded;
   int32_t distance =
@@ -127,6 +128,8 @@ PartitionResult<std::vector<NodeId>> CutProblem::solve() {
   for (NodeId node = 0; node < graph.size(); ++node)
     addNode(node);
   FlowNetwork::Cut cut = network.findMinimumCut();
+  if (OptionalError error = network.verify(cut))
+    return PartitionConflict{noNode, "has no valid cut: " + *error, noNode, ""};
   if (!cut.unboundedPath.empty())
     return explain(cut.unboundedPath);
   std::vector<NodeId> saved;

@@ -36,7 +36,8 @@ PartitionResult<Split> commsched::splitAsEager(const JointGraph &graph,
                      data.tag == PartitionTag::Forward ||
                      data.tag == PartitionTag::MustBeForward;
     if (isForward && !classes.needsTangent[node] && data.isSaveable &&
-        data.operatorClass != OperatorClass::Constant &&
+        (data.operatorClass != OperatorClass::Constant ||
+         data.policy == RecomputePolicy::MustSave || isKeptInForward(data)) &&
         !isToBeRecomputed(data))
       saved.push_back(node);
   }

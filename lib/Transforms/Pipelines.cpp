@@ -142,7 +142,27 @@ void mlir::commsched::buildPipeline(OpPassManager &manager,
   functions.addPass(createSimpleOverlap());
 }
 
+void mlir::commsched::buildTrainingPipeline(
+    OpPassManager &manager, const TrainingPipelineOptions &options) {
+  PartitionJointOptions partition;
+  partition.memoryBudget = options.memoryBudget;
+  partition.collectives = options.collectives;
+  partition.runtimeEstimator = RuntimeEstimator::Model;
+  manager.addPass(createPartitionJoint(std::move(partition)));
+  if (options.quantizeActivations)
+    manager.addPass(createQuantizeActivations());
+  manager.addPass(createVerifyPartition());
+  PipelineOptions schedule;
+  schedule.memoryBudget = options.scheduleMemoryBudget;
+  schedule.bitwise = options.bitwise;
+  buildPipeline(manager, schedule);
+}
+
 void mlir::commsched::registerPipelines() {
+  PassPipelineRegistration<TrainingPipelineOptions>(
+      "commsched-training-pipeline",
+      "Partition a joint step within a memory budget and schedule both halves",
+      buildTrainingPipeline);
   PassPipelineRegistration<PipelineOptions>(
       "commsched-pipeline",
       "The best that CommSched has: merge collectives, then hide them",

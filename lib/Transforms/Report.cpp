@@ -69,9 +69,8 @@ LogicalResult Report::simulate(FunctionPair pair, OperationCosts &costs) {
   if (forward == reportOf.end() || backward == reportOf.end())
     return success();
   std::string reason;
-  FailureOr<std::optional<StepReport>> report =
-      simulatePair(pair, reports[forward->second], reports[backward->second],
-                   costs, reason);
+  FailureOr<std::optional<StepReport>> report = simulatePair(
+      pair, reports[forward->second], reports[backward->second], costs, reason);
   if (failed(report))
     return failure();
   if (*report)

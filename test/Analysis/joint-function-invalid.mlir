@@ -29,10 +29,27 @@ func.func @tangent(
 
 // expected-error @+1 {{'func.func' op has no 'commsched.num_forward_outputs' to say how many of its 1 results are the forward's}}
 func.func @tagged(%x: tensor<4xf32> {commsched.role = "input"}) -> tensor<4xf32> {
-  %y = commsched.compute "aten.neg"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  // expected-note @+1 {{this operation says which half it belongs to}}
+  %y = commsched.compute "aten.neg"(%x) {commsched.partition = "forward"} : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-note @+1 {{this operation belongs to the backward, and others to the forward}}
   %z = commsched.compute "aten.neg"(%y) {commsched.partition = "must_be_backward"} : (tensor<4xf32>) -> tensor<4xf32>
   return %z : tensor<4xf32>
+}
+
+// -----
+
+// What another function saved makes a backward, not a joint function.
+func.func @backward(
+    %x: tensor<4xf32> {commsched.role = "saved_activation"},
+    %t: tensor<4xf32> {commsched.role = "tangent"}) -> tensor<4xf32> {
+  return %t : tensor<4xf32>
+}
+
+// -----
+
+// Nor is a forward alone one.
+func.func @forward(%x: tensor<4xf32> {commsched.role = "input"}) -> tensor<4xf32> {
+  %y = commsched.compute "aten.neg"(%x) {commsched.partition = "forward"} : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
 }
 
 // -----

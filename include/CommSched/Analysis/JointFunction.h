@@ -20,9 +20,10 @@
 
 namespace mlir::commsched {
 
-/// Whether `function` is to be partitioned: it says how many of its results
-/// are the forward's, or has a tangent, or operations that say which half they
-/// belong to; and it is not itself half of a partition.
+/// Whether `function` is to be partitioned: it says how many of its results are
+/// the forward's, or it looks as if it should: it has a tangent, or operations
+/// of either half, and takes nothing that another function saved. It is not
+/// itself half of a partition.
 bool isJointFunction(func::FuncOp function);
 
 class JointFunction {

@@ -1,4 +1,5 @@
-//===- GatherPrices.h - What gathering a parameter again costs ---* -*- C++ -*-===//
+//===- GatherPrices.h - What gathering a parameter again costs ---* -*- C++
+//-*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -37,6 +37,7 @@ struct Split {
 /// Why there is no such partition. Texts are the ends of sentences that begin
 /// with the node's name.
 struct PartitionConflict {
+  /// noNode: the whole graph.
   NodeId node = noNode;
   std::string reason;
   /// The node that asks for the opposite; noNode: none.

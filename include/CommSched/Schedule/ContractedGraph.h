@@ -40,9 +40,20 @@ struct JoiningPath {
 
 class ContractedGraph {
 public:
+  /// Whether a dependence of a member on a member of the other class forbids to
+  /// merge them.
+  enum class DirectDependences {
+    /// All but Order dependences do: the members run at once.
+    Forbid,
+    /// None does: the members run one after the other.
+    Allow,
+  };
+
   /// Every node is a class of its own. `problem` has to live on. Error: the
   /// problem has one. O(nodes).
-  static Result<ContractedGraph> create(const Problem &problem);
+  static Result<ContractedGraph>
+  create(const Problem &problem,
+         DirectDependences direct = DirectDependences::Forbid);
 
   /// The member that stands for the class of `node`. O(1).
   NodeId classOf(NodeId node) const { return classes[node]; }
@@ -51,10 +62,9 @@ public:
   /// after what it depends on. O(nodes).
   Order topologicalOrder() const { return order.nodes(); }
 
-  /// A path that forbids to merge the classes of `a` and `b`, or nothing. An
-  /// Order dependence of a member on a member forbids nothing: merged, they are
-  /// one launch. Costs twice what the smaller of both searches does, which is
-  /// the number of dependences and members of the classes that it finds.
+  /// A path that forbids to merge the classes of `a` and `b`, or nothing. Costs
+  /// twice what the smaller of both searches does, which is the number of
+  /// dependences and members of the classes that it finds.
   std::optional<JoiningPath> findPath(NodeId a, NodeId b);
 
   /// Merges the classes of `a` and `b`, unless there is a path that forbids it,
@@ -86,7 +96,7 @@ private:
     bool isDone() const { return nextClass == found.size(); }
   };
 
-  explicit ContractedGraph(const Problem &problem);
+  ContractedGraph(const Problem &problem, DirectDependences direct);
 
   std::optional<JoiningPath> search(NodeId earlier, NodeId later);
   void begin(Search &search, NodeId node);
@@ -95,6 +105,7 @@ private:
   void unite(NodeId placed, NodeId other);
 
   const Problem *problem;
+  DirectDependences direct;
   LinkedOrder order;
   std::vector<NodeId> classes;
   /// The members of a class in a ring.

@@ -41,16 +41,17 @@ struct ConvexSet {
 ///     its members depends on, there is no cycle of dependences,
 ///   - no two sets of a label could be merged without making one,
 ///   - the first label of the program has as few sets as there can be,
-///   - a Start and its Wait are in one set, or in none. They are in none if
-///     their labels differ, or if they came to lie in different sets, which
-///     takes a dependence of the Wait on another operation than its Start.
+///   - a Start and its Wait are in one set, or in none: the latter if their
+///     labels differ, or if dependences lead from one to the other by way of an
+///     operation that cannot be in the set.
 /// All other operations that have a label are in a set. The sets are sorted by
 /// their first members.
 ///
 /// Error: the problem has one, or the labels are not as said.
 /// O(nodes + dependences), and as much for each label over the operations
-/// between its first and its last one. That is done again for each round in
-/// which starts and waits turn out to be apart.
+/// between its first and its last one; that again for each round in which
+/// starts and waits turn out to be apart. In addition, for each Start with a
+/// label, what ContractedGraph::merge() costs.
 Result<std::vector<ConvexSet>>
 formConvexSets(const Problem &problem, const std::vector<int32_t> &labels);
 

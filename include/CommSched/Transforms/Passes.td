@@ -888,7 +888,8 @@ def PartitionJoint : Pass<"commsched-partition-joint", "::mlir::ModuleOp"> {
            "File to write the decision to, for commsched-sync-partition, "
            "instead of splitting">,
   ];
-  let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::commsched::CommSchedDialect"];
 }
 
 def MimicAutogradOrder

@@ -14,6 +14,7 @@
 #ifndef COMMSCHED_TRANSFORMS_PIPELINES_H
 #define COMMSCHED_TRANSFORMS_PIPELINES_H
 
+#include "CommSched/Partition/RecomputePolicies.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 
@@ -133,6 +134,48 @@ struct PipelineOptions : public PassPipelineOptions<PipelineOptions> {
 /// losing overlap. Last, starts that are still exposed move up within the
 /// budget, and what costs no memory follows.
 void buildPipeline(OpPassManager &manager, const PipelineOptions &options);
+
+struct TrainingPipelineOptions
+    : public PassPipelineOptions<TrainingPipelineOptions> {
+  Option<std::string> memoryBudget{
+      *this, "memory-budget",
+      llvm::cl::desc(
+          "For saved activations: a fraction from 0 to 1 of what the "
+          "minimum cut saves, or bytes that the step may hold"),
+      llvm::cl::init("1.0")};
+  Option<::commsched::CollectivePolicy> collectives{
+      *this, "collectives",
+      llvm::cl::desc("What becomes of gathered parameters"),
+      llvm::cl::init(::commsched::CollectivePolicy::Cost),
+      llvm::cl::values(
+          clEnumValN(::commsched::CollectivePolicy::Save, "save", "keep them"),
+          clEnumValN(::commsched::CollectivePolicy::Recompute, "recompute",
+                     "gather them again"),
+          clEnumValN(::commsched::CollectivePolicy::Cost, "cost",
+                     "whichever is worth it"))};
+  Option<bool> quantizeActivations{
+      *this, "quantize-activations",
+      llvm::cl::desc("Save large activations in 8-bit floating-point types"),
+      llvm::cl::init(false)};
+  Option<std::string> scheduleMemoryBudget{
+      *this, "schedule-memory-budget",
+      llvm::cl::desc(
+          "For starting collectives earlier, by half: live bytes, or "
+          "a percentage over its peak"),
+      llvm::cl::init("5%")};
+  Option<bool> bitwise{
+      *this, "bitwise",
+      llvm::cl::desc("Merge reductions only in a way that leaves every element "
+                     "at its place of a message"),
+      llvm::cl::init(false)};
+};
+
+/// From a joint function to two halves that are ready to run: partitions it
+/// within the budget by what operations take on the target, saves large
+/// activations in fewer bits if told so, checks what the halves hand over, and
+/// schedules each as buildPipeline() does.
+void buildTrainingPipeline(OpPassManager &manager,
+                           const TrainingPipelineOptions &options);
 
 /// Registers every pipeline under its name.
 void registerPipelines();

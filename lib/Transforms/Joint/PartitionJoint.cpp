@@ -20,6 +20,7 @@
 #include "RandomStates.h"
 #include "SavedValueNames.h"
 #include "SplitFunction.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_PARTITIONJOINT

@@ -10,6 +10,7 @@
 #include "PartitionPlan.h"
 #include "CommSched/Partition/GatherPrices.h"
 #include "CommSched/Partition/SavedStorages.h"
+#include "SavedValueNames.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -34,26 +35,6 @@ mlir::commsched::parsePartitionBudget(StringRef text, PartitionBudget &budget) {
             text + "'")
         .str();
   return std::nullopt;
-}
-
-/// The location of the operation, or argument, that `node` stands for.
-static Location getLoc(const JointFunction &joint, NodeId node) {
-  if (Operation *op = joint.getOperation(node))
-    return op->getLoc();
-  return joint.getValue(node).getLoc();
-}
-
-static void emitConflict(const JointFunction &joint,
-                         const PartitionConflict &conflict) {
-  auto describe = [&](NodeId node) {
-    const char *kind = joint.getOperation(node) ? "'" : "argument '";
-    return (kind + joint.getName(node) + "' ").str();
-  };
-  InFlightDiagnostic diag = emitError(getLoc(joint, conflict.node))
-                            << describe(conflict.node) << conflict.reason;
-  if (conflict.other != ::commsched::noNode)
-    diag.attachNote(getLoc(joint, conflict.other))
-        << describe(conflict.other) << conflict.otherReason;
 }
 
 /// What `result` holds, or failure after an error.

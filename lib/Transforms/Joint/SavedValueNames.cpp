@@ -65,6 +65,8 @@ mlir::commsched::readSavedValues(const JointFunction &joint) {
 InFlightDiagnostic
 mlir::commsched::emitConflict(const JointFunction &joint,
                               const PartitionConflict &conflict) {
+  if (conflict.node == noNode)
+    return joint.getFunction().emitOpError(conflict.reason);
   InFlightDiagnostic diag = emitError(getLoc(joint, conflict.node));
   diag << "'" << joint.getName(conflict.node) << "' " << conflict.reason;
   if (conflict.other != noNode)

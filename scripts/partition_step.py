@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Partition a joint training step and print what each memory budget costs.
+
+The step is a module with one joint function: a forward and its backward. For
+every budget the training pipeline splits it, verifies the halves and schedules
+them; the report's simulation then tells what is saved, what the step holds at
+its peak and how long it takes.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+
+
+class Failure(Exception):
+    """The step could not be partitioned; the text says why."""
+
+
+def run(opt, step, pipeline, *arguments):
+    """Runs a pipeline on the module; returns what it printed."""
+    command = [opt, str(step), "--mlir-print-op-on-diagnostic=false",
+               f"--pass-pipeline=builtin.module({pipeline})",
+               *arguments]
+    try:
+        result = subprocess.run(command, capture_output=True, text=True)
+    except OSError as error:
+        raise Failure(f"cannot run {opt}: {error}") from error
+    if result.returncode:
+        raise Failure(result.stderr.strip() or f"{opt} failed")
+    return result.stdout
+
+
+def partition(opt, step, target, budget, output):
+    """The report of the step that a budget gives: one JSON object."""
+    estimate = f"func.func(commsched-estimate-runtime{{target={target}}})"
+    run(opt, step,
+        f"{estimate},commsched-training-pipeline{{memory-budget={budget}}}",
+        "--emit-bytecode", "-o", str(output))
+    text = run(opt, output, f"{estimate},commsched-report{{format=json}}",
+               "-o", "/dev/null")
+    steps = [report for report in map(json.loads, text.splitlines())
+             if "saved_bytes" in report]
+    if len(steps) != 1:
+        raise Failure(f"{step} has {len(steps)} joint functions, not one")
+    return steps[0]
+
+
+def gibibytes(size):
+    return f"{size / 2**30:,.2f} GiB"
+
+
+def milliseconds(ns):
+    return f"{ns / 1e6:,.1f} ms"
+
+
+# Heading, value of the report, how to print it.
+COLUMNS = (
+    ("saved", lambda r: r["saved_bytes"], gibibytes),
+    ("peak memory", lambda r: r["peak_memory_bytes"], gibibytes),
+    ("step time", lambda r: r["step_time_ns"], milliseconds),
+    ("computation", lambda r: r["compute_time_ns"], milliseconds),
+    ("exposed", lambda r: r["exposed_comm_ns"], milliseconds),
+    ("collectives", lambda r: len(r["collectives"]), str),
+)
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("step", type=pathlib.Path,
+                        help="MLIR text or bytecode of the joint step")
+    parser.add_argument("--opt", default="commsched-opt",
+                        help="the commsched-opt to run")
+    parser.add_argument("--target", default="h100",
+                        help="preset that prices the operations")
+    parser.add_argument("--budgets", nargs="+", default=["1.0", "0.5", "0.2"],
+                        help="fractions of the activation bytes that are "
+                        "saved at most, or bytes that the step may hold "
+                        "(default: %(default)s)")
+    parser.add_argument("--output-dir", type=pathlib.Path, default=".",
+                        help="where the partitioned steps go")
+    args = parser.parse_args(argv)
+
+    try:
+        args.output_dir.mkdir(parents=True, exist_ok=True)
+        rows = []
+        for budget in args.budgets:
+            output = args.output_dir / f"{args.step.stem}.{budget}.mlirbc"
+            rows.append((budget, partition(args.opt, args.step, args.target,
+                                           budget, output)))
+    except (Failure, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+    print(f"{args.step} on {args.target}, partitioned, verified and scheduled\n")
+    width = max(len(budget) for budget in ["budget", *args.budgets])
+    print(f"  {'budget':<{width}}"
+          + "".join(f"{heading:>14}" for heading, _, _ in COLUMNS))
+    for budget, report in rows:
+        print(f"  {budget:<{width}}"
+              + "".join(f"{show(value(report)):>14}"
+                        for _, value, show in COLUMNS))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
