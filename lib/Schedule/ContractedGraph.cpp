@@ -12,14 +12,16 @@
 
 using namespace commsched;
 
-Result<ContractedGraph> ContractedGraph::create(const Problem &problem) {
+Result<ContractedGraph> ContractedGraph::create(const Problem &problem,
+                                                DirectDependences direct) {
   if (problem.check())
     return Error{*problem.check()};
-  return ContractedGraph(problem);
+  return ContractedGraph(problem, direct);
 }
 
-ContractedGraph::ContractedGraph(const Problem &problem)
-    : problem(&problem), order(problem.topologicalOrder()),
+ContractedGraph::ContractedGraph(const Problem &problem,
+                                 DirectDependences direct)
+    : problem(&problem), direct(direct), order(problem.topologicalOrder()),
       classes(problem.programOrder()), nextMember(classes),
       forward{Direction::Forward, {}}, backward{Direction::Backward, {}},
       foundBy(classes.size(), Direction::None),
@@ -66,7 +68,8 @@ std::optional<JoiningPath> ContractedGraph::advance(Search &search) {
     search.found.push_back(to);
     return std::nullopt;
   }
-  if (from == root && to == otherRoot && end.kind == DependenceKind::Order)
+  if (from == root && to == otherRoot &&
+      (end.kind == DependenceKind::Order || direct == DirectDependences::Allow))
     return std::nullopt;
   NodeId here = from == root ? member : origins[from];
   NodeId there = to == otherRoot ? end.node : origins[to];

@@ -8,6 +8,8 @@
 
 #include "CommSched/Schedule/ConvexSets.h"
 
+#include "CommSched/Schedule/ContractedGraph.h"
+
 #include <algorithm>
 
 using namespace commsched;
@@ -15,11 +17,12 @@ using namespace commsched;
 namespace {
 
 /// One run of formConvexSets(), on input without errors. A unit is a set of a
-/// label that is done, or any other operation; one of its members stands for
-/// it.
+/// label that is done, or else a start with its wait or one operation; one of
+/// its members stands for it.
 class Forming {
 public:
-  Forming(const Problem &problem, const std::vector<int32_t> &labels);
+  Forming(const Problem &problem, const std::vector<int32_t> &labels,
+          ContractedGraph graph);
 
   std::vector<ConvexSet> run();
 
@@ -55,16 +58,24 @@ private:
 
 } // namespace
 
-Forming::Forming(const Problem &problem, const std::vector<int32_t> &labels)
+/// Starts whose waits have other labels lose theirs. Others are units with
+/// their waits, unless a path joins the two by way of another operation.
+Forming::Forming(const Problem &problem, const std::vector<int32_t> &labels,
+                 ContractedGraph graph)
     : problem(problem), labels(labels), unitOf(problem.programOrder()),
-      nextMember(unitOf), order(problem.topologicalOrder()),
-      positions(order.size()), levels(order.size()) {
+      nextMember(unitOf), positions(labels.size()), levels(labels.size()) {
+  for (NodeId node : problem.programOrder()) {
+    NodeId wait = problem.waitOf(node);
+    if (wait == noNode)
+      continue;
+    if (labels[node] != labels[wait])
+      leavePair(node);
+    else if (labels[node] != noLabel && !graph.merge(node, wait))
+      unite(graph.classOf(node), graph.classOf(node) == node ? wait : node);
+  }
+  order = graph.topologicalOrder();
   for (size_t position = 0; position < order.size(); ++position)
     positions[order[position]] = position;
-  for (NodeId node : unitOf)
-    if (NodeId wait = problem.waitOf(node);
-        wait != noNode && labels[node] != labels[wait])
-      leavePair(node);
 }
 
 void Forming::leavePair(NodeId start) {
@@ -102,7 +113,8 @@ bool Forming::leaveSplitPairs(int32_t label, ArrayView<NodeId> members) {
   bool found = false;
   for (NodeId node : members) {
     NodeId wait = problem.waitOf(node);
-    if (wait == noNode || labels[node] != label || levels[node] == levels[wait])
+    if (wait == noNode || labels[node] != label ||
+        levels[unitOf[node]] == levels[unitOf[wait]])
       continue;
     leavePair(node);
     found = true;
@@ -111,7 +123,11 @@ bool Forming::leaveSplitPairs(int32_t label, ArrayView<NodeId> members) {
 }
 
 void Forming::unite(NodeId unit, NodeId other) {
-  unitOf[other] = unit;
+  NodeId member = other;
+  do {
+    unitOf[member] = unit;
+    member = nextMember[member];
+  } while (member != other);
   std::swap(nextMember[unit], nextMember[other]);
 }
 
@@ -155,8 +171,9 @@ void Forming::contract(int32_t label, Stretch stretch) {
 void Forming::formLabel(int32_t label, ArrayView<NodeId> members) {
   Stretch stretch = {order.size(), 0};
   for (NodeId node : members) {
-    stretch.first = std::min(stretch.first, positions[node]);
-    stretch.end = std::max(stretch.end, positions[node] + 1);
+    size_t position = positions[unitOf[node]];
+    stretch.first = std::min(stretch.first, position);
+    stretch.end = std::max(stretch.end, position + 1);
   }
   do
     findLevels(label, stretch);
@@ -196,8 +213,10 @@ std::vector<ConvexSet> Forming::run() {
 Result<std::vector<ConvexSet>>
 commsched::formConvexSets(const Problem &problem,
                           const std::vector<int32_t> &labels) {
-  if (problem.check())
-    return Error{*problem.check()};
+  Result<ContractedGraph> graph = ContractedGraph::create(
+      problem, ContractedGraph::DirectDependences::Allow);
+  if (!graph)
+    return Error{graph.error()};
   if (labels.size() != static_cast<size_t>(problem.numNodes()))
     return Error{"there are " + std::to_string(labels.size()) +
                  " labels, but the problem has " +
@@ -207,5 +226,5 @@ commsched::formConvexSets(const Problem &problem,
       return Error{problem.describe(node) + " has the label " +
                    std::to_string(labels[node]) + "; the problem has " +
                    std::to_string(problem.numNodes()) + " nodes"};
-  return Forming(problem, labels).run();
+  return Forming(problem, labels, std::move(*graph)).run();
 }

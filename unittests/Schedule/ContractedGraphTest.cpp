@@ -10,6 +10,7 @@
 
 #include "RandomProblem.h"
 #include "ReferenceContraction.h"
+#include "ReferenceConvexSets.h"
 #include "TestProblems.h"
 
 #include <gtest/gtest.h>
@@ -106,6 +107,22 @@ TEST(ContractedGraph, OnlyADirectOrderDependenceCountsNot) {
   EXPECT_EQ(ends(graph.findPath(3, 4)), Ends(3, 4)) << "for the memory";
   EXPECT_EQ(ends(graph.merge(0, 1)), nothing);
   EXPECT_EQ(ends(graph.merge(0, 2)), nothing) << "no other is between now";
+}
+
+TEST(ContractedGraph, MayAllowDirectDependences) {
+  // 0 -> 1 -> 2 and 0 -> 2.
+  Problem problem;
+  addCompute(problem, 1);
+  addCompute(problem, 1, {0});
+  addCompute(problem, 1, {0, 1});
+  problem.finalize();
+  Result<ContractedGraph> graph = ContractedGraph::create(
+      problem, ContractedGraph::DirectDependences::Allow);
+  ASSERT_TRUE(graph) << graph.error();
+  EXPECT_EQ(ends(graph->findPath(0, 2)), Ends(0, 2)) << "by way of 1";
+  EXPECT_EQ(ends(graph->merge(0, 1)), nothing);
+  EXPECT_EQ(ends(graph->merge(2, 0)), nothing);
+  EXPECT_EQ(graph->topologicalOrder().size(), 1u);
 }
 
 TEST(ContractedGraph, MergesCollectivesWithTheirWaits) {
@@ -212,6 +229,33 @@ TEST(ContractedGraph, MergesWhatTheReferenceWould) {
   }
   EXPECT_GT(numMerged, 1000);
   EXPECT_GT(numRefused, 1000);
+}
+
+TEST(ContractedGraph, AllowsDirectDependencesAsTheReferenceWould) {
+  int64_t numMerged = 0, numRefused = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Problem problem = drawProblem(seed);
+    Result<ContractedGraph> graph = ContractedGraph::create(
+        problem, ContractedGraph::DirectDependences::Allow);
+    ASSERT_TRUE(graph) << graph.error();
+    ReplacedSets reference(problem, {});
+    std::mt19937_64 random(seed);
+    for (NodeId attempt = 0; attempt < 2 * problem.numNodes(); ++attempt) {
+      NodeId a = static_cast<NodeId>(random() % problem.numNodes());
+      NodeId b = static_cast<NodeId>(random() % problem.numNodes());
+      ReplacedSets merged = reference;
+      merged.unite(a, b);
+      bool isRefused = graph->merge(a, b).has_value();
+      ASSERT_EQ(isRefused, merged.hasCycle())
+          << "seed " << seed << ", " << a << " and " << b;
+      ASSERT_TRUE(isTopological(problem, *graph)) << "seed " << seed;
+      if (!isRefused)
+        reference = merged;
+      ++(isRefused ? numRefused : numMerged);
+    }
+  }
+  EXPECT_GT(numMerged, 1000);
+  EXPECT_GT(numRefused, 500);
 }
 
 TEST(ContractedGraph, MergesCollectivesAsTheReferenceWould) {

@@ -137,6 +137,21 @@ TEST(ConvexSets, TakesStartsWithTheirWaitsOrNeither) {
   EXPECT_EQ(formMembers(barrier, {0, 0, none, 0, 0}), Members({{0}, {4}}));
 }
 
+TEST(ConvexSets, TakesStartsLateEnoughForTheirWaits) {
+  // The wait 4 needs 2, which is not marked, and 2 needs 0; the start may be
+  // with either set.
+  Problem problem;
+  addCompute(problem, 1);
+  addStart(problem, 1);
+  addCompute(problem, 1, {0});
+  addCompute(problem, 1, {2});
+  problem.addWait(1);
+  problem.addDependence(2, 4, DependenceKind::Memory);
+  problem.finalize();
+  EXPECT_EQ(formMembers(problem, {0, 0, none, 0, 0}),
+            Members({{0}, {1, 3, 4}}));
+}
+
 TEST(ConvexSets, ReadsProgramsThatAreNoLegalOrder) {
   Problem problem;
   for (NodeId node = 0; node < 3; ++node)
@@ -170,9 +185,12 @@ void checkMembers(const Problem &problem, const std::vector<int32_t> &labels,
     NodeId start = problem.startOf(node);
     if (start != noNode) {
       ASSERT_EQ(setOf[start], setOf[node]);
-      if (labels[start] == labels[node] && setOf[node] == none)
-        ASSERT_TRUE(labels[node] == none ||
-                    problem.predecessors(node).size() > 1);
+      if (labels[start] == labels[node] && labels[node] != none &&
+          setOf[node] == none) {
+        ReplacedSets merged(problem, sets);
+        merged.unite(start, node);
+        ASSERT_TRUE(merged.hasCycle()) << start << " and " << node;
+      }
     }
     if (start == noNode && problem.waitOf(node) == noNode)
       ASSERT_EQ(setOf[node] == none, labels[node] == none);

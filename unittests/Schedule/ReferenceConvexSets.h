@@ -23,7 +23,7 @@ namespace commsched::testing {
 class ReplacedSets {
 public:
   ReplacedSets(const Problem &problem, const std::vector<ConvexSet> &sets)
-      : problem(problem), names(problem.programOrder()) {
+      : problem(&problem), names(problem.programOrder()) {
     for (const ConvexSet &set : sets)
       for (NodeId member : set.members)
         unite(set.members.front(), member);
@@ -40,11 +40,11 @@ public:
     std::vector<bool> isTaken(names.size());
     for (size_t round = 0; round < names.size(); ++round) {
       std::vector<bool> isBlocked(names.size());
-      for (NodeId node = 0; node < problem.numNodes(); ++node)
-        for (DependenceEnd end : problem.predecessors(node))
+      for (NodeId node = 0; node < problem->numNodes(); ++node)
+        for (DependenceEnd end : problem->predecessors(node))
           if (names[end.node] != names[node] && !isTaken[names[end.node]])
             isBlocked[names[node]] = true;
-      for (NodeId node = 0; node < problem.numNodes(); ++node)
+      for (NodeId node = 0; node < problem->numNodes(); ++node)
         if (!isBlocked[names[node]])
           isTaken[names[node]] = true;
     }
@@ -53,7 +53,7 @@ public:
   }
 
 private:
-  const Problem &problem;
+  const Problem *problem;
   /// For what each operation became a part of: one of its members.
   std::vector<NodeId> names;
 };
