@@ -23,11 +23,17 @@ class Refusal(Exception):
 
 
 def imported(case):
-    """The module of a case, as text, with one function @joint."""
+    """The module of a case, with one function @joint."""
     spec = GraphSpec(
         "joint", case.graph, "joint", num_fwd_outputs=case.num_forward
     )
-    return str(import_graphs([spec], ImportOptions(groups=case.groups)))
+    module = import_graphs([spec], ImportOptions(groups=case.groups))
+    # What is no parameter takes memory while it is saved, as in the reference:
+    # it could be freed otherwise.
+    for _, attributes in module.functions[0].arguments:
+        if attributes["commsched.role"] == "input":
+            attributes["commsched.freeable"] = True
+    return module
 
 
 def get_flag(strategy, budget, **options):
@@ -47,9 +53,15 @@ def run(module, folder, strategy, budget=1.0):
         opt.run(module, get_flag(strategy, budget, propose=path))
         halves = split_functions(opt.run(module, get_flag(strategy, budget)))
     except opt.OptError as error:
-        raise Refusal(str(error).splitlines()[0]) from error
-    proposal = json.loads(path.read_text())
-    return proposal["saved"], halves["forward"], halves["backward"]
+        raise Refusal(f"CommSched: {str(error).splitlines()[0]}") from error
+    # The pass counts arguments.
+    arguments = {
+        f"arg{index}": value.ref
+        for index, (value, _) in enumerate(module.functions[0].arguments)
+    }
+    saved = json.loads(path.read_text())["saved"]
+    saved = [arguments.get(name, name) for name in saved]
+    return saved, halves["forward"], halves["backward"]
 
 
 def split_functions(text):

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import commsched_partitioner as ours
 import torch_partitioners as reference
 from cases import simplified
+from explanations import explain, is_no_more
+from repairs import run_repaired
 from ruler import Partition, Ruler
 
 SAME = "same"
@@ -26,14 +28,14 @@ WAYS = (
 @dataclass
 class Row:
     """One way to partition one graph, by both. A partition that is None was
-    refused, for the reason given."""
+    refused. `reason` says why, or why they differ; None: nobody knows."""
 
     case: str
     strategy: str
     budget: float
     mine: Partition | None = None
     theirs: Partition | None = None
-    reason: str = ""
+    reason: str | None = None
 
     @property
     def way(self):
@@ -49,46 +51,54 @@ class Row:
             return DIFFERENT
         if self.mine.saved == self.theirs.saved:
             return SAME
-        if (
-            self.mine.saved_bytes <= self.theirs.saved_bytes
-            and self.mine.flops <= self.theirs.flops
-        ):
-            return NO_MORE
-        return DIFFERENT
+        return NO_MORE if is_no_more(self.mine, self.theirs) else DIFFERENT
 
 
 class Subject:
     """A joint graph for both partitioners, and what measures their answers."""
 
-    def __init__(self, case, is_simplified=False):
+    def __init__(self, case, folder, is_simplified=False):
         self._case = case
+        self._folder = folder
         self._is_simplified = is_simplified
         self._ruler = Ruler(case.graph)
         self._module = ours.imported(case)
 
-    def compare(self, strategy, budget, folder):
+    def compare(self, strategy, budget):
         row = Row(self._case.name, strategy, budget)
         try:
             *parts, _ = reference.run(
                 self._case, strategy, budget, self._is_simplified
             )
             row.theirs = self._ruler.measure(*parts)
-        except reference.Refusal as refusal:
-            row.reason = f"the reference: {refusal}"
-        try:
-            parts = ours.run(self._module, folder, strategy, budget)
-            row.mine = self._ruler.measure(*parts)
-        except ours.Refusal as refusal:
-            row.reason = f"CommSched: {refusal}"
+            row.mine = self._measure(strategy, budget)
+        except (reference.Refusal, ours.Refusal) as refusal:
+            row.reason = str(refusal)
+        if row.verdict == DIFFERENT and row.reason is None:
+            most = self._measure("min-cut", 1.0)
+            row.reason = explain(row, self._repair(row), most)
         return row
+
+    def _measure(self, strategy, budget):
+        parts = ours.run(self._module, self._folder, strategy, budget)
+        return self._ruler.measure(*parts)
+
+    def _repair(self, row):
+        def measure(repairs):
+            *parts, _ = run_repaired(
+                self._case, repairs, row.strategy, row.budget
+            )
+            return self._ruler.measure(*parts)
+
+        return measure
 
 
 def compare(case, folder, ways=WAYS):
     """Yields the rows of a case. The min-cut partitioners of both get the graph
     without repeated operators: the reference looks for them itself, CommSched
     leaves that to who makes the graph."""
-    simple = Subject(simplified(case), is_simplified=True)
-    original = Subject(case)
+    simple = Subject(simplified(case), folder, is_simplified=True)
+    original = Subject(case, folder)
     for strategy, budget in ways:
         subject = original if strategy == "default" else simple
-        yield subject.compare(strategy, budget, folder)
+        yield subject.compare(strategy, budget)

@@ -1,9 +1,54 @@
 # Part of the CommSched project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Why CommSched saves or repeats more than the reference where it does."""
+"""Why CommSched saves or repeats more than the reference where it does. Every
+reason is tested: with repairs of the reference that make the difference go, and
+by what both do with the budget."""
+
+from itertools import chain, combinations
+
+from repairs import REPAIRS, run_repaired
 
 
-def explain(row):
-    """The reason for a difference; None if none is known."""
+def explain(row, measure, most):
+    """The reason for a difference; None if none is known.
+
+    `measure(repairs)` is the reference's partition with these repairs, `most`
+    what CommSched saves at budget 1.
+    """
+    if row.mine is None or row.theirs is None or row.strategy != "min-cut":
+        return None
+    known = [r for r in REPAIRS if r.applies(row.budget)]
+    for repairs in chain.from_iterable(
+        combinations(known, count) for count in range(len(known) + 1)
+    ):
+        theirs = measure(repairs)
+        reason = compare_budgets(row.mine, theirs, row.budget, most)
+        if reason is not None:
+            texts = [f"the reference {repair.text}" for repair in repairs]
+            return "; ".join([*texts, *filter(None, [reason])])
+    return None
+
+
+def is_no_more(mine, theirs):
+    """Whether `mine` saves no more bytes and repeats no more flops."""
+    return (
+        mine.saved_bytes <= theirs.saved_bytes and mine.flops <= theirs.flops
+    )
+
+
+def compare_budgets(mine, theirs, budget, most):
+    """Why `mine` is as good an answer as `theirs`: the empty text if it is no
+    worse; None if there is no reason."""
+    if is_no_more(mine, theirs):
+        return ""
+    if not 0 < budget < 1:
+        return None
+    allowed = budget * most.activation_bytes
+    if mine.activation_bytes > allowed:
+        return None
+    if theirs.activation_bytes > allowed:
+        return "the reference is over the budget"
+    if (mine.flops, len(mine.repeated)) < (theirs.flops, len(theirs.repeated)):
+        return "CommSched uses more of the budget and repeats less"
     return None

@@ -21,12 +21,13 @@ from commsched.torch.importer.types import Values
 class Partition:
     """saved: of each storage, the first value in it, without parameters and
     buffers, which live as long as the program.
-    saved_bytes: of these storages.
+    saved_bytes: of these storages; activation_bytes: without arguments.
     flops: of what the backward computes again; repeated: these operators.
     """
 
     saved: frozenset
     saved_bytes: int
+    activation_bytes: int
     flops: float
     repeated: frozenset
 
@@ -42,6 +43,7 @@ class Ruler:
         self._storages: dict[str, int] = {}
         self._first: dict[int, str] = {}
         self._bytes: dict[str, int] = {}
+        self._arguments = {n.name for n in nodes if n.op == "placeholder"}
         self._static = set()
         self._is_view = set()
         for node in nodes:
@@ -83,6 +85,7 @@ class Ruler:
         return Partition(
             frozenset(bases),
             sum(self._bytes[name] for name in bases),
+            sum(self._bytes[name] for name in bases - self._arguments),
             sum(self._flops[name] for name in repeated),
             repeated - self._is_view,
         )

@@ -57,7 +57,7 @@ def run(case, strategy, budget=1.0, is_simplified=False):
                 static_lifetime_input_indices=static,
             )
     except (AssertionError, RuntimeError) as error:
-        raise Refusal(str(error).splitlines()[0]) from error
+        raise Refusal(f"the reference: {str(error).splitlines()[0]}") from error
     finally:
         taken = time.perf_counter() - start
         gc.enable()

@@ -1,0 +1,110 @@
+# Part of the CommSched project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the reference does differently on purpose or by mistake, and how to make
+it do as CommSched: each by its own options, by other operators that do the same,
+or by marks on nodes."""
+
+import contextlib
+from dataclasses import dataclass, replace
+from typing import Callable
+from unittest import mock
+
+import torch
+from torch._functorch import config, partitioners
+from torch.utils.checkpoint import CheckpointPolicy
+
+from cases import Case, copied
+from torch_partitioners import find_static, run
+
+aten = torch.ops.aten
+
+
+@dataclass(frozen=True)
+class Repair:
+    """text: what the reference does.
+    applies: whether it matters to a budget.
+    change:  edits the graph.
+    patch:   gives a context for the partitioner, of the graph.
+    budget:  the budget that it gets in place of the given one.
+    """
+
+    text: str
+    applies: Callable = lambda budget: True
+    change: Callable = lambda graph: None
+    patch: Callable = lambda graph: contextlib.nullcontext()
+    budget: Callable = lambda budget: budget
+
+
+def _transposes_as_permutations(graph):
+    for node in graph.graph.nodes:
+        if node.target is aten.transpose.int:
+            source, *swapped = node.args
+            order = list(range(node.meta["val"].dim()))
+            first, second = (order[i] for i in swapped)
+            order[first], order[second] = second, first
+            node.target, node.args = aten.permute.default, (source, order)
+        elif node.target is aten._unsafe_view.default:
+            node.target = aten.view.default
+
+
+def _must_save_random(graph):
+    for node in graph.graph.nodes:
+        if is_random(node) and "recompute" not in node.meta:
+            node.meta["recompute"] = CheckpointPolicy.MUST_SAVE
+
+
+def is_random(node):
+    return (
+        isinstance(node.target, torch._ops.OpOverload)
+        and torch.Tag.nondeterministic_seeded in node.target.tags
+    )
+
+
+def _sizes_without_parameters(graph):
+    primals = list(filter(partitioners._is_primal, graph.graph.nodes))
+    static = {primals[i].name for i in find_static(graph)}
+    size_of = partitioners._size_of
+
+    def size(node):
+        is_static = node.op == "placeholder" and node.name in static
+        return 0 if is_static else size_of(node)
+
+    return mock.patch.object(partitioners, "_size_of", size)
+
+
+REPAIRS = (
+    Repair(
+        "saves views, and takes transposes for no views",
+        change=_transposes_as_permutations,
+        patch=lambda graph: config.patch(recompute_views=True),
+    ),
+    Repair(
+        "draws random numbers again, without their state",
+        applies=lambda budget: budget < 1,
+        change=_must_save_random,
+    ),
+    Repair(
+        "counts parameters in the budget",
+        applies=lambda budget: 0 < budget < 1,
+        patch=_sizes_without_parameters,
+    ),
+    Repair(
+        "saves nothing at budget 0, not even collectives and what is marked",
+        applies=lambda budget: budget == 0,
+        budget=lambda budget: 1e-9,
+    ),
+)
+
+
+def run_repaired(case: Case, repairs, strategy, budget):
+    """As torch_partitioners.run, with these repairs, on a graph without
+    repeated operators."""
+    graph = copied(case.graph)
+    with contextlib.ExitStack() as stack:
+        for repair in repairs:
+            repair.change(graph)
+            budget = repair.budget(budget)
+        for repair in repairs:
+            stack.enter_context(repair.patch(graph))
+        return run(replace(case, graph=graph), strategy, budget, True)
