@@ -40,11 +40,16 @@ def CommSched_Dialect : Dialect {
     | `commsched.order` | i64, not negative | place in a fixed order of collectives: within a block they start in ascending order |
     | `commsched.partition` | `"forward"`, `"backward"`, `"must_be_forward"`, `"must_be_backward"` | side of the joint graph |
     | `commsched.recompute` | `"must_save"`, `"prefer_save"`, `"prefer_recompute"`, `"must_recompute"` | recomputation policy |
+    | `commsched.recompute_region` | i64, not negative | region of activation checkpointing that the policy belongs to |
     | `commsched.compile_with` | dictionary of the strings `pipeline` and `region` | pass pipeline for the operation's region |
     | `commsched.pure` | unit | on a call: all that the callee does is to compute results in storage of their own |
     | `commsched.reorder_info` | dictionary of the i64 `comm_ns`, `compute_ns`, `exposed_before_ns`, `exposed_after_ns`, `moves` and `grouped` and the strings `limiting_factor` and `pass` | on a start or wait: what a reordering pass did to it. `compute_ns` of computation hide the `comm_ns` of the collective; the `exposed_*_ns` are their difference (negative: more computation than needed); it passed `moves` operations, `grouped` of its own moved along; only `exposed_*_ns` may be negative |
     | `commsched.fsdp` | `"parameter_gather"`, `"gradient_scatter"`, `"gradient_reduce"` | what a collective has to do with sharded parameters |
     | `commsched.baseline_peak_bytes` | i64, not negative | on a function: its peak memory before the passes |
+    | `commsched.num_forward_outputs` | i64, at most the results | on a joint function: how many of its results, the first, are its forward's; on the forward made of it: how many are not saved values |
+    | `commsched.saved_values` | array of strings | on a joint function: the names of the values that its forward has to save |
+    | `commsched.backward`, `commsched.forward` | symbol | on the forward of a joint function its backward, and the reverse |
+    | `commsched.joint` | string | on both: the name of the joint function |
 
     and on arguments:
 
