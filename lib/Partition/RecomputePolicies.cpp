@@ -20,6 +20,7 @@ public:
       : graph(graph), classes(classes) {}
 
   void joinCollectives();
+  void settleResults();
   void saveBetweenRegions();
   void repeatGathers(bool onlyFree);
 
@@ -50,6 +51,19 @@ void PolicySettler::joinCollectives() {
       if (graph[start].policy == RecomputePolicy::MustSave)
         graph[start].policy = RecomputePolicy::None;
     }
+  }
+}
+
+void PolicySettler::settleResults() {
+  for (NodeId node = 0; node < graph.size(); ++node) {
+    if (graph[node].kind != JointNodeKind::Result)
+      continue;
+    const JointNode &operation = graph[graph.getOperation(node)];
+    // One of several results knows nothing of what its operation draws or
+    // writes.
+    bool isRefused = operation.policy == RecomputePolicy::PreferRecompute &&
+                     !isToBeRecomputed(operation);
+    graph[node].policy = isRefused ? RecomputePolicy::None : operation.policy;
   }
 }
 
@@ -99,6 +113,7 @@ void commsched::settlePolicies(JointGraph &graph, const Classification &classes,
                                CollectivePolicy collectives) {
   PolicySettler settler(graph, classes);
   settler.joinCollectives();
+  settler.settleResults();
   settler.saveBetweenRegions();
   if (collectives != CollectivePolicy::Save)
     settler.repeatGathers(/*onlyFree=*/collectives == CollectivePolicy::Cost);

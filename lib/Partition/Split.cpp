@@ -198,8 +198,10 @@ std::optional<PartitionConflict> Splitter::checkSaved(NodeId node) const {
   }
   if (!graph[node].isSaveable)
     conflict.reason = "cannot be saved, for a function cannot return it";
-  else if (!graph.isArgument(node) && graph[graph.getOperation(node)].policy ==
-                                          RecomputePolicy::MustRecompute)
+  else if (!graph.isArgument(node) &&
+           graph[node].policy != RecomputePolicy::MustSave &&
+           graph[graph.getOperation(node)].policy ==
+               RecomputePolicy::MustRecompute)
     conflict.reason = "is to be saved, but has to be computed again";
   else
     return std::nullopt;

@@ -32,6 +32,23 @@ TEST(RecomputePolicies, ACollectiveHasOne) {
   EXPECT_EQ(graph[start2].policy, RecomputePolicy::None);
 }
 
+TEST(RecomputePolicies, ResultsHaveThatOfTheirOperation) {
+  GraphBuilder b;
+  NodeId x = b.input(8);
+  NodeId norm = b.multiple(OperatorClass::Reduction, {x});
+  NodeId mean = b.result(norm, 8);
+  b[norm].policy = RecomputePolicy::PreferRecompute;
+  // What is only preferred does not go for what cannot be repeated.
+  NodeId dropout = b.multiple(OperatorClass::Random, {x});
+  NodeId mask = b.result(dropout, 8);
+  for (NodeId node : {dropout, mask})
+    b[node].policy = RecomputePolicy::PreferRecompute;
+  JointGraph graph = b.finish({}, {mean, mask});
+  settle(graph, CollectivePolicy::Save);
+  EXPECT_EQ(graph[mean].policy, RecomputePolicy::PreferRecompute);
+  EXPECT_EQ(graph[mask].policy, RecomputePolicy::None);
+}
+
 TEST(RecomputePolicies, SavesBetweenRegions) {
   GraphBuilder b;
   NodeId x = b.input(8), p = b.parameter(8);

@@ -65,7 +65,9 @@ inline std::optional<int64_t> getWeight(const JointGraph &graph,
   if (options.treatParametersAsFreeToSave &&
       data.kind == JointNodeKind::Primal && !data.isFreeable)
     return 0;
-  if (isConstant || (isView && options.recomputeViews))
+  bool mayBeRepeated = data.policy != RecomputePolicy::MustSave &&
+                       data.tag != PartitionTag::MustBeForward;
+  if (mayBeRepeated && (isConstant || (isView && options.recomputeViews)))
     return std::nullopt;
   double weight = static_cast<double>(data.bytes);
   int32_t distance =

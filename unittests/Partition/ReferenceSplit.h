@@ -158,6 +158,7 @@ private:
     if (isHandedOver(node) &&
         (!graph[node].isSaveable ||
          (!graph.isArgument(node) &&
+          graph[node].policy != RecomputePolicy::MustSave &&
           graph[operation].policy == RecomputePolicy::MustRecompute)))
       return true;
     if (isInForward(node) &&

@@ -344,6 +344,10 @@ TEST(SplitConflictTest, WhatIsSavedHasToBeComputedAgain) {
   several[operation].policy = RecomputePolicy::MustRecompute;
   expectEqual(expectConflict(split(several, {result}, false)), result,
               "is to be saved, but has to be computed again", noNode, "");
+  // Unless it is on the result, too.
+  several[result].policy = RecomputePolicy::MustSave;
+  EXPECT_EQ(expectNoConflict(split(several, {result}, false)).saved,
+            std::vector<NodeId>{result});
 }
 
 const char *const tail =

@@ -35,7 +35,8 @@ enum class CollectivePolicy : uint8_t {
 
 /// Changes policies:
 ///  * a policy on one part of a collective, its start or its wait, is one on
-///    the other, too;
+///    the other, too, and one on an operation with several results is one on
+///    each of them;
 ///  * a value of one region of activation checkpointing that is used in a later
 ///    one is saved, if it would be computed again from activations: otherwise
 ///    the backward of the last region would compute all regions before it
