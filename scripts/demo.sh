@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and schedules a training step of Llama 3 8B
 # that was traced from PyTorch with its parameters sharded over 64 ranks. Then
-# runs a small traced step on 4 ranks of this machine, before and after.
+# runs a small traced step on 4 ranks of this machine, before and after, and
+# partitions the first step's joint graph within memory budgets.
 #
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -12,6 +13,9 @@ build default commsched-opt commsched-run
 python3 scripts/schedule_step.py --opt build/bin/commsched-opt \
   --output-dir build/demo "$@" examples/llama3-8b-fsdp64.mlirbc
 echo
-exec python3 scripts/run_step.py --opt build/bin/commsched-opt \
+python3 scripts/run_step.py --opt build/bin/commsched-opt \
   --runner build/bin/commsched-run --output-dir build/demo \
   examples/llama3-tiny-fsdp4.mlir
+echo
+exec python3 scripts/partition_step.py --opt build/bin/commsched-opt \
+  --output-dir build/demo examples/llama3-8b-joint-fsdp64.mlirbc
