@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a joint graph says about partitioning, and only a joint graph."""
+"""What a joint graph says about partitioning, and only a joint graph; and what
+any graph says about regions."""
 
 import pytest
 
@@ -52,3 +53,42 @@ def test_recompute_region_comes_with_a_policy():
     text = str(import_graph_module(gm, kind="joint"))
     assert "commsched.recompute_region = 3 : i64" in line_of(text, "sin")
     assert "recompute_region" not in line_of(text, "cos")
+
+
+def test_regions_name_pipelines():
+    gm = marked_graph()
+    sin, cos = (n for n in gm.graph.nodes if n.op == "call_function")
+    sin.meta["custom"] = {
+        "compile_with_inductor": {"pipeline": "cse", "inductor_region": 7}
+    }
+    cos.meta["custom"] = {
+        "compile_with_inductor": {"inductor_configs": {"max_autotune": True}}
+    }
+    text = str(import_graph_module(gm, kind="forward"))
+    mark = 'commsched.compile_with = {pipeline = "cse", region = "7"}'
+    assert mark in line_of(text, "sin")
+    assert "compile_with" not in line_of(text, "cos")
+
+
+def test_region_needs_no_name():
+    gm = marked_graph()
+    for node in gm.graph.nodes:
+        node.meta["custom"] = {"compile_with_inductor": {"pipeline": "cse"}}
+    text = str(import_graph_module(gm, kind="joint"))
+    mark = 'commsched.compile_with = {pipeline = "cse"}'
+    assert text.count(mark) == 2
+
+
+def test_traced_regions_are_marked():
+    def step(x):
+        y = torch.sin(x)
+        with torch.fx.traceback.annotate(
+            {"compile_with_inductor": {"pipeline": "cse"}}
+        ):
+            return torch.cos(y)
+
+    with torch.fx.traceback.preserve_node_meta():
+        gm = torch.fx.experimental.proxy_tensor.make_fx(step)(torch.empty(4))
+    text = str(import_graph_module(gm, kind="forward"))
+    assert "compile_with" not in line_of(text, "sin")
+    assert "compile_with" in line_of(text, "cos")

@@ -26,7 +26,7 @@ from commsched.torch.importer.fsdp import copy_kind
 from commsched.torch.importer.groups import Groups
 from commsched.torch.importer.joint import JointOutputs
 from commsched.torch.importer.launches import LaunchEmitter
-from commsched.torch.importer.marks import marks_of
+from commsched.torch.importer.marks import marks_of, region_of
 from commsched.torch.importer.modules import ModulePaths
 from commsched.torch.importer.roles import Roles
 from commsched.torch.importer.storages import StorageEmitter
@@ -136,11 +136,13 @@ class Converter:
         return list(found.values())
 
     def names(self, node: torch.fx.Node, suffix: str = "") -> dict:
-        """Returns the attributes that say where an operation came from, and
-        in a joint graph what the partitioner is to know."""
+        """Returns the attributes that say where an operation came from and
+        what compiles it, and in a joint graph what the partitioner is to
+        know."""
         attributes = {
             "commsched.name": node.name + suffix,
             "commsched.module": self._paths.of(node) or None,
+            "commsched.compile_with": region_of(node),
         }
         if self._joint is not None:
             attributes.update(marks_of(node))

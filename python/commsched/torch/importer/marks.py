@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a joint graph's nodes say about partitioning: their side, and whether
-they may be computed again in the backward."""
+"""What nodes say about how they are to be compiled, and those of a joint graph
+about partitioning: their side, and whether they may be computed again in the
+backward."""
 
 from __future__ import annotations
 
@@ -33,3 +34,16 @@ def marks_of(node: torch.fx.Node) -> dict:
         "commsched.recompute": policy,
         "commsched.recompute_region": region if policy is not None else None,
     }
+
+
+def region_of(node: torch.fx.Node) -> dict | None:
+    """Returns what `torch.fx.traceback.annotate` says with the key that marks
+    regions for Inductor, if that names a pipeline of ours:
+    {"compile_with_inductor": {"pipeline": "cse", "inductor_region": "mlp"}}.
+    Inductor's own settings mean nothing here."""
+    mark = (node.meta.get("custom") or {}).get("compile_with_inductor")
+    if not isinstance(mark, dict) or "pipeline" not in mark:
+        return None
+    region = mark.get("inductor_region")
+    named = {} if region is None else {"region": str(region)}
+    return {"pipeline": str(mark["pipeline"]), **named}
