@@ -465,3 +465,20 @@ func.func @unknown_on_argument(%x: tensor<4xf32> {commsched.runtime_ns = 1 : i64
 
 // expected-error@below {{'func.func' op unknown attribute 'commsched.role' on result 0}}
 func.func private @unknown_on_result() -> (tensor<4xf32> {commsched.role = "input"})
+
+// -----
+
+func.func @pure_place(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.pure' belongs on a call}}
+  %0 = arith.negf %x {commsched.pure} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func private @callee()
+func.func @pure_type() {
+  // expected-error@below {{'func.call' op attribute 'commsched.pure' must be a unit attribute, not 1 : i64}}
+  call @callee() {commsched.pure = 1 : i64} : () -> ()
+  return
+}

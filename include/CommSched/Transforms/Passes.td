@@ -733,20 +733,21 @@ def CompileRegions : Pass<"commsched-compile-regions", "::mlir::ModuleOp"> {
     its set stood, behind what the set depends on.
 
     A function takes the values that its operations use, also those that regions
-    inside of them capture, and returns those that others use. Constants are
-    copied. Views of what it takes, and constants, that others use as well stay
-    outside, so that no result is a view of an argument, and the function has
-    copies as far as it needs them. Starts go with their waits or stay: futures
-    cross no call. What ends a block, defines a symbol, or allocates memory that
-    goes with its function stays, too. Remarks tell what became of operations.
+    inside of them capture, and returns those that others use. Constants and
+    empty tensors are copied. Views that others use as well stay outside, with a
+    copy in the function if it needs one, where they would make a result a view
+    of an argument or return one storage twice. Starts go with their waits or
+    stay: futures cross no call. What ends a block, defines a symbol, or
+    allocates memory that goes with its function stays, too. Remarks tell what
+    became of operations.
 
     A pipeline is a list of passes on `func.func`, wrapped in `func.func(…)` or
     not. One that is not valid, that needs a dialect that nothing has loaded, or
     a region with two different pipelines, is an error before anything changes.
     A pipeline that fails is an error at the first operation of its set.
 
-    Marks are taken off: a second run changes nothing. A call says
-    `commsched.pure` if the function has no effect, so that communication may
+    What was outlined has no marks any more. A call says `commsched.pure` if the
+    function has no effect and results of their own, so that communication may
     cross it, and has as `commsched.runtime_ns` what the function's schedule
     takes, if operations of the set had pinned times.
   }];
