@@ -220,7 +220,6 @@ LogicalResult JointFunctionBuilder::addArgument(BlockArgument argument) {
 LogicalResult JointFunctionBuilder::addResult(JointNode node, OpResult value,
                                               NodeId operation) {
   node.kind = JointNodeKind::Result;
-  node.cost = 0;
   node.isPinned = false;
   node.readsDimensions = false;
   // Taking one result of several is computed with anything.

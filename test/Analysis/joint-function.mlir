@@ -141,10 +141,13 @@ func.func @unknown(%i: index {commsched.role = "input"}) -> index
 
 // Random numbers come in one order; drawn from a state that is given, they are
 // the same again.
-// CHECK-LABEL: @random has 5 nodes
+// CHECK-LABEL: @random has 7 nodes
 // CHECK: 2 'first' operation random(0) {{.*}} saveable pinned{{$}}
 // CHECK-NEXT: 3 'given' operation other(1) {{.*}} saveable{{$}}
-// CHECK-NEXT: 4 'second' operation random(0) {{.*}} saveable pinned{{$}}
+// CHECK-NEXT: 4 'second' operation random(0) {{.*}} pinned{{$}}
+// The operation is pinned, not each of its results.
+// CHECK-NEXT: 5 'second#0' result {{.*}} saveable{{$}}
+// CHECK-NEXT: 6 'second#1' result {{.*}} saveable{{$}}
 // CHECK-NEXT: memory 2 -> 4
 // CHECK-NEXT: forward 2
 func.func @random(
@@ -153,7 +156,7 @@ func.func @random(
     attributes {commsched.num_forward_outputs = 1} {
   %a = commsched.compute "aten.rand_like"(%x) {random, commsched.name = "first"} : (tensor<4xf32>) -> tensor<4xf32>
   %b = commsched.compute "rngprims.philox_rand"(%s) {random, commsched.name = "given"} : (tensor<2xi64>) -> tensor<4xf32>
-  %c = commsched.compute "aten.rand_like"(%x) {random, commsched.name = "second"} : (tensor<4xf32>) -> tensor<4xf32>
+  %c:2 = commsched.compute "aten.native_dropout"(%x) {random, commsched.name = "second"} : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xi1>)
   return %a : tensor<4xf32>
 }
 

@@ -92,6 +92,8 @@ func.func @traits(%a: tensor<8x8xf32>, %m: memref<8x8xf32>) {
   %0 = arith.addf %a, %c : tensor<8x8xf32>
   // CHECK: arith.truncf {{.*}}test.class = "pointwise"
   %1 = arith.truncf %a : tensor<8x8xf32> to tensor<8x8xbf16>
+  // CHECK: unrealized_conversion_cast {{.*}}test.class = "pointwise"
+  %cast = builtin.unrealized_conversion_cast %a : tensor<8x8xf32> to tensor<64xf32>
   // CHECK: math.exp {{.*}}test.class = "pointwise"
   %2 = math.exp %a : tensor<8x8xf32>
   // CHECK: memref.cast {{.*}}test.class = "view"
@@ -160,6 +162,9 @@ func.func @structured(%a: tensor<8x8xf32>, %r: tensor<8xf32>, %f: f32,
   %8 = linalg.pooling_nhwc_max ins(%image, %window : tensor<1x9x9x1xf32>, tensor<2x2xf32>) outs(%big : tensor<1x8x8x1xf32>) -> tensor<1x8x8x1xf32>
   // CHECK: linalg.conv_2d_nhwc_hwcf {test.class = "compute_intensive"
   %9 = linalg.conv_2d_nhwc_hwcf ins(%image, %kernel : tensor<1x9x9x1xf32>, tensor<2x2x1x1xf32>) outs(%big : tensor<1x8x8x1xf32>) -> tensor<1x8x8x1xf32>
+  // CHECK: linalg.softmax {test.class = "other"} dimension(1)
+  %10 = tensor.empty() : tensor<8x8xf32>
+  %11 = linalg.softmax dimension(1) ins(%a : tensor<8x8xf32>) outs(%10 : tensor<8x8xf32>) -> tensor<8x8xf32>
   return
 }
 
