@@ -11,6 +11,7 @@
 #include "../Remarks.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/IR/RegionKindInterface.h"
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -37,8 +38,9 @@ static StringRef findObstacle(Operation *op) {
   auto function = op->getParentOfType<func::FuncOp>();
   if (!function)
     return "it is in no function";
-  if (!function->getParentOp()->hasTrait<OpTrait::SymbolTable>())
-    return "its function is in no symbol table";
+  if (SymbolTable::getNearestSymbolTable(op->getParentOp()) !=
+      function->getParentOp())
+    return "it does not see the symbols that its function sees";
   if (op->hasTrait<OpTrait::IsTerminator>())
     return "it ends its block";
   if (isa<SymbolOpInterface>(op))

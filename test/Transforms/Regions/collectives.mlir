@@ -1,5 +1,5 @@
 // RUN: commsched-opt %s -split-input-file --commsched-compile-regions \
-// RUN:   --remarks-filter=commsched 2> %t.remarks \
+// RUN:   --allow-unregistered-dialect --remarks-filter=commsched 2> %t.remarks \
 // RUN:   | FileCheck %s -enable-var-scope
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
@@ -108,10 +108,36 @@ func.func @memory(%m: memref<f32>, %v: f32) -> (f32, f32) {
 
 // -----
 
-// What ends a block, is no part of a function, or allocates on the stack stays.
+// A view of what the set writes in place goes along, in its place: in front of
+// the call or behind it, it would show something else.
+
+// CHECK-LABEL: func.func @written_view
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<16xf32>)
+// CHECK-NEXT: %[[Y:.*]]:2 = call @__marked_region_0(%[[X]], %[[B]]) :
+// CHECK-NEXT: return %[[Y]]#0, %[[Y]]#1
+// CHECK-LABEL: func.func private @__marked_region_0
+// CHECK-NEXT: commsched.all_gather
+// CHECK-NEXT: commsched.wait
+// CHECK-NEXT: tensor.expand_shape
+commsched.group @dp size(4)
+func.func @written_view(%x: tensor<4xf32>, %b: tensor<16xf32>)
+    -> (tensor<16xf32>, tensor<4x4xf32>) {
+  %f = commsched.all_gather %x on @dp dim(0) into %b {commsched.compile_with = {pipeline = "cse"}}
+      : tensor<4xf32> into tensor<16xf32> -> !commsched.future<tensor<16xf32>>
+  %0 = commsched.wait %f {commsched.compile_with = {pipeline = "cse"}} : !commsched.future<tensor<16xf32>>
+  %1 = tensor.expand_shape %b [[0, 1]] output_shape [4, 4] {commsched.compile_with = {pipeline = "cse"}}
+      : tensor<16xf32> into tensor<4x4xf32>
+  return %0, %1 : tensor<16xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// What ends a block, is no part of a function, might see other symbols, or
+// allocates on the stack stays.
 
 // REMARK: arith.constant is not outlined: it is in no function
 // REMARK: memref.alloca is not outlined: what it allocates goes when its function returns
+// REMARK: math.exp is not outlined: it does not see the symbols that its function sees
 // REMARK: func.return is not outlined: it ends its block
 
 // CHECK: module attributes {test.module}
@@ -119,12 +145,17 @@ func.func @memory(%m: memref<f32>, %v: f32) -> (f32, f32) {
 // CHECK-LABEL: func.func @stays
 // CHECK-NEXT: memref.alloca
 // CHECK-NEXT: call @__marked_region_0
-// CHECK-NEXT: return
+// CHECK-NEXT: "test.region"
+// CHECK-NEXT: math.exp
+// CHECK: return
 "builtin.module"() ({
   %0 = arith.constant {commsched.compile_with = {pipeline = "cse"}} 0 : i32
 }) {"test.module"} : () -> ()
 func.func @stays(%v: f32) {
   %m = memref.alloca() {commsched.compile_with = {pipeline = "cse"}} : memref<f32>
   memref.store %v, %m[] {commsched.compile_with = {pipeline = "cse"}} : memref<f32>
+  "test.region"() ({
+    %0 = math.exp %v {commsched.compile_with = {pipeline = "cse"}} : f32
+  }) : () -> ()
   return {commsched.compile_with = {pipeline = "cse"}}
 }
