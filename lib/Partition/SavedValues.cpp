@@ -73,6 +73,12 @@ CutOptions SavedValuesLadder::getCutOptions(int32_t rung) const {
   return cut;
 }
 
+/// What the knapsack of a rung may keep, in bytes.
+int64_t SavedValuesLadder::getCapacity(int32_t rung) const {
+  int64_t steps = size() - 1 - rung;
+  return mostBytes / numSteps * steps + mostBytes % numSteps * steps / numSteps;
+}
+
 PartitionResult<Split>
 SavedValuesLadder::solveCut(const CutOptions &cut,
                             const std::vector<BanReason> &bans) const {
@@ -112,6 +118,7 @@ void SavedValuesLadder::findCandidates() {
       if ((*graph)[user].kind == JointNodeKind::Result)
         bytes += (*graph)[user].bytes;
     candidates.push_back({node, {bytes, getRepetitionCost(*graph, node)}});
+    candidateBytes += bytes;
   }
   std::sort(candidates.begin(), candidates.end(),
             [](const Candidate &a, const Candidate &b) {
@@ -141,7 +148,5 @@ PartitionResult<Split> SavedValuesLadder::solve(int32_t rung) const {
   CutOptions cut = getCutOptions(rung);
   if (rung <= 2)
     return solveCut(cut, findBans(*graph, *classes, cut));
-  int64_t steps = size() - 1 - rung;
-  return solveCut(cut, banWithin(mostBytes / numSteps * steps +
-                                 mostBytes % numSteps * steps / numSteps));
+  return solveCut(cut, banWithin(getCapacity(rung)));
 }

@@ -153,7 +153,7 @@ TEST(SavedValuesLadder, AggressiveRecomputationStartsLow) {
 }
 
 TEST(SavedValuesLadder, OnRandomGraphs) {
-  int numGraphs = 0, numSmaller = 0;
+  int numGraphs = 0, numSmaller = 0, numRepetitions = 0;
   for (uint32_t seed = 0; seed < 100; ++seed) {
     JointGraph graph = makeRandomJointGraph(seed, {});
     PartitionResult<Classification> classified = classify(graph);
@@ -172,15 +172,22 @@ TEST(SavedValuesLadder, OnRandomGraphs) {
     // The first rung within a budget never saves more than the first within a
     // larger one, and a rung is the same whenever it is asked for.
     std::vector<int64_t> bytes;
+    Split previous;
     for (int32_t rung = 0; rung < SavedValuesLadder::size(); ++rung) {
       Split split = expectNoConflict(ladder->solve(rung));
       EXPECT_TRUE(std::is_sorted(split.saved.begin(), split.saved.end()));
       EXPECT_EQ(split.saved, expectNoConflict(ladder->solve(rung)).saved);
       bytes.push_back(computeSavedBytes(graph, split.saved));
+      if (ladder->isRepetition(rung)) {
+        EXPECT_EQ(split.saved, previous.saved) << "rung " << rung;
+        ++numRepetitions;
+      }
+      previous = split;
     }
     EXPECT_EQ(bytes.front(), ladder->getMostBytes());
     numSmaller += bytes.back() < bytes.front();
   }
   EXPECT_GT(numGraphs, 50);
   EXPECT_GT(numSmaller, 20);
+  EXPECT_GT(numRepetitions, 100);
 }

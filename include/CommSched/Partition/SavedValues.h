@@ -58,6 +58,12 @@ public:
 
   static constexpr int32_t size() { return 3 + numSteps; }
 
+  /// Whether the rung is the same as the one before it, as the knapsack has
+  /// room for everything.
+  bool isRepetition(int32_t rung) const {
+    return rung > 2 && getCapacity(rung) >= candidateBytes;
+  }
+
   /// A rung's partition, solved anew.
   PartitionResult<Split> solve(int32_t rung) const;
 
@@ -76,6 +82,7 @@ private:
   };
 
   CutOptions getCutOptions(int32_t rung) const;
+  int64_t getCapacity(int32_t rung) const;
   PartitionResult<Split> solveCut(const CutOptions &cut,
                                   const std::vector<BanReason> &bans) const;
   void findCandidates();
@@ -89,6 +96,7 @@ private:
   /// operations that are equally worth it these go first.
   std::vector<BanReason> aggressiveBans;
   std::vector<Candidate> candidates;
+  int64_t candidateBytes = 0;
 };
 
 } // namespace commsched

@@ -96,6 +96,8 @@ FailureOr<PartitionPlan> BudgetSearch::run() {
           : static_cast<int64_t>(budget.fraction *
                                  static_cast<double>(ladder.getMostBytes()));
   for (int32_t rung = 0; rung < SavedValuesLadder::size(); ++rung) {
+    if (ladder.isRepetition(rung))
+      continue;
     FailureOr<Split> split = unwrap(joint, ladder.solve(rung));
     if (failed(split))
       return failure();
