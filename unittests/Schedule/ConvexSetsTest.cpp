@@ -192,8 +192,9 @@ void checkMembers(const Problem &problem, const std::vector<int32_t> &labels,
         ASSERT_TRUE(merged.hasCycle()) << start << " and " << node;
       }
     }
-    if (start == noNode && problem.waitOf(node) == noNode)
+    if (start == noNode && problem.waitOf(node) == noNode) {
       ASSERT_EQ(setOf[node] == none, labels[node] == none);
+    }
   }
 }
 
@@ -237,9 +238,10 @@ TEST(ConvexSets, AreMaximalOnRandomGraphs) {
     if (sets.empty())
       continue;
     int32_t label = sets[0].label;
-    if (numLabels == 1)
+    if (numLabels == 1) {
       ASSERT_EQ(static_cast<int32_t>(sets.size()),
                 countEntries(problem, taken, label));
+    }
   }
   EXPECT_GT(numSplit, 1000);
   EXPECT_GT(numMembers, 5000);

@@ -135,3 +135,36 @@ func.func @only_a_view(%x: tensor<4x4xf32>) -> tensor<16xf32> {
       : tensor<4x4xf32> into tensor<16xf32>
   return %0 : tensor<16xf32>
 }
+
+// -----
+
+// What nobody uses stays, if it is a view or a constant.
+
+// CHECK-LABEL: func.func @unused
+// CHECK-NEXT: tensor.collapse_shape
+// CHECK-NEXT: arith.constant
+// CHECK-NEXT: return
+// CHECK-NOT: func.func
+func.func @unused(%x: tensor<4x4xf32>) {
+  %0 = tensor.collapse_shape %x [[0, 1]] {commsched.compile_with = {pipeline = "cse"}}
+      : tensor<4x4xf32> into tensor<16xf32>
+  %1 = arith.constant {commsched.compile_with = {pipeline = "cse"}} 0 : i32
+  return
+}
+
+// -----
+
+// The call stands where the first operation stood; the last one comes up.
+
+// CHECK-LABEL: func.func @place
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
+// CHECK-NEXT: call @__marked_region_0
+// CHECK-NEXT: math.exp %[[X]]
+// CHECK-NEXT: return
+func.func @place(%x: tensor<4xf32>)
+    -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %0 = math.sin %x {commsched.compile_with = {pipeline = "cse"}} : tensor<4xf32>
+  %1 = math.exp %x : tensor<4xf32>
+  %2 = math.cos %x {commsched.compile_with = {pipeline = "cse"}} : tensor<4xf32>
+  return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
