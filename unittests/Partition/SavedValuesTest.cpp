@@ -169,8 +169,7 @@ TEST(SavedValuesLadder, OnRandomGraphs) {
     if (!ladder)
       continue;
     ++numGraphs;
-    // The first rung within a budget never saves more than the first within a
-    // larger one, and a rung is the same whenever it is asked for.
+    // A rung is the same whenever it is asked for.
     std::vector<int64_t> bytes;
     Split previous;
     for (int32_t rung = 0; rung < SavedValuesLadder::size(); ++rung) {

@@ -38,8 +38,7 @@ struct SavedValuesOptions {
 };
 
 /// Partitions of one graph, from that which computes least again to that which
-/// saves least: a fixed list, so that the first of them within a budget never
-/// saves more than the first within a larger one.
+/// saves least: a fixed list, whatever the budget.
 ///
 /// Rung 0 is the minimum cut under all bans; rung 1 lifts those that only help
 /// speed, rung 2 also computes operations again that are not known to be cheap.
@@ -49,6 +48,7 @@ struct SavedValuesOptions {
 class SavedValuesLadder {
 public:
   static constexpr int32_t numSteps = 100;
+  static constexpr int32_t firstKnapsack = 3;
 
   /// The graph and its classes must outlive the ladder. Conflict: rung 0 has
   /// one.
@@ -56,12 +56,12 @@ public:
   create(const JointGraph &graph, const Classification &classes,
          const SavedValuesOptions &options);
 
-  static constexpr int32_t size() { return 3 + numSteps; }
+  static constexpr int32_t size() { return firstKnapsack + numSteps; }
 
   /// Whether the rung is the same as the one before it, as the knapsack has
   /// room for everything.
   bool isRepetition(int32_t rung) const {
-    return rung > 2 && getCapacity(rung) >= candidateBytes;
+    return rung >= firstKnapsack && getCapacity(rung) >= candidateBytes;
   }
 
   /// A rung's partition, solved anew.

@@ -52,12 +52,13 @@ private:
   PartitionPlanOptions getPlanOptions() const;
   LogicalResult partition(func::FuncOp joint, const PairNames &names,
                           OperationCosts &costs);
-  FailureOr<Split> choose(const JointFunction &working);
+  FailureOr<Split> choose(const JointFunction &working, const PairNames &names);
   FailureOr<PartitionHalves> createHalves(const JointFunction &working,
                                           const Split &split,
                                           const PairNames &names, bool isTrial);
   FailureOr<std::optional<int64_t>> measurePeak(const JointFunction &working,
-                                                const Split &split);
+                                                const Split &split,
+                                                const PairNames &names);
 
   PartitionBudget budget;
   std::vector<Replacement> replacements;
@@ -118,10 +119,8 @@ PartitionJoint::createHalves(const JointFunction &working, const Split &split,
 }
 
 FailureOr<std::optional<int64_t>>
-PartitionJoint::measurePeak(const JointFunction &working, const Split &split) {
-  // Symbols that no module holds for long: nothing refers to them.
-  PairNames names{"", "__commsched_trial_forward",
-                  "__commsched_trial_backward"};
+PartitionJoint::measurePeak(const JointFunction &working, const Split &split,
+                            const PairNames &names) {
   FailureOr<PartitionHalves> halves =
       createHalves(working, split, names, /*isTrial=*/true);
   if (failed(halves))
@@ -142,7 +141,8 @@ PartitionJoint::measurePeak(const JointFunction &working, const Split &split) {
   return std::optional<int64_t>();
 }
 
-FailureOr<Split> PartitionJoint::choose(const JointFunction &working) {
+FailureOr<Split> PartitionJoint::choose(const JointFunction &working,
+                                        const PairNames &names) {
   func::FuncOp function = working.getFunction();
   if (function->hasAttr(savedValuesAttrName)) {
     FailureOr<std::vector<NodeId>> saved = readSavedValues(working);
@@ -152,7 +152,7 @@ FailureOr<Split> PartitionJoint::choose(const JointFunction &working) {
   }
   FailureOr<PartitionPlan> plan =
       planPartition(working, getPlanOptions(), [&](const Split &split) {
-        return measurePeak(working, split);
+        return measurePeak(working, split, names);
       });
   if (failed(plan))
     return failure();
@@ -162,7 +162,7 @@ FailureOr<Split> PartitionJoint::choose(const JointFunction &working) {
         << (budget.peakBytes ? "no partition's peak is within the budget"
                              : "no partition saves as little as the budget")
         << remark::metric("AllowedBytes", plan->allowedBytes)
-        << remark::metric("LeastBytes", plan->leastBytes);
+        << remark::metric("LeastBytes", plan->bytes);
   return std::move(plan->split);
 }
 
@@ -220,7 +220,7 @@ LogicalResult PartitionJoint::partition(func::FuncOp joint,
   if (unpriced)
     return unpriced->emitError("has no known cost: ")
            << explainUnknownCost(costs, unpriced);
-  FailureOr<Split> split = choose(*working);
+  FailureOr<Split> split = choose(*working, names);
   if (failed(split))
     return failure();
   if (!propose.empty()) {

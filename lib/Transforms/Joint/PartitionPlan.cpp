@@ -50,7 +50,7 @@ static FailureOr<T> unwrap(const JointFunction &joint,
 
 namespace {
 
-/// Climbs down the ladder until a partition is within the budget.
+/// Climbs down the ladder to a partition within the budget.
 class BudgetSearch {
 public:
   BudgetSearch(const JointFunction &joint, const ::commsched::JointGraph &graph,
@@ -62,6 +62,11 @@ public:
   FailureOr<PartitionPlan> run();
 
 private:
+  /// Solves and measures a rung, and keeps it if it is the best up to now.
+  /// Returns whether it is within the budget.
+  FailureOr<bool> visit(int32_t rung);
+  LogicalResult descend(int32_t first, int32_t end);
+  LogicalResult bisect(int32_t first, int32_t end);
   /// The bytes that the budget is about.
   FailureOr<std::optional<int64_t>> measure(const Split &split);
 
@@ -70,6 +75,7 @@ private:
   const SavedValuesLadder &ladder;
   const PartitionBudget &budget;
   MeasurePeak measurePeak;
+  PartitionPlan plan;
   /// What was measured last, and its peak.
   std::optional<std::vector<NodeId>> measured;
   FailureOr<std::optional<int64_t>> lastPeak = failure();
@@ -88,33 +94,77 @@ FailureOr<std::optional<int64_t>> BudgetSearch::measure(const Split &split) {
   return lastPeak;
 }
 
+FailureOr<bool> BudgetSearch::visit(int32_t rung) {
+  FailureOr<Split> split = unwrap(joint, ladder.solve(rung));
+  if (failed(split))
+    return failure();
+  FailureOr<std::optional<int64_t>> measured = measure(*split);
+  if (failed(measured))
+    return failure();
+  // What cannot be measured cannot be kept within bounds.
+  int64_t bytes = measured->value_or(0);
+  bool isWithin = bytes <= plan.allowedBytes;
+  bool isBetter = isWithin ? plan.isOverBudget || bytes > plan.bytes
+                           : plan.isOverBudget && bytes < plan.bytes;
+  if (rung == 0 || isBetter) {
+    plan.split = std::move(*split);
+    plan.bytes = bytes;
+    plan.isOverBudget = !isWithin;
+  }
+  return isWithin;
+}
+
+/// Visits rungs in their order, up to the first within the budget.
+LogicalResult BudgetSearch::descend(int32_t first, int32_t end) {
+  for (int32_t rung = first; rung < end; ++rung) {
+    FailureOr<bool> isWithin = visit(rung);
+    if (failed(isWithin))
+      return failure();
+    if (*isWithin)
+      break;
+  }
+  return success();
+}
+
+/// Visits rungs by bisection, as if each saved less than the one before it. Two
+/// budgets visit the same rungs up to one that only the larger of them allows;
+/// as of all that was visited the largest is taken, the smaller budget saves no
+/// more, whatever the rungs save.
+LogicalResult BudgetSearch::bisect(int32_t first, int32_t end) {
+  while (first < end) {
+    int32_t middle = first + (end - first) / 2;
+    FailureOr<bool> isWithin = visit(middle);
+    if (failed(isWithin))
+      return failure();
+    if (*isWithin)
+      end = middle;
+    else
+      first = middle + 1;
+  }
+  return success();
+}
+
 FailureOr<PartitionPlan> BudgetSearch::run() {
-  PartitionPlan plan;
   plan.allowedBytes =
       budget.peakBytes
           ? *budget.peakBytes
           : static_cast<int64_t>(budget.fraction *
                                  static_cast<double>(ladder.getMostBytes()));
-  for (int32_t rung = 0; rung < SavedValuesLadder::size(); ++rung) {
-    if (ladder.isRepetition(rung))
-      continue;
-    FailureOr<Split> split = unwrap(joint, ladder.solve(rung));
-    if (failed(split))
-      return failure();
-    FailureOr<std::optional<int64_t>> bytes = measure(*split);
-    if (failed(bytes))
-      return failure();
-    // What cannot be measured cannot be kept within bounds.
-    bool isWithin = !*bytes || **bytes <= plan.allowedBytes;
-    if (rung == 0 || isWithin || **bytes < plan.leastBytes) {
-      plan.split = std::move(*split);
-      plan.leastBytes = bytes->value_or(0);
-      plan.isOverBudget = !isWithin;
-    }
-    if (isWithin)
-      return plan;
-  }
-  return plan;
+  int32_t rung = SavedValuesLadder::firstKnapsack;
+  if (failed(descend(0, rung)))
+    return failure();
+  if (!plan.isOverBudget)
+    return std::move(plan);
+  while (rung < SavedValuesLadder::size() && ladder.isRepetition(rung))
+    ++rung;
+  // What computes more again may have a higher peak, so no rung of a budget for
+  // the peak can be left out.
+  LogicalResult visited = budget.peakBytes
+                              ? descend(rung, SavedValuesLadder::size())
+                              : bisect(rung, SavedValuesLadder::size());
+  if (failed(visited))
+    return failure();
+  return std::move(plan);
 }
 
 FailureOr<PartitionPlan>

@@ -52,11 +52,12 @@ using MeasurePeak =
 /// What was decided.
 struct PartitionPlan {
   ::commsched::Split split;
-  /// If no choice is within the budget: what is the least, and what is allowed,
-  /// in bytes, saved or at the peak.
-  bool isOverBudget = false;
-  int64_t leastBytes = 0;
+  /// What the budget is about, in bytes: what is saved, or the peak. 0 for what
+  /// has no budget.
+  int64_t bytes = 0;
   int64_t allowedBytes = 0;
+  /// Whether no choice was found within the budget: then this is the smallest.
+  bool isOverBudget = false;
 };
 
 /// Decides how to partition `joint`, whose costs are in the unit that counts.
