@@ -12,6 +12,7 @@
 
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Partition/SavedStorages.h"
+#include "Joint/FunctionUsers.h"
 #include "Joint/RandomStates.h"
 #include "Joint/SavedValueNames.h"
 #include "Joint/SplitFunction.h"
@@ -84,13 +85,13 @@ LogicalResult TestSplitFunction::splitJoint(func::FuncOp function) {
 
 void TestSplitFunction::runOnOperation() {
   SymbolTable symbols(getOperation());
-  SymbolTableCollection tables;
-  SymbolUserMap users(tables, getOperation());
+  llvm::DenseMap<StringAttr, Operation *> users =
+      findFunctionUsers(getOperation());
   auto functions = llvm::filter_to_vector(getOperation().getOps<func::FuncOp>(),
                                           isJointFunction);
   for (func::FuncOp function : functions)
-    if (failed(
-            checkPairSymbols(function, getPairNames(function), symbols, users)))
+    if (failed(checkPairSymbols(function, getPairNames(function), symbols,
+                                users.lookup(function.getSymNameAttr()))))
       return signalPassFailure();
   for (func::FuncOp function : functions)
     if (failed(splitJoint(function)))

@@ -15,6 +15,7 @@
 #include "CommSched/Analysis/TargetSpec.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Transforms/Passes.h"
+#include "FunctionUsers.h"
 #include "PartitionPlan.h"
 #include "Proposal.h"
 #include "RandomStates.h"
@@ -254,14 +255,14 @@ void PartitionJoint::runOnOperation() {
     return signalPassFailure();
   ScanningSymbolTables groups;
   OperationCosts costs(*target, /*profile=*/nullptr, groups);
-  SymbolTableCollection symbolTables;
-  SymbolTable &symbols = symbolTables.getSymbolTable(module);
-  SymbolUserMap users(symbolTables, module);
+  SymbolTable symbols(module);
+  llvm::DenseMap<StringAttr, Operation *> users = findFunctionUsers(module);
   bool failedAny = false;
   for (func::FuncOp joint : joints) {
     PairNames names = getPairNames(joint);
     if ((propose.empty() &&
-         failed(checkPairSymbols(joint, names, symbols, users))) ||
+         failed(checkPairSymbols(joint, names, symbols,
+                                 users.lookup(joint.getSymNameAttr())))) ||
         failed(partition(joint, names, costs))) {
       failedAny = true;
       break;

@@ -8,6 +8,7 @@
 
 #include "RandomStates.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/RandomState.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -19,7 +20,8 @@ static constexpr int64_t stateBytes = 16;
 static bool isRecomputedAtRandom(ComputeOp op) {
   auto policy = dyn_cast_if_present<StringAttr>(
       op->getDiscardableAttr(recomputeAttrName));
-  return op.getRandom() && policy && policy.getValue() == "must_recompute";
+  return policy && policy.getValue() == "must_recompute" &&
+         op.getOperatorClass() == ::commsched::OperatorClass::Random;
 }
 
 /// The state that `op` starts from. It belongs where `op` does.
@@ -27,7 +29,7 @@ static Value createState(ComputeOp op) {
   OpBuilder builder(op);
   auto type = RankedTensorType::get({stateBytes}, builder.getI8Type());
   auto state = ComputeOp::create(
-      builder, op.getLoc(), TypeRange(type), "rng.get_state", ValueRange(),
+      builder, op.getLoc(), TypeRange(type), getStateCallee, ValueRange(),
       /*flops=*/{}, /*bytes=*/{}, /*alias=*/{}, /*mutates=*/{},
       /*random=*/true);
   for (StringRef kept : {moduleAttrName, partitionAttrName})
@@ -44,20 +46,20 @@ static Value createState(ComputeOp op) {
 RandomStates::RandomStates(func::FuncOp joint) {
   for (auto op : joint.getOps<ComputeOp>())
     if (isRecomputedAtRandom(op))
-      threaded.push_back(op);
-  for (ComputeOp op : threaded) {
+      threaded.push_back({op, op.getRandom()});
+  for (auto [op, isRandom] : threaded) {
     op.getInputsMutable().append(createState(op));
     op.setRandom(false);
   }
 }
 
 RandomStates::~RandomStates() {
-  for (ComputeOp op : threaded) {
+  for (auto [op, isRandom] : threaded) {
     MutableOperandRange inputs = op.getInputsMutable();
     unsigned last = inputs.size() - 1;
     Operation *state = op.getInputs()[last].getDefiningOp();
     inputs.erase(last);
-    op.setRandom(true);
+    op.setRandom(isRandom);
     state->erase();
   }
 }

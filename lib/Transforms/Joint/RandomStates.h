@@ -23,7 +23,7 @@ namespace mlir::commsched {
 
 /// Threads states through a joint function as long as it lives.
 ///
-/// In front of every `random` compute whose policy is `must_recompute` it sets
+/// In front of every random compute whose policy is `must_recompute` it sets
 ///
 ///   %state = commsched.compute "rng.get_state"() {random, commsched.recompute
 ///       = "must_save"} : () -> tensor<16xi8>
@@ -47,8 +47,9 @@ public:
   void keep() { threaded.clear(); }
 
 private:
-  /// What reads a state, in program order.
-  SmallVector<ComputeOp> threaded;
+  /// What reads a state, in program order, and whether it was `random`: some
+  /// operators are so by their names.
+  SmallVector<std::pair<ComputeOp, bool>> threaded;
 };
 
 } // namespace mlir::commsched

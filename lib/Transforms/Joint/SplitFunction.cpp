@@ -32,7 +32,7 @@ PairNames mlir::commsched::getPairNames(func::FuncOp joint) {
 LogicalResult mlir::commsched::checkPairSymbols(func::FuncOp joint,
                                                 const PairNames &names,
                                                 SymbolTable &symbols,
-                                                const SymbolUserMap &users) {
+                                                Operation *user) {
   for (StringRef half : {names.forward, names.backward})
     if (Operation *other = symbols.lookup(half)) {
       InFlightDiagnostic diag = joint.emitOpError()
@@ -42,13 +42,12 @@ LogicalResult mlir::commsched::checkPairSymbols(func::FuncOp joint,
       diag.attachNote(other->getLoc()) << "it is here";
       return diag;
     }
-  ArrayRef<Operation *> usersOfJoint = users.getUsers(joint);
-  if (usersOfJoint.empty())
+  if (!user)
     return success();
   InFlightDiagnostic diag =
       joint.emitOpError() << "is to become '@" << names.forward << "' and '@"
                           << names.backward << "', but something refers to it";
-  diag.attachNote(usersOfJoint.front()->getLoc()) << "here";
+  diag.attachNote(user->getLoc()) << "here";
   return diag;
 }
 

@@ -34,11 +34,10 @@ struct PairNames {
 PairNames getPairNames(func::FuncOp joint);
 
 /// Emits an error if the joint function cannot be replaced by its halves: one
-/// of their symbols is taken, or something refers to the joint function, such
-/// as a call. `symbols` and `users` are those of the module.
+/// of their symbols is among those of the module, or an operation, `user`,
+/// refers to the joint function, such as a call.
 LogicalResult checkPairSymbols(func::FuncOp joint, const PairNames &names,
-                               SymbolTable &symbols,
-                               const SymbolUserMap &users);
+                               SymbolTable &symbols, Operation *user);
 
 struct PartitionHalves {
   func::FuncOp forward;
