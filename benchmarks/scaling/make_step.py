@@ -10,6 +10,10 @@ again in the backward pass, and each gradient is reduce-scattered and waited for
 as soon as it is there; with `--replicas` of the sharded model it is then
 all-reduced over them. The backward pass comes from a tape of the forward pass.
 Operators are opaque `commsched.compute` operations with their arithmetic.
+
+With `--joint` it is what a tracer sees before forward and backward are told
+apart: each parameter is gathered once, the loss is a result, and its gradient an
+argument.
 """
 
 import argparse
@@ -96,6 +100,7 @@ class Step:
         self.path = "model"
         self.tape: list[tuple[str, Value, Callable[[Value], None]]] = []
         self.gradients: dict[str, Value] = {}
+        self.gathered: dict[str, Value] = {}
 
     # Building blocks of the program.
 
@@ -186,10 +191,16 @@ class Step:
     # Parameters and gradients.
 
     def gather(self, parameter: Parameter) -> Value:
+        known = self.gathered.get(parameter.shard.name)
+        if known:
+            return known
         shard = self.compute(
             "prims.convert_element_type", [parameter.shard], parameter.shard.shape
         )
-        return self.collective("all_gather", shard, "dp", "dim(0)", parameter.full)
+        full = self.collective("all_gather", shard, "dp", "dim(0)", parameter.full)
+        if self.options.joint:
+            self.gathered[parameter.shard.name] = full
+        return full
 
     def scatter(self, gradient: Value, parameter: Parameter):
         wide = self.compute(
@@ -375,8 +386,14 @@ def emit_step(model: Model, layers: int, options: argparse.Namespace) -> Step:
         hidden = emit_layer(step, model, index, weights[index], hidden)
     with step.module("head"):
         logits = step.linear(step.norm(hidden, norm), head)
+        inputs = [logits, tokens]
+        if options.joint:
+            step.results.append(
+                step.compute("aten.cross_entropy", inputs, (1,), "f32")
+            )
+            inputs.append(step.argument("tangent", (1,), "f32", "tangent"))
         step.gradients[logits.name] = step.compute(
-            "aten.cross_entropy_backward", [logits, tokens], logits.shape
+            "aten.cross_entropy_backward", inputs, logits.shape
         )
     step.run_backward()
     with step.module("embedding"):
@@ -405,7 +422,14 @@ def write_step(name: str, layers: int, options: argparse.Namespace, out: TextIO)
     types = ", ".join(value.type for value in step.results)
     values = ", ".join(value.name for value in step.results)
     arguments = ",\n    ".join(step.arguments)
-    out.write(f"func.func @step(\n    {arguments})\n    -> ({types}) {{\n")
+    attributes = (
+        " attributes {commsched.num_forward_outputs = 1 : i64}"
+        if options.joint
+        else ""
+    )
+    out.write(
+        f"func.func @step(\n    {arguments})\n    -> ({types}){attributes} {{\n"
+    )
     out.writelines(step.lines)
     out.write(f"  return {values} : {types}\n}}\n")
     return step.operations
@@ -442,6 +466,7 @@ def make_parser(description: str) -> argparse.ArgumentParser:
     add("--batch", type=positive, default=1)
     add("--seq", type=positive, default=8192, help="tokens of a sequence")
     add("--pin", action="store_true", help="state the time of every operation")
+    add("--joint", action="store_true", help="one function, to be partitioned")
     return parser
 
 
