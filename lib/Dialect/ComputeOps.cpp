@@ -8,6 +8,7 @@
 
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Dialect/RandomState.h"
 #include "OperatorNames.h"
 #include "llvm/ADT/SmallSet.h"
 
@@ -67,7 +68,9 @@ std::optional<int64_t> ComputeOp::getMovedBytes() {
 /// it draws the same ones again.
 static bool isGivenRandomState(ComputeOp op) {
   return llvm::any_of(op.getInputs(), [](Value input) {
-    return getRole(input) == rngStateRole;
+    auto state = input.getDefiningOp<ComputeOp>();
+    return getRole(input) == rngStateRole ||
+           (state && state.getCallee() == getStateCallee);
   });
 }
 

@@ -1,0 +1,58 @@
+// Whatever the budget, random numbers are drawn once, or again from the same
+// state.
+
+// RUN: commsched-opt %s --commsched-partition-joint=strategy=default \
+// RUN:   --commsched-verify-partition | FileCheck %s
+// RUN: commsched-opt %s --commsched-verify-partition \
+// RUN:   --commsched-partition-joint="memory-budget=0 aggressive-recomputation" \
+// RUN:   | FileCheck %s
+
+// A proposal leaves the operators as they were.
+// RUN: commsched-opt %s -o %t.before
+// RUN: commsched-opt %s -o %t.after --commsched-partition-joint=propose=%t.json
+// RUN: diff %t.before %t.after
+// RUN: FileCheck %s --check-prefix=PROPOSAL < %t.json
+
+// What is tagged so must be drawn again: it gets a state. What is not, or only
+// rather, is saved.
+
+// PROPOSAL: "saved":["arg0","again.rng_state","never","rather#1"]
+
+// CHECK-LABEL: func.func @random_forward(
+// CHECK-SAME: tensor<16xi8> {commsched.name = "again.rng_state"}
+// CHECK-SAME: tensor<4xf32> {commsched.name = "never"}
+// CHECK-SAME: tensor<4xi1> {commsched.name = "rather#1"})
+// CHECK-NEXT: %[[STATE:.+]] = commsched.compute "rng.get_state"()
+// CHECK-SAME: random
+// CHECK-NEXT: commsched.compute "aten.rand_like"(%{{[^,]+}}, %[[STATE]])
+// CHECK-NOT: random
+// CHECK-NEXT: commsched.compute "aten.rand_like"
+// CHECK-SAME: random
+// CHECK-NEXT: commsched.compute "aten.native_dropout"
+// CHECK-SAME: random
+
+// CHECK-LABEL: func.func @random_backward(
+// CHECK-SAME: %[[STATE:[^:]+]]: tensor<16xi8> {commsched.name = "again.rng_state", commsched.role = "saved_activation"}
+// CHECK-NEXT: %[[AGAIN:.+]] = commsched.compute "aten.rand_like"(%{{.+}}, %[[STATE]])
+// CHECK-NEXT: commsched.compute "back"(%{{.+}}, %[[AGAIN]], %{{.+}}, %{{.+}})
+// CHECK-NEXT: return
+func.func @random(
+    %x: tensor<4xf32> {commsched.role = "parameter"},
+    %dy: tensor<4xf32> {commsched.role = "tangent"})
+    -> (tensor<4xf32>, tensor<4xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  %again = commsched.compute "aten.rand_like"(%x) {random,
+      commsched.name = "again", commsched.recompute = "must_recompute"}
+      : (tensor<4xf32>) -> tensor<4xf32>
+  %never = commsched.compute "aten.rand_like"(%x)
+      {random, commsched.name = "never"} : (tensor<4xf32>) -> tensor<4xf32>
+  %rather:2 = commsched.compute "aten.native_dropout"(%x) {random,
+      commsched.name = "rather", commsched.recompute = "prefer_recompute"}
+      : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xi1>)
+  %y = commsched.compute "y"(%again, %never, %rather#0)
+      : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %g = commsched.compute "back"(%dy, %again, %never, %rather#1)
+      : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xi1>)
+      -> tensor<4xf32>
+  return %y, %g : tensor<4xf32>, tensor<4xf32>
+}
