@@ -1,0 +1,184 @@
+// What each ban from recomputation saves, and that nothing else saves it. The
+// proposals list what is saved.
+
+// DEFINE: %{options} =
+// DEFINE: %{prefix} =
+// DEFINE: %{check} = commsched-opt %s -o /dev/null \
+// DEFINE:   --commsched-partition-joint="propose=- %{options}" \
+// DEFINE:   | FileCheck %s --check-prefix=%{prefix}
+
+// REDEFINE: %{prefix} = BANNED
+// RUN: %{check}
+// REDEFINE: %{prefix} = FAR
+// REDEFINE: %{options} = ban-recompute-used-far-apart=false
+// RUN: %{check}
+// REDEFINE: %{prefix} = MATERIALIZED
+// REDEFINE: %{options} = ban-recompute-materialized-backward=false
+// RUN: %{check}
+// REDEFINE: %{prefix} = ALLOW
+// REDEFINE: %{options} = ban-recompute-not-in-allowlist=false
+// RUN: %{check}
+// REDEFINE: %{prefix} = REDUCTION
+// REDEFINE: %{options} = ban-recompute-reductions=false
+// RUN: %{check}
+// REDEFINE: %{prefix} = VIEWS
+// REDEFINE: %{options} = recompute-views=false
+// RUN: %{check}
+// REDEFINE: %{prefix} = PARAMETERS
+// REDEFINE: %{options} = treat-parameters-as-free-to-save=false
+// RUN: %{check}
+// REDEFINE: %{prefix} = DISTANCE
+// REDEFINE: %{options} = max-dist-from-bw=1
+// RUN: %{check}
+// REDEFINE: %{prefix} = AGGRESSIVE
+// REDEFINE: %{options} = aggressive-recomputation
+// RUN: %{check}
+
+// "f" could be computed in one kernel with "n", but what "n" is multiplied to is
+// used long before.
+
+// BANNED: "function":"far_apart"{{.*}}"saved":["n","f"],
+// FAR: "function":"far_apart"{{.*}}"saved":["n"],
+// AGGRESSIVE: "function":"far_apart"{{.*}}"saved":["n"],
+func.func @far_apart(
+    %x: tensor<4x4xf32> {commsched.role = "input"},
+    %dy: tensor<4x4xf32> {commsched.role = "tangent"})
+    -> (tensor<4x4xf32>, tensor<4x4xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  %h = commsched.compute "aten.mm"(%x, %x) {commsched.name = "h"}
+      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %n = commsched.compute "aten.sin"(%h) {commsched.name = "n"}
+      : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %m = commsched.compute "aten.mm"(%n, %n) {commsched.name = "m"}
+      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %r = commsched.compute "aten.relu"(%m) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %f = commsched.compute "aten.cos"(%n) {commsched.name = "f"}
+      : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %y = commsched.compute "aten.mul"(%r, %f)
+      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %df = commsched.compute "aten.mul"(%dy, %f)
+      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %dm = commsched.compute "aten.mm"(%df, %n)
+      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %y, %dm : tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// The backward multiplies "a": it has to be in memory, computed again or not.
+
+// BANNED: "function":"materialized"{{.*}}"saved":["a"],
+// MATERIALIZED: "function":"materialized"{{.*}}"saved":["arg0"],
+// AGGRESSIVE: "function":"materialized"{{.*}}"saved":["arg0"],
+func.func @materialized(
+    %x: tensor<4x4xf32> {commsched.role = "input"},
+    %dy: tensor<4x4xf32> {commsched.role = "tangent"})
+    -> (tensor<4x4xf32>, tensor<4x4xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  %a = commsched.compute "aten.sin"(%x) {commsched.name = "a"}
+      : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %v = commsched.compute "aten.view"(%a) {alias = 0}
+      : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %g = commsched.compute "aten.mm"(%dy, %v)
+      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %a, %g : tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// Nobody knows what "unknown" takes. A product of matrices is known to take much.
+
+// BANNED: "function":"not_allowed"{{.*}}"saved":["unknown","product"],
+// ALLOW: "function":"not_allowed"{{.*}}"saved":["arg0","product"],
+// AGGRESSIVE: "function":"not_allowed"{{.*}}"saved":["arg0","product"],
+func.func @not_allowed(
+    %x: tensor<4x4xf32> {commsched.role = "input"},
+    %dy: tensor<4x4xf32> {commsched.role = "tangent"})
+    -> (tensor<4x4xf32>, tensor<12x4xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  %unknown = commsched.compute "vendor.op"(%x) {commsched.name = "unknown"}
+      : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %product = commsched.compute "aten.mm"(%x, %x) {commsched.name = "product"}
+      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %y = commsched.compute "aten.mul"(%unknown, %product)
+      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %g = commsched.compute "aten.cat"(%dy, %unknown, %product)
+      : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<12x4xf32>
+  return %y, %g : tensor<4x4xf32>, tensor<12x4xf32>
+}
+
+// "tiny" is less than a quarter of its operand, "quarter" is not.
+
+// BANNED: "function":"reduction"{{.*}}"saved":["arg1","tiny"],
+// REDUCTION: "function":"reduction"{{.*}}"saved":["arg0","arg1"],
+// AGGRESSIVE: "function":"reduction"{{.*}}"saved":["arg1","tiny"],
+func.func @reduction(
+    %x: tensor<4x4xf32> {commsched.role = "input"},
+    %z: tensor<4x4xf32> {commsched.role = "input"},
+    %dy: tensor<1xf32> {commsched.role = "tangent"})
+    -> (tensor<1xf32>, tensor<1xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  %tiny = commsched.compute "aten.sum"(%x) {commsched.name = "tiny"}
+      : (tensor<4x4xf32>) -> tensor<1xf32>
+  %quarter = commsched.compute "aten.sum"(%z) {commsched.name = "quarter"}
+      : (tensor<4x4xf32>) -> tensor<4xf32>
+  %y = commsched.compute "aten.mul"(%tiny, %quarter)
+      : (tensor<1xf32>, tensor<4xf32>) -> tensor<1xf32>
+  %g = commsched.compute "aten.mul"(%dy, %tiny, %quarter)
+      : (tensor<1xf32>, tensor<1xf32>, tensor<4xf32>) -> tensor<1xf32>
+  return %y, %g : tensor<1xf32>, tensor<1xf32>
+}
+
+// A view that depends on a number takes two values to show it again.
+
+// BANNED: "function":"views"{{.*}}"saved":["arg1","h"],
+// VIEWS: "function":"views"{{.*}}"saved":["v"],
+func.func @views(
+    %x: tensor<4x4xf32> {commsched.role = "input"},
+    %i: index {commsched.role = "input"},
+    %dy: tensor<2x4xf32> {commsched.role = "tangent"})
+    -> (tensor<2x4xf32>, tensor<2x4xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  %h = commsched.compute "aten.mm"(%x, %x) {commsched.name = "h"}
+      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %v = tensor.extract_slice %h[%i, 0] [2, 4] [1, 1] {commsched.name = "v"}
+      : tensor<4x4xf32> to tensor<2x4xf32>
+  %y = commsched.compute "aten.sin"(%v)
+      : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %g = commsched.compute "aten.mul"(%dy, %v)
+      : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %y, %g : tensor<2x4xf32>, tensor<2x4xf32>
+}
+
+// Half of a parameter takes memory; the parameter is there anyway.
+
+// BANNED: "function":"parameters"{{.*}}"saved":["arg0"],
+// PARAMETERS: "function":"parameters"{{.*}}"saved":["half"],
+func.func @parameters(
+    %w: tensor<4x4xf32> {commsched.role = "parameter"},
+    %dy: tensor<2x4xf32> {commsched.role = "tangent"})
+    -> (tensor<2x4xf32>, tensor<2x4xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  %half = commsched.compute "aten.index"(%w) {commsched.name = "half"}
+      : (tensor<4x4xf32>) -> tensor<2x4xf32>
+  %y = commsched.compute "y"(%half) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %g = commsched.compute "aten.mul"(%dy, %half)
+      : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %y, %g : tensor<2x4xf32>, tensor<2x4xf32>
+}
+
+// The operations are so far from the backward as they are called.
+
+// BANNED: "function":"distance"{{.*}}"saved":["arg0"],
+// DISTANCE: "function":"distance"{{.*}}"saved":["one"],
+func.func @distance(
+    %x: tensor<4xf32> {commsched.role = "input"},
+    %dy: tensor<4xf32> {commsched.role = "tangent"})
+    -> (tensor<4xf32>, tensor<4xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  %three = commsched.compute "aten.sin"(%x) {commsched.name = "three"}
+      : (tensor<4xf32>) -> tensor<4xf32>
+  %two = commsched.compute "aten.sin"(%three) {commsched.name = "two"}
+      : (tensor<4xf32>) -> tensor<4xf32>
+  %one = commsched.compute "aten.sin"(%two) {commsched.name = "one"}
+      : (tensor<4xf32>) -> tensor<4xf32>
+  %g = commsched.compute "aten.mul"(%dy, %one)
+      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %one, %g : tensor<4xf32>, tensor<4xf32>
+}

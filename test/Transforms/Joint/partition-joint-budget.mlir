@@ -1,0 +1,120 @@
+// A fraction of the bytes that the minimum cut saves: a knapsack decides which
+// products are computed again. The proposals list what is saved.
+
+// DEFINE: %{options} =
+// DEFINE: %{saved} = commsched-opt %s -o /dev/null \
+// DEFINE:   --commsched-partition-joint="propose=- %{options}"
+
+// RUN: %{saved} | FileCheck %s --check-prefix=ALL
+// REDEFINE: %{options} = memory-budget=1
+// RUN: %{saved} | FileCheck %s --check-prefix=ALL
+// REDEFINE: %{options} = memory-budget=0.999
+// RUN: %{saved} | FileCheck %s --check-prefix=LESS
+// REDEFINE: %{options} = memory-budget=0.625
+// RUN: %{saved} | FileCheck %s --check-prefix=DP
+// REDEFINE: %{options} = memory-budget=0.625 memory-budget-solver=greedy
+// RUN: %{saved} | FileCheck %s --check-prefix=GREEDY
+// REDEFINE: %{options} = memory-budget=0
+// RUN: %{saved} | FileCheck %s --check-prefix=NONE
+
+// REDEFINE: %{options} = memory-budget=0.34
+// RUN: %{saved} | FileCheck %s --check-prefix=FLOPS
+// REDEFINE: %{options} = memory-budget=0.34 runtime-estimator=model
+// RUN: %{saved} | FileCheck %s --check-prefix=MODEL
+// REDEFINE: %{options} = memory-budget=0.34 runtime-estimator=testing
+// RUN: %{saved} | FileCheck %s --check-prefix=TESTING
+
+// RUN: commsched-opt %s --commsched-partition-joint=memory-budget=0.3 \
+// RUN:   --remarks-filter=commsched -o /dev/null 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=REMARK
+
+// Both solvers have 100 bytes. A product's worth is its floating-point
+// operations: "b" and "c" are worth more than "a", but "a" more per byte.
+
+// ALL: "function":"solvers"{{.*}}"saved":["arg0","a","b","c"],
+// LESS: "function":"solvers"{{.*}}"saved":["arg0","a","b"],
+// DP: "function":"solvers"{{.*}}"saved":["arg0","b","c"],
+// GREEDY: "function":"solvers"{{.*}}"saved":["arg0","a"],
+// NONE: "function":"solvers"{{.*}}"saved":["arg0"],
+func.func @solvers(
+    %x: tensor<4xi8> {commsched.role = "input"},
+    %dy: tensor<4xi8> {commsched.role = "tangent"})
+    -> (tensor<4xi8>, tensor<4xi8>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  %a = commsched.compute "aten.mm"(%x) {commsched.name = "a",
+      commsched.runtime_ns = 1 : i64, flops = 60.0 : f64}
+      : (tensor<4xi8>) -> tensor<60xi8>
+  %b = commsched.compute "aten.mm"(%x) {commsched.name = "b",
+      commsched.runtime_ns = 1 : i64, flops = 49.0 : f64}
+      : (tensor<4xi8>) -> tensor<50xi8>
+  %c = commsched.compute "aten.mm"(%x) {commsched.name = "c",
+      commsched.runtime_ns = 1 : i64, flops = 49.0 : f64}
+      : (tensor<4xi8>) -> tensor<50xi8>
+  %y = commsched.compute "y"(%a, %b, %c) {commsched.runtime_ns = 1 : i64}
+      : (tensor<60xi8>, tensor<50xi8>, tensor<50xi8>) -> tensor<4xi8>
+  %g = commsched.compute "back"(%dy, %x, %a, %b, %c)
+      {commsched.runtime_ns = 1 : i64}
+      : (tensor<4xi8>, tensor<4xi8>, tensor<60xi8>, tensor<50xi8>,
+         tensor<50xi8>) -> tensor<4xi8>
+  return %y, %g : tensor<4xi8>, tensor<4xi8>
+}
+
+// "a" is worth most by its floating-point operations, "b" by the time that it
+// takes, "c" and "d" are more operations.
+
+// FLOPS: "function":"estimators"{{.*}}"saved":["arg0","a"],
+// MODEL: "function":"estimators"{{.*}}"saved":["arg0","b"],
+// TESTING: "function":"estimators"{{.*}}"saved":["arg0","c","d"],
+func.func @estimators(
+    %x: tensor<4xi8> {commsched.role = "input"},
+    %dy: tensor<4xi8> {commsched.role = "tangent"})
+    -> (tensor<4xi8>, tensor<4xi8>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  %a = commsched.compute "aten.mm"(%x) {commsched.name = "a",
+      commsched.runtime_ns = 10 : i64, flops = 1000.0 : f64}
+      : (tensor<4xi8>) -> tensor<50xi8>
+  %b = commsched.compute "aten.mm"(%x) {commsched.name = "b",
+      commsched.runtime_ns = 1000 : i64, flops = 10.0 : f64}
+      : (tensor<4xi8>) -> tensor<50xi8>
+  %c = commsched.compute "aten.mm"(%x) {commsched.name = "c",
+      commsched.runtime_ns = 5 : i64, flops = 5.0 : f64}
+      : (tensor<4xi8>) -> tensor<25xi8>
+  %d = commsched.compute "aten.mm"(%x) {commsched.name = "d",
+      commsched.runtime_ns = 5 : i64, flops = 5.0 : f64}
+      : (tensor<4xi8>) -> tensor<25xi8>
+  %y = commsched.compute "y"(%a, %b, %c, %d) {commsched.runtime_ns = 1 : i64}
+      : (tensor<50xi8>, tensor<50xi8>, tensor<25xi8>, tensor<25xi8>)
+      -> tensor<4xi8>
+  %g = commsched.compute "back"(%dy, %x, %a, %b, %c, %d)
+      {commsched.runtime_ns = 1 : i64}
+      : (tensor<4xi8>, tensor<4xi8>, tensor<50xi8>, tensor<50xi8>,
+         tensor<25xi8>, tensor<25xi8>) -> tensor<4xi8>
+  return %y, %g : tensor<4xi8>, tensor<4xi8>
+}
+
+// Of 100 bytes at most 30 may be saved, but 40 have to be.
+
+// REMARK: remark: [Missed] PartitionOverBudget
+// REMARK-SAME: Function=over
+// REMARK-SAME: AllowedBytes=30, LeastBytes=40, Remark="no partition saves as little as the budget"
+// REMARK: remark: [Passed] Partitioned
+// REMARK-SAME: Function=over
+// REMARK-SAME: SavedBytes=40, SavedValues=2
+func.func @over(
+    %x: tensor<4xi8> {commsched.role = "input"},
+    %dy: tensor<4xi8> {commsched.role = "tangent"})
+    -> (tensor<4xi8>, tensor<4xi8>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  %a = commsched.compute "aten.mm"(%x) {commsched.name = "a",
+      commsched.recompute = "must_save", commsched.runtime_ns = 1 : i64}
+      : (tensor<4xi8>) -> tensor<40xi8>
+  %b = commsched.compute "aten.mm"(%x) {commsched.name = "b",
+      commsched.runtime_ns = 1 : i64} : (tensor<4xi8>) -> tensor<60xi8>
+  %y = commsched.compute "y"(%a, %b) {commsched.runtime_ns = 1 : i64}
+      : (tensor<40xi8>, tensor<60xi8>) -> tensor<4xi8>
+  %g = commsched.compute "back"(%dy, %x, %a, %b)
+      {commsched.runtime_ns = 1 : i64}
+      : (tensor<4xi8>, tensor<4xi8>, tensor<40xi8>, tensor<60xi8>)
+      -> tensor<4xi8>
+  return %y, %g : tensor<4xi8>, tensor<4xi8>
+}

@@ -1,0 +1,113 @@
+// Parameters that are gathered are kept, gathered again, or whichever is worth
+// it. The proposals list what is saved.
+
+// DEFINE: %{options} =
+// DEFINE: %{saved} = commsched-opt %s -o /dev/null \
+// DEFINE:   --commsched-partition-joint="propose=- %{options}"
+// RUN: %{saved} | FileCheck %s --check-prefix=SAVE
+// REDEFINE: %{options} = collectives=recompute
+// RUN: %{saved} | FileCheck %s --check-prefix=AGAIN
+// REDEFINE: %{options} = strategy=default collectives=recompute
+// RUN: %{saved} | FileCheck %s --check-prefix=EAGER
+// REDEFINE: %{options} = collectives=cost
+// RUN: %{saved} | FileCheck %s --check-prefix=COST
+// REDEFINE: %{options} = collectives=cost memory-budget=0.6
+// RUN: %{saved} | FileCheck %s --check-prefix=TIGHT
+// REDEFINE: %{options} = collectives=save memory-budget=0
+// RUN: %{saved} | FileCheck %s --check-prefix=LEAST
+// REDEFINE: %{options} = collectives=cost memory-budget=0
+// RUN: %{saved} | FileCheck %s --check-prefix=NONE
+
+// RUN: commsched-opt %s --commsched-partition-joint=collectives=recompute \
+// RUN:   --commsched-verify-partition | FileCheck %s
+
+commsched.group @dp size(4)
+
+// The backward needs "early" at once: gathering it again takes 60 ns that
+// nothing hides. "late" is gathered while "g1" is computed, and "more" while
+// that runs on, for 30 ns too long.
+
+// SAVE: "function":"step"{{.*}}"saved":["early","more","late"],
+// AGAIN: "function":"step"{{.*}}"saved":["arg0","arg1","arg2"],
+// EAGER: "function":"step"{{.*}}"saved":["arg0","arg1","arg2"],
+// COST: "function":"step"{{.*}}"saved":["arg2","early","more"],
+// TIGHT: "function":"step"{{.*}}"saved":["arg1","arg2","early"],
+// LEAST: "function":"step"{{.*}}"saved":["early","more","late"],
+// NONE: "function":"step"{{.*}}"saved":["arg0","arg1","arg2"],
+
+// Each is gathered where it is needed, by a start of its own.
+// CHECK-LABEL: func.func @step_backward(
+// CHECK-NEXT: all_gather {{.*}}"early.start"
+// CHECK-NEXT: wait {{.*}}"early"
+// CHECK-NEXT: "g1"
+// CHECK-NEXT: all_gather {{.*}}"late.start"
+// CHECK-NEXT: wait {{.*}}"late"
+// CHECK-NEXT: "g2"
+// CHECK-NEXT: all_gather {{.*}}"more.start"
+// CHECK-NEXT: wait {{.*}}"more"
+// CHECK-NEXT: "g3"
+func.func @step(
+    %w0: tensor<10xi8> {commsched.role = "parameter"},
+    %w1: tensor<10xi8> {commsched.role = "parameter"},
+    %w2: tensor<10xi8> {commsched.role = "parameter"},
+    %dy: tensor<4xi8> {commsched.role = "tangent"})
+    -> (tensor<4xi8>, tensor<4xi8>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  %s0 = commsched.all_gather %w0 on @dp dim(0) {commsched.name = "early.start",
+      commsched.runtime_ns = 60 : i64}
+      : tensor<10xi8> -> !commsched.future<tensor<40xi8>>
+  %early = commsched.wait %s0 {commsched.name = "early"}
+      : !commsched.future<tensor<40xi8>>
+  %s1 = commsched.all_gather %w1 on @dp dim(0) {commsched.name = "more.start",
+      commsched.runtime_ns = 80 : i64}
+      : tensor<10xi8> -> !commsched.future<tensor<40xi8>>
+  %more = commsched.wait %s1 {commsched.name = "more"}
+      : !commsched.future<tensor<40xi8>>
+  %s2 = commsched.all_gather %w2 on @dp dim(0) {commsched.name = "late.start",
+      commsched.runtime_ns = 50 : i64}
+      : tensor<10xi8> -> !commsched.future<tensor<40xi8>>
+  %late = commsched.wait %s2 {commsched.name = "late"}
+      : !commsched.future<tensor<40xi8>>
+  %y = commsched.compute "y"(%early, %more, %late)
+      {commsched.runtime_ns = 10 : i64}
+      : (tensor<40xi8>, tensor<40xi8>, tensor<40xi8>) -> tensor<4xi8>
+  %g1 = commsched.compute "g1"(%dy, %early) {commsched.runtime_ns = 100 : i64}
+      : (tensor<4xi8>, tensor<40xi8>) -> tensor<4xi8>
+  %g2 = commsched.compute "g2"(%g1, %late) {commsched.runtime_ns = 0 : i64}
+      : (tensor<4xi8>, tensor<40xi8>) -> tensor<4xi8>
+  %g3 = commsched.compute "g3"(%g2, %more) {commsched.runtime_ns = 10 : i64}
+      : (tensor<4xi8>, tensor<40xi8>) -> tensor<4xi8>
+  return %y, %g3 : tensor<4xi8>, tensor<4xi8>
+}
+
+// Views and casts of a gathered parameter are made again with it; what is
+// computed of activations is not, nor is what an activation is gathered from.
+
+// SAVE: "function":"derived"{{.*}}"saved":["cast","summed"],
+// AGAIN: "function":"derived"{{.*}}"saved":["arg0","summed"],
+// EAGER: "function":"derived"{{.*}}"saved":["arg0","summed"],
+func.func @derived(
+    %w: tensor<10xf32> {commsched.role = "parameter"},
+    %x: tensor<40xf32> {commsched.role = "input"},
+    %dy: tensor<40xf32> {commsched.role = "tangent"})
+    -> (tensor<40xf32>, tensor<40xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  %s0 = commsched.all_gather %w on @dp dim(0) {commsched.runtime_ns = 1 : i64}
+      : tensor<10xf32> -> !commsched.future<tensor<40xf32>>
+  %full = commsched.wait %s0 : !commsched.future<tensor<40xf32>>
+  %cast = commsched.compute "aten._to_copy"(%full) {commsched.name = "cast",
+      commsched.runtime_ns = 1 : i64} : (tensor<40xf32>) -> tensor<40xbf16>
+  %view = commsched.compute "aten.view"(%cast) {alias = 0}
+      : (tensor<40xbf16>) -> tensor<4x10xbf16>
+  %s1 = commsched.all_reduce %x on @dp reduction(sum)
+      {commsched.runtime_ns = 1 : i64}
+      : tensor<40xf32> -> !commsched.future<tensor<40xf32>>
+  %summed = commsched.wait %s1 {commsched.name = "summed"}
+      : !commsched.future<tensor<40xf32>>
+  %y = commsched.compute "y"(%view, %summed) {commsched.runtime_ns = 1 : i64}
+      : (tensor<4x10xbf16>, tensor<40xf32>) -> tensor<40xf32>
+  %g = commsched.compute "g"(%dy, %view, %summed)
+      {commsched.runtime_ns = 1 : i64}
+      : (tensor<40xf32>, tensor<4x10xbf16>, tensor<40xf32>) -> tensor<40xf32>
+  return %y, %g : tensor<40xf32>, tensor<40xf32>
+}
