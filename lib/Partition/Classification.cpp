@@ -44,6 +44,7 @@ public:
 private:
   void findTangentUsers();
   std::optional<PartitionConflict> findForward();
+  PartitionConflict explain(NodeId node, std::string why) const;
   void findBackward();
   void measureDistances();
   void findGatheredParameters();
@@ -72,15 +73,25 @@ void Classifier::findTangentUsers() {
   }
 }
 
+/// `node`, which belongs to the forward because of `why`, needs what only the
+/// backward has.
+PartitionConflict Classifier::explain(NodeId node, std::string why) const {
+  NodeId origin = origins[node];
+  const char *what = graph[origin].kind == JointNodeKind::Tangent
+                         ? "is a tangent, which only the backward has"
+                         : "has to be in the backward";
+  if (origin == node)
+    return {node, why + ", but " + what, noNode, ""};
+  return {node, why + ", but needs what only the backward has", origin, what};
+}
+
 std::optional<PartitionConflict> Classifier::findForward() {
   std::vector<char> &required = result.requiredForward;
   required.assign(graph.size(), 0);
   for (NodeId value : graph.getForwardResults()) {
     required[value] = 1;
     if (result.needsTangent[value])
-      return PartitionConflict{value, "is a result of the forward",
-                               origins[value],
-                               "which it needs, is only there in the backward"};
+      return explain(value, "is a result of the forward");
   }
   for (NodeId node = graph.size() - 1; node >= 0; --node) {
     if (graph[node].kind == JointNodeKind::Primal)
@@ -90,9 +101,7 @@ std::optional<PartitionConflict> Classifier::findForward() {
       if (!result.needsTangent[node])
         required[node] = 1;
       else if (graph[node].tag == PartitionTag::MustBeForward)
-        return PartitionConflict{
-            node, "has to be in the forward", origins[node],
-            "which it needs, is only there in the backward"};
+        return explain(node, "has to be in the forward");
     }
     if (required[node])
       for (NodeId operand : graph.getOperands(node))

@@ -28,7 +28,7 @@ const char *commsched::toString(BanReason reason) {
   case BanReason::MustSave:
     return "has to be saved";
   case BanReason::KeptInForward:
-    return "has an effect in the forward";
+    return "has to be in the forward";
   case BanReason::Random:
     return "draws random numbers";
   case BanReason::Collective:

@@ -48,7 +48,8 @@ void PolicySettler::joinCollectives() {
       else if (graph[wait].policy == RecomputePolicy::None)
         graph[wait].policy = graph[start].policy;
       // What is in flight cannot be saved, what is delivered can.
-      if (graph[start].policy == RecomputePolicy::MustSave)
+      if (graph[start].policy == RecomputePolicy::MustSave &&
+          graph[wait].policy != RecomputePolicy::MustRecompute)
         graph[start].policy = RecomputePolicy::None;
     }
   }

@@ -269,9 +269,12 @@ std::optional<PartitionConflict> Splitter::checkRepeated(NodeId node) const {
     return std::nullopt;
   PartitionConflict conflict;
   conflict.node = node;
-  conflict.reason =
-      std::string(reason) +
-      ", so it cannot be computed again, but is not saved for the backward";
+  if (graph[node].policy == RecomputePolicy::MustRecompute)
+    conflict.reason = std::string("has to be computed again, but ") + reason;
+  else
+    conflict.reason =
+        std::string(reason) +
+        ", so it cannot be computed again, but is not saved for the backward";
   // Past what is only repeated for the sake of another.
   NodeId user = node;
   while (backward[user].need == Need::Operand) {
