@@ -219,7 +219,7 @@ LogicalResult PartitionJoint::partition(func::FuncOp joint,
   if (failed(working))
     return failure();
   if (unpriced)
-    return unpriced->emitError("has no known cost: ")
+    return unpriced->emitOpError("has no known cost: ")
            << explainUnknownCost(costs, unpriced);
   FailureOr<Split> split = choose(*working, names);
   if (failed(split))
