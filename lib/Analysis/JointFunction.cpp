@@ -12,6 +12,7 @@
 #include "CommSched/Analysis/OperatorClasses.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "JointMark.h"
 #include "PinnedOperations.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/StringSet.h"
@@ -25,47 +26,6 @@ using ::commsched::NodeId;
 using ::commsched::OperatorClass;
 using ::commsched::PartitionTag;
 using ::commsched::RecomputePolicy;
-
-//===----------------------------------------------------------------------===//
-// What says that a function is a joint one
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Something in a function that only a joint function has.
-struct JointMark {
-  Location location;
-  StringRef text;
-};
-} // namespace
-
-/// What shows that `function` holds a backward and its forward. A backward
-/// alone takes what its forward saved; a forward alone has no operation of a
-/// backward.
-static std::optional<JointMark> findJointMark(func::FuncOp function) {
-  auto hasRole = [](StringRef role) {
-    return [=](BlockArgument argument) { return getRole(argument) == role; };
-  };
-  auto arguments = function.getArguments();
-  if (llvm::any_of(arguments, hasRole(savedActivationRole)))
-    return std::nullopt;
-  if (auto tangent = llvm::find_if(arguments, hasRole(tangentRole));
-      tangent != arguments.end())
-    return JointMark{tangent->getLoc(), "this argument is a tangent"};
-  Operation *forward = nullptr, *backward = nullptr;
-  for (Operation &op : function.getOps()) {
-    auto half = op.getAttrOfType<StringAttr>(partitionAttrName);
-    if (!half)
-      continue;
-    bool isForward = half.getValue().ends_with("forward");
-    Operation *&first = isForward ? forward : backward;
-    first = first ? first : &op;
-  }
-  if (!forward || !backward)
-    return std::nullopt;
-  return JointMark{backward->getLoc(),
-                   "this operation belongs to the backward, and others to the "
-                   "forward"};
-}
 
 bool mlir::commsched::isJointFunction(func::FuncOp function) {
   for (StringRef half : {jointAttrName, forwardAttrName, backwardAttrName})
