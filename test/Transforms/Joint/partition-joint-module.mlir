@@ -1,0 +1,75 @@
+// A module with several joint functions, and others: each pair takes the place
+// of its function.
+
+// RUN: commsched-opt %s --commsched-partition-joint -o %t.mlir
+// RUN: FileCheck %s < %t.mlir
+// RUN: commsched-opt %s --commsched-partition-joint=mimic-autograd-order=false \
+// RUN:   -o %t.in-front.mlir
+// RUN: FileCheck %s --check-prefix=FRONT < %t.in-front.mlir
+
+// The pass by itself makes of the one what the option makes at once.
+// RUN: commsched-opt %t.in-front.mlir --commsched-mimic-autograd-order \
+// RUN:   | diff %t.mlir -
+
+// The same partition, from what one rank proposed: agreed on, or by hand.
+// RUN: commsched-opt %s --commsched-partition-joint=propose=%t.json -o /dev/null
+// RUN: commsched-opt %s --commsched-sync-partition=proposals=%t.json,%t.json \
+// RUN:   --commsched-partition-joint --commsched-verify-partition | diff %t.mlir -
+
+// CHECK-NOT: func.func @first(
+// CHECK: func.func @first_forward(
+// CHECK: func.func @first_backward(
+// CHECK-NEXT: %{{.+}} = commsched.compute "two"
+// CHECK-NEXT: %{{.+}} = commsched.all_reduce
+// CHECK-NEXT: %{{.+}} = commsched.wait
+// CHECK-NEXT: %[[A:.+]] = commsched.compute "aten.sin"
+// CHECK-NEXT: %{{.+}} = commsched.compute "one"(%{{.+}}, %[[A]])
+// CHECK: func.func @between(
+// CHECK-NOT: func.func @second(
+// CHECK: func.func private @second_forward(
+// CHECK: func.func private @second_backward(
+
+// FRONT: func.func @first_backward(
+// FRONT-NEXT: %[[A:.+]] = commsched.compute "aten.sin"
+// FRONT-NEXT: %{{.+}} = commsched.compute "two"
+// FRONT-NEXT: %{{.+}} = commsched.all_reduce
+// FRONT-NEXT: %{{.+}} = commsched.wait
+// FRONT-NEXT: %{{.+}} = commsched.compute "one"(%{{.+}}, %[[A]])
+
+commsched.group @dp size(4)
+
+func.func @first(
+    %x: tensor<4xf32> {commsched.role = "parameter"},
+    %dy: tensor<4xf32> {commsched.role = "tangent"})
+    -> (tensor<4xf32>, tensor<4xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  %a = commsched.compute "aten.sin"(%x) {commsched.name = "a",
+      commsched.recompute = "must_recompute"} : (tensor<4xf32>) -> tensor<4xf32>
+  %b = commsched.compute "aten.mm"(%a) {commsched.name = "b"}
+      : (tensor<4xf32>) -> tensor<4xf32>
+  %g2 = commsched.compute "two"(%dy, %b) {commsched.name = "g2"}
+      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %s = commsched.all_reduce %g2 on @dp reduction(sum) {commsched.name = "s"}
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %r = commsched.wait %s : !commsched.future<tensor<4xf32>>
+  %g1 = commsched.compute "one"(%r, %a) {commsched.name = "g1"}
+      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %b, %g1 : tensor<4xf32>, tensor<4xf32>
+}
+
+func.func @between(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+func.func private @second(
+    %dy: tensor<4xf32> {commsched.role = "tangent"},
+    %x: tensor<4xf32> {commsched.role = "input"})
+    -> (tensor<4xf32>, tensor<4xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  %s = commsched.all_reduce %x on @dp reduction(sum)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %r = commsched.wait %s : !commsched.future<tensor<4xf32>>
+  %g = commsched.compute "g"(%dy, %r)
+      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %r, %g : tensor<4xf32>, tensor<4xf32>
+}
