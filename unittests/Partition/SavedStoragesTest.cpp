@@ -218,10 +218,11 @@ TEST(SavedStoragesPropertyTest, OnlyRepeatsViews) {
     for (NodeId node = 0; node < graph.size(); ++node) {
       EXPECT_LE(after.inForward[node], before->inForward[node]) << node;
       if (after.inForward[node] != before->inForward[node] ||
-          after.inBackward[node] != before->inBackward[node])
+          after.inBackward[node] != before->inBackward[node]) {
         EXPECT_EQ(graph[graph.getOperation(node)].operatorClass,
                   OperatorClass::View)
             << node;
+      }
     }
     EXPECT_LE(after.saved.size(), before->saved.size());
     EXPECT_EQ(getStorages(graph, after.saved),
