@@ -1,0 +1,78 @@
+//===- Costs.td - What operations take ---------------------*- tablegen -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_TRANSFORMS_PASSES_COSTS_TD
+#define COMMSCHED_TRANSFORMS_PASSES_COSTS_TD
+
+include "mlir/Pass/PassBase.td"
+
+def EstimateRuntime : Pass<"commsched-estimate-runtime", "::mlir::func::FuncOp"> {
+  let summary = "write the estimated time of every operation on it";
+  let description = [{
+    Sets `commsched.runtime_ns` on every operation that is not pinned, in the
+    function's body and in regions inside it. Collectives take the time of the
+    measured table `profile` where it covers them, else that of the model. Other
+    operations take the larger of their arithmetic and their memory traffic on
+    the target, by their own account where they have one and else by the bytes
+    of their operands and results. Waits, constants and views take 0.
+
+    Terminators are left alone, and so are the bodies of operations that account
+    for them themselves, such as those of linalg. An operation with a dynamic
+    size stays as it is, with a remark.
+
+    The target is what the device "GPU" of the module's DLTI target system
+    specification says: its key `commsched.preset` names the preset to start
+    from, and its other `commsched.` keys override single fields. Without that
+    key the preset is the option `target`; without a specification it is all
+    there is.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"h100\"",
+           "Preset for modules that do not name one: a100, h100, h200, gh200 "
+           "or b200">,
+    Option<"profile", "profile", "std::string", /*default=*/"",
+           "JSON file of measured collectives">,
+    Option<"model", "model", "std::string", /*default=*/"\"nccl\"",
+           "What prices a collective that the profile does not cover: nccl">,
+  ];
+  let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
+}
+
+def AlignRuntimes : Pass<"commsched-align-runtimes", "::mlir::ModuleOp"> {
+  let summary = "make ranks that measured different times agree on them";
+  let description = [{
+    Ranks that schedule with different times may decide differently, and then
+    wait for each other forever. This pass takes two runs on every rank, with
+    the files carried between ranks in between:
+
+     * `output=FILE` writes this rank's times as JSON, and changes nothing: for
+       each function, what its operations are and what they take, by
+       `commsched.runtime_ns` and else by estimate for the module's target.
+     * `ranks=FILE,FILE,…` reads the files of all ranks, this one's included, in
+       any order, and sets `commsched.runtime_ns` of each operation to the
+       median; of an even number of times, to the lower of the two in the
+       middle. A remark tells how far the ranks are apart.
+
+    The operations are those that `commsched-estimate-runtime` writes a time on,
+    free ones included. A time that is not known, as a size is dynamic, is
+    `null`; the median is that of the ranks that know one, and an operation
+    whose time no rank knows is left without.
+
+    A file that lists other functions, or other operations in a function, than
+    the module has, is an error, and nothing is aligned.
+  }];
+  let options = [
+    Option<"output", "output", "std::string", /*default=*/"",
+           "File for the times of this rank; - is standard output">,
+    ListOption<"ranks", "ranks", "std::string",
+               "Files with the times of all ranks">,
+  ];
+  let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
+}
+
+#endif // COMMSCHED_TRANSFORMS_PASSES_COSTS_TD

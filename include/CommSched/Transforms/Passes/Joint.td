@@ -1,0 +1,281 @@
+//===- Joint.td - Passes on joint functions and their halves *- tablegen -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_TRANSFORMS_PASSES_JOINT_TD
+#define COMMSCHED_TRANSFORMS_PASSES_JOINT_TD
+
+include "mlir/Pass/PassBase.td"
+
+def PartitionJoint : Pass<"commsched-partition-joint", "::mlir::ModuleOp"> {
+  let summary = "split a joint function into a forward and a backward";
+  let description = [{
+    A function with `commsched.num_forward_outputs` computes a forward's results
+    and then, from them and from arguments with the role `tangent`, those of its
+    backward. This pass makes `@f` into `@f_forward` and `@f_backward`. The
+    forward returns its results and what it saves; the backward takes what is
+    saved, in the same order, and the tangents. Whatever else the backward needs
+    of the forward it computes again. The attributes `commsched.backward` and
+    `commsched.forward` link the two; `commsched-verify-partition` checks them.
+
+    `strategy=default` saves what eager execution would: every value that the
+    backward uses, but for constants, sizes, and what `commsched.recompute`
+    tells to compute again. `strategy=min-cut` saves few bytes, and computes
+    again what is cheap: a minimum cut between what may not be computed again
+    and what the backward needs.
+
+    `memory-budget` is either a fraction between 0 and 1 of the activation bytes
+    that the minimum cut saves, or a number of bytes above 1 that the peak of
+    the step, forward and backward together, keeps to as far as it can. The
+    smaller it is, the more expensive operations are computed again: which, a
+    knapsack decides over what each takes and how large it is. A smaller
+    fraction never saves more. If no choice is within the budget, the smallest
+    is taken, and a remark says what is missing.
+
+    Operations tagged `must_save` are saved and those tagged `must_recompute`
+    computed again; `prefer_save` yields to the budget only, `prefer_recompute`
+    to what cannot be repeated only. Random operators are never computed again
+    without their state: one that is tagged gets it as an operand. What touches
+    memory that is written is never repeated. Where a region of activation
+    checkpointing, by `commsched.recompute_region`, uses what an earlier region
+    computes, that is saved.
+
+    `collectives=save` never repeats a collective that no tag tells to repeat;
+    `recompute` gathers all parameters again in the backward; `cost` does so for
+    every gather that the backward's computation hides, and for others if their
+    exposed time is worth the bytes to the budget's knapsack.
+
+    `commsched.saved_values` on the function, as `commsched-sync-partition`
+    writes it, says instead of all this what to save.
+
+    The names of the bans and the default of each are those of PyTorch's
+    partitioner (torch/_functorch/config.py), but for `recompute-views`: a saved
+    view keeps the storage of what it shows.
+  }];
+  let options = [
+    Option<"strategy", "strategy", "::mlir::commsched::PartitionStrategy",
+           /*default=*/"::mlir::commsched::PartitionStrategy::MinCut",
+           "How to choose what the forward saves: default or min-cut",
+           [{::llvm::cl::values(
+               clEnumValN(::mlir::commsched::PartitionStrategy::Default,
+                          "default", "what eager execution saves"),
+               clEnumValN(::mlir::commsched::PartitionStrategy::MinCut,
+                          "min-cut", "few bytes, within the budget"))}]>,
+    Option<"memoryBudget", "memory-budget", "std::string",
+           /*default=*/"\"1.0\"",
+           "Fraction from 0 to 1 of what the minimum cut saves, or bytes that "
+           "the step may hold">,
+    Option<"memoryBudgetSolver", "memory-budget-solver",
+           "::commsched::KnapsackSolver",
+           /*default=*/"::commsched::KnapsackSolver::DynamicProgramming",
+           "Which knapsack solver divides the budget: dp or greedy",
+           [{::llvm::cl::values(
+               clEnumValN(::commsched::KnapsackSolver::DynamicProgramming, "dp",
+                          "dynamic programming"),
+               clEnumValN(::commsched::KnapsackSolver::Greedy, "greedy",
+                          "by gain per byte"))}]>,
+    Option<"runtimeEstimator", "runtime-estimator",
+           "::mlir::commsched::RuntimeEstimator",
+           /*default=*/"::mlir::commsched::RuntimeEstimator::Flops",
+           "What computing an operation again is measured in: flops, model or "
+           "testing; collectives=cost needs model and takes it",
+           [{::llvm::cl::values(
+               clEnumValN(::mlir::commsched::RuntimeEstimator::Flops, "flops",
+                          "floating-point operations"),
+               clEnumValN(::mlir::commsched::RuntimeEstimator::Model, "model",
+                          "nanoseconds, pinned or estimated"),
+               clEnumValN(::mlir::commsched::RuntimeEstimator::Testing,
+                          "testing", "1 for every operation"))}]>,
+    Option<"collectives", "collectives", "::commsched::CollectivePolicy",
+           /*default=*/"::commsched::CollectivePolicy::Save",
+           "What becomes of gathered parameters: save, recompute or cost",
+           [{::llvm::cl::values(
+               clEnumValN(::commsched::CollectivePolicy::Save, "save",
+                          "keep them"),
+               clEnumValN(::commsched::CollectivePolicy::Recompute, "recompute",
+                          "gather them again"),
+               clEnumValN(::commsched::CollectivePolicy::Cost, "cost",
+                          "whichever is worth it"))}]>,
+    Option<"banRecomputeUsedFarApart", "ban-recompute-used-far-apart", "bool",
+           /*default=*/"true",
+           "Do not repeat what could be computed with one user of its operand, "
+           "but not with another far behind">,
+    Option<"banRecomputeLongFusibleChains", "ban-recompute-long-fusible-chains",
+           "bool", /*default=*/"true",
+           "Do not repeat the end of a chain of over a hundred fusible "
+           "operations">,
+    Option<"banRecomputeMaterializedBackward",
+           "ban-recompute-materialized-backward", "bool", /*default=*/"true",
+           "Do not repeat what the backward has to write to memory">,
+    Option<"banRecomputeNotInAllowlist", "ban-recompute-not-in-allowlist",
+           "bool", /*default=*/"true",
+           "Only repeat operators that are known to be cheap">,
+    Option<"banRecomputeReductions", "ban-recompute-reductions", "bool",
+           /*default=*/"true",
+           "Do not repeat what is less than a quarter of its operands">,
+    Option<"recomputeViews", "recompute-views", "bool", /*default=*/"true",
+           "Never save a view: save what it shows">,
+    Option<"treatParametersAsFreeToSave", "treat-parameters-as-free-to-save",
+           "bool", /*default=*/"true", "Parameters take no memory when saved">,
+    Option<"maxDistFromBw", "max-dist-from-bw", "int32_t", /*default=*/"1000",
+           "Do not repeat what is further from the backward, in operations">,
+    Option<"aggressiveRecomputation", "aggressive-recomputation", "bool",
+           /*default=*/"false",
+           "Repeat all that may be repeated, but for reductions">,
+    Option<"mimicAutogradOrder", "mimic-autograd-order", "bool",
+           /*default=*/"true",
+           "Put what the backward computes again right before its first use">,
+    Option<"propose", "propose", "std::string", /*default=*/"",
+           "File to write the decision to, for commsched-sync-partition, "
+           "instead of splitting">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::commsched::CommSchedDialect"];
+}
+
+def MimicAutogradOrder
+    : Pass<"commsched-mimic-autograd-order", "::mlir::func::FuncOp"> {
+  let summary = "compute again what a backward needs right before it needs it";
+  let description = [{
+    A backward that computes parts of its forward again has all of them in
+    front, where their results pile up. The backward proper begins with the
+    first operation that uses an argument with the role `tangent`. It and all
+    operations behind it keep their order; what they need of those in front
+    comes right before the first of them that needs it, as an autograd engine
+    would run it.
+
+    Operations in front that write memory (in-place updates, copies into
+    parameters, resizes, calls that nobody knows) stay in front, with all that
+    they depend on. What nobody needs comes at the end. All dependences are
+    kept; collectives of a group may change their order, the same way on all
+    ranks, but sends, receives and `commsched.order` hold theirs. A collective
+    that is computed again starts right before its wait: passes that raise
+    starts come later.
+
+    A function without operations that use a tangent stays as it is, and so does
+    one with `commsched.num_forward_outputs`, which holds a forward, too. A
+    remark tells how many operations moved and what that does to the peak
+    memory. Linear in operations and dependences.
+  }];
+}
+
+def SyncPartition : Pass<"commsched-sync-partition", "::mlir::ModuleOp"> {
+  let summary = "make ranks that would save different values save the same";
+  let description = [{
+    Ranks whose sizes or times differ may partition a joint function
+    differently, and then start different collectives. Run
+    `commsched-partition-joint=propose=FILE` on every rank, carry the files
+    between ranks, and give all of them to this pass, on every rank in the same
+    order: for each joint function that holds collectives it adds up what each
+    rank's proposal takes with the sizes of every rank, and picks the one that
+    takes least where it takes most; of equal ones, the first. That is written
+    as `commsched.saved_values`, which `commsched-partition-joint` then follows.
+
+    A function without collectives stays as it is, with a remark. It is an error
+    if a file cannot be read, lacks a joint function or has one that the module
+    does not, or if two files list different values.
+  }];
+  let options = [
+    ListOption<"proposals", "proposals", "std::string",
+               "Files with the proposals of all ranks, that of rank 0 first">,
+  ];
+  let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
+}
+
+def VerifyPartition : Pass<"commsched-verify-partition", "::mlir::ModuleOp"> {
+  let summary = "check that backwards take what their forwards save";
+  let description = [{
+    Looks at every two functions that `commsched.backward` and
+    `commsched.forward` link. It is an error, with a note at the other function,
+
+    - if a half names no function, or one that does not name it back, or if the
+      two were not the same joint function,
+    - if a result that the forward saves (those from
+      `commsched.num_forward_outputs` on) is not of the type of the backward's
+      argument in the same place, or has another `commsched.name`,
+    - if what is saved is a collective in flight,
+    - if a saved value has another role than the argument of the forward that it
+      is, or, being computed, another one than `"saved_activation"`,
+    - if another argument of the backward is no tangent, or if the forward has
+      one.
+
+    Nothing is changed.
+  }];
+}
+
+def QuantizeActivations
+    : Pass<"commsched-quantize-activations", "::mlir::ModuleOp"> {
+  let summary = "save large activations in 8-bit floating-point types";
+  let description = [{
+    In the halves of a partition, what the forward saves for the backward is
+    converted to `quant-type`, behind its last use in the forward, and back
+    right before its first use in the backward. Other uses in the forward keep
+    the tensor as it was. What is converted are saved tensors of the element
+    types `allowed-dtypes` and of at least `size-in-mb`, for which 8 bits and a
+    scale take less memory; but not
+
+    - arguments of the forward that are no `input`, such as parameters, views of
+      them, and, as that is still the parameter, what is only cast or gathered
+      from a parameter,
+    - with `exclude-primals`, inputs and views of them either,
+    - tensors with a dynamic size, unless `quantize-dynamic-shape` says that
+      they are large enough.
+
+    With `use-scaling`, each row of the last dimension is multiplied with a scale
+    of its own, largest / max(amax, 1e-12), so that it uses the range of the
+    type, and divided by it in the backward. Scales are f32 (f64 for f64) of the
+    shape `[…, 1]`; they are saved behind the tensors that were saved before,
+    ahead of numbers at the end. An infinity or NaN makes all of its row NaN.
+    Without scaling, numbers that are too large for the type become infinite, or
+    NaN in f8E4M3FN, which has no infinity.
+
+    A remark for each saved tensor says what became of it. A second run changes
+    nothing. Errors are functions that do not fit together, and calls of either,
+    for its type changes.
+
+    ```mlir
+    %h = linalg.exp ins(%x : tensor<64x4096xbf16>) …
+    return %y, %h : tensor<64x4096xbf16>, tensor<64x4096xbf16>
+    ```
+
+    becomes, in the forward,
+
+    ```mlir
+    %h = linalg.exp ins(%x : tensor<64x4096xbf16>) …
+    %amax = linalg.generic … ins(%h : tensor<64x4096xbf16>) -> tensor<64xf32>
+    %scale = linalg.generic … ins(%amax : tensor<64xf32>) -> tensor<64x1xf32>
+    %q = linalg.generic … ins(%h, %scale : …) -> tensor<64x4096xf8E5M2>
+    return %y, %q, %scale
+        : tensor<64x4096xbf16>, tensor<64x4096xf8E5M2>, tensor<64x1xf32>
+    ```
+  }];
+  let options = [
+    ListOption<"allowedDtypes", "allowed-dtypes", "std::string",
+               "Element types of what is converted, of bf16, f16, f32, f64 "
+               "(default: bf16)">,
+    Option<"sizeInMb", "size-in-mb", "double", /*default=*/"100",
+           "Smallest size of what is converted, in units of 2^20 bytes">,
+    Option<"quantType", "quant-type", "std::string", /*default=*/"\"f8E5M2\"",
+           "Type to convert to: f8E5M2 or f8E4M3FN">,
+    Option<"useScaling", "use-scaling", "bool", /*default=*/"true",
+           "Scale each row to the range of the type">,
+    Option<"excludePrimals", "exclude-primals", "bool", /*default=*/"false",
+           "Leave inputs of the forward as they are">,
+    Option<"quantizeDynamicShape", "quantize-dynamic-shape", "bool",
+           /*default=*/"false",
+           "Take tensors with a dynamic size to be large enough">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect",
+    "::mlir::commsched::CommSchedDialect",
+    "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect",
+  ];
+}
+
+#endif // COMMSCHED_TRANSFORMS_PASSES_JOINT_TD

@@ -1,0 +1,223 @@
+//===- Orders.td - Passes that change the order ------------*- tablegen -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_TRANSFORMS_PASSES_ORDERS_TD
+#define COMMSCHED_TRANSFORMS_PASSES_ORDERS_TD
+
+include "mlir/Pass/PassBase.td"
+
+def OrderCollectives
+    : Pass<"commsched-order-collectives", "::mlir::func::FuncOp"> {
+  let summary = "fix the order of collectives to the order of the program";
+  let description = [{
+    Numbers the collectives of each block in program order, whatever their
+    group, with `commsched.order`. Later passes keep that order, so that all
+    ranks launch all collectives alike. A block whose collectives are already
+    numbered in ascending order is left as it is; one whose numbers contradict
+    the program order is an error.
+  }];
+}
+
+class CommSched_ListSchedulePass<string flag>
+    : Pass<flag, "::mlir::func::FuncOp">;
+
+def RaiseComms : CommSched_ListSchedulePass<"commsched-raise-comms"> {
+  let summary = "start collectives as early as their operands allow";
+  let description = [{
+    List scheduling in which an operation comes the earlier the earlier the
+    first collective that depends on it. Collectives keep their relative order.
+    The result is never an invalid order; a remark for each collective says how
+    far its start moved and what holds it.
+  }];
+}
+
+def SinkWaits : CommSched_ListSchedulePass<"commsched-sink-waits"> {
+  let summary = "wait for collectives as late as their users allow";
+  let description = [{
+    List scheduling in which a wait comes after everything that does not need
+    it. A remark for each collective says how far its wait moved and which
+    operation needs the result.
+  }];
+}
+
+def ReorderComputeForOverlap
+    : CommSched_ListSchedulePass<"commsched-reorder-compute-for-overlap"> {
+  let summary = "put enough computation behind each start to hide it";
+  let description = [{
+    Raises starts, sinks waits, and after each start places ready computation
+    until its time covers that of the collective. The times are
+    `commsched.runtime_ns`, or the estimates of the default target where there
+    are none.
+  }];
+}
+
+def ReorderForPeakMemory
+    : Pass<"commsched-reorder-for-peak-memory", "::mlir::func::FuncOp"> {
+  let summary = "put operations into the order with the lowest peak memory";
+  let description = [{
+    Sorts every block of the function's body, and every block inside it that
+    holds collectives, by each of `methods`, and takes the order with the lowest
+    peak memory:
+
+    - `lpmf`, least peak memory first: of the operations that fit below the peak
+      so far, the one after which least stays; else the one that raises it
+      least,
+    - `bfs`, breadth first: the operation whose operands are there longest,
+    - `dfs`, depth first: operations with small results and operands first, and
+      before each one what it needs.
+
+    The order of the program stays unless a method is better, so the peak never
+    rises; of several methods the first counts. Ties within a method are broken
+    by the order of the program. Once such a tie is broken otherwise, another
+    method may come out better, so running the pass again can lower the peak
+    again.
+
+    The peak of the input is kept on the function as
+    `commsched.baseline_peak_bytes`, for the budgets of later passes.
+    Collectives keep their order on every stream. A block with a dynamic size
+    stays as it is. A remark for each block tells the peaks.
+  }];
+  let options = [
+    ListOption<"methods", "methods", "std::string",
+               "What to try: lpmf, bfs, dfs (default: all of them)">,
+  ];
+}
+
+class CommSched_MemoryBudgetPass<string flag, string budgetKnob>
+    : Pass<flag, "::mlir::func::FuncOp"> {
+  list<Option> budgetOptions = [
+    Option<"memoryBudget", "memory-budget", "std::string", /*default=*/"",
+           "Live bytes, or a percentage over the baseline such as 5%; instead "
+           "of " # budgetKnob>,
+    Option<"peakMemoryBudget", budgetKnob, "double", /*default=*/"0.2",
+           "What may come on top of the baseline, as a fraction of it">,
+    Option<"referenceMemoryModel", "reference-memory-model", "bool",
+           /*default=*/"false",
+           "Take fractions of what PyTorch Inductor counts: no arguments that "
+           "stay">,
+    Option<"commMultiplier", "reorder_sink_runtime_estimations_comm_mult",
+           "double", /*default=*/"2.0",
+           "With estimations, what times of collectives are multiplied by">,
+    Option<"computeMultiplier",
+           "reorder_sink_runtime_estimations_non_comm_mult", "double",
+           /*default=*/"1.0",
+           "With estimations, what other times are multiplied by">,
+    Option<"neverLonger", "never-longer", "bool", /*default=*/"false",
+           "Keep the order of a block whose simulated step would get longer">,
+    Option<"maxGroupSize", "max-group-size", "int64_t", /*default=*/"256",
+           "How many operations a collective takes along at most">,
+    Option<"verboseLogging", "reorder_sink_verbose_logging", "bool",
+           /*default=*/"false",
+           "Write commsched.reorder_info on what was looked at">,
+    Option<"debugMemoryRecompute", "reorder_iterative_debug_memory_recompute",
+           "bool", /*default=*/"false",
+           "Compare live memory with a simulation after every move">,
+  ];
+}
+
+def ReorderCommsPreservingPeakMemory
+    : CommSched_MemoryBudgetPass<
+          "commsched-reorder-comms-preserving-peak-memory",
+          "reorder_iterative_peak_memory_budget"> {
+  let summary = "start collectives earlier, within a memory budget";
+  let description = [{
+    Moves each start up past its neighbours, the first of the program first,
+    until something stops it: an operation that it depends on and that is too
+    expensive to take along, or live memory that would go over the budget.
+    Cheap operations that it depends on, such as casts, and waits move with it.
+
+    The budget holds for all live bytes at every step. A fraction is one of the
+    peak before the first memory-aware pass, which is kept on the function as
+    `commsched.baseline_peak_bytes`: the fractions of several passes do not add
+    up. A function that is over the budget first gets the order with the lowest
+    peak that `commsched-reorder-for-peak-memory` knows. If that is still over
+    it, that is the result, and a remark says by how much. Blocks other than the
+    only one of the function's body may not exceed their own peak.
+
+    By default collectives may change their order on a stream, where no
+    `commsched.order` holds them; sends, receives and blocking communication
+    keep it. All ranks have to run the pass on the same program.
+
+    The options in snake case are those of `torch._inductor.config_comms`. A
+    remark for each collective, and with `reorder_sink_verbose_logging` the
+    attribute `commsched.reorder_info`, which the report prints as a table, say
+    what became of it.
+  }];
+  let options = !listconcat(budgetOptions, [
+    Option<"useRuntimeEstimations",
+           "reorder_iterative_use_runtime_estimations", "bool",
+           /*default=*/"false",
+           "Stop when computation hides the collective, and weigh what others "
+           "lose">,
+    Option<"extraOverlap", "reorder_iterative_extra_comm_comp_overlap",
+           "double", /*default=*/"0.5",
+           "With estimations, hidden means beside computation that lasts this "
+           "much longer, as a fraction">,
+    Option<"unsafeCollectivesReorder",
+           "reorder_iterative_unsafe_collectives_reorder", "bool",
+           /*default=*/"true", "Let starts pass other collectives">,
+    Option<"withCollectives", "reorder_iterative_group_with_collectives",
+           "bool", /*default=*/"false",
+           "Take collectives along that the start depends on">,
+    Option<"maxCollectives", "reorder_iterative_debug_limit_to_reorder",
+           "int64_t", /*default=*/"-1",
+           "Move only so many collectives; -1: all">,
+  ]);
+}
+
+def SinkWaitsIterative
+    : CommSched_MemoryBudgetPass<"commsched-sink-waits-iterative",
+                                 "sink_iterative_peak_memory_budget"> {
+  let summary = "wait for collectives later, within a memory budget";
+  let description = [{
+    Moves each wait down past its neighbours, the last of the program first,
+    until something stops it: an operation that needs its result and that is too
+    expensive to take along, the next start, or live memory that would go over
+    the budget. Cheap operations that need its result move with it. No start or
+    blocking collective ever does, so that the order of collectives stays.
+
+    Budget, remarks and the options in snake case are as for
+    `commsched-reorder-comms-preserving-peak-memory`; the attribute
+    `commsched.reorder_info` goes on waits.
+  }];
+  let options = !listconcat(budgetOptions, [
+    Option<"useRuntimeEstimations", "sink_iterative_use_runtime_estimations",
+           "bool", /*default=*/"false",
+           "Stop when computation hides the collective, and weigh what others "
+           "lose">,
+    Option<"extraOverlap", "sink_iterative_extra_comm_comp_overlap", "double",
+           /*default=*/"0.5",
+           "With estimations, hidden means beside computation that lasts this "
+           "much longer, as a fraction">,
+    Option<"withCollectives", "sink_waits_iterative_swap_with_collectives",
+           "bool", /*default=*/"false", "Let waits pass starts">,
+    Option<"unsafeCollectivesReorder",
+           "sink_waits_iterative_unsafe_collectives_reorder", "bool",
+           /*default=*/"true",
+           "Do not demand that collectives keep their order on each stream; "
+           "they do">,
+    Option<"maxCollectives", "sink_waits_iterative_debug_limit_to_sink",
+           "int64_t", /*default=*/"-1", "Move only so many waits; -1: all">,
+  ]);
+}
+
+def SimpleOverlap : Pass<"commsched-simple-overlap", "::mlir::func::FuncOp"> {
+  let summary = "start earlier and wait later where that costs nothing";
+  let description = [{
+    Moves each start up to what it depends on or to the next collective, and
+    each wait down to what needs it, as far as the peak of live memory stays
+    what it is. The order of collectives stays, no cost is looked at, and no
+    step gets longer by it, whatever the costs are; the simulation of the step
+    checks that. A second run changes nothing.
+
+    This is the pass to run without thinking. A remark for each start and wait
+    says how far it moved and what holds it.
+  }];
+}
+
+#endif // COMMSCHED_TRANSFORMS_PASSES_ORDERS_TD
