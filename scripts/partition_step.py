@@ -10,45 +10,24 @@ its peak and how long it takes.
 import argparse
 import json
 import pathlib
-import subprocess
 import sys
 
-
-class Failure(Exception):
-    """The step could not be partitioned; the text says why."""
-
-
-def run(opt, step, pipeline, *arguments):
-    """Runs a pipeline on the module; returns what it printed."""
-    command = [opt, str(step), "--mlir-print-op-on-diagnostic=false",
-               f"--pass-pipeline=builtin.module({pipeline})",
-               *arguments]
-    try:
-        result = subprocess.run(command, capture_output=True, text=True)
-    except OSError as error:
-        raise Failure(f"cannot run {opt}: {error}") from error
-    if result.returncode:
-        raise Failure(result.stderr.strip() or f"{opt} failed")
-    return result.stdout
+from tools import Failure, gibibytes, run_passes
 
 
 def partition(opt, step, target, budget, output):
     """The report of the step that a budget gives: one JSON object."""
     estimate = f"func.func(commsched-estimate-runtime{{target={target}}})"
-    run(opt, step,
-        f"{estimate},commsched-training-pipeline{{memory-budget={budget}}}",
-        "--emit-bytecode", "-o", str(output))
-    text = run(opt, output, f"{estimate},commsched-report{{format=json}}",
-               "-o", "/dev/null")
+    pipeline = f"commsched-training-pipeline{{memory-budget={budget}}}"
+    run_passes(opt, step, [estimate, pipeline],
+               "--emit-bytecode", "-o", output)
+    text = run_passes(opt, output, [estimate, "commsched-report{format=json}"],
+                      "-o", "/dev/null")
     steps = [report for report in map(json.loads, text.splitlines())
              if "saved_bytes" in report]
     if len(steps) != 1:
         raise Failure(f"{step} has {len(steps)} joint functions, not one")
     return steps[0]
-
-
-def gibibytes(size):
-    return f"{size / 2**30:,.2f} GiB"
 
 
 def milliseconds(ns):

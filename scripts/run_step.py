@@ -9,25 +9,9 @@ and operators that take as long as the model of the machine says.
 import argparse
 import json
 import pathlib
-import subprocess
 import sys
 
-
-class Failure(Exception):
-    """The step could not be run; the text says why."""
-
-
-def run(*command):
-    """Runs a tool; returns what it printed."""
-    try:
-        result = subprocess.run([str(word) for word in command],
-                                capture_output=True, text=True)
-    except OSError as error:
-        raise Failure(f"cannot run {command[0]}: {error}") from error
-    if result.returncode:
-        raise Failure((result.stderr + result.stdout).strip()
-                      or f"{command[0]} failed")
-    return result.stdout
+from tools import Failure, run
 
 
 def compare(runner, ranks, before, after):

@@ -11,30 +11,14 @@ import argparse
 import collections
 import json
 import pathlib
-import subprocess
 import sys
 
-class Failure(Exception):
-    """The step could not be scheduled; the text says why."""
-
-
-def run(opt, step, pipeline, *arguments):
-    """Runs a pipeline on the module; returns what the report printed."""
-    command = [opt, str(step), "--mlir-print-op-on-diagnostic=false",
-               f"--pass-pipeline=builtin.module({','.join(pipeline)})",
-               *arguments]
-    try:
-        result = subprocess.run(command, capture_output=True, text=True)
-    except OSError as error:
-        raise Failure(f"cannot run {opt}: {error}") from error
-    if result.returncode:
-        raise Failure(result.stderr.strip() or f"{opt} failed")
-    return result.stdout
+from tools import Failure, gibibytes, run_passes
 
 
 def simulate(opt, step, estimate):
     """The report of every function: name -> its JSON object."""
-    text = run(opt, step, [estimate, "commsched-report{format=json}"],
+    text = run_passes(opt, step, [estimate, "commsched-report{format=json}"],
                "-o", "/dev/null")
     reports = [json.loads(line) for line in text.splitlines()]
     if not reports:
@@ -78,10 +62,6 @@ def hidden(report):
 
 def milliseconds(ns):
     return f"{ns / 1e6:,.1f} ms"
-
-
-def gibibytes(size):
-    return f"{size / 2**30:,.2f} GiB"
 
 
 # Label, value of one function's report, how to add up functions, how to print.
@@ -129,14 +109,14 @@ def main(argv=None):
         before = simulate(args.opt, args.step, estimate)
         # The tool verifies what it writes; what is written is read again.
         scheduled = args.output_dir / (args.step.stem + ".scheduled.mlirbc")
-        run(args.opt, args.step, [estimate, schedule],
+        run_passes(args.opt, args.step, [estimate, schedule],
             "--emit-bytecode", "-o", str(scheduled))
         after = simulate(args.opt, scheduled, estimate)
         check_same_communication(before, after)
         traces = {}
         for when, step in (("before", args.step), ("after", scheduled)):
             traces[when] = args.output_dir / f"{args.step.stem}.{when}.trace.json"
-            run(args.opt, step,
+            run_passes(args.opt, step,
                 [estimate, f"commsched-report{{format=trace output={traces[when]}}}"],
                 "-o", "/dev/null")
     except (Failure, OSError) as error:

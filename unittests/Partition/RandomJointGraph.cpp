@@ -7,29 +7,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "RandomJointGraph.h"
+#include "../Random.h"
 
 #include <gtest/gtest.h>
-#include <random>
 #include <vector>
 
 using namespace commsched;
 using namespace commsched::testing;
 
 namespace {
-
-/// std::mt19937_64 gives the same numbers everywhere; the distributions of the
-/// standard library do not.
-class Random {
-public:
-  explicit Random(uint64_t seed) : engine(seed) {}
-  int32_t below(int64_t bound) {
-    return static_cast<int32_t>(engine() % static_cast<uint64_t>(bound));
-  }
-  bool percent(int32_t chance) { return below(100) < chance; }
-
-private:
-  std::mt19937_64 engine;
-};
 
 class Builder {
 public:

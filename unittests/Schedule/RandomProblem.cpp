@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RandomProblem.h"
+#include "../Random.h"
 
 #include <algorithm>
 #include <numeric>
@@ -15,20 +16,6 @@ using namespace commsched;
 using namespace commsched::testing;
 
 namespace {
-
-/// std::mt19937_64 gives the same numbers everywhere; the distributions of the
-/// standard library do not.
-class Random {
-public:
-  explicit Random(uint64_t seed) : engine(seed) {}
-  int64_t below(int64_t bound) {
-    return static_cast<int64_t>(engine() % static_cast<uint64_t>(bound));
-  }
-  bool percent(int64_t chance) { return below(100) < chance; }
-
-private:
-  std::mt19937_64 engine;
-};
 
 enum class Shape { Chain, Diamond, Random, NumShapes };
 
