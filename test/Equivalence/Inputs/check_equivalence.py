@@ -22,17 +22,21 @@ import subprocess
 import sys
 from pathlib import Path
 
+from joint_halves import join_halves, parse_functions
 from pass_runs import RUNS, STEPS, find_forgotten
 from random_tensors import write_program
 from transformer_step import parse_step
 
 SOURCE = Path(__file__).resolve().parents[3]
-MARKS = re.compile(r'commsched\.\w+ = (?:"[^"]*"|\{[^}]*\}|[^,}]*)(?:, )?')
+MARKS = re.compile(
+    r'commsched\.\w+ = (?:"[^"]*"|\{[^}]*\}|\[[^]]*\]|[^,}]*)(?:, )?')
 EMPTY = re.compile(r" (?:attrs = |attributes )?\{\}")
 # What is of no use in a random sequence: they need the files of a run before, or
 # look at what no random program has.
 ALONE = {"commsched-align-runtimes", "commsched-report",
-         "commsched-quantize-activations", "commsched-verify-partition"}
+         "commsched-quantize-activations", "commsched-partition-joint",
+         "commsched-verify-partition", "commsched-sync-partition",
+         "commsched-mimic-autograd-order", "commsched-training-pipeline"}
 
 
 def strip_marks(text):
@@ -66,8 +70,18 @@ class Checker:
                           f"--pass-pipeline=builtin.module({pipeline})"],
                          source)
 
+    def join(self, before, after):
+        """`after` with one function again where `before` has been
+        partitioned."""
+        joint = parse_functions(before).get("step")
+        if joint is None or "@step_backward" not in after:
+            return after
+        return self.call([*self.opt, "-", "--inline"],
+                         join_halves(after, joint))
+
     def compare(self, name, before, after, *options):
         """Exits if the two compute different results."""
+        after = self.join(before, after)
         files = [self.folder / f"{name}.{side}.mlir"
                  for side in ("before", "after")]
         for file, text in zip(files, (before, after)):

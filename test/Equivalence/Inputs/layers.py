@@ -176,7 +176,8 @@ class Layers:
     # The loss.
 
     def cross_entropy(self, logits, targets):
-        """The mean over the tokens."""
+        """The mean over the tokens. A gradient that is the loss itself stands
+        for one."""
         f, (tokens, _) = self.f, logits.type.shape
         most = f.reduce("amax", "sv->s", [logits],
                         lambda _, e, m: e.max(m), init=NEGATIVE)
@@ -197,6 +198,12 @@ class Layers:
             is_target = target.cast("index").compare("eq", body.index(1))
             return is_target.select(share - 1, share) / tokens
 
-        return self.tape.record(loss, [logits], lambda _: [f.map(
-            "nll_loss_backward", "sv,s,s->sv", [logits, level, targets],
-            slope)])
+        def pull(g):
+            part = f.map("nll_loss_backward", "sv,s,s->sv",
+                         [logits, level, targets], slope)
+            if g is not loss:
+                part = f.map("mul", "sv,->sv", [part, g],
+                             lambda _, e, p: e * p)
+            return [part]
+
+        return self.tape.record(loss, [logits], pull)

@@ -72,12 +72,16 @@ class Function(Communication):
         self.lines.append(f"{value.text} = {text}")
         return value
 
-    def finish(self, results):
+    def finish(self, results, forward=None):
+        """`forward`: how many results are the forward's, of a joint
+        function."""
         lines = "\n  ".join(self.lines)
         types = list_types(results)
         arguments = ",\n    ".join(self.arguments)
+        attributes = "" if forward is None else (
+            f" attributes {{commsched.num_forward_outputs = {forward}}}")
         return (f"func.func @{self.name}(\n    {arguments})\n"
-                f"    -> ({types}) {{\n  {lines}\n"
+                f"    -> ({types}){attributes} {{\n  {lines}\n"
                 f"  return {list_texts(results)} : {types}\n}}\n")
 
     # Tensors.

@@ -30,7 +30,11 @@ STEPS = {
     "experts": ["--sharding=plain", "--experts", "--optimizer=none"],
     "packed-experts": ["--sharding=packed", "--experts",
                        "--optimizer=adamw"],
+    "joint": ["--sharding=plain", "--layers=1", "--joint",
+              "--optimizer=none"],
 }
+# But for the one that is to be partitioned first.
+SCHEDULED = tuple(name for name in STEPS if name != "joint")
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,8 @@ class Run:
         which a library may sum in another order."""
         if "pipeline" in self.name:
             return "bitwise" not in self.options and (
-                self.name == "commsched-pipeline" or "_fx=" in self.options)
+                self.name != "commsched-inductor-pipeline"
+                or "_fx=" in self.options)
         return (self.name in ("commsched-bucket-reduce-scatter",
                               "commsched-bucket-all-reduce")
                 and "bitwise" not in self.options
@@ -72,9 +77,10 @@ class Run:
 
 
 MODULE_PASSES = {"commsched-pipeline", "commsched-inductor-pipeline",
+                 "commsched-training-pipeline",
                  "commsched-align-runtimes", "commsched-compile-regions",
-                 "commsched-verify-partition", "commsched-sync-partition",
-                 "commsched-quantize-activations"}
+                 "commsched-partition-joint", "commsched-verify-partition",
+                 "commsched-sync-partition", "commsched-quantize-activations"}
 TABLE = "profile=%src/data/cost-tables/h100-8gpu-xla.json"
 UNITS = "plan=embedding;layers.0;layers.[1-9]*;output"
 
@@ -90,6 +96,8 @@ def bucket_runs(kind, steps, *more):
         "max-count=3", UNITS, "plan=auto", *more, steps=steps)
 
 
+IN_FRONT = ("commsched-partition-joint{collectives=recompute "
+            "mimic-autograd-order=false}")
 RAISE = "func.func(commsched-raise-comms)"
 ITERATIVE = ("reorder_sink_runtime_estimations_comm_mult=2 "
              "reorder_sink_runtime_estimations_non_comm_mult=0.5 "
@@ -104,10 +112,25 @@ RUNS = [
         first="output=%folder/times", marks=True),
     *make_runs("commsched-report", "format=json output=%folder/report",
                steps=()),
-    *make_runs("commsched-verify-partition", "", steps=()),
-    *make_runs("commsched-mimic-autograd-order", "", steps=()),
-    *make_runs("commsched-sync-partition", "proposals=%folder/proposals",
+    *make_runs(
+        "commsched-partition-joint", "strategy=default",
+        "memory-budget=0.5 memory-budget-solver=greedy "
+        "runtime-estimator=testing ban-recompute-used-far-apart=false "
+        "ban-recompute-long-fusible-chains=false "
+        "ban-recompute-materialized-backward=false",
+        "collectives=recompute recompute-views=false max-dist-from-bw=10 "
+        "treat-parameters-as-free-to-save=false mimic-autograd-order=false "
+        "ban-recompute-not-in-allowlist=false ban-recompute-reductions=false",
+        "collectives=cost memory-budget=0 aggressive-recomputation",
+        steps=("joint",)),
+    *make_runs("commsched-partition-joint", "propose=%folder/proposal",
                steps=()),
+    *make_runs("commsched-mimic-autograd-order", "", steps=("joint",),
+               after=f"{IN_FRONT},commsched-verify-partition"),
+    *make_runs("commsched-verify-partition", "", steps=()),
+    Run("commsched-sync-partition", "proposals=%folder/proposal", ("joint",),
+        after="commsched-partition-joint{propose=%folder/proposal}",
+        marks=True),
     *make_runs(
         "commsched-quantize-activations", "size-in-mb=0 exclude-primals",
         "allowed-dtypes=bf16,f32 quant-type=f8E4M3FN use-scaling=false "
@@ -161,12 +184,12 @@ RUNS = [
         f"sink_iterative_extra_comm_comp_overlap=0.5 {ITERATIVE}"),
 
     *make_runs("commsched-pipeline", "", "memory-budget=20% bitwise",
-               steps=tuple(STEPS)),
+               steps=SCHEDULED),
     *make_runs(
         "commsched-inductor-pipeline", "",
         "bucket_all_gathers_fx=all bucket_reduce_scatters_fx=all "
         "bucket_all_reduces_fx=all bucket-cap-mb=0.01",
-        steps=tuple(STEPS)),
+        steps=SCHEDULED),
     *make_runs(
         "commsched-inductor-pipeline",
         "bucket_all_gathers_fx=only_fsdp bucket_reduce_scatters_fx=only_fsdp "
@@ -174,6 +197,10 @@ RUNS = [
         "memory-budget=50% "
         "passes=sink_waits,raise_comms,reorder_compute_for_overlap",
         "passes=simple_overlap"),
+    *make_runs(
+        "commsched-training-pipeline", "collectives=cost",
+        "memory-budget=0.2 collectives=recompute quantize-activations "
+        "schedule-memory-budget=10% bitwise", steps=("joint",)),
 ]
 
 

@@ -22,6 +22,7 @@ class Sharding:
         self.ranks = ranks
         self.group = "dp"
         self.size = ranks
+        self.stays_gathered = False  # From the forward to the backward.
         self.shards = {}
         self.types = {}  # Of whole parameters.
         self.gathered = {}
@@ -50,8 +51,9 @@ class Sharding:
             self.gather(names)
             self.tape.mark(lambda: self.finish(module, names))
             yield
-            self.release(names)
-            self.tape.mark(lambda: self.resume(module, names))
+            if not self.stays_gathered:
+                self.release(names)
+                self.tape.mark(lambda: self.resume(module, names))
 
     def resume(self, module, names):
         with self.f.within(module=module, partition="backward"):

@@ -56,7 +56,7 @@ def expert_parameters(index):
 class Step:
     def __init__(self, sharding="plain", ranks=4, layers=2,
                  has_experts=False, optimizer="sgd", microbatches=1,
-                 has_regions=False):
+                 has_regions=False, is_joint=False):
         self.f = Function("step")
         self.tape = Tape(self.f)
         self.params = SHARDINGS[sharding](self.f, self.tape, ranks)
@@ -65,6 +65,8 @@ class Step:
         self.optimizer = optimizer
         self.microbatches = microbatches
         self.has_regions = has_regions
+        self.is_joint = is_joint
+        self.params.stays_gathered = is_joint
         self.units = {
             "embedding": {"embedding": (VOCABULARY, HIDDEN)},
             **{f"layers.{index}": layer_parameters(index, has_experts, ranks)
@@ -107,7 +109,9 @@ class Step:
                            lambda _, word: word.bit_and(VOCABULARY - 1))
                 for value in words))
             with self.region("backward", "func.func(commsched-sink-waits)"):
-                self.tape.backward(part, part)
+                self.tape.backward(part, self.f.argument(
+                    "gradient", part.type, "tangent")
+                    if self.is_joint else part)
             loss = part if loss is None else self.f.sum(loss, part)
         mean, = self.f.wait(self.f.start(
             "all_reduce", [loss], self.params.world, "reduction(avg)",
@@ -116,7 +120,8 @@ class Step:
         for name, value in self.updated.items():
             with self.f.within(module=name):
                 results += self.update(name, value)
-        return self.groups() + "\n" + self.f.finish(results)
+        return self.groups() + "\n" + self.f.finish(
+            results, forward=1 if self.is_joint else None)
 
     def run(self, tokens, targets):
         """The forward pass, with the loss as its result."""
@@ -204,10 +209,13 @@ def parse_step(arguments=None):
     parser.add_argument("--microbatches", type=int, default=1)
     parser.add_argument("--regions", action="store_true",
                         help="mark attention and the backward as regions")
+    parser.add_argument("--joint", action="store_true",
+                        help="for partitioning: parameters stay gathered, and "
+                        "the gradient of the loss is an argument")
     options = parser.parse_args(arguments)
     return Step(options.sharding, options.ranks, options.layers,
                 options.experts, options.optimizer, options.microbatches,
-                options.regions)
+                options.regions, options.joint)
 
 
 def main():

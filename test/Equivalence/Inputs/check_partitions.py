@@ -1,0 +1,242 @@
+# Part of the CommSched project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Partitions joint functions, and compares both halves with the whole.
+
+For random joint functions (`--random`, a range of seeds of random_joint.py) or
+those of a module (`--module`), with several options:
+
+- commsched-verify-partition accepts what commsched-partition-joint makes;
+- the forward and then the backward compute the same as the joint function, by
+  value_numbers.py, and leave the same in memory;
+- they do so, bit for bit, when all are run on four ranks, each function with
+  `--run` of the options;
+- a second run, without threads, makes the same text;
+- a smaller budget never saves more bytes, with either solver.
+"""
+
+import argparse
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from joint_halves import (call, parse_functions, run_halves, write_function)
+from random_joint import PROLOGUE, JointProgram
+from value_numbers import check_halves, read_functions
+
+VARIANTS = [
+    "strategy=default", "", "memory-budget=0.5", "memory-budget=0.0",
+    "collectives=recompute",
+    "memory-budget=0.2 memory-budget-solver=greedy "
+    "mimic-autograd-order=false runtime-estimator=testing",
+    "aggressive-recomputation recompute-views=false "
+    "treat-parameters-as-free-to-save=false ban-recompute-reductions=false"]
+SOLVERS = ["dp", "greedy"]
+REMARK = re.compile(r"\[Passed\] Partitioned .*?Function=(\w+)"
+                    r".*?SavedBytes=(\d+)")
+GROUP = re.compile(r"^ *commsched\.group .*$", re.MULTILINE)
+HEAD = re.compile(r"^module attributes .*?\} \{$|^module \{$",
+                  re.MULTILINE | re.DOTALL)
+LOCAL = "--mlir-print-local-scope"
+GENERIC = "--mlir-print-op-generic"
+
+
+class Checker:
+    def __init__(self, options):
+        self.opt = shlex.split(options.opt)
+        self.run_command = shlex.split(options.runner)
+        self.folder = Path(options.folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.variants = options.variants or VARIANTS
+
+    def call(self, *command):
+        result = subprocess.run(command, text=True, capture_output=True,
+                                check=False)
+        if result.returncode:
+            sys.exit(f"{shlex.join(map(str, command))} failed:\n"
+                     f"{(result.stderr + result.stdout)[:4000]}")
+        return result
+
+    def partition(self, module, options, *more):
+        return self.call(
+            *self.opt, str(module), f"--commsched-partition-joint={options}",
+            "--commsched-verify-partition", *more)
+
+    def check_values(self, path):
+        """Returns the names of the joint functions."""
+        joints = {
+            name: function for name, function in read_functions(
+                self.call(*self.opt, path, LOCAL, GENERIC).stdout).items()
+            if "commsched.num_forward_outputs" in function.attributes}
+        for options in self.variants:
+            text = self.partition(path, options, LOCAL, GENERIC).stdout
+            again = self.partition(path, options, LOCAL, GENERIC,
+                                   "--mlir-disable-threading").stdout
+            if text != again:
+                sys.exit(f"'{options}' makes two different texts of {path}")
+            functions = read_functions(text)
+            for name, joint in joints.items():
+                try:
+                    check_halves(joint, functions[f"{name}_forward"],
+                                 functions[f"{name}_backward"])
+                except ValueError as error:
+                    sys.exit(f"{path} with '{options}': {error}")
+        return list(joints)
+
+    def check_budgets(self, module):
+        for solver in SOLVERS:
+            most = {}
+            for tenths in range(10, -1, -1):
+                options = (f"memory-budget={tenths / 10} "
+                           f"memory-budget-solver={solver}")
+                output = self.partition(
+                    module, options, "-o", "/dev/null",
+                    "--remarks-filter=commsched").stderr
+                saved = {name: int(count)
+                         for name, count in REMARK.findall(output)}
+                if not saved:
+                    sys.exit(f"no remark says what {module} saves:\n{output}")
+                for name, count in saved.items():
+                    if count > most.get(name, count):
+                        sys.exit(f"{options} saves {count} bytes of @{name} in "
+                                 f"{module}, a larger budget {most[name]}")
+                most = saved
+
+    def compare(self, files, places):
+        """Of the results `places` tells whose they are."""
+        result = subprocess.run(
+            [*self.run_command, files[1], f"--compare={files[0]}"], text=True,
+            capture_output=True, check=False)
+        if result.returncode:
+            output = (result.stdout + result.stderr)[:4000]
+            place = re.search(r"different: result (\d+)", output)
+            sys.exit(f"{places[int(place[1])]}: {output}" if place else output)
+
+    def check_runs(self, path, names, count):
+        """All functions in one program, and partitions of them in another.
+        Each has `count` partitions, its successor the next ones."""
+        whole = self.call(*self.opt, path, LOCAL).stdout
+        joints = parse_functions(whole)
+        chosen = {name: {(index + i) % len(self.variants)
+                         for i in range(count)}
+                  for index, name in enumerate(names)}
+        before, after = Program(), Program()
+        for name in names:
+            before.functions.append(joints[name].text)
+            before.add_joint(joints[name], chosen[name])
+        for number, options in enumerate(self.variants):
+            halves = parse_functions(
+                self.partition(path, options, LOCAL).stdout)
+            for name in names:
+                if number in chosen[name]:
+                    after.add_halves(number, joints[name], *(
+                        halves[f"{name}_{half}"]
+                        for half in ("forward", "backward")))
+        order = [(name, number) for name in names
+                 for number in sorted(chosen[name])]
+        head = HEAD.search(whole)[0] + "\n" + "\n".join(GROUP.findall(whole))
+        files = []
+        for side, program in ("before", before), ("after", after):
+            files.append(self.folder / f"{path.stem}.{side}.mlir")
+            calls = files[-1].with_suffix(".calls.mlir")
+            calls.write_text(f"{head}\n{program.write(order)}}}\n")
+            self.call(*self.opt, calls, "--inline", "-o", files[-1])
+        places = [f"@{name} with '{self.variants[number]}'"
+                  for name, number in order for _ in joints[name].results]
+        self.compare(files, places)
+        return len(order)
+
+
+class Program:
+    """`@step`, which runs joint functions or their halves. Partitions share
+    what the joint function gets, but for memory: each has its own."""
+
+    def __init__(self):
+        self.functions = []
+        self.arguments = {}
+        self.roles = {}
+        self.lines = []
+        self.results = {}
+        self.types = {}
+
+    def declare(self, joint, number):
+        values = []
+        for index, (type, role) in enumerate(zip(joint.arguments,
+                                                 joint.roles)):
+            own = f"_m{number}" if type.startswith("memref") else ""
+            values.append(f"%{joint.name}_{index}{own}")
+            self.arguments[values[-1]] = type
+            self.roles[values[-1]] = role
+        return values
+
+    def add_joint(self, joint, numbers):
+        results = None
+        for number in sorted(numbers):
+            values = self.declare(joint, number)
+            if results is None or any("_m" in v for v in values):
+                results = call(self.lines, f"{joint.name}_v{number}", joint,
+                               values)
+            self.results[joint.name, number] = results
+            self.types[joint.name, number] = joint.results
+
+    def add_halves(self, number, joint, *halves):
+        for half in halves:
+            half.text = half.text.replace(f"@{joint.name}_",
+                                          f"@v{number}_{joint.name}_")
+            half.name = f"v{number}_{half.name}"
+            self.functions.append(half.text)
+        self.results[joint.name, number] = run_halves(
+            self.lines, f"{joint.name}_v{number}_", joint, *halves,
+            self.declare(joint, number))
+        self.types[joint.name, number] = joint.results
+
+    def write(self, order):
+        functions = [f.replace("func.func @", "func.func private @", 1)
+                     for f in self.functions]
+        arguments = sorted(self.arguments.items())
+        return "\n".join(functions) + "\n" + write_function(
+            "step", arguments, [self.roles[name] for name, _ in arguments],
+            self.lines,
+            [r for key in order for r in self.results[key]],
+            [t for key in order for t in self.types[key]])
+
+
+def parse_range(text):
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--opt", default="commsched-opt")
+    parser.add_argument(
+        "--runner",
+        default="commsched-run --ranks=4 --opt-level=0 -o /dev/null",
+        help="the runner, with its options")
+    parser.add_argument("--folder", required=True)
+    parser.add_argument("--module", type=Path)
+    parser.add_argument("--random", type=parse_range, default=())
+    parser.add_argument("--variants", nargs="*",
+                        help="options to partition with, instead of a list "
+                        "of them")
+    parser.add_argument("--run", type=int, default=0,
+                        help="how many partitions of each function are run")
+    options = parser.parse_args()
+    checker = Checker(options)
+    path = options.module
+    if options.random:
+        path = checker.folder / "random.mlir"
+        path.write_text(PROLOGUE + "".join(
+            JointProgram(f"f{seed}", seed, options.run > 0).write()
+            for seed in options.random))
+    names = checker.check_values(path)
+    checker.check_budgets(path)
+    count = checker.check_runs(path, names, options.run) if options.run else 0
+    print(f"{len(names)} joint functions keep their meaning, {count} "
+          "partitions of them when they are run")
+
+
+if __name__ == "__main__":
+    main()

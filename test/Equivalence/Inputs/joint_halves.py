@@ -1,0 +1,114 @@
+# Part of the CommSched project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reads functions of a printed module, and writes one that runs both halves of
+a partition as the joint function would.
+
+Modules are text as `--mlir-print-local-scope` prints it.
+"""
+
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]
+                       / "Transforms/Inputs"))
+
+from generic_ir import find_end, split  # noqa: E402
+
+FUNCTION = re.compile(r"^( *)func\.func (?:private )?@(\w+)\(.*?^\1\}",
+                      re.MULTILINE | re.DOTALL)
+NUM_FORWARD = re.compile(r"commsched\.num_forward_outputs = (\d+)")
+ATTRIBUTES = re.compile(r" \{.*\}$")
+
+
+@dataclass
+class Function:
+    name: str
+    text: str
+    arguments: list  # Types.
+    roles: list
+    results: list  # Types.
+    num_forward: int = 0
+
+
+def parse_function(name, text):
+    begin = text.index("(")
+    end = find_end(text, begin)
+    arguments = split(text[begin + 1:end - 1])
+    rest, results = text[end:text.index("\n")], ()
+    if rest.startswith(" -> ("):
+        begin, end = len(" -> "), find_end(rest, len(" -> "))
+        results = split(rest[begin + 1:end - 1])
+    elif rest.startswith(" -> "):
+        results = [re.split(r" attributes \{| \{$", rest[len(" -> "):])[0]]
+    number = NUM_FORWARD.search(rest)
+    return Function(
+        name, text,
+        [ATTRIBUTES.sub("", a.partition(": ")[2]) for a in arguments],
+        [re.search(r'role = "(\w+)"|$', a)[1] for a in arguments],
+        [ATTRIBUTES.sub("", r) for r in results],
+        int(number[1]) if number else 0)
+
+
+def parse_functions(module):
+    """By name."""
+    return {match[2]: parse_function(match[2], match[0])
+            for match in FUNCTION.finditer(module)}
+
+
+def call(text, results, function, arguments):
+    """Results are called `%results#0`, ..."""
+    count = len(function.results)
+    names = [f"%{results}#{i}" if count > 1 else f"%{results}"
+             for i in range(count)]
+    left = f"%{results}{f':{count}' if count > 1 else ''} = " if count else ""
+    text.append(f"{left}func.call @{function.name}({', '.join(arguments)}) : "
+                f"({', '.join(function.arguments)}) -> "
+                f"({', '.join(function.results)})")
+    return names
+
+
+def run_halves(text, prefix, joint, forward, backward, arguments):
+    """Appends what calls both halves; returns the joint function's results."""
+    primals = [a for a, role in zip(arguments, joint.roles)
+               if role != "tangent"]
+    tangents = [a for a, role in zip(arguments, joint.roles)
+                if role == "tangent"]
+    results = call(text, f"{prefix}f", forward, primals)
+    saved = results[joint.num_forward:]
+    if len(saved) + len(tangents) != len(backward.arguments):
+        raise ValueError(f"@{backward.name} takes other values than "
+                         f"@{forward.name} saves and tangents")
+    return results[:joint.num_forward] + call(
+        text, f"{prefix}b", backward, saved + tangents)
+
+
+def write_function(name, arguments, roles, lines, results, types):
+    """`arguments` and `roles` by name of the argument."""
+    ports = ", ".join(
+        f"{value}: {type}" + f' {{commsched.role = "{role}"}}' * bool(role)
+        for (value, type), role in zip(arguments, roles))
+    types = ", ".join(types)
+    body = "\n  ".join(lines)
+    return (f"func.func @{name}({ports}) -> ({types}) {{\n  {body}\n"
+            f"  return {', '.join(results)} : {types}\n}}\n")
+
+
+def join_halves(module, joint):
+    """The module with a function in place of the halves of `joint`, which runs
+    both."""
+    functions = parse_functions(module)
+    values = [f"%a{i}" for i in range(len(joint.arguments))]
+    lines = []
+    results = run_halves(lines, "", joint,
+                         functions[f"{joint.name}_forward"],
+                         functions[f"{joint.name}_backward"], values)
+    text = write_function(joint.name, list(zip(values, joint.arguments)),
+                          joint.roles, lines, results, joint.results)
+    for half in ("forward", "backward"):
+        module = module.replace(f"func.func @{joint.name}_{half}(",
+                                f"func.func private @{joint.name}_{half}(")
+    end = module.rindex("}")
+    return module[:end] + text + module[end:]
