@@ -28,7 +28,8 @@ from value_numbers import check_halves, read_functions
 
 VARIANTS = [
     "strategy=default", "", "memory-budget=0.5", "memory-budget=0.0",
-    "collectives=recompute",
+    "collectives=recompute", "collectives=cost memory-budget=0.7",
+    "memory-budget=2000",
     "memory-budget=0.2 memory-budget-solver=greedy "
     "mimic-autograd-order=false runtime-estimator=testing",
     "aggressive-recomputation recompute-views=false "
