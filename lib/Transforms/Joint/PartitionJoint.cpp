@@ -248,7 +248,8 @@ void PartitionJoint::runOnOperation() {
   ModuleOp module = getOperation();
   auto joints = llvm::to_vector(
       llvm::make_filter_range(module.getOps<func::FuncOp>(), isJointFunction));
-  if (joints.empty())
+  // Who reads proposals wants a file from every rank, be it empty.
+  if (joints.empty() && propose.empty())
     return markAllAnalysesPreserved();
   FailureOr<::commsched::Target> target = getTarget(module);
   if (failed(target))
