@@ -33,7 +33,7 @@ def find_static(graph):
 
 def run(case, strategy, budget=1.0, is_simplified=False):
     """Partitions a copy: what is saved, the names of the nodes of both halves,
-    and the seconds that it took.
+    and the processor's seconds that it took.
 
     The strategy is a key of PARTITIONERS; `is_simplified` says that the graph
     has no repeated operators, which then are not looked for."""
@@ -47,7 +47,7 @@ def run(case, strategy, budget=1.0, is_simplified=False):
     }
     gc.collect()
     gc.disable()
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         with config.patch(patch):
             forward, backward = PARTITIONERS[strategy](
@@ -59,7 +59,7 @@ def run(case, strategy, budget=1.0, is_simplified=False):
     except (AssertionError, RuntimeError) as error:
         raise Refusal(f"the reference: {str(error).splitlines()[0]}") from error
     finally:
-        taken = time.perf_counter() - start
+        taken = time.process_time() - start
         gc.enable()
     outputs = forward.graph.output_node().args[0]
     saved = [node.name for node in outputs[case.num_forward :]]
