@@ -112,3 +112,57 @@ def join_halves(module, joint):
                                 f"func.func private @{joint.name}_{half}(")
     end = module.rindex("}")
     return module[:end] + text + module[end:]
+
+
+class Program:
+    """`@step`, which runs joint functions or their halves. Partitions share
+    what the joint function gets, but for memory: each has its own."""
+
+    def __init__(self):
+        self.functions = []
+        self.arguments = {}
+        self.roles = {}
+        self.lines = []
+        self.results = {}
+        self.types = {}
+
+    def declare(self, joint, number):
+        values = []
+        for index, (type, role) in enumerate(zip(joint.arguments,
+                                                 joint.roles)):
+            own = f"_m{number}" if type.startswith("memref") else ""
+            values.append(f"%{joint.name}_{index}{own}")
+            self.arguments[values[-1]] = type
+            self.roles[values[-1]] = role
+        return values
+
+    def add_joint(self, joint, numbers):
+        results = None
+        for number in sorted(numbers):
+            values = self.declare(joint, number)
+            if results is None or any("_m" in v for v in values):
+                results = call(self.lines, f"{joint.name}_v{number}", joint,
+                               values)
+            self.results[joint.name, number] = results
+            self.types[joint.name, number] = joint.results
+
+    def add_halves(self, number, joint, *halves):
+        for half in halves:
+            half.text = half.text.replace(f"@{joint.name}_",
+                                          f"@v{number}_{joint.name}_")
+            half.name = f"v{number}_{half.name}"
+            self.functions.append(half.text)
+        self.results[joint.name, number] = run_halves(
+            self.lines, f"{joint.name}_v{number}_", joint, *halves,
+            self.declare(joint, number))
+        self.types[joint.name, number] = joint.results
+
+    def write(self, order):
+        functions = [f.replace("func.func @", "func.func private @", 1)
+                     for f in self.functions]
+        arguments = sorted(self.arguments.items())
+        return "\n".join(functions) + "\n" + write_function(
+            "step", arguments, [self.roles[name] for name, _ in arguments],
+            self.lines,
+            [r for key in order for r in self.results[key]],
+            [t for key in order for t in self.types[key]])

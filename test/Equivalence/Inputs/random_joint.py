@@ -39,7 +39,7 @@ class JointProgram(JointOperators):
         self.f = Function(name)
         self.arguments = []
         self.values = []
-        self.entries = []  # What the backward has to do, in the forward's order.
+        self.entries = []  # What the backward does, in the forward's order.
         self.gradients = {}  # By value, or by the name of a parameter.
         self.shards = {}  # Parameters by name: shape and gathered value.
         self.has_tags = rng.random() < 0.5

@@ -4,10 +4,10 @@
 """Gives values of functions numbers: equal numbers, equal values.
 
 A value is the operation that makes it, with its attributes and the numbers of
-its operands; what memory holds is what was done to it, in this order. Functions
-that are numbered one after the other share numbers and memory, so that a forward
-and its backward can be compared with the joint function. Nothing is computed:
-this works for whatever operators there are, and whatever their size.
+its operands; what memory holds is what was done to it, in this order. A forward
+and its backward are numbered one after the other, with one memory, and then
+compared with the joint function. Nothing is computed: this works for whatever
+operators there are, and whatever their size.
 """
 
 import joint_halves  # noqa: F401  Finds generic_ir.
