@@ -15,7 +15,7 @@
 #include "JointMark.h"
 #include "PinnedOperations.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -57,13 +57,14 @@ static std::optional<int64_t> getBytes(Type type) {
                                        : type);
 }
 
-static StringRef getString(Operation *op, StringRef name) {
-  auto attr = op->getAttrOfType<StringAttr>(name);
+/// The text of an attribute that `name` is interned for, empty without it.
+static StringRef getString(Operation *op, StringAttr name) {
+  auto attr = dyn_cast_if_present<StringAttr>(op->getDiscardableAttr(name));
   return attr ? attr.getValue() : StringRef();
 }
 
-static RecomputePolicy getPolicy(Operation *op) {
-  return llvm::StringSwitch<RecomputePolicy>(getString(op, recomputeAttrName))
+static RecomputePolicy getPolicy(StringRef text) {
+  return llvm::StringSwitch<RecomputePolicy>(text)
       .Case("must_save", RecomputePolicy::MustSave)
       .Case("prefer_save", RecomputePolicy::PreferSave)
       .Case("prefer_recompute", RecomputePolicy::PreferRecompute)
@@ -71,8 +72,8 @@ static RecomputePolicy getPolicy(Operation *op) {
       .Default(RecomputePolicy::None);
 }
 
-static PartitionTag getTag(Operation *op) {
-  return llvm::StringSwitch<PartitionTag>(getString(op, partitionAttrName))
+static PartitionTag getTag(StringRef text) {
+  return llvm::StringSwitch<PartitionTag>(text)
       .Case("forward", PartitionTag::Forward)
       .Case("backward", PartitionTag::Backward)
       .Case("must_be_forward", PartitionTag::MustBeForward)
@@ -93,6 +94,13 @@ public:
                        JointFunction::CostFunction getCost)
       : getCost(getCost), storages(function.front()) {
     result.function = function;
+    auto intern = [&](StringRef name) {
+      return StringAttr::get(function.getContext(), name);
+    };
+    recomputeName = intern(recomputeAttrName);
+    regionName = intern(recomputeRegionAttrName);
+    partitionName = intern(partitionAttrName);
+    stableName = intern(nameAttrName);
   }
 
   FailureOr<JointFunction> build();
@@ -103,28 +111,31 @@ private:
   LogicalResult addResult(JointNode node, OpResult value, NodeId operation);
   LogicalResult measure(JointNode &node, Value value);
   NodeId addNode(const JointNode &node, Value value, Operation *op,
-                 std::string name);
+                 StringAttr name);
   void addUses(Operation *op, NodeId node);
   LogicalResult addFunctionResults();
 
   JointFunction result;
   JointFunction::CostFunction getCost;
   StorageAnalysis storages;
-  llvm::StringSet<> names;
+  llvm::DenseSet<StringAttr> names;
+  /// Names of attributes, looked up on every operation.
+  StringAttr recomputeName, regionName, partitionName, stableName;
 };
 
 } // namespace mlir::commsched
 
 NodeId JointFunctionBuilder::addNode(const JointNode &node, Value value,
-                                     Operation *op, std::string name) {
+                                     Operation *op, StringAttr name) {
   NodeId id = result.graph.addNode(node);
   result.values.push_back(value);
   result.operations.push_back(op);
   if (value)
     result.nodeOf[value] = id;
   while (!names.insert(name).second)
-    name += "#" + std::to_string(id);
-  result.names.push_back(std::move(name));
+    name =
+        StringAttr::get(name.getContext(), name.getValue() + "#" + Twine(id));
+  result.names.push_back(name);
   return id;
 }
 
@@ -172,8 +183,9 @@ LogicalResult JointFunctionBuilder::addArgument(BlockArgument argument) {
   if (failed(measure(node, argument)))
     return failure();
   auto name = function.getArgAttrOfType<StringAttr>(index, nameAttrName);
-  addNode(node, argument, /*op=*/nullptr,
-          name ? name.str() : "arg" + std::to_string(index));
+  if (!name)
+    name = StringAttr::get(function.getContext(), "arg" + Twine(index));
+  addNode(node, argument, /*op=*/nullptr, name);
   return success();
 }
 
@@ -186,9 +198,10 @@ LogicalResult JointFunctionBuilder::addResult(JointNode node, OpResult value,
   node.operatorClass = OperatorClass::DataMovement;
   if (failed(measure(node, value)))
     return failure();
-  std::string name =
-      result.names[operation] + "#" + std::to_string(value.getResultNumber());
-  NodeId id = addNode(node, value, value.getOwner(), std::move(name));
+  auto name =
+      StringAttr::get(value.getContext(), result.getName(operation) + "#" +
+                                              Twine(value.getResultNumber()));
+  NodeId id = addNode(node, value, value.getOwner(), name);
   result.graph.addUse(operation, id);
   return success();
 }
@@ -211,11 +224,12 @@ LogicalResult JointFunctionBuilder::addOperation(Operation *op, bool isPinned) {
   JointNode node;
   node.operatorClass =
       getStaticDimension(op) ? OperatorClass::Constant : getOperatorClass(op);
-  node.policy = getPolicy(op);
-  node.tag = getTag(op);
+  node.policy = getPolicy(getString(op, recomputeName));
+  node.tag = getTag(getString(op, partitionName));
   node.isPinned = isPinned;
   node.readsDimensions = readsOnlyDimensions(op);
-  if (auto region = op->getAttrOfType<IntegerAttr>(recomputeRegionAttrName)) {
+  if (auto region = dyn_cast_if_present<IntegerAttr>(
+          op->getDiscardableAttr(regionName))) {
     if (!region.getValue().isSignedIntN(32))
       return op->emitOpError()
              << "has '" << recomputeRegionAttrName << "' " << region.getInt()
@@ -227,11 +241,13 @@ LogicalResult JointFunctionBuilder::addOperation(Operation *op, bool isPinned) {
   Value value = op->getNumResults() == 1 ? op->getResult(0) : Value();
   if (value && failed(measure(whole, value)))
     return failure();
-  std::string name = getStableName(op).str();
-  if (name.empty())
+  auto name =
+      dyn_cast_if_present<StringAttr>(op->getDiscardableAttr(stableName));
+  if (!name || name.empty())
     name =
-        (op->getName().getStringRef() + "." + Twine(result.graph.size())).str();
-  NodeId id = addNode(whole, value, op, std::move(name));
+        StringAttr::get(op->getContext(), op->getName().getStringRef() + "." +
+                                              Twine(result.graph.size()));
+  NodeId id = addNode(whole, value, op, name);
   addUses(op, id);
   if (value)
     return success();
@@ -248,7 +264,7 @@ LogicalResult JointFunctionBuilder::addFunctionResults() {
     NodeId node = result.getNode(operand.get());
     if (!result.graph[node].isSaveable)
       return terminator->emitOpError()
-             << "returns '" << result.names[node] << "' of type "
+             << "returns '" << result.getName(node) << "' of type "
              << operand.get().getType() << " as result #" << index
              << ", but a half can return only tensors, numbers and memrefs "
                 "that are arguments";

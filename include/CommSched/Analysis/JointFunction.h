@@ -56,7 +56,9 @@ public:
   /// operation, `arg` or the operation's name with its index if it has none,
   /// and behind a `#` the number of the result (or, where several have one
   /// name, the index of the node).
-  StringRef getName(::commsched::NodeId node) const { return names[node]; }
+  StringRef getName(::commsched::NodeId node) const {
+    return names[node].getValue();
+  }
 
   int64_t getNumForwardOutputs() const { return numForwardOutputs; }
 
@@ -68,7 +70,7 @@ private:
   SmallVector<Value> values;
   SmallVector<Operation *> operations;
   llvm::DenseMap<Value, ::commsched::NodeId> nodeOf;
-  std::vector<std::string> names;
+  SmallVector<StringAttr> names;
   int64_t numForwardOutputs = 0;
 };
 

@@ -127,7 +127,7 @@ LogicalResult BudgetSearch::descend(int32_t first, int32_t end) {
 }
 
 /// Visits rungs by bisection, as if each saved less than the one before it. Two
-/// budgets visit the same rungs up to one that only the larger of them allows;
+/// budgets visit the same rungs up to one that only the larger of them allows:
 /// as of all that was visited the largest is taken, the smaller budget saves no
 /// more, whatever the rungs save.
 LogicalResult BudgetSearch::bisect(int32_t first, int32_t end) {
@@ -157,12 +157,16 @@ FailureOr<PartitionPlan> BudgetSearch::run() {
     return std::move(plan);
   while (rung < SavedValuesLadder::size() && ladder.isRepetition(rung))
     ++rung;
-  // What computes more again may have a higher peak, so no rung of a budget for
-  // the peak can be left out.
-  LogicalResult visited = budget.peakBytes
-                              ? descend(rung, SavedValuesLadder::size())
-                              : bisect(rung, SavedValuesLadder::size());
-  if (failed(visited))
+  int32_t last = SavedValuesLadder::size() - 1;
+  if (budget.peakBytes) {
+    // What computes more again may have a higher peak, so no rung can be left
+    // out.
+    if (failed(descend(rung, last + 1)))
+      return failure();
+    return std::move(plan);
+  }
+  FailureOr<bool> isPossible = visit(last);
+  if (failed(isPossible) || (*isPossible && failed(bisect(rung, last))))
     return failure();
   return std::move(plan);
 }
