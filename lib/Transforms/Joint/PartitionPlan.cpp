@@ -65,7 +65,7 @@ private:
   /// Solves and measures a rung, and keeps it if it is the best up to now.
   /// Returns whether it is within the budget.
   FailureOr<bool> visit(int32_t rung);
-  LogicalResult descend(int32_t first, int32_t end);
+  LogicalResult descend(int32_t first, int32_t end, int32_t step);
   LogicalResult bisect(int32_t first, int32_t end);
   /// The bytes that the budget is about.
   FailureOr<std::optional<int64_t>> measure(const Split &split);
@@ -114,9 +114,10 @@ FailureOr<bool> BudgetSearch::visit(int32_t rung) {
   return isWithin;
 }
 
-/// Visits rungs in their order, up to the first within the budget.
-LogicalResult BudgetSearch::descend(int32_t first, int32_t end) {
-  for (int32_t rung = first; rung < end; ++rung) {
+/// Visits every `step`th rung in their order, up to the first within the
+/// budget.
+LogicalResult BudgetSearch::descend(int32_t first, int32_t end, int32_t step) {
+  for (int32_t rung = first; rung < end; rung += step) {
     FailureOr<bool> isWithin = visit(rung);
     if (failed(isWithin))
       return failure();
@@ -151,7 +152,7 @@ FailureOr<PartitionPlan> BudgetSearch::run() {
           : static_cast<int64_t>(budget.fraction *
                                  static_cast<double>(ladder.getMostBytes()));
   int32_t rung = SavedValuesLadder::firstKnapsack;
-  if (failed(descend(0, rung)))
+  if (failed(descend(0, rung, /*step=*/1)))
     return failure();
   if (!plan.isOverBudget)
     return std::move(plan);
@@ -159,9 +160,11 @@ FailureOr<PartitionPlan> BudgetSearch::run() {
     ++rung;
   int32_t last = SavedValuesLadder::size() - 1;
   if (budget.peakBytes) {
-    // What computes more again may have a higher peak, so no rung can be left
-    // out.
-    if (failed(descend(rung, last + 1)))
+    // What computes more again may have a higher peak, so no part of the ladder
+    // can be ruled out. The steps are coarse, for measuring a peak takes long.
+    constexpr int32_t step = SavedValuesLadder::numSteps / 100;
+    if (failed(descend(rung, last, step)) ||
+        (plan.isOverBudget && failed(visit(last))))
       return failure();
     return std::move(plan);
   }
