@@ -1,5 +1,5 @@
 // RUN: commsched-test-opt %s --allow-unregistered-dialect \
-// RUN:   --test-joint-function -o /dev/null | FileCheck %s
+// RUN:   --test-joint-function --mlir-disable-threading -o /dev/null | FileCheck %s
 
 // The graph that the partitioner sees. Costs are numbers of operands; policies
 // and tags are numbered from 1 in the order of their attributes' values.
