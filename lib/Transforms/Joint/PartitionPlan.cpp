@@ -169,7 +169,10 @@ FailureOr<PartitionPlan> BudgetSearch::run() {
     return std::move(plan);
   }
   FailureOr<bool> isPossible = visit(last);
-  if (failed(isPossible) || (*isPossible && failed(bisect(rung, last))))
+  if (failed(isPossible))
+    return failure();
+  bool mayGrow = *isPossible && plan.bytes < plan.allowedBytes;
+  if (mayGrow && failed(bisect(rung, last)))
     return failure();
   return std::move(plan);
 }
