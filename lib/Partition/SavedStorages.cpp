@@ -162,3 +162,13 @@ PartitionResult<Split> commsched::saveStorages(const JointGraph &graph,
   }
   return halves;
 }
+
+PartitionResult<Split>
+commsched::splitAtStorages(const JointGraph &graph,
+                           const std::vector<NodeId> &saved,
+                           bool allowCollectives) {
+  PartitionResult<Split> result = split(graph, saved, allowCollectives);
+  if (auto *halves = std::get_if<Split>(&result))
+    return saveStorages(graph, std::move(*halves), allowCollectives);
+  return result;
+}

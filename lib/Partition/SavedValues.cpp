@@ -16,16 +16,6 @@
 
 using namespace commsched;
 
-/// The partition that saves what `saved` takes in memory.
-static PartitionResult<Split> splitAtStorages(const JointGraph &graph,
-                                              const std::vector<NodeId> &saved,
-                                              bool allowCollectives) {
-  PartitionResult<Split> result = split(graph, saved, allowCollectives);
-  if (auto *halves = std::get_if<Split>(&result))
-    return saveStorages(graph, std::move(*halves), allowCollectives);
-  return result;
-}
-
 PartitionResult<Split> commsched::splitAsEager(const JointGraph &graph,
                                                const Classification &classes) {
   std::vector<NodeId> saved;
@@ -53,10 +43,13 @@ SavedValuesLadder::create(const JointGraph &graph,
                           const Classification &classes,
                           const SavedValuesOptions &options) {
   SavedValuesLadder ladder(graph, classes, options);
-  PartitionResult<Split> first = ladder.solve(0);
+  CutOptions cut = ladder.getCutOptions(0);
+  PartitionResult<Split> first =
+      ladder.solveCut(cut, findBans(graph, classes, cut));
   if (auto *conflict = std::get_if<PartitionConflict>(&first))
     return *conflict;
-  ladder.mostBytes = computeSavedBytes(graph, std::get<Split>(first).saved);
+  ladder.first = std::get<Split>(std::move(first));
+  ladder.mostBytes = computeSavedBytes(graph, ladder.first.saved);
   ladder.findCandidates();
   return ladder;
 }
@@ -145,8 +138,10 @@ SavedValuesLadder::banWithin(int64_t capacityBytes) const {
 }
 
 PartitionResult<Split> SavedValuesLadder::solve(int32_t rung) const {
+  if (rung == 0)
+    return first;
   CutOptions cut = getCutOptions(rung);
-  if (rung <= 2)
+  if (rung < firstKnapsack)
     return solveCut(cut, findBans(*graph, *classes, cut));
   return solveCut(cut, banWithin(getCapacity(rung)));
 }

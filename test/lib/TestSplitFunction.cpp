@@ -65,10 +65,7 @@ LogicalResult TestSplitFunction::splitJoint(func::FuncOp function) {
   if (failed(saved))
     return failure();
   PartitionResult<Split> halves =
-      split(joint->getGraph(), *saved, /*allowCollectives=*/false);
-  if (auto *found = std::get_if<Split>(&halves))
-    halves = saveStorages(joint->getGraph(), *found,
-                          /*allowCollectives=*/false);
+      splitAtStorages(joint->getGraph(), *saved, /*allowCollectives=*/false);
   if (auto *conflict = std::get_if<PartitionConflict>(&halves))
     return emitConflict(*joint, *conflict);
   PartitionHalves pair =

@@ -44,6 +44,12 @@ std::vector<NodeId> getSavedDimensions(const JointGraph &graph,
 PartitionResult<Split> saveStorages(const JointGraph &graph, Split halves,
                                     bool allowCollectives);
 
+/// The partition that saves the storages and the dimensions of `saved`: split()
+/// and then saveStorages().
+PartitionResult<Split> splitAtStorages(const JointGraph &graph,
+                                       const std::vector<NodeId> &saved,
+                                       bool allowCollectives);
+
 } // namespace commsched
 
 #endif // COMMSCHED_PARTITION_SAVEDSTORAGES_H

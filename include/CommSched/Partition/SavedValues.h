@@ -64,7 +64,7 @@ public:
     return rung >= firstKnapsack && getCapacity(rung) >= candidateBytes;
   }
 
-  /// A rung's partition, solved anew.
+  /// A rung's partition. All but rung 0 are solved anew.
   PartitionResult<Split> solve(int32_t rung) const;
 
   /// What rung 0 saves, in bytes of storages that are no argument's.
@@ -91,6 +91,8 @@ private:
   const JointGraph *graph;
   const Classification *classes;
   SavedValuesOptions options;
+  /// Rung 0, and what it saves.
+  Split first;
   int64_t mostBytes = 0;
   /// Of rung 2, and what the knapsacks choose from: the largest first, for of
   /// operations that are equally worth it these go first.

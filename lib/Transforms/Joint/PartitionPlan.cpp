@@ -208,11 +208,6 @@ FailureOr<Split> mlir::commsched::splitAt(const JointFunction &joint,
                                           const std::vector<NodeId> &saved) {
   // Somebody decided what is repeated, collectives included.
   constexpr bool allowCollectives = true;
-  const ::commsched::JointGraph &graph = joint.getGraph();
-  FailureOr<Split> halves =
-      unwrap(joint, split(graph, saved, allowCollectives));
-  if (failed(halves))
-    return failure();
   return unwrap(joint,
-                saveStorages(graph, std::move(*halves), allowCollectives));
+                splitAtStorages(joint.getGraph(), saved, allowCollectives));
 }
