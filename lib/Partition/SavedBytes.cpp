@@ -9,59 +9,36 @@
 #include "CommSched/Partition/Split.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 using namespace commsched;
 
-namespace {
-
-struct SavedStorage {
-  int32_t storage;
-  int64_t bytes;
-  bool isSeen = false;
-};
-
-} // namespace
-
 int64_t commsched::computeSavedBytes(const JointGraph &graph,
                                      const std::vector<NodeId> &saved) {
-  std::vector<NodeId> values = saved;
-  std::sort(values.begin(), values.end());
-  values.erase(std::unique(values.begin(), values.end()), values.end());
+  std::vector<char> isSaved(graph.size(), 0);
+  for (NodeId value : saved)
+    isSaved[value] = 1;
 
   int64_t total = 0;
-  std::vector<SavedStorage> storages;
-  for (NodeId value : values) {
-    if (graph[value].storage >= 0)
-      storages.push_back({graph[value].storage, graph[value].bytes});
-    else if (!graph.isArgument(value))
-      total += graph[value].bytes;
-  }
-  // Of each storage the largest value.
-  std::sort(storages.begin(), storages.end(),
-            [](const SavedStorage &a, const SavedStorage &b) {
-              return a.storage != b.storage ? a.storage < b.storage
-                                            : a.bytes > b.bytes;
-            });
-  storages.erase(std::unique(storages.begin(), storages.end(),
-                             [](const SavedStorage &a, const SavedStorage &b) {
-                               return a.storage == b.storage;
-                             }),
-                 storages.end());
-  for (NodeId node = 0; node < graph.size(); ++node) {
-    auto found =
-        std::lower_bound(storages.begin(), storages.end(), graph[node].storage,
-                         [](const SavedStorage &entry, int32_t other) {
-                           return entry.storage < other;
-                         });
-    if (found == storages.end() || found->storage != graph[node].storage ||
-        found->isSeen)
+  // By storage: the bytes of the largest saved value in it.
+  std::unordered_map<int32_t, int64_t> largest;
+  for (NodeId value = 0; value < graph.size(); ++value) {
+    if (!isSaved[value])
       continue;
-    // The first value in a storage is what made it.
-    found->isSeen = true;
-    found->bytes =
-        graph.isArgument(node) ? 0 : std::max(found->bytes, graph[node].bytes);
+    const JointNode &node = graph[value];
+    if (node.storage >= 0)
+      largest[node.storage] = std::max(largest[node.storage], node.bytes);
+    else if (!graph.isArgument(value))
+      total += node.bytes;
   }
-  for (const SavedStorage &entry : storages)
-    total += entry.bytes;
+  // The first value in a storage is what made it.
+  for (NodeId owner = 0; owner < graph.size() && !largest.empty(); ++owner) {
+    auto found = largest.find(graph[owner].storage);
+    if (found == largest.end())
+      continue;
+    if (!graph.isArgument(owner))
+      total += std::max(found->second, graph[owner].bytes);
+    largest.erase(found);
+  }
   return total;
 }

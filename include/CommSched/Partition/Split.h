@@ -78,8 +78,7 @@ PartitionResult<Split> split(const JointGraph &graph,
 /// The bytes that are kept for `saved` from the forward to the backward, over
 /// what is there anyway: the storages of the arguments. Values that share a
 /// storage count once, with the most bytes that one of them or the first value
-/// in that storage has; a value without a storage counts for itself.
-/// O(nodes × log(saved)).
+/// in that storage has; a value without a storage counts for itself. Linear.
 int64_t computeSavedBytes(const JointGraph &graph,
                           const std::vector<NodeId> &saved);
 
