@@ -23,6 +23,9 @@ namespace commsched {
 
 /// With nothing set there is none.
 struct Contention {
+  /// The largest computeSlowdownPpm: a thousand times as long.
+  static constexpr int64_t maxComputeSlowdownPpm = 999'000'000;
+
   /// Pairs of streams, of different indices, of which no two collectives are
   /// ever in flight together: of two that would be, the one that is issued
   /// later begins when the other has ended.
@@ -40,6 +43,12 @@ struct Contention {
     return exclusive.empty() && links.empty() && computeSlowdownPpm == 0;
   }
 };
+
+/// What is wrong with `contention` for a `problem` without error, naming the
+/// streams: an index out of range, a stream that is exclusive with itself,
+/// links for another number of streams, a slowdown out of range. O(what it
+/// has).
+OptionalError check(const Contention &contention, const Problem &problem);
 
 } // namespace commsched
 
