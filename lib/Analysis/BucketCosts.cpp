@@ -16,8 +16,21 @@ using namespace mlir;
 using namespace mlir::commsched;
 
 using ::commsched::BucketCost;
+using ::commsched::BucketMemory;
 using ::commsched::CollectiveKind;
 using ::commsched::CollectiveQuery;
+
+namespace {
+
+/// What is copied in and out; none where a size is not known or the sum does
+/// not fit.
+struct CopiedBytes {
+  std::optional<int64_t> read;
+  std::optional<int64_t> sent;
+  std::optional<int64_t> delivered;
+};
+
+} // namespace
 
 /// The launch of all members together.
 static std::optional<CollectiveQuery>
@@ -50,20 +63,21 @@ static std::optional<int64_t> getCopyNs(const OperationCosts &costs,
                                     ::commsched::ElementKind::F32, moved);
 }
 
-static std::optional<int64_t>
-getCopyInNs(const OperationCosts &costs,
-            ArrayRef<CollectiveOpInterface> members,
-            ArrayRef<Operation *> absorbedCasts) {
+static CopiedBytes getCopiedBytes(ArrayRef<CollectiveOpInterface> members,
+                                  ArrayRef<Operation *> absorbedCasts) {
   SmallPtrSet<Operation *, 8> casts(absorbedCasts.begin(), absorbedCasts.end());
-  SmallVector<Type> read, sent;
-  for (CollectiveOpInterface member : members)
+  SmallVector<Type> read, sent, delivered;
+  for (CollectiveOpInterface member : members) {
     for (Value value : member.getSentValues()) {
       Operation *cast = value.getDefiningOp();
       sent.push_back(value.getType());
       read.push_back(casts.contains(cast) ? cast->getOperand(0).getType()
                                           : value.getType());
     }
-  return getCopyNs(costs, getStaticBytes(read), getStaticBytes(sent));
+    llvm::append_range(delivered, member.getDeliveredTypes());
+  }
+  return {getStaticBytes(read), getStaticBytes(sent),
+          getStaticBytes(delivered)};
 }
 
 /// The time of what follows the copy-out of a gather: shards that are joined
@@ -87,12 +101,9 @@ static std::optional<int64_t> getTransposeNs(const OperationCosts &costs,
 
 static std::optional<int64_t>
 getCopyOutNs(const OperationCosts &costs,
-             ArrayRef<CollectiveOpInterface> members) {
-  SmallVector<Type> delivered;
-  for (CollectiveOpInterface member : members)
-    llvm::append_range(delivered, member.getDeliveredTypes());
-  std::optional<int64_t> bytes = getStaticBytes(delivered);
-  std::optional<int64_t> total = getCopyNs(costs, bytes, bytes);
+             ArrayRef<CollectiveOpInterface> members,
+             std::optional<int64_t> delivered) {
+  std::optional<int64_t> total = getCopyNs(costs, delivered, delivered);
   for (CollectiveOpInterface member : members) {
     auto gather = dyn_cast<AllGatherOp>(member.getOperation());
     std::optional<int64_t> time =
@@ -114,15 +125,22 @@ std::optional<BucketCost> mlir::commsched::estimateBucket(
   if (mode == BucketMode::Coalesced)
     return cost;
 
-  std::optional<int64_t> copyIn = getCopyInNs(costs, members, absorbedCasts);
-  if (!copyIn)
+  CopiedBytes bytes = getCopiedBytes(members, absorbedCasts);
+  std::optional<int64_t> copyIn = getCopyNs(costs, bytes.read, bytes.sent);
+  if (!copyIn || !bytes.delivered)
     return std::nullopt;
   cost.copyInNs = *copyIn;
-  if (query->kind == CollectiveKind::AllGather) {
-    std::optional<int64_t> copyOut = getCopyOutNs(costs, members);
-    if (!copyOut)
-      return std::nullopt;
-    cost.copyOutNs = *copyOut;
+  if (query->kind != CollectiveKind::AllGather) {
+    cost.memory = {BucketMemory::Layout::Viewed, *bytes.sent, *bytes.delivered};
+    return cost;
   }
+  std::optional<int64_t> copyOut =
+      getCopyOutNs(costs, members, bytes.delivered);
+  if (!copyOut)
+    return std::nullopt;
+  cost.copyOutNs = *copyOut;
+  // The gather works in a buffer of what all members deliver. Where rows are
+  // brought together, one more tensor at a time is live, but no buffer.
+  cost.memory = {BucketMemory::Layout::CopiedOut, *bytes.delivered, 0};
   return cost;
 }

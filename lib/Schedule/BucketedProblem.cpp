@@ -8,6 +8,7 @@
 
 #include "CommSched/Schedule/BucketedProblem.h"
 
+#include "BufferMerger.h"
 #include "CommSched/Schedule/Verify.h"
 
 #include <algorithm>
@@ -20,30 +21,37 @@ namespace commsched {
 class BucketMerger {
 public:
   BucketMerger(const Problem &problem, const std::vector<Bucket> &buckets,
-               const std::vector<BucketCost> &costs)
-      : problem(problem), buckets(buckets), costs(costs),
-        costNs(problem.numNodes()), bucketOfMember(problem.numNodes(), -1) {}
+               const std::vector<BucketCost> &costs, BucketBuffers buffers)
+      : problem(problem), buckets(buckets), costs(costs), buffers(buffers),
+        costNs(problem.numNodes()), bucketOfMember(problem.numNodes(), -1),
+        absorberOf(problem.numNodes(), -1) {}
 
   Result<BucketedProblem> merge();
 
 private:
   OptionalError checkBuckets();
+  OptionalError checkSizes() const;
   OptionalError absorb();
   void sortMembers();
   NodeId record(NodeId node, NodeId original, int32_t bucket);
-  NodeId addCopy(int64_t copyNs, int32_t bucket);
+  NodeId addCopy(int64_t copyNs, bool allocates, int32_t bucket);
   void addMergedStart(int32_t index);
   void addMergedWait(int32_t index);
   void addNodes();
+  NodeId findFirst(NodeId node) const;
   OptionalError addDependences();
+  void keepAbsorbedInputs();
 
   const Problem &problem;
   const std::vector<Bucket> &buckets;
   const std::vector<BucketCost> &costs;
+  BucketBuffers buffers;
   /// By node of the problem: its cost once casts are absorbed.
   std::vector<int64_t> costNs;
   /// By node of the problem: the bucket that it is a start or a wait of, or -1.
   std::vector<int32_t> bucketOfMember;
+  /// By node of the problem: the bucket that absorbs it, or -1.
+  std::vector<int32_t> absorberOf;
   BucketedProblem result;
 };
 
@@ -83,6 +91,23 @@ OptionalError BucketMerger::checkBuckets() {
   return std::nullopt;
 }
 
+/// Checks what the costs say about memory.
+OptionalError BucketMerger::checkSizes() const {
+  for (size_t i = 0; i < costs.size(); ++i) {
+    const BucketMemory &memory = costs[i].memory;
+    std::string name = describeBucket(static_cast<int32_t>(i));
+    for (int64_t bytes : {memory.packedBytes, memory.deliveredBytes})
+      if (bytes < 0)
+        return name + " has a negative size of " + std::to_string(bytes) +
+               " bytes";
+    if (memory.layout == BucketMemory::Layout::Separate &&
+        !costs[i].absorbed.empty())
+      return name + " absorbs " + problem.describe(costs[i].absorbed.front()) +
+             ", but copies nothing";
+  }
+  return std::nullopt;
+}
+
 /// Checks the costs, and sets those of absorbed nodes to 0.
 OptionalError BucketMerger::absorb() {
   if (costs.size() != buckets.size())
@@ -90,10 +115,10 @@ OptionalError BucketMerger::absorb() {
            std::to_string(buckets.size()) + " buckets";
   for (NodeId node = 0; node < problem.numNodes(); ++node)
     costNs[node] = problem.costNs(node);
-  std::vector<bool> isAbsorbed(problem.numNodes());
   for (size_t i = 0; i < costs.size(); ++i) {
     const BucketCost &cost = costs[i];
-    std::string name = describeBucket(static_cast<int32_t>(i));
+    int32_t bucket = static_cast<int32_t>(i);
+    std::string name = describeBucket(bucket);
     for (int64_t part : {cost.copyInNs, cost.collectiveNs, cost.copyOutNs})
       if (part < 0)
         return name + " has a negative cost of " + std::to_string(part) + " ns";
@@ -105,10 +130,10 @@ OptionalError BucketMerger::absorb() {
                     ? problem.describe(node)
                     : "node " + std::to_string(node)) +
                ", which is not a compute operation";
-      if (isAbsorbed[node])
+      if (absorberOf[node] >= 0)
         return name + " absorbs " + problem.describe(node) +
                ", which is absorbed already";
-      isAbsorbed[node] = true;
+      absorberOf[node] = bucket;
       costNs[node] = 0;
     }
   }
@@ -140,8 +165,8 @@ NodeId BucketMerger::record(NodeId node, NodeId original, int32_t bucket) {
   return node;
 }
 
-NodeId BucketMerger::addCopy(int64_t copyNs, int32_t bucket) {
-  if (copyNs == 0)
+NodeId BucketMerger::addCopy(int64_t copyNs, bool allocates, int32_t bucket) {
+  if (copyNs == 0 && !(allocates && buffers == BucketBuffers::Kept))
     return noNode;
   return record(result.merged.addNode(NodeKind::Compute, copyNs), noNode,
                 bucket);
@@ -149,7 +174,8 @@ NodeId BucketMerger::addCopy(int64_t copyNs, int32_t bucket) {
 
 void BucketMerger::addMergedStart(int32_t index) {
   BucketedProblem::MergedBucket &bucket = result.buckets[index];
-  bucket.copyIn = addCopy(costs[index].copyInNs, index);
+  bool isPacked = costs[index].memory.layout != BucketMemory::Layout::Separate;
+  bucket.copyIn = addCopy(costs[index].copyInNs, isPacked, index);
   bucket.start =
       record(result.merged.addNode(NodeKind::Start, costs[index].collectiveNs,
                                    problem.stream(bucket.starts.front())),
@@ -162,7 +188,8 @@ void BucketMerger::addMergedStart(int32_t index) {
 void BucketMerger::addMergedWait(int32_t index) {
   BucketedProblem::MergedBucket &bucket = result.buckets[index];
   bucket.wait = record(result.merged.addWait(bucket.start), noNode, index);
-  bucket.copyOut = addCopy(costs[index].copyOutNs, index);
+  bool isCopied = costs[index].memory.layout == BucketMemory::Layout::CopiedOut;
+  bucket.copyOut = addCopy(costs[index].copyOutNs, isCopied, index);
   if (bucket.copyOut != noNode)
     result.merged.addDependence(bucket.wait, bucket.copyOut,
                                 DependenceKind::Data);
@@ -194,6 +221,15 @@ void BucketMerger::addNodes() {
   }
 }
 
+/// What has to come after all that `node` has to come after.
+NodeId BucketMerger::findFirst(NodeId node) const {
+  int32_t bucket = bucketOfMember[node];
+  if (bucket >= 0 && problem.kind(node) == NodeKind::Start &&
+      result.buckets[bucket].copyIn != noNode)
+    return result.buckets[bucket].copyIn;
+  return result.nodes[node];
+}
+
 OptionalError BucketMerger::addDependences() {
   for (NodeId from = 0; from < problem.numNodes(); ++from) {
     // Who needs a wait of a bucket needs what is copied out.
@@ -215,15 +251,23 @@ OptionalError BucketMerger::addDependences() {
                " with " + problem.describe(from) + ", on which it depends (" +
                toString(successor.kind) + ")";
       }
-      NodeId mergedTo = result.nodes[to];
-      int32_t bucketOfTo = bucketOfMember[to];
-      if (bucketOfTo >= 0 && problem.kind(to) == NodeKind::Start &&
-          result.buckets[bucketOfTo].copyIn != noNode)
-        mergedTo = result.buckets[bucketOfTo].copyIn;
-      result.merged.addDependence(mergedFrom, mergedTo, successor.kind);
+      result.merged.addDependence(mergedFrom, findFirst(to), successor.kind);
     }
   }
   return std::nullopt;
+}
+
+/// What overwrites the input of an absorbed node comes after the copy-in, which
+/// reads it now.
+void BucketMerger::keepAbsorbedInputs() {
+  for (size_t i = 0; i < costs.size(); ++i)
+    for (NodeId node : costs[i].absorbed)
+      for (DependenceEnd successor : problem.successors(node))
+        if (successor.kind == DependenceKind::Memory &&
+            bucketOfMember[successor.node] != static_cast<int32_t>(i))
+          result.merged.addDependence(result.buckets[i].copyIn,
+                                      findFirst(successor.node),
+                                      DependenceKind::Memory);
 }
 
 Result<BucketedProblem> BucketMerger::merge() {
@@ -233,21 +277,30 @@ Result<BucketedProblem> BucketMerger::merge() {
     return Error{*error};
   if (OptionalError error = absorb())
     return Error{*error};
+  if (buffers == BucketBuffers::Kept)
+    if (OptionalError error = checkSizes())
+      return Error{*error};
   result.original = &problem;
   sortMembers();
   addNodes();
   if (OptionalError error = addDependences())
     return Error{*error};
+  if (buffers == BucketBuffers::Kept) {
+    keepAbsorbedInputs();
+    BufferMerger merger(result, costs, bucketOfMember, absorberOf,
+                        result.merged);
+    if (OptionalError error = merger.merge())
+      return Error{*error};
+  }
   if (OptionalError error = result.merged.finalize())
     return Error{"the buckets make a program that is not valid: " + *error};
   return std::move(result);
 }
 
-Result<BucketedProblem>
-BucketedProblem::create(const Problem &problem,
-                        const std::vector<Bucket> &buckets,
-                        const std::vector<BucketCost> &costs) {
-  return BucketMerger(problem, buckets, costs).merge();
+Result<BucketedProblem> BucketedProblem::create(
+    const Problem &problem, const std::vector<Bucket> &buckets,
+    const std::vector<BucketCost> &costs, BucketBuffers buffers) {
+  return BucketMerger(problem, buckets, costs, buffers).merge();
 }
 
 Result<Order> BucketedProblem::expand(const Order &order) const {

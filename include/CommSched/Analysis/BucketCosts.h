@@ -40,6 +40,7 @@ enum class BucketMode {
 ///    once more each tensor whose rows are then brought together because it is
 ///    gathered along another dimension than the first (that is larger than 1);
 ///    the results of the other kinds are views.
+/// `memory` is where their tensors lie then.
 /// `absorbed` of the result is left empty: it names nodes of a problem.
 ///
 /// `members` are one or more gathers, one or more reduce_scatters, or one or

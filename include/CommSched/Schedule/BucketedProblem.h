@@ -20,7 +20,34 @@
 
 namespace commsched {
 
-/// What one merged collective costs, in nanoseconds.
+/// Where the tensors of one merged collective lie.
+struct BucketMemory {
+  enum class Layout : uint8_t {
+    /// Side by side, without copies: what a member delivers is what it was, but
+    /// the merged start makes it, and uses with the merged wait what any member
+    /// sends.
+    Separate,
+    /// The copy-in packs what members send. What the merged start makes is one
+    /// storage for all, of which the members' results are views: it goes when
+    /// nobody needs any of them.
+    Viewed,
+    /// The copy-in makes what the collective works in, in place, and the
+    /// copy-out what the members deliver.
+    CopiedOut,
+  };
+
+  Layout layout = Layout::Separate;
+  /// What the copy-in makes, in bytes. It reads what members send, and the
+  /// merged wait, or else the copy-out, is the last that needs it.
+  int64_t packedBytes = 0;
+  /// Viewed: what the merged start makes, in bytes.
+  int64_t deliveredBytes = 0;
+};
+
+/// Whether a merged program has buffers.
+enum class BucketBuffers : uint8_t { LeftOut, Kept };
+
+/// What one merged collective costs, in nanoseconds, and in memory.
 struct BucketCost {
   /// On the compute stream, directly before the merged start.
   int64_t copyInNs = 0;
@@ -31,6 +58,7 @@ struct BucketCost {
   /// Operations that the copy-in makes superfluous, such as casts: they cost
   /// nothing any more.
   std::vector<NodeId> absorbed;
+  BucketMemory memory = {};
 };
 
 /// Wishes about the places of merged operations, by index of the bucket. A
@@ -49,8 +77,8 @@ class BucketedProblem {
 public:
   /// Merges each bucket of `problem`, which has to live on, to one Start and
   /// one Wait, with a Compute directly before and after where their costs are
-  /// not 0. Other operations cost what they did, unless they are absorbed;
-  /// there are no buffers. `costs` has one entry a bucket.
+  /// not 0. Other operations cost what they did, unless they are absorbed.
+  /// `costs` has one entry a bucket.
   ///
   /// Numbers follow the order of `problem`, with a merged start in the place of
   /// its first member and a merged wait in that of the first of its members'
@@ -60,14 +88,24 @@ public:
   /// needs the copy-out. Order dependences among members are met by the members
   /// being one.
   ///
+  /// With `buffers` kept, the merged program has the buffers that the costs'
+  /// `memory` tells, and all others of the problem. Then what copies has its
+  /// Compute even if that costs nothing. What is absorbed makes no buffer any
+  /// more, the copy-in uses what it used, and what overwrites that comes after
+  /// the copy-in. simulateMemory() tells what the rewritten program takes if
+  /// the order runs a copy-in directly before its start and a copy-out directly
+  /// after its wait.
+  ///
   /// Error: the one of `problem`; the buckets are no disjoint sets of starts of
   /// one stream each; a member depends on another member, other than by their
   /// order; merging makes a cycle; what is absorbed is no Compute, or absorbed
-  /// twice; a cost is negative. O(nodes + dependences + members *
-  /// log(members)).
-  static Result<BucketedProblem> create(const Problem &problem,
-                                        const std::vector<Bucket> &buckets,
-                                        const std::vector<BucketCost> &costs);
+  /// twice; a cost is negative. With buffers: a size is negative; a bucket
+  /// without copies absorbs something; somebody else needs what is absorbed.
+  /// O(nodes + dependences + uses + members * log(members)).
+  static Result<BucketedProblem>
+  create(const Problem &problem, const std::vector<Bucket> &buckets,
+         const std::vector<BucketCost> &costs,
+         BucketBuffers buffers = BucketBuffers::LeftOut);
 
   /// The problem that was merged.
   const Problem &getOriginal() const { return *original; }
@@ -93,7 +131,8 @@ public:
     /// the program if it is one.
     std::vector<NodeId> starts;
     std::vector<NodeId> waits;
-    /// Of the merged problem; noNode where a copy costs nothing.
+    /// Of the merged problem; noNode where nothing is copied, or, without
+    /// buffers, where that costs nothing.
     NodeId copyIn = noNode;
     NodeId start = noNode;
     NodeId wait = noNode;
