@@ -106,8 +106,8 @@ CollectiveMoves Run::sink(NodeId wait) {
 }
 
 /// Whether `order` keeps what overlapSimply() promises.
-static OptionalError check(const Problem &problem, const Order &program,
-                           const Order &order, int64_t oldPeakBytes) {
+static OptionalError checkOverlap(const Problem &problem, const Order &program,
+                                  const Order &order, int64_t oldPeakBytes) {
   if (OptionalError error = verify(problem, order))
     return error;
   Result<MemoryTimeline> memory = simulateMemory(problem, order);
@@ -150,7 +150,7 @@ Result<IterativeReordering> commsched::overlapSimply(const Problem &problem) {
   result.order = schedule->order();
   result.newPeakBytes = schedule->peakBytes();
   if (OptionalError error =
-          check(problem, program, result.order, result.oldPeakBytes))
+          checkOverlap(problem, program, result.order, result.oldPeakBytes))
     return Error{"overlapping made a bad order: " + *error};
   return result;
 }
