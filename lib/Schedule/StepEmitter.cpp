@@ -1,0 +1,77 @@
+//===- StepEmitter.cpp ----------------------------------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepEmitter.h"
+
+using namespace commsched;
+
+StepEmitter::StepEmitter(
+    const StepStructure &structure, const std::vector<char> &isNeeded,
+    const std::vector<std::pair<StreamId, StreamId>> &exclusive)
+    : structure(structure), problem(structure.getProblem()),
+      issued(problem, exclusive), isNeeded(isNeeded),
+      numAwaited(structure.numCollectives()), numMissing(problem.numNodes()) {
+  for (CollectiveId id = 0; id < structure.numCollectives(); ++id)
+    numAwaited[id] = structure.collective(id).numAwaited;
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    numMissing[node] = static_cast<int32_t>(problem.predecessors(node).size());
+}
+
+void StepEmitter::begin() {
+  for (CollectiveId id = 0; id < structure.numCollectives(); ++id)
+    if (numAwaited[id] == 0)
+      makeAvailable(id);
+}
+
+/// What unpacks or converts a result that nothing of the backbone needs.
+bool StepEmitter::isLooseEnd(NodeId node) const {
+  return problem.kind(node) == NodeKind::Compute && !isNeeded[node] &&
+         !structure.isBackbone(node) && !structure.isPreparation(node);
+}
+
+void StepEmitter::issue(NodeId node) {
+  issued.issue(node);
+  for (CollectiveId id : structure.awaiters(node))
+    if (--numAwaited[id] == 0)
+      makeAvailable(id);
+  for (DependenceEnd end : problem.successors(node))
+    if (--numMissing[end.node] == 0 && isLooseEnd(end.node))
+      looseEnds.push_back(end.node);
+}
+
+void StepEmitter::demand(NodeId node) {
+  stack.assign(1, node);
+  while (!stack.empty()) {
+    NodeId top = stack.back();
+    if (issued.contains(top)) {
+      stack.pop_back();
+      continue;
+    }
+    if (numMissing[top] > 0) {
+      // The first that is needed comes first.
+      ArrayView<DependenceEnd> needed = problem.predecessors(top);
+      for (size_t i = needed.size(); i-- > 0;)
+        if (!issued.contains(needed[i].node))
+          stack.push_back(needed[i].node);
+      continue;
+    }
+    stack.pop_back();
+    issue(top);
+  }
+  while (!looseEnds.empty()) {
+    NodeId end = looseEnds.back();
+    looseEnds.pop_back();
+    if (!issued.contains(end))
+      issue(end);
+  }
+}
+
+void StepEmitter::demandRest() {
+  for (NodeId node : problem.topologicalOrder())
+    demand(node);
+}

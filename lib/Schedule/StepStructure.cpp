@@ -1,0 +1,201 @@
+//===- StepStructure.cpp --------------------------------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/StepStructure.h"
+
+#include <algorithm>
+
+using namespace commsched;
+
+/// Whether an operation may run elsewhere than in its place: cheap computation
+/// that communication may cross.
+static bool isMovable(const Problem &problem, NodeId node) {
+  if (problem.kind(node) != NodeKind::Compute || problem.isExpensive(node))
+    return false;
+  auto isBarrier = [](const DependenceEnd &end) {
+    return end.kind == DependenceKind::Barrier;
+  };
+  ArrayView<DependenceEnd> before = problem.predecessors(node);
+  ArrayView<DependenceEnd> after = problem.successors(node);
+  return std::none_of(before.begin(), before.end(), isBarrier) &&
+         std::none_of(after.begin(), after.end(), isBarrier);
+}
+
+/// Whether nobody but `node`, and who makes the buffer, uses it.
+static bool isOnlyUser(const Problem &problem, BufferId buffer, NodeId node) {
+  NodeId producer = problem.buffer(buffer).producer;
+  for (NodeId user : problem.users(buffer))
+    if (user != node && user != producer)
+      return false;
+  return true;
+}
+
+/// Whether as much is live behind the operation as before, or more.
+static bool makesMoreThanItFrees(const Problem &problem, NodeId node) {
+  int64_t net = 0;
+  for (BufferId buffer : problem.buffersMadeBy(node))
+    net += problem.buffer(buffer).bytes;
+  for (BufferId buffer : problem.buffersUsedBy(node))
+    if (problem.buffer(buffer).freed && isOnlyUser(problem, buffer, node))
+      net -= problem.buffer(buffer).bytes;
+  return net >= 0;
+}
+
+/// Operations that one start needs and nothing else, from the starts backwards.
+void StepStructure::findPreparation() {
+  preparedStarts.assign(problem->numNodes(), noNode);
+  const Order &order = problem->topologicalOrder();
+  for (size_t place = order.size(); place-- > 0;) {
+    NodeId node = order[place];
+    if (problem->successors(node).empty() || !isMovable(*problem, node) ||
+        !makesMoreThanItFrees(*problem, node))
+      continue;
+    NodeId start = noNode;
+    bool isPreparation = true;
+    for (DependenceEnd successor : problem->successors(node)) {
+      NodeId prepared = problem->kind(successor.node) == NodeKind::Start
+                            ? successor.node
+                            : preparedStarts[successor.node];
+      isPreparation &=
+          prepared != noNode && (start == noNode || prepared == start);
+      start = prepared;
+    }
+    if (isPreparation)
+      preparedStarts[node] = start;
+  }
+}
+
+/// What is neither a start or wait nor goes along with one.
+void StepStructure::findBackbone() {
+  backbone.assign(problem->numNodes(), 0);
+  for (NodeId node : problem->topologicalOrder()) {
+    NodeKind kind = problem->kind(node);
+    if (kind == NodeKind::Start || kind == NodeKind::Wait ||
+        preparedStarts[node] != noNode)
+      continue;
+    // What only unpacks or converts results of collectives follows them.
+    ArrayView<DependenceEnd> needed = problem->predecessors(node);
+    bool isFollower =
+        !needed.empty() && isMovable(*problem, node) &&
+        std::all_of(needed.begin(), needed.end(), [&](DependenceEnd end) {
+          return problem->kind(end.node) == NodeKind::Wait ||
+                 (problem->kind(end.node) == NodeKind::Compute &&
+                  !backbone[end.node] && preparedStarts[end.node] == noNode);
+        });
+    backbone[node] = !isFollower;
+  }
+}
+
+void StepStructure::findCollectives() {
+  collectiveOfNode.assign(problem->numNodes(), noCollective);
+  for (NodeId node = 0; node < problem->numNodes(); ++node)
+    if (problem->kind(node) == NodeKind::Start) {
+      NodeId wait = problem->waitOf(node);
+      collectiveOfNode[node] = collectiveOfNode[wait] = numCollectives();
+      collectives.emplace_back();
+      collectives.back().start = node;
+      collectives.back().wait = wait;
+    }
+  for (NodeId node : problem->topologicalOrder())
+    if (NodeId start = preparedStarts[node]; start != noNode)
+      collectives[collectiveOfNode[start]].preparation.push_back(node);
+}
+
+/// Counts what each collective has to wait for. An operation counts once,
+/// however many dependences there are.
+void StepStructure::findAwaited() {
+  struct Awaited {
+    NodeId node;
+    CollectiveId collective;
+  };
+  std::vector<Awaited> all;
+  std::vector<CollectiveId> countedFor(problem->numNodes(), noCollective);
+  for (CollectiveId id = 0; id < numCollectives(); ++id) {
+    MovableCollective &collective = collectives[id];
+    auto count = [&](NodeId node) {
+      for (DependenceEnd end : problem->predecessors(node)) {
+        if (preparedStarts[end.node] == collective.start ||
+            countedFor[end.node] == id)
+          continue;
+        countedFor[end.node] = id;
+        all.push_back({end.node, id});
+        ++collective.numAwaited;
+      }
+    };
+    for (NodeId node : collective.preparation)
+      count(node);
+    count(collective.start);
+  }
+  awaiterRows.build(
+      problem->numNodes(), all.size(), [&](size_t i) { return all[i].node; },
+      [&](size_t i) { return all[i].collective; });
+}
+
+/// What issuing and completing the collective does to the memory.
+void StepStructure::weigh(MovableCollective &collective) const {
+  auto isPart = [&](NodeId node) {
+    return node != noNode && preparedStarts[node] == collective.start;
+  };
+  std::vector<NodeId> parts = collective.preparation;
+  parts.push_back(collective.start);
+  int64_t delivered = 0;
+  for (BufferId buffer : problem->buffersMadeBy(collective.start))
+    delivered += problem->buffer(buffer).bytes;
+  std::vector<BufferId> used;
+  for (NodeId part : parts) {
+    for (BufferId buffer : problem->buffersMadeBy(part))
+      collective.issuedBytes += problem->buffer(buffer).bytes;
+    for (BufferId buffer : problem->buffersUsedBy(part))
+      used.push_back(buffer);
+  }
+  std::sort(used.begin(), used.end());
+  used.erase(std::unique(used.begin(), used.end()), used.end());
+  int64_t released = 0;
+  for (BufferId buffer : used) {
+    const Buffer &storage = problem->buffer(buffer);
+    if (!storage.freed)
+      continue;
+    bool isIssue = true, isCompletion = true;
+    for (NodeId user : problem->users(buffer)) {
+      bool isOwn = isPart(user);
+      isIssue &= isOwn || user == storage.producer;
+      isCompletion &= isOwn || user == storage.producer ||
+                      user == collective.start || user == collective.wait;
+      if (!isCompletion)
+        break;
+    }
+    if (!isCompletion)
+      continue;
+    if (isIssue)
+      collective.issuedBytes -= storage.bytes;
+    if (!isPart(storage.producer))
+      released += storage.bytes;
+  }
+  collective.isEager = released >= delivered;
+}
+
+Result<StepStructure> StepStructure::create(const Problem &problem) {
+  if (problem.check())
+    return Error{*problem.check()};
+  StepStructure structure(problem);
+  structure.findPreparation();
+  structure.findBackbone();
+  structure.findCollectives();
+  structure.findAwaited();
+  std::vector<char> leadsToBackbone(problem.numNodes(), 0);
+  const Order &order = problem.topologicalOrder();
+  for (size_t place = order.size(); place-- > 0;)
+    for (DependenceEnd end : problem.successors(order[place]))
+      leadsToBackbone[order[place]] |=
+          structure.backbone[end.node] || leadsToBackbone[end.node];
+  for (MovableCollective &collective : structure.collectives) {
+    structure.weigh(collective);
+    collective.isEager |= !leadsToBackbone[collective.start];
+  }
+  return structure;
+}
