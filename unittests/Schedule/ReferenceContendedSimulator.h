@@ -1,0 +1,167 @@
+//===- ReferenceContendedSimulator.h - Contention, tick by tick -*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The time model with contention run one nanosecond at a time: whatever is in
+// flight makes its share of progress, and streams look at their queues. It
+// shares no formula with the simulator that it checks.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_UNITTESTS_SCHEDULE_REFERENCECONTENDEDSIMULATOR_H
+#define COMMSCHED_UNITTESTS_SCHEDULE_REFERENCECONTENDEDSIMULATOR_H
+
+#include "CommSched/Schedule/Contention.h"
+
+#include <deque>
+
+namespace commsched::testing {
+
+class ReferenceContendedSimulator {
+public:
+  /// At most 16 streams may share a link.
+  ReferenceContendedSimulator(const Problem &problem, const Order &order,
+                              const Contention &contention)
+      : problem(problem), order(order), contention(contention),
+        queues(problem.numStreams()), positions(problem.numNodes()),
+        left(problem.numNodes()), beginNs(problem.numNodes(), -1),
+        endNs(problem.numNodes(), -1) {
+    for (size_t position = 0; position < order.size(); ++position)
+      positions[order[position]] = position;
+    for (NodeId node = 0; node < problem.numNodes(); ++node)
+      left[node] = problem.costNs(node) *
+                   (problem.isCollective(node)
+                        ? linkParts
+                        : slowParts + contention.computeSlowdownPpm);
+  }
+
+  /// Returns the time of the step.
+  int64_t run() {
+    while (true) {
+      while (makeProgress())
+        ;
+      if (nextToIssue == order.size() && running == noNode)
+        return now;
+      tick();
+    }
+  }
+
+  const std::vector<int64_t> &begins() const { return beginNs; }
+  const std::vector<int64_t> &ends() const { return endNs; }
+
+private:
+  /// Divisible by all shares of a link.
+  static constexpr int64_t linkParts = 16 * 9 * 5 * 7 * 11 * 13;
+  static constexpr int64_t slowParts = 1'000'000;
+
+  bool isInFlight(NodeId collective) const {
+    return beginNs[collective] >= 0 && endNs[collective] < 0;
+  }
+
+  int32_t linkOf(NodeId collective) const {
+    return contention.links.empty()
+               ? -1
+               : contention.links[problem.stream(collective)];
+  }
+
+  std::vector<NodeId> allInFlight() const {
+    std::vector<NodeId> result;
+    for (const std::deque<NodeId> &queue : queues)
+      if (!queue.empty() && isInFlight(queue.front()))
+        result.push_back(queue.front());
+    return result;
+  }
+
+  void tick() {
+    std::vector<NodeId> inFlight = allInFlight();
+    for (NodeId node : inFlight) {
+      int64_t sharers = 0;
+      for (NodeId other : inFlight)
+        sharers += other == node ||
+                   (linkOf(node) >= 0 && linkOf(other) == linkOf(node));
+      left[node] -= linkParts / sharers;
+    }
+    if (running != noNode && problem.kind(running) == NodeKind::Compute)
+      left[running] -= inFlight.empty()
+                           ? slowParts + contention.computeSlowdownPpm
+                           : slowParts;
+    ++now;
+  }
+
+  /// Whether all has ended that was issued before on exclusive streams.
+  bool mayBegin(NodeId collective) const {
+    StreamId own = problem.stream(collective);
+    for (auto [first, second] : contention.exclusive) {
+      if (first != own && second != own)
+        continue;
+      for (NodeId other : queues[first == own ? second : first])
+        if (positions[other] < positions[collective])
+          return false;
+    }
+    return true;
+  }
+
+  /// Whatever can happen at this instant; false if nothing can.
+  bool makeProgress() {
+    for (std::deque<NodeId> &queue : queues) {
+      if (queue.empty())
+        continue;
+      NodeId head = queue.front();
+      if (beginNs[head] < 0 && mayBegin(head)) {
+        beginNs[head] = now;
+        return true;
+      }
+      if (isInFlight(head) && left[head] <= 0) {
+        endNs[head] = now;
+        queue.pop_front();
+        return true;
+      }
+    }
+    if (running == noNode)
+      return issue();
+    bool isOver = problem.isCollective(running) ? endNs[running] >= 0
+                  : problem.kind(running) == NodeKind::Wait
+                      ? endNs[problem.startOf(running)] >= 0
+                      : left[running] <= 0;
+    if (!isOver)
+      return false;
+    if (!problem.isCollective(running))
+      endNs[running] = now;
+    running = noNode;
+    return true;
+  }
+
+  bool issue() {
+    if (nextToIssue == order.size())
+      return false;
+    NodeId node = order[nextToIssue++];
+    if (problem.isCollective(node))
+      queues[problem.stream(node)].push_back(node);
+    else
+      beginNs[node] = now;
+    if (problem.kind(node) != NodeKind::Start)
+      running = node;
+    return true;
+  }
+
+  const Problem &problem;
+  const Order &order;
+  const Contention &contention;
+  std::vector<std::deque<NodeId>> queues;
+  std::vector<size_t> positions;
+  /// What an operation has left to do.
+  std::vector<int64_t> left;
+  /// What holds the compute stream.
+  NodeId running = noNode;
+  size_t nextToIssue = 0;
+  int64_t now = 0;
+  std::vector<int64_t> beginNs, endNs;
+};
+
+} // namespace commsched::testing
+
+#endif // COMMSCHED_UNITTESTS_SCHEDULE_REFERENCECONTENDEDSIMULATOR_H
