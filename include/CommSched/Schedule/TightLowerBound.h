@@ -1,0 +1,70 @@
+//===- TightLowerBound.h - How close to the best a step is ------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A bound on the time of a step that a good schedule comes close to: each
+// stream by itself, with what must precede its operations and what must follow
+// them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_SCHEDULE_TIGHTLOWERBOUND_H
+#define COMMSCHED_SCHEDULE_TIGHTLOWERBOUND_H
+
+#include "CommSched/Schedule/Problem.h"
+
+namespace commsched {
+
+/// Why a step cannot be shorter.
+enum class BoundKind : uint8_t {
+  /// What the compute stream has to run, and what surrounds that.
+  Computation,
+  /// What a communication stream has to run, and what surrounds that.
+  Stream,
+  /// A chain of operations that depend on each other.
+  CriticalPath,
+};
+
+struct TightLowerBound {
+  /// No legal order takes less time, in nanoseconds.
+  int64_t ns = 0;
+  /// Of several streams whose bound it is, the one with most to run; a chain
+  /// if it is longer than that.
+  BoundKind kind = BoundKind::Computation;
+  /// The communication stream, or noStream.
+  StreamId stream = noStream;
+};
+
+/// The bound for `problem`: at least that of computeLowerBound().
+///
+/// A machine is the compute stream or a communication stream; a Blocking is on
+/// both. Each operation on a machine has a head and a tail: how long after the
+/// beginning of the step it begins at the earliest, and how long before the end
+/// of the step it ends at the latest, in any legal order. The bound of a
+/// machine is computePreemptiveEnd() of that.
+///
+/// Heads and tails are more than the longest chain of dependences: all that
+/// has to precede an operation has shared the machines, too. All ancestors of
+/// all operations are too many to look at, but those that operations pass on to
+/// one successor each, so that each joins what it was passed and passes it on
+/// with itself, are ancestors of whom they reach, and before that the machines
+/// need the time of their BusyPeriods. A Start passes to its Wait. Others pass
+/// to two successors, in separate sets: to the one that most computation
+/// depends on and to the one that least does. Tails likewise, through
+/// predecessors.
+///
+/// It holds whatever the memory is, and also where operations slow each other
+/// down (Contention.h): it uses no more than that each takes its machine for
+/// its time or longer.
+///
+/// Error: the problem's own. O(nodes log² nodes + dependences); the square is
+/// reached only if what is joined has many busy periods.
+Result<TightLowerBound> computeTightLowerBound(const Problem &problem);
+
+} // namespace commsched
+
+#endif // COMMSCHED_SCHEDULE_TIGHTLOWERBOUND_H
