@@ -41,9 +41,9 @@ struct ContentionOptions {
 struct GroupContention {
   ::commsched::Contention contention;
   /// The keys of the groups of which it is not known what they share with
-  /// others, in the order of their streams, and which therefore are taken to
-  /// share it with all: those whose ranks are not known, for exclusive groups,
-  /// and those whose placement is not known, for links.
+  /// others, in the order of their streams: those whose ranks are not known if
+  /// groups are to be exclusive, and they are with all; those whose placement
+  /// is not known if links are to be shared, and they cross nodes.
   SmallVector<Attribute> unknownGroups;
 };
 
@@ -58,8 +58,8 @@ inline constexpr size_t maxExclusiveStreams = 4096;
 /// each.
 ///
 /// Exclusive are two groups if one rank and another are in one group together
-/// in the rows of both. That is a formula where both list their ranks by a
-/// stride, and otherwise takes O(ranks) for a pair of groups.
+/// in the rows of both. That is a formula for groups by stride, and takes
+/// O(ranks * log ranks) for a pair of which one lists its ranks.
 ///
 /// There are two links. The program is one rank's, which is in each group that
 /// it uses, so that all groups inside a node travel over that rank's link to
@@ -73,7 +73,11 @@ computeContention(ArrayRef<CollectiveOpInterface> streams,
                   const ContentionOptions &options,
                   SymbolTableCollection &symbolTables);
 
-/// The same for the streams of a block, in their order.
+/// The first collective of each stream.
+SmallVector<CollectiveOpInterface>
+getStreamCollectives(const BlockProblem &block);
+
+/// The same for the streams of a block.
 FailureOr<GroupContention>
 computeContention(const BlockProblem &block, const ContentionOptions &options,
                   SymbolTableCollection &symbolTables);
