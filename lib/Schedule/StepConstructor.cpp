@@ -16,6 +16,8 @@
 
 using namespace commsched;
 
+static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
+
 namespace commsched {
 
 /// One construction: the order so far, and what is in the air.
@@ -66,7 +68,7 @@ private:
 
   void makeAvailable(CollectiveId id) override;
   void issueCollective(CollectiveId id);
-  CollectiveId takeScatter(Stream &stream, int64_t roomNs);
+  CollectiveId takeScatter(Stream &stream, int64_t roomNs, int64_t limitBytes);
   CollectiveId findFirst(NeededFirst &queue) const;
   bool hasRoomFor(CollectiveId id) const;
   bool issueNext(StreamId stream);
@@ -75,6 +77,7 @@ private:
   int64_t findNextMoment() const;
   int64_t predictPeak() const;
   bool freeMemory();
+  void fillStreams(int64_t momentNs);
   void visit(NodeId node);
   void finish();
 
@@ -124,7 +127,8 @@ void StepConstructor::issueCollective(CollectiveId id) {
 
 /// The first of the scatters that are over within `roomNs`, among the first
 /// few, which is taken from them.
-CollectiveId StepConstructor::takeScatter(Stream &stream, int64_t roomNs) {
+CollectiveId StepConstructor::takeScatter(Stream &stream, int64_t roomNs,
+                                          int64_t limitBytes) {
   constexpr size_t maxSearched = 16;
   std::vector<CollectiveId> &scatters = stream.scatters;
   while (stream.firstScatter < scatters.size() &&
@@ -133,7 +137,8 @@ CollectiveId StepConstructor::takeScatter(Stream &stream, int64_t roomNs) {
   size_t end = std::min(scatters.size(), stream.firstScatter + maxSearched);
   for (size_t i = stream.firstScatter; i < end; ++i) {
     CollectiveId id = scatters[i];
-    if (isIssued(id) || costNs(id) > roomNs)
+    if (isIssued(id) || costNs(id) > roomNs ||
+        issued.liveBytes() + structure.collective(id).issuedBytes > limitBytes)
       continue;
     stream.scatterNs -= costNs(id);
     return id;
@@ -180,9 +185,9 @@ bool StepConstructor::issueNext(StreamId index) {
       (next == noCollective || latestStartNs(gather) < latestStartNs(next)))
     next = gather;
   int64_t beginNs = std::max(issued.nowNs(), issued.freeNs(index));
-  int64_t roomNs = next == noCollective ? std::numeric_limits<int64_t>::max()
-                                        : latestStartNs(next) - beginNs;
-  CollectiveId scatter = takeScatter(stream, roomNs);
+  int64_t roomNs =
+      next == noCollective ? unlimited : latestStartNs(next) - beginNs;
+  CollectiveId scatter = takeScatter(stream, roomNs, options.limitBytes);
   if (scatter != noCollective) {
     issueCollective(scatter);
     return true;
@@ -219,6 +224,13 @@ void StepConstructor::waitForEnded() {
   }
 }
 
+/// Issues what keeps the streams busy until `momentNs`.
+void StepConstructor::fillStreams(int64_t momentNs) {
+  for (StreamId stream = 0; stream < problem.numStreams(); ++stream)
+    while (issued.freeNs(stream) < momentNs && issueNext(stream)) {
+    }
+}
+
 /// When the operation at this place will be through.
 int64_t StepConstructor::findNextMoment() const {
   int64_t momentNs = issued.nowNs();
@@ -239,7 +251,7 @@ bool StepConstructor::freeMemory() {
   CollectiveId first = findFirstInFlight();
   if (first == noCollective)
     for (Stream &stream : streams) {
-      first = takeScatter(stream, std::numeric_limits<int64_t>::max());
+      first = takeScatter(stream, unlimited, unlimited);
       if (first != noCollective) {
         issueCollective(first);
         break;
@@ -256,27 +268,36 @@ void StepConstructor::visit(NodeId node) {
   for (CollectiveId id : plan.neededRows[place])
     if (!isIssued(id))
       issueCollective(id);
-  int64_t momentNs = findNextMoment();
-  for (StreamId stream = 0; stream < problem.numStreams(); ++stream)
-    while (issued.freeNs(stream) < momentNs && issueNext(stream)) {
-    }
-  while (predictPeak() > options.limitBytes && freeMemory()) {
+  fillStreams(findNextMoment());
+  while (predictPeak() > options.limitBytes) {
+    CollectiveId first = findFirstInFlight();
+    if (first != noCollective)
+      fillStreams(std::max(findNextMoment(), issued.endNs(startOf(first)) + plan.computedNs[place + 1] - plan.computedNs[place]));
+    if (!freeMemory())
+      break;
   }
   demand(node);
   totalAhead -= ahead[place];
 }
 
-/// Issues what is left and waits for it as it ends.
+/// Issues what is left and waits for it as it ends. A collective is issued as
+/// early as it takes to have it prepared when its stream is free, and not
+/// before: what prepares it takes memory.
 void StepConstructor::finish() {
-  while (true) {
-    for (StreamId stream = 0; stream < problem.numStreams(); ++stream)
-      while (issueNext(stream)) {
-      }
-    CollectiveId first = findFirstInFlight();
-    if (first == noCollective)
-      break;
-    demand(waitOf(first));
+  int64_t preparationNs = 0;
+  for (CollectiveId id = 0; id < structure.numCollectives(); ++id) {
+    int64_t ownNs = 0;
+    for (NodeId node : structure.collective(id).preparation)
+      ownNs += problem.costNs(node);
+    preparationNs = std::max(preparationNs, ownNs);
   }
+  do {
+    CollectiveId first = findFirstInFlight();
+    int64_t momentNs = issued.nowNs();
+    if (first != noCollective)
+      momentNs = std::max(momentNs, issued.endNs(startOf(first)));
+    fillStreams(momentNs + preparationNs + 1);
+  } while (freeMemory());
   demandRest();
 }
 
