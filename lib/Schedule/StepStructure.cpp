@@ -46,7 +46,17 @@ static bool makesMoreThanItFrees(const Problem &problem, NodeId node) {
   return net >= 0;
 }
 
-/// Operations that one start needs and nothing else, from the starts backwards.
+/// Whether at most one operation has to run before `node`.
+static bool isUnary(const Problem &problem, NodeId node) {
+  ArrayView<DependenceEnd> needed = problem.predecessors(node);
+  return std::all_of(needed.begin(), needed.end(), [&](DependenceEnd end) {
+    return end.node == needed[0].node;
+  });
+}
+
+/// Operations that one start needs and nothing else, from the starts backwards:
+/// casts, and copies of several operands if they come directly before the
+/// start. What brings branches of the computation together is no preparation.
 void StepStructure::findPreparation() {
   preparedStarts.assign(problem->numNodes(), noNode);
   const Order &order = problem->topologicalOrder();
@@ -56,7 +66,7 @@ void StepStructure::findPreparation() {
         !makesMoreThanItFrees(*problem, node))
       continue;
     NodeId start = noNode;
-    bool isPreparation = true;
+    bool isPreparation = true, isLast = true;
     for (DependenceEnd successor : problem->successors(node)) {
       NodeId prepared = problem->kind(successor.node) == NodeKind::Start
                             ? successor.node
@@ -64,8 +74,9 @@ void StepStructure::findPreparation() {
       isPreparation &=
           prepared != noNode && (start == noNode || prepared == start);
       start = prepared;
+      isLast &= problem->kind(successor.node) == NodeKind::Start;
     }
-    if (isPreparation)
+    if (isPreparation && (isLast || isUnary(*problem, node)))
       preparedStarts[node] = start;
   }
 }
