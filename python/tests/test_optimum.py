@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Schedules of small steps against the optimum, by benchmarks/optimum; and that
+the optimum is one."""
+
+import os
+import random
+import shutil
+import statistics
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks" / "optimum"
+#: Which of the stored proofs are found anew.
+SAMPLE = random.Random(2).sample(range(200), 8)
+#: Problems with more orders are not tried.
+MOST_ORDERS = 2000
+
+
+@pytest.fixture
+def optima(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import optima
+
+    return optima
+
+
+@pytest.fixture
+def exact(optima):
+    """The solver; skipped without OR-tools."""
+    import exact
+
+    if exact.SKIP_REASON:
+        pytest.skip(exact.SKIP_REASON)
+    return exact
+
+
+@pytest.fixture
+def tool(opt_program):
+    found = shutil.which("commsched-parity", path=os.path.dirname(opt_program))
+    if found is None:
+        pytest.skip("no commsched-parity beside commsched-opt")
+    return found
+
+
+def make_tiny_problem(seed):
+    """All kinds of operations, few enough to try every order."""
+    rng = random.Random(seed)
+    nodes, dependences, buffers = [], [], []
+
+    def add(kind, stream=-1, start=-1):
+        node = len(nodes)
+        cost = 0 if kind == "wait" else rng.choice([0, rng.randint(1, 9)])
+        nodes.append([kind, cost, stream, False, start])
+        if start >= 0:
+            dependences.append([start, node, "data"])
+        elif node and rng.random() < 0.25:
+            dependences.append([rng.randrange(node), node, "data"])
+        if kind == "start" or rng.random() < 0.3:
+            buffers.append([rng.randint(0, 9), node, rng.random() < 0.9, []])
+        for _, producer, _, users in buffers:
+            if producer < node and rng.random() < 0.15 or producer == start >= 0:
+                users.append(node)
+        return node
+
+    buffers.append([rng.randint(0, 9), -1, rng.random() < 0.5, []])
+    for _ in range(rng.randint(3, 6)):
+        kind = rng.choice(["compute"] * 4 + ["start"] * 4 + ["blocking"])
+        node = add(kind, -1 if kind == "compute" else rng.randrange(2))
+        if kind == "start":
+            add("wait", start=node)
+    return {"nodes": nodes, "dependences": dependences, "buffers": buffers}
+
+
+def list_orders(after, placed=()):
+    """Every legal order, given what comes after each operation."""
+    if len(placed) == len(after):
+        yield placed
+    for node in range(len(after)):
+        rest = set(range(len(after))) - {*placed}
+        if node in rest and not any(after[other] >> node & 1 for other in rest):
+            yield from list_orders(after, (*placed, node))
+
+
+def test_the_solver_agrees_with_every_order_tried(optima, exact):
+    limited = impossible = 0
+    for seed in range(150):
+        problem = make_tiny_problem(seed)
+        orders = list(islice(list_orders(exact.close(problem)), MOST_ORDERS))
+        if len(orders) == MOST_ORDERS:
+            continue
+        costs = [optima.simulate(problem, order) for order in orders]
+        peaks = sorted({c["peak_memory_bytes"] for c in costs})
+        for limit in (peaks[0] - 1, *peaks):
+            steps = [
+                c["step_time_ns"] for c in costs if c["peak_memory_bytes"] <= limit
+            ]
+            found = exact.solve(problem, limit)
+            if not steps:
+                assert found is None
+                impossible += 1
+                continue
+            assert found.step_ns == min(steps)
+            mine = optima.simulate(problem, found.order)
+            assert mine["step_time_ns"] == found.step_ns
+            assert mine["peak_memory_bytes"] <= limit
+            limited += min(steps) > min(c["step_time_ns"] for c in costs)
+    assert limited > 20 and impossible > 50
+
+
+def test_proofs_are_reproduced(optima, exact, tool):
+    proofs = optima.read_proofs()
+    assert sorted(proofs) == list(range(optima.NUM_STEPS))
+    for seed, problem in optima.get_problems(tool, SAMPLE).items():
+        assert optima.prove(tool, seed, problem) == proofs[seed]
+
+
+def test_a_wrong_proof_is_seen(optima, tool):
+    proof = optima.read_proofs()[0]
+    with pytest.raises(optima.Contradiction, match="of another limit"):
+        wrong = replace(proof, limit_bytes=proof.limit_bytes - 1)
+        optima.schedule(tool, None, [wrong])
+    with pytest.raises(optima.Contradiction, match="not 1 ns"):
+        program = list(range(len(optima.SmallStep(0).lines)))
+        optima.check(tool, 0, program, proof.limit_bytes, 1)
+
+
+@pytest.fixture
+def outcomes(optima, tool):
+    proofs = optima.read_proofs().values()
+    return optima.schedule(tool, optima.SCHEDULE, proofs)
+
+
+def test_schedules_are_near_the_optimum(outcomes):
+    gaps = sorted(outcome.gap for outcome in outcomes)
+    assert len(gaps) == 200
+    assert gaps[0] >= 0, "shorter than the shortest: the solver or the model is wrong"
+    assert statistics.median(gaps) <= 0.01
+    assert gaps[189] <= 0.05  # The 95th percentile.
+    assert all(outcome.fits for outcome in outcomes)
+
+
+def test_simple_overlap_is_not_near_the_optimum(optima, tool):
+    """The steps are not too easy, and budgets matter."""
+    proofs = optima.read_proofs().values()
+    outcomes = optima.schedule(tool, optima.SIMPLE_OVERLAP, proofs)
+    gaps = [outcome.gap for outcome in outcomes]
+    assert min(gaps) >= 0
+    assert statistics.median(gaps) > 0.05
+    assert sum(p.optimum_ns > p.unlimited_ns for p in proofs) > 20
