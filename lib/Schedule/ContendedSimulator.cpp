@@ -20,9 +20,9 @@ WideTime divideUp(WideTime dividend, WideTime divisor) {
   return (dividend + divisor - 1) / divisor;
 }
 
-/// Runs the operations of an order. Whenever a collective ends meanwhile,
-/// others begin; all that ends at an instant does so before the compute stream
-/// goes on.
+/// Runs the operations of an order, and between them the ends of collectives,
+/// at which others begin. What ends at the instant of an operation may come
+/// after it: no progress is made at an instant.
 class ContendedSimulator {
 public:
   ContendedSimulator(const Problem &problem, const Contention &contention);
@@ -50,16 +50,10 @@ private:
   void beginFirst(StreamId id);
   /// Goes on to when the next collective ends, and ends it.
   void passEnd();
-  /// Ends what ends now.
-  void passPresentEnds() {
-    while (links.nextEndNs() == nowNs)
-      passEnd();
-  }
   /// Goes on until `collective` has ended.
   void passEndOf(NodeId collective) {
     while (timeline.endNs[collective] == neverNs)
       passEnd();
-    passPresentEnds();
   }
 
   const Problem &problem;
@@ -111,7 +105,6 @@ void ContendedSimulator::issue(NodeId collective) {
   } else {
     stream.last = behind[stream.last] = collective;
   }
-  passPresentEnds();
 }
 
 void ContendedSimulator::beginFirst(StreamId id) {
@@ -162,7 +155,6 @@ void ContendedSimulator::compute(NodeId node) {
     left -= speed * static_cast<WideTime>(nextNs - nowNs);
     passEnd();
   }
-  passPresentEnds();
   timeline.computeNs += problem.costNs(node);
   timeline.slowdownNs += nowNs - beginNs - problem.costNs(node);
 }

@@ -55,8 +55,6 @@ SharedLinks::SharedLinks(StreamId numStreams,
   std::vector<int32_t> shared = linkOf;
   std::sort(shared.begin(), shared.end());
   shared.erase(std::unique(shared.begin(), shared.end()), shared.end());
-  if (!shared.empty() && shared.front() == -1)
-    shared.erase(shared.begin());
   size_t numLinks = shared.size();
   for (StreamId stream = 0; stream < numStreams; ++stream) {
     int32_t link = linkOf.empty() ? -1 : linkOf[stream];

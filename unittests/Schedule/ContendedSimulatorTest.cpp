@@ -122,6 +122,22 @@ TEST(ContendedSimulator, AStreamIsInOrderOnItsLink) {
   EXPECT_EQ(timeline.endNs[2], 20);
 }
 
+TEST(ContendedSimulator, UpToSixteenSharersLoseNothing) {
+  for (StreamId numSharers = 1; numSharers <= 16; ++numSharers) {
+    Problem problem;
+    for (StreamId stream = 0; stream < numSharers; ++stream)
+      addStart(problem, 1, {}, stream);
+    addCompute(problem, 1);
+    // Lets all the others be looked at, at 1.
+    NodeId empty = addStart(problem, 0, {}, numSharers);
+    for (NodeId start = 0; start < numSharers; ++start)
+      problem.addWait(start);
+    problem.addWait(empty);
+    std::vector<int32_t> links(static_cast<size_t>(numSharers) + 1, 0);
+    EXPECT_EQ(run(problem, sharing(links)).endNs[0], numSharers);
+  }
+}
+
 TEST(ContendedSimulator, ManySharersLoseLittle) {
   // A seventeenth is no whole number of the parts that are counted.
   Problem problem;
