@@ -77,6 +77,7 @@ private:
   int64_t findNextMoment() const;
   int64_t predictPeak() const;
   bool freeMemory();
+  int64_t findReserve(const Stream &stream) const;
   void fillStreams(int64_t momentNs);
   void visit(NodeId node);
   void finish();
@@ -138,7 +139,7 @@ CollectiveId StepConstructor::takeScatter(Stream &stream, int64_t roomNs,
   for (size_t i = stream.firstScatter; i < end; ++i) {
     CollectiveId id = scatters[i];
     if (isIssued(id) || costNs(id) > roomNs ||
-        issued.liveBytes() + structure.collective(id).issuedBytes > limitBytes)
+        issued.liveBytes() + structure.collective(id).issuingBytes > limitBytes)
       continue;
     stream.scatterNs -= costNs(id);
     return id;
@@ -159,16 +160,19 @@ bool StepConstructor::hasRoomFor(CollectiveId id) const {
   if (bytes <= 0 || need <= place)
     return true;
   int64_t room = options.limitBytes - bytes;
-  if (issued.liveBytes() > room || future.maximum(place, need) > room)
+  if (issued.liveBytes() >
+          options.limitBytes - structure.collective(id).issuingBytes ||
+      future.maximum(place, need) > room)
     return false;
-  // What scatters hold, until they are through.
-  int64_t held = issued.liveBytes() - plan.bytesBefore[place] - totalAhead;
+  // What scatters hold, until they are through, and take to get there.
+  StreamId index = problem.stream(startOf(id));
+  const Stream &stream = streams[index];
+  int64_t held = issued.liveBytes() - plan.bytesBefore[place] - totalAhead +
+                 findReserve(stream);
   if (held <= 0)
     return true;
-  StreamId stream = problem.stream(startOf(id));
-  int64_t busyNs =
-      std::max<int64_t>(issued.freeNs(stream) - issued.nowNs(), 0) +
-      streams[stream].scatterNs;
+  int64_t busyNs = std::max<int64_t>(issued.freeNs(index) - issued.nowNs(), 0) +
+                   stream.scatterNs;
   auto drained =
       std::lower_bound(plan.computedNs.begin() + place, plan.computedNs.end(),
                        plan.computedNs[place] + busyNs);
@@ -231,6 +235,14 @@ void StepConstructor::fillStreams(int64_t momentNs) {
     }
 }
 
+/// What the next scatter of the stream will take when it is issued.
+int64_t StepConstructor::findReserve(const Stream &stream) const {
+  for (size_t i = stream.firstScatter; i < stream.scatters.size(); ++i)
+    if (!isIssued(stream.scatters[i]))
+      return structure.collective(stream.scatters[i]).issuingBytes;
+  return 0;
+}
+
 /// When the operation at this place will be through.
 int64_t StepConstructor::findNextMoment() const {
   int64_t momentNs = issued.nowNs();
@@ -249,14 +261,14 @@ int64_t StepConstructor::predictPeak() const {
 /// Has an eager collective over with. Returns whether there was one.
 bool StepConstructor::freeMemory() {
   CollectiveId first = findFirstInFlight();
-  if (first == noCollective)
-    for (Stream &stream : streams) {
-      first = takeScatter(stream, unlimited, unlimited);
-      if (first != noCollective) {
-        issueCollective(first);
-        break;
+  // If none is in flight, one that fits, or else any.
+  for (int64_t limitBytes : {options.limitBytes, unlimited})
+    for (Stream &stream : streams)
+      if (first == noCollective) {
+        first = takeScatter(stream, unlimited, limitBytes);
+        if (first != noCollective)
+          issueCollective(first);
       }
-    }
   if (first == noCollective)
     return false;
   demand(waitOf(first));
@@ -265,6 +277,8 @@ bool StepConstructor::freeMemory() {
 
 void StepConstructor::visit(NodeId node) {
   waitForEnded();
+  while (predictPeak() > options.limitBytes && freeMemory()) {
+  }
   for (CollectiveId id : plan.neededRows[place])
     if (!isIssued(id))
       issueCollective(id);
@@ -272,7 +286,9 @@ void StepConstructor::visit(NodeId node) {
   while (predictPeak() > options.limitBytes) {
     CollectiveId first = findFirstInFlight();
     if (first != noCollective)
-      fillStreams(std::max(findNextMoment(), issued.endNs(startOf(first)) + plan.computedNs[place + 1] - plan.computedNs[place]));
+      fillStreams(std::max(findNextMoment(), issued.endNs(startOf(first)) +
+                                                 plan.computedNs[place + 1] -
+                                                 plan.computedNs[place]));
     if (!freeMemory())
       break;
   }

@@ -164,6 +164,7 @@ void StepStructure::weigh(MovableCollective &collective) const {
     for (BufferId buffer : problem->buffersUsedBy(part))
       used.push_back(buffer);
   }
+  collective.issuingBytes = collective.issuedBytes;
   std::sort(used.begin(), used.end());
   used.erase(std::unique(used.begin(), used.end()), used.end());
   int64_t released = 0;

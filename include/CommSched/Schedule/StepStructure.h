@@ -37,6 +37,8 @@ struct MovableCollective {
   int32_t numAwaited = 0;
   /// What is live more, in bytes, once preparation and start have run.
   int64_t issuedBytes = 0;
+  /// The most that may be live more, in bytes, while they run.
+  int64_t issuingBytes = 0;
   /// Whether it had better be over early: then no more is live than before, or
   /// nothing of the backbone needs it.
   bool isEager = false;
