@@ -7,14 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Experiment.h"
-#include "CommSched/Analysis/OperationCosts.h"
-#include "CommSched/Analysis/ScanningSymbolTables.h"
-#include "CommSched/Analysis/TargetSpec.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "Sample.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 
 #include <algorithm>
 
@@ -31,80 +25,6 @@ int64_t mlir::commsched::takeMedian(std::vector<int64_t> &times) {
   return *middle;
 }
 
-static FunctionOpInterface getFunction(ModuleOp module) {
-  for (auto function : module.getOps<FunctionOpInterface>())
-    if (!function.isExternal())
-      return function;
-  llvm_unreachable("the module was made for a function with a body");
-}
-
-static Block &getBody(ModuleOp module) {
-  return getFunction(module).getFunctionBody().front();
-}
-
-static FailureOr<BlockProblem> createProblem(Block &block,
-                                             CollectiveOrder order) {
-  FailureOr<::commsched::Target> target = getTarget(block.getParentOp());
-  if (failed(target))
-    return failure();
-  ScanningSymbolTables symbolTables;
-  OperationCosts costs(*target, /*profile=*/nullptr, symbolTables);
-  FailureOr<BlockProblem> problem = BlockProblem::create(
-      block, [&](Operation *op) { return costs.getRuntimeNs(op); }, order);
-  if (failed(problem))
-    return failure();
-  if (Operation *op = problem->getUnpriced())
-    return op->emitOpError("has no known cost");
-  if (Value value = problem->getUnsized())
-    return emitError(value.getLoc(), "a value has no static size");
-  return problem;
-}
-
-static FailureOr<StepReport> reportFunction(ModuleOp module) {
-  FailureOr<BlockProblem> problem =
-      createProblem(getBody(module), CollectiveOrder::Kept);
-  if (failed(problem))
-    return failure();
-  return reportStep(getFunction(module), *problem);
-}
-
-Experiment::Experiment(FunctionOpInterface function, unsigned numRuns)
-    : numRuns(numRuns) {
-  auto source = function->getParentOfType<ModuleOp>();
-  module = ModuleOp::create(source.getLoc());
-  module->getOperation()->setAttrs(source->getAttrDictionary());
-  for (Operation &op : *source.getBody()) {
-    auto other = dyn_cast<FunctionOpInterface>(op);
-    if (!other || other == function || other.isExternal())
-      module->push_back(op.clone());
-  }
-}
-
-Block &Experiment::getBlock() { return getBody(*module); }
-
-FailureOr<BlockProblem> Experiment::createProblem() {
-  return ::createProblem(getBlock(), CollectiveOrder::Free);
-}
-
-FailureOr<StepReport> Experiment::report() { return reportFunction(*module); }
-
-//===----------------------------------------------------------------------===//
-// Pipelines
-//===----------------------------------------------------------------------===//
-
-static LogicalResult runPasses(ModuleOp module, StringRef pipeline,
-                               std::vector<int64_t> *times = nullptr) {
-  PassManager manager(module.getContext(), ModuleOp::getOperationName());
-  manager.enableVerifier(false);
-  if (failed(parsePassPipeline(pipeline, manager)))
-    return failure();
-  LogicalResult result = failure();
-  Sample sample = takeSample([&] { result = manager.run(module); });
-  if (times)
-    times->push_back(sample.timeNs);
-  return result;
-}
-
 static Places getPlaces(Block &block) {
   Places places;
   for (Operation &op : block.without_terminator())
@@ -112,9 +32,9 @@ static Places getPlaces(Block &block) {
   return places;
 }
 
-LogicalResult Experiment::finish(Outcome &outcome, ModuleOp result,
+LogicalResult Experiment::finish(Outcome &outcome, LoneFunction &result,
                                  const Places &places) {
-  for (Operation &op : getBody(result).without_terminator()) {
+  for (Operation &op : result.getBlock().without_terminator()) {
     auto it = places.find(&op);
     if (it == places.end())
       return op.emitOpError("was not in the program");
@@ -124,8 +44,9 @@ LogicalResult Experiment::finish(Outcome &outcome, ModuleOp result,
       outcome.reorderInfos.emplace_back(it->second, info);
   }
   if (outcome.order.size() != places.size())
-    return result.emitError("has fewer operations than the program");
-  FailureOr<StepReport> report = reportFunction(result);
+    return result.getModule().emitError(
+        "has fewer operations than the program");
+  FailureOr<StepReport> report = result.report();
   if (failed(report))
     return failure();
   outcome.report = std::move(*report);
@@ -137,13 +58,15 @@ FailureOr<Outcome> Experiment::runPipeline(StringRef setup,
   Outcome outcome;
   std::vector<int64_t> times;
   for (unsigned run = 0; run < numRuns; ++run) {
-    OwningOpRef<ModuleOp> result = module->clone();
-    Places places = getPlaces(getBody(*result));
-    if (!setup.empty() && failed(runPasses(*result, setup)))
+    LoneFunction result = program.clone();
+    Places places = getPlaces(result.getBlock());
+    int64_t timeNs;
+    if (!setup.empty() && failed(result.runPasses(setup, timeNs)))
       return failure();
-    if (failed(runPasses(*result, pipeline, &times)))
+    if (failed(result.runPasses(pipeline, timeNs)))
       return failure();
-    if (run == 0 && failed(finish(outcome, *result, places)))
+    times.push_back(timeNs);
+    if (run == 0 && failed(finish(outcome, result, places)))
       return failure();
   }
   outcome.timeNs = takeMedian(times);
@@ -155,14 +78,13 @@ FailureOr<Outcome> Experiment::runPipeline(StringRef setup,
 //===----------------------------------------------------------------------===//
 
 FailureOr<Outcome> Experiment::runSolver(Solver solver) {
-  OwningOpRef<ModuleOp> result = module->clone();
-  auto function = dyn_cast<func::FuncOp>(getFunction(*result).getOperation());
+  LoneFunction result = program.clone();
+  auto function = dyn_cast<func::FuncOp>(result.getFunction().getOperation());
   if (!function)
-    return getFunction(*result).emitOpError("is not a func.func");
-  Block &block = getBody(*result);
-  Places places = getPlaces(block);
+    return result.getFunction().emitOpError("is not a func.func");
+  Places places = getPlaces(result.getBlock());
   FailureOr<BlockProblem> original =
-      ::createProblem(block, CollectiveOrder::Free);
+      result.createProblem(CollectiveOrder::Free);
   if (failed(original))
     return failure();
   Problem problem = completeFor(solver, original->getProblem());
@@ -172,11 +94,12 @@ FailureOr<Outcome> Experiment::runSolver(Solver solver) {
     times.push_back(
         takeSample([&] { order = solve(solver, problem, function); }).timeNs);
   if (!order)
-    return result->emitError("no order was found: ") << order.error();
+    return result.getModule().emitError("no order was found: ")
+           << order.error();
   original->apply(*order);
   Outcome outcome;
   outcome.timeNs = takeMedian(times);
-  if (failed(finish(outcome, *result, places)))
+  if (failed(finish(outcome, result, places)))
     return failure();
   return outcome;
 }

@@ -15,10 +15,8 @@
 #ifndef COMMSCHED_BENCHMARKS_PARITY_EXPERIMENT_H
 #define COMMSCHED_BENCHMARKS_PARITY_EXPERIMENT_H
 
-#include "CommSched/Analysis/StepReport.h"
+#include "../common/LoneFunction.h"
 #include "Solvers.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/OwningOpRef.h"
 
 namespace mlir::commsched {
 
@@ -40,20 +38,18 @@ struct Outcome {
 
 class Experiment {
 public:
-  /// Takes `function` and everything beside it that is no function with a body.
-  /// The function has a body of one block.
-  Experiment(FunctionOpInterface function, unsigned numRuns);
-
-  /// The block of the program.
-  Block &getBlock();
+  Experiment(FunctionOpInterface function, unsigned numRuns)
+      : program(function), numRuns(numRuns) {}
 
   /// The problem of the program, in which only `commsched.order` and what can
   /// meet different operations on other ranks orders collectives. Emits an
   /// error when a cost or size is not known.
-  FailureOr<BlockProblem> createProblem();
+  FailureOr<BlockProblem> createProblem() {
+    return program.createProblem(CollectiveOrder::Free);
+  }
 
   /// The costs of the program's own order.
-  FailureOr<StepReport> report();
+  FailureOr<StepReport> report() { return program.report(); }
 
   /// Runs `setup`, if not empty, and then, measured, `pipeline` on copies of
   /// the program. Emits an error when a pass fails or makes or removes
@@ -65,10 +61,10 @@ public:
   FailureOr<Outcome> runSolver(Solver solver);
 
 private:
-  LogicalResult finish(Outcome &outcome, ModuleOp result,
+  LogicalResult finish(Outcome &outcome, LoneFunction &result,
                        const DenseMap<Operation *, int32_t> &places);
 
-  OwningOpRef<ModuleOp> module;
+  LoneFunction program;
   unsigned numRuns;
 };
 

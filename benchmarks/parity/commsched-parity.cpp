@@ -12,9 +12,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../common/ProblemJson.h"
 #include "CommSched/Register.h"
 #include "Experiment.h"
-#include "ProblemJson.h"
 #include "Sample.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/InitAllDialects.h"
@@ -71,7 +71,7 @@ static void writeOutcome(llvm::json::OStream &json, StringRef name,
       for (int32_t place : outcome.order)
         json.value(place);
     });
-    writeCosts(json, "costs", outcome.report);
+    json.attributeObject("costs", [&] { writeCosts(json, outcome.report); });
     json.attributeArray("reorder_infos", [&] {
       for (auto [place, info] : outcome.reorderInfos)
         json.array([&, place = place, info = info] {
@@ -114,8 +114,9 @@ static LogicalResult writeFunction(llvm::json::OStream &json, StringRef path,
     json.attribute("program", path);
     json.attribute("function", function.getName());
     json.attribute("parse_ns", parseNs);
-    writeProblem(json, *problem);
-    writeCosts(json, "costs", *report);
+    writeNodes(json, *problem);
+    writeConstraints(json, problem->getProblem());
+    json.attributeObject("costs", [&] { writeCosts(json, *report); });
     json.attributeArray("outcomes", [&] {
       for (auto &[name, outcome] : outcomes)
         writeOutcome(json, name, outcome);
@@ -148,9 +149,7 @@ static LogicalResult writeProgram(StringRef path,
   if (!module)
     return failure();
   int64_t parseNs = measureParsing(*module);
-  for (auto function : module->getOps<FunctionOpInterface>()) {
-    if (function.isExternal() || !function.getFunctionBody().hasOneBlock())
-      continue;
+  for (FunctionOpInterface function : getBenchmarkedFunctions(*module)) {
     llvm::json::OStream json(llvm::outs());
     if (failed(writeFunction(json, path, function, parseNs)))
       return failure();

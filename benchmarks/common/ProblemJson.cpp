@@ -17,8 +17,8 @@ using ::commsched::DependenceEnd;
 using ::commsched::NodeId;
 using ::commsched::Problem;
 
-void mlir::commsched::writeProblem(llvm::json::OStream &json,
-                                   const BlockProblem &block) {
+void mlir::commsched::writeNodes(llvm::json::OStream &json,
+                                 const BlockProblem &block) {
   const Problem &problem = block.getProblem();
   json.attributeArray("nodes", [&] {
     for (NodeId node = 0; node < problem.numNodes(); ++node)
@@ -31,6 +31,10 @@ void mlir::commsched::writeProblem(llvm::json::OStream &json,
         json.value(problem.startOf(node));
       });
   });
+}
+
+void mlir::commsched::writeConstraints(llvm::json::OStream &json,
+                                       const Problem &problem) {
   json.attributeArray("dependences", [&] {
     for (NodeId node = 0; node < problem.numNodes(); ++node)
       for (DependenceEnd from : problem.predecessors(node))
@@ -56,11 +60,9 @@ void mlir::commsched::writeProblem(llvm::json::OStream &json,
   });
 }
 
-void mlir::commsched::writeCosts(llvm::json::OStream &json, StringRef name,
+void mlir::commsched::writeCosts(llvm::json::OStream &json,
                                  const StepReport &report) {
-  json.attributeObject(name, [&] {
-    json.attribute("step_time_ns", report.stepTimeNs);
-    json.attribute("exposed_comm_ns", report.exposedCommNs);
-    json.attribute("peak_memory_bytes", report.peakMemoryBytes);
-  });
+  json.attribute("step_time_ns", report.stepTimeNs);
+  json.attribute("exposed_comm_ns", report.exposedCommNs);
+  json.attribute("peak_memory_bytes", report.peakMemoryBytes);
 }

@@ -1,0 +1,85 @@
+//===- LoneFunction.cpp - A function by itself ----------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LoneFunction.h"
+#include "../scaling/Sample.h"
+#include "CommSched/Analysis/OperationCosts.h"
+#include "CommSched/Analysis/ScanningSymbolTables.h"
+#include "CommSched/Analysis/TargetSpec.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+SmallVector<FunctionOpInterface>
+mlir::commsched::getBenchmarkedFunctions(ModuleOp module) {
+  SmallVector<FunctionOpInterface> functions;
+  for (auto function : module.getOps<FunctionOpInterface>())
+    if (!function.isExternal() && function.getFunctionBody().hasOneBlock())
+      functions.push_back(function);
+  return functions;
+}
+
+LoneFunction::LoneFunction(FunctionOpInterface function) {
+  auto source = function->getParentOfType<ModuleOp>();
+  module = ModuleOp::create(source.getLoc());
+  module->getOperation()->setAttrs(source->getAttrDictionary());
+  for (Operation &op : *source.getBody()) {
+    auto other = dyn_cast<FunctionOpInterface>(op);
+    if (!other || other == function || other.isExternal())
+      module->push_back(op.clone());
+  }
+}
+
+LoneFunction LoneFunction::clone() { return LoneFunction(module->clone()); }
+
+FunctionOpInterface LoneFunction::getFunction() {
+  for (auto function : module->getOps<FunctionOpInterface>())
+    if (!function.isExternal())
+      return function;
+  llvm_unreachable("the module was made for a function with a body");
+}
+
+Block &LoneFunction::getBlock() {
+  return getFunction().getFunctionBody().front();
+}
+
+FailureOr<BlockProblem> LoneFunction::createProblem(CollectiveOrder order) {
+  FailureOr<::commsched::Target> target = getTarget(*module);
+  if (failed(target))
+    return failure();
+  ScanningSymbolTables symbolTables;
+  OperationCosts costs(*target, /*profile=*/nullptr, symbolTables);
+  FailureOr<BlockProblem> problem = BlockProblem::create(
+      getBlock(), [&](Operation *op) { return costs.getRuntimeNs(op); }, order);
+  if (failed(problem))
+    return failure();
+  if (Operation *op = problem->getUnpriced())
+    return op->emitOpError("has no known cost");
+  if (Value value = problem->getUnsized())
+    return emitError(value.getLoc(), "a value has no static size");
+  return problem;
+}
+
+FailureOr<StepReport> LoneFunction::report() {
+  FailureOr<BlockProblem> problem = createProblem(CollectiveOrder::Kept);
+  if (failed(problem))
+    return failure();
+  return reportStep(getFunction(), *problem);
+}
+
+LogicalResult LoneFunction::runPasses(StringRef pipeline, int64_t &timeNs) {
+  PassManager manager(module->getContext(), ModuleOp::getOperationName());
+  manager.enableVerifier(false);
+  if (failed(parsePassPipeline(pipeline, manager)))
+    return failure();
+  LogicalResult result = failure();
+  timeNs = takeSample([&] { result = manager.run(*module); }).timeNs;
+  return result;
+}

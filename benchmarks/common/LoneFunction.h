@@ -1,0 +1,59 @@
+//===- LoneFunction.h - A function by itself --------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Benchmarks run passes and solvers on one function at a time, and again and
+// again on the same one: here it stands alone in a module that is copied.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_BENCHMARKS_COMMON_LONEFUNCTION_H
+#define COMMSCHED_BENCHMARKS_COMMON_LONEFUNCTION_H
+
+#include "CommSched/Analysis/StepReport.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace mlir::commsched {
+
+/// The functions of `module` that can stand alone: with a body of one block.
+SmallVector<FunctionOpInterface> getBenchmarkedFunctions(ModuleOp module);
+
+class LoneFunction {
+public:
+  /// Takes `function`, which has a body of one block, and everything beside it
+  /// that is no function with a body.
+  explicit LoneFunction(FunctionOpInterface function);
+
+  LoneFunction clone();
+
+  ModuleOp getModule() { return *module; }
+  FunctionOpInterface getFunction();
+  /// Its body.
+  Block &getBlock();
+
+  /// Its problem. Emits an error when a cost or size is not known.
+  FailureOr<BlockProblem> createProblem(CollectiveOrder order);
+
+  /// What it costs in its own order.
+  FailureOr<StepReport> report();
+
+  /// Runs passes on it, without the verifier, and measures the processor time
+  /// in nanoseconds.
+  LogicalResult runPasses(StringRef pipeline, int64_t &timeNs);
+
+private:
+  explicit LoneFunction(OwningOpRef<ModuleOp> module)
+      : module(std::move(module)) {}
+
+  OwningOpRef<ModuleOp> module;
+};
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_BENCHMARKS_COMMON_LONEFUNCTION_H

@@ -1,0 +1,41 @@
+//===- ExternalAnswer.h - What another scheduler decided --------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads the answer of a scheduler that was given a dump, and does to the
+// function what it says: order and buckets; README.md has the format.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_BENCHMARKS_PEERS_EXTERNALANSWER_H
+#define COMMSCHED_BENCHMARKS_PEERS_EXTERNALANSWER_H
+
+#include "../common/LoneFunction.h"
+
+namespace mlir::commsched {
+
+struct ExternalAnswer {
+  /// Of the dump.
+  ::commsched::Order order;
+  /// Starts.
+  std::vector<std::vector<::commsched::NodeId>> buckets;
+  double scheduleMs = 0;
+  std::string note;
+};
+
+/// The answer for the function of that name in the file at `path`.
+::commsched::Result<ExternalAnswer> readAnswer(StringRef path,
+                                               StringRef function);
+
+/// Orders and merges the operations of `function`. Where the order is not
+/// legal, sorts it and says so in the answer's note. Emits an error when the
+/// answer is none for this function, or its buckets cannot be merged.
+LogicalResult applyAnswer(ExternalAnswer &answer, LoneFunction &function);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_BENCHMARKS_PEERS_EXTERNALANSWER_H

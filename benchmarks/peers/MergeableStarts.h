@@ -1,0 +1,37 @@
+//===- MergeableStarts.h - What may share a bucket --------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Tells schedulers that know no IR which collectives may be merged, and how.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_BENCHMARKS_PEERS_MERGEABLESTARTS_H
+#define COMMSCHED_BENCHMARKS_PEERS_MERGEABLESTARTS_H
+
+#include "Bucketing/MergeCollectives.h"
+#include "CommSched/Analysis/BlockProblem.h"
+
+namespace mlir::commsched {
+
+struct MergeableStart {
+  /// Those with equal keys may share a bucket; -1: it is no start, or may not
+  /// be merged.
+  int32_t key = -1;
+  /// Those of a bucket are merged like this: by copies where that is possible.
+  BucketMode mode = BucketMode::Copy;
+  /// Why it may not be merged, if it is a start.
+  std::string reason;
+};
+
+/// By node of `block`. Keys are numbered from 0 in program order. Linear in the
+/// nodes.
+std::vector<MergeableStart> findMergeableStarts(const BlockProblem &block);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_BENCHMARKS_PEERS_MERGEABLESTARTS_H

@@ -1,0 +1,119 @@
+//===- Peers.cpp - Schedulers of one function -----------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Peers.h"
+#include "../../unittests/Schedule/LatencyHidingScheduler.h"
+#include "../scaling/Sample.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Schedule/LowerBound.h"
+#include "CommSched/Schedule/MemoryTimeline.h"
+#include "CommSched/Schedule/TightLowerBound.h"
+#include "ExternalAnswer.h"
+#include "MemoryBudget.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using ::commsched::Problem;
+using ::commsched::Result;
+using ::commsched::testing::hideLatency;
+using ::commsched::testing::LatencyHidingOptions;
+using ::commsched::testing::LatencyHidingSchedule;
+
+static double toMs(int64_t ns) { return static_cast<double>(ns) / 1e6; }
+
+FailureOr<PeerRun> mlir::commsched::runPipeline(LoneFunction &function,
+                                                StringRef pipeline) {
+  int64_t timeNs;
+  if (failed(function.runPasses(pipeline, timeNs)))
+    return failure();
+  return PeerRun{toMs(timeNs), ""};
+}
+
+//===----------------------------------------------------------------------===//
+// Latency hiding
+//===----------------------------------------------------------------------===//
+
+static LogicalResult orderByLatencies(LoneFunction &function,
+                                      const std::optional<MemoryBudget> &budget,
+                                      std::string &note) {
+  auto op = dyn_cast<func::FuncOp>(function.getFunction().getOperation());
+  if (!op)
+    return function.getFunction().emitError("is not a func.func");
+  FailureOr<BlockProblem> block = function.createProblem(CollectiveOrder::Free);
+  if (failed(block))
+    return failure();
+  const Problem &problem = block->getProblem();
+  LatencyHidingOptions options;
+  if (budget) {
+    int64_t peakBytes =
+        simulateMemory(problem, problem.programOrder())->peakBytes;
+    options.limitBytes =
+        getLimitBytes(op, function.getBlock(), problem, peakBytes, *budget);
+  }
+  Result<LatencyHidingSchedule> schedule = hideLatency(problem, options);
+  if (!schedule)
+    return op.emitError("no order was found: ") << schedule.error();
+  if (options.limitBytes && schedule->peakBytes > *options.limitBytes)
+    note = std::to_string(schedule->peakBytes - *options.limitBytes) +
+           " bytes over the limit of " + std::to_string(*options.limitBytes);
+  block->apply(schedule->order);
+  return success();
+}
+
+FailureOr<PeerRun> mlir::commsched::hideLatencies(LoneFunction &function,
+                                                  StringRef budget) {
+  std::optional<MemoryBudget> parsed;
+  if (budget != "none") {
+    parsed.emplace();
+    if (std::optional<std::string> error = parseMemoryBudget(budget, *parsed))
+      return function.getModule().emitError("the memory budget ") << *error;
+  }
+  PeerRun run;
+  LogicalResult result = failure();
+  Sample sample = takeSample(
+      [&] { result = orderByLatencies(function, parsed, run.note); });
+  if (failed(result))
+    return failure();
+  run.scheduleMs = toMs(sample.timeNs);
+  return run;
+}
+
+FailureOr<PeerRun> mlir::commsched::applyExternal(LoneFunction &function,
+                                                  StringRef path) {
+  Result<ExternalAnswer> answer =
+      readAnswer(path, function.getFunction().getName());
+  if (!answer)
+    return function.getModule().emitError(answer.error());
+  if (failed(applyAnswer(*answer, function)))
+    return failure();
+  return PeerRun{answer->scheduleMs, answer->note};
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+FailureOr<PeerCosts> mlir::commsched::measure(LoneFunction &function) {
+  if (failed(verify(function.getModule())))
+    return failure();
+  FailureOr<StepReport> report = function.report();
+  if (failed(report))
+    return failure();
+  for (Operation &op : function.getBlock())
+    op.removeDiscardableAttr(orderAttrName);
+  FailureOr<BlockProblem> block = function.createProblem(CollectiveOrder::Free);
+  if (failed(block))
+    return failure();
+  auto bound = computeLowerBound(block->getProblem());
+  auto tightBound = computeTightLowerBound(block->getProblem());
+  if (!bound || !tightBound)
+    return function.getModule().emitError("has no bound: ")
+           << (!bound ? bound.error() : tightBound.error());
+  return PeerCosts{std::move(*report), bound->ns(), tightBound->ns};
+}
