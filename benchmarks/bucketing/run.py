@@ -22,6 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks" / "scaling"))
 
 import make_step  # noqa: E402
+from plans import buckets, find_plan  # noqa: E402
 
 # Label and the options of make_step.py.
 STEPS = (
@@ -35,28 +36,9 @@ STEPS = (
     ("moe-8x7b, 64 ranks, 8 for experts", ["--model=moe-8x7b", "--dp=64"]),
 )
 
-KINDS = ("all-gather", "reduce-scatter", "all-reduce")
-
 
 class Failure(Exception):
     """A step could not be measured; the text says why."""
-
-
-def buckets(options: str, then: str = "") -> str:
-    """A pipeline of the bucketing passes, with the same options."""
-    passes = [f"commsched-bucket-{kind}{{{options}}}" for kind in KINDS]
-    return f"func.func({','.join(passes + ([then] if then else []))})"
-
-
-def find_plan(program: str) -> str:
-    """An entry for each transformer block, and one for each other module."""
-    entries = []
-    for path in re.findall(r'commsched\.module = "([^"]*)"', program):
-        block = re.match(r"(.*\blayers\.\d+)(\.|$)", path)
-        entry = block.group(1) if block else path
-        if entry not in entries:
-            entries.append(entry)
-    return ";".join(entries)
 
 
 def find_ways(program: str) -> dict:

@@ -1,0 +1,129 @@
+//===- NoisyStep.cpp - A scheduled step under noise -----------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NoisyStep.h"
+
+#include "CommSched/Analysis/BlockProblem.h"
+#include "CommSched/Analysis/OperationCosts.h"
+#include "CommSched/Analysis/ScanningSymbolTables.h"
+#include "CommSched/Analysis/TargetSpec.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Schedule/MemoryTimeline.h"
+#include "CommSched/Schedule/Simulator.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using ::commsched::NodeId;
+using ::commsched::NodeKind;
+using ::commsched::Problem;
+
+static bool hasOneBlock(FunctionOpInterface function) {
+  return !function.isExternal() && function.getFunctionBody().hasOneBlock();
+}
+
+void mlir::commsched::nameOperations(ModuleOp module) {
+  OpBuilder builder(module.getContext());
+  int64_t index = 0;
+  for (auto function : module.getOps<FunctionOpInterface>())
+    function.walk([&](Operation *op) {
+      ++index;
+      if (op == function || !getStableName(op).empty() ||
+          op->hasTrait<OpTrait::IsTerminator>())
+        return;
+      std::string name =
+          (op->getName().getStringRef() + "#" + Twine(index)).str();
+      op->setDiscardableAttr(nameAttrName, builder.getStringAttr(name));
+    });
+}
+
+static FailureOr<BlockProblem> createProblem(FunctionOpInterface function) {
+  FailureOr<::commsched::Target> target = getTarget(function);
+  if (failed(target))
+    return failure();
+  ScanningSymbolTables symbolTables;
+  OperationCosts costs(*target, /*profile=*/nullptr, symbolTables);
+  FailureOr<BlockProblem> problem = BlockProblem::create(
+      function.getFunctionBody().front(),
+      [&](Operation *op) { return costs.getRuntimeNs(op); });
+  if (failed(problem))
+    return failure();
+  if (Operation *op = problem->getUnpriced())
+    return op->emitOpError("has no known cost");
+  if (Value value = problem->getUnsized())
+    return emitError(value.getLoc(), "a value has no static size");
+  return problem;
+}
+
+FailureOr<NamedCosts> NoisyStep::readCosts(ModuleOp module) {
+  NamedCosts costs;
+  for (auto function : module.getOps<FunctionOpInterface>()) {
+    if (!hasOneBlock(function))
+      continue;
+    FailureOr<BlockProblem> block = createProblem(function);
+    if (failed(block))
+      return failure();
+    const Problem &problem = block->getProblem();
+    for (NodeId node = 0; node < problem.numNodes(); ++node)
+      costs.try_emplace(getStableName(block->getOperation(node)),
+                        problem.costNs(node));
+  }
+  return costs;
+}
+
+FailureOr<NoisyStep> NoisyStep::create(ModuleOp module,
+                                       const NamedCosts &input) {
+  NoisyStep step;
+  llvm::StringMap<int64_t> numNameless;
+  for (auto function : module.getOps<FunctionOpInterface>()) {
+    if (!hasOneBlock(function))
+      continue;
+    FailureOr<BlockProblem> block = createProblem(function);
+    if (failed(block))
+      return failure();
+    Function &read = step.functions.emplace_back();
+    read.problem = block->getProblem();
+    for (NodeId node = 0; node < read.problem.numNodes(); ++node) {
+      Operation *op = block->getOperation(node);
+      step.numCollectives += read.problem.isCollective(node);
+      std::string name = getStableName(op).str();
+      if (name.empty()) {
+        StringRef kind = op->getName().getStringRef();
+        name = (kind + "#new" + Twine(numNameless[kind]++)).str();
+      }
+      read.noise.push_back(findNoiseSource(name, input));
+    }
+    auto order = read.problem.programOrder();
+    step.nominalNs += ::commsched::simulate(read.problem, order)->stepNs;
+    step.peakBytes =
+        std::max(step.peakBytes,
+                 ::commsched::simulateMemory(read.problem, order)->peakBytes);
+  }
+  return step;
+}
+
+int64_t NoisyStep::simulate(uint32_t draw) const {
+  int64_t stepNs = 0;
+  for (const Function &function : functions) {
+    const Problem &problem = function.problem;
+    // The order stays, so no dependence but that of waits matters.
+    Problem noisy;
+    noisy.reserve(problem.numNodes(), problem.numNodes());
+    for (NodeId node = 0; node < problem.numNodes(); ++node) {
+      if (problem.kind(node) == NodeKind::Wait) {
+        noisy.addWait(problem.startOf(node));
+        continue;
+      }
+      int64_t costNs = function.noise[node].apply(problem.costNs(node), draw);
+      noisy.addNode(problem.kind(node), costNs, problem.stream(node));
+    }
+    noisy.finalize();
+    stepNs += ::commsched::simulate(noisy, noisy.programOrder())->stepNs;
+  }
+  return stepNs;
+}
