@@ -92,22 +92,8 @@ FailureOr<bool> Runner::reduce(Block &block, const BlockProblem &problem,
     return failure();
   }
   int64_t least = choice->best.peakBytes;
-  if (least > limitBytes) {
-    int64_t arguments = 0;
-    const Problem &buffers = problem.getProblem();
-    for (::commsched::BufferId id = 0; id < buffers.numBuffers(); ++id)
-      if (buffers.buffer(id).producer == ::commsched::noNode)
-        arguments += buffers.buffer(id).bytes;
-    remark::missed(function.getLoc(),
-                   makeRemark("BudgetExceeded", function.getSymName()))
-        << "the schedule that needs least takes " + std::to_string(least) +
-               " bytes, " + std::to_string(least - limitBytes) +
-               " over the budget of " + std::to_string(limitBytes) +
-               "; arguments alone take " + std::to_string(arguments)
-        << remark::metric("PeakBytes", least)
-        << remark::metric("BudgetBytes", limitBytes)
-        << remark::metric("ArgumentBytes", arguments);
-  }
+  if (least > limitBytes)
+    remarkBudgetExceeded(function, problem.getProblem(), least, limitBytes);
   // Nothing is gained by less memory that is still too much.
   if (least > limitBytes && pass.neverLonger &&
       getsLonger(problem, choice->order))

@@ -8,6 +8,7 @@
 
 #include "MemoryBudget.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
+#include "Remarks.h"
 #include "mlir/IR/Builders.h"
 #include <cmath>
 
@@ -51,8 +52,7 @@ mlir::commsched::parseMemoryBudget(StringRef text, MemoryBudget &budget) {
   return std::nullopt;
 }
 
-/// Whether `block` is what the function's peak is taken over.
-static bool isBody(func::FuncOp function, Block &block) {
+bool mlir::commsched::isBody(func::FuncOp function, Block &block) {
   return llvm::hasSingleElement(function.getBody()) &&
          &function.getBody().front() == &block;
 }
@@ -82,4 +82,35 @@ void mlir::commsched::keepBaselineBytes(func::FuncOp function, Block &block,
     function->setDiscardableAttr(
         baselinePeakBytesAttrName,
         Builder(function.getContext()).getI64IntegerAttr(peakBytes));
+}
+
+/// Of what is there before the first operation.
+static int64_t getArgumentBytes(const Problem &problem) {
+  int64_t bytes = 0;
+  for (::commsched::BufferId id = 0; id < problem.numBuffers(); ++id)
+    if (problem.buffer(id).producer == noNode)
+      bytes += problem.buffer(id).bytes;
+  return bytes;
+}
+
+std::string mlir::commsched::explainExcess(const Problem &problem,
+                                           int64_t leastBytes,
+                                           int64_t limitBytes) {
+  return ("the schedule that needs least takes " + Twine(leastBytes) +
+          " bytes, " + Twine(leastBytes - limitBytes) + " over the budget of " +
+          Twine(limitBytes) + "; arguments alone take " +
+          Twine(getArgumentBytes(problem)))
+      .str();
+}
+
+void mlir::commsched::remarkBudgetExceeded(func::FuncOp function,
+                                           const Problem &problem,
+                                           int64_t leastBytes,
+                                           int64_t limitBytes) {
+  remark::missed(function.getLoc(),
+                 makeRemark("BudgetExceeded", function.getSymName()))
+      << explainExcess(problem, leastBytes, limitBytes)
+      << remark::metric("PeakBytes", leastBytes)
+      << remark::metric("BudgetBytes", limitBytes)
+      << remark::metric("ArgumentBytes", getArgumentBytes(problem));
 }

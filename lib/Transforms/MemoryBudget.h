@@ -43,6 +43,10 @@ struct MemoryBudget {
 std::optional<std::string> parseMemoryBudget(StringRef text,
                                              MemoryBudget &budget);
 
+/// Whether `block` is the only one of the body of `function`, which is what the
+/// function's peak is taken over.
+bool isBody(func::FuncOp function, Block &block);
+
 /// The live bytes that `budget` allows for `block`, whose peak is `peakBytes`
 /// now; the largest int64_t if it is more than fits. The only block of the
 /// function's body has the function's baseline, or else its peak. What runs
@@ -54,6 +58,16 @@ int64_t getLimitBytes(func::FuncOp function, Block &block,
 /// Keeps `peakBytes` as the baseline of `function`, if `block` is the only one
 /// of its body and no baseline is known.
 void keepBaselineBytes(func::FuncOp function, Block &block, int64_t peakBytes);
+
+/// That the schedule of `problem` that needs least takes `leastBytes`, which is
+/// more than `limitBytes`: by how much, and what arguments alone take.
+std::string explainExcess(const ::commsched::Problem &problem,
+                          int64_t leastBytes, int64_t limitBytes);
+
+/// Emits the remark `BudgetExceeded`, which says so of a block of `function`.
+void remarkBudgetExceeded(func::FuncOp function,
+                          const ::commsched::Problem &problem,
+                          int64_t leastBytes, int64_t limitBytes);
 
 } // namespace mlir::commsched
 

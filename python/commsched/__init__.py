@@ -7,7 +7,8 @@ This package needs nothing but Python:
 * :mod:`commsched.opt` runs the ``commsched-opt`` program on them.
 
 :mod:`commsched.torch` turns PyTorch graphs into such modules and needs the
-extra ``commsched[torch]``.
+extra ``commsched[torch]``; :mod:`commsched.plot` draws what the scheduler says
+of step time against memory, and needs ``commsched[plot]``.
 """
 
 __version__ = "0.1.0"

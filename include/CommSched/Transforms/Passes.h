@@ -11,6 +11,7 @@
 
 #include "CommSched/Partition/RecomputePolicies.h"
 #include "CommSched/Partition/SavedValues.h"
+#include "CommSched/Schedule/StepScheduler.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -25,6 +26,9 @@ enum class PartitionStrategy { Default, MinCut };
 
 /// In what it counts the price of computing an operation again.
 enum class RuntimeEstimator { Flops, Model, Testing };
+
+/// Which collectives `commsched-schedule` merges.
+enum class ScheduleBuckets { Auto, Off };
 
 #define GEN_PASS_DECL
 #include "CommSched/Transforms/Passes.h.inc"

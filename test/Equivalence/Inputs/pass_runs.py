@@ -111,6 +111,8 @@ RUNS = [
     Run("commsched-align-runtimes", "ranks=%folder/times",
         first="output=%folder/times", marks=True),
     *make_runs("commsched-report", "format=json output=%folder/report",
+               "output=%folder/report exclusive-groups link-sharing "
+               "compute-slowdown=0.19",
                steps=()),
     *make_runs(
         "commsched-partition-joint", "strategy=default",
@@ -182,6 +184,14 @@ RUNS = [
         "sink_waits_iterative_debug_limit_to_sink=10",
         "sink_iterative_use_runtime_estimations "
         f"sink_iterative_extra_comm_comp_overlap=0.5 {ITERATIVE}"),
+
+    *make_runs(
+        "commsched-schedule", "",
+        f"memory-budget=10% buckets=off slack=5 {TABLE}",
+        "memory-budget=50% exclusive-groups link-sharing "
+        "compute-slowdown=0.19", steps=SCHEDULED),
+    *make_runs("commsched-schedule", "memory-budget=1000000000 strict "
+               "frontier=%folder/frontier.csv"),
 
     *make_runs("commsched-pipeline", "", "memory-budget=20% bitwise",
                steps=SCHEDULED),

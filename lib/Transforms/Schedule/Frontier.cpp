@@ -1,0 +1,132 @@
+//===- Frontier.cpp - Step time against peak memory -----------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Frontier.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+namespace json = llvm::json;
+
+/// What may come on top of the baseline.
+static constexpr int32_t sweptPercent[] = {0, 1, 2, 5, 10, 20, 50, 100};
+static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
+
+static FrontierPoint makePoint(int64_t limitBytes,
+                               const BlockSchedule &schedule) {
+  FrontierPoint point;
+  if (limitBytes != unlimited)
+    point.budgetBytes = limitBytes;
+  point.peakBytes = schedule.step.peakBytes;
+  point.stepNs = schedule.step.stepNs;
+  point.lowerBoundNs = schedule.lowerBoundNs;
+  point.exposedNs = schedule.exposedNs;
+  point.numCollectives = schedule.numCollectives;
+  return point;
+}
+
+void mlir::commsched::keepFrontier(std::vector<FrontierPoint> &points) {
+  auto getKey = [](const FrontierPoint &point) {
+    return std::make_tuple(point.peakBytes, point.stepNs,
+                           point.budgetBytes.value_or(unlimited));
+  };
+  llvm::sort(points, [&](const FrontierPoint &a, const FrontierPoint &b) {
+    return getKey(a) < getKey(b);
+  });
+  std::optional<int64_t> shortestNs;
+  llvm::erase_if(points, [&](const FrontierPoint &point) {
+    if (shortestNs && point.stepNs >= *shortestNs)
+      return true;
+    shortestNs = point.stepNs;
+    return false;
+  });
+}
+
+FailureOr<std::vector<FrontierPoint>>
+mlir::commsched::sweepBudgets(const BlockScheduler &scheduler,
+                              const BlockSchedule &chosen, int64_t limitBytes) {
+  SmallVector<int64_t> limits = {unlimited};
+  for (int32_t percent : sweptPercent) {
+    MemoryBudget budget;
+    budget.fraction = percent / 100.0;
+    limits.push_back(scheduler.getLimitBytes(budget));
+  }
+  llvm::sort(limits);
+  limits.erase(llvm::unique(limits), limits.end());
+  std::vector<FrontierPoint> points = {makePoint(limitBytes, chosen)};
+  for (int64_t limit : limits) {
+    if (limit == limitBytes)
+      continue;
+    FailureOr<BlockSchedule> schedule = scheduler.schedule(limit);
+    if (failed(schedule))
+      return failure();
+    points.push_back(makePoint(limit, *schedule));
+  }
+  keepFrontier(points);
+  return points;
+}
+
+/// Calls `print` with the name and the value of each number of `point`; null
+/// stands for none.
+static void
+forEachNumber(const FrontierPoint &point,
+              function_ref<void(StringRef, std::optional<int64_t>)> print) {
+  print("budget_bytes", point.budgetBytes);
+  print("peak_bytes", point.peakBytes);
+  print("step_time_ns", point.stepNs);
+  print("lower_bound_ns", point.lowerBoundNs);
+  print("exposed_comm_ns", point.exposedNs);
+  print("num_collectives", point.numCollectives);
+}
+
+void mlir::commsched::printFrontiersAsJson(ArrayRef<Frontier> frontiers,
+                                           raw_ostream &os) {
+  json::OStream stream(os, /*IndentSize=*/1);
+  stream.array([&] {
+    for (const Frontier &frontier : frontiers)
+      for (const FrontierPoint &point : frontier.points)
+        stream.object([&] {
+          stream.attribute("function", frontier.function);
+          forEachNumber(point,
+                        [&](StringRef name, std::optional<int64_t> number) {
+                          stream.attribute(name, number);
+                        });
+        });
+  });
+  os << "\n";
+}
+
+/// A symbol may hold what separates fields.
+static void printCsvName(StringRef name, raw_ostream &os) {
+  if (name.find_first_of(",\"\r\n") == StringRef::npos) {
+    os << name;
+    return;
+  }
+  os << '"';
+  for (char character : name)
+    os << (character == '"' ? "\"\"" : StringRef(&character, 1));
+  os << '"';
+}
+
+void mlir::commsched::printFrontiersAsCsv(ArrayRef<Frontier> frontiers,
+                                          raw_ostream &os) {
+  os << "function";
+  forEachNumber(
+      {}, [&](StringRef name, std::optional<int64_t>) { os << ',' << name; });
+  os << '\n';
+  for (const Frontier &frontier : frontiers)
+    for (const FrontierPoint &point : frontier.points) {
+      printCsvName(frontier.function, os);
+      forEachNumber(point, [&](StringRef, std::optional<int64_t> number) {
+        os << ',';
+        if (number)
+          os << *number;
+      });
+      os << '\n';
+    }
+}

@@ -1,0 +1,96 @@
+//===- ScheduleBlock.h - Schedules one block within a limit -----*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One block on its way from the IR to the scheduler of steps and back: what the
+// scheduler needs to know of it, the schedule for any limit of live bytes, and
+// its order afterwards. What is decided besides the order, such as buckets, is
+// decided here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SCHEDULEBLOCK_H
+#define COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SCHEDULEBLOCK_H
+
+#include "../MemoryBudget.h"
+#include "CommSched/Analysis/GroupContention.h"
+#include "CommSched/CostModel/MeasuredTable.h"
+#include "CommSched/Schedule/StepScheduler.h"
+#include "CommSched/Transforms/Passes.h"
+
+namespace mlir::commsched {
+
+class OperationCosts;
+
+/// What the options of the pass come to.
+struct StepScheduling {
+  MemoryBudget budget;
+  bool isStrict = false;
+  ScheduleBuckets buckets = ScheduleBuckets::Auto;
+  int32_t slackPercent = 0;
+  ContentionOptions contention;
+  /// Measured collectives, or null.
+  std::shared_ptr<const ::commsched::MeasuredTable> profile;
+};
+
+/// A schedule of a block, and what there is to say about it.
+struct BlockSchedule {
+  ::commsched::StepSchedule step;
+  /// What no order of the same collectives can beat.
+  int64_t lowerBoundNs = 0;
+  /// The step without the time of computation.
+  int64_t exposedNs = 0;
+  int64_t numCollectives = 0;
+};
+
+class BlockScheduler {
+public:
+  /// Reads `block`. None if its sizes are not all known, which a remark says;
+  /// so does one of each group of which it is not known what it contends for.
+  /// Emits an error if a time is not known, or if there is no problem to be
+  /// made of the block. `scheduling` outlives the result.
+  static FailureOr<std::optional<BlockScheduler>>
+  create(func::FuncOp function, Block &block, const StepScheduling &scheduling,
+         OperationCosts &costs, SymbolTableCollection &symbolTables);
+
+  Block &getBlock() const { return *block; }
+  const BlockProblem &getProblem() const { return problem; }
+  /// The program as it stands.
+  const BlockSchedule &getProgram() const { return program; }
+
+  /// The live bytes that `budget` allows.
+  int64_t getLimitBytes(const MemoryBudget &budget) const;
+
+  /// The best schedule within `limitBytes`, or the one that needs least.
+  FailureOr<BlockSchedule> schedule(int64_t limitBytes) const;
+
+  /// Puts the block into that order. Returns whether anything moved.
+  bool apply(const BlockSchedule &schedule) const;
+
+private:
+  BlockScheduler(func::FuncOp function, Block &block, BlockProblem problem,
+                 const StepScheduling &scheduling)
+      : function(function), block(&block), problem(std::move(problem)),
+        scheduling(&scheduling) {}
+
+  LogicalResult readContention(SymbolTableCollection &symbolTables);
+  /// What there is to say about an order of the block. Emits an error if it
+  /// cannot be simulated.
+  FailureOr<BlockSchedule> measure(::commsched::Order order,
+                                   ::commsched::ScheduleOrigin origin) const;
+
+  func::FuncOp function;
+  Block *block;
+  BlockProblem problem;
+  const StepScheduling *scheduling;
+  ::commsched::Contention contention;
+  BlockSchedule program;
+};
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SCHEDULEBLOCK_H

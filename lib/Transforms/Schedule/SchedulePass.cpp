@@ -1,0 +1,157 @@
+//===- SchedulePass.cpp - The pass that schedules steps -------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../BlockScheduling.h"
+#include "../Bucketing/BucketingPass.h"
+#include "../Remarks.h"
+#include "CommSched/Analysis/OperationCosts.h"
+#include "CommSched/Analysis/ScanningSymbolTables.h"
+#include "CommSched/Analysis/TargetSpec.h"
+#include "FrontierFile.h"
+#include "ScheduleRemarks.h"
+#include "llvm/Support/JSON.h"
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_SCHEDULE
+#include "CommSched/Transforms/Passes.h.inc"
+} // namespace mlir::commsched
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+namespace {
+
+/// A block with the schedule that it is to get.
+struct ScheduledBlock {
+  BlockScheduler scheduler;
+  int64_t limitBytes;
+  BlockSchedule schedule;
+};
+
+struct Schedule : mlir::commsched::impl::ScheduleBase<Schedule> {
+  using ScheduleBase::ScheduleBase;
+
+  LogicalResult initialize(MLIRContext *context) override;
+  void runOnOperation() override;
+
+private:
+  std::optional<std::string> findBadOption();
+  /// Decides on every block with collectives, and changes none. Without those
+  /// that lack a size.
+  FailureOr<std::vector<ScheduledBlock>> decide();
+  /// Sweeps the function's budget for the file, if it has one.
+  LogicalResult addFrontier(ArrayRef<ScheduledBlock> blocks);
+
+  StepScheduling scheduling;
+  /// Shared with the copies of this pass that run at the same time.
+  std::shared_ptr<FrontierFile> frontierFile;
+};
+
+} // namespace
+
+std::optional<std::string> Schedule::findBadOption() {
+  auto explain = [&](const llvm::cl::Option &option, const Twine &what) {
+    return ("option '" + option.ArgStr + "' of " + getArgument() + " " + what)
+        .str();
+  };
+  if (std::optional<std::string> error =
+          parseMemoryBudget(memoryBudget, scheduling.budget))
+    return explain(memoryBudget, *error);
+  constexpr int32_t mostSlack = 1000;
+  if (slack < 0 || slack > mostSlack)
+    return explain(slack, "must be a percentage from 0 to " + Twine(mostSlack) +
+                              ", but is " + Twine(slack));
+  if (::commsched::OptionalError error = check(scheduling.contention))
+    return explain(computeSlowdown, *error);
+  BucketingPassOptions bucketing;
+  if (std::optional<std::string> error = loadProfile(profile, bucketing))
+    return explain(profile, *error);
+  scheduling.profile = bucketing.profile;
+  return std::nullopt;
+}
+
+LogicalResult Schedule::initialize(MLIRContext *context) {
+  scheduling = {};
+  scheduling.isStrict = strict;
+  scheduling.buckets = buckets;
+  scheduling.slackPercent = slack;
+  scheduling.contention.exclusiveGroups = exclusiveGroups;
+  scheduling.contention.linkSharing = linkSharing;
+  scheduling.contention.computeSlowdown = computeSlowdown;
+  if (std::optional<std::string> error = findBadOption()) {
+    emitError(UnknownLoc::get(context), *error);
+    return failure();
+  }
+  frontierFile =
+      frontier.empty() ? nullptr : std::make_shared<FrontierFile>(frontier);
+  return success();
+}
+
+FailureOr<std::vector<ScheduledBlock>> Schedule::decide() {
+  func::FuncOp function = getOperation();
+  FailureOr<::commsched::Target> target = getTarget(function);
+  if (failed(target))
+    return failure();
+  ScanningSymbolTables symbolTables;
+  OperationCosts costs(*target, scheduling.profile.get(), symbolTables);
+  std::vector<ScheduledBlock> blocks;
+  for (Block *block : getBlocksWithCollectives(function)) {
+    FailureOr<std::optional<BlockScheduler>> scheduler = BlockScheduler::create(
+        function, *block, scheduling, costs, symbolTables);
+    if (failed(scheduler))
+      return failure();
+    if (!*scheduler)
+      continue;
+    int64_t limitBytes = (*scheduler)->getLimitBytes(scheduling.budget);
+    FailureOr<BlockSchedule> schedule = (*scheduler)->schedule(limitBytes);
+    if (failed(schedule))
+      return failure();
+    if (scheduling.isStrict && !schedule->step.fits(limitBytes))
+      return emitError(function.getLoc(), "cannot be scheduled: ")
+             << explainExcess((*scheduler)->getProblem().getProblem(),
+                              schedule->step.peakBytes, limitBytes);
+    blocks.push_back(
+        {std::move(**scheduler), limitBytes, std::move(*schedule)});
+  }
+  return blocks;
+}
+
+LogicalResult Schedule::addFrontier(ArrayRef<ScheduledBlock> blocks) {
+  func::FuncOp function = getOperation();
+  Frontier points{llvm::json::fixUTF8(function.getSymName()), {}};
+  for (const ScheduledBlock &block : blocks) {
+    if (!isBody(function, block.scheduler.getBlock())) {
+      remark::missed(function.getLoc(),
+                     makeRemark("BlockNotInFrontier", function.getSymName()))
+          << "the frontier is without a block that is not the only one of the "
+             "function's body";
+      continue;
+    }
+    FailureOr<std::vector<FrontierPoint>> swept =
+        sweepBudgets(block.scheduler, block.schedule, block.limitBytes);
+    if (failed(swept))
+      return failure();
+    points.points = std::move(*swept);
+  }
+  return frontierFile->add(function, std::move(points));
+}
+
+void Schedule::runOnOperation() {
+  FailureOr<std::vector<ScheduledBlock>> blocks = decide();
+  if (failed(blocks) || (frontierFile && failed(addFrontier(*blocks))))
+    return signalPassFailure();
+  bool moved = false;
+  for (const ScheduledBlock &block : *blocks) {
+    if (areRemarksEnabled(getOperation()))
+      remarkSchedule(getOperation(), block.scheduler, block.schedule,
+                     block.limitBytes);
+    moved |= block.scheduler.apply(block.schedule);
+  }
+  if (!moved)
+    markAllAnalysesPreserved();
+}

@@ -1,0 +1,29 @@
+//===- ScheduleRemarks.h - What became of a block ---------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The remarks of the pass on a whole block: what its step and its peak memory
+// were and are, and how far it is over its budget.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SCHEDULEREMARKS_H
+#define COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SCHEDULEREMARKS_H
+
+#include "ScheduleBlock.h"
+
+namespace mlir::commsched {
+
+/// Emits the remarks on the `schedule` that a block of `function` gets:
+/// `BlockScheduled`, or `BlockKept` if its order stays, and `BudgetExceeded` if
+/// it takes more than `limitBytes`.
+void remarkSchedule(func::FuncOp function, const BlockScheduler &scheduler,
+                    const BlockSchedule &schedule, int64_t limitBytes);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SCHEDULEREMARKS_H

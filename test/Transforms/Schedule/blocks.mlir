@@ -1,0 +1,58 @@
+// RUN: commsched-opt %s \
+// RUN:   --commsched-schedule="memory-budget=1000000 frontier=%t.csv" \
+// RUN:   --remark-policy=all --remark-format=emitRemark \
+// RUN:   --remarks-filter=commsched -o %t 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=REMARK
+// RUN: FileCheck %s < %t
+// RUN: FileCheck %s --check-prefix=CSV --match-full-lines \
+// RUN:   --implicit-check-not=nested --implicit-check-not=several < %t.csv
+
+// Every block that holds collectives is scheduled by itself. One inside of an
+// operation may not exceed its own peak, whatever the budget, and has no part in
+// the frontier.
+
+commsched.group @g size(2)
+
+// REMARK: [[@LINE+8]]:3: remark: [Passed] BlockScheduled | Category:commsched | Function=nested
+// REMARK-SAME: for a budget of {{[0-9][0-9]}} (
+// CHECK-LABEL: func.func @nested(
+// CHECK: commsched.all_reduce
+// CHECK-NEXT: compute "long"
+// CHECK-NEXT: commsched.wait
+// CSV: function,budget_bytes,peak_bytes,step_time_ns,lower_bound_ns,exposed_comm_ns,num_collectives
+func.func @nested(%c: i1, %x: tensor<4xi8>) {
+  scf.if %c {
+    %f = commsched.all_reduce %x on @g reduction(max)
+        {commsched.runtime_ns = 100 : i64}
+        : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+    %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
+    %l = commsched.compute "long"(%x) {commsched.runtime_ns = 100 : i64}
+        : (tensor<4xi8>) -> tensor<4xi8>
+    %s = commsched.compute "sum"(%w, %l) {commsched.runtime_ns = 1 : i64}
+        : (tensor<4xi8>, tensor<4xi8>) -> tensor<4xi8>
+    commsched.compute "write"(%x, %s)
+        {commsched.runtime_ns = 1 : i64, mutates = array<i64: 0>}
+        : (tensor<4xi8>, tensor<4xi8>) -> tensor<4xi8>
+  }
+  return
+}
+
+// One of several of a body neither.
+// REMARK: remark: [Missed] BlockNotInFrontier | Category:commsched | Function=several
+// CHECK-LABEL: func.func @several(
+// CHECK: commsched.all_reduce
+// CHECK-NEXT: compute "long"
+// CHECK-NEXT: commsched.wait
+func.func @several(%x: tensor<4xi8>) -> tensor<4xi8> {
+  cf.br ^body
+^body:
+  %f = commsched.all_reduce %x on @g reduction(max)
+      {commsched.runtime_ns = 100 : i64}
+      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
+  %l = commsched.compute "long"(%x) {commsched.runtime_ns = 100 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  %s = commsched.compute "sum"(%w, %l) {commsched.runtime_ns = 1 : i64}
+      : (tensor<4xi8>, tensor<4xi8>) -> tensor<4xi8>
+  return %s : tensor<4xi8>
+}

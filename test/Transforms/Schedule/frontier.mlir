@@ -1,0 +1,75 @@
+// RUN: rm -rf %t && mkdir %t
+// RUN: commsched-opt %s > %t/input.mlir
+// RUN: commsched-opt %s --commsched-schedule=frontier=%t/out.csv \
+// RUN:   | diff %t/input.mlir -
+// RUN: FileCheck %s --check-prefix=CSV --match-full-lines < %t/out.csv
+
+// Other formats hold the same, whether or not functions are scheduled at once.
+// RUN: commsched-opt %s --commsched-schedule=frontier=%t/out.json -o /dev/null
+// RUN: %python %S/Inputs/compare_frontiers.py %t/out.csv %t/out.json
+// RUN: commsched-opt %s --commsched-schedule=frontier=- -o /dev/null \
+// RUN:   | diff %t/out.csv -
+// RUN: commsched-opt %s --commsched-schedule=frontier=%t/out.csv \
+// RUN:   --mlir-disable-threading -o %t/out.mlir
+// RUN: FileCheck %s --check-prefix=CSV --match-full-lines < %t/out.csv
+
+// The schedule that is asked for is applied, the others are not.
+// RUN: commsched-opt %s -o %t/with.mlir \
+// RUN:   --commsched-schedule="memory-budget=1101 frontier=%t/asked.csv"
+// RUN: commsched-opt %s -o %t/without.mlir \
+// RUN:   --commsched-schedule=memory-budget=1101
+// RUN: diff %t/with.mlir %t/without.mlir
+// RUN: not diff %t/with.mlir %t/input.mlir
+// RUN: FileCheck %s --check-prefix=CSV --match-full-lines < %t/asked.csv
+
+// Percentages stay those of the first input.
+// RUN: commsched-opt %t/with.mlir -o /dev/null \
+// RUN:   --commsched-schedule=frontier=%t/again.csv
+// RUN: FileCheck %s --check-prefix=CSV --match-full-lines < %t/again.csv
+
+// A function that fails keeps the file from being written.
+// RUN: not commsched-opt %s -o /dev/null \
+// RUN:   --commsched-schedule="memory-budget=1 strict frontier=%t/failed.csv"
+// RUN: not ls %t/failed.csv
+
+// What a pass says of each function, in the order of the module: from the least
+// memory to the most, only where more memory makes the step shorter.
+// CSV: function,budget_bytes,peak_bytes,step_time_ns,lower_bound_ns,exposed_comm_ns,num_collectives
+// CSV-NEXT: step,1001,1001,450,250,200,2
+// CSV-NEXT: step,1101,1101,350,250,100,2
+// CSV-NEXT: step,1201,1201,250,250,0,2
+// CSV-NEXT: "with,comma and ""quotes""",2,2,10,10,10,1
+// CSV-NOT: {{.}}
+
+commsched.group @g size(2)
+
+func.func private @declared(tensor<1xi8>)
+
+func.func @step(%x: tensor<100xi8>)
+    -> (tensor<100xi8>, tensor<100xi8>, tensor<1xi8>) {
+  %l = commsched.compute "large"(%x) {commsched.runtime_ns = 200 : i64}
+      : (tensor<100xi8>) -> tensor<900xi8>
+  %s = commsched.compute "small"(%l) {commsched.runtime_ns = 50 : i64}
+      : (tensor<900xi8>) -> tensor<1xi8>
+  %f0 = commsched.all_reduce %x on @g reduction(max)
+      {commsched.runtime_ns = 100 : i64}
+      : tensor<100xi8> -> !commsched.future<tensor<100xi8>>
+  %w0 = commsched.wait %f0 : !commsched.future<tensor<100xi8>>
+  %f1 = commsched.all_reduce %x on @g reduction(max)
+      {commsched.runtime_ns = 100 : i64}
+      : tensor<100xi8> -> !commsched.future<tensor<100xi8>>
+  %w1 = commsched.wait %f1 : !commsched.future<tensor<100xi8>>
+  return %w0, %w1, %s : tensor<100xi8>, tensor<100xi8>, tensor<1xi8>
+}
+
+func.func @no_collective(%x: tensor<1xi8>) -> tensor<1xi8> {
+  return %x : tensor<1xi8>
+}
+
+func.func @"with,comma and \22quotes\22"(%x: tensor<1xi8>) -> tensor<1xi8> {
+  %f = commsched.all_reduce %x on @g reduction(max)
+      {commsched.runtime_ns = 10 : i64}
+      : tensor<1xi8> -> !commsched.future<tensor<1xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<1xi8>>
+  return %w : tensor<1xi8>
+}

@@ -1,0 +1,54 @@
+// RUN: commsched-opt %s --commsched-schedule --remark-policy=all \
+// RUN:   --remark-format=emitRemark --remarks-filter=commsched -o %t 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=REMARK
+// RUN: FileCheck %s < %t
+
+// With nothing to be gained, a block stays as it is and says so; with buckets
+// or without.
+// RUN: commsched-opt %t --commsched-schedule=buckets=off -o - | diff %t -
+
+commsched.group @g size(2)
+
+// Computation that does not need the result hides the collective, and the peak
+// stays what it is.
+// REMARK: [[@LINE+5]]:1: remark: [Passed] BlockScheduled | Category:commsched | Function=hidden
+// REMARK-SAME: BudgetBytes=12, Origin={{[a-z-]+}}, PeakBytesAfter=12, PeakBytesBefore=12,
+// REMARK-SAME: the step takes 100 ns instead of 200, and 12 bytes instead of 12, for a budget of 12 ({{[a-z-]+}})
+// REMARK-SAME: StepNsAfter=100, StepNsBefore=200
+// CHECK-LABEL: func.func @hidden(
+func.func @hidden(%x: tensor<4xi8>) -> (tensor<4xi8>, tensor<4xi8>) {
+// CHECK: commsched.all_reduce
+// CHECK-NEXT: compute "long"
+// CHECK-NEXT: commsched.wait
+  %f = commsched.all_reduce %x on @g reduction(max)
+      {commsched.runtime_ns = 100 : i64}
+      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
+  %c = commsched.compute "long"(%x) {commsched.runtime_ns = 100 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  return %w, %c : tensor<4xi8>, tensor<4xi8>
+}
+
+// REMARK: [[@LINE+5]]:1: remark: [Missed] BlockKept | Category:commsched | Function=nothing_to_hide
+// REMARK-SAME: not reordered: no better schedule is known than the program's, which takes 150 ns and 12 bytes, for a budget of 12
+// CHECK-LABEL: func.func @nothing_to_hide(
+// CHECK-NOT: baseline
+// CHECK-NEXT: commsched.all_reduce
+func.func @nothing_to_hide(%x: tensor<4xi8>) -> tensor<4xi8> {
+  %f = commsched.all_reduce %x on @g reduction(max)
+      {commsched.runtime_ns = 100 : i64}
+      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
+  %c = commsched.compute "next"(%w) {commsched.runtime_ns = 50 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  return %c : tensor<4xi8>
+}
+
+// Without collectives there is nothing to say.
+// REMARK-NOT: Function=no_collective
+func.func @no_collective(%x: tensor<4xi8>) -> tensor<4xi8> {
+  %c = commsched.compute "alone"(%x) : (tensor<4xi8>) -> tensor<4xi8>
+  return %c : tensor<4xi8>
+}
+
+// REMARK-NOT: remark:
