@@ -25,15 +25,12 @@ using ::commsched::StreamId;
 static constexpr double millionths = 1e6;
 
 OptionalError mlir::commsched::check(const ContentionOptions &options) {
-  constexpr double most = Contention::maxComputeSlowdownPpm / millionths;
+  constexpr int64_t most = Contention::maxComputeSlowdownPpm / 1'000'000;
   // Written so that what is no number fails, too.
   if (options.computeSlowdown >= 0 && options.computeSlowdown <= most)
     return std::nullopt;
-  std::string text;
-  llvm::raw_string_ostream(text)
-      << "option 'compute-slowdown' must be in [0, " << most << "], not "
-      << options.computeSlowdown;
-  return text;
+  return "must be from 0 to " + std::to_string(most) + ", but is " +
+         std::to_string(options.computeSlowdown);
 }
 
 std::string mlir::commsched::explainUnknownGroup(Attribute key) {

@@ -106,10 +106,13 @@ void PairProblemBuilder::addNodes(const BlockProblem &half) {
   Problem &to = result.problem;
   NodeId offset = to.numNodes();
   SmallVector<StreamId> streams;
-  for (Attribute key : half.getStreams())
-    streams.push_back(
-        streamOf.try_emplace(key, static_cast<StreamId>(streamOf.size()))
-            .first->second);
+  for (CollectiveOpInterface collective : getStreamCollectives(half)) {
+    auto [it, inserted] = streamOf.try_emplace(
+        collective.getGroupKey(), static_cast<StreamId>(result.streams.size()));
+    if (inserted)
+      result.streams.push_back(collective);
+    streams.push_back(it->second);
+  }
   for (NodeId node = 0; node < from.numNodes(); ++node) {
     if (from.kind(node) == NodeKind::Wait)
       to.addWait(offset + from.startOf(node));

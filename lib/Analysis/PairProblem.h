@@ -44,6 +44,11 @@ public:
   const BlockProblem &getForward() const { return forward; }
   const BlockProblem &getBackward() const { return backward; }
 
+  /// The first collective of each stream.
+  ArrayRef<CollectiveOpInterface> getStreamCollectives() const {
+    return streams;
+  }
+
   /// The operation between the halves, which makes the tangents.
   ::commsched::NodeId getBetween() const {
     return forward.getProblem().numNodes();
@@ -67,6 +72,7 @@ private:
   BlockProblem backward;
   ::commsched::Problem problem;
   SmallVector<HalfBuffer> halfBuffers;
+  SmallVector<CollectiveOpInterface> streams;
   int64_t savedBytes = 0;
 };
 

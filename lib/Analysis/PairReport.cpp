@@ -8,6 +8,7 @@
 
 #include "CommSched/Analysis/PairReport.h"
 #include "CommSched/Analysis/OperationCosts.h"
+#include "CommSched/Analysis/ScanningSymbolTables.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "PairProblem.h"
 #include "ReportNames.h"
@@ -125,7 +126,8 @@ static std::string getJointName(FunctionPair pair) {
 FailureOr<std::optional<StepReport>>
 mlir::commsched::simulatePair(FunctionPair pair, const StepReport &forward,
                               const StepReport &backward, OperationCosts &costs,
-                              std::string &reason) {
+                              std::string &reason,
+                              const ContentionOptions &contention) {
   auto getCost = [&](Operation *op) { return costs.getRuntimeNs(op); };
   FailureOr<std::optional<PairProblem>> both =
       PairProblem::create(pair, getCost, reason);
@@ -135,7 +137,12 @@ mlir::commsched::simulatePair(FunctionPair pair, const StepReport &forward,
     return std::optional<StepReport>();
   const Problem &problem = (*both)->getProblem();
   Order order = problem.programOrder();
-  Result<Timeline> timeline = simulate(problem, order);
+  ScanningSymbolTables symbolTables;
+  FailureOr<GroupContention> groups = computeContention(
+      (*both)->getStreamCollectives(), contention, symbolTables);
+  if (failed(groups))
+    return failure();
+  Result<Timeline> timeline = simulate(problem, order, groups->contention);
   Result<MemoryTimeline> memory = simulateMemory(problem, order);
   if (!timeline || !memory)
     return emitError(pair.forward.getLoc(), "cannot be simulated: ")
@@ -147,6 +154,7 @@ mlir::commsched::simulatePair(FunctionPair pair, const StepReport &forward,
   report.computeTimeNs = timeline->computeNs;
   report.commTimeNs = timeline->commNs;
   report.exposedCommNs = timeline->exposedCommNs;
+  report.slowdownNs = timeline->slowdownNs;
   addHalf(report, forward, /*beginNs=*/0);
   addHalf(report, backward, forward.stepTimeNs);
   ReportNames forwardNames((*both)->getForward());

@@ -9,6 +9,7 @@
 #include "CommSched/Analysis/StepReport.h"
 #include "CommSched/Analysis/MissingFacts.h"
 #include "CommSched/Analysis/OperationCosts.h"
+#include "CommSched/Analysis/ScanningSymbolTables.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Schedule/LowerBound.h"
 #include "ReportNames.h"
@@ -90,11 +91,18 @@ static void addOperations(StepReport &report, const BlockProblem &block,
   }
 }
 
-FailureOr<StepReport> mlir::commsched::reportStep(FunctionOpInterface function,
-                                                  const BlockProblem &block) {
+FailureOr<StepReport>
+mlir::commsched::reportStep(FunctionOpInterface function,
+                            const BlockProblem &block,
+                            const ContentionOptions &contention) {
   const Problem &problem = block.getProblem();
   Order order = problem.programOrder();
-  Result<Timeline> timeline = simulate(problem, order);
+  ScanningSymbolTables symbolTables;
+  FailureOr<GroupContention> groups =
+      computeContention(block, contention, symbolTables);
+  if (failed(groups))
+    return failure();
+  Result<Timeline> timeline = simulate(problem, order, groups->contention);
   Result<MemoryTimeline> memory = simulateMemory(problem, order);
   Result<LowerBound> bound = computeLowerBound(problem);
   if (!timeline || !memory || !bound)
@@ -110,6 +118,8 @@ FailureOr<StepReport> mlir::commsched::reportStep(FunctionOpInterface function,
   report.computeTimeNs = timeline->computeNs;
   report.commTimeNs = timeline->commNs;
   report.exposedCommNs = timeline->exposedCommNs;
+  report.slowdownNs = timeline->slowdownNs;
+  report.unknownGroups = std::move(groups->unknownGroups);
   report.lowerBoundNs = bound->ns();
   ReportNames names(block);
   addOperations(report, block, names, *timeline);
@@ -122,7 +132,8 @@ FailureOr<StepReport> mlir::commsched::reportStep(FunctionOpInterface function,
 
 FailureOr<std::optional<StepReport>>
 mlir::commsched::simulateFunction(FunctionOpInterface function,
-                                  OperationCosts &costs, std::string &reason) {
+                                  OperationCosts &costs, std::string &reason,
+                                  const ContentionOptions &contention) {
   using Outcome = std::optional<StepReport>;
   auto decline = [&](std::string text) {
     reason = std::move(text);
@@ -139,7 +150,7 @@ mlir::commsched::simulateFunction(FunctionOpInterface function,
     return decline(std::move(*missing));
   if (std::optional<std::string> missing = getUnsizedReason(*block))
     return decline(std::move(*missing));
-  FailureOr<StepReport> report = reportStep(function, *block);
+  FailureOr<StepReport> report = reportStep(function, *block, contention);
   if (failed(report))
     return failure();
   return Outcome(std::move(*report));

@@ -65,6 +65,8 @@ void mlir::commsched::printJson(const StepReport &report, raw_ostream &os) {
       for (const CollectiveReport &collective : report.collectives)
         stream.object([&] { printCollective(stream, collective); });
     });
+    if (report.slowdownNs > 0)
+      stream.attribute("compute_slowdown_ns", report.slowdownNs);
     stream.attribute("peak_position", report.peakPosition);
     stream.attributeArray("peak_values", [&] {
       for (const LiveValue &value : report.peakValues)

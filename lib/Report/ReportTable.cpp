@@ -73,6 +73,10 @@ void mlir::commsched::printTable(const StepReport &report, raw_ostream &os) {
   row("step time", formatTime(report.stepTimeNs));
   row("computation", formatTime(report.computeTimeNs),
       formatShare(report.computeTimeNs, report.stepTimeNs) + " of the step");
+  if (report.slowdownNs > 0)
+    row("slowed down by", formatTime(report.slowdownNs),
+        formatShare(report.slowdownNs, report.computeTimeNs) +
+            " of the computation");
   row("communication", formatTime(report.commTimeNs));
   row("exposed communication", formatTime(report.exposedCommNs),
       formatShare(report.exposedCommNs, report.stepTimeNs) + " of the step");

@@ -28,6 +28,7 @@ namespace {
 struct Report : mlir::commsched::impl::ReportBase<Report> {
   using ReportBase::ReportBase;
 
+  LogicalResult initialize(MLIRContext *context) override;
   void runOnOperation() override;
 
 private:
@@ -37,6 +38,8 @@ private:
   LogicalResult simulate(FunctionPair pair, OperationCosts &costs);
   LogicalResult print();
 
+  /// What is asked for by the options.
+  ContentionOptions contention;
   std::vector<StepReport> reports;
   /// By function: which of the reports is its.
   DenseMap<Operation *, size_t> reportOf;
@@ -44,14 +47,27 @@ private:
 
 } // namespace
 
+LogicalResult Report::initialize(MLIRContext *context) {
+  contention = {exclusiveGroups, linkSharing, computeSlowdown};
+  if (::commsched::OptionalError error = check(contention))
+    return emitError(UnknownLoc::get(context), "option '")
+           << computeSlowdown.ArgStr << "' of " << getArgument() << " "
+           << *error;
+  return success();
+}
+
 LogicalResult Report::simulate(FunctionOpInterface function,
                                OperationCosts &costs) {
   std::string reason;
   FailureOr<std::optional<StepReport>> report =
-      simulateFunction(function, costs, reason);
+      simulateFunction(function, costs, reason, contention);
   if (failed(report))
     return failure();
   if (*report) {
+    for (Attribute group : (*report)->unknownGroups)
+      remark::analysis(function.getLoc(),
+                       makeRemark("UnknownContention", function.getName()))
+          << explainUnknownGroup(group);
     reportOf[function] = reports.size();
     reports.push_back(std::move(**report));
   } else {
@@ -69,8 +85,9 @@ LogicalResult Report::simulate(FunctionPair pair, OperationCosts &costs) {
   if (forward == reportOf.end() || backward == reportOf.end())
     return success();
   std::string reason;
-  FailureOr<std::optional<StepReport>> report = simulatePair(
-      pair, reports[forward->second], reports[backward->second], costs, reason);
+  FailureOr<std::optional<StepReport>> report =
+      simulatePair(pair, reports[forward->second], reports[backward->second],
+                   costs, reason, contention);
   if (failed(report))
     return failure();
   if (*report)

@@ -34,8 +34,8 @@ struct ContentionOptions {
   double computeSlowdown = 0;
 };
 
-/// What is wrong with the options, naming them as passes do: a slowdown that is
-/// not between 0 and the most that a simulation takes.
+/// What is wrong with the slowdown, which alone can be: it has to be between 0
+/// and the most that a simulation takes. As text behind the option's name.
 ::commsched::OptionalError check(const ContentionOptions &options);
 
 struct GroupContention {

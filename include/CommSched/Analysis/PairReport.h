@@ -53,12 +53,11 @@ FailureOr<std::optional<PairMemory>> computePairMemory(FunctionPair pair,
 /// The report on the step that runs both halves one after the other, from the
 /// reports on each by `costs`: named as the function that was partitioned, with
 /// operations numbered and times counted through both. None and errors as
-/// above.
-FailureOr<std::optional<StepReport>> simulatePair(FunctionPair pair,
-                                                  const StepReport &forward,
-                                                  const StepReport &backward,
-                                                  OperationCosts &costs,
-                                                  std::string &reason);
+/// above, and those of computeContention().
+FailureOr<std::optional<StepReport>>
+simulatePair(FunctionPair pair, const StepReport &forward,
+             const StepReport &backward, OperationCosts &costs,
+             std::string &reason, const ContentionOptions &contention = {});
 
 } // namespace mlir::commsched
 

@@ -15,6 +15,7 @@
 #define COMMSCHED_ANALYSIS_STEPREPORT_H
 
 #include "CommSched/Analysis/BlockProblem.h"
+#include "CommSched/Analysis/GroupContention.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -88,6 +89,8 @@ struct StepReport {
   int64_t computeTimeNs = 0;
   int64_t commTimeNs = 0;
   int64_t exposedCommNs = 0;
+  /// By how much computation took longer than that, beside collectives.
+  int64_t slowdownNs = 0;
   int64_t lowerBoundNs = 0;
   int64_t peakMemoryBytes = 0;
   /// The index of the first operation that reaches the peak; -1 if there is no
@@ -107,23 +110,27 @@ struct StepReport {
   std::vector<MemorySample> memory;
   /// For a step of two functions, one after the other; see PairReport.h.
   std::optional<HalvesReport> halves;
+  /// See GroupContention.
+  SmallVector<Attribute> unknownGroups;
 
   /// How many collectives the compute stream never stands still for.
   int64_t countHidden() const;
 };
 
 /// Simulates the body of `function` in program order. `block` is the problem of
-/// its only block, with all costs and sizes known. Emits an error when the
-/// simulation finds the problem at fault.
+/// its only block, with all costs and sizes known; `contention` has passed
+/// check(). Emits an error when the simulation finds the problem at fault, and
+/// when computeContention() does.
 FailureOr<StepReport> reportStep(FunctionOpInterface function,
-                                 const BlockProblem &block);
+                                 const BlockProblem &block,
+                                 const ContentionOptions &contention = {});
 
 /// Simulates the body of `function` as `costs` price it. None, with the
 /// `reason` in words, when it has several blocks or not all costs and sizes are
 /// known.
 FailureOr<std::optional<StepReport>>
 simulateFunction(FunctionOpInterface function, OperationCosts &costs,
-                 std::string &reason);
+                 std::string &reason, const ContentionOptions &contention = {});
 
 } // namespace mlir::commsched
 

@@ -28,6 +28,11 @@ def Report : Pass<"commsched-report", "::mlir::ModuleOp"> {
     track a stream and a counter of live bytes. Functions without a body are
     skipped. Behind the halves of a partition comes the step that runs one after
     the other, and what both take together.
+
+    By default operations that run at once take nothing from each other.
+    `exclusive-groups`, `link-sharing` and `compute-slowdown` count in what they
+    do. A group of which it is not known which ranks it has is taken to share
+    devices with every other and to cross nodes, which a remark says.
   }];
   let options = [
     Option<"format", "format", "::mlir::commsched::ReportFormat",
@@ -42,6 +47,14 @@ def Report : Pass<"commsched-report", "::mlir::ModuleOp"> {
                           "Chrome trace event JSON"))}]>,
     Option<"output", "output", "std::string", /*default=*/"\"-\"",
            "File to write; - is standard output">,
+    Option<"exclusiveGroups", "exclusive-groups", "bool", /*default=*/"false",
+           "Groups that share more than one device are never in flight "
+           "together">,
+    Option<"linkSharing", "link-sharing", "bool", /*default=*/"false",
+           "Groups on the same link share its bandwidth">,
+    Option<"computeSlowdown", "compute-slowdown", "double", /*default=*/"0.0",
+           "By which part of its own time computation takes longer beside a "
+           "collective in flight, such as 0.19">,
   ];
 }
 

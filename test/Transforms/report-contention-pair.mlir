@@ -1,0 +1,52 @@
+// RUN: commsched-opt %s --commsched-report="format=json exclusive-groups \
+// RUN:   link-sharing compute-slowdown=0.5" -o /dev/null | FileCheck %s
+
+// Both halves contend alike, and their step takes the sum of both. The groups
+// come in another order in the backward.
+
+commsched.group @node size(8)
+commsched.group @all size(64)
+
+// CHECK: "function":"forward",{{.*}}"step_time_ns":120,
+// CHECK-SAME: "exposed_comm_ns":60,
+// CHECK-SAME: "name":"all_reduce_0",{{[^}]*}}"start_ns":0,"end_ns":100,
+// CHECK-SAME: "name":"all_reduce_1",{{[^}]*}}"start_ns":100,"end_ns":120,
+// CHECK-SAME: "compute_slowdown_ns":30,
+func.func @forward(%x: tensor<64xi8>)
+    -> (tensor<64xi8>, tensor<64xi8>)
+    attributes {commsched.backward = @backward, commsched.joint = "step",
+                commsched.num_forward_outputs = 1 : i64} {
+  %f = commsched.all_reduce %x on @node reduction(sum)
+      {commsched.runtime_ns = 100 : i64}
+      : tensor<64xi8> -> !commsched.future<tensor<64xi8>>
+  %g = commsched.all_reduce %x on @all reduction(sum)
+      {commsched.runtime_ns = 20 : i64}
+      : tensor<64xi8> -> !commsched.future<tensor<64xi8>>
+  %y = commsched.compute "mm"(%x) {commsched.runtime_ns = 60 : i64}
+      : (tensor<64xi8>) -> tensor<64xi8>
+  %a = commsched.wait %f : !commsched.future<tensor<64xi8>>
+  %b = commsched.wait %g : !commsched.future<tensor<64xi8>>
+  return %y, %a : tensor<64xi8>, tensor<64xi8>
+}
+
+// CHECK: "function":"backward",{{.*}}"step_time_ns":70,
+// CHECK-SAME: "name":"all_reduce_0",{{[^}]*}}"start_ns":0,"end_ns":30,
+// CHECK-SAME: "name":"all_reduce_1",{{[^}]*}}"start_ns":30,"end_ns":70,
+
+// CHECK: "function":"step",{{.*}}"step_time_ns":190,
+// CHECK-SAME: "exposed_comm_ns":130,
+// CHECK-SAME: "start_ns":120,"end_ns":150,
+// CHECK-SAME: "start_ns":150,"end_ns":190,
+// CHECK-SAME: "compute_slowdown_ns":30,
+func.func @backward(%saved: tensor<64xi8>, %tangent: tensor<64xi8>)
+    -> tensor<64xi8> attributes {commsched.forward = @forward} {
+  %f = commsched.all_reduce %saved on @all reduction(sum)
+      {commsched.runtime_ns = 30 : i64}
+      : tensor<64xi8> -> !commsched.future<tensor<64xi8>>
+  %g = commsched.all_reduce %tangent on @node reduction(sum)
+      {commsched.runtime_ns = 40 : i64}
+      : tensor<64xi8> -> !commsched.future<tensor<64xi8>>
+  %a = commsched.wait %f : !commsched.future<tensor<64xi8>>
+  %b = commsched.wait %g : !commsched.future<tensor<64xi8>>
+  return %b : tensor<64xi8>
+}

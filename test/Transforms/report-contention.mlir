@@ -1,0 +1,86 @@
+// RUN: commsched-opt %s --commsched-report=format=json -o /dev/null \
+// RUN:   | FileCheck %s --check-prefix=PLAIN
+// RUN: commsched-opt %s -o /dev/null \
+// RUN:   --commsched-report="format=json exclusive-groups" \
+// RUN:   | FileCheck %s --check-prefix=EXCLUSIVE
+// RUN: commsched-opt %s -o /dev/null \
+// RUN:   --commsched-report="format=json link-sharing" \
+// RUN:   | FileCheck %s --check-prefix=LINKS
+// RUN: commsched-opt %s -o /dev/null \
+// RUN:   --commsched-report="format=json compute-slowdown=0.25" \
+// RUN:   | FileCheck %s --check-prefix=SLOW
+// RUN: commsched-opt %s -o /dev/null \
+// RUN:   --commsched-report="exclusive-groups link-sharing compute-slowdown=0.25" \
+// RUN:   | FileCheck %s --check-prefix=TABLE --strict-whitespace
+// RUN: commsched-opt %s -o /dev/null --commsched-report="format=trace \
+// RUN:   exclusive-groups link-sharing compute-slowdown=0.25" \
+// RUN:   | %python %S/Inputs/check_trace.py | FileCheck %s --check-prefix=TRACE
+
+// The same program with and without what operations that run at once take from
+// each other. All collectives of @step are issued at 0, and 400 ns of
+// computation follow.
+
+// @node is inside a node; the others cross nodes. @all has two ranks and more
+// of both others; those share at most one.
+commsched.group @node size(8)
+commsched.group @across size(8) ranks_per_node(1) stride(8)
+commsched.group @all size(64)
+
+// PLAIN: "function":"step"
+// PLAIN-SAME: "step_time_ns":400,"compute_time_ns":400,"comm_time_ns":300,"exposed_comm_ns":0,"lower_bound_ns":400,
+// PLAIN-SAME: "name":"node",{{[^}]*}}"start_ns":0,"end_ns":100,"wait_ns":400,"exposed_ns":0}
+// PLAIN-SAME: "name":"across",{{[^}]*}}"start_ns":0,"end_ns":120,
+// PLAIN-SAME: "name":"all",{{[^}]*}}"start_ns":0,"end_ns":80,
+// PLAIN-NOT: compute_slowdown_ns
+
+// @all waits for both others.
+// EXCLUSIVE: "function":"step"
+// EXCLUSIVE-SAME: "step_time_ns":400,
+// EXCLUSIVE-SAME: "name":"node",{{[^}]*}}"start_ns":0,"end_ns":100,
+// EXCLUSIVE-SAME: "name":"across",{{[^}]*}}"start_ns":0,"end_ns":120,
+// EXCLUSIVE-SAME: "name":"all",{{[^}]*}}"start_ns":120,"end_ns":200,
+
+// @across and @all share the network until @all has its 80 at 160; 40 of
+// @across are left.
+// LINKS: "function":"step"
+// LINKS-SAME: "step_time_ns":400,
+// LINKS-SAME: "name":"node",{{[^}]*}}"start_ns":0,"end_ns":100,
+// LINKS-SAME: "name":"across",{{[^}]*}}"start_ns":0,"end_ns":200,
+// LINKS-SAME: "name":"all",{{[^}]*}}"start_ns":0,"end_ns":160,
+
+// Until 120, computation gets on by 120 / 1.25 = 96; 304 are left.
+// SLOW: "function":"step"
+// SLOW-SAME: "step_time_ns":424,"compute_time_ns":400,"comm_time_ns":300,"exposed_comm_ns":24,"lower_bound_ns":400,
+// SLOW-SAME: "name":"across",{{[^}]*}}"start_ns":0,"end_ns":120,"wait_ns":424,"exposed_ns":0}
+// SLOW-SAME: "compute_slowdown_ns":24,
+
+// All together: @all waits for @across, so nobody shares a link, but
+// computation gets on by 200 / 1.25 = 160 only until 200.
+//      TABLE:function @step
+//      TABLE:  step time                       440 ns
+// TABLE-NEXT:  computation                     400 ns  90.9 % of the step
+// TABLE-NEXT:  slowed down by                   40 ns  10.0 % of the computation
+// TABLE-NEXT:  communication                   300 ns
+// TABLE-NEXT:  exposed communication            40 ns  9.1 % of the step
+// TABLE-NEXT:  lower bound                     400 ns  the step is 10.0 % above it
+//      TRACE: slice 1 1 0 440 aten.mm
+// TRACE-NEXT: slice 1 2 0 100 node
+// TRACE-NEXT: slice 1 3 0 120 across
+// TRACE-NEXT: slice 1 4 120 200 all
+func.func @step(%x: tensor<64xi8>) -> tensor<64xi8> {
+  %node = commsched.all_reduce %x on @node reduction(sum)
+      {commsched.name = "node", commsched.runtime_ns = 100 : i64}
+      : tensor<64xi8> -> !commsched.future<tensor<64xi8>>
+  %across = commsched.all_reduce %x on @across reduction(sum)
+      {commsched.name = "across", commsched.runtime_ns = 120 : i64}
+      : tensor<64xi8> -> !commsched.future<tensor<64xi8>>
+  %all = commsched.all_reduce %x on @all reduction(sum)
+      {commsched.name = "all", commsched.runtime_ns = 80 : i64}
+      : tensor<64xi8> -> !commsched.future<tensor<64xi8>>
+  %y = commsched.compute "aten.mm"(%x) {commsched.runtime_ns = 400 : i64}
+      : (tensor<64xi8>) -> tensor<64xi8>
+  %a = commsched.wait %node : !commsched.future<tensor<64xi8>>
+  %b = commsched.wait %across : !commsched.future<tensor<64xi8>>
+  %c = commsched.wait %all : !commsched.future<tensor<64xi8>>
+  return %y : tensor<64xi8>
+}

@@ -1,0 +1,254 @@
+//===- GroupContentionTest.cpp - Tests of what groups share ---------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Analysis/GroupContention.h"
+
+#include "CommSched/Dialect/CommSchedDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+
+#include "gtest/gtest.h"
+
+#include <limits>
+#include <random>
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+using ::commsched::Contention;
+using ::commsched::StreamId;
+using Pairs = std::vector<std::pair<StreamId, StreamId>>;
+
+namespace {
+
+class GroupContentions : public ::testing::Test {
+protected:
+  GroupContentions() {
+    context.loadDialect<CommSchedDialect, func::FuncDialect>();
+  }
+
+  /// What groups declared as `@g0 declarations[0]` and so on contend for, each
+  /// with one barrier.
+  FailureOr<GroupContention> compute(ArrayRef<std::string> declarations,
+                                     const ContentionOptions &options) {
+    std::string text, body;
+    for (auto [index, declaration] : llvm::enumerate(declarations)) {
+      std::string name = " @g" + std::to_string(index);
+      text += "commsched.group" + name + " " + declaration + "\n";
+      body += "commsched.barrier on" + name + "\n";
+    }
+    module = parseSourceString<ModuleOp>(
+        text + "func.func @f() {\n" + body + "return\n}", &context);
+    EXPECT_TRUE(module) << text;
+    if (!module)
+      return failure();
+    SmallVector<CollectiveOpInterface> streams;
+    module->walk([&](BarrierOp barrier) { streams.push_back(barrier); });
+    SymbolTableCollection symbolTables;
+    return computeContention(streams, options, symbolTables);
+  }
+
+  Pairs getExclusive(ArrayRef<std::string> declarations) {
+    ContentionOptions options;
+    options.exclusiveGroups = true;
+    FailureOr<GroupContention> result = compute(declarations, options);
+    EXPECT_TRUE(succeeded(result));
+    if (failed(result))
+      return {};
+    EXPECT_TRUE(result->unknownGroups.empty());
+    EXPECT_TRUE(result->contention.links.empty());
+    return result->contention.exclusive;
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+};
+
+const Pairs none;
+const Pairs both = {{0, 1}};
+
+TEST_F(GroupContentions, AxesOfAGridShareOneDeviceAtMost) {
+  // Shards inside a node and replicas across nodes.
+  EXPECT_EQ(getExclusive({"size(8)", "size(16) stride(8)"}), none);
+  EXPECT_EQ(getExclusive({"size(8)", "size(16) stride(7)"}), both);
+  EXPECT_EQ(getExclusive({"size(8)", "size(16) stride(4)"}), both);
+  // All ranks with any axis.
+  EXPECT_EQ(getExclusive({"size(128)", "size(16) stride(8)"}), both);
+  EXPECT_EQ(getExclusive({"size(128)", "size(8)", "size(2) stride(64)"}),
+            (Pairs{{0, 1}, {0, 2}}));
+  // The same ranks under another name.
+  EXPECT_EQ(getExclusive({"size(8)", "size(8)"}), both);
+  // A group of one meets nobody.
+  EXPECT_EQ(getExclusive({"size(1)", "size(8)", "size(1)"}), none);
+}
+
+TEST_F(GroupContentions, BlocksNeedNotBeAligned) {
+  // Of 0 1 2 | 3 4 5 and 0 1 | 2 3 | 4 5, the first have 0 and 1.
+  EXPECT_EQ(getExclusive({"size(3)", "size(2)"}), both);
+  // 0 2 4 | 1 3 5 and 0 3 6 | …: 6 apart is out of the first block.
+  EXPECT_EQ(getExclusive({"size(3) stride(2)", "size(3) stride(3)"}), none);
+  EXPECT_EQ(getExclusive({"size(4) stride(2)", "size(3) stride(3)"}), both);
+}
+
+TEST_F(GroupContentions, ListedRanks) {
+  auto listed = [](StringRef rows, StringRef shape) {
+    return ("size(2) ranks(dense<" + rows + "> : tensor<" + shape + "xi64>)")
+        .str();
+  };
+  EXPECT_EQ(getExclusive({listed("[[0, 3], [1, 2]]", "2x2"), "size(2)"}), none);
+  EXPECT_EQ(getExclusive({listed("[[0, 3], [4, 5]]", "2x2"), "size(2)"}), both);
+  EXPECT_EQ(getExclusive({"size(2)", listed("[[0, 3], [4, 5]]", "2x2")}), both);
+  EXPECT_EQ(getExclusive({listed("[[0, 3], [1, 2]]", "2x2"),
+                          listed("[[1, 3], [0, 2]]", "2x2")}),
+            none);
+  EXPECT_EQ(getExclusive(
+                {listed("[[0, 3], [1, 2]]", "2x2"), listed("[[2, 1]]", "1x2")}),
+            both);
+}
+
+TEST_F(GroupContentions, LargestNumbers) {
+  std::string most = std::to_string(std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(getExclusive({"size(" + most + ") stride(" + most + ")",
+                          "size(" + most + ")"}),
+            none);
+  EXPECT_EQ(getExclusive({"size(" + most + ") stride(3)",
+                          "size(" + most + ") stride(2)"}),
+            both);
+  std::string almost = std::to_string(std::numeric_limits<int64_t>::max() - 1);
+  std::string listed =
+      "size(2) ranks(dense<[[0, " + almost + "]]> : tensor<1x2xi64>)";
+  EXPECT_EQ(getExclusive({listed, "size(2) stride(2)"}), none);
+  EXPECT_EQ(getExclusive({listed, "size(" + most + ") stride(2)"}), both);
+}
+
+TEST_F(GroupContentions, GroupsOfManyRanks) {
+  // Listed in reverse, and with two of each row's ranks exchanged.
+  auto list = [](int64_t flip) {
+    std::string text = "size(1000) ranks(dense<[";
+    for (int64_t row = 99; row >= 0; --row) {
+      text += "[";
+      for (int64_t i = 0; i < 1000; ++i)
+        text += std::to_string(row + 100 * (i ^ flip)) + (i < 999 ? "," : "]");
+      text += row ? "," : "]> : tensor<100x1000xi64>)";
+    }
+    return text;
+  };
+  EXPECT_EQ(getExclusive({list(0), list(1), "size(100)", "size(101)"}),
+            (Pairs{{0, 1}, {0, 3}, {1, 3}, {2, 3}}));
+}
+
+TEST_F(GroupContentions, AgreesWithLookingAtAllPairsOfRanks) {
+  constexpr int64_t numRanks = 40;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    std::mt19937_64 random(seed);
+    auto below = [&](uint64_t n) { return static_cast<int64_t>(random() % n); };
+    SmallVector<std::string> declarations;
+    // By group and rank: the row, or -1.
+    std::vector<std::vector<int64_t>> rowOf;
+    for (int64_t group = 0; group < 5; ++group) {
+      int64_t size = 1 + below(4), stride = 1 + below(8);
+      std::vector<int64_t> rows(numRanks, -1);
+      if (below(2)) {
+        declarations.push_back("size(" + std::to_string(size) + ") stride(" +
+                               std::to_string(stride) + ")");
+        // Every block begins with the first member of its rows.
+        for (int64_t rank = 0; rank < numRanks; ++rank)
+          for (int64_t first = 0; first <= rank; ++first)
+            if (first % (size * stride) < stride &&
+                (rank - first) % stride == 0 && rank - first < size * stride)
+              rows[rank] = first;
+      } else {
+        std::vector<int64_t> ranks(numRanks);
+        for (int64_t i = 0; i < numRanks; ++i)
+          std::swap(ranks[i] = i, ranks[below(i + 1)]);
+        int64_t numRows = 1 + below(numRanks / size);
+        std::string list;
+        for (int64_t i = 0; i < numRows * size; ++i) {
+          list += (i % size ? "," : i ? "],[" : "[") + std::to_string(ranks[i]);
+          rows[ranks[i]] = i / size;
+        }
+        declarations.push_back("size(" + std::to_string(size) +
+                               ") ranks(dense<[" + list + "]]> : tensor<" +
+                               std::to_string(numRows) + "x" +
+                               std::to_string(size) + "xi64>)");
+      }
+      rowOf.push_back(rows);
+    }
+    Pairs expected;
+    for (StreamId second = 0; second < 5; ++second)
+      for (StreamId first = 0; first < second; ++first) {
+        const auto &a = rowOf[first], &b = rowOf[second];
+        bool share = false;
+        for (int64_t x = 0; x < numRanks; ++x)
+          for (int64_t y = 0; y < x; ++y)
+            share |= a[x] >= 0 && b[x] >= 0 && a[x] == a[y] && b[x] == b[y];
+        if (share)
+          expected.push_back({first, second});
+      }
+    EXPECT_EQ(getExclusive(declarations), expected) << "seed " << seed;
+  }
+}
+
+TEST_F(GroupContentions, LinksInsideAndBetweenNodes) {
+  ContentionOptions options;
+  options.linkSharing = true;
+  options.computeSlowdown = 0.19;
+  FailureOr<GroupContention> result =
+      compute({"size(8)", "size(16) ranks_per_node(1) stride(8)",
+               "size(4) ranks_per_node(4)", "size(4) ranks_per_node(2)",
+               "size(1)", "size(16)"},
+              options);
+  ASSERT_TRUE(succeeded(result));
+  EXPECT_EQ(result->contention.links,
+            (std::vector<int32_t>{0, 1, 0, 1, -1, 1}));
+  EXPECT_EQ(result->contention.exclusive, none);
+  EXPECT_EQ(result->contention.computeSlowdownPpm, 190'000);
+}
+
+TEST_F(GroupContentions, NoneByDefault) {
+  FailureOr<GroupContention> result = compute({"size(8)", "size(8)"}, {});
+  ASSERT_TRUE(succeeded(result));
+  EXPECT_TRUE(result->contention.isNone());
+}
+
+TEST_F(GroupContentions, TooManyGroups) {
+  std::string message;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    message = diagnostic.str();
+    return success();
+  });
+  ContentionOptions options;
+  options.linkSharing = true;
+  SmallVector<std::string> declarations(maxExclusiveStreams + 1, "size(1)");
+  EXPECT_TRUE(succeeded(compute(declarations, options)));
+  options.exclusiveGroups = true;
+  EXPECT_TRUE(failed(compute(declarations, options)));
+  EXPECT_EQ(message, "'commsched.barrier' op is on group @g4096, one of 4097: "
+                     "groups can be exclusive if there are no more than 4096");
+  declarations.pop_back();
+  EXPECT_TRUE(succeeded(compute(declarations, options)));
+}
+
+TEST(ContentionOptions, ChecksTheSlowdown) {
+  ContentionOptions options;
+  EXPECT_EQ(check(options), std::nullopt);
+  for (double fine : {0.19, 1e-7, 999.0}) {
+    options.computeSlowdown = fine;
+    EXPECT_EQ(check(options), std::nullopt);
+  }
+  for (double bad : {-1e-9, 999.1, std::numeric_limits<double>::infinity(),
+                     std::numeric_limits<double>::quiet_NaN()}) {
+    options.computeSlowdown = bad;
+    EXPECT_NE(check(options), std::nullopt) << bad;
+  }
+  options.computeSlowdown = -0.5;
+  EXPECT_EQ(check(options), "must be from 0 to 999, but is -0.500000");
+}
+
+} // namespace
