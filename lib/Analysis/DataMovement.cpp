@@ -63,11 +63,9 @@ bool mlir::commsched::mayDoArithmetic(Operation *op) {
   auto cost = dyn_cast<CostOpInterface>(op);
   if (!cost)
     return false;
-  if (cost.isExpensive())
-    return true;
-  // A region whose arithmetic nobody counts, as a size is dynamic, may do some.
   std::optional<double> flops = cost.getFlopCount();
-  return flops ? *flops > 0 : op->getNumRegions() > 0;
+  // A region whose arithmetic nobody counts, as a size is dynamic, may do some.
+  return (flops ? *flops > 0 : op->getNumRegions() > 0) || cost.isExpensive();
 }
 
 bool mlir::commsched::isConcatenation(Operation *op, ArrayRef<Value> inputs) {

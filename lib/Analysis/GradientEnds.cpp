@@ -74,12 +74,12 @@ End GradientEnds::visit(Operation *op) const {
   End used{End::Kind::Used, op};
   if (op->getNumResults() == 0 || !isLocalComputation(op))
     return used;
-  if (auto cost = dyn_cast<CostOpInterface>(op); cost && cost.isExpensive())
-    return used;
   int64_t variables = llvm::count_if(getTensorInputs(op), [&](Value input) {
     return !origins.isConstant(input);
   });
   if (variables != 1)
+    return used;
+  if (auto cost = dyn_cast<CostOpInterface>(op); cost && cost.isExpensive())
     return used;
   End end;
   for (Value result : op->getResults())

@@ -49,8 +49,11 @@ bool mlir::commsched::detail::isExpensiveByDefault(Operation *op) {
   constexpr double flopsPerByte = 8;
   auto cost = cast<CostOpInterface>(op);
   std::optional<double> flops = cost.getFlopCount();
+  // Sizes take longer to add up, and most operations need none.
+  if (!flops || *flops <= 0)
+    return false;
   std::optional<int64_t> bytes = cost.getMovedBytes();
-  return flops && bytes && *flops > flopsPerByte * static_cast<double>(*bytes);
+  return bytes && *flops > flopsPerByte * static_cast<double>(*bytes);
 }
 
 Operation *mlir::commsched::detail::getStart(Value future) {

@@ -24,25 +24,36 @@ static std::optional<int64_t> getElementBytes(Type type) {
   // addresses 64 bits.
   if (isa<IndexType>(type))
     return 8;
-  if (!type.isIntOrFloat())
-    return std::nullopt;
-  return static_cast<int64_t>(
-      llvm::divideCeil(type.getIntOrFloatBitWidth(), 8));
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return static_cast<int64_t>(llvm::divideCeil(integer.getWidth(), 8));
+  if (auto number = dyn_cast<FloatType>(type))
+    return static_cast<int64_t>(llvm::divideCeil(number.getWidth(), 8));
+  return std::nullopt;
 }
 
-std::optional<int64_t> mlir::commsched::getStaticBytes(Type type) {
-  auto shaped = dyn_cast<ShapedType>(type);
-  if (!shaped)
-    return 0;
-  if (!shaped.hasStaticShape())
+static std::optional<int64_t> getBytes(ArrayRef<int64_t> shape,
+                                       Type elementType) {
+  if (ShapedType::isDynamicShape(shape))
     return std::nullopt;
-  std::optional<int64_t> bytes = getElementBytes(shaped.getElementType());
+  std::optional<int64_t> bytes = getElementBytes(elementType);
   if (!bytes)
     return std::nullopt;
-  for (int64_t dim : shaped.getShape())
+  for (int64_t dim : shape)
     if (llvm::MulOverflow(*bytes, dim, *bytes))
       return std::nullopt;
   return bytes;
+}
+
+std::optional<int64_t> mlir::commsched::getStaticBytes(Type type) {
+  // Nearly all are tensors, which answer faster than the interface.
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return getBytes(tensor.getShape(), tensor.getElementType());
+  auto shaped = dyn_cast<ShapedType>(type);
+  if (!shaped)
+    return 0;
+  if (!shaped.hasRank())
+    return std::nullopt;
+  return getBytes(shaped.getShape(), shaped.getElementType());
 }
 
 std::optional<int64_t> mlir::commsched::getStaticBytes(TypeRange types) {
