@@ -14,6 +14,7 @@
 #define COMMSCHED_UNITTESTS_SCHEDULE_TESTPROBLEMS_H
 
 #include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Renumbering.h"
 
 #include <initializer_list>
 #include <numeric>
@@ -44,35 +45,6 @@ inline NodeId addStart(Problem &problem, int64_t costNs,
   for (NodeId operand : operands)
     problem.addDependence(operand, node, DependenceKind::Data);
   return node;
-}
-
-/// The same problem as a program that has `order`, which is a legal one.
-inline Problem renumber(const Problem &problem, const Order &order) {
-  std::vector<NodeId> numberOf(order.size(), noNode);
-  Problem result;
-  for (NodeId node : order) {
-    numberOf[node] =
-        problem.kind(node) == NodeKind::Wait
-            ? result.addWait(numberOf[problem.startOf(node)])
-            : result.addNode(problem.kind(node), problem.costNs(node),
-                             problem.stream(node));
-    if (problem.isExpensive(node))
-      result.setExpensive(numberOf[node]);
-  }
-  for (NodeId node : order)
-    for (DependenceEnd end : problem.successors(node))
-      result.addDependence(numberOf[node], numberOf[end.node], end.kind);
-  for (BufferId id = 0; id < problem.numBuffers(); ++id) {
-    const Buffer &buffer = problem.buffer(id);
-    result.addBuffer(buffer.bytes,
-                     buffer.producer == noNode ? noNode
-                                               : numberOf[buffer.producer],
-                     buffer.freed);
-    for (NodeId user : problem.users(id))
-      result.addUse(id, numberOf[user]);
-  }
-  result.finalize();
-  return result;
 }
 
 /// Two gathers on one stream beside a product and two sums, each of which
