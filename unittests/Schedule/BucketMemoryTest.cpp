@@ -1,0 +1,337 @@
+//===- BucketMemoryTest.cpp - What merged programs take ---------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/BucketedProblem.h"
+
+#include "CommSched/Schedule/MemoryTimeline.h"
+#include "CommSched/Schedule/Verify.h"
+
+#include "RandomProblem.h"
+#include "TestProblems.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+using namespace commsched;
+using namespace commsched::testing;
+
+namespace {
+
+using Layout = BucketMemory::Layout;
+
+/// Two gathers of 100 and 200 bytes from shards of 10 and 20 that are cast
+/// before, and a user of each.
+struct Gathers {
+  static constexpr NodeId castA = 0, startA = 1, castB = 2, startB = 3,
+                          waitA = 4, useA = 5, waitB = 6, useB = 7,
+                          overwrite = 8;
+  /// A shard of A that is cast.
+  static constexpr BufferId shardA = 2;
+  Problem problem;
+  std::vector<Bucket> buckets = {{0, {startA, startB}, 0}};
+
+  Gathers() {
+    addCompute(problem, 1);
+    addStart(problem, 10, {castA});
+    addCompute(problem, 1);
+    addStart(problem, 10, {castB});
+    problem.addWait(startA);
+    addCompute(problem, 5, {waitA});
+    problem.addWait(startB);
+    addCompute(problem, 5, {waitB});
+    addCompute(problem, 1);
+    problem.addDependence(castA, overwrite, DependenceKind::Memory);
+    add(40, noNode, {castA, overwrite}, false);
+    add(80, noNode, {castB});
+    add(10, castA, {startA, waitA});
+    add(20, castB, {startB, waitB});
+    add(100, startA, {waitA, useA});
+    add(200, startB, {waitB, useB});
+    problem.finalize();
+  }
+
+  void add(int64_t bytes, NodeId producer, std::initializer_list<NodeId> users,
+           bool freed = true) {
+    BufferId buffer = problem.addBuffer(bytes, producer, freed);
+    for (NodeId user : users)
+      problem.addUse(buffer, user);
+  }
+
+  Result<BucketedProblem> merge(const BucketCost &cost) const {
+    return BucketedProblem::create(problem, buckets, {cost},
+                                   BucketBuffers::Kept);
+  }
+};
+
+/// What each operation of an order leaves, with what it takes at most before
+/// that where that is more than before it and after it.
+std::string tell(const BucketedProblem &program, const Order &order) {
+  MemoryTimeline timeline = *simulateMemory(program.getProblem(), order);
+  int64_t live = timeline.initialBytes;
+  std::string text = std::to_string(live);
+  for (size_t i = 0; i < order.size(); ++i) {
+    int64_t allocated = timeline.allocatedBytes[i];
+    text += ' ';
+    if (allocated > std::max(live, timeline.remainingBytes[i]))
+      text += std::to_string(allocated) + ":";
+    live = timeline.remainingBytes[i];
+    text += std::to_string(live);
+  }
+  return text;
+}
+
+TEST(BucketMemory, SideBySideMembersKeepTheirStorages) {
+  Gathers gathers;
+  Result<BucketedProblem> program = gathers.merge({0, 10, 0, {}, {}});
+  ASSERT_TRUE(program) << program.error();
+  const Problem &merged = program->getProblem();
+  EXPECT_EQ(merged.numNodes(), 7);
+  // castA, start, castB, wait, useA, useB, overwrite: castB comes too late
+  // here.
+  EXPECT_EQ(tell(*program, {0, 2, 1, 3, 4, 5, 6}),
+            "120 130 150:70 370 340 240 40 40");
+}
+
+TEST(BucketMemory, ViewsKeepTheirStorageAlive) {
+  Gathers gathers;
+  Result<BucketedProblem> program =
+      gathers.merge({3, 10, 0, {}, {Layout::Viewed, 30, 300}});
+  ASSERT_TRUE(program) << program.error();
+  // castA, castB, copy-in, start, wait, useA, useB, overwrite. The casts'
+  // results go when they are packed, and both results with the last.
+  EXPECT_EQ(tell(*program, {0, 3, 1, 2, 4, 5, 6, 7}),
+            "120 130 150:70 100:70 370 340 340 40 40");
+  // As long as one is kept, both are.
+  gathers.problem.addBuffer(7, Gathers::startB, false);
+  gathers.problem.finalize();
+  program = gathers.merge({3, 10, 0, {}, {Layout::Viewed, 30, 300}});
+  EXPECT_EQ(tell(*program, {0, 3, 1, 2, 4, 5, 6, 7}),
+            "120 130 150:70 100:70 370 340 340 340 340");
+}
+
+TEST(BucketMemory, CopyOutsMakeWhatIsDelivered) {
+  Gathers gathers;
+  Result<BucketedProblem> program =
+      gathers.merge({3, 10, 4, {}, {Layout::CopiedOut, 300, 0}});
+  ASSERT_TRUE(program) << program.error();
+  // castA, castB, copy-in, start, wait, copy-out, useA, useB, overwrite.
+  EXPECT_EQ(tell(*program, {0, 3, 1, 2, 4, 5, 6, 7, 8}),
+            "120 130 150:70 370:340 340 340 640:340 240 40 40");
+}
+
+TEST(BucketMemory, CopiesThatCostNothingHaveTheirPlace) {
+  Gathers gathers;
+  BucketCost cost = {0, 10, 0, {}, {Layout::CopiedOut, 300, 0}};
+  Result<BucketedProblem> program = gathers.merge(cost);
+  ASSERT_TRUE(program) << program.error();
+  EXPECT_EQ(tell(*program, {0, 3, 1, 2, 4, 5, 6, 7, 8}),
+            "120 130 150:70 370:340 340 340 640:340 240 40 40");
+  cost.memory = {Layout::Viewed, 30, 300};
+  program = gathers.merge(cost);
+  EXPECT_NE(program->bucket(0).copyIn, noNode);
+  EXPECT_EQ(program->bucket(0).copyOut, noNode);
+  // Without buffers, nobody asks.
+  program = BucketedProblem::create(gathers.problem, gathers.buckets, {cost});
+  EXPECT_EQ(program->bucket(0).copyIn, noNode);
+  EXPECT_EQ(program->getProblem().numBuffers(), 0);
+}
+
+TEST(BucketMemory, CopyInsReadWhatAbsorbedCastsRead) {
+  Gathers gathers;
+  BucketCost cost = {3, 10, 0, {0, 2}, {Layout::Viewed, 30, 300}};
+  Result<BucketedProblem> program = gathers.merge(cost);
+  ASSERT_TRUE(program) << program.error();
+  EXPECT_EQ(tell(*program, {0, 3, 1, 2, 4, 5, 6, 7}),
+            "120 120 120 150:70 370 340 340 40 40");
+  // Nobody overwrites it before.
+  NodeId overwrite = program->nodeOf(Gathers::overwrite);
+  bool isAfterCopyIn = false;
+  for (DependenceEnd end : program->getProblem().predecessors(overwrite))
+    isAfterCopyIn |= end.node == program->bucket(0).copyIn;
+  EXPECT_TRUE(isAfterCopyIn);
+}
+
+TEST(BucketMemory, RejectsWhatCannotBe) {
+  Gathers gathers;
+  auto error = [&](const BucketCost &cost) {
+    Result<BucketedProblem> program = gathers.merge(cost);
+    EXPECT_FALSE(program);
+    return program ? "" : program.error();
+  };
+  EXPECT_EQ(error({0, 1, 0, {}, {Layout::Viewed, -3, 0}}),
+            "bucket 0 has a negative size of -3 bytes");
+  EXPECT_EQ(error({0, 1, 0, {}, {Layout::Viewed, 3, -4}}),
+            "bucket 0 has a negative size of -4 bytes");
+  EXPECT_EQ(error({0, 1, 0, {0}, {}}),
+            "bucket 0 absorbs node 0 (compute), but copies nothing");
+  BucketCost absorbing = {1, 1, 0, {0}, {Layout::Viewed, 30, 300}};
+  gathers.problem.addUse(Gathers::shardA, Gathers::useB);
+  gathers.problem.finalize();
+  EXPECT_EQ(error(absorbing), "bucket 0 absorbs node 0 (compute), whose buffer "
+                              "2 node 7 (compute) uses");
+  gathers = Gathers();
+  gathers.add(1, Gathers::castA, {}, false);
+  gathers.problem.finalize();
+  EXPECT_EQ(error(absorbing), "bucket 0 absorbs node 0 (compute), whose buffer "
+                              "6 stays to the end");
+  EXPECT_EQ(error({0, 1, 0, {}, {Layout::Viewed, INT64_MAX, 1}}),
+            "the buckets make a program that is not valid: the sum of the "
+            "sizes up to buffer 6, which adds 9223372036854775807 bytes, does "
+            "not fit 64 bits");
+}
+
+//===----------------------------------------------------------------------===//
+// Random programs
+//===----------------------------------------------------------------------===//
+
+/// The same problem, but that what a start makes is there for its wait, and for
+/// others only after that, as it is in programs.
+Problem deliverByWaits(const Problem &random) {
+  Problem problem;
+  for (NodeId node = 0; node < random.numNodes(); ++node) {
+    if (random.kind(node) == NodeKind::Wait)
+      problem.addWait(random.startOf(node));
+    else
+      problem.addNode(random.kind(node), random.costNs(node),
+                      random.stream(node));
+    for (DependenceEnd end : random.predecessors(node))
+      problem.addDependence(end.node, node, end.kind);
+  }
+  for (BufferId id = 0; id < random.numBuffers(); ++id) {
+    const Buffer &buffer = random.buffer(id);
+    problem.addBuffer(buffer.bytes, buffer.producer, buffer.freed);
+    bool isDelivered = buffer.producer != noNode &&
+                       random.kind(buffer.producer) == NodeKind::Start;
+    NodeId wait = isDelivered ? random.waitOf(buffer.producer) : noNode;
+    if (isDelivered)
+      problem.addUse(id, wait);
+    for (NodeId user : random.users(id)) {
+      if (user <= wait)
+        continue;
+      problem.addUse(id, user);
+      if (isDelivered)
+        problem.addDependence(wait, user, DependenceKind::Data);
+    }
+  }
+  problem.finalize();
+  return problem;
+}
+
+/// A random problem, and random starts that can be merged.
+struct RandomBuckets {
+  Problem problem;
+  std::vector<Bucket> buckets;
+
+  explicit RandomBuckets(uint64_t seed) {
+    RandomProblemOptions options;
+    options.maxStreams = 2;
+    options.unevenBuffers = seed % 2;
+    options.waitsMakeBuffers = false;
+    problem = deliverByWaits(makeRandomProblem(seed, options));
+    std::vector<BucketCandidate> candidates;
+    std::mt19937_64 random(seed);
+    for (NodeId node = 0; node < problem.numNodes(); ++node)
+      if (problem.kind(node) == NodeKind::Start)
+        candidates.push_back({node, problem.stream(node), 1});
+    BucketingOptions bucketing;
+    bucketing.capBytes = {{1000}, {1000}};
+    bucketing.maxCount = static_cast<int64_t>(2 + random() % 3);
+    buckets = formBuckets(problem, candidates, bucketing)->buckets;
+  }
+};
+
+int64_t sumBytes(const Problem &problem) {
+  int64_t total = 0;
+  for (BufferId id = 0; id < problem.numBuffers(); ++id)
+    total += problem.buffer(id).bytes;
+  return total;
+}
+
+/// Merging without copies is running members' starts one directly after the
+/// other, and so their waits.
+TEST(BucketMemory, SideBySideIsOneAfterTheOther) {
+  int numBuckets = 0;
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomBuckets test(seed);
+    numBuckets += static_cast<int>(test.buckets.size());
+    Result<BucketedProblem> program = BucketedProblem::create(
+        test.problem, test.buckets,
+        std::vector<BucketCost>(test.buckets.size()), BucketBuffers::Kept);
+    ASSERT_TRUE(program) << program.error();
+    const Problem &merged = program->getProblem();
+    EXPECT_EQ(sumBytes(merged), sumBytes(test.problem));
+    Order order = makeRandomOrder(seed, merged);
+    MemoryTimeline timeline = *simulateMemory(merged, order);
+    Order expandedOrder = *program->expand(order);
+    MemoryTimeline expanded = *simulateMemory(test.problem, expandedOrder);
+    EXPECT_EQ(timeline.initialBytes, expanded.initialBytes);
+    size_t next = 0;
+    for (size_t i = 0; i < order.size(); ++i) {
+      int64_t allocated = 0, remaining = 0;
+      for (; next < expandedOrder.size() &&
+             program->nodeOf(expandedOrder[next]) == order[i];
+           ++next) {
+        allocated = std::max(allocated, expanded.allocatedBytes[next]);
+        remaining = expanded.remainingBytes[next];
+      }
+      EXPECT_EQ(timeline.allocatedBytes[i], allocated);
+      EXPECT_EQ(timeline.remainingBytes[i], remaining);
+    }
+    EXPECT_EQ(timeline.peakBytes, expanded.peakBytes);
+  }
+  EXPECT_GT(numBuckets, 1000);
+}
+
+/// Copies add what they pack into, and nothing gets lost.
+TEST(BucketMemory, CopiesKeepTheSumOfBytes) {
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomBuckets test(seed);
+    std::vector<BucketCost> costs;
+    int64_t packedBytes = 0, numPacked = 0;
+    for (const Bucket &bucket : test.buckets) {
+      BucketMemory memory = {static_cast<Layout>((seed + costs.size()) % 3), 0,
+                             0};
+      int64_t delivered = 0;
+      for (NodeId start : bucket.starts)
+        for (BufferId id : test.problem.buffersMadeBy(start))
+          delivered += test.problem.buffer(id).bytes;
+      if (memory.layout != Layout::Separate) {
+        memory.packedBytes = 1000 + static_cast<int64_t>(costs.size());
+        ++numPacked;
+      }
+      if (memory.layout == Layout::Viewed)
+        memory.deliveredBytes = delivered;
+      packedBytes += memory.packedBytes;
+      costs.push_back({});
+      costs.back().memory = memory;
+    }
+    Result<BucketedProblem> program = BucketedProblem::create(
+        test.problem, test.buckets, costs, BucketBuffers::Kept);
+    ASSERT_TRUE(program) << program.error();
+    const Problem &merged = program->getProblem();
+    EXPECT_EQ(sumBytes(merged), sumBytes(test.problem) + packedBytes);
+    Order order = makeRandomOrder(seed, merged);
+    ASSERT_FALSE(verify(merged, order)) << *verify(merged, order);
+    MemoryTimeline timeline = *simulateMemory(merged, order);
+    Result<Order> expanded = program->expand(order);
+    ASSERT_TRUE(expanded) << expanded.error();
+    MemoryTimeline original = *simulateMemory(test.problem, *expanded);
+    EXPECT_EQ(timeline.initialBytes, original.initialBytes);
+    // What stays does so, with what shares its storage.
+    int64_t left = timeline.remainingBytes.back();
+    EXPECT_GE(left, original.remainingBytes.back());
+    if (numPacked == 0) {
+      EXPECT_EQ(left, original.remainingBytes.back());
+    }
+  }
+}
+
+} // namespace
