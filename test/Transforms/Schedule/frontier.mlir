@@ -25,7 +25,7 @@
 // Percentages stay those of the first input.
 // RUN: commsched-opt %t/with.mlir -o /dev/null \
 // RUN:   --commsched-schedule=frontier=%t/again.csv
-// RUN: FileCheck %s --check-prefix=CSV --match-full-lines < %t/again.csv
+// RUN: FileCheck %s --check-prefix=AGAIN --match-full-lines < %t/again.csv
 
 // A function that fails keeps the file from being written.
 // RUN: not commsched-opt %s -o /dev/null \
@@ -40,6 +40,7 @@
 // CSV-NEXT: step,1201,1201,250,250,0,2
 // CSV-NEXT: "with,comma and ""quotes""",2,2,10,10,10,1
 // CSV-NOT: {{.}}
+// AGAIN: step,1201,1201,250,250,0,2
 
 commsched.group @g size(2)
 

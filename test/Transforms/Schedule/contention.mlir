@@ -1,0 +1,43 @@
+// DEFINE: %{options} =
+// DEFINE: %{run} = commsched-opt %s --commsched-schedule="%{options}" \
+// DEFINE:   --remark-policy=all --remark-format=emitRemark \
+// DEFINE:   --remarks-filter=commsched -o /dev/null
+
+// RUN: %{run} 2>&1 | FileCheck %s --check-prefix=FREE
+// REDEFINE: %{options} = exclusive-groups
+// RUN: %{run} 2>&1 | FileCheck %s --check-prefix=EXCLUSIVE
+// REDEFINE: %{options} = link-sharing
+// RUN: %{run} 2>&1 | FileCheck %s --check-prefix=LINK
+// REDEFINE: %{options} = compute-slowdown=0.5
+// RUN: %{run} 2>&1 | FileCheck %s --check-prefix=SLOWDOWN
+
+// What runs at once takes from each other, as the options say: computation beside
+// a collective gets two thirds of its time done.
+
+commsched.group @one size(2)
+commsched.group @two size(2)
+
+// Both collectives run at once, beside computation.
+// FREE-NOT: UnknownContention
+// FREE: Function=two_groups
+// FREE-SAME: takes 100 ns and
+// EXCLUSIVE: Function=two_groups
+// EXCLUSIVE-SAME: takes 200 ns and
+// LINK: Function=two_groups
+// LINK-SAME: takes 200 ns and
+// SLOWDOWN: Function=two_groups
+// SLOWDOWN-SAME: takes 134 ns and
+func.func @two_groups(%x: tensor<4xi8>)
+    -> (tensor<4xi8>, tensor<4xi8>, tensor<4xi8>) {
+  %f = commsched.all_reduce %x on @one reduction(max)
+      {commsched.runtime_ns = 100 : i64}
+      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+  %g = commsched.all_reduce %x on @two reduction(max)
+      {commsched.runtime_ns = 100 : i64}
+      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+  %c = commsched.compute "c"(%x) {commsched.runtime_ns = 100 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  %v = commsched.wait %f : !commsched.future<tensor<4xi8>>
+  %w = commsched.wait %g : !commsched.future<tensor<4xi8>>
+  return %v, %w, %c : tensor<4xi8>, tensor<4xi8>, tensor<4xi8>
+}
