@@ -122,7 +122,7 @@ LogicalResult AnswerApplier::makeBuckets() {
       const MergeableStart &member = mergeable[start];
       if (member.key < 0)
         return emitError("a bucket has a member that may not be merged: ")
-               << problem.describe(start) << " " << member.reason;
+               << problem.describe(start) << ": " << member.reason;
       if (member.key != mergeable[starts.front()].key)
         return emitError("a bucket has members with different keys: ")
                << problem.describe(starts.front()) << " and "
@@ -159,8 +159,8 @@ void AnswerApplier::noteBroken(const BucketedProblem &program,
     return;
   if (!answer.note.empty())
     answer.note += "; ";
-  answer.note += std::to_string(numBroken) +
-                 " dependences were broken, the first because " + first;
+  answer.note +=
+      "dependences broken: " + std::to_string(numBroken) + ", first: " + first;
 }
 
 /// The order of the merged program that is closest to the answer's.

@@ -24,8 +24,8 @@ struct MergeableStart {
   int32_t key = -1;
   /// Those of a bucket are merged like this: by copies where that is possible.
   BucketMode mode = BucketMode::Copy;
-  /// Why it may not be merged, if it is a start.
-  std::string reason;
+  /// Why it may not be merged.
+  std::string reason = "it is no start";
 };
 
 /// By node of `block`. Keys are numbered from 0 in program order. Linear in the

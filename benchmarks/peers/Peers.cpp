@@ -40,6 +40,7 @@ FailureOr<PeerRun> mlir::commsched::runPipeline(LoneFunction &function,
 //===----------------------------------------------------------------------===//
 
 static LogicalResult orderByLatencies(LoneFunction &function,
+                                      LatencyHidingOptions options,
                                       const std::optional<MemoryBudget> &budget,
                                       std::string &note) {
   auto op = dyn_cast<func::FuncOp>(function.getFunction().getOperation());
@@ -49,7 +50,6 @@ static LogicalResult orderByLatencies(LoneFunction &function,
   if (failed(block))
     return failure();
   const Problem &problem = block->getProblem();
-  LatencyHidingOptions options;
   if (budget) {
     int64_t peakBytes =
         simulateMemory(problem, problem.programOrder())->peakBytes;
@@ -67,7 +67,12 @@ static LogicalResult orderByLatencies(LoneFunction &function,
 }
 
 FailureOr<PeerRun> mlir::commsched::hideLatencies(LoneFunction &function,
-                                                  StringRef budget) {
+                                                  StringRef limits) {
+  auto [budget, inFlight] = limits.split(',');
+  LatencyHidingOptions options;
+  if (!inFlight.empty() && inFlight.getAsInteger(10, options.maxInFlight))
+    return function.getModule().emitError("'")
+           << inFlight << "' is no number of collectives in flight";
   std::optional<MemoryBudget> parsed;
   if (budget != "none") {
     parsed.emplace();
@@ -77,7 +82,7 @@ FailureOr<PeerRun> mlir::commsched::hideLatencies(LoneFunction &function,
   PeerRun run;
   LogicalResult result = failure();
   Sample sample = takeSample(
-      [&] { result = orderByLatencies(function, parsed, run.note); });
+      [&] { result = orderByLatencies(function, options, parsed, run.note); });
   if (failed(result))
     return failure();
   run.scheduleMs = toMs(sample.timeNs);

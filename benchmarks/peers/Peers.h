@@ -30,9 +30,10 @@ struct PeerRun {
 /// Runs a pipeline of passes.
 FailureOr<PeerRun> runPipeline(LoneFunction &function, StringRef pipeline);
 
-/// Orders by hideLatency() within a memory budget: bytes, or a percentage over
-/// the peak of the function as it is; "none": without one.
-FailureOr<PeerRun> hideLatencies(LoneFunction &function, StringRef budget);
+/// Orders by hideLatency(). `limits` are a memory budget (bytes, or a
+/// percentage over the peak of the function as it is, or "none") and, after a
+/// comma, how many collectives of a stream may be in flight, by default 1.
+FailureOr<PeerRun> hideLatencies(LoneFunction &function, StringRef limits);
 
 /// Does what another program has decided; its time is what that says.
 FailureOr<PeerRun> applyExternal(LoneFunction &function, StringRef path);

@@ -15,6 +15,7 @@
 #include "CommSched/Register.h"
 #include "Peers.h"
 #include "ProblemDump.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Parser/Parser.h"
@@ -35,7 +36,7 @@ static llvm::cl::list<std::string>
            llvm::cl::desc("A peer that schedules like XLA, within a memory "
                           "budget, as bytes or percentage over the input's "
                           "peak, or none"),
-           llvm::cl::value_desc("NAME=BUDGET"));
+           llvm::cl::value_desc("NAME=BUDGET[,IN-FLIGHT]"));
 static llvm::cl::list<std::string>
     externals("external",
               llvm::cl::desc("A peer whose answer is in a JSON file"),
@@ -144,7 +145,9 @@ static LogicalResult run(StringRef path, ArrayRef<Peer> peers,
                          const DialectRegistry &registry) {
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.printOpOnDiagnostic(false);
-  context.loadDialect<CommSchedDialect, func::FuncDialect>();
+  // Merging makes views.
+  context.loadDialect<CommSchedDialect, func::FuncDialect,
+                      tensor::TensorDialect>();
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(path, &context);
   if (!module)
     return failure();
