@@ -8,6 +8,8 @@
 //   comm_time_ns      150   100 + 50
 //   exposed_comm_ns    60   40 before the first addition, 20 before the second
 //   lower_bound_ns    150   the stream of @dp alone
+//   tight_lower_bound_ns
+//                     170   and the last addition behind it
 //   peak_memory_bytes 22528 when the first addition ends: the arguments
 //                           (1024 + 1024 + 4096 bytes) and four tensors of
 //                           4096 bytes

@@ -71,6 +71,7 @@ ROWS = (
     ("communication", lambda r: r["comm_time_ns"], sum, milliseconds),
     ("exposed communication", lambda r: r["exposed_comm_ns"], sum, milliseconds),
     ("lower bound", lambda r: r["lower_bound_ns"], sum, milliseconds),
+    ("tight lower bound", lambda r: r["tight_lower_bound_ns"], sum, milliseconds),
     ("peak memory", lambda r: r["peak_memory_bytes"], max, gibibytes),
     ("collectives", lambda r: len(r["collectives"]), sum, str),
     ("hidden collectives", hidden, sum, str),

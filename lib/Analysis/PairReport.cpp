@@ -78,6 +78,7 @@ static void addHalf(StepReport &report, const StepReport &half,
                     int64_t beginNs) {
   report.numOps += half.numOps;
   report.lowerBoundNs += half.lowerBoundNs;
+  report.tightLowerBoundNs += half.tightLowerBoundNs;
   if (llvm::AddOverflow(report.commBytes, half.commBytes, report.commBytes))
     report.commBytes = std::numeric_limits<int64_t>::max();
   for (CollectiveReport collective : half.collectives) {

@@ -11,7 +11,9 @@
 #include "CommSched/Analysis/OperationCosts.h"
 #include "CommSched/Analysis/ScanningSymbolTables.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "CommSched/Schedule/CollectiveOrder.h"
 #include "CommSched/Schedule/LowerBound.h"
+#include "CommSched/Schedule/TightLowerBound.h"
 #include "ReportNames.h"
 #include "StepMemory.h"
 #include "llvm/Support/MathExtras.h"
@@ -25,9 +27,11 @@ using ::commsched::MemoryTimeline;
 using ::commsched::NodeId;
 using ::commsched::NodeKind;
 using ::commsched::noNode;
+using ::commsched::OptionalError;
 using ::commsched::Order;
 using ::commsched::Problem;
 using ::commsched::Result;
+using ::commsched::TightLowerBound;
 using ::commsched::Timeline;
 
 int64_t StepReport::countHidden() const {
@@ -91,6 +95,23 @@ static void addOperations(StepReport &report, const BlockProblem &block,
   }
 }
 
+/// Fills in the bounds, or says what is wrong with `problem`. The collectives
+/// of a stream may change places in it; the plain bound is that of the orders
+/// in which they do not.
+static OptionalError addBounds(StepReport &report, Problem problem) {
+  Result<TightLowerBound> tight = computeTightLowerBound(problem);
+  if (!tight)
+    return tight.error();
+  report.tightLowerBoundNs = tight->ns;
+  addCollectiveOrder(problem, ::commsched::CollectiveOrderScope::Stream);
+  problem.finalize();
+  Result<LowerBound> plain = computeLowerBound(problem);
+  if (!plain)
+    return plain.error();
+  report.lowerBoundNs = plain->ns();
+  return std::nullopt;
+}
+
 FailureOr<StepReport>
 mlir::commsched::reportStep(FunctionOpInterface function,
                             const BlockProblem &block,
@@ -104,14 +125,14 @@ mlir::commsched::reportStep(FunctionOpInterface function,
     return failure();
   Result<Timeline> timeline = simulate(problem, order, groups->contention);
   Result<MemoryTimeline> memory = simulateMemory(problem, order);
-  Result<LowerBound> bound = computeLowerBound(problem);
-  if (!timeline || !memory || !bound)
+  StepReport report;
+  OptionalError boundError = addBounds(report, problem);
+  if (!timeline || !memory || boundError)
     return emitError(function.getLoc(), "cannot be simulated: ")
            << (!timeline ? timeline.error()
                : !memory ? memory.error()
-                         : bound.error());
+                         : *boundError);
 
-  StepReport report;
   report.function = makePrintable(function.getName());
   report.numOps = problem.numNodes();
   report.stepTimeNs = timeline->stepNs;
@@ -120,7 +141,6 @@ mlir::commsched::reportStep(FunctionOpInterface function,
   report.exposedCommNs = timeline->exposedCommNs;
   report.slowdownNs = timeline->slowdownNs;
   report.unknownGroups = std::move(groups->unknownGroups);
-  report.lowerBoundNs = bound->ns();
   ReportNames names(block);
   addOperations(report, block, names, *timeline);
   addMemory(report, problem, *timeline, *memory,
@@ -143,7 +163,8 @@ mlir::commsched::simulateFunction(FunctionOpInterface function,
   if (!llvm::hasSingleElement(body))
     return decline("its body has several blocks");
   auto getCost = [&](Operation *op) { return costs.getRuntimeNs(op); };
-  FailureOr<BlockProblem> block = BlockProblem::create(body.front(), getCost);
+  FailureOr<BlockProblem> block =
+      BlockProblem::create(body.front(), getCost, CollectiveOrder::Free);
   if (failed(block))
     return failure();
   if (std::optional<std::string> missing = getUnpricedReason(*block, costs))

@@ -60,6 +60,7 @@ void mlir::commsched::printJson(const StepReport &report, raw_ostream &os) {
     stream.attribute("comm_time_ns", report.commTimeNs);
     stream.attribute("exposed_comm_ns", report.exposedCommNs);
     stream.attribute("lower_bound_ns", report.lowerBoundNs);
+    stream.attribute("tight_lower_bound_ns", report.tightLowerBoundNs);
     stream.attribute("peak_memory_bytes", report.peakMemoryBytes);
     stream.attributeArray("collectives", [&] {
       for (const CollectiveReport &collective : report.collectives)

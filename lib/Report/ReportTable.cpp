@@ -80,11 +80,12 @@ void mlir::commsched::printTable(const StepReport &report, raw_ostream &os) {
   row("communication", formatTime(report.commTimeNs));
   row("exposed communication", formatTime(report.exposedCommNs),
       formatShare(report.exposedCommNs, report.stepTimeNs) + " of the step");
-  row("lower bound", formatTime(report.lowerBoundNs),
-      "the step is " +
-          formatShare(report.stepTimeNs - report.lowerBoundNs,
-                      report.lowerBoundNs) +
-          " above it");
+  auto bound = [&](StringRef label, int64_t ns) {
+    row(label, formatTime(ns),
+        "the step is " + formatShare(report.stepTimeNs - ns, ns) + " above it");
+  };
+  bound("lower bound", report.lowerBoundNs);
+  bound("tight lower bound", report.tightLowerBoundNs);
   row("peak memory", formatBytes(report.peakMemoryBytes),
       report.peakOperation.empty()
           ? ""

@@ -199,18 +199,14 @@ static Tails computeTails(const Problem &problem) {
     int64_t &reached = tails.reachedNs[node];
     int64_t &tail = tails.tailNs[node];
     int64_t cost = problem.costNs(node);
-    if (isStart(problem, node)) {
-      // What follows a Start shares the stream with its collective; what
-      // follows its end is what follows its Wait.
-      NodeId wait = problem.waitOf(node);
-      tail = std::max(tail, tails.reachedNs[wait]);
-      add(after[node], problem, node, tail);
-      reached = std::max({reached, cost + tail, getEndNs(after[node])});
-    } else {
+    // What follows a Start may run beside its collective; what follows the end
+    // of that is what follows the Wait.
+    if (isStart(problem, node))
+      tail = std::max(tail, tails.reachedNs[problem.waitOf(node)]);
+    else
       tail = std::max({tail, reached, getEndNs(after[node])});
-      reached = cost + tail;
-      add(after[node], problem, node, tail);
-    }
+    reached = std::max(reached, cost + tail);
+    add(after[node], problem, node, tail);
     for (DependenceEnd predecessor : problem.predecessors(node)) {
       NodeId from = predecessor.node;
       tails.reachedNs[from] = std::max(tails.reachedNs[from], reached);
@@ -220,17 +216,6 @@ static Tails computeTails(const Problem &problem) {
     passOn(after, heirs, node);
   }
   return tails;
-}
-
-/// The longest way through any one operation.
-static int64_t computeLongestWay(const Problem &problem, const Heads &heads,
-                                 const Tails &tails) {
-  int64_t longest = 0;
-  for (NodeId node = 0; node < problem.numNodes(); ++node)
-    longest = std::max(
-        {longest, heads.readyNs[node] + tails.reachedNs[node],
-         heads.beginNs[node] + problem.costNs(node) + tails.tailNs[node]});
-  return longest;
 }
 
 /// By machine: its operations. The compute stream is the first, stream s the
@@ -274,10 +259,9 @@ commsched::computeTightLowerBound(const Problem &problem) {
   bound.kind =
       bound.stream == noStream ? BoundKind::Computation : BoundKind::Stream;
 
-  int64_t longestNs = computeLongestWay(problem, heads, tails);
-  if (longestNs > bound.ns ||
-      (bound.ns == plain->criticalPathNs && bound.ns > mostNs)) {
-    bound.ns = std::max(bound.ns, longestNs);
+  // A chain needs no look of its own: it leads over an operation of a machine,
+  // whose head, time and tail are not less.
+  if (bound.ns == plain->criticalPathNs && bound.ns > mostNs) {
     bound.kind = BoundKind::CriticalPath;
     bound.stream = noStream;
   }

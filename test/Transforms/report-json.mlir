@@ -19,7 +19,7 @@ commsched.group @dp size(4)
 commsched.group @tp size(2)
 
 // The example of the documentation, under another name for one operation.
-//      CHECK:{"function":"timeline","num_ops":7,"num_collectives":2,"comm_bytes":8192,"step_time_ns":170,"compute_time_ns":110,"comm_time_ns":150,"exposed_comm_ns":60,"lower_bound_ns":150,"peak_memory_bytes":22528,"collectives":[{"name":"all_gather_0","kind":"all_gather","group":"dp","bytes":4096,"start_ns":0,"end_ns":100,"wait_ns":60,"exposed_ns":40},{"name":"gather_b","kind":"all_gather","group":"dp","bytes":4096,"start_ns":100,"end_ns":150,"wait_ns":130,"exposed_ns":20}],"peak_position":4,"peak_values":[{"name":"%arg2","bytes":4096},{"name":"all_gather_0","bytes":4096,"producer":0},{"name":"aten.mm","bytes":4096,"producer":1},{"name":"gather_b","bytes":4096,"producer":2},{"name":"aten.add","bytes":4096,"producer":4},{"name":"%arg0","bytes":1024},{"name":"%arg1","bytes":1024}]}
+//      CHECK:{"function":"timeline","num_ops":7,"num_collectives":2,"comm_bytes":8192,"step_time_ns":170,"compute_time_ns":110,"comm_time_ns":150,"exposed_comm_ns":60,"lower_bound_ns":150,"tight_lower_bound_ns":170,"peak_memory_bytes":22528,"collectives":[{"name":"all_gather_0","kind":"all_gather","group":"dp","bytes":4096,"start_ns":0,"end_ns":100,"wait_ns":60,"exposed_ns":40},{"name":"gather_b","kind":"all_gather","group":"dp","bytes":4096,"start_ns":100,"end_ns":150,"wait_ns":130,"exposed_ns":20}],"peak_position":4,"peak_values":[{"name":"%arg2","bytes":4096},{"name":"all_gather_0","bytes":4096,"producer":0},{"name":"aten.mm","bytes":4096,"producer":1},{"name":"gather_b","bytes":4096,"producer":2},{"name":"aten.add","bytes":4096,"producer":4},{"name":"%arg0","bytes":1024},{"name":"%arg1","bytes":1024}]}
 func.func @timeline(%a: tensor<256xf32>, %b: tensor<256xf32>,
                     %x: tensor<1024xf32>) -> tensor<1024xf32> {
   %gather_a = commsched.all_gather %a on @dp dim(0)
@@ -45,7 +45,7 @@ func.func @timeline(%a: tensor<256xf32>, %b: tensor<256xf32>,
 
 func.func private @declared(tensor<4xf32>) -> tensor<4xf32>
 
-// CHECK-NEXT:{"function":"empty","num_ops":0,"num_collectives":0,"comm_bytes":0,"step_time_ns":0,"compute_time_ns":0,"comm_time_ns":0,"exposed_comm_ns":0,"lower_bound_ns":0,"peak_memory_bytes":16,"collectives":[],"peak_position":-1,"peak_values":[{"name":"%arg0","bytes":16}]}
+// CHECK-NEXT:{"function":"empty","num_ops":0,"num_collectives":0,"comm_bytes":0,"step_time_ns":0,"compute_time_ns":0,"comm_time_ns":0,"exposed_comm_ns":0,"lower_bound_ns":0,"tight_lower_bound_ns":0,"peak_memory_bytes":16,"collectives":[],"peak_position":-1,"peak_values":[{"name":"%arg0","bytes":16}]}
 func.func @empty(%x: tensor<4xf32>) {
   return
 }
@@ -55,7 +55,7 @@ func.func @empty(%x: tensor<4xf32>) {
 // bound is the computation, 10 + 22. comm_bytes counts the larger of what is
 // sent and delivered: 64 + 32. The peak is at "second", operation 3: 16 + 32 + 64
 // + 16 + 40.
-// CHECK-NEXT:{"function":"two_groups","num_ops":7,"num_collectives":3,"comm_bytes":96,"step_time_ns":37,"compute_time_ns":32,"comm_time_ns":40,"exposed_comm_ns":5,"lower_bound_ns":32,"peak_memory_bytes":168,"collectives":[{"name":"all_gather_0","kind":"all_gather","group":"dp","bytes":64,"start_ns":10,"end_ns":30,"wait_ns":32,"exposed_ns":0},{"name":"reduce_scatter_1","kind":"reduce_scatter","group":"tp","bytes":32,"start_ns":10,"end_ns":25,"wait_ns":32,"exposed_ns":0},{"name":"barrier_2","kind":"barrier","group":"tp","bytes":0,"start_ns":32,"end_ns":37,"wait_ns":32,"exposed_ns":5}],"peak_position":3,"peak_values":[{"name":"all_gather_0","bytes":64,"producer":1},{"name":"second","bytes":40,"producer":3},{"name":"first","bytes":32,"producer":0},{"name":"%arg0","bytes":16},{"name":"reduce_scatter_1","bytes":16,"producer":2}]}
+// CHECK-NEXT:{"function":"two_groups","num_ops":7,"num_collectives":3,"comm_bytes":96,"step_time_ns":37,"compute_time_ns":32,"comm_time_ns":40,"exposed_comm_ns":5,"lower_bound_ns":32,"tight_lower_bound_ns":37,"peak_memory_bytes":168,"collectives":[{"name":"all_gather_0","kind":"all_gather","group":"dp","bytes":64,"start_ns":10,"end_ns":30,"wait_ns":32,"exposed_ns":0},{"name":"reduce_scatter_1","kind":"reduce_scatter","group":"tp","bytes":32,"start_ns":10,"end_ns":25,"wait_ns":32,"exposed_ns":0},{"name":"barrier_2","kind":"barrier","group":"tp","bytes":0,"start_ns":32,"end_ns":37,"wait_ns":32,"exposed_ns":5}],"peak_position":3,"peak_values":[{"name":"all_gather_0","bytes":64,"producer":1},{"name":"second","bytes":40,"producer":3},{"name":"first","bytes":32,"producer":0},{"name":"%arg0","bytes":16},{"name":"reduce_scatter_1","bytes":16,"producer":2}]}
 func.func @two_groups(%x: tensor<4xf32>) -> (tensor<16xf32>, tensor<4xf32>) {
   %y = commsched.compute "first"(%x) {commsched.runtime_ns = 10 : i64}
       : (tensor<4xf32>) -> tensor<8xf32>

@@ -16,6 +16,7 @@ commsched.group @dp size(4)
 // CHECK-NEXT:  communication                 1.750 ms
 // CHECK-NEXT:  exposed communication       250.000 us  9.1 % of the step
 // CHECK-NEXT:  lower bound                   2.750 ms  the step is 0.0 % above it
+// CHECK-NEXT:  tight lower bound             2.750 ms  the step is 0.0 % above it
 // CHECK-NEXT:  peak memory                   7.00 MiB  at operation 1, aten.mm
 // CHECK-EMPTY:
 // CHECK-NEXT:  largest at the peak     bytes  operation
@@ -36,6 +37,7 @@ commsched.group @dp size(4)
 // CHECK-NEXT:  communication                     0 ns
 // CHECK-NEXT:  exposed communication             0 ns  0.0 % of the step
 // CHECK-NEXT:  lower bound                       0 ns  the step is 0.0 % above it
+// CHECK-NEXT:  tight lower bound                 0 ns  the step is 0.0 % above it
 // CHECK-NEXT:  peak memory                        0 B
 // CHECK-EMPTY:
 //  CHECK-NOT:{{.+}}

@@ -67,6 +67,13 @@ TEST(TightLowerBound, SaysWhatLimits) {
   chain.finalize();
   expectBound(chain, 45, BoundKind::CriticalPath);
 
+  // Both have 20 to run.
+  Problem both;
+  addCompute(both, 20);
+  both.addWait(addStart(both, 20));
+  both.finalize();
+  expectBound(both, 20, BoundKind::Computation);
+
   // A Blocking is on both machines: 5 + 10 on each, and neither waits.
   Problem blocking;
   addCompute(blocking, 5);
@@ -94,63 +101,174 @@ TEST(TightLowerBound, ComputationWaitsForItsFirstGatherAndItsLastReduction) {
   EXPECT_EQ(ReferenceBestStep(problem).stepNs, 77);
 }
 
-/// A chain of layers, each of which needs weights of its own gathered. A layer
-/// is several products side by side and a sum of them.
+/// Two operations of 20 ns, on the compute stream or on stream 2, that `first`
+/// precedes. The second has other predecessors, which take no time or hide
+/// beside what is before `first`, and that hear of it instead: the tail of
+/// `first` is that of one, and the head of both must tell.
+void addPair(Problem &problem, NodeId first, NodeKind kind) {
+  NodeId shallow = addCompute(problem, 0);
+  NodeId deep = addCompute(problem, 9, {addCompute(problem, 0)});
+  for (bool isSecond : {false, true}) {
+    NodeId node = kind == NodeKind::Start ? addStart(problem, 20, {first}, 2)
+                                          : addCompute(problem, 20, {first});
+    if (isSecond)
+      for (NodeId other : {shallow, deep})
+        problem.addDependence(other, node, DependenceKind::Data);
+    if (kind == NodeKind::Start)
+      problem.addWait(node);
+  }
+  problem.finalize();
+}
+
+TEST(TightLowerBound, HeadsCountAllThatPrecedes) {
+  // 20 until both are gathered.
+  Problem gathers;
+  NodeId one = gathers.addWait(addStart(gathers, 10));
+  NodeId two = gathers.addWait(addStart(gathers, 10));
+  addPair(gathers, addCompute(gathers, 5, {one, two}), NodeKind::Compute);
+  expectBound(gathers, 65, BoundKind::Computation);
+  EXPECT_EQ(ReferenceBestStep(gathers).stepNs, 65);
+
+  // 20 on the compute stream, although on streams of their own.
+  Problem blockings;
+  one = blockings.addNode(NodeKind::Blocking, 10, 0);
+  two = blockings.addNode(NodeKind::Blocking, 10, 1);
+  addPair(blockings, addCompute(blockings, 5, {one, two}), NodeKind::Start);
+  expectBound(blockings, 65, BoundKind::Stream, 2);
+  EXPECT_EQ(ReferenceBestStep(blockings).stepNs, 65);
+
+  // The first gather is ahead on the stream of the second.
+  Problem ordered;
+  one = addStart(ordered, 10);
+  two = addStart(ordered, 10);
+  ordered.addDependence(one, two, DependenceKind::Order);
+  ordered.addWait(one);
+  addPair(ordered, addCompute(ordered, 5, {ordered.addWait(two)}),
+          NodeKind::Compute);
+  expectBound(ordered, 65, BoundKind::Computation);
+  EXPECT_EQ(ReferenceBestStep(ordered).stepNs, 65);
+}
+
+TEST(TightLowerBound, TailsCountWhatIsBehindOnTheStream) {
+  // The second collective, and 30 behind it, begin when the first has ended.
+  Problem problem;
+  NodeId both = addCompute(problem, 5);
+  for (int i = 0; i < 2; ++i)
+    problem.addDependence(addCompute(problem, 20), both, DependenceKind::Data);
+  // These hear of the second product instead.
+  addCompute(problem, 0, {2});
+  addCompute(problem, 1, {2});
+  addCompute(problem, 90, {2});
+  NodeId one = addStart(problem, 50, {both});
+  NodeId two = addStart(problem, 50);
+  problem.addDependence(one, two, DependenceKind::Order);
+  problem.addWait(one);
+  addCompute(problem, 30, {problem.addWait(two)});
+  problem.finalize();
+  EXPECT_EQ(getBound(problem).ns, 175);
+  EXPECT_EQ(ReferenceBestStep(problem).stepNs, 175);
+}
+
+/// A chain of layers, each with weights to gather before it, and each with
+/// gradients to reduce behind it on another stream. A layer is a sum of several
+/// products side by side, behind a norm; one of the products is a Blocking.
 struct Layers {
   Problem problem;
-  /// The optimum: until weights k are there nothing of layer k has run.
+  Order order;
+  /// The optimum: three machines that each take the layers in turn.
   int64_t bestNs = 0;
 
-  Layers(uint64_t seed, int64_t numProducts) {
-    Random random(seed);
-    std::vector<int64_t> gathers(1 + random.below(12));
-    std::vector<int64_t> layers;
-    Order weights;
-    for (int64_t &gather : gathers) {
-      gather = random.below(20);
-      weights.push_back(addStart(problem, gather));
-    }
-    NodeId last = noNode;
-    for (NodeId start : weights) {
-      NodeId wait = problem.addWait(start);
-      std::vector<NodeId> products;
-      layers.push_back(0);
-      for (int64_t i = 0; i < numProducts; ++i) {
-        products.push_back(addCompute(problem, random.below(10), {wait}));
-        if (last != noNode)
-          problem.addDependence(last, products.back(), DependenceKind::Data);
-        layers.back() += problem.costNs(products.back());
-      }
-      NodeId sum = addCompute(problem, random.below(5));
-      for (NodeId product : products)
-        problem.addDependence(product, sum, DependenceKind::Data);
-      layers.back() += problem.costNs(sum);
-      last = sum;
-    }
-    problem.finalize();
+  Layers(uint64_t seed, int64_t numProducts, bool reduce) : random(seed) {
+    int64_t numLayers = 1 + random.below(12);
+    for (int64_t k = 0; k < numLayers; ++k)
+      order.push_back(addStart(problem, random.below(20)));
+    Order reductions;
     int64_t gathered = 0;
-    int64_t left = std::accumulate(layers.begin(), layers.end(), int64_t(0));
-    for (size_t k = 0; k < layers.size(); ++k) {
-      gathered += gathers[k];
-      bestNs = std::max(bestNs, gathered + left);
-      left -= layers[k];
+    int64_t computed = 0;
+    for (int64_t k = 0; k < numLayers; ++k) {
+      gathered += problem.costNs(order[k]);
+      computed = std::max(gathered, computed) + addLayer(order[k], numProducts);
+      if (!reduce)
+        continue;
+      reductions.push_back(addStart(problem, random.below(20), {last}, 1));
+      order.push_back(reductions.back());
+      bestNs = std::max(bestNs, computed) + problem.costNs(order.back());
     }
+    bestNs = std::max(bestNs, computed);
+    for (NodeId start : reductions)
+      order.push_back(problem.addWait(start));
+    problem.finalize();
   }
+
+private:
+  /// What computation takes the layer behind a gather.
+  int64_t addLayer(NodeId gather, int64_t numProducts) {
+    order.push_back(problem.addWait(gather));
+    NodeId norm = add(NodeKind::Compute, {order.back()});
+    if (last != noNode)
+      problem.addDependence(last, norm, DependenceKind::Data);
+    int64_t costNs = problem.costNs(norm);
+    Order products;
+    for (int64_t i = 0; i < numProducts; ++i) {
+      products.push_back(
+          add(i == 2 ? NodeKind::Blocking : NodeKind::Compute, {norm}));
+      costNs += problem.costNs(products.back());
+    }
+    last = add(NodeKind::Compute, products);
+    return costNs + problem.costNs(last);
+  }
+
+  NodeId add(NodeKind kind, const Order &operands) {
+    NodeId node = problem.addNode(kind, random.below(8),
+                                  kind == NodeKind::Blocking ? 2 : noStream);
+    for (NodeId operand : operands)
+      problem.addDependence(operand, node, DependenceKind::Data);
+    order.push_back(node);
+    return node;
+  }
+
+  Random random;
+  NodeId last = noNode;
 };
 
 TEST(TightLowerBound, IsTheOptimumOfAChain) {
   int better = 0;
   for (uint64_t seed = 0; seed < 300; ++seed)
-    for (int64_t numProducts : {1, 4}) {
-      Layers layers(seed, numProducts);
-      EXPECT_EQ(getBound(layers.problem).ns, layers.bestNs)
-          << "seed " << seed << ", " << numProducts << " products";
-      EXPECT_EQ(
-          simulate(layers.problem, layers.problem.topologicalOrder())->stepNs,
-          layers.bestNs);
-      better += computeLowerBound(layers.problem)->ns() < layers.bestNs;
-    }
-  EXPECT_GT(better, 300);
+    for (int64_t numProducts : {1, 2, 5})
+      for (bool reduce : {false, true}) {
+        Layers layers(seed, numProducts, reduce);
+        EXPECT_EQ(getBound(layers.problem).ns, layers.bestNs)
+            << "seed " << seed << ", " << numProducts << " products, reduce "
+            << reduce;
+        EXPECT_EQ(simulate(layers.problem, layers.order)->stepNs,
+                  layers.bestNs);
+        better += computeLowerBound(layers.problem)->ns() < layers.bestNs;
+      }
+  EXPECT_GT(better, 900);
+}
+
+TEST(TightLowerBound, IsTheOptimumOfLayersThatSplitAtOnce) {
+  // Four products need the same weights, with no norm before them.
+  Problem problem;
+  Order starts;
+  for (int64_t costNs : {9, 25, 3, 14})
+    starts.push_back(addStart(problem, costNs));
+  NodeId last = addCompute(problem, 3);
+  int64_t gatheredNs = 0;
+  int64_t clock = 3;
+  for (NodeId start : starts) {
+    NodeId wait = problem.addWait(start);
+    Order products;
+    for (int64_t costNs : {4, 5, 1, 3})
+      products.push_back(addCompute(problem, costNs, {last, wait}));
+    last = addCompute(problem, 1);
+    for (NodeId product : products)
+      problem.addDependence(product, last, DependenceKind::Data);
+    gatheredNs += problem.costNs(start);
+    clock = std::max(clock, gatheredNs) + 14;
+  }
+  problem.finalize();
+  EXPECT_EQ(getBound(problem).ns, clock);
 }
 
 TEST(TightLowerBound, NoOrderBeatsItAndManyReachIt) {
@@ -177,6 +295,28 @@ TEST(TightLowerBound, NoOrderBeatsItAndManyReachIt) {
   EXPECT_LT(reachedByPlain, 1600);
 }
 
+TEST(TightLowerBound, ContentionKeepsAboveIt) {
+  int slower = 0;
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    RandomProblemOptions options;
+    options.maxNodes = 12;
+    options.maxCostNs = 1000;
+    Problem problem = makeRandomProblem(seed, options);
+    ReferenceBestStep best(problem);
+    Contention contention;
+    contention.computeSlowdownPpm = 1'000 * Random(seed).below(400);
+    if (seed % 2)
+      contention.links.assign(problem.numStreams(), 0);
+    else if (problem.numStreams() > 1)
+      contention.exclusive.push_back({0, 1});
+    Result<Timeline> timeline = simulate(problem, best.order, contention);
+    ASSERT_TRUE(timeline) << timeline.error();
+    EXPECT_GE(timeline->stepNs, getBound(problem).ns) << "seed " << seed;
+    slower += timeline->stepNs > best.stepNs;
+  }
+  EXPECT_GT(slower, 200);
+}
+
 TEST(TightLowerBound, LargeProblemsKeepAboveIt) {
   for (uint64_t seed = 0; seed < 500; ++seed) {
     RandomProblemOptions options;
@@ -191,20 +331,26 @@ TEST(TightLowerBound, LargeProblemsKeepAboveIt) {
   }
 }
 
-TEST(TightLowerBound, ManySiblingsTakeNoQuadraticTime) {
-  // A comb of joins, in which nothing becomes one busy period.
+TEST(TightLowerBound, ManyPeriodsTakeNoQuadraticTime) {
+  // Collectives that a chain of computations starts, far from each other; one
+  // after the other they are joined.
   Problem problem;
-  NodeId last = noNode;
+  NodeId compute = noNode;
+  NodeId join = noNode;
   constexpr int32_t size = 100000;
   for (int32_t i = 0; i < size; ++i) {
-    NodeId wait = problem.addWait(addStart(problem, 1, {}, i % 1000));
-    NodeId join = addCompute(problem, i % 3, {wait});
-    if (last != noNode)
-      problem.addDependence(last, join, DependenceKind::Data);
-    last = join;
+    NodeId next = addCompute(problem, 10);
+    NodeId wait = problem.addWait(addStart(problem, 1, {next}));
+    NodeId both = addCompute(problem, 0, {wait});
+    if (i > 0) {
+      problem.addDependence(compute, next, DependenceKind::Data);
+      problem.addDependence(join, both, DependenceKind::Data);
+    }
+    compute = next;
+    join = both;
   }
   problem.finalize();
-  EXPECT_GE(getBound(problem).ns, size - 1);
+  EXPECT_EQ(getBound(problem).ns, 10 * size + 1);
 }
 
 } // namespace

@@ -77,7 +77,9 @@ struct HalvesReport {
 };
 
 /// The simulation of one function's body. `exposedCommNs` is the step without
-/// the time of computation; `lowerBoundNs` holds for every legal order.
+/// the time of computation. `lowerBoundNs` holds for every legal order in which
+/// the collectives of each stream keep theirs, `tightLowerBoundNs` also where
+/// they change places.
 struct StepReport {
   static constexpr size_t maxPeakValues = 10;
 
@@ -92,6 +94,7 @@ struct StepReport {
   /// By how much computation took longer than that, beside collectives.
   int64_t slowdownNs = 0;
   int64_t lowerBoundNs = 0;
+  int64_t tightLowerBoundNs = 0;
   int64_t peakMemoryBytes = 0;
   /// The index of the first operation that reaches the peak; -1 if there is no
   /// operation.
@@ -118,9 +121,9 @@ struct StepReport {
 };
 
 /// Simulates the body of `function` in program order. `block` is the problem of
-/// its only block, with all costs and sizes known; `contention` has passed
-/// check(). Emits an error when the simulation finds the problem at fault, and
-/// when computeContention() does.
+/// its only block, with CollectiveOrder::Free and all costs and sizes known;
+/// `contention` has passed check(). Emits an error when the simulation finds
+/// the problem at fault, and when computeContention() does.
 FailureOr<StepReport> reportStep(FunctionOpInterface function,
                                  const BlockProblem &block,
                                  const ContentionOptions &contention = {});
