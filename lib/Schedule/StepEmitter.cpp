@@ -8,6 +8,9 @@
 
 #include "StepEmitter.h"
 
+#include <algorithm>
+#include <functional>
+
 using namespace commsched;
 
 StepEmitter::StepEmitter(
@@ -41,7 +44,7 @@ void StepEmitter::issue(NodeId node) {
       makeAvailable(id);
   for (DependenceEnd end : problem.successors(node))
     if (--numMissing[end.node] == 0 && isLooseEnd(end.node))
-      looseEnds.push_back(end.node);
+      looseEnds.push(end.node);
 }
 
 void StepEmitter::demand(NodeId node) {
@@ -53,19 +56,20 @@ void StepEmitter::demand(NodeId node) {
       continue;
     }
     if (numMissing[top] > 0) {
-      // The first that is needed comes first.
-      ArrayView<DependenceEnd> needed = problem.predecessors(top);
-      for (size_t i = needed.size(); i-- > 0;)
-        if (!issued.contains(needed[i].node))
-          stack.push_back(needed[i].node);
+      // What it needs comes in the order of the program.
+      size_t height = stack.size();
+      for (DependenceEnd needed : problem.predecessors(top))
+        if (!issued.contains(needed.node))
+          stack.push_back(needed.node);
+      std::sort(stack.begin() + height, stack.end(), std::greater<>());
       continue;
     }
     stack.pop_back();
     issue(top);
   }
   while (!looseEnds.empty()) {
-    NodeId end = looseEnds.back();
-    looseEnds.pop_back();
+    NodeId end = looseEnds.top();
+    looseEnds.pop();
     if (!issued.contains(end))
       issue(end);
   }

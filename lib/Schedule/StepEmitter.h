@@ -18,6 +18,9 @@
 #include "CommSched/Schedule/StepStructure.h"
 #include "IssuedOrder.h"
 
+#include <functional>
+#include <queue>
+
 namespace commsched {
 
 class StepEmitter {
@@ -52,7 +55,8 @@ private:
   /// By operation: how many dependences on it are not met.
   std::vector<int32_t> numMissing;
   std::vector<NodeId> stack;
-  std::vector<NodeId> looseEnds;
+  /// To be issued, the first of the program first.
+  std::priority_queue<NodeId, std::vector<NodeId>, std::greater<>> looseEnds;
 };
 
 } // namespace commsched

@@ -215,13 +215,12 @@ Result<StepSchedule> StepSearch::run() {
   if (!bound)
     return Error{bound.error()};
   boundNs = bound->ns;
-  if (OptionalError error =
-          offer(problem.programOrder(), ScheduleOrigin::Program))
-    return Error{"the program is not a legal order: " + *error};
   Result<IterativeReordering> simple = overlapSimply(problem);
   if (!simple)
     return Error{simple.error()};
-  OptionalError error = offer(simple->order, ScheduleOrigin::SimpleOverlap);
+  OptionalError error = offer(problem.programOrder(), ScheduleOrigin::Program);
+  if (!error)
+    error = offer(simple->order, ScheduleOrigin::SimpleOverlap);
   if (!error)
     error = constructAll();
   if (!error)
@@ -233,9 +232,45 @@ Result<StepSchedule> StepSearch::run() {
   return std::move(best);
 }
 
-Result<StepSchedule>
-commsched::scheduleStep(const Problem &problem,
-                        const StepSchedulerOptions &options) {
+/// Whether dependences keep `user` behind who makes `buffer`: directly, or by
+/// way of another user, as views have it.
+static bool isOrdered(const Problem &problem, BufferId buffer, NodeId user) {
+  NodeId producer = problem.buffer(buffer).producer;
+  ArrayView<DependenceEnd> needed = problem.predecessors(user);
+  return std::any_of(needed.begin(), needed.end(), [&](DependenceEnd end) {
+    ArrayView<BufferId> used = problem.buffersUsedBy(end.node);
+    return end.node == producer ||
+           std::find(used.begin(), used.end(), buffer) != used.end();
+  });
+}
+
+/// The problem with a dependence for each use of a buffer that has none; none
+/// if all have one.
+static std::optional<Problem> orderUses(const Problem &problem) {
+  std::optional<Problem> ordered;
+  // By operation: the last whose predecessor it is.
+  std::vector<NodeId> predecessorOf(problem.numNodes(), noNode);
+  for (NodeId user = 0; user < problem.numNodes(); ++user) {
+    for (DependenceEnd end : problem.predecessors(user))
+      predecessorOf[end.node] = user;
+    for (BufferId buffer : problem.buffersUsedBy(user)) {
+      NodeId producer = problem.buffer(buffer).producer;
+      if (producer == noNode || producer == user ||
+          predecessorOf[producer] == user || isOrdered(problem, buffer, user))
+        continue;
+      if (!ordered)
+        ordered = problem;
+      ordered->addDependence(producer, user, DependenceKind::Memory);
+    }
+  }
+  if (ordered)
+    ordered->finalize();
+  return ordered;
+}
+
+/// For a problem whose dependences order all uses.
+static Result<StepSchedule> searchStep(const Problem &problem,
+                                       const StepSchedulerOptions &options) {
   Result<StepSchedule> schedule = StepSearch(problem, options).run();
   if (!schedule)
     return schedule;
@@ -259,4 +294,15 @@ commsched::scheduleStep(const Problem &problem,
     schedule = std::move(next);
   }
   return schedule;
+}
+
+Result<StepSchedule>
+commsched::scheduleStep(const Problem &problem,
+                        const StepSchedulerOptions &options) {
+  if (problem.check())
+    return Error{*problem.check()};
+  if (OptionalError error = verify(problem, problem.programOrder()))
+    return Error{"the program is not a legal order: " + *error};
+  std::optional<Problem> ordered = orderUses(problem);
+  return searchStep(ordered ? *ordered : problem, options);
 }
