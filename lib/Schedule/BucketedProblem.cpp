@@ -258,14 +258,14 @@ OptionalError BucketMerger::addDependences() {
 }
 
 /// What overwrites the input of an absorbed node comes after the copy-in, which
-/// reads it now.
+/// reads it now, and so after the start that directly follows.
 void BucketMerger::keepAbsorbedInputs() {
   for (size_t i = 0; i < costs.size(); ++i)
     for (NodeId node : costs[i].absorbed)
       for (DependenceEnd successor : problem.successors(node))
         if (successor.kind == DependenceKind::Memory &&
             bucketOfMember[successor.node] != static_cast<int32_t>(i))
-          result.merged.addDependence(result.buckets[i].copyIn,
+          result.merged.addDependence(result.buckets[i].start,
                                       findFirst(successor.node),
                                       DependenceKind::Memory);
 }

@@ -16,6 +16,7 @@
 namespace mlir::commsched_test {
 
 void registerTestPasses();
+void registerBucketTestPasses();
 void registerFsdpTestPasses();
 void registerJointTestPasses();
 void registerSplitTestPasses();

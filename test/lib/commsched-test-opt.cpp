@@ -22,6 +22,7 @@ int main(int argc, char **argv) {
   mlir::commsched::registerDialects(registry);
   mlir::commsched::registerAllPasses();
   mlir::commsched_test::registerTestPasses();
+  mlir::commsched_test::registerBucketTestPasses();
   mlir::commsched_test::registerFsdpTestPasses();
   mlir::commsched_test::registerJointTestPasses();
   mlir::commsched_test::registerSplitTestPasses();

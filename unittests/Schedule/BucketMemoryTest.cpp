@@ -151,10 +151,10 @@ TEST(BucketMemory, CopyInsReadWhatAbsorbedCastsRead) {
             "120 120 120 150:70 370 340 340 40 40");
   // Nobody overwrites it before.
   NodeId overwrite = program->nodeOf(Gathers::overwrite);
-  bool isAfterCopyIn = false;
+  bool isAfterStart = false;
   for (DependenceEnd end : program->getProblem().predecessors(overwrite))
-    isAfterCopyIn |= end.node == program->bucket(0).copyIn;
-  EXPECT_TRUE(isAfterCopyIn);
+    isAfterStart |= end.node == program->startOf(0);
+  EXPECT_TRUE(isAfterStart);
 }
 
 TEST(BucketMemory, RejectsWhatCannotBe) {

@@ -92,9 +92,9 @@ public:
   /// `memory` tells, and all others of the problem. Then what copies has its
   /// Compute even if that costs nothing. What is absorbed makes no buffer any
   /// more, the copy-in uses what it used, and what overwrites that comes after
-  /// the copy-in. simulateMemory() tells what the rewritten program takes if
-  /// the order runs a copy-in directly before its start and a copy-out directly
-  /// after its wait.
+  /// the merged start. simulateMemory() tells what the rewritten program takes
+  /// if the order runs a copy-in directly before its start and a copy-out
+  /// directly after its wait.
   ///
   /// Error: the one of `problem`; the buckets are no disjoint sets of starts of
   /// one stream each; a member depends on another member, other than by their

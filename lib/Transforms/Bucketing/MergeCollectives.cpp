@@ -14,6 +14,7 @@
 #include "MergeKinds.h"
 #include "MergedAttributes.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -192,7 +193,8 @@ mlir::commsched::getAbsorbedCasts(ArrayRef<CollectiveOpInterface> members,
 //===----------------------------------------------------------------------===//
 
 static MergeMembers findMembers(ArrayRef<CollectiveOpInterface> collectives,
-                                BucketMode mode) {
+                                ArrayRef<Operation *> absorbedCasts) {
+  SmallPtrSet<Operation *, 8> casts(absorbedCasts.begin(), absorbedCasts.end());
   MergeMembers bucket;
   for (CollectiveOpInterface start : collectives) {
     MergeMember &member = bucket.members.emplace_back();
@@ -200,8 +202,8 @@ static MergeMembers findMembers(ArrayRef<CollectiveOpInterface> collectives,
     member.wait = getWait(start);
     member.sent = start.getSentValues().front();
     member.delivered = start.getDeliveredTypes().front();
-    if (mode == BucketMode::Copy)
-      member.absorbedCast = getAbsorbedCast(start, collectives.back());
+    if (Operation *cast = member.sent.getDefiningOp(); casts.contains(cast))
+      member.absorbedCast = cast;
     bucket.starts.push_back(start);
     bucket.waits.push_back(member.wait);
   }
@@ -228,8 +230,15 @@ MergedCollective
 mlir::commsched::mergeCollectives(RewriterBase &rewriter,
                                   ArrayRef<CollectiveOpInterface> members,
                                   BucketMode mode, bool multiDtype) {
+  return mergeCollectives(rewriter, members, mode, multiDtype,
+                          getAbsorbedCasts(members, mode));
+}
+
+MergedCollective mlir::commsched::mergeCollectives(
+    RewriterBase &rewriter, ArrayRef<CollectiveOpInterface> members,
+    BucketMode mode, bool multiDtype, ArrayRef<Operation *> absorbedCasts) {
   OpBuilder::InsertionGuard guard(rewriter);
-  MergeMembers bucket = findMembers(members, mode);
+  MergeMembers bucket = findMembers(members, absorbedCasts);
   MergedOperations merged = merge(rewriter, bucket, mode, multiDtype);
   setMergedAttributes(merged.start, bucket.starts);
   setMergedAttributes(merged.wait, bucket.waits);

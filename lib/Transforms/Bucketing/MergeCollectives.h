@@ -65,6 +65,15 @@ MergedCollective mergeCollectives(RewriterBase &rewriter,
                                   ArrayRef<CollectiveOpInterface> members,
                                   BucketMode mode, bool multiDtype);
 
+/// The same, but that exactly `absorbedCasts` are absorbed, of those that
+/// getAbsorbedCasts() gave for the members in this order, even if operations
+/// have moved since: as long as nothing that overwrites what is cast has come
+/// before the last member.
+MergedCollective mergeCollectives(RewriterBase &rewriter,
+                                  ArrayRef<CollectiveOpInterface> members,
+                                  BucketMode mode, bool multiDtype,
+                                  ArrayRef<Operation *> absorbedCasts);
+
 } // namespace mlir::commsched
 
 #endif // COMMSCHED_LIB_TRANSFORMS_BUCKETING_MERGECOLLECTIVES_H
