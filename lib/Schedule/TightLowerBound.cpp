@@ -116,24 +116,26 @@ static int64_t getEndNs(const PassedOn &passed) {
   return std::max(passed[0].endNs(), passed[1].endNs());
 }
 
-/// Adds `node` to all machines that it is on, with `headNs` for a head.
-static void add(PassedOn &passed, const Problem &problem, NodeId node,
+/// Adds `node`, with `headNs` for a head, to all machines that it is on.
+static void add(BusyPeriods &periods, const Problem &problem, NodeId node,
                 int64_t headNs) {
-  for (BusyPeriods &periods : passed) {
-    if (!isStart(problem, node))
-      periods.add(noStream, headNs, problem.costNs(node));
-    if (problem.isCollective(node))
-      periods.add(problem.stream(node), headNs, problem.costNs(node));
-  }
+  if (!isStart(problem, node))
+    periods.add(noStream, headNs, problem.costNs(node));
+  if (problem.isCollective(node))
+    periods.add(problem.stream(node), headNs, problem.costNs(node));
 }
 
-/// Passes on what `node` has.
-static void passOn(std::vector<PassedOn> &passed, const Heirs &heirs,
-                   NodeId node) {
+/// Passes on what `node` has, and itself with `headNs` for a head.
+static void passOn(std::vector<PassedOn> &passed, const Problem &problem,
+                   const Heirs &heirs, NodeId node, int64_t headNs) {
   if (heirs.deepest[node] == noNode)
     return;
-  passed[heirs.deepest[node]][0].join(passed[node][0]);
-  passed[heirs.shallowest[node]][1].join(passed[node][1]);
+  NodeId chosen[] = {heirs.deepest[node], heirs.shallowest[node]};
+  for (size_t forest : {0, 1}) {
+    BusyPeriods &periods = passed[chosen[forest]][forest];
+    periods.join(passed[node][forest]);
+    add(periods, problem, node, headNs);
+  }
 }
 
 /// Whom each operation passes its ancestors to: a Start to its Wait, others to
@@ -181,8 +183,7 @@ static Heads computeHeads(const Problem &problem) {
       if (shareStream(problem, node, to))
         heads.beginNs[to] = std::max(heads.beginNs[to], end);
     }
-    add(before[node], problem, node, begin);
-    passOn(before, heirs, node);
+    passOn(before, problem, heirs, node, begin);
   }
   return heads;
 }
@@ -206,14 +207,13 @@ static Tails computeTails(const Problem &problem) {
     else
       tail = std::max({tail, reached, getEndNs(after[node])});
     reached = std::max(reached, cost + tail);
-    add(after[node], problem, node, tail);
     for (DependenceEnd predecessor : problem.predecessors(node)) {
       NodeId from = predecessor.node;
       tails.reachedNs[from] = std::max(tails.reachedNs[from], reached);
       if (shareStream(problem, node, from))
         tails.tailNs[from] = std::max(tails.tailNs[from], cost + tail);
     }
-    passOn(after, heirs, node);
+    passOn(after, problem, heirs, node, tail);
   }
   return tails;
 }
