@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+# Part of the CommSched project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compare schedulers on training steps, with the same costs and simulator.
+
+Prints a row for every step and scheduler: the simulated step, how far that is
+above the bound, the peak of memory against the input's, the collectives, and the
+processor time that scheduling took, against that of the reference peer. The
+functions of a step, such as forward and backward, run one after the other. The
+bound is the least that any scheduler of the step could reach with the operations
+that one of them leaves: merged collectives take less time than single ones.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from typing import NamedTuple
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path += [str(ROOT / "benchmarks" / folder) for folder in ("scaling", "bucketing")]
+
+import make_step  # noqa: E402
+import plans  # noqa: E402
+
+TRACED = ROOT / "examples" / "llama3-8b-fsdp64.mlirbc"
+# Label and the options of make_step.py.
+STEPS = (
+    *(
+        (f"{model}, {dp} ranks, batch {batch}", [f"--{key}={value}" for key, value in
+         (("model", model), ("dp", dp), ("batch", batch))])
+        for model in ("8b", "70b", "405b")
+        for dp in (8, 64, 512)
+        for batch in (1, 4)
+    ),
+    ("8b, 8 ranks x 8 replicas", ["--model=8b", "--dp=8", "--replicas=8"]),
+    ("70b, 64 ranks x 8 replicas", ["--model=70b", "--dp=64", "--replicas=8"]),
+    ("moe-8x7b, 64 ranks, 8 for experts", ["--model=moe-8x7b", "--dp=64", "--ep=8"]),
+)
+ALL_BUCKETS = " ".join(
+    f"bucket_{kind}_fx=all" for kind in ("all_gathers", "reduce_scatters", "all_reduces")
+)
+BUDGETS = ("0%", "5%", "20%")
+# Peer -> its option of commsched-peers. By transformer block is not among them:
+# its pipeline depends on the program.
+PEERS = {
+    "input": None,
+    "inductor-scheduler": "--pipeline=commsched-inductor-pipeline",
+    "inductor-scheduler, buckets": (
+        f"--pipeline=commsched-inductor-pipeline{{{ALL_BUCKETS}}}"
+    ),
+    "fx-overlap": None,
+    "simple-overlap": "--pipeline=func.func(commsched-simple-overlap)",
+    "xla-lhs": "--latency-hiding=none",
+    **{f"xla-lhs+{budget}": f"--latency-hiding={budget}" for budget in BUDGETS},
+    "block-buckets": None,
+    **{
+        f"ours+{budget}, no buckets": "--pipeline=func.func("
+        f"commsched-schedule{{memory-budget={budget} buckets=off}})"
+        for budget in BUDGETS
+    },
+    **{
+        f"ours+{budget}": f"--pipeline=commsched-pipeline{{memory-budget={budget}}}"
+        for budget in BUDGETS
+    },
+}
+HEADER = ("step", "scheduler", "step, ms", "over bound", "peak / input")
+HEADER += ("collectives", "to schedule, ms", "ratio")
+
+
+class Failure(Exception):
+    """A step could not be measured; the text says why."""
+
+
+class Cost(NamedTuple):
+    """What a scheduler makes of a step, over its functions."""
+
+    step: float  # ms
+    bound: float  # ms
+    peak: int  # bytes
+    collectives: int
+    schedule: float  # ms
+    notes: tuple = ()
+
+
+def run(command: list, limit: float = None) -> str:
+    try:
+        result = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=limit
+        )
+    except subprocess.TimeoutExpired as error:
+        raise Failure(f"not done in {limit:g} s") from error
+    if result.returncode:
+        lines = result.stderr.strip().splitlines()
+        raise Failure(lines[-1] if lines else f"status {result.returncode}")
+    return result.stdout
+
+
+def add_up(lines: list) -> Cost:
+    """The cost of a step of which `lines` are the functions."""
+    for line in lines:
+        if "error" in line:
+            raise Failure(line["error"])
+    return Cost(
+        step=sum(line["step_time_ns"] for line in lines) / 1e6,
+        bound=sum(line["tight_lower_bound_ns"] for line in lines) / 1e6,
+        peak=max(line["peak_memory_bytes"] for line in lines),
+        collectives=sum(line["num_collectives"] for line in lines),
+        schedule=sum(line["schedule_ms"] for line in lines),
+        notes=tuple(
+            f"{line['function']}: {line['note']}" for line in lines if "note" in line
+        ),
+    )
+
+
+class Comparison:
+    """Runs the peers that are wanted on one step after the other."""
+
+    def __init__(self, options: argparse.Namespace, folder: pathlib.Path):
+        self.options = options
+        self.folder = folder
+        self.peers = [name for name in PEERS if self.is_wanted(name)]
+        self.notes = []
+
+    def is_wanted(self, name: str) -> bool:
+        return name == "input" or bool(re.search(self.options.peers, name))
+
+    def make_plan(self, program: pathlib.Path) -> str:
+        """The pipeline that buckets by transformer block."""
+        text = run([self.options.opt, program, "--mlir-print-debuginfo=false"])
+        return plans.buckets(f"mode=auto plan={plans.find_plan(text)}")
+
+    def ask_fx(self, program: pathlib.Path) -> pathlib.Path:
+        """Lets PyTorch schedule the program. Its answer."""
+        dump, answer = self.folder / "dump.json", self.folder / "answer.json"
+        run([self.options.tool, program, f"--dump={dump}"])
+        command = [self.options.python, ROOT / "benchmarks/peers/fx_overlap.py", dump]
+        command += ["-o", answer, f"--timeout={self.options.fx_timeout}"]
+        run(command, limit=4 * self.options.fx_timeout)
+        return answer
+
+    def make_arguments(self, program: pathlib.Path, failures: dict) -> list:
+        arguments = []
+        for name in self.peers:
+            try:
+                if name == "block-buckets":
+                    arguments.append(f"--pipeline={name}={self.make_plan(program)}")
+                elif name == "fx-overlap":
+                    arguments.append(f"--external={name}={self.ask_fx(program)}")
+                elif name != "input":
+                    option, _, value = PEERS[name].partition("=")
+                    arguments.append(f"{option}={name}={value}")
+            except Failure as failure:
+                failures[name] = str(failure)
+        return arguments
+
+    def measure(self, program: pathlib.Path) -> tuple:
+        """The costs by peer, and why others have none."""
+        failures, costs = {}, {}
+        arguments = self.make_arguments(program, failures)
+        lines = run([self.options.tool, program, *arguments]).splitlines()
+        by_peer = {}
+        for line in map(json.loads, lines):
+            by_peer.setdefault(line["peer"], []).append(line)
+        for name, functions in by_peer.items():
+            try:
+                costs[name] = add_up(functions)
+            except Failure as failure:
+                failures[name] = str(failure)
+        return costs, failures
+
+    def print_step(self, label: str, program: pathlib.Path):
+        costs, failures = self.measure(program)
+        if "input" not in costs:
+            raise Failure(f"{label}: {failures['input']}")
+        bound = min(cost.bound for cost in costs.values())
+        reference = costs.get(self.options.reference)
+        for name in self.peers:
+            if name in costs:
+                print_cost(label, name, costs[name], bound, costs["input"], reference)
+                self.notes += [f"{label}, {name}: {n}" for n in costs[name].notes]
+            else:
+                print_row([label, name] + ["-"] * (len(HEADER) - 2))
+                self.notes.append(f"{label}, {name}: {failures[name]}")
+
+
+def print_cost(
+    label: str, name: str, cost: Cost, bound: float, before: Cost, reference: Cost
+):
+    is_timed = name != "input"
+    ratio = is_timed and reference and reference.schedule
+    print_row(
+        [label, name, f"{cost.step:,.1f}"]
+        + [f"{100 * (cost.step / bound - 1):.2f} %"]
+        + [f"{100 * (cost.peak / before.peak - 1):+.2f} %"]
+        + [f"{cost.collectives:,}"]
+        + [f"{cost.schedule:,.1f}" if is_timed else ""]
+        + [f"{cost.schedule / reference.schedule:,.2f}" if ratio else ""]
+    )
+
+
+def print_row(cells):
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def compare(options: argparse.Namespace, folder: pathlib.Path):
+    comparison = Comparison(options, folder)
+    print_row(HEADER)
+    print_row(["---"] * 2 + ["---:"] * (len(HEADER) - 2))
+    programs = [(path.stem, path) for path in options.programs or [TRACED]]
+    for label, path in programs:
+        if options.programs or re.search(options.steps, label):
+            comparison.print_step(label, path)
+    step = folder / "step.mlir"
+    for label, arguments in STEPS:
+        if not re.search(options.steps, label):
+            continue
+        make = [sys.executable, make_step.__file__, *arguments]
+        text = run(make + shlex.split(options.make))
+        step.write_text(text, encoding="utf-8")
+        comparison.print_step(label, step)
+    if comparison.notes:
+        print()
+    for note in comparison.notes:
+        print(f"- {note}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    built = ROOT / "build" / "bin"
+    add("programs", nargs="*", type=pathlib.Path, help="instead of the traced step")
+    add("--tool", default=str(built / "commsched-peers"))
+    add("--opt", default=str(built / "commsched-opt"))
+    add("--python", default=sys.executable, help="one that has PyTorch")
+    add("--steps", default=".", help="only the steps whose label this matches")
+    add("--peers", default=".", help="only the peers whose name this matches")
+    add("--make", default="", help="more options of make_step.py, in one text")
+    add("--reference", default="ours+5%", help="the peer that ratios are against")
+    add(
+        "--fx-timeout",
+        type=float,
+        default=600.0,
+        help="processor seconds of fx-overlap for a function",
+    )
+    options = parser.parse_args()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            compare(options, pathlib.Path(folder))
+    except (Failure, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""benchmarks/peers: what schedulers of others are given, and what becomes of
+their answers."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+COSTS = ("step_time_ns", "peak_memory_bytes", "exposed_comm_ns", "num_collectives")
+
+
+class Peers:
+    """A small step, and commsched-peers on it."""
+
+    def __init__(self, tool, folder):
+        self.tool, self.folder = tool, folder
+        self.program = folder / "step.mlir"
+        make = [sys.executable, BENCHMARKS / "scaling" / "make_step.py"]
+        with open(self.program, "w", encoding="utf-8") as out:
+            subprocess.run([*make, "--layers=1", "--dp=8"], stdout=out, check=True)
+        dump = folder / "dump.json"
+        self.call(f"--dump={dump}")
+        (self.function,) = json.loads(dump.read_text())["functions"]
+        self.nodes = self.function["nodes"]
+        self.order = list(range(len(self.nodes)))
+
+    def call(self, *arguments):
+        command = [self.tool, self.program, *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True)
+
+    def run(self, *arguments):
+        lines = self.call(*arguments).stdout.splitlines()
+        return {line["peer"]: line for line in map(json.loads, lines)}
+
+    def answer(self, **answer):
+        """What the tool says of an answer, beside the input."""
+        path = self.folder / "answer.json"
+        path.write_text(json.dumps({"functions": [{"function": "step", **answer}]}))
+        peers = self.run(f"--external=other={path}")
+        return peers["input"], peers["other"]
+
+    def starts(self, kind):
+        return [i for i, node in enumerate(self.nodes) if node["collective"] == kind]
+
+
+@pytest.fixture
+def peers(opt_program, tmp_path):
+    tool = shutil.which("commsched-peers", path=os.path.dirname(opt_program))
+    if tool is None:
+        pytest.skip("no commsched-peers beside commsched-opt")
+    return Peers(tool, tmp_path)
+
+
+def test_the_dump_is_complete(peers):
+    function = peers.function
+    values = function["values"]
+    assert function["streams"] == [{"name": "@dp", "size": 8}]
+    dependences = {(from_, to) for from_, to, _ in function["dependences"]}
+    for index, node in enumerate(peers.nodes):
+        assert all(values[result]["producer"] == index for result in node["results"])
+        for operand in node["operands"]:
+            producer = values[operand]["producer"]
+            assert producer == -1 or (producer, index) in dependences
+        if node["kind"] == "wait":
+            (future,) = node["operands"]
+            assert values[future]["type"] == "future"
+            assert values[future]["producer"] == node["start"]
+    gather = peers.nodes[peers.starts("all-gather")[0]]
+    assert gather["op"] == "commsched.all_gather"
+    sent = values[gather["operands"][0]]
+    assert sent["dtype"] == "bf16"
+    bytes_sent = 2
+    for size in sent["shape"]:
+        bytes_sent *= size
+    assert gather["bytes"] == 8 * bytes_sent
+    assert function["buffers"][sent["buffer"]][0] == bytes_sent
+    scatters = peers.starts("reduce-scatter")
+    assert {peers.nodes[i]["reduction"] for i in scatters} == {"avg"}
+    assert any(node["expensive"] and node["op"] == "aten.mm" for node in peers.nodes)
+    assert len(function["returns"]) == len(scatters)
+
+
+def test_the_same_order_costs_the_same(peers):
+    before, after = peers.answer(order=peers.order, schedule_ms=7, note="as it was")
+    for key in COSTS:
+        assert after[key] == before[key] == peers.function.get(key, before[key])
+    assert after["schedule_ms"] == 7
+    assert after["note"] == "as it was"
+
+
+def test_a_moved_wait_is_moved(peers):
+    # A reduce-scatter that is waited for at the end is hidden.
+    wait = next(
+        i
+        for i, node in enumerate(peers.nodes)
+        if node["kind"] == "wait"
+        and peers.nodes[node["start"]]["collective"] == "reduce-scatter"
+    )
+    order = [node for node in peers.order if node != wait] + [wait]
+    before, after = peers.answer(order=order)
+    assert after["step_time_ns"] < before["step_time_ns"]
+    assert "note" not in after
+
+
+def test_a_broken_order_is_repaired(peers):
+    _, after = peers.answer(order=peers.order[::-1])
+    assert "dependences broken: " in after["note"]
+    assert after["num_collectives"] == peers.answer(order=peers.order)[1][
+        "num_collectives"
+    ]
+
+
+@pytest.mark.parametrize("kind", ["all-gather", "reduce-scatter"])
+def test_buckets_are_merged(peers, kind):
+    starts = peers.starts(kind)
+    key = peers.nodes[starts[1]]["key"]
+    bucket = [start for start in starts if peers.nodes[start]["key"] == key][:3]
+    before, after = peers.answer(order=peers.order, buckets=[bucket])
+    assert after["num_collectives"] == before["num_collectives"] - 2
+    # In the program members are waited for before the last of them starts.
+    assert "the merged start of bucket 0" in after["note"]
+
+
+@pytest.mark.parametrize(
+    "change, error",
+    [
+        (lambda p: {"order": p.order[:-1]}, "the answer is no order"),
+        (lambda p: {"order": ["first"]}, "expected integer at answer.order[0]"),
+        (lambda p: {}, "missing value at answer.order"),
+        (
+            lambda p: {"order": p.order, "buckets": [p.starts("all-gather")[:1]]},
+            "a bucket has fewer than two members",
+        ),
+        (
+            lambda p: {"order": p.order, "buckets": [[0, 1]]},
+            "a bucket has a member that may not be merged: node 0 (compute): "
+            "it is no start",
+        ),
+        (
+            lambda p: {"order": p.order, "buckets": [[len(p.order), 1]]},
+            "nodes",
+        ),
+        (
+            lambda p: {
+                "order": p.order,
+                "buckets": [
+                    [p.starts("all-gather")[0], p.starts("reduce-scatter")[0]]
+                ],
+            },
+            "a bucket has members with different keys",
+        ),
+        (
+            lambda p: {"order": p.order, "buckets": [p.starts("all-gather")[:2]] * 2},
+            "the buckets cannot be merged",
+        ),
+        (
+            lambda p: {"function": "other", "order": p.order},
+            "has no answer for function 'step'",
+        ),
+    ],
+)
+def test_bad_answers_are_refused(peers, change, error):
+    before, after = peers.answer(**change(peers))
+    assert error in after["error"]
+    assert before["step_time_ns"] > 0
+
+
+def test_peers_stand_side_by_side(peers):
+    costs = peers.run(
+        "--pipeline=simple=func.func(commsched-simple-overlap)",
+        "--latency-hiding=xla=none",
+        "--latency-hiding=two=none,2",
+        "--latency-hiding=tight=0%",
+        "--latency-hiding=wrong=much",
+    )
+    assert list(costs) == ["input", "simple", "xla", "two", "tight", "wrong"]
+    for peer in ("simple", "xla", "two", "tight"):
+        assert costs[peer]["step_time_ns"] < costs["input"]["step_time_ns"]
+        bound = costs[peer]["tight_lower_bound_ns"]
+        assert costs[peer]["lower_bound_ns"] <= bound <= costs[peer]["step_time_ns"]
+    assert "bytes over the limit of" in costs["tight"]["note"]
+    assert "memory budget must be bytes" in costs["wrong"]["error"]
+
+
+def test_the_table_has_a_row_for_each_peer(peers, opt_program):
+    command = [sys.executable, BENCHMARKS / "peers" / "run.py", peers.program]
+    command += [f"--tool={peers.tool}", f"--opt={opt_program}", "--steps=^$"]
+    command += ["--peers=simple|block|nothing", "--reference=simple-overlap"]
+    result = subprocess.run(command, check=True, capture_output=True, text=True)
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in result.stdout.splitlines()[2:]
+    ]
+    assert [row[:2] for row in rows] == [
+        ["step", name] for name in ("input", "simple-overlap", "block-buckets")
+    ]
+    assert [row[-1] for row in rows[:2]] == ["", "1.00"]
