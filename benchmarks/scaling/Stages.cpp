@@ -15,6 +15,7 @@
 #include "CommSched/Schedule/LowerBound.h"
 #include "CommSched/Schedule/MemoryTimeline.h"
 #include "CommSched/Schedule/Simulator.h"
+#include "CommSched/Schedule/StepScheduler.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -136,7 +137,8 @@ static LogicalResult buildProblem(Fixture &fixture) {
 /// Calls `consume` with the problem of the program and its estimated costs.
 static LogicalResult
 withCosts(Fixture &fixture,
-          llvm::function_ref<LogicalResult(const BlockProblem &)> consume) {
+          llvm::function_ref<LogicalResult(const BlockProblem &)> consume,
+          CollectiveOrder collectiveOrder = CollectiveOrder::Kept) {
   Block &block = fixture.getBlock();
   FailureOr<::commsched::Target> target = getTarget(block.getParentOp());
   if (failed(target))
@@ -144,7 +146,8 @@ withCosts(Fixture &fixture,
   SymbolTableCollection symbolTables;
   OperationCosts costs(*target, /*profile=*/nullptr, symbolTables);
   FailureOr<BlockProblem> problem = BlockProblem::create(
-      block, [&](Operation *op) { return costs.getRuntimeNs(op); });
+      block, [&](Operation *op) { return costs.getRuntimeNs(op); },
+      collectiveOrder);
   return failed(problem) ? failure() : consume(*problem);
 }
 
@@ -169,6 +172,20 @@ static LogicalResult solve(Fixture &fixture, ListSchedulerOptions options) {
         [&] { solved = bool(ListScheduler(options).run(block.getProblem())); });
     return success(solved);
   });
+}
+
+/// The shortest step within 5 % over the peak of the program.
+static LogicalResult solveStep(Fixture &fixture) {
+  auto consume = [&](const BlockProblem &block) {
+    const Problem &problem = block.getProblem();
+    ::commsched::StepSchedulerOptions options;
+    int64_t peak = simulateMemory(problem, problem.programOrder())->peakBytes;
+    options.limitBytes = peak + peak / 20;
+    bool solved = false;
+    fixture.measure([&] { solved = bool(scheduleStep(problem, options)); });
+    return success(solved);
+  };
+  return withCosts(fixture, consume, CollectiveOrder::Free);
 }
 
 static LogicalResult simulateProgram(Fixture &fixture) {
@@ -237,6 +254,7 @@ mlir::commsched::makeStages(ArrayRef<std::string> pipelines) {
       {"solve raise-comms", false, solveWith(true, false, false)},
       {"solve sink-waits", false, solveWith(false, true, false)},
       {"solve reorder-compute-for-overlap", false, solveWith(true, true, true)},
+      {"solve schedule", false, solveStep},
       {"simulate", false, simulateProgram},
       {"apply order", false, applyOrder},
   };

@@ -56,6 +56,8 @@ static const char *const defaultPipelines[] = {
     "func.func(commsched-bucket-reduce-scatter)",
     "func.func(commsched-bucket-reduce-scatter{preserve-overlap})",
     "func.func(commsched-bucket-reduce-scatter{plan=auto})",
+    "func.func(commsched-schedule{memory-budget=5% buckets=off})",
+    "func.func(commsched-schedule{memory-budget=5% buckets=auto})",
     "commsched-pipeline",
     "commsched-align-runtimes{output=/dev/null}",
     "commsched-report{format=json output=/dev/null}",
