@@ -39,10 +39,9 @@ FailureOr<PeerRun> mlir::commsched::runPipeline(LoneFunction &function,
 // Latency hiding
 //===----------------------------------------------------------------------===//
 
-static LogicalResult orderByLatencies(LoneFunction &function,
-                                      LatencyHidingOptions options,
-                                      const std::optional<MemoryBudget> &budget,
-                                      std::string &note) {
+static LogicalResult
+orderByLatencies(LoneFunction &function, LatencyHidingOptions options,
+                 const std::optional<MemoryBudget> &budget) {
   auto op = dyn_cast<func::FuncOp>(function.getFunction().getOperation());
   if (!op)
     return function.getFunction().emitError("is not a func.func");
@@ -59,9 +58,6 @@ static LogicalResult orderByLatencies(LoneFunction &function,
   Result<LatencyHidingSchedule> schedule = hideLatency(problem, options);
   if (!schedule)
     return op.emitError("no order was found: ") << schedule.error();
-  if (options.limitBytes && schedule->peakBytes > *options.limitBytes)
-    note = std::to_string(schedule->peakBytes - *options.limitBytes) +
-           " bytes over the limit of " + std::to_string(*options.limitBytes);
   block->apply(schedule->order);
   return success();
 }
@@ -79,14 +75,12 @@ FailureOr<PeerRun> mlir::commsched::hideLatencies(LoneFunction &function,
     if (std::optional<std::string> error = parseMemoryBudget(budget, *parsed))
       return function.getModule().emitError("the memory budget ") << *error;
   }
-  PeerRun run;
   LogicalResult result = failure();
-  Sample sample = takeSample(
-      [&] { result = orderByLatencies(function, options, parsed, run.note); });
+  Sample sample =
+      takeSample([&] { result = orderByLatencies(function, options, parsed); });
   if (failed(result))
     return failure();
-  run.scheduleMs = toMs(sample.timeNs);
-  return run;
+  return PeerRun{toMs(sample.timeNs), ""};
 }
 
 FailureOr<PeerRun> mlir::commsched::applyExternal(LoneFunction &function,

@@ -29,22 +29,8 @@ import make_step  # noqa: E402
 import plans  # noqa: E402
 
 TRACED = ROOT / "examples" / "llama3-8b-fsdp64.mlirbc"
-# Label and the options of make_step.py.
-STEPS = (
-    *(
-        (f"{model}, {dp} ranks, batch {batch}", [f"--{key}={value}" for key, value in
-         (("model", model), ("dp", dp), ("batch", batch))])
-        for model in ("8b", "70b", "405b")
-        for dp in (8, 64, 512)
-        for batch in (1, 4)
-    ),
-    ("8b, 8 ranks x 8 replicas", ["--model=8b", "--dp=8", "--replicas=8"]),
-    ("70b, 64 ranks x 8 replicas", ["--model=70b", "--dp=64", "--replicas=8"]),
-    ("moe-8x7b, 64 ranks, 8 for experts", ["--model=moe-8x7b", "--dp=64", "--ep=8"]),
-)
-ALL_BUCKETS = " ".join(
-    f"bucket_{kind}_fx=all" for kind in ("all_gathers", "reduce_scatters", "all_reduces")
-)
+KINDS = ("all_gathers", "reduce_scatters", "all_reduces")
+ALL_BUCKETS = " ".join(f"bucket_{kind}_fx=all" for kind in KINDS)
 BUDGETS = ("0%", "5%", "20%")
 # Peer -> its option of commsched-peers. By transformer block is not among them:
 # its pipeline depends on the program.
@@ -71,6 +57,20 @@ PEERS = {
 }
 HEADER = ("step", "scheduler", "step, ms", "over bound", "peak / input")
 HEADER += ("collectives", "to schedule, ms", "ratio")
+
+
+def list_steps():
+    """Label and the options of make_step.py."""
+    for model in ("8b", "70b", "405b"):
+        for dp in (8, 64, 512):
+            for batch in (1, 4):
+                options = [f"--model={model}", f"--dp={dp}", f"--batch={batch}"]
+                yield f"{model}, {dp} ranks, batch {batch}", options
+    for model, dp in (("8b", 8), ("70b", 64)):
+        options = [f"--model={model}", f"--dp={dp}", "--replicas=8"]
+        yield f"{model}, {dp} ranks x 8 replicas", options
+    options = ["--model=moe-8x7b", "--dp=64", "--ep=8"]
+    yield "moe-8x7b, 64 ranks, 8 for experts", options
 
 
 class Failure(Exception):
@@ -217,7 +217,7 @@ def compare(options: argparse.Namespace, folder: pathlib.Path):
         if options.programs or re.search(options.steps, label):
             comparison.print_step(label, path)
     step = folder / "step.mlir"
-    for label, arguments in STEPS:
+    for label, arguments in list_steps():
         if not re.search(options.steps, label):
             continue
         make = [sys.executable, make_step.__file__, *arguments]
