@@ -64,12 +64,13 @@ public:
   LogicalResult run();
 
   size_t getNumBuckets() const { return bucketing.buckets.size(); }
-  size_t getNumAbsorbed() const { return numAbsorbed; }
+  size_t getNumAbsorbed() const;
 
 private:
   FailureOr<BlockProblem> read();
   LogicalResult formBuckets(const BlockProblem &problem);
-  std::vector<BucketCost> price(const BlockProblem &problem);
+  std::vector<BucketCost> price(const BlockProblem &problem, bool absorb);
+  ::commsched::Result<BucketedProblem> predict(const BlockProblem &problem);
   Order drawOrder(const BucketedProblem &program);
   void merge(const BlockProblem &problem, const BucketedProblem &program);
   LogicalResult compareOrder(const Order &order);
@@ -92,7 +93,6 @@ private:
   SmallVector<BucketMode> modes;
   /// By bucket.
   SmallVector<SmallVector<Operation *>> absorbedCasts;
-  size_t numAbsorbed = 0;
   /// By node of the merged program: what it has become, in the order of the
   /// block.
   std::vector<SmallVector<Operation *>> operations;
@@ -167,7 +167,15 @@ static SmallVector<CollectiveOpInterface> getStarts(const BlockProblem &problem,
   });
 }
 
-std::vector<BucketCost> Trial::price(const BlockProblem &problem) {
+size_t Trial::getNumAbsorbed() const {
+  size_t count = 0;
+  for (ArrayRef<Operation *> casts : absorbedCasts)
+    count += casts.size();
+  return count;
+}
+
+std::vector<BucketCost> Trial::price(const BlockProblem &problem, bool absorb) {
+  absorbedCasts.clear();
   DenseMap<Operation *, NodeId> nodes;
   for (NodeId node = 0; node < problem.getProblem().numNodes(); ++node)
     nodes[problem.getOperation(node)] = node;
@@ -175,15 +183,28 @@ std::vector<BucketCost> Trial::price(const BlockProblem &problem) {
   for (const Bucket &bucket : bucketing.buckets) {
     SmallVector<CollectiveOpInterface> members =
         getStarts(problem, bucket.starts);
-    SmallVector<Operation *> casts =
-        getAbsorbedCasts(members, modes[bucket.key]);
+    SmallVector<Operation *> casts;
+    if (absorb)
+      casts = getAbsorbedCasts(members, modes[bucket.key]);
     prices.push_back(*estimateBucket(costs, members, modes[bucket.key], casts));
     for (Operation *cast : casts)
       prices.back().absorbed.push_back(nodes.at(cast));
-    numAbsorbed += casts.size();
     absorbedCasts.push_back(std::move(casts));
   }
   return prices;
+}
+
+::commsched::Result<BucketedProblem>
+Trial::predict(const BlockProblem &problem) {
+  ::commsched::Result<BucketedProblem> program = BucketedProblem::create(
+      problem.getProblem(), bucketing.buckets, price(problem, /*absorb=*/true),
+      BucketBuffers::Kept);
+  if (program)
+    return program;
+  // A copy-in may come too late to read what a cast has read.
+  return BucketedProblem::create(problem.getProblem(), bucketing.buckets,
+                                 price(problem, /*absorb=*/false),
+                                 BucketBuffers::Kept);
 }
 
 /// Any legal order with copies next to their collective.
@@ -312,9 +333,7 @@ LogicalResult Trial::run() {
   FailureOr<BlockProblem> problem = read();
   if (failed(problem) || failed(formBuckets(*problem)))
     return failure();
-  ::commsched::Result<BucketedProblem> program =
-      BucketedProblem::create(problem->getProblem(), bucketing.buckets,
-                              price(*problem), BucketBuffers::Kept);
+  ::commsched::Result<BucketedProblem> program = predict(*problem);
   if (!program)
     return function.emitError(program.error());
   bool isPlaced = random() % 4 == 0;

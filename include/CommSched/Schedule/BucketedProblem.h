@@ -100,8 +100,10 @@ public:
   /// one stream each; a member depends on another member, other than by their
   /// order; merging makes a cycle; what is absorbed is no Compute, or absorbed
   /// twice; a cost is negative. With buffers: a size is negative; a bucket
-  /// without copies absorbs something; somebody else needs what is absorbed.
-  /// O(nodes + dependences + uses + members * log(members)).
+  /// without copies absorbs something; somebody else needs what is absorbed;
+  /// what overwrites its input has to come before the bucket (a cycle, too:
+  /// without absorbing anything there is none). O(nodes + dependences + uses +
+  /// members * log(members)).
   static Result<BucketedProblem>
   create(const Problem &problem, const std::vector<Bucket> &buckets,
          const std::vector<BucketCost> &costs,
