@@ -28,44 +28,8 @@ BucketDecider::BucketDecider(func::FuncOp function, const BlockProblem &problem,
                              BucketingPassOptions &options,
                              OperationCosts &costs,
                              SymbolTableCollection &symbolTables)
-    : function(function), problem(problem), options(options), costs(costs),
-      symbolTables(symbolTables) {
-  for (NodeId node = 0; node < problem.getProblem().numNodes(); ++node)
-    nodes[problem.getOperation(node)] = node;
-}
-
-SmallVector<CollectiveOpInterface>
-mlir::commsched::getMembers(const BlockProblem &problem,
-                            ArrayRef<NodeId> starts) {
-  return llvm::map_to_vector(starts, [&](NodeId start) {
-    return cast<CollectiveOpInterface>(problem.getOperation(start));
-  });
-}
-
-/// The mode in which the members cost least, of the first of several.
-BucketDecider::PricedMode BucketDecider::choose(ArrayRef<NodeId> starts,
-                                                ArrayRef<BucketMode> modes) {
-  SmallVector<CollectiveOpInterface> members = getMembers(problem, starts);
-  PricedMode best{modes.front(), {}};
-  int64_t leastNs = std::numeric_limits<int64_t>::max();
-  for (BucketMode mode : modes) {
-    SmallVector<Operation *> casts = getAbsorbedCasts(members, mode);
-    std::optional<BucketCost> cost =
-        estimateBucket(costs, members, mode, casts);
-    if (!cost)
-      continue;
-    int64_t totalNs = cost->copyInNs + cost->collectiveNs + cost->copyOutNs;
-    for (Operation *cast : casts) {
-      totalNs -= costs.getRuntimeNs(cast).value_or(0);
-      cost->absorbed.push_back(nodes.at(cast));
-    }
-    if (totalNs >= leastNs)
-      continue;
-    leastNs = totalNs;
-    best = {mode, std::move(*cost)};
-  }
-  return best;
-}
+    : function(function), problem(problem), options(options),
+      pricer(problem, costs), symbolTables(symbolTables) {}
 
 FailureOr<Bucketing> BucketDecider::form(const BucketCandidates &candidates) {
   DenseMap<NodeId, int32_t> keys;
@@ -73,7 +37,7 @@ FailureOr<Bucketing> BucketDecider::form(const BucketCandidates &candidates) {
     keys[candidate.start] = candidate.key;
   auto getCost = [&](const std::vector<NodeId> &starts) {
     int32_t key = keys.lookup(starts.front());
-    return choose(starts, candidates.modes[key]).cost;
+    return pricer.price(starts, candidates.modes[key]).cost;
   };
   ::commsched::Result<Bucketing> bucketing =
       options.preserveOverlap
@@ -169,8 +133,8 @@ BucketDecider::decide(ArrayRef<MergeableCollective> collectives,
     return decision;
   std::vector<BucketCost> prices;
   for (const Bucket &bucket : decision.bucketing.buckets) {
-    PricedMode priced =
-        choose(bucket.starts, decision.candidates.modes[bucket.key]);
+    PricedBucket priced =
+        pricer.price(bucket.starts, decision.candidates.modes[bucket.key]);
     decision.modes.push_back(priced.mode);
     prices.push_back(std::move(priced.cost));
   }

@@ -15,6 +15,7 @@
 #define COMMSCHED_LIB_TRANSFORMS_BUCKETING_BUCKETDECISION_H
 
 #include "BucketCandidates.h"
+#include "BucketPricing.h"
 #include "CommSched/Schedule/BucketedProblem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -33,10 +34,6 @@ struct BucketDecision {
   int64_t stepNs = std::numeric_limits<int64_t>::max();
 };
 
-/// The collectives that start at these nodes of `problem`.
-SmallVector<CollectiveOpInterface>
-getMembers(const BlockProblem &problem, ArrayRef<::commsched::NodeId> starts);
-
 /// Emits the error that a solver found no order for a block of `function`.
 LogicalResult reportNoOrder(func::FuncOp function, const std::string &error);
 
@@ -52,26 +49,17 @@ public:
   FailureOr<BucketDecision> decide(const MergeableCollectives &collectives);
 
 private:
-  /// How a bucket travels, and what that costs.
-  struct PricedMode {
-    BucketMode mode = BucketMode::Copy;
-    ::commsched::BucketCost cost;
-  };
-
   FailureOr<BucketDecision> decide(ArrayRef<MergeableCollective> collectives,
                                    const StepRule *rule);
   FailureOr<::commsched::Bucketing> form(const BucketCandidates &candidates);
-  PricedMode choose(ArrayRef<::commsched::NodeId> starts,
-                    ArrayRef<BucketMode> modes);
   LogicalResult place(std::vector<::commsched::BucketCost> prices,
                       bool hasSteps, BucketDecision &decision);
 
   func::FuncOp function;
   const BlockProblem &problem;
   BucketingPassOptions &options;
-  OperationCosts &costs;
+  BucketPricer pricer;
   SymbolTableCollection &symbolTables;
-  DenseMap<Operation *, ::commsched::NodeId> nodes;
 };
 
 } // namespace mlir::commsched

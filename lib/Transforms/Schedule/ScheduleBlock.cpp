@@ -36,7 +36,7 @@ static LogicalResult reportNotScheduled(Block &block,
 LogicalResult
 BlockScheduler::readContention(SymbolTableCollection &symbolTables) {
   FailureOr<GroupContention> groups =
-      computeContention(problem, scheduling->contention, symbolTables);
+      computeContention(*problem, scheduling->contention, symbolTables);
   if (failed(groups))
     return failure();
   contention = std::move(groups->contention);
@@ -49,7 +49,8 @@ BlockScheduler::readContention(SymbolTableCollection &symbolTables) {
 
 FailureOr<std::optional<BlockScheduler>>
 BlockScheduler::create(func::FuncOp function, Block &block,
-                       const StepScheduling &scheduling, OperationCosts &costs,
+                       const StepScheduling &scheduling,
+                       ScheduleBuckets buckets, OperationCosts &costs,
                        SymbolTableCollection &symbolTables) {
   using Outcome = std::optional<BlockScheduler>;
   FailureOr<BlockProblem> problem = BlockProblem::create(
@@ -70,30 +71,52 @@ BlockScheduler::create(func::FuncOp function, Block &block,
   if (failed(scheduler.readContention(symbolTables)))
     return failure();
   FailureOr<BlockSchedule> program = scheduler.measure(
-      scheduler.problem.getProblem().programOrder(), ScheduleOrigin::Program);
+      {scheduler.problem->getProblem().programOrder()}, /*buckets=*/nullptr);
   if (failed(program))
     return failure();
   scheduler.program = std::move(*program);
+  if (buckets == ScheduleBuckets::Auto &&
+      failed(scheduler.findAlternatives(costs, symbolTables)))
+    return failure();
   return Outcome(std::move(scheduler));
 }
 
+LogicalResult
+BlockScheduler::findAlternatives(OperationCosts &costs,
+                                 SymbolTableCollection &symbolTables) {
+  MergeableSet mergeable =
+      findMergeableSet(*block, *problem, costs, scheduling->profile);
+  if (mergeable.hasBucket)
+    return success();
+  FailureOr<std::vector<BucketAlternative>> found = listBucketAlternatives(
+      function, *problem, mergeable, costs, symbolTables);
+  if (succeeded(found))
+    alternatives = std::move(*found);
+  return found;
+}
+
 int64_t BlockScheduler::getLimitBytes(const MemoryBudget &budget) const {
-  return mlir::commsched::getLimitBytes(function, *block, problem.getProblem(),
+  return mlir::commsched::getLimitBytes(function, *block, problem->getProblem(),
                                         program.step.peakBytes, budget);
 }
 
-FailureOr<BlockSchedule> BlockScheduler::measure(Order order,
-                                                 ScheduleOrigin origin) const {
-  const Problem &known = problem.getProblem();
-  Result<MemoryTimeline> memory = simulateMemory(known, order);
-  Result<Timeline> timeline = simulate(known, order, contention);
+FailureOr<BlockSchedule>
+BlockScheduler::measure(StepSchedule step,
+                        const BucketAlternative *buckets) const {
+  const Problem &known =
+      buckets ? buckets->merged.getProblem() : problem->getProblem();
+  Result<MemoryTimeline> memory = simulateMemory(known, step.order);
+  Result<Timeline> timeline = simulate(known, step.order, contention);
   Result<TightLowerBound> bound = computeTightLowerBound(known);
   if (!memory || !timeline || !bound)
     return reportNotScheduled(*block, !memory     ? memory.error()
                                       : !timeline ? timeline.error()
                                                   : bound.error());
   BlockSchedule result;
-  result.step = {std::move(order), timeline->stepNs, memory->peakBytes, origin};
+  result.step = std::move(step);
+  result.step.stepNs = timeline->stepNs;
+  result.step.peakBytes = memory->peakBytes;
+  result.buckets = buckets;
   result.lowerBoundNs = bound->ns;
   result.exposedNs = timeline->exposedCommNs;
   for (NodeId node = 0; node < known.numNodes(); ++node)
@@ -106,15 +129,44 @@ FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) const {
   options.limitBytes = limitBytes;
   options.contention = contention;
   options.slackPercent = scheduling->slackPercent;
-  Result<StepSchedule> step = scheduleStep(problem.getProblem(), options);
-  if (!step)
-    return reportNotScheduled(*block, step.error());
-  return measure(std::move(step->order), step->origin);
+  Result<StepSchedule> best = scheduleStep(problem->getProblem(), options);
+  if (!best)
+    return reportNotScheduled(*block, best.error());
+  const BucketAlternative *buckets = nullptr;
+  for (const BucketAlternative &alternative : alternatives) {
+    Result<StepSchedule> merged = scheduleMerged(alternative, options);
+    if (!merged)
+      return reportNotScheduled(*block, merged.error());
+    if (!isBetter(*merged, *best, limitBytes))
+      continue;
+    best = std::move(merged);
+    buckets = &alternative;
+  }
+  return measure(std::move(*best), buckets);
 }
 
-bool BlockScheduler::apply(const BlockSchedule &schedule) const {
-  if (!problem.apply(schedule.step.order))
+/// Replaces members by buckets.
+LogicalResult BlockScheduler::merge(const BlockSchedule &schedule) const {
+  const BucketAlternative &chosen = *schedule.buckets;
+  Result<Order> order = chosen.merged.expand(schedule.step.order);
+  if (!order)
+    return reportNotScheduled(*block, order.error());
+  problem->apply(*order);
+  IRRewriter rewriter(block->getParentOp()->getContext());
+  for (auto [index, price] : llvm::enumerate(chosen.prices)) {
+    // In the order in which they stand now.
+    ArrayRef<NodeId> starts = chosen.merged.bucket(index).starts;
+    mergeCollectives(rewriter, getMembers(*problem, starts), price.mode,
+                     /*multiDtype=*/false, price.casts);
+  }
+  return success();
+}
+
+FailureOr<bool> BlockScheduler::apply(const BlockSchedule &schedule) const {
+  if (!schedule.buckets && !problem->apply(schedule.step.order))
     return false;
   keepBaselineBytes(function, *block, program.step.peakBytes);
+  if (schedule.buckets && failed(merge(schedule)))
+    return failure();
   return true;
 }

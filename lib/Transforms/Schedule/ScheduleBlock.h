@@ -17,9 +17,8 @@
 #define COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SCHEDULEBLOCK_H
 
 #include "../MemoryBudget.h"
+#include "BucketAlternatives.h"
 #include "CommSched/Analysis/GroupContention.h"
-#include "CommSched/CostModel/MeasuredTable.h"
-#include "CommSched/Schedule/StepScheduler.h"
 #include "CommSched/Transforms/Passes.h"
 
 namespace mlir::commsched {
@@ -39,7 +38,10 @@ struct StepScheduling {
 
 /// A schedule of a block, and what there is to say about it.
 struct BlockSchedule {
+  /// Its order is one of the merged program, if there are buckets.
   ::commsched::StepSchedule step;
+  /// What is merged, or null.
+  const BucketAlternative *buckets = nullptr;
   /// What no order of the same collectives can beat.
   int64_t lowerBoundNs = 0;
   /// The step without the time of computation.
@@ -55,10 +57,11 @@ public:
   /// made of the block. `scheduling` outlives the result.
   static FailureOr<std::optional<BlockScheduler>>
   create(func::FuncOp function, Block &block, const StepScheduling &scheduling,
-         OperationCosts &costs, SymbolTableCollection &symbolTables);
+         ScheduleBuckets buckets, OperationCosts &costs,
+         SymbolTableCollection &symbolTables);
 
   Block &getBlock() const { return *block; }
-  const BlockProblem &getProblem() const { return problem; }
+  const BlockProblem &getProblem() const { return *problem; }
   /// The program as it stands.
   const BlockSchedule &getProgram() const { return program; }
 
@@ -68,25 +71,32 @@ public:
   /// The best schedule within `limitBytes`, or the one that needs least.
   FailureOr<BlockSchedule> schedule(int64_t limitBytes) const;
 
-  /// Puts the block into that order. Returns whether anything moved.
-  bool apply(const BlockSchedule &schedule) const;
+  /// Merges the buckets and puts the block into that order. Returns whether
+  /// anything changed. Emits an error if the order is not legal.
+  FailureOr<bool> apply(const BlockSchedule &schedule) const;
 
 private:
   BlockScheduler(func::FuncOp function, Block &block, BlockProblem problem,
                  const StepScheduling &scheduling)
-      : function(function), block(&block), problem(std::move(problem)),
+      : function(function), block(&block),
+        problem(std::make_unique<BlockProblem>(std::move(problem))),
         scheduling(&scheduling) {}
 
   LogicalResult readContention(SymbolTableCollection &symbolTables);
-  /// What there is to say about an order of the block. Emits an error if it
-  /// cannot be simulated.
-  FailureOr<BlockSchedule> measure(::commsched::Order order,
-                                   ::commsched::ScheduleOrigin origin) const;
+  LogicalResult findAlternatives(OperationCosts &costs,
+                                 SymbolTableCollection &symbolTables);
+  /// What there is to say about an order of the block, or of the program with
+  /// `buckets`. Emits an error if it cannot be simulated.
+  FailureOr<BlockSchedule> measure(::commsched::StepSchedule step,
+                                   const BucketAlternative *buckets) const;
+  LogicalResult merge(const BlockSchedule &schedule) const;
 
   func::FuncOp function;
   Block *block;
-  BlockProblem problem;
+  /// At an address that stays, for merged programs.
+  std::unique_ptr<BlockProblem> problem;
   const StepScheduling *scheduling;
+  std::vector<BucketAlternative> alternatives;
   ::commsched::Contention contention;
   BlockSchedule program;
 };

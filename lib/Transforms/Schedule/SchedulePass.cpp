@@ -14,6 +14,8 @@
 #include "CommSched/Analysis/TargetSpec.h"
 #include "FrontierFile.h"
 #include "ScheduleRemarks.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/JSON.h"
 
 namespace mlir::commsched {
@@ -41,9 +43,13 @@ struct Schedule : mlir::commsched::impl::ScheduleBase<Schedule> {
 
 private:
   std::optional<std::string> findBadOption();
-  /// Decides on every block with collectives, and changes none. Without those
-  /// that lack a size.
-  FailureOr<std::vector<ScheduledBlock>> decide();
+  /// What came of applying schedules.
+  enum class Application { Nothing, Done, Broken };
+
+  /// Decides on every block, and changes none. Without those that lack a size.
+  FailureOr<std::vector<ScheduledBlock>> decide(ArrayRef<Block *> blocks,
+                                                ScheduleBuckets buckets);
+  FailureOr<Application> apply(ArrayRef<ScheduledBlock> blocks);
   /// Sweeps the function's budget for the file, if it has one.
   LogicalResult addFrontier(ArrayRef<ScheduledBlock> blocks);
 
@@ -92,17 +98,18 @@ LogicalResult Schedule::initialize(MLIRContext *context) {
   return success();
 }
 
-FailureOr<std::vector<ScheduledBlock>> Schedule::decide() {
+FailureOr<std::vector<ScheduledBlock>>
+Schedule::decide(ArrayRef<Block *> blocks, ScheduleBuckets buckets) {
   func::FuncOp function = getOperation();
   FailureOr<::commsched::Target> target = getTarget(function);
   if (failed(target))
     return failure();
   ScanningSymbolTables symbolTables;
   OperationCosts costs(*target, scheduling.profile.get(), symbolTables);
-  std::vector<ScheduledBlock> blocks;
-  for (Block *block : getBlocksWithCollectives(function)) {
+  std::vector<ScheduledBlock> decided;
+  for (Block *block : blocks) {
     FailureOr<std::optional<BlockScheduler>> scheduler = BlockScheduler::create(
-        function, *block, scheduling, costs, symbolTables);
+        function, *block, scheduling, buckets, costs, symbolTables);
     if (failed(scheduler))
       return failure();
     if (!*scheduler)
@@ -115,10 +122,10 @@ FailureOr<std::vector<ScheduledBlock>> Schedule::decide() {
       return emitError(function.getLoc(), "cannot be scheduled: ")
              << explainExcess((*scheduler)->getProblem().getProblem(),
                               schedule->step.peakBytes, limitBytes);
-    blocks.push_back(
+    decided.push_back(
         {std::move(**scheduler), limitBytes, std::move(*schedule)});
   }
-  return blocks;
+  return decided;
 }
 
 LogicalResult Schedule::addFrontier(ArrayRef<ScheduledBlock> blocks) {
@@ -141,17 +148,78 @@ LogicalResult Schedule::addFrontier(ArrayRef<ScheduledBlock> blocks) {
   return frontierFile->add(function, std::move(points));
 }
 
+/// Applies the schedules. What was merged is scheduled once more as it stands
+/// then, and has to keep what it promised.
+FailureOr<Schedule::Application>
+Schedule::apply(ArrayRef<ScheduledBlock> blocks) {
+  Application application = Application::Nothing;
+  SmallVector<Block *> merged;
+  for (const ScheduledBlock &block : blocks) {
+    FailureOr<bool> changed = block.scheduler.apply(block.schedule);
+    if (failed(changed))
+      return failure();
+    if (*changed)
+      application = Application::Done;
+  }
+  for (const ScheduledBlock &block : blocks) {
+    if (!block.schedule.buckets)
+      continue;
+    FailureOr<std::vector<ScheduledBlock>> again =
+        decide({&block.scheduler.getBlock()}, ScheduleBuckets::Off);
+    if (failed(again))
+      return failure();
+    if (again->empty())
+      return Application::Broken;
+    ScheduledBlock &settled = again->front();
+    const ::commsched::StepSchedule &promised = block.schedule.step;
+    const ::commsched::StepSchedule &kept = settled.schedule.step;
+    if (kept.stepNs > promised.stepNs ||
+        (promised.fits(block.limitBytes) && !kept.fits(block.limitBytes)))
+      return Application::Broken;
+    if (failed(settled.scheduler.apply(settled.schedule)))
+      return failure();
+  }
+  return application;
+}
+
 void Schedule::runOnOperation() {
-  FailureOr<std::vector<ScheduledBlock>> blocks = decide();
+  func::FuncOp function = getOperation();
+  SmallVector<Block *> toSchedule = getBlocksWithCollectives(function);
+  FailureOr<std::vector<ScheduledBlock>> blocks =
+      decide(toSchedule, scheduling.buckets);
   if (failed(blocks) || (frontierFile && failed(addFrontier(*blocks))))
     return signalPassFailure();
-  bool moved = false;
-  for (const ScheduledBlock &block : *blocks) {
-    if (areRemarksEnabled(getOperation()))
-      remarkSchedule(getOperation(), block.scheduler, block.schedule,
-                     block.limitBytes);
-    moved |= block.scheduler.apply(block.schedule);
+  auto isMerged = [](const ScheduledBlock &block) {
+    return block.schedule.buckets != nullptr;
+  };
+  OwningOpRef<func::FuncOp> original;
+  if (llvm::any_of(*blocks, isMerged))
+    original = function.clone();
+  auto remarkAll = [&] {
+    if (areRemarksEnabled(function))
+      for (const ScheduledBlock &block : *blocks)
+        remarkSchedule(function, block.scheduler, block.schedule,
+                       block.limitBytes);
+  };
+  remarkAll();
+  FailureOr<Application> application = apply(*blocks);
+  if (succeeded(application) && *application == Application::Broken) {
+    // Everything as it was, and without buckets.
+    function.getBody().takeBody(original->getBody());
+    function->setAttrs(original->getOperation()->getAttrDictionary());
+    toSchedule = getBlocksWithCollectives(function);
+    blocks = decide(toSchedule, ScheduleBuckets::Off);
+    if (failed(blocks))
+      return signalPassFailure();
+    remark::missed(function.getLoc(),
+                   makeRemark("BucketsUndone", function.getSymName()))
+        << "merging did not give the step or the memory that it promised, so "
+           "nothing is merged";
+    remarkAll();
+    application = apply(*blocks);
   }
-  if (!moved)
+  if (failed(application))
+    return signalPassFailure();
+  if (*application == Application::Nothing)
     markAllAnalysesPreserved();
 }

@@ -50,6 +50,9 @@ def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
     A remark for each block tells step time and peak memory before and after,
     the budget, and where the schedule comes from.
   }];
+  let dependentDialects = [
+    "::mlir::commsched::CommSchedDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"];
   let options = [
     Option<"memoryBudget", "memory-budget", "std::string",
            /*default=*/"\"0%\"",
@@ -58,8 +61,7 @@ def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
            "Fail where the schedule that needs least is over the budget">,
     Option<"buckets", "buckets", "::mlir::commsched::ScheduleBuckets",
            /*default=*/"::mlir::commsched::ScheduleBuckets::Auto",
-           "Which collectives to merge: auto or off; both leave them as they "
-           "are",
+           "Which collectives to merge: auto or off",
            [{::llvm::cl::values(
                clEnumValN(::mlir::commsched::ScheduleBuckets::Auto, "auto",
                           "what makes the step shorter"),
