@@ -9,6 +9,7 @@
 #include "CommSched/Schedule/StepScheduler.h"
 
 #include "CommSched/Schedule/BackboneOrders.h"
+#include "CommSched/Schedule/BeamSearch.h"
 #include "CommSched/Schedule/MemoryTimeline.h"
 #include "CommSched/Schedule/OrderImprovement.h"
 #include "CommSched/Schedule/PeakMemoryOrders.h"
@@ -178,11 +179,22 @@ OptionalError StepSearch::constructAll() {
   return offer(plan.order, ScheduleOrigin::Constructed);
 }
 
-/// Tries small moves, if the program is small enough for them to get anywhere.
+/// Grows orders anew and tries small moves, if the program is small enough for
+/// them to get anywhere.
 OptionalError StepSearch::improve() {
   int64_t numNodes = problem.numNodes();
   if (!best.fits(options.limitBytes) || best.stepNs <= boundNs ||
       options.effort / (numNodes + 1) < 4 * numNodes)
+    return std::nullopt;
+  BeamSearchOptions beam;
+  beam.limitBytes = options.limitBytes;
+  beam.belowNs = best.stepNs;
+  beam.goalNs = boundNs;
+  beam.effort = options.effort;
+  if (std::optional<Order> order = searchBeam(problem, beam))
+    if (OptionalError error = offer(*order, ScheduleOrigin::Constructed))
+      return error;
+  if (best.stepNs <= boundNs)
     return std::nullopt;
   OrderImprovementOptions with;
   with.limitBytes = options.limitBytes;
