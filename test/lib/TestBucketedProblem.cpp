@@ -72,6 +72,8 @@ private:
   std::vector<BucketCost> price(const BlockProblem &problem, bool absorb);
   ::commsched::Result<BucketedProblem> predict(const BlockProblem &problem);
   Order drawOrder(const BucketedProblem &program);
+  LogicalResult checkAbsorbed(const BlockProblem &problem,
+                              const BucketedProblem &program);
   void merge(const BlockProblem &problem, const BucketedProblem &program);
   LogicalResult compareOrder(const Order &order);
   LogicalResult compare(const Problem &predicted, const Order &order);
@@ -247,6 +249,19 @@ Order Trial::drawOrder(const BucketedProblem &program) {
   return order;
 }
 
+/// Checks that copy-ins still find what the casts have read.
+LogicalResult Trial::checkAbsorbed(const BlockProblem &problem,
+                                   const BucketedProblem &program) {
+  for (auto [index, casts] : llvm::enumerate(absorbedCasts)) {
+    SmallVector<Operation *> possible = getAbsorbedCasts(
+        getStarts(problem, program.bucket(index).starts), BucketMode::Copy);
+    for (Operation *cast : casts)
+      if (!llvm::is_contained(possible, cast))
+        return cast->emitError("cannot be absorbed where it stands now");
+  }
+  return success();
+}
+
 void Trial::merge(const BlockProblem &problem, const BucketedProblem &program) {
   DenseSet<Operation *> absorbed;
   for (ArrayRef<Operation *> casts : absorbedCasts)
@@ -342,6 +357,8 @@ LogicalResult Trial::run() {
   if (!expanded)
     return function.emitError(expanded.error());
   problem->apply(*expanded);
+  if (failed(checkAbsorbed(*problem, *program)))
+    return failure();
   merge(*problem, *program);
   if (failed(compareOrder(order)))
     return failure();
