@@ -110,36 +110,18 @@ void mlir::commsched::buildInductorPipeline(
     functions.addPass(createInductorPass(pass, options));
 }
 
-/// Merges collectives of every kind, whichever way is cheapest.
-static void addBuckets(OpPassManager &functions, bool bySteps, bool bitwise) {
-  auto addTo = [&](auto options) {
-    options.mode = "auto";
-    options.saturation = options.preserveOverlap = !bySteps;
-    if (bySteps)
-      options.plan = "auto";
-    return options;
-  };
-  BucketReduceScatterOptions scatters;
-  BucketAllReduceOptions reductions;
-  scatters.bitwise = reductions.bitwise = bitwise;
-  functions.addPass(createBucketAllGather(addTo(BucketAllGatherOptions())));
-  functions.addPass(createBucketReduceScatter(addTo(scatters)));
-  functions.addPass(createBucketAllReduce(addTo(reductions)));
-}
-
 void mlir::commsched::buildPipeline(OpPassManager &manager,
                                     const PipelineOptions &options) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createRemoveUnshardedParamUsage());
   functions.addPass(createReinplaceAllGather());
-  addBuckets(functions, /*bySteps=*/true, options.bitwise);
-  addBuckets(functions, /*bySteps=*/false, options.bitwise);
-  ReorderCommsPreservingPeakMemoryOptions raise;
-  raise.memoryBudget = options.memoryBudget;
-  raise.useRuntimeEstimations = true;
-  raise.neverLonger = true;
-  functions.addPass(createReorderCommsPreservingPeakMemory(std::move(raise)));
-  functions.addPass(createSimpleOverlap());
+  ScheduleOptions schedule;
+  schedule.memoryBudget = options.memoryBudget;
+  schedule.target = options.target;
+  schedule.profile = options.profile;
+  schedule.bitwise = options.bitwise;
+  schedule.frontier = options.frontier;
+  functions.addPass(createSchedule(std::move(schedule)));
 }
 
 void mlir::commsched::buildTrainingPipeline(

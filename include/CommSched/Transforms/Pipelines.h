@@ -117,22 +117,31 @@ void buildInductorPipeline(OpPassManager &manager,
 struct PipelineOptions : public PassPipelineOptions<PipelineOptions> {
   Option<std::string> memoryBudget{
       *this, "memory-budget",
-      llvm::cl::desc("For starting collectives earlier: live bytes, or a "
-                     "percentage over the peak of the input"),
+      llvm::cl::desc("What the step may take: live bytes, or a percentage over "
+                     "the peak of the input"),
       llvm::cl::init("5%")};
+  Option<std::string> target{
+      *this, "target",
+      llvm::cl::desc("Preset of the device where the module's specification "
+                     "is silent"),
+      llvm::cl::init("h100")};
+  Option<std::string> profile{
+      *this, "profile", llvm::cl::desc("JSON file of measured collectives"),
+      llvm::cl::init("")};
   Option<bool> bitwise{
       *this, "bitwise",
       llvm::cl::desc("Merge reductions only in a way that leaves every element "
                      "at its place of a message"),
       llvm::cl::init(false)};
+  Option<std::string> frontier{
+      *this, "frontier",
+      llvm::cl::desc("File for step time against peak memory"),
+      llvm::cl::init("")};
 };
 
-/// The best that CommSched has. First it gathers in place and computes without
-/// the storage of unsharded parameters. Then it merges collectives: those of
-/// sharded parameters by the steps that make the program shortest, each next
-/// one prefetched, and whatever else saturates its group together without
-/// losing overlap. Last, starts that are still exposed move up within the
-/// budget, and what costs no memory follows.
+/// The best that CommSched has. It computes without the storage of unsharded
+/// parameters and gathers in place; then commsched-schedule merges collectives
+/// and finds the shortest step within the budget.
 void buildPipeline(OpPassManager &manager, const PipelineOptions &options);
 
 struct TrainingPipelineOptions

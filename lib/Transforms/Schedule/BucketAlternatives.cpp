@@ -34,25 +34,47 @@ using ::commsched::StepSchedule;
 using ::commsched::StepSchedulerOptions;
 using ::commsched::Timeline;
 
-MergeableSet mlir::commsched::findMergeableSet(
-    Block &block, const BlockProblem &problem, OperationCosts &costs,
-    std::shared_ptr<const ::commsched::MeasuredTable> profile) {
+/// Those of sharded parameters with `fsdp`, and else all.
+static MergeableSet
+findMergeableSet(const BlockProblem &problem, const FsdpAnalysis *fsdp,
+                 bool isBitwise, OperationCosts &costs,
+                 std::shared_ptr<const ::commsched::MeasuredTable> profile) {
   MergeableSet set;
-  FsdpAnalysis fsdp(block);
+  set.hasSteps = fsdp != nullptr;
   for (CollectiveKind kind :
        {CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
         CollectiveKind::AllReduce}) {
     MergeableSet::Kind &added = set.kinds.emplace_back();
     added.options.kind = kind;
     added.options.modes = {BucketMode::Copy, BucketMode::Coalesced};
+    if (isBitwise && kind != CollectiveKind::AllGather)
+      added.options.modes = {BucketMode::Coalesced};
     added.options.capBytes = {std::numeric_limits<int64_t>::max()};
-    // Steps are formed of what belongs to sharded parameters.
-    added.options.stepRules = {StepRule()};
+    if (fsdp)
+      added.options.stepRules = {StepRule()};
+    else
+      added.options.saturation = true;
     added.options.profile = profile;
-    added.collectives = findMergeable(problem, added.options, &fsdp, costs);
+    added.collectives = findMergeable(problem, added.options, fsdp, costs);
     set.hasBucket |= added.collectives.hasBucket;
   }
   return set;
+}
+
+MergeableSet mlir::commsched::findMergeableSet(
+    Block &block, const BlockProblem &problem, bool isBitwise,
+    OperationCosts &costs,
+    std::shared_ptr<const ::commsched::MeasuredTable> profile) {
+  FsdpAnalysis fsdp(block);
+  MergeableSet set =
+      ::findMergeableSet(problem, &fsdp, isBitwise, costs, profile);
+  bool isEmpty = llvm::all_of(set.kinds, [](const MergeableSet::Kind &kind) {
+    return kind.collectives.mergeable.empty();
+  });
+  if (!isEmpty || set.hasBucket)
+    return set;
+  return ::findMergeableSet(problem, /*fsdp=*/nullptr, isBitwise, costs,
+                            profile);
 }
 
 namespace {
@@ -66,7 +88,7 @@ public:
         pricer(problem, costs), symbolTables(symbolTables) {}
 
   /// None if nothing is merged.
-  FailureOr<std::optional<BucketAlternative>> make(const StepRule &rule);
+  FailureOr<std::optional<BucketAlternative>> make(const StepRule *rule);
 
 private:
   /// What a solver is asked about all kinds of collectives at once.
@@ -77,7 +99,7 @@ private:
     SmallVector<SmallVector<BucketMode, 2>> modes;
   };
 
-  FailureOr<Question> ask(const StepRule &rule);
+  FailureOr<Question> ask(const StepRule *rule);
 
   func::FuncOp function;
   const BlockProblem &problem;
@@ -89,11 +111,11 @@ private:
 } // namespace
 
 FailureOr<AlternativeMaker::Question>
-AlternativeMaker::ask(const StepRule &rule) {
+AlternativeMaker::ask(const StepRule *rule) {
   Question question;
   for (MergeableSet::Kind &kind : mergeable.kinds) {
     FailureOr<BucketCandidates> candidates = makeCandidates(
-        kind.collectives.mergeable, kind.options, &rule, symbolTables);
+        kind.collectives.mergeable, kind.options, rule, symbolTables);
     if (failed(candidates))
       return failure();
     int32_t firstKey = static_cast<int32_t>(question.modes.size());
@@ -112,7 +134,7 @@ AlternativeMaker::ask(const StepRule &rule) {
 }
 
 FailureOr<std::optional<BucketAlternative>>
-AlternativeMaker::make(const StepRule &rule) {
+AlternativeMaker::make(const StepRule *rule) {
   FailureOr<Question> question = ask(rule);
   if (failed(question))
     return failure();
@@ -123,7 +145,7 @@ AlternativeMaker::make(const StepRule &rule) {
   if (bucketing->buckets.empty())
     return std::optional<BucketAlternative>();
   BucketAlternative made;
-  made.rule = describe(rule);
+  made.rule = rule ? describe(*rule) : "by what saturates";
   made.buckets = std::move(bucketing->buckets);
   std::vector<::commsched::BucketCost> costs;
   for (const Bucket &bucket : made.buckets) {
@@ -156,7 +178,11 @@ mlir::commsched::listBucketAlternatives(func::FuncOp function,
       {Kind::Bytes, 0, 50},  {Kind::Bytes, 0, 100}, {Kind::Bytes, 0, 200}};
   AlternativeMaker maker(function, problem, mergeable, costs, symbolTables);
   std::vector<BucketAlternative> alternatives;
-  for (const StepRule &rule : rules) {
+  SmallVector<const StepRule *> tried = {nullptr};
+  if (mergeable.hasSteps)
+    tried = llvm::map_to_vector(llvm::ArrayRef(rules),
+                                [](const StepRule &rule) { return &rule; });
+  for (const StepRule *rule : tried) {
     FailureOr<std::optional<BucketAlternative>> made = maker.make(rule);
     if (failed(made))
       return failure();

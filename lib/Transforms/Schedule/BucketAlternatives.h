@@ -45,19 +45,23 @@ struct MergeableSet {
     MergeableCollectives collectives;
   };
   SmallVector<Kind, 3> kinds;
+  /// Whether they belong to sharded parameters, which have steps.
+  bool hasSteps = true;
   /// Whether the program has buckets already. Then it keeps those that it has.
   bool hasBucket = false;
 };
 
-/// Finds the gathers and reductions of `problem` that may share buckets.
-/// Linear in the operations.
+/// Finds the gathers and reductions of `problem` that may share buckets: those
+/// of sharded parameters, or all if there are none. `isBitwise`: reductions
+/// only side by side. Linear in the operations.
 MergeableSet
-findMergeableSet(Block &block, const BlockProblem &problem,
+findMergeableSet(Block &block, const BlockProblem &problem, bool isBitwise,
                  OperationCosts &costs,
                  std::shared_ptr<const ::commsched::MeasuredTable> profile);
 
 /// Merges them by blocks of the model, by parts of blocks, and by several
-/// sizes. What comes to the same, or to nothing, is left out. Emits an error if
+/// sizes; what has no steps, by what saturates the group. What comes to the
+/// same, or to nothing, is left out. Emits an error if
 /// a way makes no program.
 FailureOr<std::vector<BucketAlternative>>
 listBucketAlternatives(func::FuncOp function, const BlockProblem &problem,

@@ -84,8 +84,8 @@ BlockScheduler::create(func::FuncOp function, Block &block,
 LogicalResult
 BlockScheduler::findAlternatives(OperationCosts &costs,
                                  SymbolTableCollection &symbolTables) {
-  MergeableSet mergeable =
-      findMergeableSet(*block, *problem, costs, scheduling->profile);
+  MergeableSet mergeable = findMergeableSet(
+      *block, *problem, scheduling->isBitwise, costs, scheduling->profile);
   if (mergeable.hasBucket)
     return success();
   FailureOr<std::vector<BucketAlternative>> found = listBucketAlternatives(

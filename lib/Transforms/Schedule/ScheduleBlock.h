@@ -30,6 +30,8 @@ struct StepScheduling {
   MemoryBudget budget;
   bool isStrict = false;
   ScheduleBuckets buckets = ScheduleBuckets::Auto;
+  /// Whether reductions keep every element at its place of a message.
+  bool isBitwise = false;
   int32_t slackPercent = 0;
   ContentionOptions contention;
   /// Measured collectives, or null.

@@ -16,6 +16,7 @@
 #include "ScheduleRemarks.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 
 namespace mlir::commsched {
@@ -74,6 +75,11 @@ std::optional<std::string> Schedule::findBadOption() {
                               ", but is " + Twine(slack));
   if (::commsched::OptionalError error = check(scheduling.contention))
     return explain(computeSlowdown, *error);
+  if (!llvm::is_contained(::commsched::targetPresetNames(), target.getValue()))
+    return explain(target,
+                   "must be one of " +
+                       llvm::join(::commsched::targetPresetNames(), ", ") +
+                       ", but is '" + target + "'");
   BucketingPassOptions bucketing;
   if (std::optional<std::string> error = loadProfile(profile, bucketing))
     return explain(profile, *error);
@@ -85,6 +91,7 @@ LogicalResult Schedule::initialize(MLIRContext *context) {
   scheduling = {};
   scheduling.isStrict = strict;
   scheduling.buckets = buckets;
+  scheduling.isBitwise = bitwise;
   scheduling.slackPercent = slack;
   scheduling.contention.exclusiveGroups = exclusiveGroups;
   scheduling.contention.linkSharing = linkSharing;
@@ -101,11 +108,11 @@ LogicalResult Schedule::initialize(MLIRContext *context) {
 FailureOr<std::vector<ScheduledBlock>>
 Schedule::decide(ArrayRef<Block *> blocks, ScheduleBuckets buckets) {
   func::FuncOp function = getOperation();
-  FailureOr<::commsched::Target> target = getTarget(function);
-  if (failed(target))
+  FailureOr<::commsched::Target> machine = getTarget(function, target);
+  if (failed(machine))
     return failure();
   ScanningSymbolTables symbolTables;
-  OperationCosts costs(*target, scheduling.profile.get(), symbolTables);
+  OperationCosts costs(*machine, scheduling.profile.get(), symbolTables);
   std::vector<ScheduledBlock> decided;
   for (Block *block : blocks) {
     FailureOr<std::optional<BlockScheduler>> scheduler = BlockScheduler::create(

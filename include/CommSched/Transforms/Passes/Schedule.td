@@ -36,6 +36,13 @@ def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
     `commsched-estimate-runtime`. A block with a value of unknown size stays as
     it is, with a remark.
 
+    `buckets=auto` merges gathers and reductions of sharded parameters where
+    that makes the step shorter by a thousandth or more, or fit the budget: by
+    blocks of the model, parts of blocks, or sizes, whichever makes the best
+    schedule; where there are no sharded parameters, others by size. A program
+    that has buckets already keeps those. See docs/bucketing.md for what may
+    share a bucket, and for `bitwise`.
+
     `exclusive-groups`, `link-sharing` and `compute-slowdown` count in what
     operations that run at once take from each other. A group of which it is not
     known what it shares with others is taken to share it with all, which a
@@ -67,6 +74,9 @@ def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
                           "what makes the step shorter"),
                clEnumValN(::mlir::commsched::ScheduleBuckets::Off, "off",
                           "none"))}]>,
+    Option<"bitwise", "bitwise", "bool", /*default=*/"false",
+           "Merge reductions only in a way that leaves every element at its "
+           "place of a message">,
     Option<"slack", "slack", "int32_t",
            /*default=*/"::commsched::StepSchedulerOptions().slackPercent",
            "By how many percent of its own time a collective is to end before "
@@ -79,6 +89,8 @@ def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
     Option<"computeSlowdown", "compute-slowdown", "double", /*default=*/"0.0",
            "By which part of its own time computation takes longer beside a "
            "collective in flight, such as 0.19">,
+    Option<"target", "target", "std::string", /*default=*/"\"h100\"",
+           "Preset of the device where the module's specification is silent">,
     Option<"profile", "profile", "std::string", /*default=*/"",
            "JSON file of measured collectives">,
     Option<"frontier", "frontier", "std::string", /*default=*/"",
