@@ -19,11 +19,11 @@ if sys.argv[1:]:
 print("commsched.group @g size(2)")
 for index, name in enumerate(NAMES):
     print(f"func.func @{name}(%x: tensor<4xi8>) {{")
-    for number in range(200 if index == 0 else 1):
+    for number in range(1000 if index == 0 else 1):
         print(f"""  %f{number} = commsched.all_reduce %x on @g reduction(max)
-      {{commsched.runtime_ns = 100 : i64}}
+      {{commsched.runtime_ns = 0 : i64}}
       : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
   %w{number} = commsched.wait %f{number} : !commsched.future<tensor<4xi8>>
-  %c{number} = commsched.compute "c"(%x) {{commsched.runtime_ns = 70 : i64}}
+  %c{number} = commsched.compute "c"(%x) {{commsched.runtime_ns = 200 : i64}}
       : (tensor<4xi8>) -> tensor<4xi8>""")
     print("  return\n}")
