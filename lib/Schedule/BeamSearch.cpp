@@ -12,8 +12,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <tuple>
-#include <unordered_set>
 
 using namespace commsched;
 
@@ -90,10 +90,11 @@ bool BeamSearch::grow(size_t width) {
   });
   beam.clear();
   steps.emplace_back();
-  std::unordered_set<uint64_t> seen;
+  std::set<std::pair<uint64_t, int64_t>> seen;
   for (size_t i : ranks) {
     Candidate &candidate = candidates[i];
-    bool isNew = seen.insert(candidate.partial.issuedHash).second;
+    const PartialOrder &partial = candidate.partial;
+    bool isNew = seen.insert({partial.issuedHash, partial.clockNs}).second;
     if (!isNew || beam.size() == width) {
       dropped = true;
       continue;

@@ -43,7 +43,8 @@ struct BeamSearchOptions {
 /// beams of 8 orders, 32, and so on while the effort lasts. The bound of what
 /// is begun is, for each stream, that of one machine with heads and tails; what
 /// cannot be shorter than the best so far is dropped. Of orders that begin with
-/// the same operations, only the most promising goes on.
+/// the same operations, which take the compute stream equally long, only the
+/// most promising goes on.
 ///
 /// The program has to be a legal order, in which dependences keep every user of
 /// a buffer behind who makes it. O(effort), and as many bytes as 4 * width *
