@@ -52,6 +52,9 @@ if shutil.which("ccache"):
 
 if shutil.which("clang-format-22"):
     config.available_features.add("clang-format")
+if os.path.exists(os.path.join(config.commsched_obj_root, "bin",
+                               "commsched-noise")):
+    config.available_features.add("benchmarks")
 if config.mpirun:
     config.available_features.add("mpi")
     # Containers run as root, and machines have fewer cores than tests ranks.
