@@ -59,7 +59,8 @@ def print_table(title, rows):
 def print_worst(outcomes, count):
     print_row(["step", "operations", "budget", "optimum ns", "ours ns", "gap"])
     print_row(["---"] + ["---:"] * 5)
-    for outcome in sorted(outcomes, key=lambda o: -o.gap)[:count]:
+    missed = [outcome for outcome in outcomes if outcome.gap > 0]
+    for outcome in sorted(missed, key=lambda o: -o.gap)[:count]:
         step = SmallStep(outcome.seed)
         print_row(
             [step.name, len(step.lines), f"{step.budget_percent} %",

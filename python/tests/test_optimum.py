@@ -15,6 +15,23 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "optimum"
 #: Which of the stored proofs are found anew.
 SAMPLE = random.Random(2).sample(range(200), 8)
+#: What is worst, or was at some time, and the gap that may be left.
+WORST = {
+    "experts_154": 0.02,
+    "experts_166": 0.04,
+    "hybrid_139": 0.04,
+    "sharded_168": 0.06,
+    # A reduce-scatter that frees memory holds up a gather behind it.
+    "experts_52": 0.01,
+    # Its products follow on arguments and gathers alone.
+    "sharded_96": 0.01,
+    "experts_76": 0.01,
+    "experts_82": 0.01,
+    "halved_99": 0.01,
+    "halved_189": 0.01,
+    "replicated_26": 0.01,
+    "tangled_137": 0.01,
+}
 #: Problems with more orders are not tried.
 MOST_ORDERS = 2000
 
@@ -127,19 +144,18 @@ def test_a_wrong_proof_is_seen(optima, tool):
         optima.check(tool, 0, program, proof.limit_bytes, 1)
 
 
-@pytest.fixture
-def outcomes(optima, tool):
+def test_schedules_are_near_the_optimum(optima, tool):
     proofs = optima.read_proofs().values()
-    return optima.schedule(tool, optima.SCHEDULE, proofs)
-
-
-def test_schedules_are_near_the_optimum(outcomes):
+    outcomes = optima.schedule(tool, optima.SCHEDULE, proofs)
     gaps = sorted(outcome.gap for outcome in outcomes)
     assert len(gaps) == 200
     assert gaps[0] >= 0, "shorter than the shortest: the solver or the model is wrong"
     assert statistics.median(gaps) <= 0.01
     assert gaps[189] <= 0.05  # The 95th percentile.
     assert all(outcome.fits for outcome in outcomes)
+    by_name = {optima.SmallStep(o.seed).name: o for o in outcomes}
+    for name, most in WORST.items():
+        assert by_name[name].gap <= most, name
 
 
 def test_simple_overlap_is_not_near_the_optimum(optima, tool):
