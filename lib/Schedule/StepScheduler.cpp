@@ -10,6 +10,7 @@
 
 #include "CommSched/Schedule/BackboneOrders.h"
 #include "CommSched/Schedule/BeamSearch.h"
+#include "CommSched/Schedule/LowerBound.h"
 #include "CommSched/Schedule/MemoryTimeline.h"
 #include "CommSched/Schedule/OrderImprovement.h"
 #include "CommSched/Schedule/PeakMemoryOrders.h"
@@ -19,9 +20,13 @@
 #include "CommSched/Schedule/TightLowerBound.h"
 #include "CommSched/Schedule/Verify.h"
 
+#include "OrderedUses.h"
+
 #include <algorithm>
 
 using namespace commsched;
+
+static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
 
 namespace {
 
@@ -33,6 +38,8 @@ public:
 
   /// The best of all candidates.
   Result<StepSchedule> run();
+  /// The best of the program and what is constructed on its backbone.
+  Result<StepSchedule> sketch();
 
 private:
   /// An order of computation with the look-ahead that suits it best.
@@ -42,14 +49,17 @@ private:
     int64_t lookAheadNs = 0;
   };
 
-  /// What is not worth the trouble: a two-thousandth of the step.
+  /// More than a thousandth of the step: what is worth the trouble.
   bool isWorthwhile(int64_t gainNs) const {
-    return gainNs > best.stepNs / 2048;
+    return gainNs > best.stepNs / 1024;
   }
+  OptionalError begin();
   OptionalError offer(const Order &order, ScheduleOrigin origin);
   bool isBetter(const StepSchedule &a, const StepSchedule &b) const;
+  void construct(const StepConstruction &construction, int64_t lookAheadNs,
+                 int64_t limitBytes, Plan &plan) const;
   Plan construct(const StepStructure &structure, const Order &backbone,
-                 const std::vector<int64_t> &lookAheadsNs);
+                 const std::vector<int64_t> &lookAheadsNs) const;
   OptionalError constructAll();
   OptionalError improve();
   OptionalError saveMemory();
@@ -90,54 +100,59 @@ OptionalError StepSearch::offer(const Order &order, ScheduleOrigin origin) {
   return std::nullopt;
 }
 
-/// Look-aheads to try, in nanoseconds: from none to no limit, in multiples of
-/// the longest collective.
+/// Look-aheads to try, in nanoseconds: from none, which takes least memory, to
+/// no limit, in multiples of the longest collective.
 static std::vector<int64_t> listLookAheads(const Problem &problem) {
   int64_t longestNs = 0;
   for (NodeId node = 0; node < problem.numNodes(); ++node)
     if (problem.kind(node) == NodeKind::Start)
       longestNs = std::max(longestNs, problem.costNs(node));
-  constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
-  std::vector<int64_t> lookAheads = {0};
-  for (int64_t quarters : {1, 2, 4, 8, 16, 32})
-    if (longestNs < unlimited / 32)
-      lookAheads.push_back(longestNs * quarters / 4);
-  lookAheads.push_back(unlimited);
-  return lookAheads;
+  int64_t fewNs = std::min(longestNs, unlimited / 16);
+  return {0, fewNs / 4, fewNs, 2 * fewNs, 4 * fewNs, 16 * fewNs, unlimited};
 }
 
-/// Constructs orders on a backbone and keeps the best. What exceeds the limit
+/// Constructs an order and keeps it if it is better. What exceeds the limit
 /// although the construction minded it is tried again with a limit that is
 /// lower by as much.
-StepSearch::Plan
-StepSearch::construct(const StepStructure &structure, const Order &backbone,
-                      const std::vector<int64_t> &lookAheadsNs) {
-  StepConstruction construction(structure, backbone);
+void StepSearch::construct(const StepConstruction &construction,
+                           int64_t lookAheadNs, int64_t limitBytes,
+                           Plan &plan) const {
   ConstructionOptions with;
   with.slackPercent = options.slackPercent;
   with.exclusive = options.contention.exclusive;
+  with.lookAheadNs = lookAheadNs;
+  with.limitBytes = limitBytes;
+  constexpr int32_t maxTrials = 3;
+  for (int32_t trial = 0; trial < maxTrials; ++trial) {
+    Order order = construction.construct(with);
+    int64_t peakBytes = simulateMemory(problem, order)->peakBytes;
+    if (peakBytes > options.limitBytes) {
+      with.limitBytes -= peakBytes - options.limitBytes;
+      continue;
+    }
+    int64_t stepNs = simulate(problem, order, options.contention)->stepNs;
+    if (stepNs < plan.stepNs)
+      plan = {std::move(order), stepNs, lookAheadNs};
+    return;
+  }
+}
+
+/// The best order that is constructed on a backbone.
+StepSearch::Plan
+StepSearch::construct(const StepStructure &structure, const Order &backbone,
+                      const std::vector<int64_t> &lookAheadsNs) const {
+  StepConstruction construction(structure, backbone);
   Plan plan;
   for (int64_t lookAheadNs : lookAheadsNs) {
-    with.lookAheadNs = lookAheadNs;
-    with.limitBytes = options.limitBytes;
-    constexpr int32_t maxTrials = 3;
-    for (int32_t trial = 0; trial < maxTrials; ++trial) {
-      Order order = construction.construct(with);
-      int64_t peakBytes = simulateMemory(problem, order)->peakBytes;
-      int64_t excess = peakBytes - options.limitBytes;
-      if (peakBytes > options.limitBytes) {
-        with.limitBytes -= excess;
-        continue;
-      }
-      int64_t stepNs = simulate(problem, order, options.contention)->stepNs;
-      if (stepNs < plan.stepNs)
-        plan = {std::move(order), stepNs, lookAheadNs};
-      break;
-    }
-    // More memory would hardly make it better.
+    construct(construction, lookAheadNs, options.limitBytes, plan);
     if (!isWorthwhile(plan.stepNs - boundNs))
-      break;
+      return plan;
   }
+  // The construction is careful: one that is allowed more may not need it.
+  if (!plan.order.empty() && options.limitBytes < unlimited / 2)
+    for (int64_t percent : {1, 3})
+      construct(construction, plan.lookAheadNs,
+                options.limitBytes + options.limitBytes / 100 * percent, plan);
   return plan;
 }
 
@@ -186,6 +201,12 @@ OptionalError StepSearch::improve() {
   if (!best.fits(options.limitBytes) || best.stepNs <= boundNs ||
       options.effort / (numNodes + 1) < 4 * numNodes)
     return std::nullopt;
+  Result<TightLowerBound> bound = computeTightLowerBound(problem);
+  if (!bound)
+    return bound.error();
+  boundNs = bound->ns;
+  if (best.stepNs <= boundNs)
+    return std::nullopt;
   BeamSearchOptions beam;
   beam.limitBytes = options.limitBytes;
   beam.belowNs = best.stepNs;
@@ -217,20 +238,41 @@ OptionalError StepSearch::saveMemory() {
                     .lastMinuteOrder(),
                 ScheduleOrigin::LeastMemory))
     return error;
-  // It demands that who uses a buffer depends on who makes it.
-  Result<Order> least = sortLeastPeakMemoryFirst(problem);
-  return least ? offer(*least, ScheduleOrigin::LeastMemory) : std::nullopt;
+  Result<PeakMemoryChoice> least = choosePeakMemoryOrder(problem);
+  return least ? offer(least->order, ScheduleOrigin::LeastMemory)
+               : OptionalError(least.error());
+}
+
+/// Begins with the program.
+OptionalError StepSearch::begin() {
+  Result<LowerBound> bound = computeLowerBound(problem);
+  if (!bound)
+    return bound.error();
+  boundNs = bound->ns();
+  return offer(problem.programOrder(), ScheduleOrigin::Program);
+}
+
+Result<StepSchedule> StepSearch::sketch() {
+  OptionalError error = begin();
+  Result<StepStructure> structure = StepStructure::create(problem);
+  if (!structure)
+    return Error{structure.error()};
+  if (!error) {
+    Plan plan = construct(*structure, getProgramBackbone(*structure),
+                          listLookAheads(problem));
+    if (!plan.order.empty())
+      error = offer(plan.order, ScheduleOrigin::Constructed);
+  }
+  if (error)
+    return Error{"scheduling made a bad order: " + *error};
+  return std::move(best);
 }
 
 Result<StepSchedule> StepSearch::run() {
-  Result<TightLowerBound> bound = computeTightLowerBound(problem);
-  if (!bound)
-    return Error{bound.error()};
-  boundNs = bound->ns;
+  OptionalError error = begin();
   Result<IterativeReordering> simple = overlapSimply(problem);
   if (!simple)
     return Error{simple.error()};
-  OptionalError error = offer(problem.programOrder(), ScheduleOrigin::Program);
   if (!error)
     error = offer(simple->order, ScheduleOrigin::SimpleOverlap);
   if (!error)
@@ -242,42 +284,6 @@ Result<StepSchedule> StepSearch::run() {
   if (error)
     return Error{"scheduling made a bad order: " + *error};
   return std::move(best);
-}
-
-/// Whether dependences keep `user` behind who makes `buffer`: directly, or by
-/// way of another user, as views have it.
-static bool isOrdered(const Problem &problem, BufferId buffer, NodeId user) {
-  NodeId producer = problem.buffer(buffer).producer;
-  ArrayView<DependenceEnd> needed = problem.predecessors(user);
-  return std::any_of(needed.begin(), needed.end(), [&](DependenceEnd end) {
-    ArrayView<BufferId> used = problem.buffersUsedBy(end.node);
-    return end.node == producer ||
-           std::find(used.begin(), used.end(), buffer) != used.end();
-  });
-}
-
-/// The problem with a dependence for each use of a buffer that has none; none
-/// if all have one.
-static std::optional<Problem> orderUses(const Problem &problem) {
-  std::optional<Problem> ordered;
-  // By operation: the last whose predecessor it is.
-  std::vector<NodeId> predecessorOf(problem.numNodes(), noNode);
-  for (NodeId user = 0; user < problem.numNodes(); ++user) {
-    for (DependenceEnd end : problem.predecessors(user))
-      predecessorOf[end.node] = user;
-    for (BufferId buffer : problem.buffersUsedBy(user)) {
-      NodeId producer = problem.buffer(buffer).producer;
-      if (producer == noNode || producer == user ||
-          predecessorOf[producer] == user || isOrdered(problem, buffer, user))
-        continue;
-      if (!ordered)
-        ordered = problem;
-      ordered->addDependence(producer, user, DependenceKind::Memory);
-    }
-  }
-  if (ordered)
-    ordered->finalize();
-  return ordered;
 }
 
 /// For a problem whose dependences order all uses.
@@ -308,13 +314,30 @@ static Result<StepSchedule> searchStep(const Problem &problem,
   return schedule;
 }
 
-Result<StepSchedule>
-commsched::scheduleStep(const Problem &problem,
-                        const StepSchedulerOptions &options) {
+/// Checks the problem, and gives `search` one whose dependences order all uses.
+template <typename SearchFn>
+static Result<StepSchedule> checkAndSearch(const Problem &problem,
+                                           SearchFn search) {
   if (problem.check())
     return Error{*problem.check()};
   if (OptionalError error = verify(problem, problem.programOrder()))
     return Error{"the program is not a legal order: " + *error};
   std::optional<Problem> ordered = orderUses(problem);
-  return searchStep(ordered ? *ordered : problem, options);
+  return search(ordered ? *ordered : problem);
+}
+
+Result<StepSchedule>
+commsched::scheduleStep(const Problem &problem,
+                        const StepSchedulerOptions &options) {
+  return checkAndSearch(problem, [&](const Problem &ordered) {
+    return searchStep(ordered, options);
+  });
+}
+
+Result<StepSchedule>
+commsched::sketchStep(const Problem &problem,
+                      const StepSchedulerOptions &options) {
+  return checkAndSearch(problem, [&](const Problem &ordered) {
+    return StepSearch(ordered, options).sketch();
+  });
 }

@@ -78,6 +78,14 @@ struct StepSchedule {
 Result<StepSchedule> scheduleStep(const Problem &problem,
                                   const StepSchedulerOptions &options);
 
+/// A schedule that is found several times faster and is mostly nearly as good,
+/// to tell which of several programs is worth to be scheduled: the best of the
+/// order of the program and what is constructed on it. Verified likewise, but
+/// another run may better it. Error: as above. O((nodes + dependences + uses)
+/// log nodes).
+Result<StepSchedule> sketchStep(const Problem &problem,
+                                const StepSchedulerOptions &options);
+
 } // namespace commsched
 
 #endif // COMMSCHED_SCHEDULE_STEPSCHEDULER_H

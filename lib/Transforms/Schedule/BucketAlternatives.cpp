@@ -100,6 +100,7 @@ private:
   };
 
   FailureOr<Question> ask(const StepRule *rule);
+  Result<BucketedProblem> merge(const BucketAlternative &alternative) const;
 
   func::FuncOp function;
   const BlockProblem &problem;
@@ -133,6 +134,15 @@ AlternativeMaker::ask(const StepRule *rule) {
   return question;
 }
 
+Result<BucketedProblem>
+AlternativeMaker::merge(const BucketAlternative &alternative) const {
+  std::vector<::commsched::BucketCost> costs;
+  for (const PricedBucket &price : alternative.prices)
+    costs.push_back(price.cost);
+  return BucketedProblem::create(problem.getProblem(), alternative.buckets,
+                                 costs, BucketBuffers::Kept);
+}
+
 FailureOr<std::optional<BucketAlternative>>
 AlternativeMaker::make(const StepRule *rule) {
   FailureOr<Question> question = ask(rule);
@@ -147,14 +157,18 @@ AlternativeMaker::make(const StepRule *rule) {
   BucketAlternative made;
   made.rule = rule ? describe(*rule) : "by what saturates";
   made.buckets = std::move(bucketing->buckets);
-  std::vector<::commsched::BucketCost> costs;
-  for (const Bucket &bucket : made.buckets) {
+  for (const Bucket &bucket : made.buckets)
     made.prices.push_back(
         pricer.price(bucket.starts, question->modes[bucket.key]));
-    costs.push_back(made.prices.back().cost);
+  Result<BucketedProblem> merged = merge(made);
+  if (!merged) {
+    // Reading what casts have read may contradict who overwrites it.
+    for (PricedBucket &price : made.prices) {
+      price.casts.clear();
+      price.cost.absorbed.clear();
+    }
+    merged = merge(made);
   }
-  Result<BucketedProblem> merged = BucketedProblem::create(
-      problem.getProblem(), made.buckets, costs, BucketBuffers::Kept);
   if (!merged)
     return reportNoOrder(function, merged.error());
   Result<Order> order = merged->place();
@@ -231,8 +245,9 @@ static Order putCopiesBeside(const BucketedProblem &merged,
 
 Result<StepSchedule>
 mlir::commsched::scheduleMerged(const BucketAlternative &alternative,
+                                StepSolver &solver,
                                 const StepSchedulerOptions &options) {
-  Result<StepSchedule> schedule = scheduleStep(alternative.program, options);
+  Result<StepSchedule> schedule = solver(alternative.program, options);
   if (!schedule)
     return schedule;
   for (NodeId &node : schedule->order)

@@ -74,12 +74,14 @@ listBucketAlternatives(func::FuncOp function, const BlockProblem &problem,
 bool isBetter(const ::commsched::StepSchedule &a,
               const ::commsched::StepSchedule &b, int64_t limitBytes);
 
-/// The best schedule of an alternative: scheduleStep() of its program, as the
-/// rewritten program will run it, with copies directly beside their
-/// collectives. The order is one of `alternative.merged`, verified and
-/// simulated.
+/// How an alternative is scheduled: scheduleStep() or sketchStep().
+using StepSolver = decltype(::commsched::scheduleStep);
+
+/// A schedule of an alternative by `solver`, as the rewritten program will run
+/// it, with copies directly beside their collectives. The order is one of
+/// `alternative.merged`, verified and simulated.
 ::commsched::Result<::commsched::StepSchedule>
-scheduleMerged(const BucketAlternative &alternative,
+scheduleMerged(const BucketAlternative &alternative, StepSolver &solver,
                const ::commsched::StepSchedulerOptions &options);
 
 } // namespace mlir::commsched

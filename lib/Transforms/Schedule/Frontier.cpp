@@ -17,14 +17,18 @@ namespace json = llvm::json;
 static constexpr int32_t sweptPercent[] = {0, 1, 2, 5, 10, 20, 50, 100};
 static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
 
-static FrontierPoint makePoint(int64_t limitBytes,
-                               const BlockSchedule &schedule) {
+static FailureOr<FrontierPoint> makePoint(const BlockScheduler &scheduler,
+                                          int64_t limitBytes,
+                                          const BlockSchedule &schedule) {
+  FailureOr<int64_t> lowerBoundNs = scheduler.computeLowerBoundNs(schedule);
+  if (failed(lowerBoundNs))
+    return failure();
   FrontierPoint point;
   if (limitBytes != unlimited)
     point.budgetBytes = limitBytes;
   point.peakBytes = schedule.step.peakBytes;
   point.stepNs = schedule.step.stepNs;
-  point.lowerBoundNs = schedule.lowerBoundNs;
+  point.lowerBoundNs = *lowerBoundNs;
   point.exposedNs = schedule.exposedNs;
   point.numCollectives = schedule.numCollectives;
   return point;
@@ -58,14 +62,21 @@ mlir::commsched::sweepBudgets(const BlockScheduler &scheduler,
   }
   llvm::sort(limits);
   limits.erase(llvm::unique(limits), limits.end());
-  std::vector<FrontierPoint> points = {makePoint(limitBytes, chosen)};
+  std::vector<FrontierPoint> points;
+  auto add = [&](int64_t limit, const BlockSchedule &schedule) {
+    FailureOr<FrontierPoint> point = makePoint(scheduler, limit, schedule);
+    if (succeeded(point))
+      points.push_back(*point);
+    return point;
+  };
+  if (failed(add(limitBytes, chosen)))
+    return failure();
   for (int64_t limit : limits) {
     if (limit == limitBytes)
       continue;
     FailureOr<BlockSchedule> schedule = scheduler.schedule(limit);
-    if (failed(schedule))
+    if (failed(schedule) || failed(add(limit, *schedule)))
       return failure();
-    points.push_back(makePoint(limit, *schedule));
   }
   keepFrontier(points);
   return points;

@@ -100,28 +100,68 @@ int64_t BlockScheduler::getLimitBytes(const MemoryBudget &budget) const {
                                         program.step.peakBytes, budget);
 }
 
+const Problem &
+BlockScheduler::getProblemOf(const BucketAlternative *buckets) const {
+  return buckets ? buckets->merged.getProblem() : problem->getProblem();
+}
+
 FailureOr<BlockSchedule>
 BlockScheduler::measure(StepSchedule step,
                         const BucketAlternative *buckets) const {
-  const Problem &known =
-      buckets ? buckets->merged.getProblem() : problem->getProblem();
+  const Problem &known = getProblemOf(buckets);
   Result<MemoryTimeline> memory = simulateMemory(known, step.order);
   Result<Timeline> timeline = simulate(known, step.order, contention);
-  Result<TightLowerBound> bound = computeTightLowerBound(known);
-  if (!memory || !timeline || !bound)
-    return reportNotScheduled(*block, !memory     ? memory.error()
-                                      : !timeline ? timeline.error()
-                                                  : bound.error());
+  if (!memory || !timeline)
+    return reportNotScheduled(*block,
+                              !memory ? memory.error() : timeline.error());
   BlockSchedule result;
   result.step = std::move(step);
   result.step.stepNs = timeline->stepNs;
   result.step.peakBytes = memory->peakBytes;
   result.buckets = buckets;
-  result.lowerBoundNs = bound->ns;
   result.exposedNs = timeline->exposedCommNs;
   for (NodeId node = 0; node < known.numNodes(); ++node)
     result.numCollectives += known.isCollective(node);
   return result;
+}
+
+FailureOr<int64_t>
+BlockScheduler::computeLowerBoundNs(const BlockSchedule &schedule) const {
+  Result<TightLowerBound> bound =
+      computeTightLowerBound(getProblemOf(schedule.buckets));
+  if (!bound)
+    return reportNotScheduled(*block, bound.error());
+  return bound->ns;
+}
+
+/// The ways of merging with the best sketches, at most `count`.
+FailureOr<SmallVector<const BucketAlternative *>>
+BlockScheduler::findPromising(const StepSchedulerOptions &options,
+                              size_t count) const {
+  struct Sketch {
+    const BucketAlternative *alternative;
+    StepSchedule step;
+  };
+  SmallVector<Sketch> sketches;
+  for (const BucketAlternative &alternative : alternatives) {
+    Result<StepSchedule> step =
+        scheduleMerged(alternative, ::commsched::sketchStep, options);
+    if (!step)
+      return reportNotScheduled(*block, step.error());
+    sketches.push_back({&alternative, std::move(*step)});
+  }
+  auto getKey = [&](const Sketch &sketch) {
+    bool fits = sketch.step.fits(options.limitBytes);
+    return std::make_tuple(!fits, fits ? sketch.step.stepNs : 0,
+                           sketch.step.peakBytes,
+                           sketch.alternative - alternatives.data());
+  };
+  llvm::sort(sketches, [&](const Sketch &a, const Sketch &b) {
+    return getKey(a) < getKey(b);
+  });
+  sketches.truncate(std::min(sketches.size(), count));
+  return llvm::map_to_vector(
+      sketches, [](const Sketch &sketch) { return sketch.alternative; });
 }
 
 FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) const {
@@ -129,18 +169,25 @@ FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) const {
   options.limitBytes = limitBytes;
   options.contention = contention;
   options.slackPercent = scheduling->slackPercent;
-  Result<StepSchedule> best = scheduleStep(problem->getProblem(), options);
+  Result<StepSchedule> best =
+      ::commsched::scheduleStep(problem->getProblem(), options);
   if (!best)
     return reportNotScheduled(*block, best.error());
+  constexpr size_t numPromising = 2;
+  FailureOr<SmallVector<const BucketAlternative *>> promising =
+      findPromising(options, numPromising);
+  if (failed(promising))
+    return failure();
   const BucketAlternative *buckets = nullptr;
-  for (const BucketAlternative &alternative : alternatives) {
-    Result<StepSchedule> merged = scheduleMerged(alternative, options);
+  for (const BucketAlternative *alternative : *promising) {
+    Result<StepSchedule> merged =
+        scheduleMerged(*alternative, ::commsched::scheduleStep, options);
     if (!merged)
       return reportNotScheduled(*block, merged.error());
     if (!isBetter(*merged, *best, limitBytes))
       continue;
     best = std::move(merged);
-    buckets = &alternative;
+    buckets = alternative;
   }
   return measure(std::move(*best), buckets);
 }

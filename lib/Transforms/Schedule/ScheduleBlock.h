@@ -44,8 +44,6 @@ struct BlockSchedule {
   ::commsched::StepSchedule step;
   /// What is merged, or null.
   const BucketAlternative *buckets = nullptr;
-  /// What no order of the same collectives can beat.
-  int64_t lowerBoundNs = 0;
   /// The step without the time of computation.
   int64_t exposedNs = 0;
   int64_t numCollectives = 0;
@@ -73,6 +71,10 @@ public:
   /// The best schedule within `limitBytes`, or the one that needs least.
   FailureOr<BlockSchedule> schedule(int64_t limitBytes) const;
 
+  /// What no order of the same collectives can beat. Emits an error if there is
+  /// no bound.
+  FailureOr<int64_t> computeLowerBoundNs(const BlockSchedule &schedule) const;
+
   /// Merges the buckets and puts the block into that order. Returns whether
   /// anything changed. Emits an error if the order is not legal.
   FailureOr<bool> apply(const BlockSchedule &schedule) const;
@@ -84,6 +86,9 @@ private:
         problem(std::make_unique<BlockProblem>(std::move(problem))),
         scheduling(&scheduling) {}
 
+  /// The program with `buckets`, or as it stands.
+  const ::commsched::Problem &
+  getProblemOf(const BucketAlternative *buckets) const;
   LogicalResult readContention(SymbolTableCollection &symbolTables);
   LogicalResult findAlternatives(OperationCosts &costs,
                                  SymbolTableCollection &symbolTables);
@@ -91,6 +96,9 @@ private:
   /// `buckets`. Emits an error if it cannot be simulated.
   FailureOr<BlockSchedule> measure(::commsched::StepSchedule step,
                                    const BucketAlternative *buckets) const;
+  FailureOr<SmallVector<const BucketAlternative *>>
+  findPromising(const ::commsched::StepSchedulerOptions &options,
+                size_t count) const;
   LogicalResult merge(const BlockSchedule &schedule) const;
 
   func::FuncOp function;
