@@ -60,10 +60,15 @@ public:
 
   void run() {
     int64_t unlimitedNs = -1;
-    // An impossible limit, the program's peak, a little more, and none.
+    options.limitBytes = -1;
+    checkLimit();
+    if (::testing::Test::HasFatalFailure())
+      return;
+    leastBytes = schedule.peakBytes;
+    // None, a little more than the program takes, as much, and the least.
     for (int64_t limit :
          {std::numeric_limits<int64_t>::max(), program.peakBytes * 21 / 20,
-          program.peakBytes, program.peakBytes / 2, int64_t(0)}) {
+          program.peakBytes, leastBytes}) {
       SCOPED_TRACE("limit " + std::to_string(limit));
       options.limitBytes = limit;
       checkLimit();
@@ -96,6 +101,7 @@ private:
     ASSERT_EQ(schedule.peakBytes, cost.peakBytes);
     ASSERT_GE(cost.stepNs, computeLowerBound(problem)->ns());
     bool fits = schedule.fits(options.limitBytes);
+    ASSERT_EQ(fits, options.limitBytes >= leastBytes);
     for (Cost other : {program, simple}) {
       if (other.peakBytes <= options.limitBytes) {
         ASSERT_TRUE(fits);
@@ -129,6 +135,8 @@ private:
   StepSchedulerOptions options;
   Seen &seen;
   Cost program, simple;
+  /// The peak under a limit that nothing is within.
+  int64_t leastBytes = 0;
   StepSchedule schedule;
 };
 
