@@ -52,7 +52,7 @@ void mlir::commsched::keepFrontier(std::vector<FrontierPoint> &points) {
 }
 
 FailureOr<std::vector<FrontierPoint>>
-mlir::commsched::sweepBudgets(const BlockScheduler &scheduler,
+mlir::commsched::sweepBudgets(BlockScheduler &scheduler,
                               const BlockSchedule &chosen, int64_t limitBytes) {
   SmallVector<int64_t> limits = {unlimited};
   for (int32_t percent : sweptPercent) {

@@ -43,9 +43,9 @@ void keepFrontier(std::vector<FrontierPoint> &points);
 
 /// Schedules a block for percentages over its baseline, without a limit, and
 /// for `limitBytes`, for which `chosen` is the schedule.
-FailureOr<std::vector<FrontierPoint>>
-sweepBudgets(const BlockScheduler &scheduler, const BlockSchedule &chosen,
-             int64_t limitBytes);
+FailureOr<std::vector<FrontierPoint>> sweepBudgets(BlockScheduler &scheduler,
+                                                   const BlockSchedule &chosen,
+                                                   int64_t limitBytes);
 
 /// Prints one object for each point, as an array of JSON, or one line, under
 /// one with the names of the columns, as CSV.

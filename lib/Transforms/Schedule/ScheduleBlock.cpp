@@ -9,7 +9,7 @@
 #include "ScheduleBlock.h"
 #include "../BlockScheduling.h"
 #include "../Remarks.h"
-#include "CommSched/Analysis/OperationCosts.h"
+#include "CommSched/Schedule/LowerBound.h"
 #include "CommSched/Schedule/MemoryTimeline.h"
 #include "CommSched/Schedule/Simulator.h"
 #include "CommSched/Schedule/TightLowerBound.h"
@@ -33,10 +33,9 @@ static LogicalResult reportNotScheduled(Block &block,
          << reason;
 }
 
-LogicalResult
-BlockScheduler::readContention(SymbolTableCollection &symbolTables) {
-  FailureOr<GroupContention> groups =
-      computeContention(*problem, scheduling->contention, symbolTables);
+LogicalResult BlockScheduler::readContention() {
+  FailureOr<GroupContention> groups = computeContention(
+      *problem, scheduling->contention, pricing->symbolTables);
   if (failed(groups))
     return failure();
   contention = std::move(groups->contention);
@@ -47,49 +46,60 @@ BlockScheduler::readContention(SymbolTableCollection &symbolTables) {
   return success();
 }
 
-FailureOr<std::optional<BlockScheduler>>
-BlockScheduler::create(func::FuncOp function, Block &block,
-                       const StepScheduling &scheduling,
-                       ScheduleBuckets buckets, OperationCosts &costs,
-                       SymbolTableCollection &symbolTables) {
+FailureOr<std::optional<BlockScheduler>> BlockScheduler::create(
+    func::FuncOp function, Block &block, const StepScheduling &scheduling,
+    ScheduleBuckets buckets, std::shared_ptr<BlockPricing> pricing) {
   using Outcome = std::optional<BlockScheduler>;
   FailureOr<BlockProblem> problem = BlockProblem::create(
-      block, [&](Operation *op) { return costs.getRuntimeNs(op); },
+      block, [&](Operation *op) { return pricing->costs.getRuntimeNs(op); },
       CollectiveOrder::Free);
   if (failed(problem))
     return failure();
   if (Operation *op = problem->getUnpriced())
     return emitError(op->getLoc(), "cannot be scheduled without its time: ")
-           << *getUnpricedReason(*problem, costs)
+           << *getUnpricedReason(*problem, pricing->costs)
            << "; run commsched-estimate-runtime where sizes are static, or set "
               "commsched.runtime_ns on it";
   if (std::optional<std::string> reason = getUnsizedReason(*problem)) {
     remarkBlockKept(function, problem->getUnsized().getLoc(), *reason);
     return Outcome();
   }
-  BlockScheduler scheduler(function, block, std::move(*problem), scheduling);
-  if (failed(scheduler.readContention(symbolTables)))
+  BlockScheduler scheduler(function, block, std::move(*problem), scheduling,
+                           buckets, std::move(pricing));
+  if (failed(scheduler.readContention()))
     return failure();
   FailureOr<BlockSchedule> program = scheduler.measure(
       {scheduler.problem->getProblem().programOrder()}, /*buckets=*/nullptr);
   if (failed(program))
     return failure();
   scheduler.program = std::move(*program);
-  if (buckets == ScheduleBuckets::Auto &&
-      failed(scheduler.findAlternatives(costs, symbolTables)))
-    return failure();
   return Outcome(std::move(scheduler));
 }
 
-LogicalResult
-BlockScheduler::findAlternatives(OperationCosts &costs,
-                                 SymbolTableCollection &symbolTables) {
-  MergeableSet mergeable = findMergeableSet(
-      *block, *problem, scheduling->isBitwise, costs, scheduling->profile);
+/// Whether a merged program could beat `schedule` by what is worth a merge: it
+/// has about the same computation.
+bool BlockScheduler::mayGainByMerging(const StepSchedule &schedule,
+                                      int64_t limitBytes) const {
+  if (buckets == ScheduleBuckets::Off)
+    return false;
+  ::commsched::Result<::commsched::LowerBound> bound =
+      computeLowerBound(problem->getProblem());
+  return !schedule.fits(limitBytes) || !bound ||
+         schedule.stepNs - bound->computeNs > schedule.stepNs / 500;
+}
+
+/// Lists the ways of merging, unless that is done.
+LogicalResult BlockScheduler::findAlternatives() {
+  if (alternatives)
+    return success();
+  alternatives.emplace();
+  MergeableSet mergeable =
+      findMergeableSet(*block, *problem, scheduling->isBitwise, pricing->costs,
+                       scheduling->profile);
   if (mergeable.hasBucket)
     return success();
   FailureOr<std::vector<BucketAlternative>> found = listBucketAlternatives(
-      function, *problem, mergeable, costs, symbolTables);
+      function, *problem, mergeable, pricing->costs, pricing->symbolTables);
   if (succeeded(found))
     alternatives = std::move(*found);
   return found;
@@ -137,13 +147,15 @@ BlockScheduler::computeLowerBoundNs(const BlockSchedule &schedule) const {
 /// The ways of merging with the best sketches, at most `count`.
 FailureOr<SmallVector<const BucketAlternative *>>
 BlockScheduler::findPromising(const StepSchedulerOptions &options,
-                              size_t count) const {
+                              size_t count) {
+  if (failed(findAlternatives()))
+    return failure();
   struct Sketch {
     const BucketAlternative *alternative;
     StepSchedule step;
   };
   SmallVector<Sketch> sketches;
-  for (const BucketAlternative &alternative : alternatives) {
+  for (const BucketAlternative &alternative : *alternatives) {
     Result<StepSchedule> step =
         scheduleMerged(alternative, ::commsched::sketchStep, options);
     if (!step)
@@ -154,7 +166,7 @@ BlockScheduler::findPromising(const StepSchedulerOptions &options,
     bool fits = sketch.step.fits(options.limitBytes);
     return std::make_tuple(!fits, fits ? sketch.step.stepNs : 0,
                            sketch.step.peakBytes,
-                           sketch.alternative - alternatives.data());
+                           sketch.alternative - alternatives->data());
   };
   llvm::sort(sketches, [&](const Sketch &a, const Sketch &b) {
     return getKey(a) < getKey(b);
@@ -164,7 +176,7 @@ BlockScheduler::findPromising(const StepSchedulerOptions &options,
       sketches, [](const Sketch &sketch) { return sketch.alternative; });
 }
 
-FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) const {
+FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
   StepSchedulerOptions options;
   options.limitBytes = limitBytes;
   options.contention = contention;
@@ -173,12 +185,14 @@ FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) const {
       ::commsched::scheduleStep(problem->getProblem(), options);
   if (!best)
     return reportNotScheduled(*block, best.error());
+  if (!mayGainByMerging(*best, limitBytes))
+    return measure(std::move(*best), /*buckets=*/nullptr);
   constexpr size_t numPromising = 2;
   FailureOr<SmallVector<const BucketAlternative *>> promising =
       findPromising(options, numPromising);
   if (failed(promising))
     return failure();
-  const BucketAlternative *buckets = nullptr;
+  const BucketAlternative *chosen = nullptr;
   for (const BucketAlternative *alternative : *promising) {
     Result<StepSchedule> merged =
         scheduleMerged(*alternative, ::commsched::scheduleStep, options);
@@ -187,9 +201,9 @@ FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) const {
     if (!isBetter(*merged, *best, limitBytes))
       continue;
     best = std::move(merged);
-    buckets = alternative;
+    chosen = alternative;
   }
-  return measure(std::move(*best), buckets);
+  return measure(std::move(*best), chosen);
 }
 
 /// Replaces members by buckets.

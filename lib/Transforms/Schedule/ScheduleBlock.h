@@ -19,11 +19,21 @@
 #include "../MemoryBudget.h"
 #include "BucketAlternatives.h"
 #include "CommSched/Analysis/GroupContention.h"
+#include "CommSched/Analysis/OperationCosts.h"
+#include "CommSched/Analysis/ScanningSymbolTables.h"
 #include "CommSched/Transforms/Passes.h"
 
 namespace mlir::commsched {
 
-class OperationCosts;
+/// What prices the operations of a block, and looks up its groups.
+struct BlockPricing {
+  BlockPricing(const ::commsched::Target &target,
+               const ::commsched::MeasuredTable *profile)
+      : costs(target, profile, symbolTables) {}
+
+  ScanningSymbolTables symbolTables;
+  OperationCosts costs;
+};
 
 /// What the options of the pass come to.
 struct StepScheduling {
@@ -57,8 +67,7 @@ public:
   /// made of the block. `scheduling` outlives the result.
   static FailureOr<std::optional<BlockScheduler>>
   create(func::FuncOp function, Block &block, const StepScheduling &scheduling,
-         ScheduleBuckets buckets, OperationCosts &costs,
-         SymbolTableCollection &symbolTables);
+         ScheduleBuckets buckets, std::shared_ptr<BlockPricing> pricing);
 
   Block &getBlock() const { return *block; }
   const BlockProblem &getProblem() const { return *problem; }
@@ -69,7 +78,7 @@ public:
   int64_t getLimitBytes(const MemoryBudget &budget) const;
 
   /// The best schedule within `limitBytes`, or the one that needs least.
-  FailureOr<BlockSchedule> schedule(int64_t limitBytes) const;
+  FailureOr<BlockSchedule> schedule(int64_t limitBytes);
 
   /// What no order of the same collectives can beat. Emits an error if there is
   /// no bound.
@@ -81,24 +90,26 @@ public:
 
 private:
   BlockScheduler(func::FuncOp function, Block &block, BlockProblem problem,
-                 const StepScheduling &scheduling)
+                 const StepScheduling &scheduling, ScheduleBuckets buckets,
+                 std::shared_ptr<BlockPricing> pricing)
       : function(function), block(&block),
         problem(std::make_unique<BlockProblem>(std::move(problem))),
-        scheduling(&scheduling) {}
+        scheduling(&scheduling), buckets(buckets), pricing(std::move(pricing)) {
+  }
 
   /// The program with `buckets`, or as it stands.
   const ::commsched::Problem &
   getProblemOf(const BucketAlternative *buckets) const;
-  LogicalResult readContention(SymbolTableCollection &symbolTables);
-  LogicalResult findAlternatives(OperationCosts &costs,
-                                 SymbolTableCollection &symbolTables);
+  LogicalResult readContention();
+  LogicalResult findAlternatives();
+  bool mayGainByMerging(const ::commsched::StepSchedule &schedule,
+                        int64_t limitBytes) const;
   /// What there is to say about an order of the block, or of the program with
   /// `buckets`. Emits an error if it cannot be simulated.
   FailureOr<BlockSchedule> measure(::commsched::StepSchedule step,
                                    const BucketAlternative *buckets) const;
   FailureOr<SmallVector<const BucketAlternative *>>
-  findPromising(const ::commsched::StepSchedulerOptions &options,
-                size_t count) const;
+  findPromising(const ::commsched::StepSchedulerOptions &options, size_t count);
   LogicalResult merge(const BlockSchedule &schedule) const;
 
   func::FuncOp function;
@@ -106,7 +117,10 @@ private:
   /// At an address that stays, for merged programs.
   std::unique_ptr<BlockProblem> problem;
   const StepScheduling *scheduling;
-  std::vector<BucketAlternative> alternatives;
+  ScheduleBuckets buckets;
+  std::shared_ptr<BlockPricing> pricing;
+  /// Once they were needed.
+  std::optional<std::vector<BucketAlternative>> alternatives;
   ::commsched::Contention contention;
   BlockSchedule program;
 };

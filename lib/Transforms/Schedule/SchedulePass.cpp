@@ -9,8 +9,6 @@
 #include "../BlockScheduling.h"
 #include "../Bucketing/BucketingPass.h"
 #include "../Remarks.h"
-#include "CommSched/Analysis/OperationCosts.h"
-#include "CommSched/Analysis/ScanningSymbolTables.h"
 #include "CommSched/Analysis/TargetSpec.h"
 #include "FrontierFile.h"
 #include "ScheduleRemarks.h"
@@ -52,7 +50,7 @@ private:
                                                 ScheduleBuckets buckets);
   FailureOr<Application> apply(ArrayRef<ScheduledBlock> blocks);
   /// Sweeps the function's budget for the file, if it has one.
-  LogicalResult addFrontier(ArrayRef<ScheduledBlock> blocks);
+  LogicalResult addFrontier(MutableArrayRef<ScheduledBlock> blocks);
 
   StepScheduling scheduling;
   /// Shared with the copies of this pass that run at the same time.
@@ -111,12 +109,12 @@ Schedule::decide(ArrayRef<Block *> blocks, ScheduleBuckets buckets) {
   FailureOr<::commsched::Target> machine = getTarget(function, target);
   if (failed(machine))
     return failure();
-  ScanningSymbolTables symbolTables;
-  OperationCosts costs(*machine, scheduling.profile.get(), symbolTables);
+  auto pricing =
+      std::make_shared<BlockPricing>(*machine, scheduling.profile.get());
   std::vector<ScheduledBlock> decided;
   for (Block *block : blocks) {
-    FailureOr<std::optional<BlockScheduler>> scheduler = BlockScheduler::create(
-        function, *block, scheduling, buckets, costs, symbolTables);
+    FailureOr<std::optional<BlockScheduler>> scheduler =
+        BlockScheduler::create(function, *block, scheduling, buckets, pricing);
     if (failed(scheduler))
       return failure();
     if (!*scheduler)
@@ -135,10 +133,10 @@ Schedule::decide(ArrayRef<Block *> blocks, ScheduleBuckets buckets) {
   return decided;
 }
 
-LogicalResult Schedule::addFrontier(ArrayRef<ScheduledBlock> blocks) {
+LogicalResult Schedule::addFrontier(MutableArrayRef<ScheduledBlock> blocks) {
   func::FuncOp function = getOperation();
   Frontier points{llvm::json::fixUTF8(function.getSymName()), {}};
-  for (const ScheduledBlock &block : blocks) {
+  for (ScheduledBlock &block : blocks) {
     if (!isBody(function, block.scheduler.getBlock())) {
       remark::missed(function.getLoc(),
                      makeRemark("BlockNotInFrontier", function.getSymName()))
