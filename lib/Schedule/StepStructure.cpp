@@ -84,20 +84,26 @@ void StepStructure::findPreparation() {
 /// What is neither a start or wait nor goes along with one.
 void StepStructure::findBackbone() {
   backbone.assign(problem->numNodes(), 0);
+  // By operation: the one start whose result it unpacks or converts.
+  std::vector<NodeId> followed(problem->numNodes(), noNode);
   for (NodeId node : problem->topologicalOrder()) {
     NodeKind kind = problem->kind(node);
+    if (kind == NodeKind::Wait)
+      followed[node] = problem->startOf(node);
     if (kind == NodeKind::Start || kind == NodeKind::Wait ||
         preparedStarts[node] != noNode)
       continue;
-    // What only unpacks or converts results of collectives follows them.
     ArrayView<DependenceEnd> needed = problem->predecessors(node);
+    NodeId start = needed.empty() ? noNode : followed[needed[0].node];
+    // What takes long computes something.
     bool isFollower =
-        !needed.empty() && isMovable(*problem, node) &&
+        start != noNode && isMovable(*problem, node) &&
+        problem->costNs(node) <= problem->costNs(start) / 2 &&
         std::all_of(needed.begin(), needed.end(), [&](DependenceEnd end) {
-          return problem->kind(end.node) == NodeKind::Wait ||
-                 (problem->kind(end.node) == NodeKind::Compute &&
-                  !backbone[end.node] && preparedStarts[end.node] == noNode);
+          return followed[end.node] == start;
         });
+    if (isFollower)
+      followed[node] = start;
     backbone[node] = !isFollower;
   }
 }
