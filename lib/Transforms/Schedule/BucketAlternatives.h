@@ -28,8 +28,9 @@ struct BucketAlternative {
   /// In words, for remarks.
   std::string rule;
   std::vector<::commsched::Bucket> buckets;
-  /// By bucket.
-  SmallVector<PricedBucket> prices;
+  /// By bucket. No SmallVector, which would make vectors of alternatives copy
+  /// them when they grow.
+  std::vector<PricedBucket> prices;
   /// The merged program; the problem that it was made of has to live on.
   ::commsched::BucketedProblem merged;
   /// An order of `merged`, and the merged program numbered by it.
