@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/StepReport.h"
+#include "CommSched/Analysis/ExposureText.h"
 #include "CommSched/Analysis/MissingFacts.h"
 #include "CommSched/Analysis/OperationCosts.h"
 #include "CommSched/Analysis/ScanningSymbolTables.h"
@@ -22,6 +23,8 @@
 using namespace mlir;
 using namespace mlir::commsched;
 using ::commsched::BufferId;
+using ::commsched::ExposureOptions;
+using ::commsched::ExposureReason;
 using ::commsched::LowerBound;
 using ::commsched::MemoryTimeline;
 using ::commsched::NodeId;
@@ -38,6 +41,24 @@ int64_t StepReport::countHidden() const {
   return llvm::count_if(collectives, [](const CollectiveReport &collective) {
     return collective.exposedNs == 0;
   });
+}
+
+std::vector<const CollectiveReport *> StepReport::getMostExposed() const {
+  std::vector<const CollectiveReport *> exposed;
+  for (const CollectiveReport &collective : collectives)
+    if (collective.exposedNs > 0)
+      exposed.push_back(&collective);
+  auto middle =
+      exposed.begin() + std::min(exposed.size(), size_t(maxMostExposed));
+  std::partial_sort(exposed.begin(), middle, exposed.end(),
+                    [](const CollectiveReport *a, const CollectiveReport *b) {
+                      // Of one vector, so that addresses are its order.
+                      return a->exposedNs != b->exposedNs
+                                 ? a->exposedNs > b->exposedNs
+                                 : a < b;
+                    });
+  exposed.erase(middle, exposed.end());
+  return exposed;
 }
 
 /// What `op` says that a pass did to it, fit for print.
@@ -95,6 +116,31 @@ static void addOperations(StepReport &report, const BlockProblem &block,
   }
 }
 
+/// Fills in why collectives are exposed, or says what is wrong. More memory
+/// than the program takes is allowed if it started from that.
+static OptionalError addLimits(StepReport &report, FunctionOpInterface function,
+                               const Problem &problem, const ReportNames &names,
+                               const ::commsched::Contention &contention) {
+  ExposureOptions options;
+  options.limitBytes = getBaselinePeakBytes(function).value_or(0);
+  options.contention = contention;
+  Result<std::vector<ExposureReason>> reasons =
+      explainExposure(problem, problem.programOrder(), options);
+  if (!reasons)
+    return reasons.error();
+  auto reason = reasons->begin();
+  for (CollectiveReport &collective : report.collectives) {
+    if (collective.exposedNs == 0)
+      continue;
+    ExposureText text = describeExposure(problem, *reason++, [&](NodeId node) {
+      return names.getOperationName(node);
+    });
+    collective.limitedBy = std::move(text.limit);
+    collective.remedy = std::move(text.remedy);
+  }
+  return std::nullopt;
+}
+
 /// Fills in the bounds, or says what is wrong with `problem`. The collectives
 /// of a stream may change places in it; the plain bound is that of the orders
 /// in which they do not.
@@ -143,6 +189,9 @@ mlir::commsched::reportStep(FunctionOpInterface function,
   report.unknownGroups = std::move(groups->unknownGroups);
   ReportNames names(block);
   addOperations(report, block, names, *timeline);
+  if (OptionalError error =
+          addLimits(report, function, problem, names, groups->contention))
+    return emitError(function.getLoc(), "cannot be explained: ") << *error;
   addMemory(report, problem, *timeline, *memory,
             [&](BufferId buffer) { return names.getBufferName(buffer); });
   if (report.peakPosition >= 0)

@@ -37,6 +37,10 @@ static void printCollective(json::OStream &stream,
   stream.attribute("end_ns", collective.endNs);
   stream.attribute("wait_ns", collective.waitNs);
   stream.attribute("exposed_ns", collective.exposedNs);
+  if (collective.exposedNs > 0) {
+    stream.attribute("limited_by", collective.limitedBy);
+    stream.attribute("remedy", collective.remedy);
+  }
   if (!collective.startReorder && !collective.waitReorder)
     return;
   stream.attributeObject("reorder", [&] {

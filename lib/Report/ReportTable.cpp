@@ -30,6 +30,13 @@ static void printCollectives(const StepReport &report, raw_ostream &os) {
   table.print(os);
 }
 
+static void printMostExposed(const StepReport &report, raw_ostream &os) {
+  TextTable<3> table(2, {"most exposed", "limited by", "exposed"});
+  for (const CollectiveReport *c : report.getMostExposed())
+    table.add({c->name, c->limitedBy, formatTime(c->exposedNs)});
+  table.print(os);
+}
+
 static void printReordering(const StepReport &report, raw_ostream &os) {
   TextTable<10> table(4, {"reordering", "moved", "limiting factor", "pass",
                           "communication", "hiding compute", "exposed before",
@@ -93,6 +100,7 @@ void mlir::commsched::printTable(const StepReport &report, raw_ostream &os) {
                 report.peakOperation);
   printPeakValues(report, os);
   printCollectives(report, os);
+  printMostExposed(report, os);
   printReordering(report, os);
   os << "\n";
 }

@@ -14,6 +14,7 @@
 #include "SmallestMove.h"
 
 #include <algorithm>
+#include <tuple>
 
 using namespace commsched;
 
@@ -39,14 +40,15 @@ const char *commsched::toString(ExposureCause cause) {
   return "unknown";
 }
 
-/// How long each operation holds the compute stream.
+/// How long each operation computes, or stands still for itself. No wait passes
+/// the stall of another one to any purpose: it would stall itself.
 static std::vector<int64_t> getHoldingTimes(const Problem &problem,
                                             const Timeline &timeline) {
   std::vector<int64_t> times(problem.numNodes());
   for (NodeId node = 0; node < problem.numNodes(); ++node) {
     if (problem.kind(node) == NodeKind::Compute)
       times[node] = timeline.endNs[node] - timeline.beginNs[node];
-    else if (problem.kind(node) != NodeKind::Start)
+    else if (problem.kind(node) == NodeKind::Blocking)
       times[node] = timeline.exposedNs[node];
   }
   return times;
@@ -87,7 +89,15 @@ public:
             const Timeline &timeline, const ExposureOptions &options,
             EditableSchedule &schedule);
 
-  ExposureReason explain(NodeId collective);
+  /// What there is to say about a later wait, and whether it is possible.
+  struct LaterWait {
+    ExposureReason reason;
+    bool isPossible = false;
+  };
+  LaterWait tryLater(NodeId collective);
+  /// Lets starts pass what stands still for others. For after tryLater().
+  void turnToStarts();
+  ExposureReason explain(NodeId collective, const LaterWait &later);
 
 private:
   /// Fills in a move that is possible, and returns true; or else the operation
@@ -158,7 +168,7 @@ Explainer::Explainer(const Problem &problem, const Order &order,
       limitBytes(std::max(options.limitBytes, schedule.peakBytes())),
       streams(problem, order, timeline, options.contention),
       independentNs(boundIndependentCompute(problem)),
-      computedNs(problem.numNodes()), effortLeft(options.effort) {
+      computedNs(problem.numNodes()), effortLeft(options.effort / 2) {
   int64_t sumNs = 0;
   for (NodeId node : order) {
     computedNs[node] = sumNs;
@@ -207,16 +217,41 @@ bool Explainer::tryMove(NodeId node, ExposureReason &reason) {
   return true;
 }
 
-ExposureReason Explainer::explain(NodeId collective) {
+/// Whether `a` says more on what could be done than `b`: by its cause, for less
+/// memory, or with a larger gain.
+static bool isBetter(const ExposureReason &a, const ExposureReason &b) {
+  auto rank = [](const ExposureReason &reason) {
+    return std::tuple(reason.cause, reason.bytesShort,
+                      -reason.gainNs.value_or(0));
+  };
+  return rank(a) < rank(b);
+}
+
+void Explainer::turnToStarts() {
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    if (problem.kind(node) == NodeKind::Wait && timeline.exposedNs[node] > 0)
+      schedule.setComputeTime(node, timeline.exposedNs[node]);
+  effortLeft += options.effort - options.effort / 2;
+}
+
+Explainer::LaterWait Explainer::tryLater(NodeId collective) {
+  LaterWait later;
+  if (problem.kind(collective) == NodeKind::Blocking)
+    return later;
+  later.reason.collective = collective;
+  later.reason.exposedNs = timeline.exposedNs[collective];
+  later.reason.move = ExposureMove::WaitLater;
+  later.isPossible = tryMove(problem.waitOf(collective), later.reason);
+  return later;
+}
+
+ExposureReason Explainer::explain(NodeId collective, const LaterWait &later) {
   ExposureReason reason;
   reason.collective = collective;
   reason.exposedNs = timeline.exposedNs[collective];
   if (problem.kind(collective) == NodeKind::Blocking)
     return reason;
 
-  ExposureReason later = reason;
-  later.move = ExposureMove::WaitLater;
-  bool canWait = tryMove(problem.waitOf(collective), later);
   int64_t delayNs = streams.delayNs(collective);
   // Issued earlier, it would wait for its stream.
   bool canStart = delayNs == 0 && tryMove(collective, reason);
@@ -226,14 +261,12 @@ ExposureReason Explainer::explain(NodeId collective) {
     reason.other = streams.findHolder(collective);
   }
   if (canStart || delayNs > 0) {
-    if (!canWait || later.cause > reason.cause ||
-        (later.cause == reason.cause && later.bytesShort >= reason.bytesShort))
-      return reason;
-    return later;
+    return later.isPossible && isBetter(later.reason, reason) ? later.reason
+                                                              : reason;
   }
-  if (canWait)
-    return later;
-  bool isAlone = reason.other == noNode && later.other == noNode;
+  if (later.isPossible)
+    return later.reason;
+  bool isAlone = reason.other == noNode && later.reason.other == noNode;
   reason.spareNs = isAlone ? 0 : getSpareNs(collective);
   if (reason.spareNs == 0) {
     reason.cause = ExposureCause::NothingLeft;
@@ -243,7 +276,7 @@ ExposureReason Explainer::explain(NodeId collective) {
     reason.cause = ExposureCause::Dependence;
   } else {
     reason.cause = ExposureCause::Needed;
-    reason.other = later.other;
+    reason.other = later.reason.other;
     reason.byNs = 0;
   }
   return reason;
@@ -275,8 +308,12 @@ commsched::explainExposure(const Problem &problem, const Order &order,
     return exposedA != exposedB ? exposedA > exposedB : a < b;
   });
   Explainer explainer(problem, order, *timeline, options, *schedule);
+  std::vector<Explainer::LaterWait> later(exposed.size());
+  for (int32_t index : byExposure)
+    later[index] = explainer.tryLater(exposed[index]);
+  explainer.turnToStarts();
   std::vector<ExposureReason> reasons(exposed.size());
   for (int32_t index : byExposure)
-    reasons[index] = explainer.explain(exposed[index]);
+    reasons[index] = explainer.explain(exposed[index], later[index]);
   return reasons;
 }

@@ -44,7 +44,7 @@ func.func @between(%x: tensor<1xi8>) {
 //
 // The input and the loss stay beside it: 40 + 4 more. Operations are numbered,
 // and times counted, through both.
-// CHECK-NEXT: {"function":"step","num_ops":8,"num_collectives":1,"comm_bytes":100,"step_time_ns":83,"compute_time_ns":75,"comm_time_ns":8,"exposed_comm_ns":8,"lower_bound_ns":83,"tight_lower_bound_ns":83,"peak_memory_bytes":273,"collectives":[{"name":"scatter","kind":"reduce_scatter","group":"dp","bytes":100,"start_ns":75,"end_ns":83,"wait_ns":75,"exposed_ns":8}],"peak_position":6,"peak_values":[{"name":"%arg0","bytes":100},{"name":"dw","bytes":100,"producer":5},{"name":"%arg1","bytes":40},{"name":"scatter","bytes":25,"producer":6},{"name":"loss","bytes":4,"producer":2},{"name":"%arg3","bytes":4}],"forward":"step_forward","backward":"step_backward","saved_bytes":50}
+// CHECK-NEXT: {"function":"step","num_ops":8,"num_collectives":1,"comm_bytes":100,"step_time_ns":83,"compute_time_ns":75,"comm_time_ns":8,"exposed_comm_ns":8,"lower_bound_ns":83,"tight_lower_bound_ns":83,"peak_memory_bytes":273,"collectives":[{"name":"scatter","kind":"reduce_scatter","group":"dp","bytes":100,"start_ns":75,"end_ns":83,"wait_ns":75,"exposed_ns":8,"limited_by":"nothing left to hide it: all computation has to precede it, needs it, or runs beside it","remedy":"nothing but less to communicate"}],"peak_position":6,"peak_values":[{"name":"%arg0","bytes":100},{"name":"dw","bytes":100,"producer":5},{"name":"%arg1","bytes":40},{"name":"scatter","bytes":25,"producer":6},{"name":"loss","bytes":4,"producer":2},{"name":"%arg3","bytes":4}],"forward":"step_forward","backward":"step_backward","saved_bytes":50}
 //
 //      TABLE: function @step_backward
 //      TABLE: step @step: @step_forward, then @step_backward

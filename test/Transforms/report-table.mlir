@@ -28,6 +28,9 @@ commsched.group @dp size(4)
 // CHECK-NEXT:  gather        all_gather  dp     4.00 MiB      0 ns  1.500 ms  2.500 ms        0 ns
 // CHECK-NEXT:  all_reduce_1  all_reduce  dp     2.00 MiB  2.500 ms  2.750 ms  2.500 ms  250.000 us
 // CHECK-EMPTY:
+// CHECK-NEXT:  most exposed  limited by                                                                                  exposed
+// CHECK-NEXT:  all_reduce_1  nothing left to hide it: all computation has to precede it, needs it, or runs beside it  250.000 us
+// CHECK-EMPTY:
 //      CHECK:function @nothing
 // CHECK-NEXT:  operations                           0
 // CHECK-NEXT:  collectives                          0  0 hidden

@@ -38,6 +38,9 @@ struct CollectiveReport {
   int64_t waitNs = 0;
   /// How long the compute stream then stands still.
   int64_t exposedNs = 0;
+  /// If it does: what keeps it from being hidden, and what would change that.
+  std::string limitedBy;
+  std::string remedy;
   /// What passes say that they did to the start and to the wait.
   std::optional<ReorderInfo> startReorder;
   std::optional<ReorderInfo> waitReorder;
@@ -82,6 +85,7 @@ struct HalvesReport {
 /// they change places.
 struct StepReport {
   static constexpr size_t maxPeakValues = 10;
+  static constexpr size_t maxMostExposed = 10;
 
   std::string function;
   /// Without the terminator.
@@ -118,6 +122,9 @@ struct StepReport {
 
   /// How many collectives the compute stream never stands still for.
   int64_t countHidden() const;
+  /// Those that it stands still for longest, at most `maxMostExposed`; longest
+  /// first, equal ones in program order.
+  std::vector<const CollectiveReport *> getMostExposed() const;
 };
 
 /// Simulates the body of `function` in program order. `block` is the problem of

@@ -148,6 +148,13 @@ public:
   }
   void setLastUser(BufferId buffer, NodeId user);
 
+  /// Says that `node` holds the compute stream for that long. O(log n).
+  void setComputeTime(NodeId node, int64_t computeTime) {
+    OperationLoad load = tree.leaf(node);
+    load.computeTime = computeTime;
+    tree.setLeaf(node, load);
+  }
+
 private:
   explicit EditableSchedule(const Problem &problem) : problem(&problem) {}
 

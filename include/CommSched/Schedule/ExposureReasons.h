@@ -88,7 +88,7 @@ struct ExposureOptions {
   /// How many operations all simulations of moves together may run through.
   /// The most exposed collectives come first; moves of others are not tried,
   /// and are taken to pay.
-  int64_t effort = 1 << 24;
+  int64_t effort = 1 << 22;
 };
 
 /// One reason for each collective that is exposed when `problem` runs in

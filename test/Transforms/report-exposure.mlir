@@ -1,0 +1,115 @@
+// RUN: commsched-opt %s --commsched-report=format=json -o /dev/null \
+// RUN:   | FileCheck %s
+// RUN: commsched-opt %s --commsched-report -o /dev/null \
+// RUN:   | FileCheck %s --check-prefix=TABLE
+// RUN: commsched-opt %s -o /dev/null \
+// RUN:   --commsched-report="format=json exclusive-groups" \
+// RUN:   | FileCheck %s --check-prefix=EXCLUSIVE
+
+// What limits each exposed collective, and what would change it.
+
+commsched.group @g size(4)
+commsched.group @h size(4)
+
+// Nothing is said of what is hidden. The cast would move along. The peak is at
+// the end, where the collective's result is there, too.
+// CHECK: "function":"in_no_way"
+// CHECK-SAME: "exposed_ns":0},
+// CHECK-SAME: "exposed_ns":50,"limited_by":"nothing is in its way","remedy":"starting it, with what prepares it, before product would make the step 10 ns shorter"}
+// TABLE: function @in_no_way
+// TABLE: most exposed  limited by               exposed
+// TABLE-NEXT: all_reduce_1  nothing is in its way    50 ns
+// TABLE-EMPTY:
+func.func @in_no_way(%x: tensor<4xi8>) -> (tensor<4xi8>, tensor<4xi8>)
+    attributes {commsched.baseline_peak_bytes = 20 : i64} {
+  %f = commsched.all_reduce %x on @g reduction(max)
+      {commsched.runtime_ns = 20 : i64}
+      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+  %p = commsched.compute "product"(%x)
+      {flops = 1.0e12 : f64, commsched.runtime_ns = 30 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  %v = commsched.wait %f : !commsched.future<tensor<4xi8>>
+  %c = commsched.compute "cast"(%x) {commsched.runtime_ns = 0 : i64}
+      : (tensor<4xi8>) -> tensor<4xi8>
+  %g = commsched.all_reduce %c on @g reduction(max)
+      {commsched.runtime_ns = 50 : i64}
+      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+  %w = commsched.wait %g : !commsched.future<tensor<4xi8>>
+  return %v, %w : tensor<4xi8>, tensor<4xi8>
+}
+
+// The program takes 100 bytes, or what it started from, which is allowed if it
+// is more. With what is gathered beside the product's results it takes 160.
+// CHECK: "function":"memory"
+// CHECK-SAME: "limited_by":"budget short by 60 bytes, at use, for starting it before product","remedy":"60 bytes more, which would make the step 30 ns shorter"
+// CHECK: "function":"memory_of_the_baseline"
+// CHECK-SAME: "limited_by":"budget short by 1 bytes, at use, for
+// CHECK: "function":"enough_in_the_baseline"
+// CHECK-SAME: "limited_by":"nothing is in its way"
+func.func @memory(%x: tensor<20xi8>) -> tensor<80xi8> {
+  %p = commsched.compute "product"(%x) {commsched.runtime_ns = 30 : i64}
+      : (tensor<20xi8>) -> tensor<40xi8>
+  %u = commsched.compute "use"(%p) {commsched.runtime_ns = 0 : i64}
+      : (tensor<40xi8>) -> tensor<20xi8>
+  %f = commsched.all_gather %x on @g dim(0) {commsched.runtime_ns = 50 : i64}
+      : tensor<20xi8> -> !commsched.future<tensor<80xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<80xi8>>
+  return %w : tensor<80xi8>
+}
+func.func @memory_of_the_baseline(%x: tensor<20xi8>) -> tensor<80xi8>
+    attributes {commsched.baseline_peak_bytes = 159 : i64} {
+  %p = commsched.compute "product"(%x) {commsched.runtime_ns = 30 : i64}
+      : (tensor<20xi8>) -> tensor<40xi8>
+  %u = commsched.compute "use"(%p) {commsched.runtime_ns = 0 : i64}
+      : (tensor<40xi8>) -> tensor<20xi8>
+  %f = commsched.all_gather %x on @g dim(0) {commsched.runtime_ns = 50 : i64}
+      : tensor<20xi8> -> !commsched.future<tensor<80xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<80xi8>>
+  return %w : tensor<80xi8>
+}
+func.func @enough_in_the_baseline(%x: tensor<20xi8>) -> tensor<80xi8>
+    attributes {commsched.baseline_peak_bytes = 160 : i64} {
+  %p = commsched.compute "product"(%x) {commsched.runtime_ns = 30 : i64}
+      : (tensor<20xi8>) -> tensor<40xi8>
+  %u = commsched.compute "use"(%p) {commsched.runtime_ns = 0 : i64}
+      : (tensor<40xi8>) -> tensor<20xi8>
+  %f = commsched.all_gather %x on @g dim(0) {commsched.runtime_ns = 50 : i64}
+      : tensor<20xi8> -> !commsched.future<tensor<80xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<80xi8>>
+  return %w : tensor<80xi8>
+}
+
+// CHECK: "function":"dependence"
+// CHECK-SAME: "limited_by":"dependence on aten.mm, which ends 2 ns before it begins","remedy":"an earlier aten.mm; at most 30 ns of other computation could hide it"
+func.func @dependence(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %o = commsched.compute "other"(%x) {commsched.runtime_ns = 30 : i64}
+      : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %p = commsched.compute "aten.mm"(%x, %x)
+      {flops = 1.28e+8 : f64, commsched.runtime_ns = 30 : i64}
+      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %c = commsched.compute "cast"(%p) {commsched.runtime_ns = 2 : i64}
+      : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %f = commsched.all_reduce %c on @g reduction(max)
+      {commsched.runtime_ns = 50 : i64}
+      : tensor<4x4xf32> -> !commsched.future<tensor<4x4xf32>>
+  %w = commsched.wait %f : !commsched.future<tensor<4x4xf32>>
+  return %w : tensor<4x4xf32>
+}
+
+// Both groups are of the same devices.
+// CHECK: "function":"exclusive"
+// CHECK-SAME: "name":"first",{{[^}]*}}"limited_by":"nothing left
+// CHECK-SAME: "name":"second",{{[^}]*}}"exposed_ns":0}
+// EXCLUSIVE: "function":"exclusive"
+// EXCLUSIVE-SAME: "name":"second",{{[^}]*}}"limited_by":"stream busy with first, which ends 50 ns after it is issued","remedy":"a shorter or an earlier first"
+func.func @exclusive(%x: tensor<4xi8>) -> (tensor<4xi8>, tensor<4xi8>) {
+  %f = commsched.all_reduce %x on @g reduction(max)
+      {commsched.name = "first", commsched.runtime_ns = 50 : i64}
+      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+  %g = commsched.all_reduce %x on @h reduction(max)
+      {commsched.name = "second", commsched.runtime_ns = 20 : i64}
+      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+  %v = commsched.wait %f : !commsched.future<tensor<4xi8>>
+  %w = commsched.wait %g : !commsched.future<tensor<4xi8>>
+  return %v, %w : tensor<4xi8>, tensor<4xi8>
+}
