@@ -1,0 +1,239 @@
+//===- StepSearch.cpp -----------------------------------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepSearch.h"
+
+#include "CommSched/Schedule/BackboneOrders.h"
+#include "CommSched/Schedule/BeamSearch.h"
+#include "CommSched/Schedule/LowerBound.h"
+#include "CommSched/Schedule/MemoryTimeline.h"
+#include "CommSched/Schedule/OrderImprovement.h"
+#include "CommSched/Schedule/PeakMemoryOrders.h"
+#include "CommSched/Schedule/SimpleOverlap.h"
+#include "CommSched/Schedule/TightLowerBound.h"
+#include "CommSched/Schedule/Verify.h"
+
+#include <algorithm>
+
+using namespace commsched;
+
+static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
+
+bool StepSearch::isBetter(const StepSchedule &a, const StepSchedule &b) const {
+  bool fitsA = a.fits(options.limitBytes), fitsB = b.fits(options.limitBytes);
+  if (fitsA != fitsB)
+    return fitsA;
+  if (fitsA && a.stepNs != b.stepNs)
+    return a.stepNs < b.stepNs;
+  return a.peakBytes != b.peakBytes ? a.peakBytes < b.peakBytes
+                                    : a.stepNs < b.stepNs;
+}
+
+/// Keeps an order if it is the best so far. Error: it is not legal.
+OptionalError StepSearch::offer(const Order &order, ScheduleOrigin origin) {
+  if (OptionalError error = verify(problem, order))
+    return error;
+  Result<Timeline> timeline = simulate(problem, order, options.contention);
+  if (!timeline)
+    return timeline.error();
+  StepSchedule schedule;
+  schedule.stepNs = timeline->stepNs;
+  schedule.peakBytes = simulateMemory(problem, order)->peakBytes;
+  schedule.origin = origin;
+  if (!best.order.empty() && !isBetter(schedule, best))
+    return std::nullopt;
+  schedule.order = order;
+  best = std::move(schedule);
+  return std::nullopt;
+}
+
+/// Look-aheads to try, in nanoseconds: from none, which takes least memory, to
+/// no limit, in multiples of the longest collective.
+static std::vector<int64_t> listLookAheads(const Problem &problem) {
+  int64_t longestNs = 0;
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    if (problem.kind(node) == NodeKind::Start)
+      longestNs = std::max(longestNs, problem.costNs(node));
+  int64_t fewNs = std::min(longestNs, unlimited / 16);
+  return {0, fewNs / 4, fewNs, 2 * fewNs, 4 * fewNs, 16 * fewNs, unlimited};
+}
+
+/// Constructs an order and keeps it if it is better. What exceeds the limit
+/// although the construction minded it is tried again with a limit that is
+/// lower by as much.
+void StepSearch::construct(const StepConstruction &construction,
+                           int64_t lookAheadNs, int64_t limitBytes,
+                           Plan &plan) const {
+  ConstructionOptions with;
+  with.slackPercent = options.slackPercent;
+  with.exclusive = options.contention.exclusive;
+  with.lookAheadNs = lookAheadNs;
+  with.limitBytes = limitBytes;
+  constexpr int32_t maxTrials = 3;
+  for (int32_t trial = 0; trial < maxTrials; ++trial) {
+    Order order = construction.construct(with);
+    int64_t peakBytes = simulateMemory(problem, order)->peakBytes;
+    if (peakBytes > options.limitBytes) {
+      with.limitBytes -= peakBytes - options.limitBytes;
+      continue;
+    }
+    int64_t stepNs = simulate(problem, order, options.contention)->stepNs;
+    if (stepNs < plan.stepNs)
+      plan = {std::move(order), stepNs, lookAheadNs};
+    return;
+  }
+}
+
+/// The best order that is constructed on a backbone.
+StepSearch::Plan
+StepSearch::construct(const StepStructure &structure, const Order &backbone,
+                      const std::vector<int64_t> &lookAheadsNs) const {
+  StepConstruction construction(structure, backbone);
+  Plan plan;
+  for (int64_t lookAheadNs : lookAheadsNs) {
+    construct(construction, lookAheadNs, options.limitBytes, plan);
+    if (!isWorthwhile(plan.stepNs - boundNs))
+      return plan;
+  }
+  // The construction is careful: one that is allowed more may not need it.
+  if (!plan.order.empty() && options.limitBytes < unlimited / 2)
+    for (int64_t percent : {1, 3})
+      construct(construction, plan.lookAheadNs,
+                options.limitBytes + options.limitBytes / 100 * percent, plan);
+  return plan;
+}
+
+/// Constructs orders on the backbone of the program, and on others that promise
+/// to be better.
+OptionalError StepSearch::constructAll() {
+  Result<StepStructure> structure = StepStructure::create(problem);
+  if (!structure)
+    return structure.error();
+  Plan plan = construct(*structure, getProgramBackbone(*structure),
+                        listLookAheads(problem));
+  if (plan.order.empty())
+    return std::nullopt;
+  auto keepIfBetter = [&](const Order &backbone) {
+    Plan other = construct(*structure, backbone, {plan.lookAheadNs});
+    if (other.stepNs >= plan.stepNs)
+      return false;
+    plan = std::move(other);
+    return true;
+  };
+  // What is left to gain at the end, and a quarter or half of it.
+  for (int64_t part : {0, 1, 2})
+    if (int64_t gainNs = plan.stepNs - boundNs; isWorthwhile(gainNs))
+      keepIfBetter(fillEnd(*structure, gainNs * part / 4));
+  constexpr int32_t maxRounds = 4, maxDistance = 64;
+  for (int32_t round = 0;
+       round < maxRounds && isWorthwhile(plan.stepNs - boundNs); ++round) {
+    Result<Timeline> timeline =
+        simulate(problem, plan.order, options.contention);
+    if (!timeline)
+      return timeline.error();
+    if (!keepIfBetter(
+            fillStalls(*structure, plan.order, *timeline, maxDistance)))
+      break;
+  }
+  // Something that is there already stays unless it is clearly worse.
+  if (best.fits(options.limitBytes) && !isWorthwhile(best.stepNs - plan.stepNs))
+    return std::nullopt;
+  return offer(plan.order, ScheduleOrigin::Constructed);
+}
+
+/// Grows orders anew and tries small moves, if the program is small enough for
+/// them to get anywhere.
+OptionalError StepSearch::improve() {
+  int64_t numNodes = problem.numNodes();
+  if (!best.fits(options.limitBytes) || best.stepNs <= boundNs ||
+      options.effort / (numNodes + 1) < 4 * numNodes)
+    return std::nullopt;
+  Result<TightLowerBound> bound = computeTightLowerBound(problem);
+  if (!bound)
+    return bound.error();
+  boundNs = bound->ns;
+  if (best.stepNs <= boundNs)
+    return std::nullopt;
+  BeamSearchOptions beam;
+  beam.limitBytes = options.limitBytes;
+  beam.belowNs = best.stepNs;
+  beam.goalNs = boundNs;
+  beam.effort = options.effort;
+  if (std::optional<Order> order = searchBeam(problem, beam))
+    if (OptionalError error = offer(*order, ScheduleOrigin::Constructed))
+      return error;
+  if (best.stepNs <= boundNs)
+    return std::nullopt;
+  OrderImprovementOptions with;
+  with.limitBytes = options.limitBytes;
+  with.contention = options.contention;
+  with.goalNs = boundNs;
+  with.effort = options.effort;
+  return offer(improveOrder(problem, best.order, with),
+               ScheduleOrigin::Constructed);
+}
+
+/// Looks for an order within the limit, or near it, whatever the step.
+OptionalError StepSearch::saveMemory() {
+  if (best.fits(options.limitBytes))
+    return std::nullopt;
+  Result<StepStructure> structure = StepStructure::create(problem);
+  if (!structure)
+    return structure.error();
+  if (OptionalError error =
+          offer(StepConstruction(*structure, getProgramBackbone(*structure))
+                    .lastMinuteOrder(),
+                ScheduleOrigin::LeastMemory))
+    return error;
+  Result<PeakMemoryChoice> least = choosePeakMemoryOrder(problem);
+  return least ? offer(least->order, ScheduleOrigin::LeastMemory)
+               : OptionalError(least.error());
+}
+
+/// Begins with the program.
+OptionalError StepSearch::begin() {
+  Result<LowerBound> bound = computeLowerBound(problem);
+  if (!bound)
+    return bound.error();
+  boundNs = bound->ns();
+  return offer(problem.programOrder(), ScheduleOrigin::Program);
+}
+
+Result<StepSchedule> StepSearch::sketch() {
+  OptionalError error = begin();
+  Result<StepStructure> structure = StepStructure::create(problem);
+  if (!structure)
+    return Error{structure.error()};
+  if (!error) {
+    Plan plan = construct(*structure, getProgramBackbone(*structure),
+                          listLookAheads(problem));
+    if (!plan.order.empty())
+      error = offer(plan.order, ScheduleOrigin::Constructed);
+  }
+  if (error)
+    return Error{"scheduling made a bad order: " + *error};
+  return std::move(best);
+}
+
+Result<StepSchedule> StepSearch::run() {
+  OptionalError error = begin();
+  Result<IterativeReordering> simple = overlapSimply(problem);
+  if (!simple)
+    return Error{simple.error()};
+  if (!error)
+    error = offer(simple->order, ScheduleOrigin::SimpleOverlap);
+  if (!error)
+    error = constructAll();
+  if (!error)
+    error = saveMemory();
+  if (!error)
+    error = improve();
+  if (error)
+    return Error{"scheduling made a bad order: " + *error};
+  return std::move(best);
+}
