@@ -12,10 +12,12 @@ using namespace commsched;
 
 IssuedOrder::IssuedOrder(
     const Problem &problem,
-    const std::vector<std::pair<StreamId, StreamId>> &exclusive)
-    : problem(problem), isIssued(problem.numNodes(), 0),
-      endsNs(problem.numNodes(), 0), streamNs(problem.numStreams(), 0),
-      exclusiveStreams(problem.numStreams()), usersLeft(problem.numBuffers()) {
+    const std::vector<std::pair<StreamId, StreamId>> &exclusive,
+    int32_t slackPercent)
+    : problem(problem), slackPercent(slackPercent),
+      isIssued(problem.numNodes(), 0), endsNs(problem.numNodes(), 0),
+      streamNs(problem.numStreams(), 0), exclusiveStreams(problem.numStreams()),
+      usersLeft(problem.numBuffers()) {
   issued.reserve(problem.numNodes());
   for (auto [a, b] : exclusive) {
     exclusiveStreams[a].push_back(b);
@@ -33,11 +35,10 @@ void IssuedOrder::issue(NodeId node) {
   issued.push_back(node);
   isIssued[node] = 1;
 
-  int64_t costNs = problem.costNs(node);
   switch (problem.kind(node)) {
   case NodeKind::Compute:
-    clockNs += costNs;
-    computed += costNs;
+    clockNs += problem.costNs(node);
+    computed += problem.costNs(node);
     break;
   case NodeKind::Wait:
     clockNs = std::max(clockNs, endsNs[problem.startOf(node)]);
@@ -45,7 +46,7 @@ void IssuedOrder::issue(NodeId node) {
   case NodeKind::Start:
   case NodeKind::Blocking: {
     StreamId stream = problem.stream(node);
-    endsNs[node] = std::max(clockNs, streamNs[stream]) + costNs;
+    endsNs[node] = std::max(clockNs, streamNs[stream]) + collectiveNs(node);
     streamNs[stream] = endsNs[node];
     for (StreamId other : exclusiveStreams[stream])
       streamNs[other] = std::max(streamNs[other], endsNs[node]);

@@ -25,9 +25,11 @@ namespace commsched {
 class IssuedOrder {
 public:
   /// Nothing is issued. `exclusive`: streams that never have collectives in
-  /// flight together. O(nodes + buffers + uses).
+  /// flight together. `slackPercent`: by how much longer than they are
+  /// collectives are taken to be. O(nodes + buffers + uses).
   IssuedOrder(const Problem &problem,
-              const std::vector<std::pair<StreamId, StreamId>> &exclusive);
+              const std::vector<std::pair<StreamId, StreamId>> &exclusive,
+              int32_t slackPercent = 0);
 
   /// Appends an operation, after all that it depends on.
   /// O(buffers that it makes or uses + streams that are exclusive with its
@@ -38,6 +40,10 @@ public:
   const Order &order() const { return issued; }
   Order takeOrder() { return std::move(issued); }
 
+  /// How long the collective of a Start or Blocking is taken to be.
+  int64_t collectiveNs(NodeId node) const {
+    return problem.costNs(node) + problem.costNs(node) / 100 * slackPercent;
+  }
   /// When the compute stream is done.
   int64_t nowNs() const { return clockNs; }
   /// When the next collective of the stream can begin, as far as its own and
@@ -45,6 +51,13 @@ public:
   int64_t freeNs(StreamId stream) const { return streamNs[stream]; }
   /// When the collective of a Start that is issued ends.
   int64_t endNs(NodeId start) const { return endsNs[start]; }
+  /// When all streams are done.
+  int64_t stepNs() const {
+    int64_t endNs = clockNs;
+    for (int64_t stream : streamNs)
+      endNs = std::max(endNs, stream);
+    return endNs;
+  }
   /// Sum of the costs of computation so far.
   int64_t computedNs() const { return computed; }
 
@@ -58,6 +71,7 @@ public:
 
 private:
   const Problem &problem;
+  int32_t slackPercent;
   Order issued;
   std::vector<char> isIssued;
   std::vector<int64_t> endsNs;

@@ -78,7 +78,7 @@ private:
 } // namespace
 
 void StepConstruction::measureLastMinute() {
-  LastMinuteOrder order(*structure, isNeeded, {});
+  LastMinuteOrder order(*structure, isNeeded, {}, /*slackPercent=*/0);
   order.begin();
   order.complete();
   order.issued.takePeak();
@@ -95,21 +95,19 @@ void StepConstruction::measureLastMinute() {
 }
 
 std::vector<int64_t>
-StepConstruction::findLatestStarts(int32_t slackPercent) const {
+StepConstruction::findLatestStarts(const IssuedOrder &clocks) const {
   const Problem &problem = structure->getProblem();
-  std::vector<int64_t> latest(structure->numCollectives(),
-                              std::numeric_limits<int64_t>::max() / 4);
+  constexpr int64_t never = std::numeric_limits<int64_t>::max() / 4;
+  std::vector<int64_t> latest(structure->numCollectives(), never);
   // By stream: when the next collective has to start.
-  std::vector<int64_t> next(problem.numStreams(),
-                            std::numeric_limits<int64_t>::max() / 4);
+  std::vector<int64_t> next(problem.numStreams(), never);
   for (size_t place = backbone.size(); place-- > 0;) {
     ArrayView<CollectiveId> row = neededRows[static_cast<int32_t>(place)];
     for (size_t i = row.size(); i-- > 0;) {
       NodeId start = structure->collective(row[i]).start;
-      int64_t costNs = problem.costNs(start);
       int64_t &nextStart = next[problem.stream(start)];
-      int64_t needed = computedNs[place] - costNs / 100 * slackPercent;
-      nextStart = latest[row[i]] = std::min(needed, nextStart) - costNs;
+      nextStart = latest[row[i]] =
+          std::min(computedNs[place], nextStart) - clocks.collectiveNs(start);
     }
   }
   return latest;

@@ -25,13 +25,13 @@ class StepConstructor final : public StepEmitter {
 public:
   StepConstructor(const StepConstruction &plan,
                   const ConstructionOptions &options)
-      : StepEmitter(*plan.structure, plan.isNeeded, options.exclusive),
+      : StepEmitter(*plan.structure, plan.isNeeded, options.exclusive,
+                    options.slackPercent),
         plan(plan), options(options),
-        latestStartsNs(plan.findLatestStarts(options.slackPercent)),
-        future(plan.peaks), streams(problem.numStreams()),
-        ahead(plan.backbone.size() + 1, 0) {}
+        latestStartsNs(plan.findLatestStarts(issued)), future(plan.peaks),
+        streams(problem.numStreams()), ahead(plan.backbone.size() + 1, 0) {}
 
-  Order run();
+  ConstructedOrder run();
 
 private:
   using NeededFirst =
@@ -59,7 +59,9 @@ private:
     return structure.collective(id).start;
   }
   NodeId waitOf(CollectiveId id) const { return structure.collective(id).wait; }
-  int64_t costNs(CollectiveId id) const { return problem.costNs(startOf(id)); }
+  int64_t costNs(CollectiveId id) const {
+    return issued.collectiveNs(startOf(id));
+  }
   bool isIssued(CollectiveId id) const { return issued.contains(startOf(id)); }
   /// On the clock, if nothing stalls from now on.
   int64_t latestStartNs(CollectiveId id) const {
@@ -317,16 +319,18 @@ void StepConstructor::finish() {
   demandRest();
 }
 
-Order StepConstructor::run() {
+ConstructedOrder StepConstructor::run() {
   begin();
   for (NodeId node : plan.backbone) {
     visit(node);
     ++place;
   }
   finish();
-  return issued.takeOrder();
+  int64_t stepNs = issued.stepNs();
+  return {issued.takeOrder(), stepNs};
 }
 
-Order StepConstruction::construct(const ConstructionOptions &options) const {
+ConstructedOrder
+StepConstruction::construct(const ConstructionOptions &options) const {
   return StepConstructor(*this, options).run();
 }

@@ -15,9 +15,10 @@ using namespace commsched;
 
 StepEmitter::StepEmitter(
     const StepStructure &structure, const std::vector<char> &isNeeded,
-    const std::vector<std::pair<StreamId, StreamId>> &exclusive)
+    const std::vector<std::pair<StreamId, StreamId>> &exclusive,
+    int32_t slackPercent)
     : structure(structure), problem(structure.getProblem()),
-      issued(problem, exclusive), isNeeded(isNeeded),
+      issued(problem, exclusive, slackPercent), isNeeded(isNeeded),
       numAwaited(structure.numCollectives()), numMissing(problem.numNodes()) {
   for (CollectiveId id = 0; id < structure.numCollectives(); ++id)
     numAwaited[id] = structure.collective(id).numAwaited;

@@ -25,9 +25,11 @@ namespace commsched {
 
 class StepEmitter {
 public:
-  /// `isNeeded`, by operation: whether the backbone needs it.
+  /// `isNeeded`, by operation: whether the backbone needs it. The others are
+  /// those of IssuedOrder.
   StepEmitter(const StepStructure &structure, const std::vector<char> &isNeeded,
-              const std::vector<std::pair<StreamId, StreamId>> &exclusive);
+              const std::vector<std::pair<StreamId, StreamId>> &exclusive,
+              int32_t slackPercent);
   virtual ~StepEmitter() = default;
 
 protected:

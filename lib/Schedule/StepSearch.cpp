@@ -63,28 +63,34 @@ static std::vector<int64_t> listLookAheads(const Problem &problem) {
   return {0, fewNs / 4, fewNs, 2 * fewNs, 4 * fewNs, 16 * fewNs, unlimited};
 }
 
-/// Constructs an order and keeps it if it is better. What exceeds the limit
-/// although the construction minded it is tried again with a limit that is
-/// lower by as much.
+/// Constructs an order and keeps it if it is better with the plan's slack. What
+/// exceeds the limit although the construction minded it is tried again with a
+/// limit that is lower by as much.
 void StepSearch::construct(const StepConstruction &construction,
                            int64_t lookAheadNs, int64_t limitBytes,
                            Plan &plan) const {
   ConstructionOptions with;
-  with.slackPercent = options.slackPercent;
+  with.slackPercent = plan.slackPercent;
   with.exclusive = options.contention.exclusive;
   with.lookAheadNs = lookAheadNs;
   with.limitBytes = limitBytes;
   constexpr int32_t maxTrials = 3;
   for (int32_t trial = 0; trial < maxTrials; ++trial) {
-    Order order = construction.construct(with);
-    int64_t peakBytes = simulateMemory(problem, order)->peakBytes;
+    ConstructedOrder constructed = construction.construct(with);
+    int64_t peakBytes = simulateMemory(problem, constructed.order)->peakBytes;
     if (peakBytes > options.limitBytes) {
       with.limitBytes -= peakBytes - options.limitBytes;
       continue;
     }
-    int64_t stepNs = simulate(problem, order, options.contention)->stepNs;
-    if (stepNs < plan.stepNs)
-      plan = {std::move(order), stepNs, lookAheadNs};
+    int64_t stepNs =
+        simulate(problem, constructed.order, options.contention)->stepNs;
+    int64_t expectedNs = plan.slackPercent > 0 ? constructed.stepNs : stepNs;
+    if (expectedNs < plan.expectedNs) {
+      plan.order = std::move(constructed.order);
+      plan.stepNs = stepNs;
+      plan.expectedNs = expectedNs;
+      plan.lookAheadNs = lookAheadNs;
+    }
     return;
   }
 }
@@ -92,12 +98,14 @@ void StepSearch::construct(const StepConstruction &construction,
 /// The best order that is constructed on a backbone.
 StepSearch::Plan
 StepSearch::construct(const StepStructure &structure, const Order &backbone,
+                      int32_t slackPercent,
                       const std::vector<int64_t> &lookAheadsNs) const {
   StepConstruction construction(structure, backbone);
   Plan plan;
+  plan.slackPercent = slackPercent;
   for (int64_t lookAheadNs : lookAheadsNs) {
     construct(construction, lookAheadNs, options.limitBytes, plan);
-    if (!isWorthwhile(plan.stepNs - boundNs))
+    if (!isWorthwhile(plan.expectedNs - boundNs))
       return plan;
   }
   // The construction is careful: one that is allowed more may not need it.
@@ -109,41 +117,65 @@ StepSearch::construct(const StepStructure &structure, const Order &backbone,
 }
 
 /// Constructs orders on the backbone of the program, and on others that promise
-/// to be better.
-OptionalError StepSearch::constructAll() {
-  Result<StepStructure> structure = StepStructure::create(problem);
-  if (!structure)
-    return structure.error();
-  Plan plan = construct(*structure, getProgramBackbone(*structure),
+/// to be better. The plan has no order if nothing fits.
+Result<StepSearch::Plan> StepSearch::construct(const StepStructure &structure,
+                                               int32_t slackPercent) const {
+  Plan plan = construct(structure, getProgramBackbone(structure), slackPercent,
                         listLookAheads(problem));
   if (plan.order.empty())
-    return std::nullopt;
+    return plan;
   auto keepIfBetter = [&](const Order &backbone) {
-    Plan other = construct(*structure, backbone, {plan.lookAheadNs});
-    if (other.stepNs >= plan.stepNs)
+    Plan other =
+        construct(structure, backbone, slackPercent, {plan.lookAheadNs});
+    if (other.expectedNs >= plan.expectedNs)
       return false;
     plan = std::move(other);
     return true;
   };
   // What is left to gain at the end, and a quarter or half of it.
   for (int64_t part : {0, 1, 2})
-    if (int64_t gainNs = plan.stepNs - boundNs; isWorthwhile(gainNs))
-      keepIfBetter(fillEnd(*structure, gainNs * part / 4));
+    if (int64_t gainNs = plan.expectedNs - boundNs; isWorthwhile(gainNs))
+      keepIfBetter(fillEnd(structure, gainNs * part / 4));
   constexpr int32_t maxRounds = 4, maxDistance = 64;
   for (int32_t round = 0;
-       round < maxRounds && isWorthwhile(plan.stepNs - boundNs); ++round) {
+       round < maxRounds && isWorthwhile(plan.expectedNs - boundNs); ++round) {
     Result<Timeline> timeline =
         simulate(problem, plan.order, options.contention);
     if (!timeline)
-      return timeline.error();
+      return Error{timeline.error()};
     if (!keepIfBetter(
-            fillStalls(*structure, plan.order, *timeline, maxDistance)))
+            fillStalls(structure, plan.order, *timeline, maxDistance)))
       break;
   }
-  // Something that is there already stays unless it is clearly worse.
-  if (best.fits(options.limitBytes) && !isWorthwhile(best.stepNs - plan.stepNs))
+  return plan;
+}
+
+/// Constructs orders with and without slack.
+OptionalError StepSearch::constructAll() {
+  Result<StepStructure> structure = StepStructure::create(problem);
+  if (!structure)
+    return structure.error();
+  Result<Plan> plan = construct(*structure, options.slackPercent);
+  if (!plan)
+    return plan.error();
+  // Slack is not to cost more than what is worth the trouble: as much as does
+  // not, by halves.
+  if (options.slackPercent > 0 && isWorthwhile(plan->stepNs - boundNs)) {
+    Result<Plan> tight = construct(*structure, /*slackPercent=*/0);
+    for (int32_t slack = options.slackPercent / 2;
+         plan && tight && isWorthwhile(plan->stepNs - tight->stepNs);
+         slack /= 2)
+      plan = slack > 0 ? construct(*structure, slack) : tight;
+    if (!plan || !tight)
+      return plan ? tight.error() : plan.error();
+  }
+  if (plan->order.empty())
     return std::nullopt;
-  return offer(plan.order, ScheduleOrigin::Constructed);
+  // Something that is there already stays unless it is clearly worse.
+  if (best.fits(options.limitBytes) &&
+      !isWorthwhile(best.stepNs - plan->stepNs))
+    return std::nullopt;
+  return offer(plan->order, ScheduleOrigin::Constructed);
 }
 
 /// Grows orders anew and tries small moves, if the program is small enough for
@@ -211,7 +243,7 @@ Result<StepSchedule> StepSearch::sketch() {
     return Error{structure.error()};
   if (!error) {
     Plan plan = construct(*structure, getProgramBackbone(*structure),
-                          listLookAheads(problem));
+                          /*slackPercent=*/0, listLookAheads(problem));
     if (!plan.order.empty())
       error = offer(plan.order, ScheduleOrigin::Constructed);
   }

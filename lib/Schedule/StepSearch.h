@@ -31,10 +31,13 @@ public:
   Result<StepSchedule> sketch();
 
 private:
-  /// An order of computation with the look-ahead that suits it best.
+  /// The best order that was constructed with some slack, and how.
   struct Plan {
+    int32_t slackPercent = 0;
     Order order;
     int64_t stepNs = std::numeric_limits<int64_t>::max();
+    /// With the slack.
+    int64_t expectedNs = std::numeric_limits<int64_t>::max();
     int64_t lookAheadNs = 0;
   };
 
@@ -48,7 +51,10 @@ private:
   void construct(const StepConstruction &construction, int64_t lookAheadNs,
                  int64_t limitBytes, Plan &plan) const;
   Plan construct(const StepStructure &structure, const Order &backbone,
+                 int32_t slackPercent,
                  const std::vector<int64_t> &lookAheadsNs) const;
+  Result<Plan> construct(const StepStructure &structure,
+                         int32_t slackPercent) const;
   OptionalError constructAll();
   OptionalError improve();
   OptionalError saveMemory();

@@ -22,17 +22,27 @@
 
 namespace commsched {
 
+class IssuedOrder;
+
 struct ConstructionOptions {
   /// Live bytes that are not to be exceeded.
   int64_t limitBytes = std::numeric_limits<int64_t>::max();
   /// How much earlier than it has to, in nanoseconds, a collective may be
   /// issued that makes more live.
   int64_t lookAheadNs = std::numeric_limits<int64_t>::max();
-  /// By how many percent of its time a collective is to be over before it is
-  /// needed.
+  /// By how many percent longer than they are collectives are taken to be, so
+  /// that the order still holds where their costs were wrong.
   int32_t slackPercent = 0;
   /// Streams that never have collectives in flight together.
   std::vector<std::pair<StreamId, StreamId>> exclusive;
+};
+
+/// An order that was constructed.
+struct ConstructedOrder {
+  Order order;
+  /// The step that it was constructed for, in nanoseconds: with slack, longer
+  /// than what simulate() tells.
+  int64_t stepNs = 0;
 };
 
 /// Constructs orders of one problem for different options.
@@ -61,14 +71,14 @@ public:
   /// Always a legal order. The limit may be exceeded where the program leaves
   /// no choice, and where an estimate of memory was wrong.
   /// O((nodes + dependences + uses) log nodes).
-  Order construct(const ConstructionOptions &options) const;
+  ConstructedOrder construct(const ConstructionOptions &options) const;
 
 private:
   friend class StepConstructor;
 
   void findNeeds();
   void measureLastMinute();
-  std::vector<int64_t> findLatestStarts(int32_t slackPercent) const;
+  std::vector<int64_t> findLatestStarts(const IssuedOrder &clocks) const;
 
   const StepStructure *structure;
   Order backbone;

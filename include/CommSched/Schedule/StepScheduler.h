@@ -29,10 +29,10 @@ struct StepSchedulerOptions {
   int64_t limitBytes = std::numeric_limits<int64_t>::max();
   /// What slows down what runs at once.
   Contention contention;
-  /// By how many percent of its own time a collective is to end earlier than
-  /// the simulation needs it, so that the schedule still holds where the costs
-  /// were wrong.
-  int32_t slackPercent = 0;
+  /// By how many percent longer than they are collectives are taken to be where
+  /// that costs no more than a thousandth of the step, so that the schedule
+  /// still holds where the costs were wrong.
+  int32_t slackPercent = 40;
   /// How many operations all simulations of the improvement phase together may
   /// run through. A number of steps and not of seconds, so that all ranks come
   /// to the same schedule.
