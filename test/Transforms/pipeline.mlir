@@ -8,46 +8,30 @@
 // DEFINE: %{check-steps} = \
 // DEFINE:   %python %S/Inputs/check_step_times.py %t.before %t.after
 
-// RUN: %{dump} | FileCheck %s --check-prefix=PASSES \
-// RUN:   -DBITWISE=false -DBUDGET=5%
+// RUN: %{dump} | FileCheck %s --check-prefixes=PASSES,DEFAULTS
 // RUN: %{schedule} > %t
 // RUN: FileCheck %s --check-prefixes=CHECK,COPIED < %t
 // RUN: %{check-steps}
 // REDEFINE: %{options} = bitwise
-// RUN: %{dump} | FileCheck %s --check-prefix=PASSES \
-// RUN:   -DBITWISE=true -DBUDGET=5%
 // RUN: %{schedule} | FileCheck %s --check-prefixes=CHECK
 // RUN: %{check-steps}
 // REDEFINE: %{options} = memory-budget=276000000
-// RUN: %{dump} | FileCheck %s --check-prefix=PASSES \
-// RUN:   -DBITWISE=false -DBUDGET=276000000
 // RUN: %{schedule} | FileCheck %s --check-prefix=BUDGETED
 // RUN: %{check-steps}
-// A budget that no order keeps to is no reason to wait.
 // REDEFINE: %{options} = memory-budget=1000
-// RUN: %{schedule} | FileCheck %s --check-prefixes=CHECK,COPIED
+// RUN: %{schedule} | FileCheck %s --check-prefix=EXCEEDED
+// RUN: %{check-steps}
 
-// What the pipeline consists of.
+// What the pipeline consists of, and which of its options become what.
+// REDEFINE: %{options} = bitwise frontier=%t.csv memory-budget=7%% profile=%src/data/cost-tables/h100-8gpu-xla.json target=b200
+// RUN: %{dump} | FileCheck %s --check-prefixes=PASSES,OPTIONS
 
 //      PASSES: func.func(
 // PASSES-NEXT:   commsched-remove-unsharded-param-usage,
 // PASSES-NEXT:   commsched-reinplace-all-gather,
-// PASSES-NEXT:   commsched-bucket-all-gather{
-// PASSES-SAME:     mode=auto {{.*}}plan=auto preserve-overlap=false {{.*}}saturation=false
-// PASSES-NEXT:   commsched-bucket-reduce-scatter{bitwise=[[BITWISE]]
-// PASSES-SAME:     mode=auto {{.*}}plan=auto preserve-overlap=false {{.*}}saturation=false
-// PASSES-NEXT:   commsched-bucket-all-reduce{bitwise=[[BITWISE]]
-// PASSES-SAME:     mode=auto {{.*}}plan=auto preserve-overlap=false {{.*}}saturation=false
-// PASSES-NEXT:   commsched-bucket-all-gather{
-// PASSES-SAME:     mode=auto {{.*}}plan= preserve-overlap=true {{.*}}saturation=true
-// PASSES-NEXT:   commsched-bucket-reduce-scatter{bitwise=[[BITWISE]]
-// PASSES-SAME:     mode=auto {{.*}}plan= preserve-overlap=true {{.*}}saturation=true
-// PASSES-NEXT:   commsched-bucket-all-reduce{bitwise=[[BITWISE]]
-// PASSES-SAME:     mode=auto {{.*}}plan= preserve-overlap=true {{.*}}saturation=true
-// PASSES-NEXT:   commsched-reorder-comms-preserving-peak-memory{
-// PASSES-SAME:     memory-budget=[[BUDGET]] never-longer=true
-// PASSES-SAME:     reorder_iterative_use_runtime_estimations=true
-// PASSES-NEXT:   commsched-simple-overlap
+// PASSES-NEXT:   commsched-schedule{
+// DEFAULTS-SAME:   bitwise=false buckets=auto {{.*}} frontier= {{.*}}memory-budget=5% profile= {{.*}}strict=false target=h100
+//  OPTIONS-SAME:   bitwise=true buckets=auto {{.*}} frontier={{.+}}.csv {{.*}}memory-budget=7% profile={{.+}}.json {{.*}}target=b200
 // PASSES-NEXT: )
 
 // It runs by its name in a pipeline as well.
@@ -57,7 +41,16 @@
 // Options that make no sense.
 // REDEFINE: %{options} = memory-budget=-5
 // RUN: not %{dump} | FileCheck %s --check-prefix=BAD-BUDGET
-// BAD-BUDGET: error: option 'memory-budget' of commsched-reorder-comms-preserving-peak-memory must not be negative, but is '-5'
+// BAD-BUDGET: error: option 'memory-budget' of commsched-schedule must not be negative, but is '-5'
+// REDEFINE: %{options} = target=abacus
+// RUN: not %{dump} | FileCheck %s --check-prefix=BAD-TARGET
+// BAD-TARGET: error: option 'target' of commsched-schedule must be one of {{.*}}h100{{.*}}, but is 'abacus'
+// REDEFINE: %{options} = profile=%t.missing
+// RUN: not %{dump} | FileCheck %s --check-prefix=BAD-PROFILE
+// BAD-PROFILE: error: option 'profile' of commsched-schedule cannot be used: {{.*}}.missing
+// REDEFINE: %{options} = frontier=%t.missing/frontier.csv
+// RUN: not %{dump} | FileCheck %s --check-prefix=BAD-FRONTIER
+// BAD-FRONTIER: error: cannot write the frontier: {{.*}}.missing/frontier.csv
 // REDEFINE: %{options} = cap-mb=5
 // RUN: not %{dump} | FileCheck %s --check-prefix=UNKNOWN-OPTION
 // UNKNOWN-OPTION: no such option cap-mb
@@ -74,8 +67,10 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
 
 commsched.group @g size(2)
 
-// Each block is one bucket, hidden behind the other block if there is the memory
-// for it.
+// Messages take their time: four in a row take longer than a layer, so that the
+// layers wait for them, and one for all four a third of it. Each block is one
+// bucket, hidden behind the other block. One for both blocks would keep the first
+// waiting for what the second needs.
 // CHECK-LABEL: func.func @step(
 // CHECK-NEXT: commsched.all_gather_copy_in
 // CHECK-NEXT: commsched.all_gather {{.*}}"p00+p01+p02+p03"
@@ -98,15 +93,23 @@ commsched.group @g size(2)
 // CHECK-NOT: commsched.wait
 // CHECK: return
 
-// There is not the memory to gather the second block beside the first, nor to
-// reduce the gradients of one beside those of the other.
+// Here there is the memory for one gathered block beside the copies of the other,
+// but not for both in flight.
 // BUDGETED-LABEL: func.func @step(
-//       BUDGETED: commsched.all_gather {{.*}}"p00+p01+p02+p03"
-//  BUDGETED-NEXT: commsched.wait
-//       BUDGETED: commsched.all_gather {{.*}}"p10+p11+p12+p13"
-//       BUDGETED: commsched.reduce_scatter {{.*}}"d10+d11+d12+d13"
-//  BUDGETED-NEXT: commsched.wait
-//       BUDGETED: commsched.reduce_scatter {{.*}}"d00+d01+d02+d03"
+//  BUDGETED-NOT: commsched.wait
+//      BUDGETED: commsched.all_gather {{.*}}"p00+p01+p02+p03"
+// BUDGETED-NEXT: commsched.wait
+// BUDGETED-NEXT: commsched.split_with_sizes_copy
+// BUDGETED-NEXT: commsched.all_gather_copy_in
+// BUDGETED-NEXT: commsched.all_gather {{.*}}"p10+p11+p12+p13"
+// BUDGETED-NEXT: "layer"
+// BUDGETED-NEXT: commsched.wait
+//      BUDGETED: commsched.reduce_scatter {{.*}}"d10+d11+d12+d13"
+//      BUDGETED: commsched.reduce_scatter {{.*}}"d00+d01+d02+d03"
+
+// A budget that nothing keeps to: copies would take more than the program does.
+// EXCEEDED-LABEL: func.func @step(
+// EXCEEDED-NOT: {{copy_in|chunk_cat|[0-9][+]}}
 func.func @step(%x: !x, %state: tensor<67108864xf32>,
     %p00: !shard {commsched.role = "parameter"},
     %p01: !shard {commsched.role = "parameter"},
@@ -134,7 +137,7 @@ func.func @step(%x: !x, %state: tensor<67108864xf32>,
       : !shard -> !commsched.future<!whole>
   %w03 = commsched.wait %f03 : !commsched.future<!whole>
   %x0 = commsched.compute "layer"(%x, %w00, %w01, %w02, %w03)
-      {flops = 1.0e9 : f64, commsched.runtime_ns = 300000}
+      {flops = 1.0e9 : f64, commsched.runtime_ns = 100000}
       : (!x, !whole, !whole, !whole, !whole) -> !x
   %f10 = commsched.all_gather %p10 on @g dim(0)
       {commsched.name = "p10", commsched.module = "layers.1"}
@@ -153,10 +156,10 @@ func.func @step(%x: !x, %state: tensor<67108864xf32>,
       : !shard -> !commsched.future<!whole>
   %w13 = commsched.wait %f13 : !commsched.future<!whole>
   %x1 = commsched.compute "layer"(%x0, %w10, %w11, %w12, %w13)
-      {flops = 1.0e9 : f64, commsched.runtime_ns = 300000}
+      {flops = 1.0e9 : f64, commsched.runtime_ns = 100000}
       : (!x, !whole, !whole, !whole, !whole) -> !x
   %d1:5 = commsched.compute "gradient"(%x1)
-      {flops = 1.0e9 : f64, commsched.runtime_ns = 300000}
+      {flops = 1.0e9 : f64, commsched.runtime_ns = 100000}
       : (!x) -> (!x, !whole, !whole, !whole, !whole)
   %r10 = commsched.reduce_scatter %d1#1 on @g reduction(avg) dim(0)
       {commsched.name = "d10", commsched.module = "layers.1"}
@@ -175,7 +178,7 @@ func.func @step(%x: !x, %state: tensor<67108864xf32>,
       : !whole -> !commsched.future<!shard>
   %s13 = commsched.wait %r13 : !commsched.future<!shard>
   %d0:5 = commsched.compute "gradient"(%d1#0)
-      {flops = 1.0e9 : f64, commsched.runtime_ns = 300000}
+      {flops = 1.0e9 : f64, commsched.runtime_ns = 100000}
       : (!x) -> (!x, !whole, !whole, !whole, !whole)
   %r00 = commsched.reduce_scatter %d0#1 on @g reduction(avg) dim(0)
       {commsched.name = "d00", commsched.module = "layers.0"}

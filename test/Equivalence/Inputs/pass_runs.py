@@ -56,8 +56,9 @@ class Run:
     def moves_sums(self):
         """Whether what is reduced may travel at other places of messages, for
         which a library may sum in another order."""
-        if "pipeline" in self.name:
-            return "bitwise" not in self.options and (
+        if "pipeline" in self.name or self.name == "commsched-schedule":
+            return not {"bitwise", "buckets=off"} & set(
+                self.options.split()) and (
                 self.name != "commsched-inductor-pipeline"
                 or "_fx=" in self.options)
         return (self.name in ("commsched-bucket-reduce-scatter",
@@ -191,10 +192,15 @@ RUNS = [
         "memory-budget=50% exclusive-groups link-sharing "
         "compute-slowdown=0.19", steps=SCHEDULED),
     *make_runs("commsched-schedule", "memory-budget=1000000000 strict "
-               "frontier=%folder/frontier.csv"),
+               f"target=b200 {TABLE} frontier=%folder/frontier.csv",
+               steps=("fsdp", "mixed", "hybrid", "accumulated", "experts")),
+    *make_runs("commsched-schedule", "memory-budget=20% bitwise",
+               steps=("fsdp", "hybrid", "experts")),
 
     *make_runs("commsched-pipeline", "", "memory-budget=20% bitwise",
                steps=SCHEDULED),
+    *make_runs("commsched-pipeline", f"target=b200 {TABLE} "
+               "frontier=%folder/frontier.csv"),
     *make_runs(
         "commsched-inductor-pipeline", "",
         "bucket_all_gathers_fx=all bucket_reduce_scatters_fx=all "
