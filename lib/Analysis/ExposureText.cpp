@@ -57,7 +57,7 @@ static std::string describeDependence(const Problem &problem,
 
 static std::string describeSpare(const ExposureReason &reason) {
   return "at most " + std::to_string(reason.spareNs) +
-         " ns of other computation could hide it";
+         " ns of computation elsewhere could hide it";
 }
 
 ExposureText
@@ -68,7 +68,7 @@ mlir::commsched::describeExposure(const Problem &problem,
     if (node == noNode)
       return std::string("another operation");
     NodeId start = problem.startOf(node);
-    return getName(start == noNode ? node : start);
+    return start == noNode ? getName(node) : "the wait for " + getName(start);
   };
   std::string other = nameOf(reason.other);
   switch (reason.cause) {
@@ -91,7 +91,7 @@ mlir::commsched::describeExposure(const Problem &problem,
   case ExposureCause::WouldNotPay:
     return {"would not pay: " + describeMove(reason, other) + " " +
                 describeLoss(reason),
-            "nothing in the order of operations by itself"};
+            "nothing that moves one operation; " + describeSpare(reason)};
   case ExposureCause::NothingLeft:
     return {"nothing left to hide it: all computation has to precede it, needs "
             "it, or runs beside it",

@@ -28,10 +28,10 @@ const char *commsched::toString(ExposureCause cause) {
     return "memory";
   case ExposureCause::StreamBusy:
     return "stream-busy";
-  case ExposureCause::WouldNotPay:
-    return "would-not-pay";
   case ExposureCause::NothingLeft:
     return "nothing-left";
+  case ExposureCause::WouldNotPay:
+    return "would-not-pay";
   case ExposureCause::Dependence:
     return "dependence";
   case ExposureCause::Needed:
@@ -203,9 +203,11 @@ bool Explainer::tryMove(NodeId node, ExposureReason &reason) {
   reason.moving = move.getMoving();
   reason.byNs = schedule.getTree().leaf(reason.other).computeTime;
   reason.gainNs = simulateMoved();
-  reason.cause = ExposureCause::WouldNotPay;
-  if (reason.gainNs.value_or(1) <= 0)
+  if (reason.gainNs.value_or(1) <= 0) {
+    reason.cause = ExposureCause::WouldNotPay;
+    reason.spareNs = getSpareNs(reason.collective);
     return true;
+  }
   reason.cause = ExposureCause::Unhindered;
   NodeId fullest = move.getFullest();
   int64_t bytesShort = schedule.allocatedBytes(fullest) - limitBytes;
@@ -246,40 +248,38 @@ Explainer::LaterWait Explainer::tryLater(NodeId collective) {
 }
 
 ExposureReason Explainer::explain(NodeId collective, const LaterWait &later) {
-  ExposureReason reason;
-  reason.collective = collective;
-  reason.exposedNs = timeline.exposedNs[collective];
+  ExposureReason none;
+  none.collective = collective;
+  none.exposedNs = timeline.exposedNs[collective];
   if (problem.kind(collective) == NodeKind::Blocking)
-    return reason;
+    return none;
 
-  int64_t delayNs = streams.delayNs(collective);
-  // Issued earlier, it would wait for its stream.
-  bool canStart = delayNs == 0 && tryMove(collective, reason);
-  if (delayNs > 0) {
+  ExposureReason reason = none;
+  bool isHeld = false;
+  if (int64_t delayNs = streams.delayNs(collective)) {
+    // Issued earlier, it would wait for its stream.
     reason.cause = ExposureCause::StreamBusy;
     reason.byNs = delayNs;
     reason.other = streams.findHolder(collective);
-  }
-  if (canStart || delayNs > 0) {
-    return later.isPossible && isBetter(later.reason, reason) ? later.reason
-                                                              : reason;
-  }
-  if (later.isPossible)
-    return later.reason;
-  bool isAlone = reason.other == noNode && later.reason.other == noNode;
-  reason.spareNs = isAlone ? 0 : getSpareNs(collective);
-  if (reason.spareNs == 0) {
-    reason.cause = ExposureCause::NothingLeft;
-    reason.other = noNode;
-    reason.byNs = 0;
-  } else if (reason.other != noNode) {
-    reason.cause = ExposureCause::Dependence;
   } else {
-    reason.cause = ExposureCause::Needed;
-    reason.other = later.reason.other;
-    reason.byNs = 0;
+    isHeld = !tryMove(collective, reason);
   }
-  return reason;
+  if (later.isPossible && (isHeld || isBetter(later.reason, reason))) {
+    reason = later.reason;
+  } else if (isHeld) {
+    bool isAlone = reason.other == noNode && later.reason.other == noNode;
+    reason.spareNs = isAlone ? 0 : getSpareNs(collective);
+    reason.cause = ExposureCause::Dependence;
+    if (reason.other == noNode) {
+      reason.cause = ExposureCause::Needed;
+      reason.other = later.reason.other;
+      reason.byNs = 0;
+    }
+  }
+  if (reason.cause < ExposureCause::WouldNotPay || reason.spareNs > 0)
+    return reason;
+  none.cause = ExposureCause::NothingLeft;
+  return none;
 }
 
 Result<std::vector<ExposureReason>>

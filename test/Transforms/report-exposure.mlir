@@ -80,7 +80,7 @@ func.func @enough_in_the_baseline(%x: tensor<20xi8>) -> tensor<80xi8>
 }
 
 // CHECK: "function":"dependence"
-// CHECK-SAME: "limited_by":"dependence on aten.mm, which ends 2 ns before it begins","remedy":"an earlier aten.mm; at most 30 ns of other computation could hide it"
+// CHECK-SAME: "limited_by":"dependence on aten.mm, which ends 2 ns before it begins","remedy":"an earlier aten.mm; at most 30 ns of computation elsewhere could hide it"
 func.func @dependence(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %o = commsched.compute "other"(%x) {commsched.runtime_ns = 30 : i64}
       : (tensor<4x4xf32>) -> tensor<4x4xf32>

@@ -93,7 +93,9 @@ private:
       return;
     case ExposureCause::Unhindered:
     case ExposureCause::Memory:
+      return checkMove(reason);
     case ExposureCause::WouldNotPay:
+      EXPECT_GE(reason.spareNs, countSpareNs(node));
       return checkMove(reason);
     case ExposureCause::StreamBusy:
       EXPECT_EQ(timeline.beginNs[node] - clockBefore(node), reason.byNs);

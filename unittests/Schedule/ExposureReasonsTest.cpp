@@ -202,10 +202,30 @@ TEST(ExposureReasons, AMoveThatDoesNotPay) {
   addProduct(problem, 7, {wait, last});
   std::vector<ExposureReason> reasons = explain(problem);
   ASSERT_EQ(reasons.size(), 2u);
+  // In order of starts.
+  EXPECT_EQ(reasons[0].collective, longer);
+  EXPECT_EQ(reasons[0].cause, ExposureCause::NothingLeft);
   EXPECT_EQ(reasons[1].collective, start);
   EXPECT_EQ(reasons[1].cause, ExposureCause::WouldNotPay);
   EXPECT_EQ(reasons[1].other, product);
   EXPECT_EQ(reasons[1].gainNs, 0);
+  EXPECT_EQ(reasons[1].spareNs, 4);
+}
+
+TEST(ExposureReasons, AnEarlierStartBesideAnotherStream) {
+  // Computation is not all that it can be beside.
+  Problem problem;
+  NodeId longer = addStart(problem, 30, {}, 1);
+  NodeId first = problem.addWait(longer);
+  NodeId start = addStart(problem, 10);
+  NodeId second = problem.addWait(start);
+  addProduct(problem, 7, {first, second});
+  std::vector<ExposureReason> reasons = explain(problem);
+  ASSERT_EQ(reasons.size(), 2u);
+  EXPECT_EQ(reasons[0].cause, ExposureCause::NothingLeft);
+  EXPECT_EQ(reasons[1].cause, ExposureCause::Unhindered);
+  EXPECT_EQ(reasons[1].other, first);
+  EXPECT_EQ(reasons[1].gainNs, 10);
 }
 
 TEST(ExposureReasons, TheFirstGatherHasNothingToHideBehind) {

@@ -32,19 +32,19 @@ enum class ExposureCause : uint8_t {
   Memory,
   /// When it was issued, its stream was busy, or one that is exclusive with it.
   StreamBusy,
+  /// No move makes the step shorter, and all computation runs beside it, has to
+  /// precede it, or needs it.
+  NothingLeft,
   /// There are moves, but none makes the step shorter.
   WouldNotPay,
-  /// It cannot be moved, and all computation runs beside it, has to precede it,
-  /// or needs it.
-  NothingLeft,
-  /// It begins as soon as what it needs is there.
+  /// It cannot be moved: it begins as soon as what it needs is there.
   Dependence,
-  /// It begins with the step, and is needed at once.
+  /// It cannot be moved: it begins with the step, and is needed at once.
   Needed,
 };
 
-/// "blocking", "unhindered", "memory", "stream-busy", "would-not-pay",
-/// "nothing-left", "dependence" or "needed".
+/// "blocking", "unhindered", "memory", "stream-busy", "nothing-left",
+/// "would-not-pay", "dependence" or "needed".
 const char *toString(ExposureCause cause);
 
 enum class ExposureMove : uint8_t { StartEarlier, WaitLater };
@@ -75,8 +75,8 @@ struct ExposureReason {
   int64_t bytesShort = 0;
   NodeId fullest = noNode;
 
-  /// Dependence and Needed: no more computation than this could hide it, in
-  /// whatever order.
+  /// WouldNotPay, Dependence and Needed: no more computation than this, beside
+  /// what does, could hide it, in whatever order.
   int64_t spareNs = 0;
 };
 

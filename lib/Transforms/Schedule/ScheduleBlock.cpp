@@ -16,6 +16,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
+using ::commsched::ExposureReason;
 using ::commsched::MemoryTimeline;
 using ::commsched::NodeId;
 using ::commsched::Order;
@@ -93,9 +94,8 @@ LogicalResult BlockScheduler::findAlternatives() {
   if (alternatives)
     return success();
   alternatives.emplace();
-  MergeableSet mergeable =
-      findMergeableSet(*block, *problem, scheduling->isBitwise, pricing->costs,
-                       scheduling->profile);
+  mergeable = findMergeableSet(*block, *problem, scheduling->isBitwise,
+                               pricing->costs, scheduling->profile);
   if (mergeable.hasBucket)
     return success();
   FailureOr<std::vector<BucketAlternative>> found = listBucketAlternatives(
@@ -193,17 +193,37 @@ FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
   if (failed(promising))
     return failure();
   const BucketAlternative *chosen = nullptr;
+  std::optional<RejectedBuckets> rejected;
   for (const BucketAlternative *alternative : *promising) {
     Result<StepSchedule> merged =
         scheduleMerged(*alternative, ::commsched::scheduleStep, options);
     if (!merged)
       return reportNotScheduled(*block, merged.error());
-    if (!isBetter(*merged, *best, limitBytes))
+    if (!isBetter(*merged, *best, limitBytes)) {
+      // Of those not taken the first was the most promising.
+      if (!rejected)
+        rejected = {alternative, merged->stepNs, merged->peakBytes};
       continue;
+    }
     best = std::move(merged);
     chosen = alternative;
   }
-  return measure(std::move(*best), chosen);
+  FailureOr<BlockSchedule> result = measure(std::move(*best), chosen);
+  if (succeeded(result) && !chosen)
+    result->rejected = rejected;
+  return result;
+}
+
+FailureOr<std::vector<ExposureReason>>
+BlockScheduler::explainExposure(const Order &order, int64_t limitBytes) const {
+  ::commsched::ExposureOptions options;
+  options.limitBytes = limitBytes;
+  options.contention = contention;
+  Result<std::vector<ExposureReason>> reasons =
+      ::commsched::explainExposure(problem->getProblem(), order, options);
+  if (!reasons)
+    return reportNotScheduled(*block, reasons.error());
+  return std::move(*reasons);
 }
 
 /// Replaces members by buckets.

@@ -21,6 +21,7 @@
 #include "CommSched/Analysis/GroupContention.h"
 #include "CommSched/Analysis/OperationCosts.h"
 #include "CommSched/Analysis/ScanningSymbolTables.h"
+#include "CommSched/Schedule/ExposureReasons.h"
 #include "CommSched/Transforms/Passes.h"
 
 namespace mlir::commsched {
@@ -48,12 +49,22 @@ struct StepScheduling {
   std::shared_ptr<const ::commsched::MeasuredTable> profile;
 };
 
+/// A way to merge collectives that was not taken, and what it makes of the
+/// step.
+struct RejectedBuckets {
+  const BucketAlternative *buckets;
+  int64_t stepNs;
+  int64_t peakBytes;
+};
+
 /// A schedule of a block, and what there is to say about it.
 struct BlockSchedule {
   /// Its order is one of the merged program, if there are buckets.
   ::commsched::StepSchedule step;
   /// What is merged, or null.
   const BucketAlternative *buckets = nullptr;
+  /// If nothing is merged: the best way to merge that was tried, if any was.
+  std::optional<RejectedBuckets> rejected;
   /// The step without the time of computation.
   int64_t exposedNs = 0;
   int64_t numCollectives = 0;
@@ -74,6 +85,9 @@ public:
   /// The program as it stands.
   const BlockSchedule &getProgram() const { return program; }
 
+  /// What may be merged; nothing unless a schedule has looked at that.
+  const MergeableSet &getMergeable() const { return mergeable; }
+
   /// The live bytes that `budget` allows.
   int64_t getLimitBytes(const MemoryBudget &budget) const;
 
@@ -87,6 +101,11 @@ public:
   /// Merges the buckets and puts the block into that order. Returns whether
   /// anything changed. Emits an error if the order is not legal.
   FailureOr<bool> apply(const BlockSchedule &schedule) const;
+
+  /// Why collectives are exposed in an order of the block as it was read.
+  /// Emits an error if it is not legal.
+  FailureOr<std::vector<::commsched::ExposureReason>>
+  explainExposure(const ::commsched::Order &order, int64_t limitBytes) const;
 
 private:
   BlockScheduler(func::FuncOp function, Block &block, BlockProblem problem,
@@ -120,6 +139,7 @@ private:
   ScheduleBuckets buckets;
   std::shared_ptr<BlockPricing> pricing;
   /// Once they were needed.
+  MergeableSet mergeable;
   std::optional<std::vector<BucketAlternative>> alternatives;
   ::commsched::Contention contention;
   BlockSchedule program;

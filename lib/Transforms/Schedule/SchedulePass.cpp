@@ -49,6 +49,8 @@ private:
   FailureOr<std::vector<ScheduledBlock>> decide(ArrayRef<Block *> blocks,
                                                 ScheduleBuckets buckets);
   FailureOr<Application> apply(ArrayRef<ScheduledBlock> blocks);
+  /// Says what is still exposed in schedules that merge nothing (more).
+  LogicalResult remarkExposed(ArrayRef<ScheduledBlock> blocks);
   /// Sweeps the function's budget for the file, if it has one.
   LogicalResult addFrontier(MutableArrayRef<ScheduledBlock> blocks);
 
@@ -158,7 +160,6 @@ LogicalResult Schedule::addFrontier(MutableArrayRef<ScheduledBlock> blocks) {
 FailureOr<Schedule::Application>
 Schedule::apply(ArrayRef<ScheduledBlock> blocks) {
   Application application = Application::Nothing;
-  SmallVector<Block *> merged;
   for (const ScheduledBlock &block : blocks) {
     FailureOr<bool> changed = block.scheduler.apply(block.schedule);
     if (failed(changed))
@@ -166,6 +167,7 @@ Schedule::apply(ArrayRef<ScheduledBlock> blocks) {
     if (*changed)
       application = Application::Done;
   }
+  std::vector<ScheduledBlock> afterMerging;
   for (const ScheduledBlock &block : blocks) {
     if (!block.schedule.buckets)
       continue;
@@ -183,8 +185,23 @@ Schedule::apply(ArrayRef<ScheduledBlock> blocks) {
       return Application::Broken;
     if (failed(settled.scheduler.apply(settled.schedule)))
       return failure();
+    afterMerging.push_back(std::move(settled));
   }
+  if (failed(remarkExposed(blocks)) || failed(remarkExposed(afterMerging)))
+    return failure();
   return application;
+}
+
+LogicalResult Schedule::remarkExposed(ArrayRef<ScheduledBlock> blocks) {
+  func::FuncOp function = getOperation();
+  if (!areRemarksEnabled(function))
+    return success();
+  for (const ScheduledBlock &block : blocks)
+    if (!block.schedule.buckets &&
+        failed(remarkExposure(function, block.scheduler, block.schedule,
+                              block.limitBytes)))
+      return failure();
+  return success();
 }
 
 void Schedule::runOnOperation() {
@@ -202,9 +219,12 @@ void Schedule::runOnOperation() {
     original = function.clone();
   auto remarkAll = [&] {
     if (areRemarksEnabled(function))
-      for (const ScheduledBlock &block : *blocks)
+      for (const ScheduledBlock &block : *blocks) {
         remarkSchedule(function, block.scheduler, block.schedule,
                        block.limitBytes);
+        remarkMerging(function, block.scheduler, block.schedule,
+                      block.limitBytes);
+      }
   };
   remarkAll();
   FailureOr<Application> application = apply(*blocks);

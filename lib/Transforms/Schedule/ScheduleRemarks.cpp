@@ -9,9 +9,14 @@
 #include "ScheduleRemarks.h"
 #include "../BlockScheduling.h"
 #include "../Remarks.h"
+#include "AloneCollectives.h"
+#include "CommSched/Analysis/ExposureText.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
+using ::commsched::ExposureCause;
+using ::commsched::ExposureReason;
+using ::commsched::NodeId;
 using ::commsched::Problem;
 using ::commsched::ScheduleOrigin;
 using ::commsched::StepSchedule;
@@ -75,4 +80,63 @@ void mlir::commsched::remarkSchedule(func::FuncOp function,
     remarkKept(function, location, before, limitBytes);
   else
     remarkScheduled(function, location, before, after, limitBytes);
+}
+
+void mlir::commsched::remarkMerging(func::FuncOp function,
+                                    const BlockScheduler &scheduler,
+                                    const BlockSchedule &schedule,
+                                    int64_t limitBytes) {
+  Block &block = scheduler.getBlock();
+  if (schedule.buckets) {
+    remarkAlone(function, block,
+                explainAlone(scheduler.getProblem(), scheduler.getMergeable(),
+                             *schedule.buckets));
+    return;
+  }
+  if (!schedule.rejected)
+    return;
+  const RejectedBuckets &rejected = *schedule.rejected;
+  remark::missed(block.getParentOp()->getLoc(),
+                 makeRemark("CollectivesNotMerged", function.getSymName()))
+      << ("merging " + Twine(rejected.buckets->rule) +
+          " would make a step of " + Twine(rejected.stepNs) + " ns and " +
+          Twine(rejected.peakBytes) + " bytes, without merging it is " +
+          Twine(schedule.step.stepNs) + " ns and " +
+          Twine(schedule.step.peakBytes) + " bytes, for a budget of " +
+          Twine(limitBytes))
+             .str()
+      << remark::metric("StepNsMerged", rejected.stepNs)
+      << remark::metric("PeakBytesMerged", rejected.peakBytes)
+      << remark::metric("StepNs", schedule.step.stepNs)
+      << remark::metric("PeakBytes", schedule.step.peakBytes);
+}
+
+LogicalResult mlir::commsched::remarkExposure(func::FuncOp function,
+                                              const BlockScheduler &scheduler,
+                                              const BlockSchedule &schedule,
+                                              int64_t limitBytes) {
+  const BlockProblem &problem = scheduler.getProblem();
+  FailureOr<std::vector<ExposureReason>> reasons =
+      scheduler.explainExposure(schedule.step.order, limitBytes);
+  if (failed(reasons))
+    return failure();
+  for (const ExposureReason &reason : *reasons) {
+    Operation *op = problem.getOperation(reason.collective);
+    ExposureText text =
+        describeExposure(problem.getProblem(), reason, [&](NodeId node) {
+          return describe(problem.getOperation(node));
+        });
+    auto remark = remark::missed(
+        op->getLoc(), makeRemark("CollectiveExposed", function.getSymName()));
+    remark << describe(op) + " is exposed for " +
+                  std::to_string(reason.exposedNs) + " ns: " + text.limit +
+                  "; to change that: " + text.remedy
+           << remark::metric("ExposedNs", reason.exposedNs)
+           << remark::metric("Reason", ::commsched::toString(reason.cause));
+    if (reason.cause == ExposureCause::Memory)
+      remark << remark::metric("BytesShort", reason.bytesShort);
+    if (reason.gainNs)
+      remark << remark::metric("GainNs", *reason.gainNs);
+  }
+  return success();
 }

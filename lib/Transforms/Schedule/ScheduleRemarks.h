@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The remarks of the pass on a whole block: what its step and its peak memory
-// were and are, and how far it is over its budget.
+// The remarks of the pass on a block: what its step and its peak memory were
+// and are, and how far it is over its budget; which collectives are not merged,
+// and which not hidden, and why.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +24,19 @@ namespace mlir::commsched {
 /// it takes more than `limitBytes`.
 void remarkSchedule(func::FuncOp function, const BlockScheduler &scheduler,
                     const BlockSchedule &schedule, int64_t limitBytes);
+
+/// Emits a remark `CollectiveAlone` on each collective that is in none of the
+/// buckets of `schedule`; if there are none, but some were tried, one remark
+/// `CollectivesNotMerged` on the block. For before the schedule is applied.
+void remarkMerging(func::FuncOp function, const BlockScheduler &scheduler,
+                   const BlockSchedule &schedule, int64_t limitBytes);
+
+/// Emits a remark `CollectiveExposed` on each collective that computation does
+/// not hide in `schedule`, which merges nothing. Emits an error if that cannot
+/// be found out.
+LogicalResult remarkExposure(func::FuncOp function,
+                             const BlockScheduler &scheduler,
+                             const BlockSchedule &schedule, int64_t limitBytes);
 
 } // namespace mlir::commsched
 

@@ -29,8 +29,9 @@ func.func @hidden(%x: tensor<4xi8>) -> (tensor<4xi8>, tensor<4xi8>) {
   return %w, %c : tensor<4xi8>, tensor<4xi8>
 }
 
-// REMARK: [[@LINE+5]]:1: remark: [Missed] BlockKept | Category:commsched | Function=nothing_to_hide
+// REMARK: [[@LINE+6]]:1: remark: [Missed] BlockKept | Category:commsched | Function=nothing_to_hide
 // REMARK-SAME: not reordered: no better schedule is known than the program's, which takes 150 ns and 12 bytes, for a budget of 12
+// REMARK: CollectiveExposed | Category:commsched | Function=nothing_to_hide | ExposedNs=100, Reason=nothing-left,
 // CHECK-LABEL: func.func @nothing_to_hide(
 // CHECK-NOT: baseline
 // CHECK-NEXT: commsched.all_reduce

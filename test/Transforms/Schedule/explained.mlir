@@ -1,0 +1,89 @@
+// RUN: split-file %s %t
+// DEFINE: %{file} =
+// DEFINE: %{options} =
+// DEFINE: %{run} = commsched-opt %t/%{file}.mlir -o %t/scheduled.mlir \
+// DEFINE:   --commsched-schedule="%{options}" --remark-policy=all \
+// DEFINE:   --remark-format=emitRemark --remarks-filter=commsched 2>&1 \
+// DEFINE:   | FileCheck %s --implicit-check-not=Collective --check-prefix
+
+// Why collectives are not hidden, and why they are not merged.
+
+// REDEFINE: %{file} = exposed
+// REDEFINE: %{options} = buckets=off
+// RUN: %{run} EXPOSED
+// REDEFINE: %{options} = buckets=off memory-budget=159
+// RUN: %{run} BUDGET
+// REDEFINE: %{options} = buckets=off memory-budget=160
+// RUN: %{run} ENOUGH
+
+// REDEFINE: %{file} = merged
+// REDEFINE: %{options} =
+// RUN: %{run} MERGED
+// What is said of the merged program is what the report says of the result.
+// RUN: commsched-opt %t/scheduled.mlir --commsched-report=format=json \
+// RUN:   -o /dev/null | FileCheck %s --check-prefix=REPORT
+
+// REDEFINE: %{options} = profile=%t/two-are-better.json
+// RUN: %{run} REJECTED
+
+//--- exposed.mlir
+commsched.group @g size(4)
+func.func @exposed(%x: tensor<20xi8>) -> tensor<80xi8> {
+  %p = commsched.compute "product"(%x) {commsched.runtime_ns = 30 : i64}
+      : (tensor<20xi8>) -> tensor<40xi8>
+  %u = commsched.compute "use"(%p) {commsched.runtime_ns = 0 : i64}
+      : (tensor<40xi8>) -> tensor<20xi8>
+// EXPOSED: BlockKept
+// EXPOSED: exposed.mlir:{{[0-9]+}}:8: remark: [Missed] CollectiveExposed | Category:commsched | Function=exposed | BytesShort=60, ExposedNs=50, GainNs=30, Reason=memory,
+// EXPOSED-SAME: commsched.all_gather is exposed for 50 ns: budget short by 60 bytes, at use, for starting it before product; to change that: 60 bytes more, which would make the step 30 ns shorter
+// BUDGET: CollectiveExposed | {{.*}} | BytesShort=1,
+  %f = commsched.all_gather %x on @g dim(0) {commsched.runtime_ns = 50 : i64}
+      : tensor<20xi8> -> !commsched.future<tensor<80xi8>>
+// ENOUGH: BlockScheduled
+// ENOUGH: CollectiveExposed | {{.*}} | ExposedNs=20, Reason=nothing-left,
+// ENOUGH-SAME: nothing left to hide it: all computation has to precede it, needs it, or runs beside it; to change that: nothing but less to communicate
+  %w = commsched.wait %f : !commsched.future<tensor<80xi8>>
+  return %w : tensor<80xi8>
+}
+
+// The first two gathers travel together. The third is of a parameter that was
+// written with their results. The reduction is none of gradients.
+//--- merged.mlir
+commsched.group @g size(4)
+func.func @merged(%a: tensor<64xf32>, %b: tensor<64xf32>, %c: tensor<64xf32>)
+    -> (tensor<256xf32>, tensor<64xf32>) {
+// MERGED: BlockScheduled
+// REJECTED: BlockKept
+// REJECTED: CollectivesNotMerged | Category:commsched | Function=merged |
+// REJECTED-SAME: merging by 25% of what saturates would make a step of {{[0-9]+}} ns and {{[0-9]+}} bytes, without merging it is {{[0-9]+}} ns and {{[0-9]+}} bytes, for a budget of
+// REJECTED-COUNT-4: CollectiveExposed
+  %f1 = commsched.all_gather %a on @g dim(0)
+      : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
+  %w1 = commsched.wait %f1 : !commsched.future<tensor<256xf32>>
+  %f2 = commsched.all_gather %b on @g dim(0) {commsched.name = "second"}
+      : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
+  %w2 = commsched.wait %f2 : !commsched.future<tensor<256xf32>>
+  commsched.compute "update"(%c, %w1, %w2)
+      {mutates = array<i64: 0>, commsched.runtime_ns = 10 : i64}
+      : (tensor<64xf32>, tensor<256xf32>, tensor<256xf32>) -> ()
+// MERGED: merged.mlir:{{[0-9]+}}:9: remark: [Missed] CollectiveAlone |
+// MERGED-SAME: commsched.all_gather 'third' stays alone: a dependence joins it to commsched.all_gather 'second'
+  %f3 = commsched.all_gather %c on @g dim(0) {commsched.name = "third"}
+      : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
+  %w3 = commsched.wait %f3 : !commsched.future<tensor<256xf32>>
+// MERGED: CollectiveAlone |
+// MERGED-SAME: commsched.all_reduce 'sum' stays alone: it is not part of fully sharded data parallelism
+// MERGED: CollectiveExposed |
+// MERGED-SAME: commsched.all_gather 'second' is exposed for 20411 ns:
+// MERGED: CollectiveExposed |
+// MERGED: CollectiveExposed |
+// REPORT: "name":"second",{{[^}]*}}"exposed_ns":20411,"limited_by":
+  %f4 = commsched.all_reduce %c on @g reduction(sum) {commsched.name = "sum"}
+      : tensor<64xf32> -> !commsched.future<tensor<64xf32>>
+  %w4 = commsched.wait %f4 : !commsched.future<tensor<64xf32>>
+  return %w3, %w4 : tensor<256xf32>, tensor<64xf32>
+}
+
+//--- two-are-better.json
+[{"collective": "all_gather", "ranks": 4, "nodes": 1, "bytes": 1024, "time_ns": 20000},
+ {"collective": "all_gather", "ranks": 4, "nodes": 1, "bytes": 2048, "time_ns": 45000}]
