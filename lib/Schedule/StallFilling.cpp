@@ -39,6 +39,9 @@ private:
   /// the first that needs it, be it through others.
   std::vector<int32_t> lastNeeded;
   std::vector<int32_t> firstNeeding;
+  /// By operation: where in the order the last wait is that it is or needs, be
+  /// it through others; or -1.
+  std::vector<int32_t> lastWaits;
   /// By operation: what the new backbone is sorted by.
   std::vector<int64_t> keys;
   std::vector<char> isMoved;
@@ -51,8 +54,8 @@ StallFiller::StallFiller(const StepStructure &structure, const Order &order,
     : structure(structure), problem(structure.getProblem()), order(order),
       timeline(timeline), maxDistance(maxDistance),
       places(problem.numNodes(), -1), lastNeeded(problem.numNodes(), -1),
-      firstNeeding(problem.numNodes()), keys(problem.numNodes()),
-      isMoved(problem.numNodes(), 0) {
+      firstNeeding(problem.numNodes()), lastWaits(problem.numNodes(), -1),
+      keys(problem.numNodes()), isMoved(problem.numNodes(), 0) {
   for (NodeId node : order)
     if (structure.isBackbone(node)) {
       places[node] = static_cast<int32_t>(backbone.size());
@@ -63,10 +66,16 @@ StallFiller::StallFiller(const StepStructure &structure, const Order &order,
   auto placeOr = [&](NodeId node, int32_t other) {
     return places[node] >= 0 ? places[node] : other;
   };
-  for (NodeId node : order)
-    for (DependenceEnd end : problem.predecessors(node))
+  for (size_t i = 0; i < order.size(); ++i) {
+    NodeId node = order[i];
+    for (DependenceEnd end : problem.predecessors(node)) {
       lastNeeded[node] =
           std::max(lastNeeded[node], placeOr(end.node, lastNeeded[end.node]));
+      lastWaits[node] = std::max(lastWaits[node], lastWaits[end.node]);
+    }
+    if (problem.kind(node) == NodeKind::Wait)
+      lastWaits[node] = static_cast<int32_t>(i);
+  }
   for (size_t i = order.size(); i-- > 0;)
     for (DependenceEnd end : problem.successors(order[i]))
       firstNeeding[order[i]] = std::min(
@@ -100,11 +109,12 @@ void StallFiller::fill(CollectiveId id, int32_t before, int32_t after,
     keys[node] = 4 * static_cast<int64_t>(before) + 1;
     stallNs -= problem.costNs(node);
   }
+  int32_t wait = lastWaits[structure.collective(id).wait];
   int32_t end =
       std::min(after + maxDistance, static_cast<int32_t>(backbone.size()));
   for (int32_t place = after; place < end && stallNs > 0; ++place) {
     NodeId node = backbone[place];
-    if (isTaken(node) || lastNeeded[node] >= after ||
+    if (isTaken(node) || lastNeeded[node] >= after || lastWaits[node] >= wait ||
         problem.costNs(node) > 2 * stallNs)
       continue;
     isMoved[node] = 1;

@@ -121,7 +121,7 @@ void StepConstructor::issueCollective(CollectiveId id) {
     return;
   }
   int32_t need = plan.needs[id];
-  if (need <= place)
+  if (need < place)
     return;
   future.add(place, need, collective.issuedBytes);
   ahead[need] += collective.issuedBytes;

@@ -1,0 +1,73 @@
+//===- RangeMaximumTest.cpp - Maxima of ranges that grow ------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RangeMaximum.h"
+
+#include "../Random.h"
+
+#include <gtest/gtest.h>
+
+using namespace commsched;
+using namespace commsched::testing;
+
+namespace {
+
+TEST(RangeMaximum, AddsToRanges) {
+  RangeMaximum maxima({3, 1, 4, 1, 5});
+  EXPECT_EQ(maxima.maximum(0, 5), 5);
+  EXPECT_EQ(maxima.maximum(0, 2), 3);
+  maxima.add(1, 4, 10);
+  // Now 3, 11, 14, 11, 5.
+  EXPECT_EQ(maxima.maximum(0, 5), 14);
+  EXPECT_EQ(maxima.maximum(3, 5), 11);
+  EXPECT_EQ(maxima.maximum(0, 1), 3);
+  maxima.add(0, 5, -20);
+  EXPECT_EQ(maxima.maximum(0, 5), -6);
+  EXPECT_EQ(maxima.maximum(4, 5), -15);
+}
+
+TEST(RangeMaximum, OfNothing) {
+  RangeMaximum none({});
+  none.add(0, 0, 1);
+  EXPECT_EQ(none.maximum(0, 0), RangeMaximum::lowest);
+  RangeMaximum one({7});
+  one.add(1, 0, 1);
+  EXPECT_EQ(one.maximum(0, 0), RangeMaximum::lowest);
+  EXPECT_EQ(one.maximum(1, 0), RangeMaximum::lowest);
+  EXPECT_EQ(one.maximum(0, 1), 7);
+}
+
+TEST(RangeMaximum, EqualsTheMaximumOfAVector) {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    std::vector<int64_t> values(1 + random.below(40));
+    for (int64_t &value : values)
+      value = random.below(200) - 100;
+    RangeMaximum maxima(values);
+    auto size = static_cast<int64_t>(values.size());
+    for (int i = 0; i < 100; ++i) {
+      int64_t first = random.below(size);
+      int64_t last = first + 1 + random.below(size - first);
+      if (random.percent(50)) {
+        int64_t amount = random.below(100) - 50;
+        for (int64_t place = first; place < last; ++place)
+          values[place] += amount;
+        maxima.add(static_cast<int32_t>(first), static_cast<int32_t>(last),
+                   amount);
+        continue;
+      }
+      ASSERT_EQ(
+          maxima.maximum(static_cast<int32_t>(first),
+                         static_cast<int32_t>(last)),
+          *std::max_element(values.begin() + first, values.begin() + last));
+    }
+  }
+}
+
+} // namespace
