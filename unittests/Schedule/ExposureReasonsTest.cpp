@@ -94,6 +94,22 @@ TEST(ExposureReasons, ALaterWait) {
   EXPECT_EQ(reason.gainNs, 4);
 }
 
+TEST(ExposureReasons, OfTwoMovesTheOneThatGainsMore) {
+  for (int64_t behindNs : {3, 7}) {
+    SCOPED_TRACE(behindNs);
+    Problem problem;
+    addProduct(problem, 5);
+    NodeId start = addStart(problem, 10);
+    problem.addWait(start);
+    addProduct(problem, behindNs);
+    ExposureReason reason = explainOne(problem);
+    EXPECT_EQ(reason.cause, ExposureCause::Unhindered);
+    EXPECT_EQ(reason.move, behindNs > 5 ? ExposureMove::WaitLater
+                                        : ExposureMove::StartEarlier);
+    EXPECT_EQ(reason.gainNs, std::max<int64_t>(behindNs, 5));
+  }
+}
+
 TEST(ExposureReasons, MovesThatAreNotTriedAreTakenToPay) {
   Problem problem;
   addProduct(problem, 4);
