@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and schedules a training step of Llama 3 8B
-# that was traced from PyTorch with its parameters sharded over 64 ranks. Then
-# runs a small traced step on 4 ranks of this machine, before and after, and
-# partitions the first step's joint graph within memory budgets.
+# that was traced from PyTorch with its parameters sharded over 64 ranks; tells
+# what more memory would buy, and draws it. Then runs a small traced step on 4
+# ranks of this machine, before and after, and partitions the first step's joint
+# graph within memory budgets.
 #
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -10,7 +11,13 @@
 
 install_packages "${build_packages[@]}"
 build default commsched-opt commsched-run
-python3 scripts/schedule_step.py --opt build/bin/commsched-opt \
+make_venv
+if ! "$venv/bin/python" -c 'import matplotlib' 2>/dev/null; then
+  say "installing matplotlib"
+  # Without it nothing is drawn.
+  pip_install -e './python[plot]' || true
+fi
+"$venv/bin/python" scripts/schedule_step.py --opt build/bin/commsched-opt \
   --output-dir build/demo "$@" examples/llama3-8b-fsdp64.mlirbc
 echo
 python3 scripts/run_step.py --opt build/bin/commsched-opt \

@@ -12,7 +12,7 @@ import json
 import pathlib
 import sys
 
-from tools import Failure, gibibytes, run_passes
+from tools import Failure, memory, milliseconds, run_passes
 
 
 def partition(opt, step, target, budget, output):
@@ -30,14 +30,10 @@ def partition(opt, step, target, budget, output):
     return steps[0]
 
 
-def milliseconds(ns):
-    return f"{ns / 1e6:,.1f} ms"
-
-
 # Heading, value of the report, how to print it.
 COLUMNS = (
-    ("saved", lambda r: r["saved_bytes"], gibibytes),
-    ("peak memory", lambda r: r["peak_memory_bytes"], gibibytes),
+    ("saved", lambda r: r["saved_bytes"], memory),
+    ("peak memory", lambda r: r["peak_memory_bytes"], memory),
     ("step time", lambda r: r["step_time_ns"], milliseconds),
     ("computation", lambda r: r["compute_time_ns"], milliseconds),
     ("exposed", lambda r: r["exposed_comm_ns"], milliseconds),

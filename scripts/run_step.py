@@ -11,7 +11,7 @@ import json
 import pathlib
 import sys
 
-from tools import Failure, run
+from tools import Failure, memory, run
 
 
 def compare(runner, ranks, before, after):
@@ -31,13 +31,9 @@ def milliseconds(ns):
     return f"{ns / 1e6:,.2f} ms"
 
 
-def mebibytes(size):
-    return f"{size / 2**20:,.2f} MiB"
-
-
 ROWS = (
     ("step time", "step_time_ns", milliseconds),
-    ("peak memory", "peak_memory_bytes", mebibytes),
+    ("peak memory", "peak_memory_bytes", memory),
 )
 
 

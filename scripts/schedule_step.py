@@ -3,17 +3,19 @@
 """Schedule a training step and print what it costs before and after.
 
 The step is a module whose functions run one after the other (forward, then
-backward). Its operations are priced for the target, the passes merge collectives
-and reorder them within a memory budget, and the report's simulation tells both
-versions apart.
+backward). `commsched-pipeline` schedules each of them for the target, within
+what the step may take, and the report's simulation tells both versions apart.
+Then follows what other budgets lead to.
 """
 import argparse
 import collections
 import json
 import pathlib
+import re
 import sys
 
-from tools import Failure, gibibytes, run_passes
+import frontier
+from tools import Failure, memory, milliseconds, percent, run_passes
 
 
 def simulate(opt, step, estimate):
@@ -48,44 +50,79 @@ def check_same_communication(before, after):
                           f"scheduling: {changed[0]}")
 
 
-def budget_bytes(budget, peak):
-    """What a function with that peak may take, of a budget that the passes
-    have accepted."""
-    if budget.endswith("%"):
-        return int(peak * (1 + float(budget[:-1]) / 100))
-    return int(budget)
+def find_budget(budget, before):
+    """What each function is given: of a percentage, the bytes over the peak of
+    the step, which is the largest of its functions'. What is neither a
+    percentage nor bytes is for the passes to refuse."""
+    if not re.fullmatch(r"\d+(\.\d+)?%", budget):
+        return budget
+    peak = max(report["peak_memory_bytes"] for report in before.values())
+    return str(int(peak * (1 + float(budget[:-1]) / 100)))
 
 
-def hidden(report):
+def add_up(reports):
+    """One report on functions that run one after the other."""
+    total = {key: sum(report[key] for report in reports)
+             for key in ("step_time_ns", "compute_time_ns", "comm_time_ns",
+                         "exposed_comm_ns", "tight_lower_bound_ns")}
+    total["peak_memory_bytes"] = max(report["peak_memory_bytes"]
+                                     for report in reports)
+    total["collectives"] = [collective for report in reports
+                            for collective in report["collectives"]]
+    return total
+
+
+def count_hidden(report):
     return sum(c["exposed_ns"] == 0 for c in report["collectives"])
 
 
-def milliseconds(ns):
-    return f"{ns / 1e6:,.1f} ms"
-
-
-# Label, value of one function's report, how to add up functions, how to print.
+# Label, value of a report, how to print it.
 ROWS = (
-    ("step time", lambda r: r["step_time_ns"], sum, milliseconds),
-    ("computation", lambda r: r["compute_time_ns"], sum, milliseconds),
-    ("communication", lambda r: r["comm_time_ns"], sum, milliseconds),
-    ("exposed communication", lambda r: r["exposed_comm_ns"], sum, milliseconds),
-    ("lower bound", lambda r: r["lower_bound_ns"], sum, milliseconds),
-    ("tight lower bound", lambda r: r["tight_lower_bound_ns"], sum, milliseconds),
-    ("peak memory", lambda r: r["peak_memory_bytes"], max, gibibytes),
-    ("collectives", lambda r: len(r["collectives"]), sum, str),
-    ("hidden collectives", hidden, sum, str),
+    ("step time", lambda r: r["step_time_ns"], milliseconds),
+    ("tight lower bound", lambda r: r["tight_lower_bound_ns"], milliseconds),
+    ("computation", lambda r: r["compute_time_ns"], milliseconds),
+    ("communication", lambda r: r["comm_time_ns"], milliseconds),
+    ("exposed communication", lambda r: r["exposed_comm_ns"], milliseconds),
+    ("peak memory", lambda r: r["peak_memory_bytes"], memory),
+    ("collectives", lambda r: len(r["collectives"]), str),
+    ("hidden collectives", count_hidden, str),
 )
 
 
-def print_table(title, before, after):
+def print_table(title, *versions):
     print(f"\n{title}")
     print(f"  {'':24}{'before':>14}{'after':>14}{'change':>10}")
-    for label, value, combine, show in ROWS:
-        old = combine(value(report) for report in before)
-        new = combine(value(report) for report in after)
+    for label, value, show in ROWS:
+        old, new = map(value, versions)
         change = f"{100 * (new - old) / old:+.1f} %" if old and new != old else ""
         print(f"  {label:24}{show(old):>14}{show(new):>14}{change:>10}")
+        if label == "tight lower bound":
+            gaps = [percent(version["step_time_ns"], value(version))
+                    for version in versions]
+            print(f"  {'step above it':24}" + "".join(f"{g:>14}" for g in gaps))
+
+
+def print_excess(after, budget):
+    for name, report in after.items():
+        over = report["peak_memory_bytes"] - int(budget)
+        if over > 0:
+            print(f"\n@{name} is {memory(over)} over the memory budget: that "
+                  "is the schedule that needs least")
+
+
+def print_frontier(path):
+    frontiers = frontier.read(path)
+    print("\nfrontier: the shortest steps that are known, where more memory "
+          "makes them shorter")
+    frontier.print_table(frontiers)
+    if all(len(points) == 1 for points in frontiers.values()):
+        print("  No larger budget gives a shorter one.")
+    picture = path.with_suffix(".png")
+    if frontier.draw(path, picture):
+        print(f"\nfrontier: {path.resolve()}\ndrawn: {picture.resolve()}")
+    else:
+        print(f"\nfrontier: {path.resolve()}\n"
+              "pip install './python[plot]' to have it drawn")
 
 
 def main(argv=None):
@@ -97,45 +134,49 @@ def main(argv=None):
     parser.add_argument("--target", default="h100",
                         help="preset that prices the operations")
     parser.add_argument("--memory-budget", default="0%",
-                        help="what a function may take: live bytes, or a "
+                        help="what the step may take: live bytes, or a "
                         "percentage over its peak before (default: %(default)s)")
     parser.add_argument("--output-dir", type=pathlib.Path, default=".",
-                        help="where the scheduled step and the traces go")
+                        help="where the scheduled step, the traces and the "
+                        "frontier go")
     args = parser.parse_args(argv)
 
     estimate = f"func.func(commsched-estimate-runtime{{target={args.target}}})"
-    schedule = f"commsched-pipeline{{memory-budget={args.memory_budget}}}"
+    stem = args.output_dir / args.step.stem
     try:
         args.output_dir.mkdir(parents=True, exist_ok=True)
         before = simulate(args.opt, args.step, estimate)
+        budget = find_budget(args.memory_budget, before)
+        points = pathlib.Path(f"{stem}.frontier.csv")
         # The tool verifies what it writes; what is written is read again.
-        scheduled = args.output_dir / (args.step.stem + ".scheduled.mlirbc")
-        run_passes(args.opt, args.step, [estimate, schedule],
-            "--emit-bytecode", "-o", str(scheduled))
+        scheduled = pathlib.Path(f"{stem}.scheduled.mlirbc")
+        run_passes(args.opt, args.step,
+                   [f"commsched-pipeline{{target={args.target} "
+                    f"memory-budget={budget} frontier={points}}}"],
+                   "--emit-bytecode", "-o", scheduled)
         after = simulate(args.opt, scheduled, estimate)
         check_same_communication(before, after)
         traces = {}
         for when, step in (("before", args.step), ("after", scheduled)):
-            traces[when] = args.output_dir / f"{args.step.stem}.{when}.trace.json"
+            traces[when] = pathlib.Path(f"{stem}.{when}.trace.json")
             run_passes(args.opt, step,
                 [estimate, f"commsched-report{{format=trace output={traces[when]}}}"],
                 "-o", "/dev/null")
+
+        print(f"{args.step} on {args.target}, scheduled and verified; memory "
+              f"budget: {memory(int(budget))} ({args.memory_budget})")
+        for name in before:
+            print_table(f"@{name}", before[name], after[name])
+        if len(before) > 1:
+            print_table("whole step", add_up(before.values()),
+                        add_up(after.values()))
+        print_excess(after, budget)
+        print_frontier(points)
     except (Failure, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
 
-    print(f"{args.step} on {args.target}, scheduled and verified; "
-          f"memory budget of each function: {args.memory_budget}")
-    for name in before:
-        print_table(f"@{name}", [before[name]], [after[name]])
-    print_table("whole step", list(before.values()), list(after.values()))
-    for name in before:
-        over = (after[name]["peak_memory_bytes"] -
-                budget_bytes(args.memory_budget, before[name]["peak_memory_bytes"]))
-        if over > 0:
-            print(f"\n@{name} is {gibibytes(over)} over its memory budget: that "
-                  "is the schedule that needs least")
-    print(f"\nscheduled step: {scheduled.resolve()}")
+    print(f"scheduled step: {scheduled.resolve()}")
     for when, path in traces.items():
         print(f"trace {when}: {path.resolve()}")
     print("Open a trace in https://ui.perfetto.dev or chrome://tracing.")

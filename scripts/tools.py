@@ -7,11 +7,11 @@ class Failure(Exception):
     """A step could not be worked on; the text says why."""
 
 
-def run(*command):
+def run(*command, env=None):
     """Runs a tool; returns what it printed."""
     try:
         result = subprocess.run([str(word) for word in command],
-                                capture_output=True, text=True)
+                                capture_output=True, text=True, env=env)
     except OSError as error:
         raise Failure(f"cannot run {command[0]}: {error}") from error
     if result.returncode:
@@ -26,5 +26,17 @@ def run_passes(opt, step, passes, *arguments):
                f"--pass-pipeline=builtin.module({','.join(passes)})", *arguments)
 
 
-def gibibytes(size):
+def memory(size):
+    """In GiB, or in MiB where that is less than one."""
+    if size < 2**30:
+        return f"{size / 2**20:,.2f} MiB"
     return f"{size / 2**30:,.2f} GiB"
+
+
+def milliseconds(ns):
+    return f"{ns / 1e6:,.1f} ms"
+
+
+def percent(value, base):
+    """By how much `value` is above `base`."""
+    return f"{100 * (value - base) / base:.1f} %" if base else ""

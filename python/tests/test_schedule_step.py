@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""scripts/schedule_step.py: what it says of a step, and its errors."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+sys.path.insert(0, str(SCRIPTS))
+
+import frontier  # noqa: E402
+from frontier import Point  # noqa: E402
+
+# @small takes 1,001 bytes and 250 ms, and 100 bytes more make it 150 ms; @large
+# takes 2,000 bytes.
+STEP = """
+commsched.group @g size(2)
+
+func.func @small(%x: tensor<100xi8>) -> (tensor<100xi8>, tensor<1xi8>) {
+  %l = commsched.compute "large"(%x) {commsched.runtime_ns = 100000000}
+      : (tensor<100xi8>) -> tensor<900xi8>
+  %s = commsched.compute "small"(%l) {commsched.runtime_ns = 50000000}
+      : (tensor<900xi8>) -> tensor<1xi8>
+  %f = commsched.all_reduce %x on @g reduction(max)
+      {commsched.runtime_ns = 100000000, commsched.name = "f"}
+      : tensor<100xi8> -> !commsched.future<tensor<100xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<100xi8>>
+  return %w, %s : tensor<100xi8>, tensor<1xi8>
+}
+
+func.func @large(%x: tensor<1000xi8>) -> tensor<1000xi8> {
+  %f = commsched.all_reduce %x on @g reduction(max)
+      {commsched.runtime_ns = 10000000, commsched.name = "f"}
+      : tensor<1000xi8> -> !commsched.future<tensor<1000xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<1000xi8>>
+  return %w : tensor<1000xi8>
+}
+"""
+GROUP, *FUNCTIONS = STEP.split("func.func")
+SMALL, LARGE = (f"{GROUP}func.func{function}" for function in FUNCTIONS)
+
+
+@pytest.fixture
+def schedule(opt_program, tmp_path):
+    """Runs the script on a step; returns what it prints, a list of words for
+    each line."""
+
+    def schedule(step, *options, fails=False):
+        path = tmp_path / "step.mlir"
+        path.write_text(step, encoding="utf-8")
+        command = [sys.executable, SCRIPTS / "schedule_step.py", path, *options]
+        command += ["--opt", opt_program, "--output-dir", tmp_path]
+        result = subprocess.run(command, capture_output=True, text=True)
+        assert result.returncode == fails, result.stderr
+        text = result.stderr if fails else result.stdout
+        return [line.split() for line in text.splitlines()]
+
+    return schedule
+
+
+def test_functions_may_take_what_the_step_takes(schedule, tmp_path):
+    lines = schedule(STEP)
+    step_times = [line for line in lines if line[:2] == ["step", "time"]]
+    assert step_times == [
+        "step time 250.0 ms 150.0 ms -40.0 %".split(),
+        "step time 10.0 ms 10.0 ms".split(),
+        "step time 260.0 ms 160.0 ms -38.5 %".split(),
+    ]
+    gaps = [line[-4:] for line in lines if line[:3] == ["step", "above", "it"]]
+    assert gaps == [
+        "66.7 % 0.0 %".split(),
+        "0.0 % 0.0 %".split(),
+        "62.5 % 0.0 %".split(),
+    ]
+    assert "collectives 2 2".split() in lines
+    assert ["@small"] in lines and ["whole", "step"] in lines
+    assert not any("over" in line for line in lines)
+    for ending in (
+        "scheduled.mlirbc",
+        "before.trace.json",
+        "after.trace.json",
+        "frontier.csv",
+    ):
+        assert (tmp_path / f"step.{ending}").stat().st_size
+
+
+def test_one_function_is_the_step(schedule):
+    lines = schedule(SMALL)
+    assert "step time 250.0 ms 250.0 ms".split() in lines
+    assert not any(line[:1] == ["whole"] for line in lines)
+    lines = schedule(SMALL, "--memory-budget=9.9%")
+    assert "step time 250.0 ms 250.0 ms".split() in lines
+    lines = schedule(SMALL, "--memory-budget=10%")
+    assert "step time 250.0 ms 150.0 ms -40.0 %".split() in lines
+
+
+def test_what_more_memory_buys(schedule):
+    says_none = "No larger budget gives a shorter one.".split()
+    lines = schedule(SMALL)
+    start = next(i for i, line in enumerate(lines) if line[:1] == ["small"])
+    assert lines[start][-5:] == "250.0 ms 66.7 % 1".split()
+    assert lines[start + 1][-5:] == "150.0 ms 0.0 % 1".split()
+    assert says_none not in lines
+    assert says_none in schedule(LARGE)
+
+
+def test_draws_where_matplotlib_is(schedule, tmp_path):
+    lines = schedule(SMALL)
+    drawn = [line for line in lines if line[:1] == ["drawn:"]]
+    try:
+        import matplotlib  # noqa: F401
+    except ModuleNotFoundError:
+        assert not drawn
+        assert any("./python[plot]" in " ".join(line) for line in lines)
+    else:
+        assert drawn and (tmp_path / "step.frontier.png").stat().st_size
+
+
+def test_says_what_is_over_the_budget(schedule):
+    lines = schedule(STEP, "--memory-budget=1500")
+    over = [line for line in lines if "over" in line]
+    assert [line[0] for line in over] == ["@large"]
+
+
+@pytest.mark.parametrize("budget", ["5GB", "-5%", "%", "5%%", "nan%"])
+def test_refuses_what_is_no_budget(schedule, budget):
+    (line, *_) = schedule(STEP, f"--memory-budget={budget}", fails=True)
+    assert line[0] == "error:" and f"'{budget}'" in line
+
+
+def test_refuses_a_target_that_is_not_known(schedule):
+    (line, *_) = schedule(STEP, "--target=abacus", fails=True)
+    assert line[0] == "error:" and "'abacus'" in line
+
+
+def test_a_module_without_functions_is_an_error(schedule):
+    (line, *_) = schedule("commsched.group @g size(2)\n", fails=True)
+    assert "no function" in " ".join(line)
+
+
+def test_a_step_has_the_frontier_of_what_runs_one_after_the_other():
+    forward = [Point(10, 10, 50, 40, 3), Point(30, 25, 45, 41, 2)]
+    backward = [Point(20, 20, 90, 80, 7), Point(None, 40, 80, 80, 7)]
+    assert frontier.add_up([forward, backward]) == [
+        Point(20, 20, 140, 120, 10),
+        Point(25, 25, 135, 121, 9),
+        Point(40, 40, 125, 121, 9),
+    ]
+    # What one function would gain from, another one cannot do.
+    assert frontier.add_up([forward, backward[1:]]) == [Point(40, 40, 125, 121, 9)]
