@@ -45,10 +45,11 @@ OptionalError StepSearch::offer(const Order &order, ScheduleOrigin origin) {
   schedule.stepNs = timeline->stepNs;
   schedule.peakBytes = simulateMemory(problem, order)->peakBytes;
   schedule.origin = origin;
-  if (!best.order.empty() && !isBetter(schedule, best))
+  if (hasBest && !isBetter(schedule, best))
     return std::nullopt;
   schedule.order = order;
   best = std::move(schedule);
+  hasBest = true;
   return std::nullopt;
 }
 

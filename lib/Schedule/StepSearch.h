@@ -63,6 +63,7 @@ private:
   const StepSchedulerOptions &options;
   int64_t boundNs = 0;
   StepSchedule best;
+  bool hasBest = false;
 };
 
 } // namespace commsched

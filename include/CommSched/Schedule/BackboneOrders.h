@@ -25,9 +25,9 @@ Order getProgramBackbone(const StepStructure &structure);
 
 /// The backbone in an order in which what follows on an operation to the end
 /// of the step, collectives included, takes no longer than the computation that
-/// is left then, and `overhangNs` more, as far as that can be had. Otherwise the
-/// order stays that of the program, so what moves is little and moves late. With
-/// an overhang of as long as can be nothing moves.
+/// is left then, and `overhangNs` more, as far as that can be had. Otherwise
+/// the order stays that of the program, so what moves is little and moves late.
+/// With an overhang of as long as can be nothing moves.
 ///
 /// From the last operation backwards the last of the program is taken that
 /// follows nothing which is left and keeps to that, or else the one with the
