@@ -13,11 +13,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_SCHEDULE_SMALLESTMOVE_H
-#define COMMSCHED_LIB_SCHEDULE_SMALLESTMOVE_H
+#ifndef COMMSCHED_LIB_SCHEDULE_EXPOSURE_SMALLESTMOVE_H
+#define COMMSCHED_LIB_SCHEDULE_EXPOSURE_SMALLESTMOVE_H
 
 #include "CommSched/Schedule/ExposureReasons.h"
-#include "MovingGroup.h"
+#include "../Reordering/MovingGroup.h"
 
 namespace commsched {
 
@@ -60,4 +60,4 @@ private:
 
 } // namespace commsched
 
-#endif // COMMSCHED_LIB_SCHEDULE_SMALLESTMOVE_H
+#endif // COMMSCHED_LIB_SCHEDULE_EXPOSURE_SMALLESTMOVE_H

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_SCHEDULE_STEPEMITTER_H
-#define COMMSCHED_LIB_SCHEDULE_STEPEMITTER_H
+#ifndef COMMSCHED_LIB_SCHEDULE_STEP_STEPEMITTER_H
+#define COMMSCHED_LIB_SCHEDULE_STEP_STEPEMITTER_H
 
 #include "CommSched/Schedule/StepStructure.h"
 #include "IssuedOrder.h"
@@ -63,4 +63,4 @@ private:
 
 } // namespace commsched
 
-#endif // COMMSCHED_LIB_SCHEDULE_STEPEMITTER_H
+#endif // COMMSCHED_LIB_SCHEDULE_STEP_STEPEMITTER_H

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_SCHEDULE_BUCKETKEYS_H
-#define COMMSCHED_LIB_SCHEDULE_BUCKETKEYS_H
+#ifndef COMMSCHED_LIB_SCHEDULE_BUCKETING_BUCKETKEYS_H
+#define COMMSCHED_LIB_SCHEDULE_BUCKETING_BUCKETKEYS_H
 
 #include "CommSched/Schedule/BucketedProblem.h"
 
@@ -44,4 +44,4 @@ std::vector<NodeId> computeBucketKeys(const BucketedProblem &bucketed,
 
 } // namespace commsched
 
-#endif // COMMSCHED_LIB_SCHEDULE_BUCKETKEYS_H
+#endif // COMMSCHED_LIB_SCHEDULE_BUCKETING_BUCKETKEYS_H

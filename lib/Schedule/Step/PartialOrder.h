@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_SCHEDULE_PARTIALORDER_H
-#define COMMSCHED_LIB_SCHEDULE_PARTIALORDER_H
+#ifndef COMMSCHED_LIB_SCHEDULE_STEP_PARTIALORDER_H
+#define COMMSCHED_LIB_SCHEDULE_STEP_PARTIALORDER_H
 
 #include "CommSched/Schedule/Problem.h"
 
@@ -77,4 +77,4 @@ private:
 
 } // namespace commsched
 
-#endif // COMMSCHED_LIB_SCHEDULE_PARTIALORDER_H
+#endif // COMMSCHED_LIB_SCHEDULE_STEP_PARTIALORDER_H

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_SCHEDULE_INDEPENDENTCOMPUTE_H
-#define COMMSCHED_LIB_SCHEDULE_INDEPENDENTCOMPUTE_H
+#ifndef COMMSCHED_LIB_SCHEDULE_EXPOSURE_INDEPENDENTCOMPUTE_H
+#define COMMSCHED_LIB_SCHEDULE_EXPOSURE_INDEPENDENTCOMPUTE_H
 
 #include "CommSched/Schedule/Problem.h"
 
@@ -31,4 +31,4 @@ std::vector<int64_t> boundIndependentCompute(const Problem &problem);
 
 } // namespace commsched
 
-#endif // COMMSCHED_LIB_SCHEDULE_INDEPENDENTCOMPUTE_H
+#endif // COMMSCHED_LIB_SCHEDULE_EXPOSURE_INDEPENDENTCOMPUTE_H

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_SCHEDULE_ORDEREDUSES_H
-#define COMMSCHED_LIB_SCHEDULE_ORDEREDUSES_H
+#ifndef COMMSCHED_LIB_SCHEDULE_STEP_ORDEREDUSES_H
+#define COMMSCHED_LIB_SCHEDULE_STEP_ORDEREDUSES_H
 
 #include "CommSched/Schedule/Problem.h"
 
@@ -27,4 +27,4 @@ std::optional<Problem> orderUses(const Problem &problem);
 
 } // namespace commsched
 
-#endif // COMMSCHED_LIB_SCHEDULE_ORDEREDUSES_H
+#endif // COMMSCHED_LIB_SCHEDULE_STEP_ORDEREDUSES_H

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_SCHEDULE_BUFFERMERGER_H
-#define COMMSCHED_LIB_SCHEDULE_BUFFERMERGER_H
+#ifndef COMMSCHED_LIB_SCHEDULE_BUCKETING_BUFFERMERGER_H
+#define COMMSCHED_LIB_SCHEDULE_BUCKETING_BUFFERMERGER_H
 
 #include "CommSched/Schedule/BucketedProblem.h"
 
@@ -58,4 +58,4 @@ private:
 
 } // namespace commsched
 
-#endif // COMMSCHED_LIB_SCHEDULE_BUFFERMERGER_H
+#endif // COMMSCHED_LIB_SCHEDULE_BUCKETING_BUFFERMERGER_H

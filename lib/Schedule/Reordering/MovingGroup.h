@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_SCHEDULE_MOVINGGROUP_H
-#define COMMSCHED_LIB_SCHEDULE_MOVINGGROUP_H
+#ifndef COMMSCHED_LIB_SCHEDULE_REORDERING_MOVINGGROUP_H
+#define COMMSCHED_LIB_SCHEDULE_REORDERING_MOVINGGROUP_H
 
 #include "CommSched/Schedule/EditableSchedule.h"
 
@@ -172,4 +172,4 @@ private:
 
 } // namespace commsched
 
-#endif // COMMSCHED_LIB_SCHEDULE_MOVINGGROUP_H
+#endif // COMMSCHED_LIB_SCHEDULE_REORDERING_MOVINGGROUP_H

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_SCHEDULE_STEPSEARCH_H
-#define COMMSCHED_LIB_SCHEDULE_STEPSEARCH_H
+#ifndef COMMSCHED_LIB_SCHEDULE_STEP_STEPSEARCH_H
+#define COMMSCHED_LIB_SCHEDULE_STEP_STEPSEARCH_H
 
 #include "CommSched/Schedule/StepConstruction.h"
 #include "CommSched/Schedule/StepScheduler.h"
@@ -68,4 +68,4 @@ private:
 
 } // namespace commsched
 
-#endif // COMMSCHED_LIB_SCHEDULE_STEPSEARCH_H
+#endif // COMMSCHED_LIB_SCHEDULE_STEP_STEPSEARCH_H

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_SCHEDULE_OVERLAPBLAME_H
-#define COMMSCHED_LIB_SCHEDULE_OVERLAPBLAME_H
+#ifndef COMMSCHED_LIB_SCHEDULE_BUCKETING_OVERLAPBLAME_H
+#define COMMSCHED_LIB_SCHEDULE_BUCKETING_OVERLAPBLAME_H
 
 #include "CommSched/Schedule/BucketedProblem.h"
 #include "CommSched/Schedule/Simulator.h"
@@ -50,4 +50,4 @@ std::vector<bool> findBlamedBuckets(const BucketedExecution &execution);
 
 } // namespace commsched
 
-#endif // COMMSCHED_LIB_SCHEDULE_OVERLAPBLAME_H
+#endif // COMMSCHED_LIB_SCHEDULE_BUCKETING_OVERLAPBLAME_H

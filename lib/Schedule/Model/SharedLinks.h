@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_SCHEDULE_SHAREDLINKS_H
-#define COMMSCHED_LIB_SCHEDULE_SHAREDLINKS_H
+#ifndef COMMSCHED_LIB_SCHEDULE_MODEL_SHAREDLINKS_H
+#define COMMSCHED_LIB_SCHEDULE_MODEL_SHAREDLINKS_H
 
 #include "CommSched/Schedule/Problem.h"
 
@@ -101,4 +101,4 @@ private:
 
 } // namespace commsched
 
-#endif // COMMSCHED_LIB_SCHEDULE_SHAREDLINKS_H
+#endif // COMMSCHED_LIB_SCHEDULE_MODEL_SHAREDLINKS_H

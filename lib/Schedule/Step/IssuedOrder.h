@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_SCHEDULE_ISSUEDORDER_H
-#define COMMSCHED_LIB_SCHEDULE_ISSUEDORDER_H
+#ifndef COMMSCHED_LIB_SCHEDULE_STEP_ISSUEDORDER_H
+#define COMMSCHED_LIB_SCHEDULE_STEP_ISSUEDORDER_H
 
 #include "CommSched/Schedule/Problem.h"
 
@@ -87,4 +87,4 @@ private:
 
 } // namespace commsched
 
-#endif // COMMSCHED_LIB_SCHEDULE_ISSUEDORDER_H
+#endif // COMMSCHED_LIB_SCHEDULE_STEP_ISSUEDORDER_H

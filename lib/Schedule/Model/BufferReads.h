@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_SCHEDULE_BUFFERREADS_H
-#define COMMSCHED_LIB_SCHEDULE_BUFFERREADS_H
+#ifndef COMMSCHED_LIB_SCHEDULE_MODEL_BUFFERREADS_H
+#define COMMSCHED_LIB_SCHEDULE_MODEL_BUFFERREADS_H
 
 #include "CommSched/Schedule/Problem.h"
 
@@ -36,4 +36,4 @@ struct BufferReads {
 
 } // namespace commsched
 
-#endif // COMMSCHED_LIB_SCHEDULE_BUFFERREADS_H
+#endif // COMMSCHED_LIB_SCHEDULE_MODEL_BUFFERREADS_H

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BufferReads.h"
+#include "../Model/BufferReads.h"
 #include "CommSched/Schedule/PeakMemoryOrders.h"
 #include "CommSched/Schedule/Verify.h"
 
