@@ -66,7 +66,7 @@ static std::vector<int64_t> listLookAheads(const Problem &problem) {
 
 /// Constructs an order and keeps it if it is better with the plan's slack. What
 /// exceeds the limit although the construction minded it is tried again with a
-/// limit that is lower by as much.
+/// limit that is lower by as much, then by twice as much, and so on.
 void StepSearch::construct(const StepConstruction &construction,
                            int64_t lookAheadNs, int64_t limitBytes,
                            Plan &plan) const {
@@ -75,12 +75,12 @@ void StepSearch::construct(const StepConstruction &construction,
   with.exclusive = options.contention.exclusive;
   with.lookAheadNs = lookAheadNs;
   with.limitBytes = limitBytes;
-  constexpr int32_t maxTrials = 3;
+  constexpr int32_t maxTrials = 5;
   for (int32_t trial = 0; trial < maxTrials; ++trial) {
     ConstructedOrder constructed = construction.construct(with);
     int64_t peakBytes = simulateMemory(problem, constructed.order)->peakBytes;
     if (peakBytes > options.limitBytes) {
-      with.limitBytes -= peakBytes - options.limitBytes;
+      with.limitBytes -= (peakBytes - options.limitBytes) << trial;
       continue;
     }
     int64_t stepNs =
@@ -119,10 +119,11 @@ StepSearch::construct(const StepStructure &structure, const Order &backbone,
 
 /// Constructs orders on the backbone of the program, and on others that promise
 /// to be better. The plan has no order if nothing fits.
-Result<StepSearch::Plan> StepSearch::construct(const StepStructure &structure,
-                                               int32_t slackPercent) const {
+Result<StepSearch::Plan>
+StepSearch::construct(const StepStructure &structure, int32_t slackPercent,
+                      const std::vector<int64_t> &lookAheadsNs) const {
   Plan plan = construct(structure, getProgramBackbone(structure), slackPercent,
-                        listLookAheads(problem));
+                        lookAheadsNs);
   if (plan.order.empty())
     return plan;
   auto keepIfBetter = [&](const Order &backbone) {
@@ -156,19 +157,26 @@ OptionalError StepSearch::constructAll() {
   Result<StepStructure> structure = StepStructure::create(problem);
   if (!structure)
     return structure.error();
-  Result<Plan> plan = construct(*structure, options.slackPercent);
+  Result<Plan> plan =
+      construct(*structure, /*slackPercent=*/0, listLookAheads(problem));
   if (!plan)
     return plan.error();
-  // Slack is not to cost more than what is worth the trouble: as much as does
-  // not, by halves.
-  if (options.slackPercent > 0 && isWorthwhile(plan->stepNs - boundNs)) {
-    Result<Plan> tight = construct(*structure, /*slackPercent=*/0);
-    for (int32_t slack = options.slackPercent / 2;
-         plan && tight && isWorthwhile(plan->stepNs - tight->stepNs);
-         slack /= 2)
-      plan = slack > 0 ? construct(*structure, slack) : tight;
-    if (!plan || !tight)
-      return plan ? tight.error() : plan.error();
+  // As much slack, by halves, as costs no more than what is worth the trouble.
+  // It takes a longer look-ahead, if any.
+  int64_t lookAheadNs = plan->lookAheadNs;
+  for (int32_t part : {1, 2, 4}) {
+    int32_t slackPercent = options.slackPercent / part;
+    if (slackPercent == 0 || plan->order.empty())
+      break;
+    Result<Plan> slack = construct(
+        *structure, slackPercent,
+        {lookAheadNs, std::min(lookAheadNs, unlimited / 4) * 4, unlimited});
+    if (!slack)
+      return slack.error();
+    if (isWorthwhile(slack->stepNs - plan->stepNs))
+      continue;
+    plan = std::move(slack);
+    break;
   }
   if (plan->order.empty())
     return std::nullopt;

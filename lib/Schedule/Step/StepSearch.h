@@ -53,8 +53,8 @@ private:
   Plan construct(const StepStructure &structure, const Order &backbone,
                  int32_t slackPercent,
                  const std::vector<int64_t> &lookAheadsNs) const;
-  Result<Plan> construct(const StepStructure &structure,
-                         int32_t slackPercent) const;
+  Result<Plan> construct(const StepStructure &structure, int32_t slackPercent,
+                         const std::vector<int64_t> &lookAheadsNs) const;
   OptionalError constructAll();
   OptionalError improve();
   OptionalError saveMemory();
