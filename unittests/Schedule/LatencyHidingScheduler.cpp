@@ -138,7 +138,7 @@ Order Run::takeOrder() {
 /// The best of the ready operations, taken out of them.
 NodeId Run::takeBest() {
   size_t best = ready.size();
-  Key bestKey;
+  Key bestKey = {};
   for (bool isLimited : {true, false}) {
     for (size_t i = 0; i < ready.size(); ++i) {
       if (isLimited && occupies(ready[i]) && isFull(streamOf(ready[i])))
