@@ -140,9 +140,10 @@ TEST(LatencyHidingScheduler, AsManyAreInFlightAsAllowed) {
     options.maxInFlight = limit;
     Order order = schedule(problem, options);
     EXPECT_EQ(countInFlight(problem, order), std::min(limit, 5));
-    if (limit >= 5)
+    if (limit >= 5) {
       for (int i = 0; i < 5; ++i)
         EXPECT_EQ(problem.kind(order[i]), NodeKind::Start);
+    }
   }
 }
 
