@@ -16,8 +16,8 @@
 #ifndef COMMSCHED_LIB_SCHEDULE_EXPOSURE_SMALLESTMOVE_H
 #define COMMSCHED_LIB_SCHEDULE_EXPOSURE_SMALLESTMOVE_H
 
-#include "CommSched/Schedule/ExposureReasons.h"
 #include "../Reordering/MovingGroup.h"
+#include "CommSched/Schedule/ExposureReasons.h"
 
 namespace commsched {
 
