@@ -165,7 +165,9 @@ Value StepWriter::runForward(Value value, Layer &layer) {
   layer.input = value;
   layer.weight = gather(layer);
   value = compute({value, layer.weight}, activationBytes, layer.productNs);
-  return compute({exchange(value)}, activationBytes, vary(8));
+  // One draw after the other: compilers evaluate arguments in different orders.
+  Value exchanged = exchange(value);
+  return compute({exchanged}, activationBytes, vary(8));
 }
 
 /// An update at the end, which the caller keeps.
