@@ -79,8 +79,9 @@ def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
            "place of a message">,
     Option<"slack", "slack", "int32_t",
            /*default=*/"::commsched::StepSchedulerOptions().slackPercent",
-           "By how many percent of its own time a collective is to end before "
-           "it has to, in case that times are off">,
+           "By how many percent longer than they are collectives are taken to "
+           "be, in case that times are off, where that makes the step no longer "
+           "than by a thousandth">,
     Option<"exclusiveGroups", "exclusive-groups", "bool", /*default=*/"false",
            "Groups that share more than one device are never in flight "
            "together">,
