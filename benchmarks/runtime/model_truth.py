@@ -29,11 +29,10 @@ def run(command, environment=None):
 def schedule(args, profile, directory):
     """The scheduled step, by the predicted times of the profile if any."""
     path = pathlib.Path(directory) / "after.mlir"
-    estimate = "commsched-estimate-runtime"
-    if profile:
-        estimate += f"{{profile={profile}}}"
+    options = f"{{profile={profile}}}" if profile else ""
     run([args.opt, args.step, "-o", path, "--pass-pipeline=builtin.module("
-         f"func.func({estimate}),commsched-pipeline)"])
+         f"func.func(commsched-estimate-runtime{options}),"
+         f"commsched-pipeline{options})"])
     return path
 
 
