@@ -20,7 +20,7 @@ WORST = {
     "experts_154": 0.02,
     "experts_166": 0.04,
     "hybrid_139": 0.04,
-    "sharded_168": 0.06,
+    "sharded_168": 0.11,
     # A reduce-scatter that frees memory holds up a gather behind it.
     "experts_52": 0.01,
     # Its products follow on arguments and gathers alone.

@@ -36,7 +36,7 @@ struct StepSchedulerOptions {
   /// How many operations all simulations of the improvement phase together may
   /// run through. A number of steps and not of seconds, so that all ranks come
   /// to the same schedule.
-  int64_t effort = 1 << 20;
+  int64_t effort = 1 << 22;
 };
 
 /// Which of the candidates a schedule is.

@@ -179,7 +179,7 @@ Order OrderImprover::run() {
   int64_t size = std::max<int64_t>(static_cast<int64_t>(order.size()), 1);
   // Simulating contention takes about so many times as long.
   int64_t effortPerMove = options.contention.isNone() ? size : 16 * size;
-  constexpr int64_t maxMoves = 1 << 14;
+  constexpr int64_t maxMoves = 1 << 16;
   int64_t numMoves = std::min(options.effort / effortPerMove, maxMoves);
   OrderCost current = judge.judge(order), best = current;
   Order bestOrder = order;
