@@ -37,7 +37,8 @@ OTHERS = ["commsched-simple-overlap", "commsched-sink-waits",
           "commsched-reorder-compute-for-overlap",
           "commsched-reorder-comms-preserving-peak-memory",
           "commsched-sink-waits-iterative", "commsched-enforce-fsdp-order",
-          "commsched-reinplace-all-gather", "cse"]
+          "commsched-reinplace-all-gather", "cse",
+          "commsched-schedule{buckets=off}"]
 
 
 def random_bucketing(rng, kind, mode):

@@ -11,6 +11,7 @@ tell the peak and the time that the model gives. More for single passes:
 
 - commsched-simple-overlap: no higher peak, no longer step, the order of all
   collectives, and a second run that changes nothing,
+- commsched-schedule: no longer step, and a second run that changes nothing,
 - commsched-reorder-for-peak-memory: no higher peak; what is over a budget that
   cannot be met comes in its order,
 - what looks at no times: other times, the same order,
@@ -40,6 +41,7 @@ COMMS = "commsched-reorder-comms-preserving-peak-memory"
 SINK = "commsched-sink-waits-iterative"
 OVERLAP = "commsched-simple-overlap"
 PEAK = "commsched-reorder-for-peak-memory"
+SCHEDULE = "commsched-schedule{buckets=off "
 ESTIMATE = "reorder_iterative_use_runtime_estimations"
 SINK_ESTIMATE = "sink_iterative_use_runtime_estimations"
 KEEP_STREAMS = "reorder_iterative_unsafe_collectives_reorder=false"
@@ -99,6 +101,12 @@ CASES = {
     "sink, estimates": Case(
         functions(f"{SINK}{{memory-budget=7.5% {SINK_ESTIMATE} {VERBOSE}}}"),
         percent(7.5), "waits"),
+    "schedule": Case(functions(SCHEDULE + "}"), percent(0),
+                     is_slower_allowed=False, remarks=True),
+    "schedule, 10 %": Case(functions(SCHEDULE + "memory-budget=10%}"),
+                           percent(10), is_slower_allowed=False),
+    "schedule, any": Case(functions(f"{SCHEDULE}memory-budget={UNLIMITED}}}"),
+                          None, is_slower_allowed=False),
     "pipeline": Case("commsched-inductor-pipeline", percent(20), "all",
                      numbers=True),
     "pipeline, free": Case(
@@ -200,7 +208,8 @@ class Checker:
     def check_unmoved(self, case, output):
         """What no remark speaks of is as it was."""
         moved = set(re.findall(
-            r"(?:CollectiveMoved|BlockReordered) .*?Function=(\w+)",
+            r"(?:CollectiveMoved|BlockReordered|BlockScheduled) "
+            r".*?Function=(\w+)",
             output.remarks))
         kept = [s for s in self.steps if s.function.name not in moved]
         if not kept or not moved:
@@ -219,7 +228,10 @@ class Checker:
         runs = [("pipeline", "as text", self.text,
                  CASES["pipeline"].pipeline),
                 ("overlap", "on its own result", self.bytecode,
-                 functions(f"{OVERLAP},{OVERLAP}"))]
+                 functions(f"{OVERLAP},{OVERLAP}")),
+                *((name, "on its own result", self.bytecode,
+                   ",".join([CASES[name].pipeline] * 2))
+                  for name in ("schedule", "schedule, 10 %"))]
         runs += [(name, "with other times", noisy, CASES[name].pipeline)
                  for name in UNTIMED]
         with ThreadPoolExecutor(2) as pool:
@@ -259,6 +271,7 @@ class Checker:
                 functions(f"{COMMS}{{{zero} {KEEP_STREAMS}}}"), limits.get,
                 "stream"),
             "sink, tight": Case(functions(f"{SINK}{{{zero}}}"), limits.get),
+            "schedule, tight": Case(functions(SCHEDULE + "}"), limits.get),
             "overlap, tight": Case(functions(OVERLAP), percent(0), "all",
                                    is_slower_allowed=False),
         }

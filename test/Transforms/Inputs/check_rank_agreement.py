@@ -29,6 +29,7 @@ TIMED = [
     "func.func(commsched-reorder-compute-for-overlap)",
     f"func.func({COMMS}{{reorder_iterative_use_runtime_estimations}},"
     f"{SINK}{{sink_iterative_use_runtime_estimations}})",
+    "func.func(commsched-schedule)",
 ]
 UNTIMED = [
     f"func.func({COMMS},{SINK},commsched-simple-overlap)",
