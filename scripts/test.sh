@@ -10,19 +10,19 @@ install_packages "${build_packages[@]}" "${test_packages[@]}"
 make_venv
 pip_install torch==2.13.0 ortools==9.15.6755 psutil -e './python[test]'
 install_cuda
-build ci all CommSchedUnitTests
+build default all CommSchedUnitTests
 
-results=build-ci/results
+results=build/results
 mkdir -p "$results"
 rm -f "$results"/*.xml
 
 say "lit and unit tests"
 # A test that hangs has failed; lit measures that with psutil.
 "$venv/bin/python" /usr/lib/llvm-22/bin/lit --succinct --timeout 300 \
-  --xunit-xml-output "$results/lit.xml" build-ci/test build-ci/test/Unit || true
+  --xunit-xml-output "$results/lit.xml" build/test build/test/Unit || true
 
 say "Python tests"
-COMMSCHED_OPT="$root/build-ci/bin/commsched-opt" \
+COMMSCHED_OPT="$root/build/bin/commsched-opt" \
   "$venv/bin/python" -m pytest -q --junitxml "$results/pytest.xml" python/tests || true
 
 exec "$venv/bin/python" scripts/count_tests.py "$results/lit.xml" "$results/pytest.xml"

@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <random>
 
-namespace commsched::testing {
+namespace mlir::commsched::testing {
 
 class Random {
 public:
@@ -33,6 +33,6 @@ private:
   std::mt19937_64 engine;
 };
 
-} // namespace commsched::testing
+} // namespace mlir::commsched::testing
 
 #endif // COMMSCHED_UNITTESTS_RANDOM_H

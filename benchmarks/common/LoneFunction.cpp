@@ -51,7 +51,7 @@ Block &LoneFunction::getBlock() {
 }
 
 FailureOr<BlockProblem> LoneFunction::createProblem(CollectiveOrder order) {
-  FailureOr<::commsched::Target> target = getTarget(*module);
+  FailureOr<cost::Target> target = getTarget(*module);
   if (failed(target))
     return failure();
   ScanningSymbolTables symbolTables;

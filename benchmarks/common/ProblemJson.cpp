@@ -11,11 +11,11 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::Buffer;
-using ::commsched::BufferId;
-using ::commsched::DependenceEnd;
-using ::commsched::NodeId;
-using ::commsched::Problem;
+using schedule::Buffer;
+using schedule::BufferId;
+using schedule::DependenceEnd;
+using schedule::NodeId;
+using schedule::Problem;
 
 void mlir::commsched::writeNodes(llvm::json::OStream &json,
                                  const BlockProblem &block) {
@@ -23,7 +23,7 @@ void mlir::commsched::writeNodes(llvm::json::OStream &json,
   json.attributeArray("nodes", [&] {
     for (NodeId node = 0; node < problem.numNodes(); ++node)
       json.array([&] {
-        json.value(::commsched::toString(problem.kind(node)));
+        json.value(schedule::toString(problem.kind(node)));
         json.value(problem.costNs(node));
         json.value(problem.stream(node));
         auto cost = dyn_cast<CostOpInterface>(block.getOperation(node));
@@ -41,7 +41,7 @@ void mlir::commsched::writeConstraints(llvm::json::OStream &json,
         json.array([&] {
           json.value(from.node);
           json.value(node);
-          json.value(::commsched::toString(from.kind));
+          json.value(schedule::toString(from.kind));
         });
   });
   json.attributeArray("buffers", [&] {

@@ -27,7 +27,7 @@ void writeNodes(llvm::json::OStream &json, const BlockProblem &block);
 /// (arrays of bytes, producer or -1, whether freed, users) of the current
 /// object.
 void writeConstraints(llvm::json::OStream &json,
-                      const ::commsched::Problem &problem);
+                      const schedule::Problem &problem);
 
 /// Writes step time, exposed communication and peak memory into the current
 /// object.

@@ -12,8 +12,8 @@
 #include <cmath>
 #include <cstdint>
 
-using commsched::CollectiveKind;
-using commsched::CollectiveQuery;
+using cost::CollectiveKind;
+using cost::CollectiveQuery;
 
 namespace peers {
 

@@ -28,21 +28,22 @@ enum class Gpu { Ampere, Hopper, Blackwell };
 /// bandwidths for the generation: NVLink 240, 370, 720 and network 25, 50, 50
 /// GB/s; channels 8, 16, 32. Its bytes are input plus output, halved for an
 /// all_reduce. Nothing for kinds that it does not know.
-std::optional<double> pytorchNewestUs(const commsched::CollectiveQuery &query,
-                                      Gpu gpu);
+std::optional<double>
+pytorchNewestUs(const mlir::commsched::cost::CollectiveQuery &query, Gpu gpu);
 
 /// PyTorch's older formula in us: the same file, 2023 to 2025, ring with
 /// protocol LL only; 300 GB/s inside a node and 25 GB/s between nodes. Its
 /// bytes are the inputs'.
-std::optional<double> pytorchOlderUs(const commsched::CollectiveQuery &query);
+std::optional<double>
+pytorchOlderUs(const mlir::commsched::cost::CollectiveQuery &query);
 
 /// XLA's speed-of-light formula in us:
 /// xla/service/gpu/model/sol_latency_estimator.cc and sol_gpu_cost_model.cc
 /// with the constants for H100 or B200 (an A100 gets those of an unknown
 /// device). Meant for several nodes: inside one, XLA looks up a table, which is
 /// table A here.
-std::optional<double> xlaSpeedOfLightUs(const commsched::CollectiveQuery &query,
-                                        Gpu gpu);
+std::optional<double>
+xlaSpeedOfLightUs(const mlir::commsched::cost::CollectiveQuery &query, Gpu gpu);
 
 } // namespace peers
 

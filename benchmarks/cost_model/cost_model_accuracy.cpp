@@ -27,7 +27,8 @@
 #include <string>
 #include <vector>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::cost;
 
 static llvm::cl::opt<std::string>
     tableFolder("tables", llvm::cl::desc("Folder with the measured tables"),

@@ -19,9 +19,9 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::NodeId;
-using ::commsched::NodeKind;
-using ::commsched::Problem;
+using schedule::NodeId;
+using schedule::NodeKind;
+using schedule::Problem;
 
 static bool hasOneBlock(FunctionOpInterface function) {
   return !function.isExternal() && function.getFunctionBody().hasOneBlock();
@@ -43,7 +43,7 @@ void mlir::commsched::nameOperations(ModuleOp module) {
 }
 
 static FailureOr<BlockProblem> createProblem(FunctionOpInterface function) {
-  FailureOr<::commsched::Target> target = getTarget(function);
+  FailureOr<cost::Target> target = getTarget(function);
   if (failed(target))
     return failure();
   ScanningSymbolTables symbolTables;
@@ -99,10 +99,10 @@ FailureOr<NoisyStep> NoisyStep::create(ModuleOp module,
       read.noise.push_back(findNoiseSource(name, input));
     }
     auto order = read.problem.programOrder();
-    step.nominalNs += ::commsched::simulate(read.problem, order)->stepNs;
+    step.nominalNs += schedule::simulate(read.problem, order)->stepNs;
     step.peakBytes =
         std::max(step.peakBytes,
-                 ::commsched::simulateMemory(read.problem, order)->peakBytes);
+                 schedule::simulateMemory(read.problem, order)->peakBytes);
   }
   return step;
 }
@@ -123,7 +123,7 @@ int64_t NoisyStep::simulate(uint32_t draw) const {
       noisy.addNode(problem.kind(node), costNs, problem.stream(node));
     }
     noisy.finalize();
-    stepNs += ::commsched::simulate(noisy, noisy.programOrder())->stepNs;
+    stepNs += schedule::simulate(noisy, noisy.programOrder())->stepNs;
   }
   return stepNs;
 }

@@ -48,7 +48,7 @@ public:
 
 private:
   struct Function {
-    ::commsched::Problem problem;
+    schedule::Problem problem;
     /// By node.
     std::vector<NoiseSource> noise;
   };

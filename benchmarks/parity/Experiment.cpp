@@ -14,8 +14,8 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::Order;
-using ::commsched::Problem;
+using schedule::Order;
+using schedule::Problem;
 
 using Places = DenseMap<Operation *, int32_t>;
 
@@ -88,7 +88,7 @@ FailureOr<Outcome> Experiment::runSolver(Solver solver) {
   if (failed(original))
     return failure();
   Problem problem = completeFor(solver, original->getProblem());
-  ::commsched::Result<Order> order = ::commsched::Error{""};
+  Result<Order> order = Error{""};
   std::vector<int64_t> times;
   for (unsigned run = 0; run < numRuns; ++run)
     times.push_back(

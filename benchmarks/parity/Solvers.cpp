@@ -15,19 +15,18 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::BufferId;
-using ::commsched::Dependence;
-using ::commsched::DependenceKind;
-using ::commsched::IterativeReordering;
-using ::commsched::IterativeReorderingOptions;
-using ::commsched::ListScheduler;
-using ::commsched::ListSchedulerOptions;
-using ::commsched::MemoryTimeline;
-using ::commsched::NodeId;
-using ::commsched::noNode;
-using ::commsched::Order;
-using ::commsched::Problem;
-using ::commsched::Result;
+using schedule::BufferId;
+using schedule::Dependence;
+using schedule::DependenceKind;
+using schedule::IterativeReordering;
+using schedule::IterativeReorderingOptions;
+using schedule::ListScheduler;
+using schedule::ListSchedulerOptions;
+using schedule::MemoryTimeline;
+using schedule::NodeId;
+using schedule::noNode;
+using schedule::Order;
+using schedule::Problem;
 
 static void addUsesAsDependences(Problem &problem) {
   std::vector<Dependence> missing;
@@ -58,7 +57,7 @@ Problem mlir::commsched::completeFor(Solver solver, Problem problem) {
   case Solver::ReorderForOverlap:
     break;
   }
-  addCollectiveOrder(problem, ::commsched::CollectiveOrderScope::Global);
+  addCollectiveOrder(problem, schedule::CollectiveOrderScope::Global);
   problem.finalize();
   return problem;
 }
@@ -69,7 +68,7 @@ static Result<Order> solveWithin(IterativePass::Solver *solver,
   Result<MemoryTimeline> before =
       simulateMemory(problem, problem.programOrder());
   if (!before)
-    return ::commsched::Error{before.error()};
+    return Error{before.error()};
   MemoryBudget budget;
   budget.fraction = 0.2;
   budget.model = MemoryModel::Reference;
@@ -79,7 +78,7 @@ static Result<Order> solveWithin(IterativePass::Solver *solver,
   options.maxGroupSize = std::numeric_limits<int32_t>::max();
   Result<IterativeReordering> result = solver(problem, options);
   if (!result)
-    return ::commsched::Error{result.error()};
+    return Error{result.error()};
   return std::move(result->order);
 }
 
@@ -97,15 +96,15 @@ Result<Order> mlir::commsched::solve(Solver solver, const Problem &problem,
     list.raiseComms = list.sinkWaits = list.reorderForOverlap = true;
     return ListScheduler(list).run(problem);
   case Solver::ReorderComms:
-    return solveWithin(::commsched::reorderComms, problem, function);
+    return solveWithin(schedule::reorderComms, problem, function);
   case Solver::SinkWaitsIteratively:
-    return solveWithin(::commsched::sinkWaitsIteratively, problem, function);
+    return solveWithin(schedule::sinkWaitsIteratively, problem, function);
   case Solver::LeastPeakMemoryFirst:
-    return ::commsched::sortLeastPeakMemoryFirst(problem);
+    return schedule::sortLeastPeakMemoryFirst(problem);
   case Solver::BreadthFirst:
-    return ::commsched::sortBreadthFirst(problem);
+    return schedule::sortBreadthFirst(problem);
   case Solver::DepthFirst:
-    return ::commsched::sortDepthFirst(problem);
+    return schedule::sortDepthFirst(problem);
   }
   llvm_unreachable("not a solver");
 }

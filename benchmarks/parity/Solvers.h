@@ -37,15 +37,14 @@ enum class Solver {
 /// The problem, in which nothing orders collectives, as `solver` is to see it:
 /// with all of them in program order, but for the iterative ones; and for the
 /// sorts with a dependence of each user of a buffer on its producer.
-::commsched::Problem completeFor(Solver solver, ::commsched::Problem problem);
+schedule::Problem completeFor(Solver solver, schedule::Problem problem);
 
 /// What `solver` makes of the problem of the body of `function`, verified. The
 /// iterative ones may go 20 % over the peak, as Inductor counts it, and take
 /// any number of operations along; the peak is found here, as Inductor's
 /// functions do. Error: the solver's own.
-::commsched::Result<::commsched::Order>
-solve(Solver solver, const ::commsched::Problem &problem,
-      func::FuncOp function);
+Result<schedule::Order> solve(Solver solver, const schedule::Problem &problem,
+                              func::FuncOp function);
 
 } // namespace mlir::commsched
 

@@ -17,18 +17,16 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::Bucket;
-using ::commsched::BucketedProblem;
-using ::commsched::DependenceEnd;
-using ::commsched::Error;
-using ::commsched::invert;
-using ::commsched::NodeId;
-using ::commsched::NodeKind;
-using ::commsched::noNode;
-using ::commsched::Order;
-using ::commsched::Positions;
-using ::commsched::Problem;
-using ::commsched::Result;
+using schedule::Bucket;
+using schedule::BucketedProblem;
+using schedule::DependenceEnd;
+using schedule::invert;
+using schedule::NodeId;
+using schedule::NodeKind;
+using schedule::noNode;
+using schedule::Order;
+using schedule::Positions;
+using schedule::Problem;
 
 //===----------------------------------------------------------------------===//
 // Reading
@@ -228,7 +226,7 @@ LogicalResult AnswerApplier::run() {
     return failure();
   // Copies stand beside the merged start and wait, whatever they cost.
   Result<BucketedProblem> program = BucketedProblem::create(
-      problem, buckets, std::vector<::commsched::BucketCost>(buckets.size()));
+      problem, buckets, std::vector<schedule::BucketCost>(buckets.size()));
   if (!program)
     return emitError("the buckets cannot be merged: ") << program.error();
   Result<Order> order = program->expand(sort(*program, *positions));

@@ -20,16 +20,15 @@ namespace mlir::commsched {
 
 struct ExternalAnswer {
   /// Of the dump.
-  ::commsched::Order order;
+  schedule::Order order;
   /// Starts.
-  std::vector<std::vector<::commsched::NodeId>> buckets;
+  std::vector<std::vector<schedule::NodeId>> buckets;
   double scheduleMs = 0;
   std::string note;
 };
 
 /// The answer for the function of that name in the file at `path`.
-::commsched::Result<ExternalAnswer> readAnswer(StringRef path,
-                                               StringRef function);
+Result<ExternalAnswer> readAnswer(StringRef path, StringRef function);
 
 /// Orders and merges the operations of `function`. Where the order is not
 /// legal, sorts it and says so in the answer's note. Emits an error when the

@@ -10,9 +10,9 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::NodeId;
-using ::commsched::NodeKind;
-using ::commsched::Problem;
+using schedule::NodeId;
+using schedule::NodeKind;
+using schedule::Problem;
 
 std::vector<MergeableStart>
 mlir::commsched::findMergeableStarts(const BlockProblem &block) {

@@ -19,11 +19,10 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::Problem;
-using ::commsched::Result;
-using ::commsched::testing::hideLatency;
-using ::commsched::testing::LatencyHidingOptions;
-using ::commsched::testing::LatencyHidingSchedule;
+using schedule::Problem;
+using schedule::testing::hideLatency;
+using schedule::testing::LatencyHidingOptions;
+using schedule::testing::LatencyHidingSchedule;
 
 static double toMs(int64_t ns) { return static_cast<double>(ns) / 1e6; }
 

@@ -18,9 +18,9 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::NodeId;
-using ::commsched::noNode;
-using ::commsched::Problem;
+using schedule::NodeId;
+using schedule::noNode;
+using schedule::Problem;
 
 namespace {
 
@@ -106,8 +106,7 @@ void FunctionDump::writeOperands(Operation *op) {
 
 void FunctionDump::writeCollective(CollectiveOpInterface collective) {
   std::string kind =
-      ::commsched::stringifyCollectiveKind(collective.getCollectiveKind())
-          .str();
+      cost::stringifyCollectiveKind(collective.getCollectiveKind()).str();
   std::replace(kind.begin(), kind.end(), '_', '-');
   json.attribute("collective", kind);
   std::optional<ReductionKind> reduction = collective.getReductionKind();
@@ -123,7 +122,7 @@ void FunctionDump::writeNode(NodeId node, const MergeableStart &mergeable) {
   auto name = op->getAttrOfType<StringAttr>("commsched.name");
   auto cost = dyn_cast<CostOpInterface>(op);
   json.object([&] {
-    json.attribute("kind", ::commsched::toString(problem.kind(node)));
+    json.attribute("kind", schedule::toString(problem.kind(node)));
     json.attribute("cost_ns", problem.costNs(node));
     json.attribute("stream", problem.stream(node));
     json.attribute("start", problem.startOf(node));

@@ -28,11 +28,11 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::ListScheduler;
-using ::commsched::ListSchedulerOptions;
-using ::commsched::NodeId;
-using ::commsched::Order;
-using ::commsched::Problem;
+using schedule::ListScheduler;
+using schedule::ListSchedulerOptions;
+using schedule::NodeId;
+using schedule::Order;
+using schedule::Problem;
 
 //===----------------------------------------------------------------------===//
 // Programs
@@ -140,7 +140,7 @@ withCosts(Fixture &fixture,
           llvm::function_ref<LogicalResult(const BlockProblem &)> consume,
           CollectiveOrder collectiveOrder = CollectiveOrder::Kept) {
   Block &block = fixture.getBlock();
-  FailureOr<::commsched::Target> target = getTarget(block.getParentOp());
+  FailureOr<cost::Target> target = getTarget(block.getParentOp());
   if (failed(target))
     return failure();
   SymbolTableCollection symbolTables;
@@ -153,7 +153,7 @@ withCosts(Fixture &fixture,
 
 static LogicalResult estimateCosts(Fixture &fixture) {
   Block &block = fixture.getBlock();
-  FailureOr<::commsched::Target> target = getTarget(block.getParentOp());
+  FailureOr<cost::Target> target = getTarget(block.getParentOp());
   if (failed(target))
     return failure();
   fixture.measure([&] {
@@ -178,7 +178,7 @@ static LogicalResult solve(Fixture &fixture, ListSchedulerOptions options) {
 static LogicalResult solveStep(Fixture &fixture) {
   auto consume = [&](const BlockProblem &block) {
     const Problem &problem = block.getProblem();
-    ::commsched::StepSchedulerOptions options;
+    schedule::StepSchedulerOptions options;
     int64_t peak = simulateMemory(problem, problem.programOrder())->peakBytes;
     options.limitBytes = peak + peak / 20;
     bool solved = false;
@@ -212,7 +212,7 @@ static ListSchedulerOptions makeOptions(bool raise, bool sink, bool overlap) {
 
 static LogicalResult applyOrder(Fixture &fixture) {
   return withCosts(fixture, [&](const BlockProblem &block) {
-    ::commsched::Result<Order> order =
+    Result<Order> order =
         ListScheduler(makeOptions(true, true, true)).run(block.getProblem());
     if (!order)
       return failure();

@@ -6,6 +6,11 @@ if(COMMSCHED_ENABLE_WERROR)
   add_compile_options(-Werror)
 endif()
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
+if(CMAKE_UNITY_BUILD)
+  # g++ takes the sources of a unity batch for headers, in which an anonymous
+  # namespace would be a mistake.
+  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+endif()
 if(NOT LLVM_ENABLE_RTTI)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-rtti>)
 endif()

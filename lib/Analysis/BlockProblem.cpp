@@ -14,12 +14,12 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::DependenceKind;
-using ::commsched::NodeId;
-using ::commsched::NodeKind;
-using ::commsched::noNode;
-using ::commsched::Problem;
-using ::commsched::StreamId;
+using schedule::DependenceKind;
+using schedule::NodeId;
+using schedule::NodeKind;
+using schedule::noNode;
+using schedule::Problem;
+using schedule::StreamId;
 
 namespace mlir::commsched {
 
@@ -152,7 +152,7 @@ FailureOr<BlockProblem> BlockProblemBuilder::build() {
   }
   if (failed(addBuffers()))
     return failure();
-  if (const ::commsched::OptionalError &error = result.problem.finalize())
+  if (const OptionalError &error = result.problem.finalize())
     return emitError(result.block->getParentOp()->getLoc())
            << "cannot be scheduled: " << *error;
   return std::move(result);
@@ -163,7 +163,7 @@ FailureOr<BlockProblem> BlockProblem::create(Block &block, CostFunction getCost,
   return BlockProblemBuilder(block, getCost, collectiveOrder).build();
 }
 
-bool BlockProblem::apply(const ::commsched::Order &order) const {
+bool BlockProblem::apply(const schedule::Order &order) const {
   bool moved = false;
   for (auto [position, node] : llvm::enumerate(order))
     moved |= static_cast<NodeId>(position) != node;

@@ -15,10 +15,10 @@
 using namespace mlir;
 using namespace mlir::commsched;
 
-using ::commsched::BucketCost;
-using ::commsched::BucketMemory;
-using ::commsched::CollectiveKind;
-using ::commsched::CollectiveQuery;
+using cost::CollectiveKind;
+using cost::CollectiveQuery;
+using schedule::BucketCost;
+using schedule::BucketMemory;
 
 namespace {
 
@@ -59,8 +59,8 @@ static std::optional<int64_t> getCopyNs(const OperationCosts &costs,
   int64_t moved;
   if (!read || !written || llvm::AddOverflow(*read, *written, moved))
     return std::nullopt;
-  return ::commsched::computeTimeNs(costs.getTarget(), /*flops=*/0,
-                                    ::commsched::ElementKind::F32, moved);
+  return cost::computeTimeNs(costs.getTarget(), /*flops=*/0,
+                             cost::ElementKind::F32, moved);
 }
 
 static CopiedBytes getCopiedBytes(ArrayRef<CollectiveOpInterface> members,

@@ -13,10 +13,10 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::CollectiveKind;
-using ::commsched::DependenceKind;
-using ::commsched::NodeId;
-using ::commsched::noNode;
+using cost::CollectiveKind;
+using schedule::DependenceKind;
+using schedule::NodeId;
+using schedule::noNode;
 
 LogicalResult CommunicationDependences::visitOrder(Operation *op, NodeId node) {
   if (!getCollectiveOrder(op))
@@ -64,7 +64,7 @@ LogicalResult CommunicationDependences::visit(Operation *op, NodeId node,
                                               CommunicationEffect effect) {
   if (effect == CommunicationEffect::None)
     return success();
-  if (problem.stream(node) != ::commsched::noStream) {
+  if (problem.stream(node) != schedule::noStream) {
     visitStream(op, node);
     if (failed(visitOrder(op, node)))
       return failure();

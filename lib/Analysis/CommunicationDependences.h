@@ -26,34 +26,34 @@ namespace mlir::commsched {
 /// the operations whose communication is not known.
 class CommunicationDependences {
 public:
-  CommunicationDependences(::commsched::Problem &problem,
+  CommunicationDependences(schedule::Problem &problem,
                            CollectiveOrder collectiveOrder)
       : problem(problem), collectiveOrder(collectiveOrder) {}
 
   /// Adds what `op` depends on by its communication. Emits an error when its
   /// `commsched.order` contradicts that of an earlier collective.
-  LogicalResult visit(Operation *op, ::commsched::NodeId node,
+  LogicalResult visit(Operation *op, schedule::NodeId node,
                       CommunicationEffect effect);
 
 private:
   /// Operations that nothing may cross, and what came since the last of them
   /// and keeps no order among itself.
   struct Frontier {
-    ::commsched::NodeId last = ::commsched::noNode;
-    SmallVector<::commsched::NodeId> since;
+    schedule::NodeId last = schedule::noNode;
+    SmallVector<schedule::NodeId> since;
   };
 
-  void advance(Frontier &frontier, ::commsched::NodeId node, bool isCrossed,
-               ::commsched::DependenceKind kind);
-  void visitStream(Operation *op, ::commsched::NodeId node);
-  LogicalResult visitOrder(Operation *op, ::commsched::NodeId node);
+  void advance(Frontier &frontier, schedule::NodeId node, bool isCrossed,
+               schedule::DependenceKind kind);
+  void visitStream(Operation *op, schedule::NodeId node);
+  LogicalResult visitOrder(Operation *op, schedule::NodeId node);
 
-  ::commsched::Problem &problem;
+  schedule::Problem &problem;
   CollectiveOrder collectiveOrder;
   /// The collectives of each stream that keep their place on it.
   SmallVector<Frontier> streams;
   /// The last collective with `commsched.order`.
-  ::commsched::NodeId lastOrdered = ::commsched::noNode;
+  schedule::NodeId lastOrdered = schedule::noNode;
   Operation *lastOrderedOp = nullptr;
   /// What communicates in a way that nothing describes, or blocks.
   Frontier barriers;

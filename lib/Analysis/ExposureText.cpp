@@ -11,13 +11,13 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::ExposureCause;
-using ::commsched::ExposureMove;
-using ::commsched::ExposureReason;
-using ::commsched::NodeId;
-using ::commsched::NodeKind;
-using ::commsched::noNode;
-using ::commsched::Problem;
+using schedule::ExposureCause;
+using schedule::ExposureMove;
+using schedule::ExposureReason;
+using schedule::NodeId;
+using schedule::NodeKind;
+using schedule::noNode;
+using schedule::Problem;
 
 /// What the move is, as the subject of a sentence.
 static std::string describeMove(const ExposureReason &reason,

@@ -12,7 +12,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::CollectiveKind;
+using cost::CollectiveKind;
 using ObstacleKind = FsdpObstacle::Kind;
 
 /// What keeps `gather` from being one of parameters.

@@ -13,7 +13,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::CollectiveKind;
+using cost::CollectiveKind;
 
 ResultRange
 mlir::commsched::getDeliveredValues(CollectiveOpInterface collective) {

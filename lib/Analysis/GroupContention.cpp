@@ -13,10 +13,9 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::Contention;
-using ::commsched::NodeId;
-using ::commsched::OptionalError;
-using ::commsched::StreamId;
+using schedule::Contention;
+using schedule::NodeId;
+using schedule::StreamId;
 
 //===----------------------------------------------------------------------===//
 // Options
@@ -151,7 +150,7 @@ mlir::commsched::computeContention(const BlockProblem &block,
 
 SmallVector<CollectiveOpInterface>
 mlir::commsched::getStreamCollectives(const BlockProblem &block) {
-  const ::commsched::Problem &problem = block.getProblem();
+  const schedule::Problem &problem = block.getProblem();
   SmallVector<CollectiveOpInterface> streams(block.getStreams().size());
   for (NodeId node = problem.numNodes() - 1; node >= 0; --node)
     if (problem.isCollective(node))

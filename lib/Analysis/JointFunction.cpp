@@ -20,12 +20,12 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::JointNode;
-using ::commsched::JointNodeKind;
-using ::commsched::NodeId;
-using ::commsched::OperatorClass;
-using ::commsched::PartitionTag;
-using ::commsched::RecomputePolicy;
+using partition::JointNode;
+using partition::JointNodeKind;
+using partition::NodeId;
+using partition::OperatorClass;
+using partition::PartitionTag;
+using partition::RecomputePolicy;
 
 bool mlir::commsched::isJointFunction(func::FuncOp function) {
   for (StringRef half : {jointAttrName, forwardAttrName, backwardAttrName})
@@ -295,7 +295,7 @@ FailureOr<JointFunction> JointFunctionBuilder::build() {
     result.graph.addMemoryOrder(nodes[first], nodes[second]);
   if (failed(addFunctionResults()))
     return failure();
-  if (::commsched::OptionalError error = result.graph.finalize())
+  if (OptionalError error = result.graph.finalize())
     return function.emitOpError("cannot be partitioned: ") << *error;
   return std::move(result);
 }

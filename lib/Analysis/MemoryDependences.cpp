@@ -10,9 +10,9 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::DependenceKind;
-using ::commsched::NodeId;
-using ::commsched::noNode;
+using schedule::DependenceKind;
+using schedule::NodeId;
+using schedule::noNode;
 
 void MemoryDependences::depend(NodeId from, NodeId to) {
   if (from != noNode && from != to)

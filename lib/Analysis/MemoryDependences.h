@@ -25,28 +25,27 @@ namespace mlir::commsched {
 /// writes before it, a read after the last write.
 class MemoryDependences {
 public:
-  MemoryDependences(::commsched::Problem &problem,
-                    const StorageAnalysis &storages)
+  MemoryDependences(schedule::Problem &problem, const StorageAnalysis &storages)
       : problem(problem), accesses(storages),
         objects(storages.getStorages().size()) {}
 
   /// Adds what `op` depends on by what it reads and by its effects.
-  void visit(Operation *op, ::commsched::NodeId node);
+  void visit(Operation *op, schedule::NodeId node);
 
 private:
   /// One thing that is read and written: the memory behind a value, a resource,
   /// or all memory.
   struct Frontier {
-    ::commsched::NodeId writer = ::commsched::noNode;
-    SmallVector<::commsched::NodeId, 2> readers;
+    schedule::NodeId writer = schedule::noNode;
+    SmallVector<schedule::NodeId, 2> readers;
   };
 
   Frontier &getFrontier(const MemoryAccess &access);
-  void read(Frontier &frontier, ::commsched::NodeId node);
-  void write(Frontier &frontier, ::commsched::NodeId node);
-  void depend(::commsched::NodeId from, ::commsched::NodeId to);
+  void read(Frontier &frontier, schedule::NodeId node);
+  void write(Frontier &frontier, schedule::NodeId node);
+  void depend(schedule::NodeId from, schedule::NodeId to);
 
-  ::commsched::Problem &problem;
+  schedule::Problem &problem;
   MemoryAccesses accesses;
   /// By the object of a storage.
   std::vector<Frontier> objects;

@@ -25,9 +25,9 @@
 using namespace mlir;
 using namespace mlir::commsched;
 
-using ::commsched::CollectiveCost;
-using ::commsched::CollectiveQuery;
-using ::commsched::ElementKind;
+using cost::CollectiveCost;
+using cost::CollectiveQuery;
+using cost::ElementKind;
 
 static constexpr int64_t saturated = std::numeric_limits<int64_t>::max();
 
@@ -184,14 +184,13 @@ std::optional<int64_t> OperationCosts::estimateRegionsNs(Operation *op) {
 // OperationCosts
 //===----------------------------------------------------------------------===//
 
-static CollectiveCost
-makeCollectiveCost(const ::commsched::Target &target,
-                   const ::commsched::MeasuredTable *profile) {
+static CollectiveCost makeCollectiveCost(const cost::Target &target,
+                                         const cost::MeasuredTable *profile) {
   return profile ? CollectiveCost(target, *profile) : CollectiveCost(target);
 }
 
-OperationCosts::OperationCosts(const ::commsched::Target &target,
-                               const ::commsched::MeasuredTable *profile,
+OperationCosts::OperationCosts(const cost::Target &target,
+                               const cost::MeasuredTable *profile,
                                SymbolTableCollection &symbolTables)
     : target(target), collectiveCost(makeCollectiveCost(target, profile)),
       symbolTables(symbolTables) {}
@@ -254,8 +253,7 @@ OperationCosts::estimateCollective(const CollectiveQuery &query) const {
     estimate.timeNs = *measured;
     return estimate;
   }
-  ::commsched::NcclEstimate modelled =
-      collectiveCost.getModel().estimate(query);
+  cost::NcclEstimate modelled = collectiveCost.getModel().estimate(query);
   estimate.timeNs = modelled.timeNs;
   estimate.algorithm = modelled.algorithm;
   estimate.protocol = modelled.protocol;
@@ -283,17 +281,15 @@ std::optional<int64_t> OperationCosts::estimateOwnCostNs(CostOpInterface op) {
   std::optional<int64_t> bytes = op.getMovedBytes();
   if (!bytes)
     return std::nullopt;
-  return ::commsched::computeTimeNs(target, op.getFlopCount().value_or(0),
-                                    getElementKind(op.getComputeType()),
-                                    *bytes);
+  return cost::computeTimeNs(target, op.getFlopCount().value_or(0),
+                             getElementKind(op.getComputeType()), *bytes);
 }
 
 std::optional<int64_t> OperationCosts::estimateBytesNs(Operation *op) {
   std::optional<int64_t> bytes = getOperandAndResultBytes(op);
   if (!bytes)
     return std::nullopt;
-  return ::commsched::computeTimeNs(target, /*flops=*/0, ElementKind::F32,
-                                    *bytes);
+  return cost::computeTimeNs(target, /*flops=*/0, ElementKind::F32, *bytes);
 }
 
 //===----------------------------------------------------------------------===//

@@ -29,8 +29,8 @@ std::string mlir::commsched::getCollectiveName(CollectiveOpInterface collective,
   StringRef name = getStableName(collective);
   if (!name.empty())
     return makePrintable(name);
-  return (::commsched::stringifyCollectiveKind(collective.getCollectiveKind()) +
-          "_" + Twine(indexInBlock))
+  return (cost::stringifyCollectiveKind(collective.getCollectiveKind()) + "_" +
+          Twine(indexInBlock))
       .str();
 }
 

@@ -15,7 +15,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::OperatorClass;
+using partition::OperatorClass;
 
 /// Whether `op` communicates. Of an operation whose effects nothing tells, that
 /// is not known; its class need not say so, as nobody may repeat it anyway.
@@ -33,7 +33,7 @@ static bool communicates(Operation *op) {
   llvm_unreachable("unknown communication effect");
 }
 
-static bool isView(Operation *op) {
+static bool isViewOperator(Operation *op) {
   // A destination is written, not shown.
   return op->getNumResults() > 0 && !isa<DestinationStyleOpInterface>(op) &&
          llvm::all_of(op->getResults(), [](OpResult result) {
@@ -48,7 +48,7 @@ OperatorClass mlir::commsched::getOperatorClass(Operation *op) {
     return OperatorClass::Collective;
   if (op->hasTrait<OpTrait::ConstantLike>())
     return OperatorClass::Constant;
-  if (isView(op))
+  if (isViewOperator(op))
     return OperatorClass::View;
   if (op->hasTrait<OpTrait::Elementwise>() || isa<CastOpInterface>(op))
     return OperatorClass::Pointwise;

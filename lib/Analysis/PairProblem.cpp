@@ -13,13 +13,13 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::Buffer;
-using ::commsched::BufferId;
-using ::commsched::NodeId;
-using ::commsched::NodeKind;
-using ::commsched::noNode;
-using ::commsched::Problem;
-using ::commsched::StreamId;
+using schedule::Buffer;
+using schedule::BufferId;
+using schedule::NodeId;
+using schedule::NodeKind;
+using schedule::noNode;
+using schedule::Problem;
+using schedule::StreamId;
 
 namespace mlir::commsched {
 
@@ -119,7 +119,7 @@ void PairProblemBuilder::addNodes(const BlockProblem &half) {
     else
       to.addNode(from.kind(node), from.costNs(node),
                  from.isCollective(node) ? streams[from.stream(node)]
-                                         : ::commsched::noStream);
+                                         : schedule::noStream);
   }
 }
 
@@ -213,7 +213,7 @@ PairProblemBuilder::build(std::string &reason) {
   linkSavedValues();
   addForwardBuffers();
   addBackwardBuffers();
-  if (const ::commsched::OptionalError &error = result.problem.finalize())
+  if (const OptionalError &error = result.problem.finalize())
     return emitError(pair.forward.getLoc(), "cannot be simulated with @")
            << pair.backward.getName() << " behind it: " << *error;
   return std::optional(std::move(result));

@@ -25,7 +25,7 @@ public:
   /// A buffer as one of the halves knows it.
   struct HalfBuffer {
     bool isBackward;
-    ::commsched::BufferId buffer;
+    schedule::BufferId buffer;
   };
 
   /// None, with the `reason` in words, when a half has several blocks or a size
@@ -39,7 +39,7 @@ public:
   /// The operations of the forward, one that takes no time and stands for all
   /// that comes between, and those of the backward. There are no dependences
   /// but those of waits: the order is that of the program.
-  const ::commsched::Problem &getProblem() const { return problem; }
+  const schedule::Problem &getProblem() const { return problem; }
 
   const BlockProblem &getForward() const { return forward; }
   const BlockProblem &getBackward() const { return backward; }
@@ -50,12 +50,12 @@ public:
   }
 
   /// The operation between the halves, which makes the tangents.
-  ::commsched::NodeId getBetween() const {
+  schedule::NodeId getBetween() const {
     return forward.getProblem().numNodes();
   }
 
   /// What the buffer is called after; the forward's for one of both.
-  HalfBuffer getHalfBuffer(::commsched::BufferId buffer) const {
+  HalfBuffer getHalfBuffer(schedule::BufferId buffer) const {
     return halfBuffers[buffer];
   }
 
@@ -70,7 +70,7 @@ private:
 
   BlockProblem forward;
   BlockProblem backward;
-  ::commsched::Problem problem;
+  schedule::Problem problem;
   SmallVector<HalfBuffer> halfBuffers;
   SmallVector<CollectiveOpInterface> streams;
   int64_t savedBytes = 0;

@@ -19,13 +19,12 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::BufferId;
-using ::commsched::MemoryTimeline;
-using ::commsched::NodeId;
-using ::commsched::Order;
-using ::commsched::Problem;
-using ::commsched::Result;
-using ::commsched::Timeline;
+using schedule::BufferId;
+using schedule::MemoryTimeline;
+using schedule::NodeId;
+using schedule::Order;
+using schedule::Problem;
+using schedule::Timeline;
 
 //===----------------------------------------------------------------------===//
 // Pairs

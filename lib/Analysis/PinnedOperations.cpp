@@ -13,9 +13,9 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::CollectiveKind;
-using ::commsched::NodeId;
-using ::commsched::NodeKind;
+using cost::CollectiveKind;
+using schedule::NodeId;
+using schedule::NodeKind;
 
 /// Whether the other end of a communication of `collective` is an operation of
 /// its own, which runs once.
@@ -89,7 +89,7 @@ PinnedOperations
 mlir::commsched::findPinnedOperations(Block &block,
                                       const StorageAnalysis &storages) {
   // A problem that has no other dependences than those of memory.
-  ::commsched::Problem problem;
+  schedule::Problem problem;
   MemoryDependences dependences(problem, storages);
   Writes writes(storages);
   PinnedOperations result;
@@ -99,11 +99,11 @@ mlir::commsched::findPinnedOperations(Block &block,
     result.isPinned.push_back(writes.visit(&op, index) ||
                               communicatesOnce(&op));
   }
-  [[maybe_unused]] const ::commsched::OptionalError &error = problem.finalize();
+  [[maybe_unused]] const OptionalError &error = problem.finalize();
   assert(!error && "dependences lead forwards");
   for (auto [index, op] : llvm::enumerate(getScheduledOperations(block))) {
     auto from = static_cast<NodeId>(index);
-    for (const ::commsched::DependenceEnd &end : problem.successors(from)) {
+    for (const schedule::DependenceEnd &end : problem.successors(from)) {
       result.memoryOrder.emplace_back(from, end.node);
       result.isPinned[from] = result.isPinned[end.node] = 1;
     }

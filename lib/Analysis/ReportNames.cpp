@@ -15,10 +15,10 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::BufferId;
-using ::commsched::NodeId;
-using ::commsched::noNode;
-using ::commsched::Problem;
+using schedule::BufferId;
+using schedule::NodeId;
+using schedule::noNode;
+using schedule::Problem;
 
 std::string mlir::commsched::makePrintable(StringRef name) {
   return llvm::json::isUTF8(name) ? name.str() : llvm::json::fixUTF8(name);

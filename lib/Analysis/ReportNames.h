@@ -38,18 +38,18 @@ public:
   /// The name of a collective is otherwise its kind and its index among the
   /// collectives of the block, that of a `commsched.compute` its operator, that
   /// of any other operation the name that MLIR knows it by. O(log operations).
-  std::string getOperationName(::commsched::NodeId node) const;
+  std::string getOperationName(schedule::NodeId node) const;
 
   /// The name of the argument, which is otherwise `%arg` and its number, or of
   /// the operation that the buffer's value comes from, for what a collective
   /// delivers the collective. `#` and a number follow for results after the
   /// first. O(log operations).
-  std::string getBufferName(::commsched::BufferId buffer) const;
+  std::string getBufferName(schedule::BufferId buffer) const;
 
 private:
   const BlockProblem &block;
   /// Ascending.
-  std::vector<::commsched::NodeId> collectives;
+  std::vector<schedule::NodeId> collectives;
 };
 
 } // namespace mlir::commsched

@@ -10,13 +10,13 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::BufferId;
-using ::commsched::MemoryTimeline;
-using ::commsched::NodeId;
-using ::commsched::NodeKind;
-using ::commsched::noNode;
-using ::commsched::Problem;
-using ::commsched::Timeline;
+using schedule::BufferId;
+using schedule::MemoryTimeline;
+using schedule::NodeId;
+using schedule::NodeKind;
+using schedule::noNode;
+using schedule::Problem;
+using schedule::Timeline;
 
 /// Fills in the live bytes over time. An operation allocates when it issues.
 static void addSamples(StepReport &report, const Problem &problem,
@@ -56,7 +56,7 @@ static void addPeakValues(StepReport &report, const Problem &problem,
                     });
   largest.resize(count);
   for (BufferId id : largest) {
-    const ::commsched::Buffer &buffer = problem.buffer(id);
+    const schedule::Buffer &buffer = problem.buffer(id);
     LiveValue &value = report.peakValues.emplace_back();
     value.name = getName(id);
     value.bytes = buffer.bytes;

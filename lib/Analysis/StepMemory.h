@@ -22,10 +22,10 @@ namespace mlir::commsched {
 
 /// Fills in the peak, what is live there, and the live bytes over time, of a
 /// problem whose program is simulated to `timeline` and `memory`.
-void addMemory(StepReport &report, const ::commsched::Problem &problem,
-               const ::commsched::Timeline &timeline,
-               const ::commsched::MemoryTimeline &memory,
-               function_ref<std::string(::commsched::BufferId)> getName);
+void addMemory(StepReport &report, const schedule::Problem &problem,
+               const schedule::Timeline &timeline,
+               const schedule::MemoryTimeline &memory,
+               function_ref<std::string(schedule::BufferId)> getName);
 
 } // namespace mlir::commsched
 

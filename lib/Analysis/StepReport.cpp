@@ -22,20 +22,18 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::BufferId;
-using ::commsched::ExposureOptions;
-using ::commsched::ExposureReason;
-using ::commsched::LowerBound;
-using ::commsched::MemoryTimeline;
-using ::commsched::NodeId;
-using ::commsched::NodeKind;
-using ::commsched::noNode;
-using ::commsched::OptionalError;
-using ::commsched::Order;
-using ::commsched::Problem;
-using ::commsched::Result;
-using ::commsched::TightLowerBound;
-using ::commsched::Timeline;
+using schedule::BufferId;
+using schedule::ExposureOptions;
+using schedule::ExposureReason;
+using schedule::LowerBound;
+using schedule::MemoryTimeline;
+using schedule::NodeId;
+using schedule::NodeKind;
+using schedule::noNode;
+using schedule::Order;
+using schedule::Problem;
+using schedule::TightLowerBound;
+using schedule::Timeline;
 
 int64_t StepReport::countHidden() const {
   return llvm::count_if(collectives, [](const CollectiveReport &collective) {
@@ -78,7 +76,7 @@ static CollectiveReport reportCollective(const BlockProblem &block,
   auto op = cast<CollectiveOpInterface>(block.getOperation(node));
   CollectiveReport report;
   report.name = names.getOperationName(node);
-  report.kind = ::commsched::stringifyCollectiveKind(op.getCollectiveKind());
+  report.kind = cost::stringifyCollectiveKind(op.getCollectiveKind());
   report.group = getGroupName(op.getGroupKey());
   report.bytes = std::max(op.getOperandBytes().value_or(0),
                           op.getResultBytes().value_or(0));
@@ -120,7 +118,7 @@ static void addOperations(StepReport &report, const BlockProblem &block,
 /// than the program takes is allowed if it started from that.
 static OptionalError addLimits(StepReport &report, FunctionOpInterface function,
                                const Problem &problem, const ReportNames &names,
-                               const ::commsched::Contention &contention) {
+                               const schedule::Contention &contention) {
   ExposureOptions options;
   options.limitBytes = getBaselinePeakBytes(function).value_or(0);
   options.contention = contention;
@@ -149,7 +147,7 @@ static OptionalError addBounds(StepReport &report, Problem problem) {
   if (!tight)
     return tight.error();
   report.tightLowerBoundNs = tight->ns;
-  addCollectiveOrder(problem, ::commsched::CollectiveOrderScope::Stream);
+  addCollectiveOrder(problem, schedule::CollectiveOrderScope::Stream);
   problem.finalize();
   Result<LowerBound> plain = computeLowerBound(problem);
   if (!plain)

@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace mlir::commsched;
 
-using ::commsched::Target;
+using cost::Target;
 
 static constexpr llvm::StringLiteral keyPrefix = "commsched.";
 static constexpr llvm::StringLiteral presetKey = "commsched.preset";
@@ -50,12 +50,11 @@ static LogicalResult setPreset(Operation *owner, Attribute value,
   if (!name)
     return emitError(owner->getLoc(), "target key '")
            << presetKey << "' must be a string, not " << value;
-  std::optional<Target> preset = ::commsched::getTargetPreset(name.getValue());
+  std::optional<Target> preset = cost::getTargetPreset(name.getValue());
   if (!preset)
     return emitError(owner->getLoc(), "target key '")
            << presetKey << "' names the unknown preset '" << name.getValue()
-           << "'; there are "
-           << llvm::join(::commsched::targetPresetNames(), ", ");
+           << "'; there are " << llvm::join(cost::targetPresetNames(), ", ");
   target = *preset;
   return success();
 }
@@ -79,7 +78,7 @@ static LogicalResult setOverride(Operation *owner, StringRef key,
 
 FailureOr<Target> mlir::commsched::getTarget(Operation *from,
                                              StringRef defaultPreset) {
-  Target target = *::commsched::getTargetPreset(defaultPreset);
+  Target target = *cost::getTargetPreset(defaultPreset);
   auto [owner, system] = findSystemSpec(from);
   if (!system)
     return target;

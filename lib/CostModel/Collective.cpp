@@ -10,7 +10,7 @@
 
 #include "llvm/Support/ErrorHandling.h"
 
-namespace commsched {
+namespace mlir::commsched::cost {
 
 llvm::StringRef stringifyCollectiveKind(CollectiveKind kind) {
   switch (kind) {
@@ -49,4 +49,4 @@ int32_t CollectiveQuery::nodes() const {
   return ranks / ranksPerNode + (ranks % ranksPerNode != 0);
 }
 
-} // namespace commsched
+} // namespace mlir::commsched::cost

@@ -15,7 +15,7 @@
 #include <cmath>
 #include <limits>
 
-namespace commsched {
+namespace mlir::commsched::cost {
 
 /// A curve's time anywhere: beyond an end, the model's shape at the curve's
 /// height.
@@ -91,4 +91,4 @@ int64_t CollectiveCost::timeNs(const CollectiveQuery &query) const {
   return model.estimate(query).timeNs;
 }
 
-} // namespace commsched
+} // namespace mlir::commsched::cost

@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-namespace commsched {
+namespace mlir::commsched::cost {
 
 int64_t computeTimeNs(const Target &target, double flops, ElementKind kind,
                       int64_t bytesMoved) {
@@ -29,4 +29,4 @@ int64_t computeTimeNs(const Target &target, double flops, ElementKind kind,
   return roundToNs(target.kernelLaunchNs + std::max(arithmeticNs, memoryNs));
 }
 
-} // namespace commsched
+} // namespace mlir::commsched::cost

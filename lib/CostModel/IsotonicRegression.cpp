@@ -10,7 +10,7 @@
 
 #include <cstddef>
 
-namespace commsched {
+namespace mlir::commsched::cost {
 
 std::vector<double> isotonicRegression(llvm::ArrayRef<double> values) {
   struct Block {
@@ -37,4 +37,4 @@ std::vector<double> isotonicRegression(llvm::ArrayRef<double> values) {
   return result;
 }
 
-} // namespace commsched
+} // namespace mlir::commsched::cost

@@ -17,7 +17,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace commsched {
+namespace mlir::commsched::cost {
 
 //===----------------------------------------------------------------------===//
 // MeasuredCurve
@@ -177,4 +177,4 @@ MeasuredTable::findNeighbours(const CollectiveQuery &query) const {
   return result;
 }
 
-} // namespace commsched
+} // namespace mlir::commsched::cost

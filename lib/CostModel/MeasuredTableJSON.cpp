@@ -14,7 +14,7 @@
 #include <cmath>
 #include <limits>
 
-namespace commsched {
+namespace mlir::commsched::cost {
 
 namespace {
 
@@ -194,4 +194,4 @@ llvm::Expected<MeasuredTable> MeasuredTable::load(llvm::StringRef path) {
   return table;
 }
 
-} // namespace commsched
+} // namespace mlir::commsched::cost

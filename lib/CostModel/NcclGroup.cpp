@@ -10,7 +10,7 @@
 
 #include "llvm/Support/ErrorHandling.h"
 
-namespace commsched {
+namespace mlir::commsched::cost {
 
 /// floor(log2(value)) for value >= 1.
 static int log2Floor(uint64_t value) {
@@ -285,4 +285,4 @@ double NcclGroup::pointToPointTime(NcclProtocol protocol, int64_t bytes) const {
          pointToPointTransfer(protocol, static_cast<double>(bytes));
 }
 
-} // namespace commsched
+} // namespace mlir::commsched::cost

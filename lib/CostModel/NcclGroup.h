@@ -19,7 +19,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace commsched {
+namespace mlir::commsched::cost {
 
 /// One group of one collective, in the model's terms.
 class NcclGroup {
@@ -132,6 +132,6 @@ private:
   int generation;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::cost
 
 #endif // COMMSCHED_LIB_COSTMODEL_NCCLGROUP_H

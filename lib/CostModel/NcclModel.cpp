@@ -15,7 +15,7 @@
 
 #include <algorithm>
 
-namespace commsched {
+namespace mlir::commsched::cost {
 
 llvm::StringRef stringifyNcclAlgorithm(NcclAlgorithm algorithm) {
   switch (algorithm) {
@@ -111,4 +111,4 @@ NcclEstimate NcclModel::estimate(const CollectiveQuery &query) const {
   return best;
 }
 
-} // namespace commsched
+} // namespace mlir::commsched::cost

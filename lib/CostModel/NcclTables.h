@@ -17,7 +17,7 @@
 
 #include "CommSched/CostModel/NcclModel.h"
 
-namespace commsched::nccl {
+namespace mlir::commsched::cost::nccl {
 
 /// Volta, Ampere, Hopper, Blackwell.
 inline constexpr int numGenerations = 4;
@@ -98,6 +98,6 @@ inline constexpr double maxChannels = 64;
 /// many work descriptors of 96 bytes as fit in 1024 (src/include/device.h).
 inline constexpr int collectiveBatch = 10;
 
-} // namespace commsched::nccl
+} // namespace mlir::commsched::cost::nccl
 
 #endif // COMMSCHED_LIB_COSTMODEL_NCCLTABLES_H

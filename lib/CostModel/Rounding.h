@@ -18,7 +18,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace commsched {
+namespace mlir::commsched::cost {
 
 /// The nearest whole nanosecond, halves up, within [0, INT64_MAX].
 inline int64_t roundToNs(double nanoseconds) {
@@ -30,6 +30,6 @@ inline int64_t roundToNs(double nanoseconds) {
   return static_cast<int64_t>(std::floor(nanoseconds + 0.5));
 }
 
-} // namespace commsched
+} // namespace mlir::commsched::cost
 
 #endif // COMMSCHED_LIB_COSTMODEL_ROUNDING_H

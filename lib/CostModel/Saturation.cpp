@@ -8,7 +8,7 @@
 
 #include "CommSched/CostModel/Saturation.h"
 
-namespace commsched {
+namespace mlir::commsched::cost {
 
 int64_t getSaturationBytes(const CollectiveCost &cost, CollectiveKind kind,
                            int32_t ranks, int32_t ranksPerNode,
@@ -39,4 +39,4 @@ int64_t getSaturationBytes(const CollectiveCost &cost, CollectiveKind kind,
   return above;
 }
 
-} // namespace commsched
+} // namespace mlir::commsched::cost

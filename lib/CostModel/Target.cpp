@@ -17,7 +17,7 @@
 
 using llvm::StringLiteral;
 
-namespace commsched {
+namespace mlir::commsched::cost {
 
 static constexpr double unbounded = 1e9;
 
@@ -151,4 +151,4 @@ double Target::peakFlops(ElementKind kind) const {
   llvm_unreachable("unknown element kind");
 }
 
-} // namespace commsched
+} // namespace mlir::commsched::cost

@@ -34,7 +34,7 @@
 
 #include "CommSched/CostModel/Target.h"
 
-namespace commsched {
+namespace mlir::commsched::cost {
 
 static constexpr llvm::StringLiteral presetNames[] = {"a100", "h100", "h200",
                                                       "gh200", "b200"};
@@ -150,4 +150,4 @@ std::optional<Target> getTargetPreset(llvm::StringRef name) {
   return std::nullopt;
 }
 
-} // namespace commsched
+} // namespace mlir::commsched::cost

@@ -14,7 +14,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::OperatorClass;
+using partition::OperatorClass;
 
 LogicalResult ComputeOp::verify() {
   int64_t operands = getInputs().size();

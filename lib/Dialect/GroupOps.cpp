@@ -103,8 +103,8 @@ void WaitOp::getEffects(
 // BarrierOp
 //===----------------------------------------------------------------------===//
 
-::commsched::CollectiveKind BarrierOp::getCollectiveKind() {
-  return ::commsched::CollectiveKind::Barrier;
+cost::CollectiveKind BarrierOp::getCollectiveKind() {
+  return cost::CollectiveKind::Barrier;
 }
 
 Attribute BarrierOp::getGroupKey() { return getGroupAttr(); }

@@ -12,7 +12,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::OperatorClass;
+using partition::OperatorClass;
 
 /// Operators that PyTorch itself marks as pointwise.
 static constexpr StringLiteral pointwise[] = {

@@ -109,12 +109,10 @@ struct CopyIntoCost
 };
 
 /// One class for every operation of a kind.
-template <::commsched::OperatorClass kind>
+template <partition::OperatorClass kind>
 struct FixedClass
     : OperatorClassOpInterface::ExternalModel<FixedClass<kind>, Operation *> {
-  ::commsched::OperatorClass getOperatorClass(Operation *) const {
-    return kind;
-  }
+  partition::OperatorClass getOperatorClass(Operation *) const { return kind; }
 };
 
 } // namespace mlir::commsched::detail

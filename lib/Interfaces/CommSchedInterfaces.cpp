@@ -22,7 +22,7 @@ Attribute mlir::commsched::detail::getDefaultBucketKey(Operation *op) {
   Builder builder(op->getContext());
   SmallVector<Attribute> key = {
       builder.getStringAttr(
-          ::commsched::stringifyCollectiveKind(collective.getCollectiveKind())),
+          cost::stringifyCollectiveKind(collective.getCollectiveKind())),
       collective.getGroupKey()};
   if (std::optional<ReductionKind> reduction = collective.getReductionKind())
     key.push_back(builder.getStringAttr(stringifyReductionKind(*reduction)));

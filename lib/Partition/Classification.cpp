@@ -11,16 +11,17 @@
 
 #include <algorithm>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::partition;
 
-bool commsched::isKeptInForward(const JointNode &node) {
+bool partition::isKeptInForward(const JointNode &node) {
   if (node.tag == PartitionTag::MustBeForward)
     return true;
   return node.isPinned && node.tag != PartitionTag::Backward &&
          node.tag != PartitionTag::MustBeBackward;
 }
 
-bool commsched::isKeptInBackward(const JointNode &node) {
+bool partition::isKeptInBackward(const JointNode &node) {
   return node.tag == PartitionTag::MustBeBackward ||
          (node.isPinned && node.tag == PartitionTag::Backward);
 }
@@ -158,6 +159,6 @@ void Classifier::findGatheredParameters() {
   }
 }
 
-PartitionResult<Classification> commsched::classify(const JointGraph &graph) {
+PartitionResult<Classification> partition::classify(const JointGraph &graph) {
   return Classifier(graph).run();
 }

@@ -14,7 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Partition/FlowNetwork.h"
-#include "CommSched/Schedule/Csr.h"
+#include "CommSched/Support/Csr.h"
 #include "MaximumFlow.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 #include <tuple>
 #include <utility>
 
-using namespace commsched;
+using namespace mlir::commsched::partition;
 
 /// Sums below this leave room for what flows back.
 static constexpr uint64_t maxCapacitySum = uint64_t(1) << 61;

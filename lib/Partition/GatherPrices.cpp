@@ -12,7 +12,8 @@
 #include <algorithm>
 #include <utility>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::partition;
 
 /// By node of a gathered parameter: the first backward operation that uses it
 /// or what is made of it and other parameters; noNode: none does.
@@ -31,7 +32,7 @@ static std::vector<NodeId> findFirstUses(const JointGraph &graph,
   return first;
 }
 
-void commsched::priceGathers(JointGraph &graph, const Classification &classes) {
+void partition::priceGathers(JointGraph &graph, const Classification &classes) {
   auto isStart = [&](NodeId node) {
     return graph[node].operatorClass == OperatorClass::Collective &&
            !graph[node].isSaveable;

@@ -11,7 +11,7 @@
 #include <limits>
 #include <string>
 
-using namespace commsched;
+using namespace mlir::commsched::partition;
 
 static std::string describe(NodeId node) {
   return "node " + std::to_string(node);

@@ -10,7 +10,8 @@
 
 #include <algorithm>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::partition;
 
 namespace {
 
@@ -173,7 +174,7 @@ static int64_t sumGains(const std::vector<KnapsackItem> &items,
 }
 
 std::vector<int32_t>
-commsched::solveKnapsack(const std::vector<KnapsackItem> &items,
+partition::solveKnapsack(const std::vector<KnapsackItem> &items,
                          int64_t capacityBytes) {
   if (capacityBytes < 0)
     return {};
@@ -185,7 +186,7 @@ commsched::solveKnapsack(const std::vector<KnapsackItem> &items,
 }
 
 std::vector<int32_t>
-commsched::solveKnapsackGreedily(const std::vector<KnapsackItem> &items,
+partition::solveKnapsackGreedily(const std::vector<KnapsackItem> &items,
                                  int64_t capacityBytes) {
   std::vector<int32_t> chosen;
   int64_t left = capacityBytes;

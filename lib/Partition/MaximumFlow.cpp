@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MaximumFlow.h"
-#include "CommSched/Schedule/Csr.h"
+#include "CommSched/Support/Csr.h"
 
 #include <boost/graph/boykov_kolmogorov_max_flow.hpp>
 #include <boost/graph/compressed_sparse_row_graph.hpp>
@@ -15,7 +15,8 @@
 
 #include <utility>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::partition;
 
 namespace {
 
@@ -113,7 +114,7 @@ std::vector<char> ArcGraph::findSinkReach() const {
   return isReached;
 }
 
-MaximumFlow commsched::findMaximumFlow(VertexId numVertices,
+MaximumFlow partition::findMaximumFlow(VertexId numVertices,
                                        const std::vector<FlowPair> &pairs) {
   return ArcGraph(numVertices, pairs).solve();
 }

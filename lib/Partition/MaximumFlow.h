@@ -16,7 +16,7 @@
 
 #include "CommSched/Partition/FlowNetwork.h"
 
-namespace commsched {
+namespace mlir::commsched::partition {
 
 /// What can flow between two vertices, either way.
 struct FlowPair {
@@ -37,6 +37,6 @@ struct MaximumFlow {
 MaximumFlow findMaximumFlow(VertexId numVertices,
                             const std::vector<FlowPair> &pairs);
 
-} // namespace commsched
+} // namespace mlir::commsched::partition
 
 #endif // COMMSCHED_LIB_PARTITION_MAXIMUMFLOW_H

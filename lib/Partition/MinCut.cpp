@@ -15,7 +15,8 @@
 #include <array>
 #include <utility>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::partition;
 
 namespace {
 
@@ -140,7 +141,7 @@ PartitionResult<std::vector<NodeId>> CutProblem::solve() {
 }
 
 PartitionResult<std::vector<NodeId>>
-commsched::solveMinCut(const JointGraph &graph, const Classification &classes,
+partition::solveMinCut(const JointGraph &graph, const Classification &classes,
                        const CutOptions &options,
                        const std::vector<BanReason> &bans) {
   return CutProblem(graph, classes, options, bans).solve();

@@ -17,9 +17,10 @@
 #include <queue>
 #include <utility>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::partition;
 
-const char *commsched::toString(BanReason reason) {
+const char *partition::toString(BanReason reason) {
   switch (reason) {
   case BanReason::None:
     return "may be computed again";
@@ -53,13 +54,13 @@ const char *commsched::toString(BanReason reason) {
   return "";
 }
 
-OperatorClass commsched::getFusionClass(const JointNode &node) {
+OperatorClass partition::getFusionClass(const JointNode &node) {
   // One of several results is there as soon as its operation is.
   return node.kind == JointNodeKind::Result ? OperatorClass::DataMovement
                                             : node.operatorClass;
 }
 
-bool commsched::isFreeToRepeat(const JointNode &node) {
+bool partition::isFreeToRepeat(const JointNode &node) {
   return node.kind == JointNodeKind::Operation && !node.isPinned &&
          (node.operatorClass == OperatorClass::View ||
           node.operatorClass == OperatorClass::Constant);
@@ -70,7 +71,7 @@ static bool isRepeatable(const JointNode &node) {
          node.tag != PartitionTag::MustBeForward;
 }
 
-bool commsched::isToBeRecomputed(const JointNode &node) {
+bool partition::isToBeRecomputed(const JointNode &node) {
   return node.policy == RecomputePolicy::MustRecompute ||
          (node.policy == RecomputePolicy::PreferRecompute &&
           isRepeatable(node));
@@ -99,7 +100,7 @@ public:
 
 private:
   bool areFusible(NodeId producer, NodeId consumer) const {
-    return commsched::areFusible(getFusionClass(graph[producer]),
+    return partition::areFusible(getFusionClass(graph[producer]),
                                  getFusionClass(graph[consumer]));
   }
   bool isView(NodeId node) const {
@@ -269,7 +270,7 @@ void BanFinder::banLongFusibleChains() {
   }
 }
 
-std::vector<BanReason> commsched::findBans(const JointGraph &graph,
+std::vector<BanReason> partition::findBans(const JointGraph &graph,
                                            const Classification &classes,
                                            const CutOptions &options) {
   return BanFinder(graph, classes, options).run();

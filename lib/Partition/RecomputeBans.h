@@ -16,7 +16,7 @@
 
 #include "CommSched/Partition/JointGraph.h"
 
-namespace commsched {
+namespace mlir::commsched::partition {
 
 /// The class by which operations are found to be fusible with the node.
 OperatorClass getFusionClass(const JointNode &node);
@@ -24,6 +24,6 @@ OperatorClass getFusionClass(const JointNode &node);
 /// Whether computing the node again takes nothing: views, constants.
 bool isFreeToRepeat(const JointNode &node);
 
-} // namespace commsched
+} // namespace mlir::commsched::partition
 
 #endif // COMMSCHED_LIB_PARTITION_RECOMPUTEBANS_H

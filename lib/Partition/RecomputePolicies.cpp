@@ -10,7 +10,8 @@
 #include "CommSched/Partition/RecomputePolicies.h"
 #include "CommSched/Partition/MinCut.h"
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::partition;
 
 namespace {
 
@@ -110,7 +111,7 @@ void PolicySettler::repeatGathers(bool onlyFree) {
   }
 }
 
-void commsched::settlePolicies(JointGraph &graph, const Classification &classes,
+void partition::settlePolicies(JointGraph &graph, const Classification &classes,
                                CollectivePolicy collectives) {
   PolicySettler settler(graph, classes);
   settler.joinCollectives();

@@ -11,9 +11,10 @@
 #include <algorithm>
 #include <unordered_map>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::partition;
 
-int64_t commsched::computeSavedBytes(const JointGraph &graph,
+int64_t partition::computeSavedBytes(const JointGraph &graph,
                                      const std::vector<NodeId> &saved) {
   std::vector<char> isSaved(graph.size(), 0);
   for (NodeId value : saved)

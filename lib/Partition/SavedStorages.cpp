@@ -12,7 +12,8 @@
 #include <iterator>
 #include <utility>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::partition;
 
 namespace {
 
@@ -78,7 +79,7 @@ static NodeId getShownValue(const JointGraph &graph, NodeId node,
   return shown;
 }
 
-std::vector<NodeId> commsched::getSavedStorages(const JointGraph &graph,
+std::vector<NodeId> partition::getSavedStorages(const JointGraph &graph,
                                                 const Split &split) {
   Availability halves(graph, split);
   // By node: what it shows, through all views that can be taken again.
@@ -119,7 +120,7 @@ static bool canMoveToForward(const JointGraph &graph, NodeId node,
   });
 }
 
-std::vector<NodeId> commsched::getSavedDimensions(const JointGraph &graph,
+std::vector<NodeId> partition::getSavedDimensions(const JointGraph &graph,
                                                   const Split &split) {
   Availability halves(graph, split);
   std::vector<char> isBackwardResult(graph.size(), 0);
@@ -147,7 +148,7 @@ std::vector<NodeId> commsched::getSavedDimensions(const JointGraph &graph,
   return saved;
 }
 
-PartitionResult<Split> commsched::saveStorages(const JointGraph &graph,
+PartitionResult<Split> partition::saveStorages(const JointGraph &graph,
                                                Split halves,
                                                bool allowCollectives) {
   for (auto *replace : {&getSavedDimensions, &getSavedStorages}) {
@@ -164,7 +165,7 @@ PartitionResult<Split> commsched::saveStorages(const JointGraph &graph,
 }
 
 PartitionResult<Split>
-commsched::splitAtStorages(const JointGraph &graph,
+partition::splitAtStorages(const JointGraph &graph,
                            const std::vector<NodeId> &saved,
                            bool allowCollectives) {
   PartitionResult<Split> result = split(graph, saved, allowCollectives);

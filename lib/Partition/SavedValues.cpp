@@ -14,9 +14,10 @@
 #include <algorithm>
 #include <unordered_set>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::partition;
 
-PartitionResult<Split> commsched::splitAsEager(const JointGraph &graph,
+PartitionResult<Split> partition::splitAsEager(const JointGraph &graph,
                                                const Classification &classes) {
   std::vector<NodeId> saved;
   for (NodeId node = 0; node < graph.size(); ++node) {

@@ -19,7 +19,8 @@
 #include <algorithm>
 #include <optional>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::partition;
 
 namespace {
 
@@ -312,7 +313,7 @@ std::optional<PartitionConflict> Splitter::check() const {
   return std::nullopt;
 }
 
-PartitionResult<Split> commsched::split(const JointGraph &graph,
+PartitionResult<Split> partition::split(const JointGraph &graph,
                                         const std::vector<NodeId> &saved,
                                         bool allowCollectives) {
   return Splitter(graph, allowCollectives).run(saved);

@@ -64,7 +64,7 @@ static FunctionTimes getTimes(const TimedFunction &timed,
 }
 
 LogicalResult AlignRuntimes::writeTimes(ArrayRef<TimedFunction> functions) {
-  FailureOr<::commsched::Target> target = getTarget(getOperation());
+  FailureOr<cost::Target> target = getTarget(getOperation());
   if (failed(target))
     return failure();
   ScanningSymbolTables symbolTables;

@@ -53,7 +53,7 @@ static std::string describeSource(const CollectiveEstimate &estimate) {
   }
   std::string text =
       stringifyNcclAlgorithm(estimate.algorithm).str() + " algorithm";
-  if (estimate.algorithm != ::commsched::NcclAlgorithm::Local)
+  if (estimate.algorithm != cost::NcclAlgorithm::Local)
     text += ", " + stringifyNcclProtocol(estimate.protocol).str() + " protocol";
   return text;
 }
@@ -66,23 +66,22 @@ struct EstimateRuntime
 
   LogicalResult initialize(MLIRContext *context) override {
     if (failed(checkChoice(context, "target", target,
-                           ::commsched::targetPresetNames())) ||
+                           cost::targetPresetNames())) ||
         failed(checkChoice(context, "model", model, modelNames)))
       return failure();
     if (profile.empty())
       return success();
-    llvm::Expected<::commsched::MeasuredTable> loaded =
-        ::commsched::MeasuredTable::load(profile);
+    llvm::Expected<cost::MeasuredTable> loaded =
+        cost::MeasuredTable::load(profile);
     if (!loaded)
       return emitError(UnknownLoc::get(context), "cannot use the profile: ")
              << llvm::toString(loaded.takeError());
-    table =
-        std::make_shared<const ::commsched::MeasuredTable>(std::move(*loaded));
+    table = std::make_shared<const cost::MeasuredTable>(std::move(*loaded));
     return success();
   }
 
   void runOnOperation() override {
-    FailureOr<::commsched::Target> machine = getTarget(getOperation(), target);
+    FailureOr<cost::Target> machine = getTarget(getOperation(), target);
     if (failed(machine))
       return signalPassFailure();
     ScanningSymbolTables symbolTables;
@@ -130,7 +129,7 @@ private:
   void remarkEstimate(Operation *op, const CollectiveEstimate &estimate) {
     if (!areRemarksEnabled(op))
       return;
-    const ::commsched::CollectiveQuery &query = estimate.query;
+    const cost::CollectiveQuery &query = estimate.query;
     remark::analysis(op->getLoc(), makeRemark("EstimatedCollective",
                                               getOperation().getSymName()))
         << (describe(op) + ": " + describeSource(estimate))
@@ -150,7 +149,7 @@ private:
   }
 
   /// Shared by the copies of the pass that run on several functions at once.
-  std::shared_ptr<const ::commsched::MeasuredTable> table;
+  std::shared_ptr<const cost::MeasuredTable> table;
   /// What is written, looked up once.
   StringAttr attrName;
   IntegerType timeType;

@@ -19,10 +19,10 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::IterativeReordering;
-using ::commsched::IterativeReorderingOptions;
-using ::commsched::PeakMemoryChoice;
-using ::commsched::Problem;
+using schedule::IterativeReordering;
+using schedule::IterativeReorderingOptions;
+using schedule::PeakMemoryChoice;
+using schedule::Problem;
 
 namespace {
 
@@ -38,7 +38,7 @@ public:
 private:
   FailureOr<BlockProblem> createProblem(Block &block);
   bool declines(const BlockProblem &problem);
-  bool getsLonger(const BlockProblem &problem, const ::commsched::Order &order);
+  bool getsLonger(const BlockProblem &problem, const schedule::Order &order);
   FailureOr<bool> reduce(Block &block, const BlockProblem &problem,
                          int64_t peakBytes, int64_t limitBytes);
 
@@ -85,8 +85,7 @@ bool Runner::declines(const BlockProblem &problem) {
 /// is known. Says so, and if that is still too much.
 FailureOr<bool> Runner::reduce(Block &block, const BlockProblem &problem,
                                int64_t peakBytes, int64_t limitBytes) {
-  ::commsched::Result<PeakMemoryChoice> choice =
-      choosePeakMemoryOrder(problem.getProblem());
+  Result<PeakMemoryChoice> choice = choosePeakMemoryOrder(problem.getProblem());
   if (!choice) {
     emitError(function.getLoc(), "no order was found: ") << choice.error();
     return failure();
@@ -116,7 +115,7 @@ FailureOr<bool> Runner::reduce(Block &block, const BlockProblem &problem,
 
 /// Whether the program would take longer in `order`; then says so.
 bool Runner::getsLonger(const BlockProblem &problem,
-                        const ::commsched::Order &order) {
+                        const schedule::Order &order) {
   const Problem &program = problem.getProblem();
   int64_t before = simulate(program, program.programOrder())->stepNs;
   int64_t after = simulate(program, order)->stepNs;
@@ -154,7 +153,7 @@ FailureOr<bool> Runner::run(Block &block) {
   }
   IterativeReorderingOptions options = pass.options;
   options.limitBytes = limitBytes;
-  ::commsched::Result<IterativeReordering> result =
+  Result<IterativeReordering> result =
       pass.solver(problem->getProblem(), options);
   if (!result) {
     emitError(function.getLoc(), "not reordered: ") << result.error();
@@ -176,7 +175,7 @@ FailureOr<bool> Runner::run(Block &block) {
 
 FailureOr<bool> mlir::commsched::runIterativePass(func::FuncOp function,
                                                   const IterativePass &pass) {
-  FailureOr<::commsched::Target> target = getTarget(function);
+  FailureOr<cost::Target> target = getTarget(function);
   if (failed(target))
     return failure();
   ScanningSymbolTables symbolTables;

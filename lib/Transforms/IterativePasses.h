@@ -22,14 +22,13 @@ namespace mlir::commsched {
 
 /// One of these passes. The solver gets `options` with the limit of the block.
 struct IterativePass {
-  using Solver = ::commsched::Result<::commsched::IterativeReordering>(
-      const ::commsched::Problem &,
-      const ::commsched::IterativeReorderingOptions &);
+  using Solver = Result<schedule::IterativeReordering>(
+      const schedule::Problem &, const schedule::IterativeReorderingOptions &);
 
   /// The pass's flag.
   StringRef name;
   Solver *solver = nullptr;
-  ::commsched::IterativeReorderingOptions options;
+  schedule::IterativeReorderingOptions options;
   /// None: no block may exceed its own peak, whatever it was before.
   std::optional<MemoryBudget> budget;
   CollectiveOrder collectiveOrder = CollectiveOrder::Kept;

@@ -14,13 +14,13 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::DependenceEnd;
-using ::commsched::ListScheduler;
-using ::commsched::ListSchedulerOptions;
-using ::commsched::NodeId;
-using ::commsched::noNode;
-using ::commsched::Positions;
-using ::commsched::Problem;
+using schedule::DependenceEnd;
+using schedule::ListScheduler;
+using schedule::ListSchedulerOptions;
+using schedule::NodeId;
+using schedule::noNode;
+using schedule::Positions;
+using schedule::Problem;
 
 namespace {
 
@@ -60,7 +60,7 @@ void MoveReporter::reportEnd(NodeId collective, NodeId end, StringRef what,
   std::string factor = "nothing";
   if (limit)
     factor = describe(block.getOperation(limit->node)) + " (" +
-             ::commsched::toString(limit->kind) + ")";
+             schedule::toString(limit->kind) + ")";
   std::string text;
   llvm::raw_string_ostream os(text);
   os << describe(op) << ": its " << what;
@@ -104,14 +104,13 @@ static FailureOr<bool> scheduleBlock(func::FuncOp function, Block &block,
     return false;
   }
   const Problem &problem = blockProblem->getProblem();
-  ::commsched::Result<::commsched::Order> order =
-      ListScheduler(options).run(problem);
+  Result<schedule::Order> order = ListScheduler(options).run(problem);
   if (!order) {
     emitError(function.getLoc(), "no order was found: ") << order.error();
     return failure();
   }
   if (areRemarksEnabled(function)) {
-    ::commsched::Result<Positions> positions = invert(problem, *order);
+    Result<Positions> positions = invert(problem, *order);
     MoveReporter reporter(function, *blockProblem, *positions, options);
     for (NodeId node = 0; node < problem.numNodes(); ++node)
       if (problem.isCollective(node))

@@ -21,7 +21,7 @@ class OperationCosts;
 /// which only reordering for overlap minds. A block with a cost that is not
 /// known is left as it is, with a remark. Returns whether anything moved.
 FailureOr<bool> listSchedule(func::FuncOp function,
-                             ::commsched::ListSchedulerOptions options,
+                             schedule::ListSchedulerOptions options,
                              OperationCosts *costs = nullptr);
 
 } // namespace mlir::commsched

@@ -8,20 +8,21 @@
 
 #include "MemoryBudget.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Support/Unlimited.h"
 #include "Remarks.h"
 #include "mlir/IR/Builders.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::Buffer;
-using ::commsched::noNode;
-using ::commsched::Problem;
+using schedule::Buffer;
+using schedule::noNode;
+using schedule::Problem;
 
 /// Live bytes that the reference does not count. They are so all the time.
 static int64_t getUncountedBytes(const Problem &problem) {
   int64_t bytes = 0;
-  for (::commsched::BufferId id = 0; id < problem.numBuffers(); ++id) {
+  for (schedule::BufferId id = 0; id < problem.numBuffers(); ++id) {
     const Buffer &buffer = problem.buffer(id);
     if (buffer.producer == noNode &&
         (!buffer.freed || problem.users(id).empty()))
@@ -65,7 +66,6 @@ int64_t mlir::commsched::getLimitBytes(func::FuncOp function, Block &block,
     return peakBytes;
   if (budget.bytes)
     return *budget.bytes;
-  constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
   int64_t baseline = getBaselinePeakBytes(function).value_or(peakBytes);
   int64_t counted = baseline;
   if (budget.model == MemoryModel::Reference)
@@ -87,7 +87,7 @@ void mlir::commsched::keepBaselineBytes(func::FuncOp function, Block &block,
 /// Of what is there before the first operation.
 static int64_t getArgumentBytes(const Problem &problem) {
   int64_t bytes = 0;
-  for (::commsched::BufferId id = 0; id < problem.numBuffers(); ++id)
+  for (schedule::BufferId id = 0; id < problem.numBuffers(); ++id)
     if (problem.buffer(id).producer == noNode)
       bytes += problem.buffer(id).bytes;
   return bytes;

@@ -52,7 +52,7 @@ bool isBody(func::FuncOp function, Block &block);
 /// function's body has the function's baseline, or else its peak. What runs
 /// around another block is not known: such a block may not exceed its peak.
 int64_t getLimitBytes(func::FuncOp function, Block &block,
-                      const ::commsched::Problem &problem, int64_t peakBytes,
+                      const schedule::Problem &problem, int64_t peakBytes,
                       const MemoryBudget &budget);
 
 /// Keeps `peakBytes` as the baseline of `function`, if `block` is the only one
@@ -61,13 +61,13 @@ void keepBaselineBytes(func::FuncOp function, Block &block, int64_t peakBytes);
 
 /// That the schedule of `problem` that needs least takes `leastBytes`, which is
 /// more than `limitBytes`: by how much, and what arguments alone take.
-std::string explainExcess(const ::commsched::Problem &problem,
-                          int64_t leastBytes, int64_t limitBytes);
+std::string explainExcess(const schedule::Problem &problem, int64_t leastBytes,
+                          int64_t limitBytes);
 
 /// Emits the remark `BudgetExceeded`, which says so of a block of `function`.
 void remarkBudgetExceeded(func::FuncOp function,
-                          const ::commsched::Problem &problem,
-                          int64_t leastBytes, int64_t limitBytes);
+                          const schedule::Problem &problem, int64_t leastBytes,
+                          int64_t limitBytes);
 
 } // namespace mlir::commsched
 

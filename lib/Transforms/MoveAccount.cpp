@@ -11,12 +11,12 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::CollectiveMoves;
-using ::commsched::Exposure;
-using ::commsched::IterativeReordering;
-using ::commsched::MoveLimit;
-using ::commsched::NodeId;
-using ::commsched::NodeKind;
+using schedule::CollectiveMoves;
+using schedule::Exposure;
+using schedule::IterativeReordering;
+using schedule::MoveLimit;
+using schedule::NodeId;
+using schedule::NodeKind;
 
 MoveAccount::MoveAccount(func::FuncOp function, const BlockProblem &block,
                          StringRef pass, int64_t limitBytes,
@@ -31,7 +31,7 @@ MoveAccount::MoveAccount(func::FuncOp function, const BlockProblem &block,
 std::string
 MoveAccount::describeDependence(const CollectiveMoves &moves) const {
   std::string text =
-      (Twine(::commsched::toString(moves.dependence)) + " dependence with " +
+      (Twine(schedule::toString(moves.dependence)) + " dependence with " +
        describe(block.getOperation(moves.obstacle)))
           .str();
   switch (problem.kind(moves.obstacle)) {

@@ -26,8 +26,7 @@ class MoveAccount {
 public:
   /// `pass` is the pass's flag, `limitBytes` what its moves were limited to.
   MoveAccount(func::FuncOp function, const BlockProblem &block, StringRef pass,
-              int64_t limitBytes,
-              const ::commsched::IterativeReordering &result);
+              int64_t limitBytes, const schedule::IterativeReordering &result);
 
   /// One remark for each collective: `CollectiveMoved` or `CollectiveKept`.
   void remark() const;
@@ -35,19 +34,18 @@ public:
   void write() const;
 
 private:
-  ReorderInfo getInfo(const ::commsched::CollectiveMoves &moves) const;
-  std::string describeLimit(const ::commsched::CollectiveMoves &moves) const;
-  std::string
-  describeDependence(const ::commsched::CollectiveMoves &moves) const;
+  ReorderInfo getInfo(const schedule::CollectiveMoves &moves) const;
+  std::string describeLimit(const schedule::CollectiveMoves &moves) const;
+  std::string describeDependence(const schedule::CollectiveMoves &moves) const;
 
   StringRef functionName;
   const BlockProblem &block;
-  const ::commsched::Problem &problem;
+  const schedule::Problem &problem;
   StringRef pass;
   int64_t limitBytes;
-  const ::commsched::IterativeReordering &result;
-  std::vector<::commsched::Exposure> before;
-  std::vector<::commsched::Exposure> after;
+  const schedule::IterativeReordering &result;
+  std::vector<schedule::Exposure> before;
+  std::vector<schedule::Exposure> after;
 };
 
 } // namespace mlir::commsched

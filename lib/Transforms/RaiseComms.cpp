@@ -21,7 +21,7 @@ namespace {
 
 struct RaiseComms : mlir::commsched::impl::RaiseCommsBase<RaiseComms> {
   void runOnOperation() override {
-    ::commsched::ListSchedulerOptions options;
+    schedule::ListSchedulerOptions options;
     options.raiseComms = true;
     FailureOr<bool> moved = listSchedule(getOperation(), options);
     if (failed(moved))

@@ -27,7 +27,7 @@ struct ReorderCommsPreservingPeakMemory
 
 protected:
   IterativePass::Solver *getSolver() const override {
-    return ::commsched::reorderComms;
+    return schedule::reorderComms;
   }
 };
 

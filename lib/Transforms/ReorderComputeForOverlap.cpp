@@ -26,12 +26,12 @@ struct ReorderComputeForOverlap
     : mlir::commsched::impl::ReorderComputeForOverlapBase<
           ReorderComputeForOverlap> {
   void runOnOperation() override {
-    FailureOr<::commsched::Target> target = getTarget(getOperation());
+    FailureOr<cost::Target> target = getTarget(getOperation());
     if (failed(target))
       return signalPassFailure();
     ScanningSymbolTables symbolTables;
     OperationCosts costs(*target, /*profile=*/nullptr, symbolTables);
-    ::commsched::ListSchedulerOptions options;
+    schedule::ListSchedulerOptions options;
     options.raiseComms = true;
     options.sinkWaits = true;
     options.reorderForOverlap = true;

@@ -19,10 +19,10 @@ namespace mlir::commsched {
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::PeakMemoryCandidate;
-using ::commsched::PeakMemoryChoice;
-using ::commsched::PeakMemoryMethod;
-using ::commsched::peakMemorySorts;
+using schedule::PeakMemoryCandidate;
+using schedule::PeakMemoryChoice;
+using schedule::PeakMemoryMethod;
+using schedule::peakMemorySorts;
 
 /// All blocks of the body of `function`, and those inside it that hold
 /// collectives; inner ones first.
@@ -127,7 +127,7 @@ FailureOr<bool> ReorderForPeakMemory::reorder(Block &block) {
     remarkBlockKept(function, problem->getUnsized().getLoc(), *reason);
     return false;
   }
-  ::commsched::Result<PeakMemoryChoice> choice =
+  Result<PeakMemoryChoice> choice =
       choosePeakMemoryOrder(problem->getProblem(), sorts);
   if (!choice) {
     emitError(function.getLoc(), "no order was found: ") << choice.error();

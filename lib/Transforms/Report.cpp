@@ -49,7 +49,7 @@ private:
 
 LogicalResult Report::initialize(MLIRContext *context) {
   contention = {exclusiveGroups, linkSharing, computeSlowdown};
-  if (::commsched::OptionalError error = check(contention))
+  if (OptionalError error = check(contention))
     return emitError(UnknownLoc::get(context), "option '")
            << computeSlowdown.ArgStr << "' of " << getArgument() << " "
            << *error;
@@ -105,7 +105,7 @@ void Report::runOnOperation() {
   markAllAnalysesPreserved();
   reports.clear();
   reportOf.clear();
-  FailureOr<::commsched::Target> target = getTarget(getOperation());
+  FailureOr<cost::Target> target = getTarget(getOperation());
   if (failed(target))
     return signalPassFailure();
   SymbolTableCollection symbolTables;

@@ -26,9 +26,9 @@ struct SimpleOverlap : mlir::commsched::impl::SimpleOverlapBase<SimpleOverlap> {
     pass.name = getArgument();
     // To check that the step gets no longer.
     pass.usesCosts = true;
-    pass.solver = [](const ::commsched::Problem &problem,
-                     const ::commsched::IterativeReorderingOptions &) {
-      return ::commsched::overlapSimply(problem);
+    pass.solver = [](const schedule::Problem &problem,
+                     const schedule::IterativeReorderingOptions &) {
+      return schedule::overlapSimply(problem);
     };
     FailureOr<bool> changed = runIterativePass(getOperation(), pass);
     if (failed(changed))

@@ -21,7 +21,7 @@ namespace {
 
 struct SinkWaits : mlir::commsched::impl::SinkWaitsBase<SinkWaits> {
   void runOnOperation() override {
-    ::commsched::ListSchedulerOptions options;
+    schedule::ListSchedulerOptions options;
     options.sinkWaits = true;
     FailureOr<bool> moved = listSchedule(getOperation(), options);
     if (failed(moved))

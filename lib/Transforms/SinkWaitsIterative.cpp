@@ -26,7 +26,7 @@ struct SinkWaitsIterative
 
 protected:
   IterativePass::Solver *getSolver() const override {
-    return ::commsched::sinkWaitsIteratively;
+    return schedule::sinkWaitsIteratively;
   }
 };
 

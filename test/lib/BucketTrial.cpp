@@ -13,19 +13,19 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::Bucket;
-using ::commsched::BucketBuffers;
-using ::commsched::BucketCandidate;
-using ::commsched::BucketCost;
-using ::commsched::BucketedProblem;
-using ::commsched::Bucketing;
-using ::commsched::BucketingOptions;
-using ::commsched::DependenceEnd;
-using ::commsched::MemoryTimeline;
-using ::commsched::NodeId;
-using ::commsched::noNode;
-using ::commsched::Order;
-using ::commsched::Problem;
+using schedule::Bucket;
+using schedule::BucketBuffers;
+using schedule::BucketCandidate;
+using schedule::BucketCost;
+using schedule::BucketedProblem;
+using schedule::Bucketing;
+using schedule::BucketingOptions;
+using schedule::DependenceEnd;
+using schedule::MemoryTimeline;
+using schedule::NodeId;
+using schedule::noNode;
+using schedule::Order;
+using schedule::Problem;
 
 namespace {
 
@@ -69,8 +69,8 @@ LogicalResult BucketTrial::formBuckets(const BlockProblem &problem) {
   BucketingOptions options;
   options.capBytes.assign(modes.size(), {int64_t(1) << 40});
   options.maxCount = 2 + random() % 6;
-  ::commsched::Result<Bucketing> formed =
-      ::commsched::formBuckets(problem.getProblem(), candidates, options);
+  Result<Bucketing> formed =
+      schedule::formBuckets(problem.getProblem(), candidates, options);
   if (!formed)
     return function.emitError(formed.error());
   bucketing = std::move(*formed);
@@ -112,9 +112,8 @@ std::vector<BucketCost> BucketTrial::price(const BlockProblem &problem,
   return prices;
 }
 
-::commsched::Result<BucketedProblem>
-BucketTrial::predict(const BlockProblem &problem) {
-  ::commsched::Result<BucketedProblem> program = BucketedProblem::create(
+Result<BucketedProblem> BucketTrial::predict(const BlockProblem &problem) {
+  Result<BucketedProblem> program = BucketedProblem::create(
       problem.getProblem(), bucketing.buckets, price(problem, /*absorb=*/true),
       BucketBuffers::Kept);
   if (program)
@@ -274,12 +273,12 @@ LogicalResult BucketTrial::run() {
   FailureOr<BlockProblem> problem = read();
   if (failed(problem) || failed(formBuckets(*problem)))
     return failure();
-  ::commsched::Result<BucketedProblem> program = predict(*problem);
+  Result<BucketedProblem> program = predict(*problem);
   if (!program)
     return function.emitError(program.error());
   bool isPlaced = random() % 4 == 0;
   Order order = isPlaced ? *program->place() : drawOrder(*program);
-  ::commsched::Result<Order> expanded = program->expand(order);
+  Result<Order> expanded = program->expand(order);
   if (!expanded)
     return function.emitError(expanded.error());
   problem->apply(*expanded);

@@ -41,25 +41,24 @@ public:
 private:
   FailureOr<BlockProblem> read();
   LogicalResult formBuckets(const BlockProblem &problem);
-  std::vector<::commsched::BucketCost> price(const BlockProblem &problem,
-                                             bool absorb);
-  ::commsched::Result<::commsched::BucketedProblem>
-  predict(const BlockProblem &problem);
-  ::commsched::Order drawOrder(const ::commsched::BucketedProblem &program);
+  std::vector<schedule::BucketCost> price(const BlockProblem &problem,
+                                          bool absorb);
+  Result<schedule::BucketedProblem> predict(const BlockProblem &problem);
+  schedule::Order drawOrder(const schedule::BucketedProblem &program);
   LogicalResult checkAbsorbed(const BlockProblem &problem,
-                              const ::commsched::BucketedProblem &program);
+                              const schedule::BucketedProblem &program);
   void merge(const BlockProblem &problem,
-             const ::commsched::BucketedProblem &program);
-  LogicalResult compareOrder(const ::commsched::Order &order);
-  LogicalResult compare(const ::commsched::Problem &predicted,
-                        const ::commsched::Order &order);
-  InFlightDiagnostic report(::commsched::NodeId node);
+             const schedule::BucketedProblem &program);
+  LogicalResult compareOrder(const schedule::Order &order);
+  LogicalResult compare(const schedule::Problem &predicted,
+                        const schedule::Order &order);
+  InFlightDiagnostic report(schedule::NodeId node);
 
   func::FuncOp function;
   Block &block;
   OperationCosts &costs;
   std::mt19937_64 random;
-  ::commsched::Bucketing bucketing;
+  schedule::Bucketing bucketing;
   /// By key of a bucket.
   SmallVector<BucketMode> modes;
   /// By bucket.

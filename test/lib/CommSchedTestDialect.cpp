@@ -12,6 +12,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using namespace mlir::commsched;
 using namespace mlir::commsched_test;
 
 #include "CommSchedTestDialect.cpp.inc"
@@ -43,8 +44,8 @@ static void addCommunicationEffect(
 // ExchangeOp
 //===----------------------------------------------------------------------===//
 
-::commsched::CollectiveKind ExchangeOp::getCollectiveKind() {
-  return ::commsched::CollectiveKind::AllToAll;
+cost::CollectiveKind ExchangeOp::getCollectiveKind() {
+  return cost::CollectiveKind::AllToAll;
 }
 
 // The channel is no symbol: nothing may ask for more than an attribute.
@@ -77,9 +78,9 @@ void ExchangeOp::getEffects(
 // TotalOp
 //===----------------------------------------------------------------------===//
 
-::commsched::CollectiveKind TotalOp::getCollectiveKind() {
-  return ::commsched::parseCollectiveKind(getKind().value_or(""))
-      .value_or(::commsched::CollectiveKind::AllReduce);
+cost::CollectiveKind TotalOp::getCollectiveKind() {
+  return cost::parseCollectiveKind(getKind().value_or(""))
+      .value_or(cost::CollectiveKind::AllReduce);
 }
 
 Attribute TotalOp::getGroupKey() { return getChannelAttr(); }

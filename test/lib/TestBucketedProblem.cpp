@@ -52,7 +52,7 @@ struct TestBucketedProblem
 } // namespace
 
 LogicalResult TestBucketedProblem::runOn(func::FuncOp function, uint64_t seed) {
-  FailureOr<::commsched::Target> target = getTarget(function);
+  FailureOr<cost::Target> target = getTarget(function);
   if (failed(target))
     return failure();
   ScanningSymbolTables symbolTables;

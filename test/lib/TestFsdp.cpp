@@ -68,7 +68,7 @@ struct TestDeduplicateGathers
 
 void TestDeduplicateGathers::runOnOperation() {
   func::FuncOp function = getOperation();
-  FailureOr<::commsched::Target> target = getTarget(function);
+  FailureOr<cost::Target> target = getTarget(function);
   if (failed(target))
     return signalPassFailure();
   ScanningSymbolTables symbolTables;

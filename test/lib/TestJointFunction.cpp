@@ -19,7 +19,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using namespace ::commsched;
+using namespace mlir::commsched::partition;
 
 static StringRef toString(OperatorClass kind) {
   switch (kind) {

@@ -22,10 +22,10 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::NodeId;
-using ::commsched::PartitionConflict;
-using ::commsched::PartitionResult;
-using ::commsched::Split;
+using partition::NodeId;
+using partition::PartitionConflict;
+using partition::PartitionResult;
+using partition::Split;
 
 namespace {
 

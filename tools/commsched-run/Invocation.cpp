@@ -43,7 +43,7 @@ static std::vector<int64_t> makeDescriptor(const ValueType &type,
 
 /// Size and alignment of a result in the struct of all.
 static std::pair<size_t, size_t> getResultLayout(const ValueType &type) {
-  if (type.storage != Storage::Scalar)
+  if (type.storage != run::Storage::Scalar)
     return {getDescriptorWords(type) * sizeof(int64_t), alignof(int64_t)};
   size_t bytes = type.element.bytes;
   bool complex = type.element.numberClass == NumberClass::Complex;
@@ -54,7 +54,7 @@ static std::pair<size_t, size_t> getResultLayout(const ValueType &type) {
 /// its first argument points to.
 static bool isReturned(const Signature &signature) {
   return signature.results.size() == 1 &&
-         signature.results.front().storage == Storage::Scalar &&
+         signature.results.front().storage == run::Storage::Scalar &&
          signature.results.front().element.numberClass != NumberClass::Complex;
 }
 
@@ -81,7 +81,7 @@ Invocation::~Invocation() {
 bool Invocation::allocate() {
   const Signature &signature = program.getSignature();
   for (auto [index, argument] : llvm::enumerate(signature.arguments)) {
-    if (argument.type.storage == Storage::Scalar)
+    if (argument.type.storage == run::Storage::Scalar)
       continue;
     buffers[index] =
         commsched_allocate(argument.type.getNumBytes(), /*alignment=*/0);
@@ -113,7 +113,8 @@ void Invocation::call() {
   if (!signature.results.empty() && !returned)
     pass(results.data());
   for (auto [index, descriptor] : llvm::enumerate(descriptors)) {
-    bool scalar = signature.arguments[index].type.storage == Storage::Scalar;
+    bool scalar =
+        signature.arguments[index].type.storage == run::Storage::Scalar;
     if (scalar)
       packed.push_back(inputs[index].data());
     else
@@ -135,7 +136,7 @@ bool Invocation::takeOutputs(Outputs &outputs) {
   const char *all = reinterpret_cast<const char *>(results.data());
   for (auto [type, offset] :
        llvm::zip_equal(signature.results, resultOffsets)) {
-    if (type.storage == Storage::Scalar) {
+    if (type.storage == run::Storage::Scalar) {
       outputs.results.emplace_back(all + offset,
                                    all + offset + type.element.bytes);
       continue;
@@ -151,7 +152,7 @@ bool Invocation::takeOutputs(Outputs &outputs) {
   for (auto [argument, buffer] :
        llvm::zip_equal(signature.arguments, buffers)) {
     Bytes &kept = outputs.arguments.emplace_back();
-    if (argument.type.storage != Storage::MemRef || argument.scratch)
+    if (argument.type.storage != run::Storage::MemRef || argument.scratch)
       continue;
     std::optional<Bytes> bytes =
         download(argument.type, static_cast<const char *>(buffer));
@@ -169,7 +170,7 @@ void Invocation::releaseResults() {
   const char *all = reinterpret_cast<const char *>(results.data());
   for (auto [type, offset] :
        llvm::zip_equal(program.getSignature().results, resultOffsets)) {
-    if (type.storage == Storage::Scalar)
+    if (type.storage == run::Storage::Scalar)
       continue;
     const auto *words = reinterpret_cast<const int64_t *>(all + offset);
     void *buffer = reinterpret_cast<void *>(words[Allocated]);

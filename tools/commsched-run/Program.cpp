@@ -58,13 +58,13 @@ LogicalResult Program::load(MLIRContext &context, StringRef entryName,
 }
 
 LogicalResult Program::predict(StringRef profile) {
-  FailureOr<::commsched::Target> target = getTarget(*module);
+  FailureOr<cost::Target> target = getTarget(*module);
   if (failed(target))
     return failure();
-  std::optional<::commsched::MeasuredTable> table;
+  std::optional<cost::MeasuredTable> table;
   if (!profile.empty()) {
-    llvm::Expected<::commsched::MeasuredTable> loaded =
-        ::commsched::MeasuredTable::load(profile);
+    llvm::Expected<cost::MeasuredTable> loaded =
+        cost::MeasuredTable::load(profile);
     if (!loaded)
       return emitError(UnknownLoc::get(module->getContext()),
                        "cannot use the profile: ")

@@ -110,8 +110,7 @@ SiteMap::SiteMap(ModuleOp module, const ProgramSites &program) {
       std::string location = getLocationText(op.getLoc());
       if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
         std::string kind =
-            ::commsched::stringifyCollectiveKind(collective.getCollectiveKind())
-                .str();
+            cost::stringifyCollectiveKind(collective.getCollectiveKind()).str();
         std::string name = getCollectiveName(collective, indexInBlock++);
         if (auto index = siteIndices.take({kind, name, location}))
           sites[&op] = *index;

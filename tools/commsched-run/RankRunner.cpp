@@ -217,7 +217,7 @@ llvm::Error RankRunner::writeOutputs(const Program &program,
       return error;
   for (size_t index = 0; index < signature.arguments.size(); ++index) {
     const Argument &argument = signature.arguments[index];
-    if (argument.type.storage != Storage::MemRef || argument.scratch)
+    if (argument.type.storage != run::Storage::MemRef || argument.scratch)
       continue;
     if (llvm::Error error = write("arg", index, argument.type,
                                   findings.outputs.arguments[index]))

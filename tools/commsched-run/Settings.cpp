@@ -22,7 +22,7 @@ static constexpr int32_t mostThreads = 1024;
 namespace {
 
 /// The options as they are written. They register themselves.
-struct Options {
+struct CommandLineOptions {
   cl::OptionCategory category{"commsched-run options"};
 
   cl::opt<std::string> program{cl::Positional, cl::desc("<program.mlir>"),
@@ -114,7 +114,7 @@ struct Options {
 
 } // namespace
 
-static llvm::Error parseInputs(const Options &options,
+static llvm::Error parseInputs(const CommandLineOptions &options,
                                InputSettings &settings) {
   settings.seed = options.seed;
   settings.sameOnAllRanks = options.sameInputs;
@@ -138,7 +138,8 @@ static llvm::Error parseInputs(const Options &options,
 }
 
 /// Decides on the backend and on which ranks this process is.
-static llvm::Error chooseRanks(const Options &options, Settings &settings) {
+static llvm::Error chooseRanks(const CommandLineOptions &options,
+                               Settings &settings) {
   int32_t ranks = options.ranks;
   bool given = options.ranks.getNumOccurrences() != 0;
   if (given && (ranks < 1 || ranks > mostThreads))
@@ -169,7 +170,8 @@ static llvm::Error chooseRanks(const Options &options, Settings &settings) {
   return llvm::Error::success();
 }
 
-static llvm::Error check(const Options &options, const Settings &settings) {
+static llvm::Error checkSettings(const CommandLineOptions &options,
+                                 const Settings &settings) {
   if (options.optLevel > 3)
     return llvm::createStringError("--opt-level must be from 0 to 3, not " +
                                    Twine(options.optLevel));
@@ -197,7 +199,7 @@ static llvm::Error check(const Options &options, const Settings &settings) {
 
 llvm::Expected<Settings> mlir::commsched::run::parseCommandLine(int argc,
                                                                 char **argv) {
-  Options options;
+  CommandLineOptions options;
   cl::HideUnrelatedOptions(options.category);
   cl::ParseCommandLineOptions(
       argc, argv,
@@ -228,7 +230,7 @@ llvm::Expected<Settings> mlir::commsched::run::parseCommandLine(int argc,
     return error;
   if (llvm::Error error = parseInputs(options, settings.inputs))
     return error;
-  if (llvm::Error error = check(options, settings))
+  if (llvm::Error error = checkSettings(options, settings))
     return error;
   return settings;
 }

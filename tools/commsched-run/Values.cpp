@@ -79,7 +79,7 @@ llvm::Expected<ValueType> mlir::commsched::run::getValueType(Type type) {
     auto memref = dyn_cast<MemRefType>(type);
     if (memref && !memref.getLayout().isIdentity())
       return fail("whose elements do not lie one after the other");
-    value.storage = memref ? Storage::MemRef : Storage::Tensor;
+    value.storage = memref ? run::Storage::MemRef : run::Storage::Tensor;
     value.shape.assign(shaped.getShape().begin(), shaped.getShape().end());
     elementType = shaped.getElementType();
   }

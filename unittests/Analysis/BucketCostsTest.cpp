@@ -29,9 +29,9 @@
 using namespace mlir;
 using namespace mlir::commsched;
 
-using ::commsched::BucketCost;
-using ::commsched::CollectiveKind;
-using ::commsched::MeasuredTable;
+using cost::CollectiveKind;
+using cost::MeasuredTable;
+using schedule::BucketCost;
 
 namespace {
 
@@ -61,7 +61,7 @@ protected:
   }
 
   OperationCosts makeCosts(const MeasuredTable *profile = nullptr) {
-    return OperationCosts(*::commsched::getTargetPreset("h100"), profile,
+    return OperationCosts(*cost::getTargetPreset("h100"), profile,
                           symbolTables);
   }
 

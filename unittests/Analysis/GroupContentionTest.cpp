@@ -21,8 +21,8 @@
 using namespace mlir;
 using namespace mlir::commsched;
 
-using ::commsched::Contention;
-using ::commsched::StreamId;
+using schedule::Contention;
+using schedule::StreamId;
 using Pairs = std::vector<std::pair<StreamId, StreamId>>;
 
 namespace {

@@ -12,7 +12,8 @@
 
 #include <limits>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::cost;
 
 namespace {
 

@@ -14,7 +14,8 @@
 #include <limits>
 #include <random>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::cost;
 
 namespace {
 

@@ -13,7 +13,8 @@
 
 #include "gtest/gtest.h"
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::cost;
 
 namespace {
 

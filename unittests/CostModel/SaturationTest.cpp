@@ -15,7 +15,8 @@
 #include <cmath>
 #include <limits>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::cost;
 
 namespace {
 

@@ -15,7 +15,8 @@
 #include <cmath>
 #include <set>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::cost;
 
 namespace {
 

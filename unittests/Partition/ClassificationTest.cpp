@@ -9,8 +9,9 @@
 #include "CommSched/Partition/Classification.h"
 #include "TestGraphs.h"
 
-using namespace commsched;
-using namespace commsched::testing;
+using namespace mlir::commsched;
+using namespace mlir::commsched::partition;
+using namespace mlir::commsched::partition::testing;
 
 static Classification classifyOrFail(const JointGraph &graph) {
   return expectNoConflict(classify(graph));

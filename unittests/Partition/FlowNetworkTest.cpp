@@ -15,7 +15,8 @@
 #include <random>
 #include <tuple>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::partition;
 
 namespace {
 

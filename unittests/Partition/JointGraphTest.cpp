@@ -13,8 +13,9 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-using namespace commsched;
-using namespace commsched::testing;
+using namespace mlir::commsched;
+using namespace mlir::commsched::partition;
+using namespace mlir::commsched::partition::testing;
 
 namespace {
 

@@ -14,8 +14,9 @@
 #include <limits>
 #include <random>
 
-using namespace commsched;
-using namespace commsched::testing;
+using namespace mlir::commsched;
+using namespace mlir::commsched::partition;
+using namespace mlir::commsched::partition::testing;
 
 namespace {
 

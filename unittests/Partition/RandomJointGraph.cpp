@@ -12,8 +12,10 @@
 #include <gtest/gtest.h>
 #include <vector>
 
-using namespace commsched;
-using namespace commsched::testing;
+using namespace mlir::commsched;
+using namespace mlir::commsched::partition;
+using namespace mlir::commsched::testing;
+using namespace mlir::commsched::partition::testing;
 
 namespace {
 
@@ -282,7 +284,7 @@ JointGraph Builder::build() {
 }
 
 JointGraph
-commsched::testing::makeRandomJointGraph(uint32_t seed,
+partition::testing::makeRandomJointGraph(uint32_t seed,
                                          const RandomJointOptions &options) {
   return Builder(seed, options).build();
 }

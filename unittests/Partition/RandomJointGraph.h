@@ -22,7 +22,7 @@
 
 #include <cstdint>
 
-namespace commsched::testing {
+namespace mlir::commsched::partition::testing {
 
 struct RandomJointOptions {
   int32_t maxPrimals = 4;
@@ -46,6 +46,6 @@ struct RandomJointOptions {
 JointGraph makeRandomJointGraph(uint32_t seed,
                                 const RandomJointOptions &options = {});
 
-} // namespace commsched::testing
+} // namespace mlir::commsched::partition::testing
 
 #endif // COMMSCHED_UNITTESTS_PARTITION_RANDOMJOINTGRAPH_H

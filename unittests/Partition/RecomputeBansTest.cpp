@@ -12,8 +12,9 @@
 #include "ReferenceBans.h"
 #include "TestGraphs.h"
 
-using namespace commsched;
-using namespace commsched::testing;
+using namespace mlir::commsched;
+using namespace mlir::commsched::partition;
+using namespace mlir::commsched::partition::testing;
 
 static std::vector<BanReason> ban(const JointGraph &graph,
                                   const CutOptions &options = {}) {

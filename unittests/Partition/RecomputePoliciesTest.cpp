@@ -11,8 +11,9 @@
 #include "CommSched/Partition/GatherPrices.h"
 #include "TestGraphs.h"
 
-using namespace commsched;
-using namespace commsched::testing;
+using namespace mlir::commsched;
+using namespace mlir::commsched::partition;
+using namespace mlir::commsched::partition::testing;
 
 static void settle(JointGraph &graph, CollectivePolicy collectives) {
   settlePolicies(graph, expectNoConflict(classify(graph)), collectives);

@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-namespace commsched::reference {
+namespace mlir::commsched::partition::reference {
 
 inline bool areNodesFusible(const JointGraph &graph, NodeId producer,
                             NodeId consumer) {
@@ -103,6 +103,6 @@ inline std::vector<NodeId> findUsesFarApart(const JointGraph &graph,
   return far;
 }
 
-} // namespace commsched::reference
+} // namespace mlir::commsched::partition::reference
 
 #endif // COMMSCHED_UNITTESTS_PARTITION_REFERENCEBANS_H

@@ -21,7 +21,7 @@
 #include <tuple>
 #include <vector>
 
-namespace commsched::testing {
+namespace mlir::commsched::partition::testing {
 
 class ReferenceKnapsack {
 public:
@@ -105,6 +105,6 @@ private:
   }
 };
 
-} // namespace commsched::testing
+} // namespace mlir::commsched::partition::testing
 
 #endif // COMMSCHED_UNITTESTS_PARTITION_REFERENCEKNAPSACK_H

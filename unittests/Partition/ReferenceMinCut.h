@@ -21,7 +21,7 @@
 #include <optional>
 #include <vector>
 
-namespace commsched::reference {
+namespace mlir::commsched::partition::reference {
 
 /// Whether the backward can be computed if `saved` is, and nothing that is
 /// banned, nor any argument, is computed for that.
@@ -124,6 +124,6 @@ findLeastWeight(const JointGraph &graph, const Classification &classes,
   return least;
 }
 
-} // namespace commsched::reference
+} // namespace mlir::commsched::partition::reference
 
 #endif // COMMSCHED_UNITTESTS_PARTITION_REFERENCEMINCUT_H

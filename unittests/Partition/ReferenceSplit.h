@@ -23,7 +23,7 @@
 #include <optional>
 #include <set>
 
-namespace commsched::testing {
+namespace mlir::commsched::partition::testing {
 
 class ReferenceSplit {
 public:
@@ -191,6 +191,6 @@ private:
   std::map<NodeId, bool> forwardAnswers;
 };
 
-} // namespace commsched::testing
+} // namespace mlir::commsched::partition::testing
 
 #endif // COMMSCHED_UNITTESTS_PARTITION_REFERENCESPLIT_H

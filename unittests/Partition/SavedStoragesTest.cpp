@@ -15,8 +15,9 @@
 #include <random>
 #include <set>
 
-using namespace commsched;
-using namespace commsched::testing;
+using namespace mlir::commsched;
+using namespace mlir::commsched::partition;
+using namespace mlir::commsched::partition::testing;
 
 namespace {
 
@@ -24,7 +25,7 @@ using Nodes = std::vector<NodeId>;
 
 Nodes saveStorages(const JointGraph &graph, const Nodes &saved) {
   Split halves = expectNoConflict(split(graph, saved, false));
-  return expectNoConflict(commsched::saveStorages(graph, halves, false)).saved;
+  return expectNoConflict(partition::saveStorages(graph, halves, false)).saved;
 }
 
 //===----------------------------------------------------------------------===//
@@ -214,7 +215,7 @@ TEST(SavedStoragesPropertyTest, OnlyRepeatsViews) {
     if (!before)
       continue;
     Split after =
-        expectNoConflict(commsched::saveStorages(graph, *before, true));
+        expectNoConflict(partition::saveStorages(graph, *before, true));
     for (NodeId node = 0; node < graph.size(); ++node) {
       EXPECT_LE(after.inForward[node], before->inForward[node]) << node;
       if (after.inForward[node] != before->inForward[node] ||

@@ -14,8 +14,9 @@
 
 #include <algorithm>
 
-using namespace commsched;
-using namespace commsched::testing;
+using namespace mlir::commsched;
+using namespace mlir::commsched::partition;
+using namespace mlir::commsched::partition::testing;
 
 static std::vector<NodeId> saveAsEager(const JointGraph &graph) {
   return expectNoConflict(

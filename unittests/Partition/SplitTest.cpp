@@ -12,8 +12,9 @@
 
 #include <gtest/gtest.h>
 
-using namespace commsched;
-using namespace commsched::testing;
+using namespace mlir::commsched;
+using namespace mlir::commsched::partition;
+using namespace mlir::commsched::partition::testing;
 
 namespace {
 
@@ -45,7 +46,7 @@ struct Layer {
 TEST(SplitTest, HandsOverWhatIsSavedAndWhatIsAnArgument) {
   Layer layer;
   JointGraph graph = layer.finish();
-  Split split = expectNoConflict(commsched::split(graph, {layer.y}, false));
+  Split split = expectNoConflict(partition::split(graph, {layer.y}, false));
   EXPECT_EQ(split.saved, (Nodes{layer.x, layer.w, layer.y}));
   EXPECT_EQ(list(split.inForward), (Nodes{layer.h, layer.y}));
   EXPECT_EQ(list(split.inBackward), (Nodes{layer.dh, layer.dx, layer.dw}));
@@ -69,7 +70,7 @@ TEST(SplitTest, DropsWhatTheBackwardDoesNotUse) {
   NodeId spare = layer.builder.pointwise(7, {layer.x});
   JointGraph graph = layer.finish();
   Split split = expectNoConflict(
-      commsched::split(graph, {spare, layer.y, layer.h}, false));
+      partition::split(graph, {spare, layer.y, layer.h}, false));
   EXPECT_EQ(split.saved, (Nodes{layer.x, layer.w, layer.y}));
   EXPECT_FALSE(split.inForward[spare]);
 }
@@ -116,7 +117,7 @@ TEST(SplitTest, DropsWhatNothingNeeds) {
   builder.pointwise(8, {dy, x});
   NodeId y = builder.pointwise(8, {x});
   JointGraph graph = builder.finish({y}, {dy});
-  Split split = expectNoConflict(commsched::split(graph, {}, false));
+  Split split = expectNoConflict(partition::split(graph, {}, false));
   EXPECT_EQ(split.saved, Nodes{});
   EXPECT_EQ(list(split.inForward), (Nodes{y}));
   EXPECT_EQ(list(split.inBackward), Nodes{});
@@ -127,7 +128,7 @@ TEST(SplitTest, TakesArgumentsAsResults) {
   NodeId x = builder.input(8);
   NodeId dy = builder.tangent(8);
   JointGraph graph = builder.finish({x}, {dy, x});
-  Split split = expectNoConflict(commsched::split(graph, {}, false));
+  Split split = expectNoConflict(partition::split(graph, {}, false));
   EXPECT_EQ(split.saved, (Nodes{x}));
   EXPECT_EQ(list(split.inForward), Nodes{});
   EXPECT_EQ(list(split.inBackward), Nodes{});
@@ -149,7 +150,7 @@ TEST(SplitTest, EffectsRunOnceWhereTheirOperandsAre) {
     builder[node].isPinned = true;
   builder[late].tag = PartitionTag::Backward;
   JointGraph graph = builder.finish({x}, {});
-  Split split = expectNoConflict(commsched::split(graph, {}, false));
+  Split split = expectNoConflict(partition::split(graph, {}, false));
   EXPECT_EQ(split.saved, (Nodes{x}));
   EXPECT_EQ(list(split.inForward), (Nodes{store}));
   EXPECT_EQ(list(split.inBackward), (Nodes{late, gradient, accumulate}));
@@ -166,7 +167,7 @@ TEST(SplitTest, TagsKeepOperationsInTheirHalf) {
   builder[hinted].tag = PartitionTag::Forward;
   builder[late].tag = PartitionTag::MustBeBackward;
   JointGraph graph = builder.finish({}, {dy});
-  Split split = expectNoConflict(commsched::split(graph, {kept}, false));
+  Split split = expectNoConflict(partition::split(graph, {kept}, false));
   EXPECT_EQ(split.saved, (Nodes{kept}));
   EXPECT_EQ(list(split.inForward), (Nodes{kept}));
   EXPECT_EQ(list(split.inBackward), (Nodes{late}));
@@ -182,7 +183,7 @@ TEST(SplitTest, WhatComesFirstInMemoryIsInTheForwardToo) {
   JointGraph graph = builder.finish({write}, {dx});
   graph.addMemoryOrder(read, write);
   ASSERT_EQ(graph.finalize(), std::nullopt);
-  Split split = expectNoConflict(commsched::split(graph, {read}, false));
+  Split split = expectNoConflict(partition::split(graph, {read}, false));
   EXPECT_EQ(list(split.inForward), (Nodes{read, write}));
   EXPECT_EQ(list(split.inBackward), (Nodes{dx}));
 }
@@ -199,7 +200,7 @@ TEST(SplitTest, TheMemoryOfAResultIsThatOfItsOperation) {
   JointGraph graph = builder.finish({y}, {dy});
   graph.addMemoryOrder(part, other);
   ASSERT_EQ(graph.finalize(), std::nullopt);
-  Split split = expectNoConflict(commsched::split(graph, {}, false));
+  Split split = expectNoConflict(partition::split(graph, {}, false));
   EXPECT_EQ(list(split.inForward), (Nodes{read, part, write, other, y}));
 }
 
@@ -214,7 +215,7 @@ TEST(SplitTest, StartsTakeTheirWaitsAlong) {
   builder[early].isPinned = true;
   builder[late].tag = PartitionTag::MustBeBackward;
   JointGraph graph = builder.finish({x}, {dy});
-  Split split = expectNoConflict(commsched::split(graph, {}, false));
+  Split split = expectNoConflict(partition::split(graph, {}, false));
   EXPECT_EQ(list(split.inForward), (Nodes{early, earlyWait}));
   EXPECT_EQ(list(split.inBackward), (Nodes{late, lateWait}));
 }
@@ -410,7 +411,7 @@ TEST(SplitConflictTest, CollectivesAreRepeatedIfAllowed) {
        {RecomputePolicy::PreferRecompute, RecomputePolicy::MustRecompute}) {
     JointGraph told = graph;
     told[start].policy = told[wait].policy = policy;
-    Split split = expectNoConflict(commsched::split(told, {}, false));
+    Split split = expectNoConflict(partition::split(told, {}, false));
     EXPECT_EQ(split.saved, (Nodes{shard}));
     EXPECT_EQ(list(split.inForward), (Nodes{start, wait, y}));
     EXPECT_EQ(list(split.inBackward), (Nodes{start, wait, dx}));

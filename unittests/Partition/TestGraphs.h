@@ -19,7 +19,7 @@
 #include <initializer_list>
 #include <vector>
 
-namespace commsched::testing {
+namespace mlir::commsched::partition::testing {
 
 class GraphBuilder {
 public:
@@ -137,6 +137,6 @@ PartitionConflict expectConflict(PartitionResult<T> result) {
   return {};
 }
 
-} // namespace commsched::testing
+} // namespace mlir::commsched::partition::testing
 
 #endif // COMMSCHED_UNITTESTS_PARTITION_TESTGRAPHS_H

@@ -18,8 +18,9 @@
 
 #include <set>
 
-using namespace commsched;
-using namespace commsched::testing;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+using namespace mlir::commsched::schedule::testing;
 
 namespace {
 

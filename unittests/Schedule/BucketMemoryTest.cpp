@@ -18,8 +18,9 @@
 
 #include <random>
 
-using namespace commsched;
-using namespace commsched::testing;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+using namespace mlir::commsched::schedule::testing;
 
 namespace {
 
@@ -71,7 +72,7 @@ struct Gathers {
 
 /// What each operation of an order leaves, with what it takes at most before
 /// that where that is more than before it and after it.
-std::string tell(const BucketedProblem &program, const Order &order) {
+std::string toText(const BucketedProblem &program, const Order &order) {
   MemoryTimeline timeline = *simulateMemory(program.getProblem(), order);
   int64_t live = timeline.initialBytes;
   std::string text = std::to_string(live);
@@ -94,7 +95,7 @@ TEST(BucketMemory, SideBySideMembersKeepTheirStorages) {
   EXPECT_EQ(merged.numNodes(), 7);
   // castA, start, castB, wait, useA, useB, overwrite: castB comes too late
   // here.
-  EXPECT_EQ(tell(*program, {0, 2, 1, 3, 4, 5, 6}),
+  EXPECT_EQ(toText(*program, {0, 2, 1, 3, 4, 5, 6}),
             "120 130 150:70 370 340 240 40 40");
 }
 
@@ -105,13 +106,13 @@ TEST(BucketMemory, ViewsKeepTheirStorageAlive) {
   ASSERT_TRUE(program) << program.error();
   // castA, castB, copy-in, start, wait, useA, useB, overwrite. The casts'
   // results go when they are packed, and both results with the last.
-  EXPECT_EQ(tell(*program, {0, 3, 1, 2, 4, 5, 6, 7}),
+  EXPECT_EQ(toText(*program, {0, 3, 1, 2, 4, 5, 6, 7}),
             "120 130 150:70 100:70 370 340 340 40 40");
   // As long as one is kept, both are.
   gathers.problem.addBuffer(7, Gathers::startB, false);
   gathers.problem.finalize();
   program = gathers.merge({3, 10, 0, {}, {Layout::Viewed, 30, 300}});
-  EXPECT_EQ(tell(*program, {0, 3, 1, 2, 4, 5, 6, 7}),
+  EXPECT_EQ(toText(*program, {0, 3, 1, 2, 4, 5, 6, 7}),
             "120 130 150:70 100:70 370 340 340 340 340");
 }
 
@@ -121,7 +122,7 @@ TEST(BucketMemory, CopyOutsMakeWhatIsDelivered) {
       gathers.merge({3, 10, 4, {}, {Layout::CopiedOut, 300, 0}});
   ASSERT_TRUE(program) << program.error();
   // castA, castB, copy-in, start, wait, copy-out, useA, useB, overwrite.
-  EXPECT_EQ(tell(*program, {0, 3, 1, 2, 4, 5, 6, 7, 8}),
+  EXPECT_EQ(toText(*program, {0, 3, 1, 2, 4, 5, 6, 7, 8}),
             "120 130 150:70 370:340 340 340 640:340 240 40 40");
 }
 
@@ -130,7 +131,7 @@ TEST(BucketMemory, CopiesThatCostNothingHaveTheirPlace) {
   BucketCost cost = {0, 10, 0, {}, {Layout::CopiedOut, 300, 0}};
   Result<BucketedProblem> program = gathers.merge(cost);
   ASSERT_TRUE(program) << program.error();
-  EXPECT_EQ(tell(*program, {0, 3, 1, 2, 4, 5, 6, 7, 8}),
+  EXPECT_EQ(toText(*program, {0, 3, 1, 2, 4, 5, 6, 7, 8}),
             "120 130 150:70 370:340 340 340 640:340 240 40 40");
   cost.memory = {Layout::Viewed, 30, 300};
   program = gathers.merge(cost);
@@ -147,7 +148,7 @@ TEST(BucketMemory, CopyInsReadWhatAbsorbedCastsRead) {
   BucketCost cost = {3, 10, 0, {0, 2}, {Layout::Viewed, 30, 300}};
   Result<BucketedProblem> program = gathers.merge(cost);
   ASSERT_TRUE(program) << program.error();
-  EXPECT_EQ(tell(*program, {0, 3, 1, 2, 4, 5, 6, 7}),
+  EXPECT_EQ(toText(*program, {0, 3, 1, 2, 4, 5, 6, 7}),
             "120 120 120 150:70 370 340 340 40 40");
   // Nobody overwrites it before.
   NodeId overwrite = program->nodeOf(Gathers::overwrite);

@@ -17,7 +17,7 @@
 
 #include <gtest/gtest.h>
 
-namespace commsched::testing {
+namespace mlir::commsched::schedule::testing {
 
 inline IterativeReorderingOptions withLimit(int64_t bytes) {
   IterativeReorderingOptions options;
@@ -75,6 +75,6 @@ inline void addKept(Problem &problem, int64_t bytes, NodeId producer) {
   problem.addBuffer(bytes, producer, /*freed=*/false);
 }
 
-} // namespace commsched::testing
+} // namespace mlir::commsched::schedule::testing
 
 #endif // COMMSCHED_UNITTESTS_SCHEDULE_ITERATIVEREORDERINGHELPERS_H

@@ -9,8 +9,9 @@
 #include "IterativeReorderingHelpers.h"
 #include "TestProblems.h"
 
-using namespace commsched;
-using namespace commsched::testing;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+using namespace mlir::commsched::schedule::testing;
 
 namespace {
 

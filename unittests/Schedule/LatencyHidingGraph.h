@@ -18,7 +18,7 @@
 
 #include <algorithm>
 
-namespace commsched::testing {
+namespace mlir::commsched::schedule::testing {
 
 struct LatencyHidingGraph {
   explicit LatencyHidingGraph(const Problem &problem);
@@ -92,6 +92,6 @@ inline LatencyHidingGraph::LatencyHidingGraph(const Problem &problem)
     }
 }
 
-} // namespace commsched::testing
+} // namespace mlir::commsched::schedule::testing
 
 #endif // COMMSCHED_UNITTESTS_SCHEDULE_LATENCYHIDINGGRAPH_H

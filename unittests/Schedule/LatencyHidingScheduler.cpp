@@ -17,8 +17,9 @@
 #include <functional>
 #include <queue>
 
-using namespace commsched;
-using namespace commsched::testing;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+using namespace mlir::commsched::schedule::testing;
 
 namespace {
 
@@ -272,8 +273,8 @@ void Run::updateMemory(NodeId node) {
 }
 
 Result<LatencyHidingSchedule>
-commsched::testing::hideLatency(const Problem &problem,
-                                const LatencyHidingOptions &options) {
+schedule::testing::hideLatency(const Problem &problem,
+                               const LatencyHidingOptions &options) {
   if (problem.check())
     return Error{*problem.check()};
   if (options.maxInFlight < 1)

@@ -19,7 +19,7 @@
 
 #include <optional>
 
-namespace commsched::testing {
+namespace mlir::commsched::schedule::testing {
 
 struct LatencyHidingOptions {
   /// How many collectives of one stream may be in flight at once, at least 1.
@@ -78,6 +78,6 @@ struct LatencyHidingSchedule {
 Result<LatencyHidingSchedule> hideLatency(const Problem &problem,
                                           const LatencyHidingOptions &options);
 
-} // namespace commsched::testing
+} // namespace mlir::commsched::schedule::testing
 
 #endif // COMMSCHED_UNITTESTS_SCHEDULE_LATENCYHIDINGSCHEDULER_H

@@ -15,8 +15,9 @@
 
 #include <algorithm>
 
-using namespace commsched;
-using namespace commsched::testing;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+using namespace mlir::commsched::schedule::testing;
 
 namespace {
 

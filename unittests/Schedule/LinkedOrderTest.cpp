@@ -13,7 +13,8 @@
 #include <numeric>
 #include <random>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 namespace {
 

@@ -15,7 +15,8 @@
 #include <random>
 #include <string>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 namespace {
 

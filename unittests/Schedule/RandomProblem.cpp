@@ -12,8 +12,10 @@
 #include <algorithm>
 #include <numeric>
 
-using namespace commsched;
-using namespace commsched::testing;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+using namespace mlir::commsched::testing;
+using namespace mlir::commsched::schedule::testing;
 
 namespace {
 
@@ -225,13 +227,13 @@ Problem Sketch::number() {
 }
 
 Problem
-commsched::testing::makeRandomProblem(uint64_t seed,
-                                      const RandomProblemOptions &options) {
+schedule::testing::makeRandomProblem(uint64_t seed,
+                                     const RandomProblemOptions &options) {
   return Sketch(seed, options).number();
 }
 
-Order commsched::testing::makeRandomOrder(uint64_t seed,
-                                          const Problem &problem) {
+Order schedule::testing::makeRandomOrder(uint64_t seed,
+                                         const Problem &problem) {
   Random random(seed);
   std::vector<size_t> missing(problem.numNodes());
   std::vector<NodeId> ready;

@@ -20,7 +20,7 @@
 #include <cstdint>
 #include <random>
 
-namespace commsched::testing {
+namespace mlir::commsched::schedule::testing {
 
 struct RandomProblemOptions {
   int32_t maxNodes = 40;
@@ -47,6 +47,6 @@ Problem makeRandomProblem(uint64_t seed, const RandomProblemOptions &options);
 /// A legal order of `problem`, drawn by taking any ready operation each time.
 Order makeRandomOrder(uint64_t seed, const Problem &problem);
 
-} // namespace commsched::testing
+} // namespace mlir::commsched::schedule::testing
 
 #endif // COMMSCHED_UNITTESTS_SCHEDULE_RANDOMPROBLEM_H

@@ -11,8 +11,10 @@
 
 #include <algorithm>
 
-using namespace commsched;
-using namespace commsched::testing;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+using namespace mlir::commsched::testing;
+using namespace mlir::commsched::schedule::testing;
 
 namespace {
 
@@ -211,6 +213,6 @@ Problem StepWriter::write() {
   return std::move(problem);
 }
 
-Problem commsched::testing::makeRandomStep(uint64_t seed, int32_t maxLayers) {
+Problem schedule::testing::makeRandomStep(uint64_t seed, int32_t maxLayers) {
   return StepWriter(seed, maxLayers).write();
 }

@@ -19,13 +19,13 @@
 
 #include "CommSched/Schedule/Problem.h"
 
-namespace commsched::testing {
+namespace mlir::commsched::schedule::testing {
 
 /// A valid (checked) problem with 1 to `maxLayers` layers, of up to 25
 /// operations each; its program is a legal order. The same seed gives the same
 /// problem on every platform.
 Problem makeRandomStep(uint64_t seed, int32_t maxLayers);
 
-} // namespace commsched::testing
+} // namespace mlir::commsched::schedule::testing
 
 #endif // COMMSCHED_UNITTESTS_SCHEDULE_RANDOMSTEP_H

@@ -18,7 +18,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace commsched::testing {
+namespace mlir::commsched::schedule::testing {
 
 /// Runs the operations of a problem in all orders that respect its
 /// dependences, as the time model says, and leaves an order as soon as it is
@@ -80,6 +80,6 @@ private:
   Order current;
 };
 
-} // namespace commsched::testing
+} // namespace mlir::commsched::schedule::testing
 
 #endif // COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEBESTSTEP_H

@@ -19,7 +19,7 @@
 
 #include "ReferenceContraction.h"
 
-namespace commsched::testing {
+namespace mlir::commsched::schedule::testing {
 
 /// The buckets, and by candidate the reason why it is alone and, of those that
 /// are Dependent, whom it may depend on.
@@ -140,6 +140,6 @@ formBucketsSlowly(const Problem &problem,
   return result;
 }
 
-} // namespace commsched::testing
+} // namespace mlir::commsched::schedule::testing
 
 #endif // COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEBUCKETING_H

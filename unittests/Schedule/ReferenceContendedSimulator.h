@@ -19,7 +19,7 @@
 
 #include <deque>
 
-namespace commsched::testing {
+namespace mlir::commsched::schedule::testing {
 
 class ReferenceContendedSimulator {
 public:
@@ -162,6 +162,6 @@ private:
   std::vector<int64_t> beginNs, endNs;
 };
 
-} // namespace commsched::testing
+} // namespace mlir::commsched::schedule::testing
 
 #endif // COMMSCHED_UNITTESTS_SCHEDULE_REFERENCECONTENDEDSIMULATOR_H

@@ -19,7 +19,7 @@
 
 #include <algorithm>
 
-namespace commsched::testing {
+namespace mlir::commsched::schedule::testing {
 
 class ReferenceContraction {
 public:
@@ -87,6 +87,6 @@ private:
   std::vector<NodeId> names;
 };
 
-} // namespace commsched::testing
+} // namespace mlir::commsched::schedule::testing
 
 #endif // COMMSCHED_UNITTESTS_SCHEDULE_REFERENCECONTRACTION_H

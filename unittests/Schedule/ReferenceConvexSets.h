@@ -17,7 +17,7 @@
 
 #include <algorithm>
 
-namespace commsched::testing {
+namespace mlir::commsched::schedule::testing {
 
 /// The dependences among operations of which some were made one.
 class ReplacedSets {
@@ -76,6 +76,6 @@ inline int32_t countEntries(const Problem &problem,
                          : *std::max_element(entries.begin(), entries.end());
 }
 
-} // namespace commsched::testing
+} // namespace mlir::commsched::schedule::testing
 
 #endif // COMMSCHED_UNITTESTS_SCHEDULE_REFERENCECONVEXSETS_H

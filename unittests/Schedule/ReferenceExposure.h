@@ -19,7 +19,7 @@
 #include <algorithm>
 #include <set>
 
-namespace commsched::testing {
+namespace mlir::commsched::schedule::testing {
 
 /// The exposure of `node`, zeros if it is no collective. O(nodes).
 inline Exposure walkWindow(const Problem &problem, const Order &order,
@@ -53,6 +53,6 @@ inline Exposure walkWindow(const Problem &problem, const Order &order,
   return exposure;
 }
 
-} // namespace commsched::testing
+} // namespace mlir::commsched::schedule::testing
 
 #endif // COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEEXPOSURE_H

@@ -21,7 +21,7 @@
 #include <set>
 #include <tuple>
 
-namespace commsched::testing {
+namespace mlir::commsched::schedule::testing {
 
 class ReferenceGroupedOrder {
 public:
@@ -188,6 +188,6 @@ private:
   Positions base;
 };
 
-} // namespace commsched::testing
+} // namespace mlir::commsched::schedule::testing
 
 #endif // COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEGROUPEDORDER_H

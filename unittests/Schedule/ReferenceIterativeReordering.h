@@ -25,7 +25,7 @@
 #include <optional>
 #include <vector>
 
-namespace commsched::testing {
+namespace mlir::commsched::schedule::testing {
 
 class ReferenceIterativeReordering {
 public:
@@ -276,6 +276,6 @@ private:
   std::vector<int64_t> absorbedExposures;
 };
 
-} // namespace commsched::testing
+} // namespace mlir::commsched::schedule::testing
 
 #endif // COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEITERATIVEREORDERING_H

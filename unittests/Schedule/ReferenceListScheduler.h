@@ -21,7 +21,7 @@
 #include <set>
 #include <tuple>
 
-namespace commsched::testing {
+namespace mlir::commsched::schedule::testing {
 
 class ReferenceListScheduler {
 public:
@@ -108,6 +108,6 @@ private:
   Order order;
 };
 
-} // namespace commsched::testing
+} // namespace mlir::commsched::schedule::testing
 
 #endif // COMMSCHED_UNITTESTS_SCHEDULE_REFERENCELISTSCHEDULER_H

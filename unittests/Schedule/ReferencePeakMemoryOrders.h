@@ -22,7 +22,7 @@
 #include <tuple>
 #include <utility>
 
-namespace commsched::testing {
+namespace mlir::commsched::schedule::testing {
 
 class ReferencePeakMemoryOrders {
 public:
@@ -184,6 +184,6 @@ private:
   Order order;
 };
 
-} // namespace commsched::testing
+} // namespace mlir::commsched::schedule::testing
 
 #endif // COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEPEAKMEMORYORDERS_H

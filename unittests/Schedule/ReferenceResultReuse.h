@@ -20,7 +20,7 @@
 #include <map>
 #include <set>
 
-namespace commsched::testing {
+namespace mlir::commsched::schedule::testing {
 
 class ReferenceResultReuse {
 public:
@@ -195,6 +195,6 @@ private:
   std::map<NodeId, int64_t> needed;
 };
 
-} // namespace commsched::testing
+} // namespace mlir::commsched::schedule::testing
 
 #endif // COMMSCHED_UNITTESTS_SCHEDULE_REFERENCERESULTREUSE_H

@@ -18,7 +18,7 @@
 
 #include <deque>
 
-namespace commsched::testing {
+namespace mlir::commsched::schedule::testing {
 
 class ReferenceSimulator {
 public:
@@ -109,6 +109,6 @@ private:
   std::vector<int64_t> beginNs, endNs;
 };
 
-} // namespace commsched::testing
+} // namespace mlir::commsched::schedule::testing
 
 #endif // COMMSCHED_UNITTESTS_SCHEDULE_REFERENCESIMULATOR_H

@@ -19,8 +19,9 @@
 #include <set>
 #include <tuple>
 
-using namespace commsched;
-using namespace commsched::testing;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+using namespace mlir::commsched::schedule::testing;
 
 namespace {
 

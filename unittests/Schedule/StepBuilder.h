@@ -18,7 +18,7 @@
 
 #include <initializer_list>
 
-namespace commsched::testing {
+namespace mlir::commsched::schedule::testing {
 
 /// Who delivers it, and where it is.
 struct Tensor {
@@ -105,6 +105,6 @@ private:
   }
 };
 
-} // namespace commsched::testing
+} // namespace mlir::commsched::schedule::testing
 
 #endif // COMMSCHED_UNITTESTS_SCHEDULE_STEPBUILDER_H

@@ -21,8 +21,10 @@
 
 #include <algorithm>
 
-using namespace commsched;
-using namespace commsched::testing;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+using namespace mlir::commsched::testing;
+using namespace mlir::commsched::schedule::testing;
 
 namespace {
 

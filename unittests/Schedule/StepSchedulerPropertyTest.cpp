@@ -22,8 +22,10 @@
 
 #include <map>
 
-using namespace commsched;
-using namespace commsched::testing;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+using namespace mlir::commsched::testing;
+using namespace mlir::commsched::schedule::testing;
 
 namespace {
 

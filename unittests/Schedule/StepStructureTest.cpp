@@ -13,8 +13,9 @@
 
 #include <gtest/gtest.h>
 
-using namespace commsched;
-using namespace commsched::testing;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+using namespace mlir::commsched::schedule::testing;
 
 namespace {
 
@@ -62,8 +63,8 @@ TEST(StepStructure, CastsBeforeGathersPrepareThem) {
 
 /// A gradient that is cast from `gradientBytes` to `castBytes`, scattered, and
 /// taken by an update that takes `updateNs`.
-struct ScatterExample {
-  ScatterExample(int64_t gradientBytes, int64_t castBytes, int64_t updateNs)
+struct StructureExample {
+  StructureExample(int64_t gradientBytes, int64_t castBytes, int64_t updateNs)
       : gradient(step.multiply(100, gradientBytes, {step.addArgument(10)})),
         cast(step.compute(5, castBytes, {gradient})),
         scatter(step.start(100, castBytes / 4, cast)),
@@ -76,7 +77,7 @@ struct ScatterExample {
 };
 
 TEST(StepStructure, WideningCastsPrepareReduceScatters) {
-  ScatterExample example(80, 160, 20);
+  StructureExample example(80, 160, 20);
   StepStructure structure = analyze(example.step);
   const MovableCollective &scatter = structure.collective(0);
   EXPECT_EQ(scatter.preparation, (Order{example.cast.node}));
@@ -91,7 +92,7 @@ TEST(StepStructure, WideningCastsPrepareReduceScatters) {
 }
 
 TEST(StepStructure, NarrowingCastsStay) {
-  ScatterExample example(80, 40, 20);
+  StructureExample example(80, 40, 20);
   StepStructure structure = analyze(example.step);
   EXPECT_TRUE(structure.collective(0).preparation.empty());
   EXPECT_TRUE(structure.isBackbone(example.cast.node));
@@ -99,13 +100,13 @@ TEST(StepStructure, NarrowingCastsStay) {
   EXPECT_EQ(structure.awaiters(example.cast.node).size(), 1u);
 
   // One whose operand is needed elsewhere frees nothing.
-  ScatterExample shared(80, 40, 20);
+  StructureExample shared(80, 40, 20);
   shared.step.finish(10, 8, {shared.gradient});
   EXPECT_TRUE(analyze(shared.step).isPreparation(shared.cast.node));
 }
 
 TEST(StepStructure, CastsOfOneSizePrepare) {
-  ScatterExample example(80, 80, 20);
+  StructureExample example(80, 80, 20);
   EXPECT_TRUE(analyze(example.step).isPreparation(example.cast.node));
 }
 
@@ -162,7 +163,7 @@ TEST(StepStructure, PreparationIsAChainForOneStart) {
 
 TEST(StepStructure, ShortWorkOnOneResultFollows) {
   for (int64_t updateNs : {0, 50, 51}) {
-    ScatterExample example(80, 160, updateNs);
+    StructureExample example(80, 160, updateNs);
     EXPECT_EQ(analyze(example.step).isBackbone(example.update.node),
               updateNs > 50);
   }

@@ -19,7 +19,7 @@
 #include <initializer_list>
 #include <numeric>
 
-namespace commsched::testing {
+namespace mlir::commsched::schedule::testing {
 
 /// The order of the program.
 inline Order programOrder(const Problem &problem) {
@@ -88,6 +88,6 @@ private:
   }
 };
 
-} // namespace commsched::testing
+} // namespace mlir::commsched::schedule::testing
 
 #endif // COMMSCHED_UNITTESTS_SCHEDULE_TESTPROBLEMS_H

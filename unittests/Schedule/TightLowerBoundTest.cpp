@@ -18,8 +18,10 @@
 
 #include <gtest/gtest.h>
 
-using namespace commsched;
-using namespace commsched::testing;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+using namespace mlir::commsched::testing;
+using namespace mlir::commsched::schedule::testing;
 
 namespace {
 

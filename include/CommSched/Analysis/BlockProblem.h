@@ -60,15 +60,15 @@ public:
   create(Block &block, CostFunction getCost,
          CollectiveOrder collectiveOrder = CollectiveOrder::Kept);
 
-  const ::commsched::Problem &getProblem() const { return problem; }
+  const schedule::Problem &getProblem() const { return problem; }
 
   /// The operation of a node.
-  Operation *getOperation(::commsched::NodeId node) const {
+  Operation *getOperation(schedule::NodeId node) const {
     return operations[node];
   }
 
   /// The value that a buffer was allocated for; see Storage::root.
-  Value getBufferRoot(::commsched::BufferId buffer) const {
+  Value getBufferRoot(schedule::BufferId buffer) const {
     return bufferRoots[buffer];
   }
 
@@ -83,13 +83,13 @@ public:
 
   /// Puts the block's operations into `order`, which must be a legal order of
   /// the problem. Returns whether anything moved.
-  bool apply(const ::commsched::Order &order) const;
+  bool apply(const schedule::Order &order) const;
 
 private:
   friend class BlockProblemBuilder;
 
   Block *block = nullptr;
-  ::commsched::Problem problem;
+  schedule::Problem problem;
   SmallVector<Operation *> operations;
   SmallVector<Value> bufferRoots;
   SmallVector<Attribute> streams;

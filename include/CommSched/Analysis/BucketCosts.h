@@ -46,7 +46,7 @@ enum class BucketMode {
 /// `members` are one or more gathers, one or more reduce_scatters, or one or
 /// more all_reduces, of one group. None when a size or the group is not known,
 /// or the sums do not fit in 64 bits. Linear in the tensors.
-std::optional<::commsched::BucketCost>
+std::optional<schedule::BucketCost>
 estimateBucket(OperationCosts &costs, ArrayRef<CollectiveOpInterface> members,
                BucketMode mode, ArrayRef<Operation *> absorbedCasts = {});
 

@@ -33,9 +33,9 @@ struct ExposureText {
 /// Puts `reason` into words. `getName` names operations; for a wait it is asked
 /// about the start.
 ExposureText
-describeExposure(const ::commsched::Problem &problem,
-                 const ::commsched::ExposureReason &reason,
-                 function_ref<std::string(::commsched::NodeId)> getName);
+describeExposure(const schedule::Problem &problem,
+                 const schedule::ExposureReason &reason,
+                 function_ref<std::string(schedule::NodeId)> getName);
 
 } // namespace mlir::commsched
 

@@ -36,10 +36,10 @@ struct ContentionOptions {
 
 /// What is wrong with the slowdown, which alone can be: it has to be between 0
 /// and the most that a simulation takes. As text behind the option's name.
-::commsched::OptionalError check(const ContentionOptions &options);
+OptionalError check(const ContentionOptions &options);
 
 struct GroupContention {
-  ::commsched::Contention contention;
+  schedule::Contention contention;
   /// The keys of the groups of which it is not known what they share with
   /// others, in the order of their streams: those whose ranks are not known if
   /// groups are to be exclusive, and they are with all; those whose placement

@@ -38,25 +38,23 @@ public:
                                          CostFunction getCost);
 
   func::FuncOp getFunction() const { return function; }
-  const ::commsched::JointGraph &getGraph() const { return graph; }
+  const partition::JointGraph &getGraph() const { return graph; }
 
   /// The argument or result that the node stands for; null for an operation
   /// that does not have exactly one result.
-  Value getValue(::commsched::NodeId node) const { return values[node]; }
+  Value getValue(partition::NodeId node) const { return values[node]; }
   /// The operation that makes the node; null for an argument.
-  Operation *getOperation(::commsched::NodeId node) const {
+  Operation *getOperation(partition::NodeId node) const {
     return operations[node];
   }
   /// The node of an argument or result.
-  ::commsched::NodeId getNode(Value value) const {
-    return nodeOf.lookup(value);
-  }
+  partition::NodeId getNode(Value value) const { return nodeOf.lookup(value); }
 
   /// A name that no other node has: `commsched.name` of the argument or
   /// operation, `arg` or the operation's name with its index if it has none,
   /// and behind a `#` the number of the result (or, where several have one
   /// name, the index of the node).
-  StringRef getName(::commsched::NodeId node) const {
+  StringRef getName(partition::NodeId node) const {
     return names[node].getValue();
   }
 
@@ -66,10 +64,10 @@ private:
   friend class JointFunctionBuilder;
 
   func::FuncOp function;
-  ::commsched::JointGraph graph;
+  partition::JointGraph graph;
   SmallVector<Value> values;
   SmallVector<Operation *> operations;
-  llvm::DenseMap<Value, ::commsched::NodeId> nodeOf;
+  llvm::DenseMap<Value, partition::NodeId> nodeOf;
   SmallVector<StringAttr> names;
   int64_t numForwardOutputs = 0;
 };

@@ -35,24 +35,23 @@ struct CollectiveEstimate {
     Model
   };
 
-  ::commsched::CollectiveQuery query;
+  cost::CollectiveQuery query;
   int64_t timeNs = 0;
   Source source = Source::Model;
-  ::commsched::NcclAlgorithm algorithm = ::commsched::NcclAlgorithm::Local;
-  ::commsched::NcclProtocol protocol = ::commsched::NcclProtocol::Simple;
+  cost::NcclAlgorithm algorithm = cost::NcclAlgorithm::Local;
+  cost::NcclProtocol protocol = cost::NcclProtocol::Simple;
 };
 
 /// The rate at which `type` is computed with. Types without a rate of their
 /// own, such as 32-bit integers, count as f32; a complex type counts as its
 /// part.
-::commsched::ElementKind getElementKind(Type type);
+cost::ElementKind getElementKind(Type type);
 
 class OperationCosts {
 public:
   /// `profile` may be null; it is copied. `symbolTables` caches the look-ups of
   /// process groups and must outlive this object.
-  OperationCosts(const ::commsched::Target &target,
-                 const ::commsched::MeasuredTable *profile,
+  OperationCosts(const cost::Target &target, const cost::MeasuredTable *profile,
                  SymbolTableCollection &symbolTables);
 
   /// Nanoseconds: the pinned `commsched.runtime_ns`, else `estimateNs`.
@@ -83,19 +82,19 @@ public:
   /// The measured profile's answer, else the model's: what a collective costs
   /// of which no operation says more than that.
   CollectiveEstimate
-  estimateCollective(const ::commsched::CollectiveQuery &query) const;
+  estimateCollective(const cost::CollectiveQuery &query) const;
 
   /// The launch that `collective` is; none when a size or the group is not
   /// known.
-  std::optional<::commsched::CollectiveQuery>
+  std::optional<cost::CollectiveQuery>
   getQuery(CollectiveOpInterface collective);
 
   /// The models behind `estimateCollective`.
-  const ::commsched::CollectiveCost &getCollectiveCost() const {
+  const cost::CollectiveCost &getCollectiveCost() const {
     return collectiveCost;
   }
 
-  const ::commsched::Target &getTarget() const { return target; }
+  const cost::Target &getTarget() const { return target; }
 
 private:
   std::optional<int64_t> estimateOwnCostNs(CostOpInterface op);
@@ -103,8 +102,8 @@ private:
   std::optional<int64_t> estimateRegionNs(Region &region);
   std::optional<int64_t> estimateBytesNs(Operation *op);
 
-  ::commsched::Target target;
-  ::commsched::CollectiveCost collectiveCost;
+  cost::Target target;
+  cost::CollectiveCost collectiveCost;
   SymbolTableCollection &symbolTables;
 };
 

@@ -29,7 +29,7 @@ namespace mlir::commsched {
 ///  * ComputeIntensive: `isExpensive` of `CostOpInterface`;
 ///  * Other.
 /// Linear in the operations nested in `op`.
-::commsched::OperatorClass getOperatorClass(Operation *op);
+partition::OperatorClass getOperatorClass(Operation *op);
 
 } // namespace mlir::commsched
 

@@ -17,7 +17,7 @@
 //
 // The device is called "GPU". `commsched.preset` names the machine to start
 // from; every other key with the prefix `commsched.` overrides one field of
-// `::commsched::targetFields`. Keys without the prefix belong to others and
+// `cost::targetFields`. Keys without the prefix belong to others and
 // are ignored.
 //
 //===----------------------------------------------------------------------===//
@@ -37,9 +37,9 @@ inline constexpr llvm::StringLiteral targetDeviceName = "GPU";
 /// specification names, else `defaultPreset`, with the specification's
 /// overrides. Reports, on the operation that has the specification, an unknown
 /// preset or key, a value that is not a number, and one that is out of range.
-/// `defaultPreset` must be one of `::commsched::targetPresetNames`.
-FailureOr<::commsched::Target> getTarget(Operation *from,
-                                         StringRef defaultPreset = "h100");
+/// `defaultPreset` must be one of `cost::targetPresetNames`.
+FailureOr<cost::Target> getTarget(Operation *from,
+                                  StringRef defaultPreset = "h100");
 
 } // namespace mlir::commsched
 

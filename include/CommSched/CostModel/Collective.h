@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace commsched {
+namespace mlir::commsched::cost {
 
 enum class CollectiveKind : uint8_t {
   AllGather,
@@ -67,6 +67,6 @@ struct CollectiveQuery {
   int32_t nodes() const;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::cost
 
 #endif // COMMSCHED_COSTMODEL_COLLECTIVE_H

@@ -20,7 +20,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace commsched {
+namespace mlir::commsched::cost {
 
 class CollectiveCost {
 public:
@@ -52,6 +52,6 @@ private:
   std::optional<MeasuredTable> table;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::cost
 
 #endif // COMMSCHED_COSTMODEL_COLLECTIVECOST_H

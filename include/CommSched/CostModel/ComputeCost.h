@@ -18,7 +18,7 @@
 
 #include <cstdint>
 
-namespace commsched {
+namespace mlir::commsched::cost {
 
 /// Nanoseconds, rounded to nearest and halves up:
 ///   launch + max(flops / (peak * efficiency), bytes / (bandwidth *
@@ -29,6 +29,6 @@ namespace commsched {
 int64_t computeTimeNs(const Target &target, double flops, ElementKind kind,
                       int64_t bytesMoved);
 
-} // namespace commsched
+} // namespace mlir::commsched::cost
 
 #endif // COMMSCHED_COSTMODEL_COMPUTECOST_H

@@ -18,12 +18,12 @@
 
 #include <vector>
 
-namespace commsched {
+namespace mlir::commsched::cost {
 
 /// The non-decreasing sequence with the least sum of squared distances to
 /// `values` (pool adjacent violators). Linear in the number of values.
 std::vector<double> isotonicRegression(llvm::ArrayRef<double> values);
 
-} // namespace commsched
+} // namespace mlir::commsched::cost
 
 #endif // COMMSCHED_COSTMODEL_ISOTONICREGRESSION_H

@@ -27,7 +27,7 @@
 #include <tuple>
 #include <vector>
 
-namespace commsched {
+namespace mlir::commsched::cost {
 
 /// One measurement: `bytes` as in `CollectiveQuery`, time in nanoseconds.
 struct MeasuredRow {
@@ -106,6 +106,6 @@ private:
   std::map<Key, MeasuredCurve> curves;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::cost
 
 #endif // COMMSCHED_COSTMODEL_MEASUREDTABLE_H

@@ -23,7 +23,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace commsched {
+namespace mlir::commsched::cost {
 
 enum class NcclAlgorithm : uint8_t {
   Tree,
@@ -72,6 +72,6 @@ private:
   Target target;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::cost
 
 #endif // COMMSCHED_COSTMODEL_NCCLMODEL_H

@@ -18,7 +18,7 @@
 
 #include <cstdint>
 
-namespace commsched {
+namespace mlir::commsched::cost {
 
 /// The full buffer, in bytes, from which on a collective of one tensor reaches
 /// `fraction` of its bandwidth in the limit. Bandwidth is bytes over time; the
@@ -40,6 +40,6 @@ int64_t getSaturationBytes(const CollectiveCost &cost, CollectiveKind kind,
                            int32_t ranks, int32_t ranksPerNode,
                            double fraction);
 
-} // namespace commsched
+} // namespace mlir::commsched::cost
 
 #endif // COMMSCHED_COSTMODEL_SATURATION_H

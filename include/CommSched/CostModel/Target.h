@@ -24,7 +24,7 @@
 #include <optional>
 #include <string>
 
-namespace commsched {
+namespace mlir::commsched::cost {
 
 /// The element types that have a peak rate of their own.
 enum class ElementKind : uint8_t { F64, F32, F16, BF16, F8, I8 };
@@ -130,6 +130,6 @@ llvm::ArrayRef<llvm::StringLiteral> targetPresetNames();
 /// A named machine; nothing for an unknown name.
 std::optional<Target> getTargetPreset(llvm::StringRef name);
 
-} // namespace commsched
+} // namespace mlir::commsched::cost
 
 #endif // COMMSCHED_COSTMODEL_TARGET_H

@@ -24,7 +24,7 @@ def CommSched_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<"The kind of communication.",
-      "::commsched::CollectiveKind", "getCollectiveKind">,
+      "::mlir::commsched::cost::CollectiveKind", "getCollectiveKind">,
     InterfaceMethod<[{
         Identifies the communicator: collectives with equal keys share one
         in-order stream. Never null.
@@ -177,7 +177,7 @@ def CommSched_OperatorClassOpInterface
   }];
   let methods = [
     InterfaceMethod<"The class of the operation.",
-      "::commsched::OperatorClass", "getOperatorClass">,
+      "::mlir::commsched::partition::OperatorClass", "getOperatorClass">,
   ];
 }
 

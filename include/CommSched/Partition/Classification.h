@@ -19,7 +19,7 @@
 
 #include "CommSched/Partition/Split.h"
 
-namespace commsched {
+namespace mlir::commsched::partition {
 
 /// All vectors are by node.
 struct Classification {
@@ -53,6 +53,6 @@ bool isKeptInForward(const JointNode &node);
 /// Whether `node` has to run in the backward for its effects.
 bool isKeptInBackward(const JointNode &node);
 
-} // namespace commsched
+} // namespace mlir::commsched::partition
 
 #endif // COMMSCHED_PARTITION_CLASSIFICATION_H

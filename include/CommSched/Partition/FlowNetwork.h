@@ -16,12 +16,12 @@
 #ifndef COMMSCHED_PARTITION_FLOWNETWORK_H
 #define COMMSCHED_PARTITION_FLOWNETWORK_H
 
-#include "CommSched/Schedule/Result.h"
+#include "CommSched/Support/Result.h"
 
 #include <cstdint>
 #include <vector>
 
-namespace commsched {
+namespace mlir::commsched::partition {
 
 /// Index of a vertex of a network.
 using VertexId = int32_t;
@@ -85,6 +85,6 @@ private:
   std::vector<Edge> edges;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::partition
 
 #endif // COMMSCHED_PARTITION_FLOWNETWORK_H

@@ -17,7 +17,7 @@
 
 #include "CommSched/Partition/Classification.h"
 
-namespace commsched {
+namespace mlir::commsched::partition {
 
 /// Replaces the cost of every start that gathers a parameter by its price.
 /// Costs are nanoseconds.
@@ -30,6 +30,6 @@ namespace commsched {
 /// Linear, but for sorting the gathers.
 void priceGathers(JointGraph &graph, const Classification &classes);
 
-} // namespace commsched
+} // namespace mlir::commsched::partition
 
 #endif // COMMSCHED_PARTITION_GATHERPRICES_H

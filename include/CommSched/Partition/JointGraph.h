@@ -17,14 +17,18 @@
 #define COMMSCHED_PARTITION_JOINTGRAPH_H
 
 #include "CommSched/Partition/OperatorClass.h"
-#include "CommSched/Schedule/Csr.h"
-#include "CommSched/Schedule/Problem.h"
-#include "CommSched/Schedule/Result.h"
+#include "CommSched/Support/Csr.h"
+#include "CommSched/Support/Result.h"
 
 #include <cstdint>
 #include <vector>
 
-namespace commsched {
+namespace mlir::commsched::partition {
+
+/// Index of an operation of the joint graph, in the order of the program.
+using NodeId = int32_t;
+/// No operation.
+inline constexpr NodeId noNode = -1;
 
 /// What a node of a joint graph is.
 enum class JointNodeKind : uint8_t {
@@ -168,6 +172,6 @@ private:
   Csr<NodeId> users;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::partition
 
 #endif // COMMSCHED_PARTITION_JOINTGRAPH_H

@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace commsched {
+namespace mlir::commsched::partition {
 
 struct KnapsackItem {
   /// Not negative.
@@ -53,6 +53,6 @@ std::vector<int32_t>
 solveKnapsackGreedily(const std::vector<KnapsackItem> &items,
                       int64_t capacityBytes);
 
-} // namespace commsched
+} // namespace mlir::commsched::partition
 
 #endif // COMMSCHED_PARTITION_KNAPSACK_H

@@ -20,7 +20,7 @@
 
 #include "CommSched/Partition/Classification.h"
 
-namespace commsched {
+namespace mlir::commsched::partition {
 
 /// What may be computed again. The names are the reference's.
 struct CutOptions {
@@ -91,6 +91,6 @@ PartitionResult<std::vector<NodeId>>
 solveMinCut(const JointGraph &graph, const Classification &classes,
             const CutOptions &options, const std::vector<BanReason> &bans);
 
-} // namespace commsched
+} // namespace mlir::commsched::partition
 
 #endif // COMMSCHED_PARTITION_MINCUT_H

@@ -19,7 +19,7 @@
 
 #include <cstdint>
 
-namespace commsched {
+namespace mlir::commsched::partition {
 
 /// What an operator does, as far as it matters for computing it twice.
 enum class OperatorClass : uint8_t {
@@ -64,6 +64,6 @@ constexpr bool areFusible(OperatorClass producer, OperatorClass consumer) {
          (isFusible(producer) && isFusible(consumer));
 }
 
-} // namespace commsched
+} // namespace mlir::commsched::partition
 
 #endif // COMMSCHED_PARTITION_OPERATORCLASS_H

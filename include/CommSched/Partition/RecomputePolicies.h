@@ -18,7 +18,7 @@
 
 #include "CommSched/Partition/Classification.h"
 
-namespace commsched {
+namespace mlir::commsched::partition {
 
 /// Whether the backward may do a collective again. A policy on the collective
 /// itself comes first.
@@ -47,6 +47,6 @@ enum class CollectivePolicy : uint8_t {
 void settlePolicies(JointGraph &graph, const Classification &classes,
                     CollectivePolicy collectives);
 
-} // namespace commsched
+} // namespace mlir::commsched::partition
 
 #endif // COMMSCHED_PARTITION_RECOMPUTEPOLICIES_H

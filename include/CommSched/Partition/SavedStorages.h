@@ -19,7 +19,7 @@
 
 #include "CommSched/Partition/Split.h"
 
-namespace commsched {
+namespace mlir::commsched::partition {
 
 /// What to save in place of `split.saved`, ascending. Another `split()` tells
 /// what the halves compute then.
@@ -50,6 +50,6 @@ PartitionResult<Split> splitAtStorages(const JointGraph &graph,
                                        const std::vector<NodeId> &saved,
                                        bool allowCollectives);
 
-} // namespace commsched
+} // namespace mlir::commsched::partition
 
 #endif // COMMSCHED_PARTITION_SAVEDSTORAGES_H

@@ -20,7 +20,7 @@
 #include "CommSched/Partition/Knapsack.h"
 #include "CommSched/Partition/MinCut.h"
 
-namespace commsched {
+namespace mlir::commsched::partition {
 
 /// The partition that saves every value of the forward that the backward uses,
 /// but for constants and what has to be computed again. The forward has what
@@ -101,6 +101,6 @@ private:
   int64_t candidateBytes = 0;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::partition
 
 #endif // COMMSCHED_PARTITION_SAVEDVALUES_H

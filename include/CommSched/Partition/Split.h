@@ -21,7 +21,7 @@
 #include <variant>
 #include <vector>
 
-namespace commsched {
+namespace mlir::commsched::partition {
 
 /// A partition of a joint graph. A node may be in both halves: then the
 /// backward computes it again.
@@ -82,6 +82,6 @@ PartitionResult<Split> split(const JointGraph &graph,
 int64_t computeSavedBytes(const JointGraph &graph,
                           const std::vector<NodeId> &saved);
 
-} // namespace commsched
+} // namespace mlir::commsched::partition
 
 #endif // COMMSCHED_PARTITION_SPLIT_H

@@ -19,7 +19,7 @@
 
 #include "CommSched/Schedule/Problem.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// The order in which come, one after the other,
 ///   - `keptInFront`, ascending operations before `firstBackward`,
@@ -35,6 +35,6 @@ namespace commsched {
 Result<Order> mimicAutogradOrder(const Problem &problem, NodeId firstBackward,
                                  const std::vector<NodeId> &keptInFront);
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_AUTOGRADORDER_H

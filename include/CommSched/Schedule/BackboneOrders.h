@@ -18,7 +18,7 @@
 #include "CommSched/Schedule/Simulator.h"
 #include "CommSched/Schedule/StepStructure.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// The backbone in the order of the program. O(nodes).
 Order getProgramBackbone(const StepStructure &structure);
@@ -44,6 +44,6 @@ Order fillEnd(const StepStructure &structure, int64_t overhangNs);
 Order fillStalls(const StepStructure &structure, const Order &order,
                  const Timeline &timeline, int32_t maxDistance);
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_BACKBONEORDERS_H

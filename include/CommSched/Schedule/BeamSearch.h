@@ -21,7 +21,7 @@
 #include <limits>
 #include <optional>
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 struct BeamSearchOptions {
   /// Live bytes that are never exceeded.
@@ -53,6 +53,6 @@ struct BeamSearchOptions {
 std::optional<Order> searchBeam(const Problem &problem,
                                 const BeamSearchOptions &options);
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_BEAMSEARCH_H

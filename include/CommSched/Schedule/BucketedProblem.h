@@ -18,7 +18,7 @@
 
 #include "CommSched/Schedule/Bucketing.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// Where the tensors of one merged collective lie.
 struct BucketMemory {
@@ -201,6 +201,6 @@ private:
   std::vector<MergedBucket> buckets;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_BUCKETEDPROBLEM_H

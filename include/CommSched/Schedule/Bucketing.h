@@ -20,7 +20,7 @@
 
 #include <limits>
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// A collective that may travel with others.
 struct BucketCandidate {
@@ -111,6 +111,6 @@ Result<Bucketing> formBuckets(const Problem &problem,
                               const std::vector<BucketCandidate> &candidates,
                               const BucketingOptions &options);
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_BUCKETING_H

@@ -17,7 +17,7 @@
 
 #include "CommSched/Schedule/Problem.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// Which collectives keep their relative order.
 enum class CollectiveOrderScope {
@@ -34,6 +34,6 @@ std::vector<NodeId> collectivesInProgramOrder(const Problem &problem);
 /// The problem has to be finalized afterwards. O(nodes).
 void addCollectiveOrder(Problem &problem, CollectiveOrderScope scope);
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_COLLECTIVEORDER_H

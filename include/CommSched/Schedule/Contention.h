@@ -19,7 +19,7 @@
 
 #include <utility>
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// With nothing set there is none.
 struct Contention {
@@ -50,6 +50,6 @@ struct Contention {
 /// has).
 OptionalError check(const Contention &contention, const Problem &problem);
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_CONTENTION_H

@@ -29,7 +29,7 @@
 
 #include "CommSched/Schedule/LinkedOrder.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// A path of dependences from one class to another, by the members that it
 /// joins. On its way it may lead through any classes.
@@ -120,6 +120,6 @@ private:
   int64_t steps = 0;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_CONTRACTEDGRAPH_H

@@ -23,7 +23,7 @@
 
 #include "CommSched/Schedule/Problem.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// The label of operations that are in no set.
 inline constexpr int32_t noLabel = -1;
@@ -55,6 +55,6 @@ struct ConvexSet {
 Result<std::vector<ConvexSet>>
 formConvexSets(const Problem &problem, const std::vector<int32_t> &labels);
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_CONVEXSETS_H

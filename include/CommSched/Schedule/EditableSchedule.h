@@ -18,7 +18,7 @@
 #include "CommSched/Schedule/MemoryTimeline.h"
 #include "CommSched/Schedule/OrderTree.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// What one operation does to the memory, and how long it computes.
 struct OperationLoad {
@@ -164,6 +164,6 @@ private:
   Tree tree;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_EDITABLESCHEDULE_H

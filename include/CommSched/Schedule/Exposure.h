@@ -18,7 +18,7 @@
 
 #include "CommSched/Schedule/EditableSchedule.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// The view of one collective. Times are nanoseconds.
 struct Exposure {
@@ -70,6 +70,6 @@ struct ExposureTrade {
   int64_t turningPoint() const;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_EXPOSURE_H

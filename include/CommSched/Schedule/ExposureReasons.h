@@ -21,7 +21,7 @@
 
 #include <optional>
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 enum class ExposureCause : uint8_t {
   /// It is start and wait in one: computation never runs beside it.
@@ -109,6 +109,6 @@ Result<std::vector<ExposureReason>>
 explainExposure(const Problem &problem, const Order &order,
                 const ExposureOptions &options);
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_EXPOSUREREASONS_H

@@ -19,7 +19,7 @@
 
 #include <utility>
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// Operations that are to run one directly after the other.
 struct ContiguousGroup {
@@ -73,6 +73,6 @@ struct GroupedOrder {
 Result<GroupedOrder> sortInGroups(const Problem &problem,
                                   const OrderWishes &wishes);
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_GROUPEDORDER_H

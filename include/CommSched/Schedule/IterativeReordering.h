@@ -29,7 +29,7 @@
 #include <limits>
 #include <optional>
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// What both solvers go by. Names in parentheses are the reference's, the
 /// first for reorderComms() and the second for sinkWaitsIteratively().
@@ -137,6 +137,6 @@ Result<IterativeReordering>
 sinkWaitsIteratively(const Problem &problem,
                      const IterativeReorderingOptions &options);
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_ITERATIVEREORDERING_H

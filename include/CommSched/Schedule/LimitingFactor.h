@@ -17,7 +17,7 @@
 #include "CommSched/Schedule/Problem.h"
 #include "CommSched/Schedule/Verify.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// The predecessor of `node` that stands last, which `node` cannot be moved
 /// ahead of, and why; of several reasons the first of DependenceKind. Nothing
@@ -31,6 +31,6 @@ limitEarlier(const Problem &problem, const Positions &positions, NodeId node);
 std::optional<DependenceEnd>
 limitLater(const Problem &problem, const Positions &positions, NodeId node);
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_LIMITINGFACTOR_H

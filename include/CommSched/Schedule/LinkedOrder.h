@@ -23,7 +23,7 @@
 
 #include "CommSched/Schedule/Problem.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 class LinkedOrder {
 public:
@@ -63,6 +63,6 @@ private:
   int64_t replaced = 0;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_LINKEDORDER_H

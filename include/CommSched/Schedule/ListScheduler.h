@@ -17,7 +17,7 @@
 
 #include "CommSched/Schedule/Problem.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// What the list scheduler is to aim at. With nothing set it keeps the order
 /// of the program.
@@ -61,6 +61,6 @@ private:
   ListSchedulerOptions options;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_LISTSCHEDULER_H

@@ -18,7 +18,7 @@
 
 #include <algorithm>
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// Three reasons why a step cannot be shorter, in nanoseconds.
 struct LowerBound {
@@ -39,6 +39,6 @@ struct LowerBound {
 /// The bound for `problem`. Error: the problem's own. O(nodes + dependences).
 Result<LowerBound> computeLowerBound(const Problem &problem);
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_LOWERBOUND_H

@@ -16,7 +16,7 @@
 
 #include "CommSched/Schedule/Problem.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// Live bytes along an order.
 struct MemoryTimeline {
@@ -51,6 +51,6 @@ Result<MemoryTimeline> simulateMemory(const Problem &problem,
 Result<std::vector<BufferId>> findLive(const Problem &problem,
                                        const Order &order, int32_t position);
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_MEMORYTIMELINE_H

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// A job, in nanoseconds; nothing is negative.
 struct Job {
@@ -68,6 +68,6 @@ private:
   int64_t end = 0;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_ONEMACHINE_H

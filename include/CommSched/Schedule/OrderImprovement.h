@@ -16,7 +16,7 @@
 
 #include "CommSched/Schedule/Contention.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 struct OrderImprovementOptions {
   /// Live bytes that are never exceeded.
@@ -38,6 +38,6 @@ struct OrderImprovementOptions {
 Order improveOrder(const Problem &problem, const Order &order,
                    const OrderImprovementOptions &options);
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_ORDERIMPROVEMENT_H

@@ -27,7 +27,7 @@
 #include <utility>
 #include <vector>
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// `Summary` describes a stretch of the order: default-constructed, the empty
 /// one; constructed from a `Leaf`, that of one operation; and `a.then(b)` is
@@ -293,6 +293,6 @@ private:
   NodeId root = noNode;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_ORDERTREE_H

@@ -20,7 +20,7 @@
 
 #include <functional>
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// What merging these starts would cost.
 using BucketCostFunction =
@@ -58,6 +58,6 @@ Result<Bucketing> formOverlapPreservingBuckets(
     const BucketingOptions &options, const std::vector<bool> &exposedFirst,
     const BucketCostFunction &getCost);
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_OVERLAPPRESERVINGBUCKETING_H

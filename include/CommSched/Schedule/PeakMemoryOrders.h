@@ -19,7 +19,7 @@
 
 #include <array>
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 // The sorts are those of `topological_sort_lpmf`, `_bfs` and `_dfs` in PyTorch
 // 2.13, torch/_inductor/memory.py, with the same result on the same graph:
@@ -99,6 +99,6 @@ choosePeakMemoryOrder(const Problem &problem,
                       const std::vector<PeakMemoryMethod> &methods = {
                           peakMemorySorts.begin(), peakMemorySorts.end()});
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_PEAKMEMORYORDERS_H

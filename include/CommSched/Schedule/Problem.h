@@ -17,14 +17,14 @@
 #ifndef COMMSCHED_SCHEDULE_PROBLEM_H
 #define COMMSCHED_SCHEDULE_PROBLEM_H
 
-#include "CommSched/Schedule/Csr.h"
-#include "CommSched/Schedule/Result.h"
+#include "CommSched/Support/Csr.h"
+#include "CommSched/Support/Result.h"
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// Index of an operation. Indices are the order of the program.
 using NodeId = int32_t;
@@ -254,6 +254,6 @@ private:
   OptionalError error = std::string("the problem is not finalized");
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_PROBLEM_H

@@ -16,13 +16,13 @@
 
 #include "CommSched/Schedule/Problem.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// `problem` as the program that has `order`, which is a legal one: node i is
 /// the operation at position i. Buffers keep their numbers. Finalized.
 /// O(nodes + dependences + uses).
 Problem renumber(const Problem &problem, const Order &order);
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_RENUMBERING_H

@@ -18,7 +18,7 @@
 
 #include "CommSched/Schedule/Problem.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// Which collectives may be dropped.
 struct ReuseCandidates {
@@ -70,6 +70,6 @@ Result<ResultReuse> reuseResults(const Problem &problem,
                                  const ReuseCandidates &candidates,
                                  std::optional<int64_t> limitBytes = {});
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_RESULTREUSE_H

@@ -18,7 +18,7 @@
 
 #include "CommSched/Schedule/IterativeReordering.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// First every start, the first of the program first, moves up to the nearest
 /// of
@@ -46,6 +46,6 @@ namespace commsched {
 /// O((nodes + dependences + uses) log n) on average.
 Result<IterativeReordering> overlapSimply(const Problem &problem);
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_SIMPLEOVERLAP_H

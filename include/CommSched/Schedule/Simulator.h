@@ -16,7 +16,7 @@
 
 #include "CommSched/Schedule/Contention.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// When everything happens, in nanoseconds from the start of the step.
 struct Timeline {
@@ -77,6 +77,6 @@ Result<Timeline> simulate(const Problem &problem, const Order &order);
 Result<Timeline> simulate(const Problem &problem, const Order &order,
                           const Contention &contention);
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_SIMULATOR_H

@@ -20,7 +20,7 @@
 
 #include <limits>
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 class IssuedOrder;
 
@@ -97,6 +97,6 @@ private:
   std::vector<int64_t> computedNs;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_STEPCONSTRUCTION_H

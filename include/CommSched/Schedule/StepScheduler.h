@@ -22,7 +22,7 @@
 
 #include <limits>
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 struct StepSchedulerOptions {
   /// Live bytes, as simulateMemory() counts them, that are never exceeded.
@@ -86,6 +86,6 @@ Result<StepSchedule> scheduleStep(const Problem &problem,
 Result<StepSchedule> sketchStep(const Problem &problem,
                                 const StepSchedulerOptions &options);
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_STEPSCHEDULER_H

@@ -19,7 +19,7 @@
 
 #include "CommSched/Schedule/Problem.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// Index of a collective of a StepStructure: 0, 1, … in the order of starts.
 using CollectiveId = int32_t;
@@ -96,6 +96,6 @@ private:
   Csr<CollectiveId> awaiterRows;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_STEPSTRUCTURE_H

@@ -17,7 +17,7 @@
 
 #include "CommSched/Schedule/Problem.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// Why a step cannot be shorter.
 enum class BoundKind : uint8_t {
@@ -65,6 +65,6 @@ struct TightLowerBound {
 /// reached only if what is joined has many busy periods.
 Result<TightLowerBound> computeTightLowerBound(const Problem &problem);
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_TIGHTLOWERBOUND_H

@@ -16,7 +16,7 @@
 
 #include "CommSched/Schedule/Problem.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// The inverse of an order: operation -> position.
 using Positions = std::vector<int32_t>;
@@ -31,6 +31,6 @@ Result<Positions> invert(const Problem &problem, const Order &order);
 /// used before it is made. O(nodes + dependences + uses).
 OptionalError verify(const Problem &problem, const Order &order);
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_VERIFY_H

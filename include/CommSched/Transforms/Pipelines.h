@@ -152,15 +152,15 @@ struct TrainingPipelineOptions
           "For saved activations: a fraction from 0 to 1 of what the "
           "minimum cut saves, or bytes that the step may hold"),
       llvm::cl::init("1.0")};
-  Option<::commsched::CollectivePolicy> collectives{
+  Option<partition::CollectivePolicy> collectives{
       *this, "collectives",
       llvm::cl::desc("What becomes of gathered parameters"),
-      llvm::cl::init(::commsched::CollectivePolicy::Cost),
+      llvm::cl::init(partition::CollectivePolicy::Cost),
       llvm::cl::values(
-          clEnumValN(::commsched::CollectivePolicy::Save, "save", "keep them"),
-          clEnumValN(::commsched::CollectivePolicy::Recompute, "recompute",
+          clEnumValN(partition::CollectivePolicy::Save, "save", "keep them"),
+          clEnumValN(partition::CollectivePolicy::Recompute, "recompute",
                      "gather them again"),
-          clEnumValN(::commsched::CollectivePolicy::Cost, "cost",
+          clEnumValN(partition::CollectivePolicy::Cost, "cost",
                      "whichever is worth it"))};
   Option<bool> quantizeActivations{
       *this, "quantize-activations",

@@ -78,12 +78,12 @@ struct ConvertCommSchedToRequests
   LogicalResult initialize(MLIRContext *context) override {
     if (profile.empty())
       return success();
-    llvm::Expected<::commsched::MeasuredTable> loaded =
-        ::commsched::MeasuredTable::load(profile);
+    llvm::Expected<cost::MeasuredTable> loaded =
+        cost::MeasuredTable::load(profile);
     if (!loaded)
       return emitError(UnknownLoc::get(context), "option 'profile': ")
              << llvm::toString(loaded.takeError());
-    table = std::make_shared<::commsched::MeasuredTable>(std::move(*loaded));
+    table = std::make_shared<cost::MeasuredTable>(std::move(*loaded));
     return success();
   }
 
@@ -91,7 +91,7 @@ struct ConvertCommSchedToRequests
 
 private:
   /// Shared by the copies of the pass that run in other threads.
-  std::shared_ptr<const ::commsched::MeasuredTable> table;
+  std::shared_ptr<const cost::MeasuredTable> table;
 };
 
 } // namespace
@@ -155,7 +155,7 @@ static void protectArguments(func::FuncOp function) {
 
 void ConvertCommSchedToRequests::runOnOperation() {
   ModuleOp module = getOperation();
-  FailureOr<::commsched::Target> target = getTarget(module);
+  FailureOr<cost::Target> target = getTarget(module);
   if (failed(target))
     return signalPassFailure();
   ScanningSymbolTables costSymbols;

@@ -12,7 +12,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::CollectiveKind;
+using cost::CollectiveKind;
 
 namespace {
 
@@ -340,7 +340,7 @@ LogicalResult mlir::commsched::lowerCollective(Lowering &lowering,
   auto request = rt::StartOp::create(
       rewriter, start.getLoc(), resultTypes,
       rewriter.getStringAttr(
-          ::commsched::stringifyCollectiveKind(start.getCollectiveKind())),
+          cost::stringifyCollectiveKind(start.getCollectiveKind())),
       group, rewriter.getStringAttr(name),
       rewriter.getDenseI64ArrayAttr(launch.sent),
       rewriter.getDenseI64ArrayAttr(launch.received), launch.inputs,

@@ -19,7 +19,6 @@ namespace mlir::commsched {
 
 using namespace mlir;
 using namespace mlir::commsched;
-using namespace mlir::commsched::rt;
 
 static bool isPacked(Value buffer) {
   auto type = dyn_cast<MemRefType>(buffer.getType());
@@ -55,8 +54,8 @@ static Value pack(OpOperand &operand, Operation *first, Operation *last,
 }
 
 /// The wait takes the buffers of its start.
-static void packStart(StartOp start) {
-  auto wait = cast<WaitOp>(*start.getRequest().user_begin());
+static void packStart(rt::StartOp start) {
+  auto wait = cast<rt::WaitOp>(*start.getRequest().user_begin());
   SmallVector<Value> inputs, outputs;
   for (OpOperand &operand : start.getInputsMutable())
     inputs.push_back(pack(operand, start, wait, /*isRead=*/true,
@@ -75,15 +74,15 @@ struct PackRequestBuffers
   void runOnOperation() override {
     getOperation().walk([](Operation *op) {
       llvm::TypeSwitch<Operation *>(op)
-          .Case([](StartOp op) { packStart(op); })
-          .Case([](CopyOp op) {
+          .Case([](rt::StartOp op) { packStart(op); })
+          .Case([](rt::CopyOp op) {
             pack(op.getInputMutable(), op, op, true, false);
             pack(op.getOutputMutable(), op, op, !op.getOverwrites(), true);
           })
-          .Case([](ZeroOp op) {
+          .Case([](rt::ZeroOp op) {
             pack(op.getOutputMutable(), op, op, false, true);
           })
-          .Case([](ComputeOp op) {
+          .Case([](rt::ComputeOp op) {
             for (OpOperand &operand : op.getInputsMutable())
               pack(operand, op, op, true, false);
             for (OpOperand &operand : op.getOutputsMutable())

@@ -32,8 +32,8 @@ static bool isAnyNegative(ArrayRef<int64_t> values) {
 }
 
 LogicalResult StartOp::verify() {
-  auto kind = ::commsched::parseCollectiveKind(getKind());
-  if (!kind || *kind == ::commsched::CollectiveKind::Barrier)
+  auto kind = cost::parseCollectiveKind(getKind());
+  if (!kind || *kind == cost::CollectiveKind::Barrier)
     return emitOpError("has no collective '") << getKind() << "' to start (C1)";
   size_t tensors = getSent().size();
   if (getReceived().size() != tensors)

@@ -8,7 +8,8 @@
 
 #include "CommSched/Schedule/LowerBound.h"
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 /// The longest chain over the dependences.
 ///
@@ -37,7 +38,7 @@ static int64_t computeCriticalPath(const Problem &problem) {
   return longest;
 }
 
-Result<LowerBound> commsched::computeLowerBound(const Problem &problem) {
+Result<LowerBound> schedule::computeLowerBound(const Problem &problem) {
   if (problem.check())
     return Error{*problem.check()};
   LowerBound bound;

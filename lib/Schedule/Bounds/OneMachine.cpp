@@ -12,9 +12,10 @@
 #include <iterator>
 #include <queue>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
-int64_t commsched::computePreemptiveEnd(std::vector<Job> jobs) {
+int64_t schedule::computePreemptiveEnd(std::vector<Job> jobs) {
   std::sort(jobs.begin(), jobs.end(), [](const Job &left, const Job &right) {
     return left.headNs < right.headNs;
   });

@@ -39,7 +39,8 @@
 #include <algorithm>
 #include <array>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 namespace {
 
@@ -234,7 +235,7 @@ getJobs(const Problem &problem, const Heads &heads, const Tails &tails) {
 }
 
 Result<TightLowerBound>
-commsched::computeTightLowerBound(const Problem &problem) {
+schedule::computeTightLowerBound(const Problem &problem) {
   Result<LowerBound> plain = computeLowerBound(problem);
   if (!plain)
     return Error{plain.error()};

@@ -11,7 +11,8 @@
 #include <algorithm>
 #include <numeric>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 static bool isBarrier(const Problem &problem, NodeId node) {
   auto isBarrierEnd = [](DependenceEnd end) {
@@ -23,7 +24,7 @@ static bool isBarrier(const Problem &problem, NodeId node) {
          std::any_of(after.begin(), after.end(), isBarrierEnd);
 }
 
-std::vector<bool> commsched::findCheapNodes(const BucketedProblem &bucketed) {
+std::vector<bool> schedule::findCheapNodes(const BucketedProblem &bucketed) {
   const Problem &problem = bucketed.getProblem();
   std::vector<bool> isCheap(problem.numNodes());
   for (NodeId node = 0; node < problem.numNodes(); ++node) {
@@ -37,7 +38,7 @@ std::vector<bool> commsched::findCheapNodes(const BucketedProblem &bucketed) {
   return isCheap;
 }
 
-bool commsched::isLazy(const BucketedProblem &bucketed, NodeId node) {
+bool schedule::isLazy(const BucketedProblem &bucketed, NodeId node) {
   int32_t bucket = bucketed.bucketOf(node);
   return bucket >= 0 && (node == bucketed.waitOf(bucket) ||
                          node == bucketed.bucket(bucket).copyOut);
@@ -63,9 +64,9 @@ static std::vector<bool> findUnwished(const BucketedProblem &bucketed,
   return isUnwished;
 }
 
-std::vector<bool> commsched::findTails(const BucketedProblem &bucketed,
-                                       const std::vector<bool> &isCheap,
-                                       const BucketPlacement &placement) {
+std::vector<bool> schedule::findTails(const BucketedProblem &bucketed,
+                                      const std::vector<bool> &isCheap,
+                                      const BucketPlacement &placement) {
   const Problem &problem = bucketed.getProblem();
   std::vector<bool> isUnwished = findUnwished(bucketed, placement);
   auto couldBeTail = [&](NodeId node) {
@@ -298,7 +299,7 @@ std::vector<NodeId> KeyFinder::find() {
 }
 
 std::vector<NodeId>
-commsched::computeBucketKeys(const BucketedProblem &bucketed,
-                             const std::vector<bool> &isCheap) {
+schedule::computeBucketKeys(const BucketedProblem &bucketed,
+                            const std::vector<bool> &isCheap) {
   return KeyFinder(bucketed, isCheap).find();
 }

@@ -17,7 +17,7 @@
 
 #include "CommSched/Schedule/BucketedProblem.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// By node of the merged program: whether it may move along with what it needs
 /// or what needs it. Computations may that are neither expensive nor a barrier
@@ -42,6 +42,6 @@ std::vector<bool> findTails(const BucketedProblem &bucketed,
 std::vector<NodeId> computeBucketKeys(const BucketedProblem &bucketed,
                                       const std::vector<bool> &isCheap);
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_LIB_SCHEDULE_BUCKETING_BUCKETKEYS_H

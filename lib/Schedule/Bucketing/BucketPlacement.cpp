@@ -14,7 +14,7 @@
 #include <initializer_list>
 #include <queue>
 
-using namespace commsched;
+using namespace mlir::commsched::schedule;
 
 namespace {
 

@@ -13,9 +13,9 @@
 
 #include <algorithm>
 
-using namespace commsched;
+using namespace mlir::commsched::schedule;
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// Builds a BucketedProblem.
 class BucketMerger {
@@ -55,7 +55,7 @@ private:
   BucketedProblem result;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 static std::string describeBucket(int32_t bucket) {
   return "bucket " + std::to_string(bucket);

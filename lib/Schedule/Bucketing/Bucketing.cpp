@@ -12,7 +12,8 @@
 
 #include <algorithm>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 /// How many candidates in a row a bucket may refuse for a dependence, and how
 /// many buckets of one key may be open. Both bound the searches that a
@@ -304,9 +305,9 @@ checkCandidates(const Problem &problem,
 }
 
 Result<Bucketing>
-commsched::formBuckets(const Problem &problem,
-                       const std::vector<BucketCandidate> &candidates,
-                       const BucketingOptions &options) {
+schedule::formBuckets(const Problem &problem,
+                      const std::vector<BucketCandidate> &candidates,
+                      const BucketingOptions &options) {
   Result<ContractedGraph> graph = ContractedGraph::create(problem);
   if (!graph)
     return Error{graph.error()};

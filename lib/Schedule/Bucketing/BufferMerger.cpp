@@ -8,7 +8,7 @@
 
 #include "BufferMerger.h"
 
-using namespace commsched;
+using namespace mlir::commsched::schedule;
 
 /// The bucket with copies that `node` of the original problem is a member of,
 /// or -1.

@@ -16,7 +16,7 @@
 
 #include "CommSched/Schedule/BucketedProblem.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 class BufferMerger {
 public:
@@ -56,6 +56,6 @@ private:
   std::vector<BufferId> viewed;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_LIB_SCHEDULE_BUCKETING_BUFFERMERGER_H

@@ -14,7 +14,8 @@
 #include <limits>
 #include <numeric>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 namespace {
 
@@ -108,8 +109,8 @@ int64_t Standstill::until(int64_t timeNs) const {
   return last.beforeNs + std::min(timeNs, last.endNs) - last.beginNs;
 }
 
-Result<Execution> commsched::execute(const Problem &problem,
-                                     const Order &order) {
+Result<Execution> schedule::execute(const Problem &problem,
+                                    const Order &order) {
   Result<Timeline> timeline = simulate(problem, order);
   if (!timeline)
     return Error{timeline.error()};
@@ -297,6 +298,6 @@ std::vector<bool> Search::run() {
 }
 
 std::vector<bool>
-commsched::findBlamedBuckets(const BucketedExecution &execution) {
+schedule::findBlamedBuckets(const BucketedExecution &execution) {
   return Search(execution).run();
 }

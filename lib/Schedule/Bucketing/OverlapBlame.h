@@ -17,7 +17,7 @@
 #include "CommSched/Schedule/BucketedProblem.h"
 #include "CommSched/Schedule/Simulator.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// How an order of a problem runs.
 struct Execution {
@@ -48,6 +48,6 @@ struct BucketedExecution {
 /// O((nodes + members) * log(buckets)).
 std::vector<bool> findBlamedBuckets(const BucketedExecution &execution);
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_LIB_SCHEDULE_BUCKETING_OVERLAPBLAME_H

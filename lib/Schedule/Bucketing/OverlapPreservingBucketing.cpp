@@ -14,7 +14,8 @@
 #include <algorithm>
 #include <numeric>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 /// How many rounds there may be for each time that the largest bucket can be
 /// halved. In steps of transformers with several depths of prefetching, the
@@ -216,7 +217,7 @@ sortCandidates(const std::vector<BucketCandidate> &candidates,
   return sorted;
 }
 
-Result<Bucketing> commsched::formOverlapPreservingBuckets(
+Result<Bucketing> schedule::formOverlapPreservingBuckets(
     const Problem &problem, const std::vector<BucketCandidate> &candidates,
     const BucketingOptions &options, const std::vector<bool> &exposedFirst,
     const BucketCostFunction &getCost) {

@@ -10,10 +10,11 @@
 
 #include <limits>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
-std::vector<NodeId> commsched::computeWindowEnds(const Problem &problem,
-                                                 const Order &order) {
+std::vector<NodeId> schedule::computeWindowEnds(const Problem &problem,
+                                                const Order &order) {
   int32_t size = static_cast<int32_t>(order.size());
   std::vector<int32_t> positions(order.size());
   for (int32_t place = 0; place < size; ++place)
@@ -36,8 +37,8 @@ std::vector<NodeId> commsched::computeWindowEnds(const Problem &problem,
   return ends;
 }
 
-std::vector<Exposure> commsched::computeExposure(const Problem &problem,
-                                                 const Order &order) {
+std::vector<Exposure> schedule::computeExposure(const Problem &problem,
+                                                const Order &order) {
   // By node: computation before it.
   std::vector<int64_t> computed(order.size());
   int64_t sum = 0;
@@ -57,8 +58,7 @@ std::vector<Exposure> commsched::computeExposure(const Problem &problem,
   return exposures;
 }
 
-NodeId commsched::findWindowEnd(const EditableSchedule &schedule,
-                                NodeId start) {
+NodeId schedule::findWindowEnd(const EditableSchedule &schedule, NodeId start) {
   const Problem &problem = schedule.getProblem();
   const EditableSchedule::Tree &tree = schedule.getTree();
   int32_t first = schedule.position(start) + 1;
@@ -83,8 +83,8 @@ NodeId commsched::findWindowEnd(const EditableSchedule &schedule,
   }
 }
 
-int64_t commsched::getHidingTime(const EditableSchedule &schedule, NodeId start,
-                                 NodeId windowEnd) {
+int64_t schedule::getHidingTime(const EditableSchedule &schedule, NodeId start,
+                                NodeId windowEnd) {
   const EditableSchedule::Tree &tree = schedule.getTree();
   return tree.before(windowEnd).computeTime - tree.before(start).computeTime;
 }

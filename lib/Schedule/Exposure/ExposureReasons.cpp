@@ -16,9 +16,10 @@
 #include <algorithm>
 #include <tuple>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
-const char *commsched::toString(ExposureCause cause) {
+const char *schedule::toString(ExposureCause cause) {
   switch (cause) {
   case ExposureCause::Blocking:
     return "blocking";
@@ -283,8 +284,8 @@ ExposureReason Explainer::explain(NodeId collective, const LaterWait &later) {
 }
 
 Result<std::vector<ExposureReason>>
-commsched::explainExposure(const Problem &problem, const Order &order,
-                           const ExposureOptions &options) {
+schedule::explainExposure(const Problem &problem, const Order &order,
+                          const ExposureOptions &options) {
   Result<Timeline> timeline = simulate(problem, order, options.contention);
   if (!timeline)
     return Error{timeline.error()};

@@ -10,7 +10,8 @@
 
 #include <algorithm>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 static int64_t computeNs(const Problem &problem, NodeId node) {
   return problem.kind(node) == NodeKind::Compute ? problem.costNs(node) : 0;
@@ -46,8 +47,7 @@ static std::vector<int64_t> boundBeyond(const Problem &problem,
   return bounds;
 }
 
-std::vector<int64_t>
-commsched::boundIndependentCompute(const Problem &problem) {
+std::vector<int64_t> schedule::boundIndependentCompute(const Problem &problem) {
   auto successors = [&](NodeId node) { return problem.successors(node); };
   auto predecessors = [&](NodeId node) { return problem.predecessors(node); };
   Order order = problem.topologicalOrder();

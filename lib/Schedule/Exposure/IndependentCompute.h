@@ -17,7 +17,7 @@
 
 #include "CommSched/Schedule/Problem.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// By operation: at most how much computation, in nanoseconds, neither has to
 /// precede the collective of a Start or Blocking nor to follow it; 0 for other
@@ -29,6 +29,6 @@ namespace commsched {
 /// computation depends on. Descendants likewise. O(nodes + dependences).
 std::vector<int64_t> boundIndependentCompute(const Problem &problem);
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_LIB_SCHEDULE_EXPOSURE_INDEPENDENTCOMPUTE_H

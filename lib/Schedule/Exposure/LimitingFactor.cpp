@@ -10,7 +10,8 @@
 
 #include <utility>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 /// The end with the smallest key, then the smallest kind.
 template <typename KeyFn>
@@ -24,16 +25,16 @@ static std::optional<DependenceEnd> minimum(ArrayView<DependenceEnd> ends,
   return best;
 }
 
-std::optional<DependenceEnd> commsched::limitEarlier(const Problem &problem,
-                                                     const Positions &positions,
-                                                     NodeId node) {
+std::optional<DependenceEnd> schedule::limitEarlier(const Problem &problem,
+                                                    const Positions &positions,
+                                                    NodeId node) {
   return minimum(problem.predecessors(node),
                  [&](NodeId other) { return -positions[other]; });
 }
 
-std::optional<DependenceEnd> commsched::limitLater(const Problem &problem,
-                                                   const Positions &positions,
-                                                   NodeId node) {
+std::optional<DependenceEnd> schedule::limitLater(const Problem &problem,
+                                                  const Positions &positions,
+                                                  NodeId node) {
   return minimum(problem.successors(node),
                  [&](NodeId other) { return positions[other]; });
 }

@@ -10,7 +10,7 @@
 
 #include <limits>
 
-using namespace commsched;
+using namespace mlir::commsched::schedule;
 
 static bool isCheap(const Problem &problem, NodeId node) {
   return problem.kind(node) == NodeKind::Compute && !problem.isExpensive(node);

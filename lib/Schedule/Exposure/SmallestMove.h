@@ -19,7 +19,7 @@
 #include "../Reordering/MovingGroup.h"
 #include "CommSched/Schedule/ExposureReasons.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 class SmallestMove {
 public:
@@ -58,6 +58,6 @@ private:
   NodeId other = noNode;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_LIB_SCHEDULE_EXPOSURE_SMALLESTMOVE_H

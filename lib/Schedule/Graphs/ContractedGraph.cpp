@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-using namespace commsched;
+using namespace mlir::commsched::schedule;
 
 Result<ContractedGraph> ContractedGraph::create(const Problem &problem,
                                                 DirectDependences direct) {

@@ -12,7 +12,8 @@
 
 #include <algorithm>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 namespace {
 
@@ -211,8 +212,8 @@ std::vector<ConvexSet> Forming::run() {
 }
 
 Result<std::vector<ConvexSet>>
-commsched::formConvexSets(const Problem &problem,
-                          const std::vector<int32_t> &labels) {
+schedule::formConvexSets(const Problem &problem,
+                         const std::vector<int32_t> &labels) {
   Result<ContractedGraph> graph = ContractedGraph::create(
       problem, ContractedGraph::DirectDependences::Allow);
   if (!graph)

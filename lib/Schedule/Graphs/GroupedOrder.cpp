@@ -14,7 +14,8 @@
 #include <functional>
 #include <queue>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 namespace {
 
@@ -446,8 +447,8 @@ static OptionalError verifyWishes(const Problem &problem,
   return std::nullopt;
 }
 
-Result<GroupedOrder> commsched::sortInGroups(const Problem &problem,
-                                             const OrderWishes &wishes) {
+Result<GroupedOrder> schedule::sortInGroups(const Problem &problem,
+                                            const OrderWishes &wishes) {
   if (OptionalError error = check(problem, wishes))
     return Error{*error};
   Contraction graph(problem, wishes);

@@ -8,7 +8,7 @@
 
 #include "CommSched/Schedule/LinkedOrder.h"
 
-using namespace commsched;
+using namespace mlir::commsched::schedule;
 
 /// Labels have so many bits, and are below `labelEnd`.
 static constexpr int labelBits = 62;

@@ -8,9 +8,10 @@
 
 #include "BufferReads.h"
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
-std::vector<int64_t> commsched::getMadeBytes(const Problem &problem) {
+std::vector<int64_t> schedule::getMadeBytes(const Problem &problem) {
   std::vector<int64_t> made(problem.numNodes());
   for (BufferId id = 0; id < problem.numBuffers(); ++id)
     if (NodeId producer = problem.buffer(id).producer; producer != noNode)

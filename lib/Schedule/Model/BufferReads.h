@@ -15,7 +15,7 @@
 
 #include "CommSched/Schedule/Problem.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// By node: the bytes that it allocates. O(nodes + buffers).
 std::vector<int64_t> getMadeBytes(const Problem &problem);
@@ -34,6 +34,6 @@ struct BufferReads {
   Csr<BufferId> buffers;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_LIB_SCHEDULE_MODEL_BUFFERREADS_H

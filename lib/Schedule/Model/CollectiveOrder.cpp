@@ -8,10 +8,11 @@
 
 #include "CommSched/Schedule/CollectiveOrder.h"
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 std::vector<NodeId>
-commsched::collectivesInProgramOrder(const Problem &problem) {
+schedule::collectivesInProgramOrder(const Problem &problem) {
   std::vector<NodeId> collectives;
   for (NodeId node = 0; node < problem.numNodes(); ++node)
     if (problem.isCollective(node))
@@ -19,8 +20,8 @@ commsched::collectivesInProgramOrder(const Problem &problem) {
   return collectives;
 }
 
-void commsched::addCollectiveOrder(Problem &problem,
-                                   CollectiveOrderScope scope) {
+void schedule::addCollectiveOrder(Problem &problem,
+                                  CollectiveOrderScope scope) {
   std::vector<NodeId> last;
   for (NodeId node : collectivesInProgramOrder(problem)) {
     StreamId stream =

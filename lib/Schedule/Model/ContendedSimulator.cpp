@@ -10,7 +10,8 @@
 
 #include "SharedLinks.h"
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 namespace {
 
@@ -220,8 +221,8 @@ static bool fitsAtAll(const Problem &problem, int64_t slowdownPpm) {
   return ns < static_cast<WideTime>(neverNs);
 }
 
-Result<Timeline> commsched::simulate(const Problem &problem, const Order &order,
-                                     const Contention &contention) {
+Result<Timeline> schedule::simulate(const Problem &problem, const Order &order,
+                                    const Contention &contention) {
   Result<Timeline> plain = simulate(problem, order);
   if (!plain || contention.isNone())
     return plain;

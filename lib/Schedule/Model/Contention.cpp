@@ -8,10 +8,11 @@
 
 #include "CommSched/Schedule/Contention.h"
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
-OptionalError commsched::check(const Contention &contention,
-                               const Problem &problem) {
+OptionalError schedule::check(const Contention &contention,
+                              const Problem &problem) {
   StreamId numStreams = problem.numStreams();
   for (auto [first, second] : contention.exclusive) {
     for (StreamId stream : {first, second})

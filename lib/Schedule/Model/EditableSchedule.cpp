@@ -10,7 +10,7 @@
 
 #include "CommSched/Schedule/Verify.h"
 
-using namespace commsched;
+using namespace mlir::commsched::schedule;
 
 Result<EditableSchedule>
 EditableSchedule::create(const Problem &problem, const Order &order,

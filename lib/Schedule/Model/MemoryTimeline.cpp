@@ -12,7 +12,8 @@
 
 #include <algorithm>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 namespace {
 
@@ -36,8 +37,8 @@ static Lifetime getLifetime(const Problem &problem, const Positions &positions,
   return {first, buffer.freed && last >= 0 ? last : problem.numNodes()};
 }
 
-Result<MemoryTimeline> commsched::simulateMemory(const Problem &problem,
-                                                 const Order &order) {
+Result<MemoryTimeline> schedule::simulateMemory(const Problem &problem,
+                                                const Order &order) {
   Result<Positions> positions = invert(problem, order);
   if (!positions)
     return Error{positions.error()};
@@ -73,9 +74,9 @@ Result<MemoryTimeline> commsched::simulateMemory(const Problem &problem,
   return timeline;
 }
 
-Result<std::vector<BufferId>> commsched::findLive(const Problem &problem,
-                                                  const Order &order,
-                                                  int32_t position) {
+Result<std::vector<BufferId>> schedule::findLive(const Problem &problem,
+                                                 const Order &order,
+                                                 int32_t position) {
   Result<Positions> positions = invert(problem, order);
   if (!positions)
     return Error{positions.error()};

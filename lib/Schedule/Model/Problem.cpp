@@ -10,9 +10,10 @@
 
 #include <numeric>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
-const char *commsched::toString(NodeKind kind) {
+const char *schedule::toString(NodeKind kind) {
   switch (kind) {
   case NodeKind::Compute:
     return "compute";
@@ -26,7 +27,7 @@ const char *commsched::toString(NodeKind kind) {
   return "unknown";
 }
 
-const char *commsched::toString(DependenceKind kind) {
+const char *schedule::toString(DependenceKind kind) {
   switch (kind) {
   case DependenceKind::Data:
     return "data";

@@ -12,7 +12,7 @@
 #include <limits>
 #include <numeric>
 
-using namespace commsched;
+using namespace mlir::commsched::schedule;
 
 /// Adds `value` (not negative) to `sum`; false if that overflows.
 static bool addChecked(int64_t &sum, int64_t value) {

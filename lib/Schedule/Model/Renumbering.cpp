@@ -8,9 +8,10 @@
 
 #include "CommSched/Schedule/Renumbering.h"
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
-Problem commsched::renumber(const Problem &problem, const Order &order) {
+Problem schedule::renumber(const Problem &problem, const Order &order) {
   std::vector<NodeId> numbers(order.size(), noNode);
   Problem result;
   result.reserve(order.size(), problem.numDependences());

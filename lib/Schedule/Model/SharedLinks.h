@@ -21,7 +21,7 @@
 #include <limits>
 #include <queue>
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// Wide enough for any time in fractions of a nanosecond, times any number of
 /// streams.
@@ -99,6 +99,6 @@ private:
   int32_t numInFlight = 0;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_LIB_SCHEDULE_MODEL_SHAREDLINKS_H

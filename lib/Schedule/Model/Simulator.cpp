@@ -12,10 +12,11 @@
 
 #include <algorithm>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
-Result<Timeline> commsched::simulate(const Problem &problem,
-                                     const Order &order) {
+Result<Timeline> schedule::simulate(const Problem &problem,
+                                    const Order &order) {
   Result<Positions> positions = invert(problem, order);
   if (!positions)
     return Error{positions.error()};

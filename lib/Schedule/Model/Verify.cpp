@@ -8,14 +8,14 @@
 
 #include "CommSched/Schedule/Verify.h"
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 static std::string at(int32_t position) {
   return " at position " + std::to_string(position);
 }
 
-Result<Positions> commsched::invert(const Problem &problem,
-                                    const Order &order) {
+Result<Positions> schedule::invert(const Problem &problem, const Order &order) {
   if (problem.check())
     return Error{*problem.check()};
   NodeId numNodes = problem.numNodes();
@@ -37,7 +37,7 @@ Result<Positions> commsched::invert(const Problem &problem,
   return positions;
 }
 
-OptionalError commsched::verify(const Problem &problem, const Order &order) {
+OptionalError schedule::verify(const Problem &problem, const Order &order) {
   Result<Positions> inverse = invert(problem, order);
   if (!inverse)
     return inverse.error();

@@ -12,7 +12,8 @@
 #include <algorithm>
 #include <set>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 namespace {
 
@@ -100,7 +101,7 @@ Order BreadthFirst::takeOrder() {
   return order;
 }
 
-Result<Order> commsched::sortBreadthFirst(const Problem &problem) {
+Result<Order> schedule::sortBreadthFirst(const Problem &problem) {
   if (problem.check())
     return Error{*problem.check()};
   Order order = BreadthFirst(problem).takeOrder();

@@ -13,7 +13,8 @@
 #include <algorithm>
 #include <numeric>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 /// All nodes by the bytes that they make and read, then by index.
 static Order sortBySize(const Problem &problem) {
@@ -48,7 +49,7 @@ static Csr<NodeId> sortPredecessors(const Problem &problem,
   return rows;
 }
 
-Result<Order> commsched::sortDepthFirst(const Problem &problem) {
+Result<Order> schedule::sortDepthFirst(const Problem &problem) {
   if (problem.check())
     return Error{*problem.check()};
   Order sorted = sortBySize(problem);

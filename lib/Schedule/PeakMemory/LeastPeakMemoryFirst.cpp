@@ -14,7 +14,8 @@
 #include <numeric>
 #include <utility>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 namespace {
 
@@ -217,7 +218,7 @@ Order LeastPeakMemoryFirst::takeOrder() {
   return std::move(order);
 }
 
-Result<Order> commsched::sortLeastPeakMemoryFirst(const Problem &problem) {
+Result<Order> schedule::sortLeastPeakMemoryFirst(const Problem &problem) {
   if (problem.check())
     return Error{*problem.check()};
   Order order = LeastPeakMemoryFirst(problem).takeOrder();

@@ -14,9 +14,10 @@
 #include <numeric>
 #include <utility>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
-const char *commsched::toString(PeakMemoryMethod method) {
+const char *schedule::toString(PeakMemoryMethod method) {
   switch (method) {
   case PeakMemoryMethod::Incoming:
     return "incoming";
@@ -54,8 +55,8 @@ static Result<Order> makeOrder(const Problem &problem,
 }
 
 Result<PeakMemoryChoice>
-commsched::choosePeakMemoryOrder(const Problem &problem,
-                                 const std::vector<PeakMemoryMethod> &methods) {
+schedule::choosePeakMemoryOrder(const Problem &problem,
+                                const std::vector<PeakMemoryMethod> &methods) {
   std::vector<PeakMemoryMethod> tried = {PeakMemoryMethod::Incoming};
   tried.insert(tried.end(), methods.begin(), methods.end());
   PeakMemoryChoice choice;

@@ -12,7 +12,8 @@
 
 #include <algorithm>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 /// By operation: its turn if it has one of its own, else more than all turns.
 static std::vector<int32_t> takeTurns(const Problem &problem,
@@ -29,8 +30,8 @@ static std::vector<int32_t> takeTurns(const Problem &problem,
 }
 
 Result<Order>
-commsched::mimicAutogradOrder(const Problem &problem, NodeId firstBackward,
-                              const std::vector<NodeId> &keptInFront) {
+schedule::mimicAutogradOrder(const Problem &problem, NodeId firstBackward,
+                             const std::vector<NodeId> &keptInFront) {
   if (OptionalError error = verify(problem, problem.programOrder()))
     return Error{"the program is not a legal order: " + *error};
   NodeId numNodes = problem.numNodes();

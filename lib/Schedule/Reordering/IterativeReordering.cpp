@@ -14,15 +14,16 @@
 
 #include <cmath>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 namespace {
 
 /// One run over all starts (up) or waits (down).
-class Run {
+class IterativeRun {
 public:
-  Run(const Problem &problem, const IterativeReorderingOptions &options,
-      Direction direction)
+  IterativeRun(const Problem &problem,
+               const IterativeReorderingOptions &options, Direction direction)
       : problem(problem), options(options), direction(direction),
         communicates(problem.numNodes()) {}
 
@@ -87,7 +88,7 @@ private:
 //===----------------------------------------------------------------------===//
 
 /// Whether the group has to stop before `node`, whatever the memory.
-bool Run::isForbidden(NodeId node) const {
+bool IterativeRun::isForbidden(NodeId node) const {
   if (isUp())
     return !options.reorderCollectives && problem.isCollective(node);
   return !options.withCollectives && problem.kind(node) == NodeKind::Start;
@@ -95,7 +96,7 @@ bool Run::isForbidden(NodeId node) const {
 
 /// The nearest position at which isForbidden() holds; `until` if none is before
 /// it.
-int32_t Run::findForbidden(int32_t until) const {
+int32_t IterativeRun::findForbidden(int32_t until) const {
   if (isUp() ? options.reorderCollectives : options.withCollectives)
     return until;
   return group->findNearest(
@@ -105,7 +106,7 @@ int32_t Run::findForbidden(int32_t until) const {
 }
 
 /// Whether the group takes `node` along when there is a dependence.
-bool Run::isGroupable(NodeId node) const {
+bool IterativeRun::isGroupable(NodeId node) const {
   if (communicates[node])
     return false;
   if (problem.kind(node) == NodeKind::Start)
@@ -119,14 +120,14 @@ bool Run::isGroupable(NodeId node) const {
 // Estimations
 //===----------------------------------------------------------------------===//
 
-bool Run::isHidden() const {
+bool IterativeRun::isHidden() const {
   return static_cast<double>(trade.own) <
          -options.extraOverlap * static_cast<double>(commTimes[start]);
 }
 
 /// The nearest position, `until` if none is before it, of an operation that
 /// isWorthPassing() has to be asked about, or that makes isHidden() true.
-int32_t Run::findWeighed(int32_t until) const {
+int32_t IterativeRun::findWeighed(int32_t until) const {
   const EditableSchedule::Tree &tree = schedule->getTree();
   // Collectives that the group passes may get exposed by it, and the windows of
   // those on its stream change.
@@ -160,7 +161,7 @@ int32_t Run::findWeighed(int32_t until) const {
 
 /// Whether passing `node`, which is in front, exposes no more communication
 /// than it hides.
-bool Run::isWorthPassing(NodeId node) const {
+bool IterativeRun::isWorthPassing(NodeId node) const {
   bool isWeighed = isUp() ? problem.kind(node) == NodeKind::Start
                           : problem.kind(node) == NodeKind::Wait;
   if (isWeighed) {
@@ -179,7 +180,7 @@ bool Run::isWorthPassing(NodeId node) const {
 
 /// Takes note of a collective or wait that the group has passed: the window may
 /// end there now.
-void Run::notePassed(NodeId node) {
+void IterativeRun::notePassed(NodeId node) {
   NodeKind kind = problem.kind(node);
   bool reachesWait = windowEnd == problem.waitOf(start);
   if (kind == NodeKind::Blocking && (isUp() || reachesWait))
@@ -200,7 +201,7 @@ void Run::notePassed(NodeId node) {
 }
 
 /// Takes note of the computation that the group has passed.
-void Run::noteTime(int64_t computeTime) {
+void IterativeRun::noteTime(int64_t computeTime) {
   trade.own = getExposed(start, windowEnd);
   for (int64_t &other : trade.others)
     other += computeTime;
@@ -210,14 +211,15 @@ void Run::noteTime(int64_t computeTime) {
 // The moves
 //===----------------------------------------------------------------------===//
 
-bool Run::stop(CollectiveMoves &moved, MoveLimit limit, int32_t position) {
+bool IterativeRun::stop(CollectiveMoves &moved, MoveLimit limit,
+                        int32_t position) {
   moved.limit = limit;
   if (position != group->wayEnd())
     moved.obstacle = schedule->at(position);
   return false;
 }
 
-void Run::absorb(CollectiveMoves &moved) {
+void IterativeRun::absorb(CollectiveMoves &moved) {
   NodeId node = group->frontNode();
   if (options.useRuntimeEstimations && isUp() &&
       problem.kind(node) == NodeKind::Wait)
@@ -228,7 +230,7 @@ void Run::absorb(CollectiveMoves &moved) {
 
 /// Passes everything up to the next operation that matters. Returns whether the
 /// group may go on.
-bool Run::takeRun(CollectiveMoves &moved) {
+bool IterativeRun::takeRun(CollectiveMoves &moved) {
   if (group->front() == group->wayEnd())
     return stop(moved, MoveLimit::None, group->wayEnd());
   if (options.useRuntimeEstimations && isHidden())
@@ -258,7 +260,7 @@ bool Run::takeRun(CollectiveMoves &moved) {
 }
 
 /// Deals with the operation in front.
-bool Run::takeStep(CollectiveMoves &moved, int32_t dependence) {
+bool IterativeRun::takeStep(CollectiveMoves &moved, int32_t dependence) {
   int32_t position = group->front();
   NodeId node = group->frontNode();
   if (isForbidden(node))
@@ -288,7 +290,7 @@ bool Run::takeStep(CollectiveMoves &moved, int32_t dependence) {
   return true;
 }
 
-OptionalError Run::move(NodeId node) {
+OptionalError IterativeRun::move(NodeId node) {
   CollectiveMoves moved;
   moved.node = node;
   start = isUp() ? node : problem.startOf(node);
@@ -305,7 +307,7 @@ OptionalError Run::move(NodeId node) {
   return checkMemory();
 }
 
-OptionalError Run::moveAll() {
+OptionalError IterativeRun::moveAll() {
   NodeKind kind = isUp() ? NodeKind::Start : NodeKind::Wait;
   for (NodeId i = 0; i < problem.numNodes(); ++i) {
     if (options.maxCollectives &&
@@ -325,7 +327,7 @@ OptionalError Run::moveAll() {
 // Before and after
 //===----------------------------------------------------------------------===//
 
-OptionalError Run::scaleTimes() {
+OptionalError IterativeRun::scaleTimes() {
   commTimes.assign(problem.numNodes(), 0);
   std::vector<int64_t> computeTimes(problem.numNodes());
   // Well within 64 bits, for sums of all of them and differences of these.
@@ -354,7 +356,7 @@ OptionalError Run::scaleTimes() {
   return std::nullopt;
 }
 
-OptionalError Run::prepare() {
+OptionalError IterativeRun::prepare() {
   if (problem.check())
     return problem.check();
   if (options.limitBytes < 0)
@@ -383,7 +385,7 @@ OptionalError Run::prepare() {
 }
 
 /// Compares with a simulation from scratch, if that was asked for.
-OptionalError Run::checkMemory() const {
+OptionalError IterativeRun::checkMemory() const {
   if (!options.recomputeMemory)
     return std::nullopt;
   Result<MemoryTimeline> memory = simulateMemory(problem, schedule->order());
@@ -395,7 +397,7 @@ OptionalError Run::checkMemory() const {
          " bytes, but a simulation gives " + std::to_string(memory->peakBytes);
 }
 
-Result<IterativeReordering> Run::finish() {
+Result<IterativeReordering> IterativeRun::finish() {
   result.order = schedule->order();
   if (OptionalError error = verify(problem, result.order))
     return Error{"moving collectives made an invalid order: " + *error};
@@ -411,7 +413,7 @@ Result<IterativeReordering> Run::finish() {
   return std::move(result);
 }
 
-Result<IterativeReordering> Run::run() {
+Result<IterativeReordering> IterativeRun::run() {
   if (OptionalError error = prepare())
     return Error{*error};
   if (OptionalError error = moveAll())
@@ -420,13 +422,13 @@ Result<IterativeReordering> Run::run() {
 }
 
 Result<IterativeReordering>
-commsched::reorderComms(const Problem &problem,
-                        const IterativeReorderingOptions &options) {
-  return Run(problem, options, Direction::Up).run();
+schedule::reorderComms(const Problem &problem,
+                       const IterativeReorderingOptions &options) {
+  return IterativeRun(problem, options, Direction::Up).run();
 }
 
 Result<IterativeReordering>
-commsched::sinkWaitsIteratively(const Problem &problem,
-                                const IterativeReorderingOptions &options) {
-  return Run(problem, options, Direction::Down).run();
+schedule::sinkWaitsIteratively(const Problem &problem,
+                               const IterativeReorderingOptions &options) {
+  return IterativeRun(problem, options, Direction::Down).run();
 }

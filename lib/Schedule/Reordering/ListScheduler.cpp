@@ -15,7 +15,7 @@
 #include <queue>
 #include <utility>
 
-using namespace commsched;
+using namespace mlir::commsched::schedule;
 
 namespace {
 
@@ -31,9 +31,9 @@ struct Ranking {
 /// The ready operations are in two heaps, one of which holds exactly those that
 /// may be put beside a collective. So both questions, which is the best of all
 /// and which is the best to put beside, are answered by the tops.
-class Run {
+class ListSchedulerRun {
 public:
-  Run(const Problem &problem, const ListSchedulerOptions &options);
+  ListSchedulerRun(const Problem &problem, const ListSchedulerOptions &options);
   Order takeOrder();
 
 private:
@@ -107,7 +107,8 @@ static Ranking rank(const Problem &problem,
   return ranking;
 }
 
-Run::Run(const Problem &problem, const ListSchedulerOptions &options)
+ListSchedulerRun::ListSchedulerRun(const Problem &problem,
+                                   const ListSchedulerOptions &options)
     : problem(problem), reorderForOverlap(options.reorderForOverlap),
       ranking(rank(problem, options)), missing(problem.numNodes()) {
   order.reserve(problem.numNodes());
@@ -118,19 +119,19 @@ Run::Run(const Problem &problem, const ListSchedulerOptions &options)
   }
 }
 
-void Run::makeReady(NodeId node) {
+void ListSchedulerRun::makeReady(NodeId node) {
   Heap &heap =
       problem.kind(node) == NodeKind::Compute ? readyCompute : readyComm;
   heap.push(ranking.rankOf[node]);
 }
 
-NodeId Run::popFrom(Heap &heap) {
+NodeId ListSchedulerRun::popFrom(Heap &heap) {
   NodeId node = ranking.nodeAt[heap.top()];
   heap.pop();
   return node;
 }
 
-NodeId Run::popBest() {
+NodeId ListSchedulerRun::popBest() {
   if (readyCompute.empty())
     return popFrom(readyComm);
   if (readyComm.empty() || readyCompute.top() < readyComm.top())
@@ -138,14 +139,14 @@ NodeId Run::popBest() {
   return popFrom(readyComm);
 }
 
-void Run::schedule(NodeId node) {
+void ListSchedulerRun::schedule(NodeId node) {
   order.push_back(node);
   for (DependenceEnd successor : problem.successors(node))
     if (--missing[successor.node] == 0)
       makeReady(successor.node);
 }
 
-void Run::coverByCompute(int64_t costNs) {
+void ListSchedulerRun::coverByCompute(int64_t costNs) {
   while (costNs > 0 && !readyCompute.empty()) {
     NodeId node = popFrom(readyCompute);
     schedule(node);
@@ -153,7 +154,7 @@ void Run::coverByCompute(int64_t costNs) {
   }
 }
 
-Order Run::takeOrder() {
+Order ListSchedulerRun::takeOrder() {
   while (!readyCompute.empty() || !readyComm.empty()) {
     NodeId node = popBest();
     schedule(node);
@@ -166,7 +167,7 @@ Order Run::takeOrder() {
 Result<Order> ListScheduler::run(const Problem &problem) const {
   if (problem.check())
     return Error{*problem.check()};
-  Order order = Run(problem, options).takeOrder();
+  Order order = ListSchedulerRun(problem, options).takeOrder();
   if (OptionalError error = verify(problem, order))
     return Error{"the list scheduler made an invalid order: " + *error};
   return order;

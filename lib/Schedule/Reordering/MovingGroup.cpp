@@ -8,7 +8,7 @@
 
 #include "MovingGroup.h"
 
-using namespace commsched;
+using namespace mlir::commsched::schedule;
 
 MovingGroup::MovingGroup(EditableSchedule &schedule, Direction direction)
     : schedule(schedule), direction(direction) {}

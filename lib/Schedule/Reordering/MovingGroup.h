@@ -22,7 +22,7 @@
 #include <functional>
 #include <queue>
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 enum class Direction { Up, Down };
 
@@ -170,6 +170,6 @@ private:
   NearestFirst<HandoverAhead> nextHandovers;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_LIB_SCHEDULE_REORDERING_MOVINGGROUP_H

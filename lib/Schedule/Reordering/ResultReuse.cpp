@@ -14,7 +14,8 @@
 
 #include <algorithm>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 namespace {
 
@@ -453,9 +454,9 @@ Result<ResultReuse> Chooser::run(std::optional<int64_t> limit) {
   return result;
 }
 
-Result<ResultReuse> commsched::reuseResults(const Problem &problem,
-                                            const ReuseCandidates &candidates,
-                                            std::optional<int64_t> limitBytes) {
+Result<ResultReuse> schedule::reuseResults(const Problem &problem,
+                                           const ReuseCandidates &candidates,
+                                           std::optional<int64_t> limitBytes) {
   if (OptionalError error = check(problem, candidates))
     return Error{*error};
   return Chooser(problem, candidates).run(limitBytes);

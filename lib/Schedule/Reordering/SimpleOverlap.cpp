@@ -12,13 +12,14 @@
 #include "CommSched/Schedule/Verify.h"
 #include "MovingGroup.h"
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 namespace {
 
-class Run {
+class SimpleOverlapRun {
 public:
-  Run(const Problem &problem, EditableSchedule &schedule)
+  SimpleOverlapRun(const Problem &problem, EditableSchedule &schedule)
       : problem(problem), schedule(schedule), limitBytes(schedule.peakBytes()) {
   }
 
@@ -43,7 +44,7 @@ static int32_t findCollective(const MovingGroup &group, int32_t until) {
       });
 }
 
-void Run::move(MovingGroup &group, CollectiveMoves &moved) {
+void SimpleOverlapRun::move(MovingGroup &group, CollectiveMoves &moved) {
   bool isStart = problem.kind(moved.node) == NodeKind::Start;
   int32_t dependence = group.nextDependence();
   int32_t obstacle = isStart ? findCollective(group, dependence) : dependence;
@@ -77,7 +78,7 @@ void Run::move(MovingGroup &group, CollectiveMoves &moved) {
   }
 }
 
-CollectiveMoves Run::raise(NodeId start) {
+CollectiveMoves SimpleOverlapRun::raise(NodeId start) {
   CollectiveMoves moved;
   moved.node = start;
   MovingGroup group(schedule, Direction::Up);
@@ -86,7 +87,7 @@ CollectiveMoves Run::raise(NodeId start) {
   return moved;
 }
 
-CollectiveMoves Run::sink(NodeId wait) {
+CollectiveMoves SimpleOverlapRun::sink(NodeId wait) {
   CollectiveMoves moved;
   moved.node = wait;
   int32_t origin = schedule.position(wait);
@@ -128,7 +129,7 @@ static OptionalError checkOverlap(const Problem &problem, const Order &program,
   return std::nullopt;
 }
 
-Result<IterativeReordering> commsched::overlapSimply(const Problem &problem) {
+Result<IterativeReordering> schedule::overlapSimply(const Problem &problem) {
   if (problem.check())
     return Error{*problem.check()};
   Order program = problem.programOrder();
@@ -140,7 +141,7 @@ Result<IterativeReordering> commsched::overlapSimply(const Problem &problem) {
     return Error{schedule.error()};
   IterativeReordering result;
   result.oldPeakBytes = schedule->peakBytes();
-  Run run(problem, *schedule);
+  SimpleOverlapRun run(problem, *schedule);
   for (NodeId node = 0; node < problem.numNodes(); ++node)
     if (problem.kind(node) == NodeKind::Start)
       result.collectives.push_back(run.raise(node));

@@ -8,9 +8,10 @@
 
 #include "CommSched/Schedule/BackboneOrders.h"
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
-Order commsched::getProgramBackbone(const StepStructure &structure) {
+Order schedule::getProgramBackbone(const StepStructure &structure) {
   Order backbone;
   for (NodeId node : structure.getProblem().topologicalOrder())
     if (structure.isBackbone(node))

@@ -15,7 +15,8 @@
 #include <set>
 #include <tuple>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 namespace {
 
@@ -128,8 +129,8 @@ std::optional<Order> BeamSearch::run(size_t width) {
   return traceBack();
 }
 
-std::optional<Order> commsched::searchBeam(const Problem &problem,
-                                           const BeamSearchOptions &options) {
+std::optional<Order> schedule::searchBeam(const Problem &problem,
+                                          const BeamSearchOptions &options) {
   constexpr int64_t firstWidth = 8, growth = 4;
   int64_t size = problem.numNodes();
   // What the first beam takes if every order has one choice.

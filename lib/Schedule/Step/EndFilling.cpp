@@ -11,7 +11,8 @@
 #include <algorithm>
 #include <queue>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 /// By operation: the longest chain that follows on it, in nanoseconds; on a
 /// Start, that follows on its end.
@@ -127,6 +128,6 @@ Order EndFiller::run() {
   return reversed;
 }
 
-Order commsched::fillEnd(const StepStructure &structure, int64_t overhangNs) {
+Order schedule::fillEnd(const StepStructure &structure, int64_t overhangNs) {
   return EndFiller(structure, overhangNs).run();
 }

@@ -8,7 +8,7 @@
 
 #include "IssuedOrder.h"
 
-using namespace commsched;
+using namespace mlir::commsched::schedule;
 
 IssuedOrder::IssuedOrder(
     const Problem &problem,

@@ -20,7 +20,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 class IssuedOrder {
 public:
@@ -85,6 +85,6 @@ private:
   int64_t peak = 0;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_LIB_SCHEDULE_STEP_ISSUEDORDER_H

@@ -12,7 +12,8 @@
 
 #include <algorithm>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 namespace {
 
@@ -215,7 +216,7 @@ Order OrderImprover::run() {
   return bestOrder;
 }
 
-Order commsched::improveOrder(const Problem &problem, const Order &order,
-                              const OrderImprovementOptions &options) {
+Order schedule::improveOrder(const Problem &problem, const Order &order,
+                             const OrderImprovementOptions &options) {
   return OrderImprover(problem, order, options).run();
 }

@@ -10,7 +10,8 @@
 
 #include <algorithm>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 /// Whether dependences keep `user` behind who makes `buffer`: directly, or by
 /// way of another user, as views have it.
@@ -24,7 +25,7 @@ static bool isOrdered(const Problem &problem, BufferId buffer, NodeId user) {
   });
 }
 
-std::optional<Problem> commsched::orderUses(const Problem &problem) {
+std::optional<Problem> schedule::orderUses(const Problem &problem) {
   std::optional<Problem> ordered;
   // By operation: the last whose predecessor it is.
   std::vector<NodeId> predecessorOf(problem.numNodes(), noNode);

@@ -17,7 +17,7 @@
 
 #include "CommSched/Schedule/Problem.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// The problem with a dependence for each use of a buffer that has none; none
 /// if all have one. O(nodes + dependences + uses), and for each use that no
@@ -25,6 +25,6 @@ namespace commsched {
 /// depends on.
 std::optional<Problem> orderUses(const Problem &problem);
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_LIB_SCHEDULE_STEP_ORDEREDUSES_H

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <limits>
 
-using namespace commsched;
+using namespace mlir::commsched::schedule;
 
 PartialOrders::PartialOrders(const Problem &problem)
     : problem(problem), tailsNs(problem.numNodes()),

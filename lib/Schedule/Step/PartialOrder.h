@@ -16,7 +16,7 @@
 
 #include "CommSched/Schedule/Problem.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// What has been issued, and what that leads to.
 struct PartialOrder {
@@ -75,6 +75,6 @@ private:
   std::vector<int64_t> firstHeads, sums;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_LIB_SCHEDULE_STEP_PARTIALORDER_H

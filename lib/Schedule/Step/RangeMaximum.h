@@ -20,7 +20,7 @@
 #include <limits>
 #include <vector>
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 class RangeMaximum {
 public:
@@ -100,6 +100,6 @@ private:
   std::vector<int64_t> added;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_LIB_SCHEDULE_STEP_RANGEMAXIMUM_H

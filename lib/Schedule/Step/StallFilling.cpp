@@ -11,7 +11,8 @@
 #include <algorithm>
 #include <queue>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 namespace {
 
@@ -179,7 +180,7 @@ Order StallFiller::run() {
   return sort();
 }
 
-Order commsched::fillStalls(const StepStructure &structure, const Order &order,
-                            const Timeline &timeline, int32_t maxDistance) {
+Order schedule::fillStalls(const StepStructure &structure, const Order &order,
+                           const Timeline &timeline, int32_t maxDistance) {
   return StallFiller(structure, order, timeline, maxDistance).run();
 }

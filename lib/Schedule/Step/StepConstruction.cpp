@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-using namespace commsched;
+using namespace mlir::commsched::schedule;
 
 StepConstruction::StepConstruction(const StepStructure &structure,
                                    Order backboneOrder)

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/StepConstruction.h"
+#include "CommSched/Support/Unlimited.h"
 
 #include "RangeMaximum.h"
 #include "StepEmitter.h"
@@ -14,11 +15,10 @@
 #include <algorithm>
 #include <queue>
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
-static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
-
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// One construction: the order so far, and what is in the air.
 class StepConstructor final : public StepEmitter {
@@ -97,7 +97,7 @@ private:
   int32_t place = 0;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 void StepConstructor::makeAvailable(CollectiveId id) {
   Stream &stream = streams[problem.stream(startOf(id))];

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <functional>
 
-using namespace commsched;
+using namespace mlir::commsched::schedule;
 
 StepEmitter::StepEmitter(
     const StepStructure &structure, const std::vector<char> &isNeeded,

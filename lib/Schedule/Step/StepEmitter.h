@@ -21,7 +21,7 @@
 #include <functional>
 #include <queue>
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 class StepEmitter {
 public:
@@ -61,6 +61,6 @@ private:
   std::priority_queue<NodeId, std::vector<NodeId>, std::greater<>> looseEnds;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_LIB_SCHEDULE_STEP_STEPEMITTER_H

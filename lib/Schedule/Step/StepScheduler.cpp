@@ -13,7 +13,8 @@
 #include "OrderedUses.h"
 #include "StepSearch.h"
 
-using namespace commsched;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 /// For a problem whose dependences order all uses.
 static Result<StepSchedule> searchStep(const Problem &problem,
@@ -56,16 +57,15 @@ static Result<StepSchedule> checkAndSearch(const Problem &problem,
 }
 
 Result<StepSchedule>
-commsched::scheduleStep(const Problem &problem,
-                        const StepSchedulerOptions &options) {
+schedule::scheduleStep(const Problem &problem,
+                       const StepSchedulerOptions &options) {
   return checkAndSearch(problem, [&](const Problem &ordered) {
     return searchStep(ordered, options);
   });
 }
 
-Result<StepSchedule>
-commsched::sketchStep(const Problem &problem,
-                      const StepSchedulerOptions &options) {
+Result<StepSchedule> schedule::sketchStep(const Problem &problem,
+                                          const StepSchedulerOptions &options) {
   return checkAndSearch(problem, [&](const Problem &ordered) {
     return StepSearch(ordered, options).sketch();
   });

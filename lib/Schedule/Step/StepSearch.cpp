@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StepSearch.h"
+#include "CommSched/Support/Unlimited.h"
 
 #include "CommSched/Schedule/BackboneOrders.h"
 #include "CommSched/Schedule/BeamSearch.h"
@@ -20,9 +21,8 @@
 
 #include <algorithm>
 
-using namespace commsched;
-
-static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 
 bool StepSearch::isBetter(const StepSchedule &a, const StepSchedule &b) const {
   bool fitsA = a.fits(options.limitBytes), fitsB = b.fits(options.limitBytes);

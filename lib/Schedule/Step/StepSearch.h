@@ -17,7 +17,7 @@
 #include "CommSched/Schedule/StepConstruction.h"
 #include "CommSched/Schedule/StepScheduler.h"
 
-namespace commsched {
+namespace mlir::commsched::schedule {
 
 /// Looks for the best order of one program.
 class StepSearch {
@@ -66,6 +66,6 @@ private:
   bool hasBest = false;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_LIB_SCHEDULE_STEP_STEPSEARCH_H

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-using namespace commsched;
+using namespace mlir::commsched::schedule;
 
 /// Whether an operation may run elsewhere than in its place: cheap computation
 /// that communication may cross.

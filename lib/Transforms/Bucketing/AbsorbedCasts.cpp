@@ -15,7 +15,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::CollectiveKind;
+using cost::CollectiveKind;
 
 static bool widens(Operation *cast) {
   return getElementTypeOrSelf(cast->getOperand(0)).getIntOrFloatBitWidth() <

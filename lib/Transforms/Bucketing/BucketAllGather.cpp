@@ -33,8 +33,8 @@ struct BucketAllGather
   using BucketingPass::BucketingPass;
 
 protected:
-  ::commsched::CollectiveKind getKind() const override {
-    return ::commsched::CollectiveKind::AllGather;
+  cost::CollectiveKind getKind() const override {
+    return cost::CollectiveKind::AllGather;
   }
 
   void readOwnOptions(BucketingPassOptions &options) override {
@@ -44,7 +44,7 @@ protected:
   FailureOr<bool> prepare() override {
     if (!deduplicate)
       return false;
-    FailureOr<::commsched::Target> target = getTarget(getOperation());
+    FailureOr<cost::Target> target = getTarget(getOperation());
     if (failed(target))
       return failure();
     ScanningSymbolTables symbolTables;

@@ -27,8 +27,8 @@ struct BucketAllReduce
   using BucketingPass::BucketingPass;
 
 protected:
-  ::commsched::CollectiveKind getKind() const override {
-    return ::commsched::CollectiveKind::AllReduce;
+  cost::CollectiveKind getKind() const override {
+    return cost::CollectiveKind::AllReduce;
   }
 
   void readOwnOptions(BucketingPassOptions &) override { isBitwise = bitwise; }

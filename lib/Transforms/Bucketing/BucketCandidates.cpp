@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BucketCandidates.h"
+#include "CommSched/Support/Unlimited.h"
 
 #include "CommSched/Analysis/FsdpAnalysis.h"
 #include "CommSched/Analysis/OperationCosts.h"
@@ -15,14 +16,12 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::CollectiveKind;
-using ::commsched::CollectiveQuery;
-using ::commsched::NodeId;
+using cost::CollectiveKind;
+using cost::CollectiveQuery;
+using schedule::NodeId;
 
 /// The share of a group's bandwidth at which a larger message gains little.
 static constexpr double saturationFraction = 0.9;
-
-static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
 
 //===----------------------------------------------------------------------===//
 // Collectives

@@ -29,7 +29,7 @@ class OperationCosts;
 
 /// The options of a bucketing pass, checked.
 struct BucketingPassOptions {
-  ::commsched::CollectiveKind kind = ::commsched::CollectiveKind::AllGather;
+  cost::CollectiveKind kind = cost::CollectiveKind::AllGather;
   /// How members may travel, in the order of preference: of several modes the
   /// cheapest is taken.
   SmallVector<BucketMode, 2> modes;
@@ -48,13 +48,13 @@ struct BucketingPassOptions {
   BucketPlan plan;
   /// What merged collectives take, where it was measured; or null. Shared by
   /// the copies of a pass that run on several functions at once.
-  std::shared_ptr<const ::commsched::MeasuredTable> profile;
+  std::shared_ptr<const cost::MeasuredTable> profile;
 };
 
 /// A collective that may be merged with others.
 struct MergeableCollective {
   CollectiveOpInterface op;
-  ::commsched::NodeId node;
+  schedule::NodeId node;
   /// How it may travel.
   SmallVector<BucketMode, 2> modes;
   /// Those with equal keys may travel together.
@@ -91,8 +91,8 @@ MergeableCollectives findMergeable(const BlockProblem &problem,
 /// What a solver is asked.
 struct BucketCandidates {
   /// In program order.
-  std::vector<::commsched::BucketCandidate> candidates;
-  ::commsched::BucketingOptions options;
+  std::vector<schedule::BucketCandidate> candidates;
+  schedule::BucketingOptions options;
   /// By key: the modes in which its members can travel together.
   std::vector<SmallVector<BucketMode, 2>> modes;
   /// By key: whether its group crosses nodes.

@@ -20,8 +20,8 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::Order;
-using ::commsched::Problem;
+using schedule::Order;
+using schedule::Problem;
 
 namespace {
 
@@ -81,7 +81,7 @@ void BlockBucketer::noteAlone(const BlockProblem &problem,
 
 LogicalResult BlockBucketer::merge(const BlockProblem &problem,
                                    const BucketDecision &decision) {
-  ::commsched::Result<Order> order = decision.program->expand(decision.order);
+  Result<Order> order = decision.program->expand(decision.order);
   if (!order)
     return reportNoOrder(function, order.error());
   const Problem &program = problem.getProblem();
@@ -157,7 +157,7 @@ FailureOr<bool> BlockBucketer::run() {
   return isChanged;
 }
 
-static bool hasCollectives(Block &block, ::commsched::CollectiveKind kind) {
+static bool hasCollectives(Block &block, cost::CollectiveKind kind) {
   return llvm::any_of(block, [&](Operation &op) {
     auto collective = dyn_cast<CollectiveOpInterface>(op);
     return collective && collective.getCollectiveKind() == kind;
@@ -167,7 +167,7 @@ static bool hasCollectives(Block &block, ::commsched::CollectiveKind kind) {
 FailureOr<bool>
 mlir::commsched::bucketCollectives(func::FuncOp function,
                                    BucketingPassOptions &options) {
-  FailureOr<::commsched::Target> target = getTarget(function);
+  FailureOr<cost::Target> target = getTarget(function);
   if (failed(target))
     return failure();
   ScanningSymbolTables symbolTables;

@@ -14,15 +14,15 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::Bucket;
-using ::commsched::BucketCandidate;
-using ::commsched::BucketCost;
-using ::commsched::BucketedProblem;
-using ::commsched::Bucketing;
-using ::commsched::BucketPlacement;
-using ::commsched::NodeId;
-using ::commsched::Order;
-using ::commsched::Problem;
+using schedule::Bucket;
+using schedule::BucketCandidate;
+using schedule::BucketCost;
+using schedule::BucketedProblem;
+using schedule::Bucketing;
+using schedule::BucketPlacement;
+using schedule::NodeId;
+using schedule::Order;
+using schedule::Problem;
 
 BucketDecider::BucketDecider(func::FuncOp function, const BlockProblem &problem,
                              BucketingPassOptions &options,
@@ -39,7 +39,7 @@ FailureOr<Bucketing> BucketDecider::form(const BucketCandidates &candidates) {
     int32_t key = keys.lookup(starts.front());
     return pricer.price(starts, candidates.modes[key]).cost;
   };
-  ::commsched::Result<Bucketing> bucketing =
+  Result<Bucketing> bucketing =
       options.preserveOverlap
           ? formOverlapPreservingBuckets(
                 problem.getProblem(), candidates.candidates, candidates.options,
@@ -99,15 +99,14 @@ LogicalResult BucketDecider::place(std::vector<BucketCost> prices,
       buckets.push_back({candidate.key, {candidate.start}, candidate.bytes});
       prices.emplace_back().collectiveNs = program.costNs(candidate.start);
     }
-    placement =
-        makePlacement(decision.candidates, buckets,
-                      options.kind == ::commsched::CollectiveKind::AllGather);
+    placement = makePlacement(decision.candidates, buckets,
+                              options.kind == cost::CollectiveKind::AllGather);
   }
-  ::commsched::Result<BucketedProblem> bucketed =
+  Result<BucketedProblem> bucketed =
       BucketedProblem::create(program, buckets, prices);
   if (!bucketed)
     return reportNoOrder(function, bucketed.error());
-  ::commsched::Result<Order> order = bucketed->place(placement);
+  Result<Order> order = bucketed->place(placement);
   if (!order)
     return reportNoOrder(function, order.error());
   decision.stepNs = simulate(bucketed->getProblem(), *order)->stepNs;

@@ -24,12 +24,12 @@ namespace mlir::commsched {
 /// What is to become of the collectives of a block.
 struct BucketDecision {
   BucketCandidates candidates;
-  ::commsched::Bucketing bucketing;
+  schedule::Bucketing bucketing;
   /// By bucket.
   SmallVector<BucketMode> modes;
   /// Only if there are buckets: the merged program, and its order.
-  std::optional<::commsched::BucketedProblem> program;
-  ::commsched::Order order;
+  std::optional<schedule::BucketedProblem> program;
+  schedule::Order order;
   /// What the merged program takes; without buckets, as long as can be.
   int64_t stepNs = std::numeric_limits<int64_t>::max();
 };
@@ -51,9 +51,9 @@ public:
 private:
   FailureOr<BucketDecision> decide(ArrayRef<MergeableCollective> collectives,
                                    const StepRule *rule);
-  FailureOr<::commsched::Bucketing> form(const BucketCandidates &candidates);
-  LogicalResult place(std::vector<::commsched::BucketCost> prices,
-                      bool hasSteps, BucketDecision &decision);
+  FailureOr<schedule::Bucketing> form(const BucketCandidates &candidates);
+  LogicalResult place(std::vector<schedule::BucketCost> prices, bool hasSteps,
+                      BucketDecision &decision);
 
   func::FuncOp function;
   const BlockProblem &problem;

@@ -10,8 +10,8 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::BucketCost;
-using ::commsched::NodeId;
+using schedule::BucketCost;
+using schedule::NodeId;
 
 SmallVector<CollectiveOpInterface>
 mlir::commsched::getMembers(const BlockProblem &problem,

@@ -22,14 +22,14 @@ namespace mlir::commsched {
 /// How a bucket travels, and what that costs.
 struct PricedBucket {
   BucketMode mode = BucketMode::Copy;
-  ::commsched::BucketCost cost;
+  schedule::BucketCost cost;
   /// What its copy-in absorbs; cost.absorbed has the same.
   SmallVector<Operation *> casts;
 };
 
 /// The collectives that start at these nodes of `problem`.
 SmallVector<CollectiveOpInterface>
-getMembers(const BlockProblem &problem, ArrayRef<::commsched::NodeId> starts);
+getMembers(const BlockProblem &problem, ArrayRef<schedule::NodeId> starts);
 
 class BucketPricer {
 public:
@@ -39,13 +39,13 @@ public:
   /// The first of the modes in which the members cost least, all on streams and
   /// in copies counted; the first of them if no cost is known. Linear in the
   /// members and the uses of what they send.
-  PricedBucket price(ArrayRef<::commsched::NodeId> starts,
+  PricedBucket price(ArrayRef<schedule::NodeId> starts,
                      ArrayRef<BucketMode> modes) const;
 
 private:
   const BlockProblem &problem;
   OperationCosts &costs;
-  DenseMap<Operation *, ::commsched::NodeId> nodes;
+  DenseMap<Operation *, schedule::NodeId> nodes;
 };
 
 } // namespace mlir::commsched

@@ -28,8 +28,8 @@ struct BucketReduceScatter
   using BucketingPass::BucketingPass;
 
 protected:
-  ::commsched::CollectiveKind getKind() const override {
-    return ::commsched::CollectiveKind::ReduceScatter;
+  cost::CollectiveKind getKind() const override {
+    return cost::CollectiveKind::ReduceScatter;
   }
 
   void readOwnOptions(BucketingPassOptions &) override { isBitwise = bitwise; }

@@ -12,10 +12,10 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::AloneReason;
-using ::commsched::Bucket;
-using ::commsched::CandidateFate;
-using ::commsched::NodeId;
+using schedule::AloneReason;
+using schedule::Bucket;
+using schedule::CandidateFate;
+using schedule::NodeId;
 
 void mlir::commsched::remarkBucket(func::FuncOp function,
                                    const BlockProblem &problem,
@@ -39,7 +39,7 @@ void mlir::commsched::remarkBucket(func::FuncOp function,
 
 std::string mlir::commsched::explainAlone(const BlockProblem &problem,
                                           const CandidateFate &fate) {
-  std::string other = fate.other == ::commsched::noNode
+  std::string other = fate.other == schedule::noNode
                           ? std::string("another collective")
                           : describe(problem.getOperation(fate.other));
   switch (fate.reason) {

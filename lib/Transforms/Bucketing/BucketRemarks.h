@@ -21,14 +21,14 @@ namespace mlir::commsched {
 
 /// Says which collectives are about to become one.
 void remarkBucket(func::FuncOp function, const BlockProblem &problem,
-                  const ::commsched::Bucket &bucket, BucketMode mode);
+                  const schedule::Bucket &bucket, BucketMode mode);
 
 /// Why collectives are in no bucket.
 using AloneReasons = DenseMap<Operation *, std::string>;
 
 /// The solver's reason, in words. Only for a candidate that is alone.
 std::string explainAlone(const BlockProblem &problem,
-                         const ::commsched::CandidateFate &fate);
+                         const schedule::CandidateFate &fate);
 
 /// Says it of every collective of the block that has a reason.
 void remarkAlone(func::FuncOp function, Block &block,

@@ -63,11 +63,10 @@ std::optional<std::string>
 mlir::commsched::loadProfile(StringRef path, BucketingPassOptions &options) {
   if (path.empty())
     return std::nullopt;
-  llvm::Expected<::commsched::MeasuredTable> loaded =
-      ::commsched::MeasuredTable::load(path);
+  llvm::Expected<cost::MeasuredTable> loaded = cost::MeasuredTable::load(path);
   if (!loaded)
     return "cannot be used: " + llvm::toString(loaded.takeError());
   options.profile =
-      std::make_shared<const ::commsched::MeasuredTable>(std::move(*loaded));
+      std::make_shared<const cost::MeasuredTable>(std::move(*loaded));
   return std::nullopt;
 }

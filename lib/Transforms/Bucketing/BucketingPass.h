@@ -67,7 +67,7 @@ public:
   }
 
 protected:
-  virtual ::commsched::CollectiveKind getKind() const = 0;
+  virtual cost::CollectiveKind getKind() const = 0;
   /// Takes over the options that not every bucketing pass has.
   virtual void readOwnOptions(BucketingPassOptions &options) {}
   /// What there is to do before merging. Returns whether it changed anything.

@@ -18,7 +18,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::CollectiveKind;
+using cost::CollectiveKind;
 
 /// The one operation that waits for `start`.
 static Operation *getWait(CollectiveOpInterface start) {

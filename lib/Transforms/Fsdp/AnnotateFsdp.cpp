@@ -20,7 +20,7 @@ namespace mlir::commsched {
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::CollectiveKind;
+using cost::CollectiveKind;
 using ObstacleKind = FsdpObstacle::Kind;
 
 /// The value of `commsched.fsdp` for `role`; empty for none.
@@ -56,7 +56,7 @@ static std::string explain(func::FuncOp function,
     CollectiveKind kind = collective.getCollectiveKind();
     if (kind == CollectiveKind::AllReduce)
       return "reduces what no gradient scatter gives";
-    return (::commsched::stringifyCollectiveKind(kind) +
+    return (cost::stringifyCollectiveKind(kind) +
             " neither gathers parameters nor reduces gradients")
         .str();
   }

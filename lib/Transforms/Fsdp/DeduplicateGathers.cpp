@@ -14,11 +14,11 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::NodeId;
-using ::commsched::Problem;
-using ::commsched::ResultReuse;
-using ::commsched::ReuseCandidates;
-using ::commsched::ReuseDecision;
+using schedule::NodeId;
+using schedule::Problem;
+using schedule::ResultReuse;
+using schedule::ReuseCandidates;
+using schedule::ReuseDecision;
 
 namespace {
 
@@ -119,7 +119,7 @@ void Deduplicator::rewrite(const ResultReuse &reuse) const {
 }
 
 FailureOr<bool> Deduplicator::run(std::optional<int64_t> limitBytes) {
-  ::commsched::Result<ResultReuse> reuse =
+  Result<ResultReuse> reuse =
       reuseResults(problem, makeCandidates(), limitBytes);
   if (!reuse) {
     emitError(function.getLoc(), "gathers were not deduplicated: ")

@@ -20,10 +20,10 @@ namespace mlir::commsched {
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::CollectiveKind;
-using ::commsched::GroupConflict;
-using ::commsched::GroupedOrder;
-using ::commsched::OrderWishes;
+using cost::CollectiveKind;
+using schedule::GroupConflict;
+using schedule::GroupedOrder;
+using schedule::OrderWishes;
 
 namespace {
 
@@ -50,7 +50,7 @@ private:
   void reportGroup(size_t index);
   void reportSplit(const FsdpGroup &group, const GroupConflict &conflict);
   void reportOrder(size_t precedence);
-  std::string name(::commsched::NodeId node) const {
+  std::string name(schedule::NodeId node) const {
     return describe(problem.getOperation(node));
   }
 
@@ -183,7 +183,7 @@ FailureOr<bool> EnforceFsdpOrder::enforce(Block &block) {
   if (failed(problem))
     return failure();
   FsdpWishes wishes = makeWishes(findFsdpGroups(block, problem->getProblem()));
-  ::commsched::Result<GroupedOrder> result =
+  Result<GroupedOrder> result =
       sortInGroups(problem->getProblem(), wishes.wishes);
   if (!result) {
     emitError(function.getLoc(), "no order was found: ") << result.error();

@@ -15,12 +15,11 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::ArrayView;
-using ::commsched::CollectiveKind;
-using ::commsched::DependenceEnd;
-using ::commsched::NodeId;
-using ::commsched::noNode;
-using ::commsched::Problem;
+using cost::CollectiveKind;
+using schedule::DependenceEnd;
+using schedule::NodeId;
+using schedule::noNode;
+using schedule::Problem;
 
 namespace {
 

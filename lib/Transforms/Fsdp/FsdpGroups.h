@@ -24,20 +24,20 @@ namespace mlir::commsched {
 struct FsdpGroup {
   Operation *collective;
   /// AllGather or ReduceScatter.
-  ::commsched::CollectiveKind kind;
+  cost::CollectiveKind kind;
   /// `all_gather_copy_in` or `chunk_cat`.
-  ::commsched::NodeId copyIn;
-  ::commsched::NodeId wait;
+  schedule::NodeId copyIn;
+  schedule::NodeId wait;
   /// The copy-in, the start, and views between them. For a gather also what
   /// makes the shards ready: operations without effects that have one tensor
   /// operand, constants aside, and that only copy-ins of gathers need.
   /// Ascending.
-  SmallVector<::commsched::NodeId> startMembers;
+  SmallVector<schedule::NodeId> startMembers;
   /// The wait. For a gather also `split_with_sizes_copy` of what it gives,
   /// views between them, and `fsdp_copy` of what that gives; for a
   /// reduce-scatter all that follows from it alone by operations without
   /// effects that have one tensor operand. Ascending.
-  SmallVector<::commsched::NodeId> waitMembers;
+  SmallVector<schedule::NodeId> waitMembers;
 };
 
 /// The groups of `block`, which `problem` is made of, in the order of their
@@ -45,7 +45,7 @@ struct FsdpGroup {
 /// Neither expensive operations nor the copies of other collectives belong to
 /// any. O(n log n) in the operations, their operands and the dependences.
 SmallVector<FsdpGroup> findFsdpGroups(Block &block,
-                                      const ::commsched::Problem &problem);
+                                      const schedule::Problem &problem);
 
 } // namespace mlir::commsched
 

@@ -16,7 +16,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::CollectiveKind;
+using cost::CollectiveKind;
 
 /// Whether `op` is the addition of its first two operands, tensors of one type,
 /// and nothing else.

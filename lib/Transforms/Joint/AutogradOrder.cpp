@@ -17,9 +17,9 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::NodeId;
-using ::commsched::Order;
-using ::commsched::Problem;
+using schedule::NodeId;
+using schedule::Order;
+using schedule::Problem;
 
 /// The first operation of `block`, its terminator aside, that uses a tangent,
 /// itself or in a region; null if there is none.
@@ -112,7 +112,7 @@ FailureOr<bool> mlir::commsched::applyAutogradOrder(func::FuncOp function,
   for (; block->getOperation(numInFront) != firstBackward; ++numInFront)
     if (writesMemory(block->getOperation(numInFront)))
       keptInFront.push_back(numInFront);
-  ::commsched::Result<Order> order =
+  Result<Order> order =
       mimicAutogradOrder(block->getProblem(), numInFront, keptInFront);
   if (!order) {
     emitError(function.getLoc(), "no order was found: ") << order.error();

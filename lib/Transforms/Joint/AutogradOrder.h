@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Applies `::commsched::mimicAutogradOrder` to a backward function.
+// Applies `schedule::mimicAutogradOrder` to a backward function.
 //
 //===----------------------------------------------------------------------===//
 

@@ -30,9 +30,9 @@ namespace mlir::commsched {
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::CollectivePolicy;
-using ::commsched::NodeId;
-using ::commsched::Split;
+using partition::CollectivePolicy;
+using partition::NodeId;
+using partition::Split;
 
 namespace {
 
@@ -91,7 +91,7 @@ PartitionPlanOptions PartitionJoint::getPlanOptions() const {
   options.strategy = strategy;
   options.budget = budget;
   options.collectives = collectives;
-  ::commsched::SavedValuesOptions &saved = options.savedValues;
+  partition::SavedValuesOptions &saved = options.savedValues;
   saved.aggressiveRecomputation = aggressiveRecomputation;
   saved.solver = memoryBudgetSolver;
   saved.cut.banRecomputeUsedFarApart = banRecomputeUsedFarApart;
@@ -179,7 +179,7 @@ static int64_t getFlops(Operation *op) {
 static Proposal makeProposal(const JointFunction &working, const Split &split) {
   Proposal proposal;
   proposal.function = working.getFunction().getName().str();
-  const ::commsched::JointGraph &graph = working.getGraph();
+  const partition::JointGraph &graph = working.getGraph();
   auto saved = split.saved.begin();
   for (NodeId node = 0; node < graph.size(); ++node) {
     if (!graph[node].isSaveable)
@@ -251,7 +251,7 @@ void PartitionJoint::runOnOperation() {
   // Who reads proposals wants a file from every rank, be it empty.
   if (joints.empty() && propose.empty())
     return markAllAnalysesPreserved();
-  FailureOr<::commsched::Target> target = getTarget(module);
+  FailureOr<cost::Target> target = getTarget(module);
   if (failed(target))
     return signalPassFailure();
   ScanningSymbolTables groups;

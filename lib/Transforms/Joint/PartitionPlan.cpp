@@ -14,11 +14,11 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::NodeId;
-using ::commsched::PartitionConflict;
-using ::commsched::PartitionResult;
-using ::commsched::SavedValuesLadder;
-using ::commsched::Split;
+using partition::NodeId;
+using partition::PartitionConflict;
+using partition::PartitionResult;
+using partition::SavedValuesLadder;
+using partition::Split;
 
 std::optional<std::string>
 mlir::commsched::parsePartitionBudget(StringRef text, PartitionBudget &budget) {
@@ -53,7 +53,7 @@ namespace {
 /// Climbs down the ladder to a partition within the budget.
 class BudgetSearch {
 public:
-  BudgetSearch(const JointFunction &joint, const ::commsched::JointGraph &graph,
+  BudgetSearch(const JointFunction &joint, const partition::JointGraph &graph,
                const SavedValuesLadder &ladder, const PartitionBudget &budget,
                MeasurePeak measurePeak)
       : joint(joint), graph(graph), ladder(ladder), budget(budget),
@@ -71,7 +71,7 @@ private:
   FailureOr<std::optional<int64_t>> measure(const Split &split);
 
   const JointFunction &joint;
-  const ::commsched::JointGraph &graph;
+  const partition::JointGraph &graph;
   const SavedValuesLadder &ladder;
   const PartitionBudget &budget;
   MeasurePeak measurePeak;
@@ -181,12 +181,11 @@ FailureOr<PartitionPlan>
 mlir::commsched::planPartition(const JointFunction &joint,
                                const PartitionPlanOptions &options,
                                MeasurePeak measurePeak) {
-  ::commsched::JointGraph graph = joint.getGraph();
-  FailureOr<::commsched::Classification> classes =
-      unwrap(joint, classify(graph));
+  partition::JointGraph graph = joint.getGraph();
+  FailureOr<partition::Classification> classes = unwrap(joint, classify(graph));
   if (failed(classes))
     return failure();
-  if (options.collectives == ::commsched::CollectivePolicy::Cost)
+  if (options.collectives == partition::CollectivePolicy::Cost)
     priceGathers(graph, *classes);
   settlePolicies(graph, *classes, options.collectives);
   if (options.strategy == PartitionStrategy::Default) {

@@ -39,19 +39,18 @@ std::optional<std::string> parsePartitionBudget(StringRef text,
 struct PartitionPlanOptions {
   PartitionStrategy strategy = PartitionStrategy::MinCut;
   PartitionBudget budget;
-  ::commsched::CollectivePolicy collectives =
-      ::commsched::CollectivePolicy::Save;
-  ::commsched::SavedValuesOptions savedValues;
+  partition::CollectivePolicy collectives = partition::CollectivePolicy::Save;
+  partition::SavedValuesOptions savedValues;
 };
 
 /// The peak in bytes of the step in the two halves that a partition makes; none
 /// if it cannot be told, after a remark. Fails after an error.
 using MeasurePeak =
-    function_ref<FailureOr<std::optional<int64_t>>(const ::commsched::Split &)>;
+    function_ref<FailureOr<std::optional<int64_t>>(const partition::Split &)>;
 
 /// What was decided.
 struct PartitionPlan {
-  ::commsched::Split split;
+  partition::Split split;
   /// What the budget is about, in bytes: what is saved, or the peak. 0 for what
   /// has no budget.
   int64_t bytes = 0;
@@ -67,9 +66,9 @@ FailureOr<PartitionPlan> planPartition(const JointFunction &joint,
                                        MeasurePeak measurePeak);
 
 /// The partition that saves `saved`; an error as above.
-FailureOr<::commsched::Split>
+FailureOr<partition::Split>
 splitAt(const JointFunction &joint,
-        const std::vector<::commsched::NodeId> &saved);
+        const std::vector<partition::NodeId> &saved);
 
 } // namespace mlir::commsched
 

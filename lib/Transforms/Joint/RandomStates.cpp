@@ -21,7 +21,7 @@ static bool isRecomputedAtRandom(ComputeOp op) {
   auto policy = dyn_cast_if_present<StringAttr>(
       op->getDiscardableAttr(recomputeAttrName));
   return policy && policy.getValue() == "must_recompute" &&
-         op.getOperatorClass() == ::commsched::OperatorClass::Random;
+         op.getOperatorClass() == partition::OperatorClass::Random;
 }
 
 /// The state that `op` starts from. It belongs where `op` does.

@@ -12,10 +12,10 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::JointGraph;
-using ::commsched::NodeId;
-using ::commsched::noNode;
-using ::commsched::PartitionConflict;
+using partition::JointGraph;
+using partition::NodeId;
+using partition::noNode;
+using partition::PartitionConflict;
 
 static Location getLoc(const JointFunction &joint, NodeId node) {
   if (Operation *op = joint.getOperation(node))

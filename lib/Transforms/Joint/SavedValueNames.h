@@ -25,12 +25,12 @@ namespace mlir::commsched {
 /// The values that `commsched.saved_values` names, ascending; empty without the
 /// attribute. Emits an error for a name that no node has (JointFunction's
 /// names), that of something that cannot be saved, and one that occurs twice.
-FailureOr<std::vector<::commsched::NodeId>>
+FailureOr<std::vector<partition::NodeId>>
 readSavedValues(const JointFunction &joint);
 
 /// Emits the error that `conflict` is, with a note at the other node.
 InFlightDiagnostic emitConflict(const JointFunction &joint,
-                                const ::commsched::PartitionConflict &conflict);
+                                const partition::PartitionConflict &conflict);
 
 } // namespace mlir::commsched
 

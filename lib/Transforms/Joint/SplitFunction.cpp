@@ -15,10 +15,10 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::JointGraph;
-using ::commsched::JointNodeKind;
-using ::commsched::NodeId;
-using ::commsched::Split;
+using partition::JointGraph;
+using partition::JointNodeKind;
+using partition::NodeId;
+using partition::Split;
 
 //===----------------------------------------------------------------------===//
 // Symbols

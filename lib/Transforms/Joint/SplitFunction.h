@@ -57,7 +57,7 @@ struct PartitionHalves {
 /// `split` is a partition of `joint`, with its saved values ascending; the
 /// forward's and backward's names are free.
 PartitionHalves splitFunction(const JointFunction &joint,
-                              const ::commsched::Split &split,
+                              const partition::Split &split,
                               const PairNames &names);
 
 } // namespace mlir::commsched

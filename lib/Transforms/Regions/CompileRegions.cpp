@@ -59,8 +59,7 @@ struct CompileRegions
 private:
   FailureOr<bool> compile();
   LogicalResult compile(ArrayRef<OutlinedRegion> outlined,
-                        RegionPipelines &pipelines,
-                        const ::commsched::Target &target);
+                        RegionPipelines &pipelines, const cost::Target &target);
 };
 
 } // namespace
@@ -68,7 +67,7 @@ private:
 /// Compiles what is outlined, and describes the calls.
 LogicalResult CompileRegions::compile(ArrayRef<OutlinedRegion> outlined,
                                       RegionPipelines &pipelines,
-                                      const ::commsched::Target &target) {
+                                      const cost::Target &target) {
   // Threads may not add managers of analyses.
   for (OutlinedRegion region : outlined)
     getAnalysisManager().nest(region.function);
@@ -93,7 +92,7 @@ FailureOr<bool> CompileRegions::compile() {
   if (marks->regions.empty())
     return false;
   FailureOr<RegionPipelines> pipelines = RegionPipelines::parse(marks->regions);
-  FailureOr<::commsched::Target> target = getTarget(getOperation());
+  FailureOr<cost::Target> target = getTarget(getOperation());
   if (failed(pipelines) || failed(target))
     return failure();
   std::vector<MarkedBlock> blocks;

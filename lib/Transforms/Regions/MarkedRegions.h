@@ -78,7 +78,7 @@ struct RegionSet {
 struct MarkedBlock {
   BlockProblem problem;
   /// In which the members of each set that are not copied stand together.
-  ::commsched::Order order;
+  schedule::Order order;
   SmallVector<RegionSet> sets;
   /// Those that stay though they are of a region: constants and views that
   /// others use, and that make nothing that the function has to return.
@@ -87,7 +87,7 @@ struct MarkedBlock {
 
 /// Forms the sets of `block`: as large as can be without going through another
 /// operation on a path of dependences between two members, see
-/// `::commsched::formConvexSets`. Emits a remark for each start or wait that
+/// `schedule::formConvexSets`. Emits a remark for each start or wait that
 /// cannot be in a set, as the other one is not, and an error where the block is
 /// no scheduling problem.
 FailureOr<MarkedBlock> planBlock(Block &block,

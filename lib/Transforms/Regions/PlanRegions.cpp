@@ -17,17 +17,16 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::ConvexSet;
-using ::commsched::DependenceEnd;
-using ::commsched::DependenceKind;
-using ::commsched::GroupConflict;
-using ::commsched::GroupedOrder;
-using ::commsched::NodeId;
-using ::commsched::NodeKind;
-using ::commsched::noLabel;
-using ::commsched::OrderWishes;
-using ::commsched::Problem;
-using ::commsched::Result;
+using schedule::ConvexSet;
+using schedule::DependenceEnd;
+using schedule::DependenceKind;
+using schedule::GroupConflict;
+using schedule::GroupedOrder;
+using schedule::NodeId;
+using schedule::NodeKind;
+using schedule::noLabel;
+using schedule::OrderWishes;
+using schedule::Problem;
 
 /// All marks count as one label for each region, numbered by the block.
 static std::vector<int32_t> makeLabels(const BlockProblem &problem,

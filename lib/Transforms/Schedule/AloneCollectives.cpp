@@ -12,12 +12,12 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::AloneReason;
-using ::commsched::Bucket;
-using ::commsched::CandidateFate;
-using ::commsched::ContractedGraph;
-using ::commsched::NodeId;
-using ::commsched::noNode;
+using schedule::AloneReason;
+using schedule::Bucket;
+using schedule::CandidateFate;
+using schedule::ContractedGraph;
+using schedule::NodeId;
+using schedule::noNode;
 
 namespace {
 
@@ -60,7 +60,7 @@ AloneExplainer::AloneExplainer(const BlockProblem &problem,
 
 /// Whether a path of dependences keeps a collective from a bucket.
 bool AloneExplainer::isJoined(NodeId start, NodeId member) {
-  const ::commsched::Problem &known = problem.getProblem();
+  const schedule::Problem &known = problem.getProblem();
   return graph.findPath(start, member) ||
          graph.findPath(known.waitOf(start), known.waitOf(member));
 }

@@ -17,28 +17,25 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::Bucket;
-using ::commsched::BucketBuffers;
-using ::commsched::BucketCandidate;
-using ::commsched::BucketedProblem;
-using ::commsched::BucketingOptions;
-using ::commsched::CollectiveKind;
-using ::commsched::Error;
-using ::commsched::NodeId;
-using ::commsched::noNode;
-using ::commsched::OptionalError;
-using ::commsched::Order;
-using ::commsched::Problem;
-using ::commsched::Result;
-using ::commsched::StepSchedule;
-using ::commsched::StepSchedulerOptions;
-using ::commsched::Timeline;
+using cost::CollectiveKind;
+using schedule::Bucket;
+using schedule::BucketBuffers;
+using schedule::BucketCandidate;
+using schedule::BucketedProblem;
+using schedule::BucketingOptions;
+using schedule::NodeId;
+using schedule::noNode;
+using schedule::Order;
+using schedule::Problem;
+using schedule::StepSchedule;
+using schedule::StepSchedulerOptions;
+using schedule::Timeline;
 
 /// Those of sharded parameters with `fsdp`, and else all.
 static MergeableSet
 findMergeableSet(const BlockProblem &problem, const FsdpAnalysis *fsdp,
                  bool isBitwise, OperationCosts &costs,
-                 std::shared_ptr<const ::commsched::MeasuredTable> profile) {
+                 std::shared_ptr<const cost::MeasuredTable> profile) {
   MergeableSet set;
   set.hasSteps = fsdp != nullptr;
   for (CollectiveKind kind :
@@ -63,8 +60,7 @@ findMergeableSet(const BlockProblem &problem, const FsdpAnalysis *fsdp,
 
 MergeableSet mlir::commsched::findMergeableSet(
     Block &block, const BlockProblem &problem, bool isBitwise,
-    OperationCosts &costs,
-    std::shared_ptr<const ::commsched::MeasuredTable> profile) {
+    OperationCosts &costs, std::shared_ptr<const cost::MeasuredTable> profile) {
   FsdpAnalysis fsdp(block);
   MergeableSet set =
       ::findMergeableSet(problem, &fsdp, isBitwise, costs, profile);
@@ -136,7 +132,7 @@ AlternativeMaker::ask(const StepRule *rule) {
 
 Result<BucketedProblem>
 AlternativeMaker::merge(const BucketAlternative &alternative) const {
-  std::vector<::commsched::BucketCost> costs;
+  std::vector<schedule::BucketCost> costs;
   for (const PricedBucket &price : alternative.prices)
     costs.push_back(price.cost);
   return BucketedProblem::create(problem.getProblem(), alternative.buckets,
@@ -148,7 +144,7 @@ AlternativeMaker::make(const StepRule *rule) {
   FailureOr<Question> question = ask(rule);
   if (failed(question))
     return failure();
-  Result<::commsched::Bucketing> bucketing = formBuckets(
+  Result<schedule::Bucketing> bucketing = formBuckets(
       problem.getProblem(), question->candidates, question->options);
   if (!bucketing)
     return reportNoOrder(function, bucketing.error());
@@ -262,6 +258,6 @@ mlir::commsched::scheduleMerged(const BucketAlternative &alternative,
     return Error{timeline.error()};
   schedule->stepNs = timeline->stepNs;
   schedule->peakBytes = simulateMemory(problem, schedule->order)->peakBytes;
-  schedule->origin = ::commsched::ScheduleOrigin::Constructed;
+  schedule->origin = schedule::ScheduleOrigin::Constructed;
   return schedule;
 }

@@ -27,15 +27,15 @@ namespace mlir::commsched {
 struct BucketAlternative {
   /// In words, for remarks.
   std::string rule;
-  std::vector<::commsched::Bucket> buckets;
+  std::vector<schedule::Bucket> buckets;
   /// By bucket. No SmallVector, which would make vectors of alternatives copy
   /// them when they grow.
   std::vector<PricedBucket> prices;
   /// The merged program; the problem that it was made of has to live on.
-  ::commsched::BucketedProblem merged;
+  schedule::BucketedProblem merged;
   /// An order of `merged`, and the merged program numbered by it.
-  ::commsched::Order numbering;
-  ::commsched::Problem program;
+  schedule::Order numbering;
+  schedule::Problem program;
 };
 
 /// What collectives may be merged at all.
@@ -58,7 +58,7 @@ struct MergeableSet {
 MergeableSet
 findMergeableSet(Block &block, const BlockProblem &problem, bool isBitwise,
                  OperationCosts &costs,
-                 std::shared_ptr<const ::commsched::MeasuredTable> profile);
+                 std::shared_ptr<const cost::MeasuredTable> profile);
 
 /// Merges them by blocks of the model, by parts of blocks, and by several
 /// sizes; what has no steps, by what saturates the group. What comes to the
@@ -72,18 +72,18 @@ listBucketAlternatives(func::FuncOp function, const BlockProblem &problem,
 /// Whether `a`, of a merged program, is to be preferred to `b`, of another one:
 /// it is within the limit and `b` is not, or its step is shorter by a
 /// thousandth or more. Merging moves what a simulation may be wrong about.
-bool isBetter(const ::commsched::StepSchedule &a,
-              const ::commsched::StepSchedule &b, int64_t limitBytes);
+bool isBetter(const schedule::StepSchedule &a, const schedule::StepSchedule &b,
+              int64_t limitBytes);
 
 /// How an alternative is scheduled: scheduleStep() or sketchStep().
-using StepSolver = decltype(::commsched::scheduleStep);
+using StepSolver = decltype(schedule::scheduleStep);
 
 /// A schedule of an alternative by `solver`, as the rewritten program will run
 /// it, with copies directly beside their collectives. The order is one of
 /// `alternative.merged`, verified and simulated.
-::commsched::Result<::commsched::StepSchedule>
+Result<schedule::StepSchedule>
 scheduleMerged(const BucketAlternative &alternative, StepSolver &solver,
-               const ::commsched::StepSchedulerOptions &options);
+               const schedule::StepSchedulerOptions &options);
 
 } // namespace mlir::commsched
 

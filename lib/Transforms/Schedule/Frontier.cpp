@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Frontier.h"
+#include "CommSched/Support/Unlimited.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
@@ -15,8 +16,6 @@ namespace json = llvm::json;
 
 /// What may come on top of the baseline.
 static constexpr int32_t sweptPercent[] = {0, 1, 2, 5, 10, 20, 50, 100};
-static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
-
 static FailureOr<FrontierPoint> makePoint(const BlockScheduler &scheduler,
                                           int64_t limitBytes,
                                           const BlockSchedule &schedule) {

@@ -16,17 +16,16 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::ExposureReason;
-using ::commsched::MemoryTimeline;
-using ::commsched::NodeId;
-using ::commsched::Order;
-using ::commsched::Problem;
-using ::commsched::Result;
-using ::commsched::ScheduleOrigin;
-using ::commsched::StepSchedule;
-using ::commsched::StepSchedulerOptions;
-using ::commsched::TightLowerBound;
-using ::commsched::Timeline;
+using schedule::ExposureReason;
+using schedule::MemoryTimeline;
+using schedule::NodeId;
+using schedule::Order;
+using schedule::Problem;
+using schedule::ScheduleOrigin;
+using schedule::StepSchedule;
+using schedule::StepSchedulerOptions;
+using schedule::TightLowerBound;
+using schedule::Timeline;
 
 static LogicalResult reportNotScheduled(Block &block,
                                         const std::string &reason) {
@@ -83,8 +82,7 @@ bool BlockScheduler::mayGainByMerging(const StepSchedule &schedule,
                                       int64_t limitBytes) const {
   if (buckets == ScheduleBuckets::Off)
     return false;
-  ::commsched::Result<::commsched::LowerBound> bound =
-      computeLowerBound(problem->getProblem());
+  Result<schedule::LowerBound> bound = computeLowerBound(problem->getProblem());
   return !schedule.fits(limitBytes) || !bound ||
          schedule.stepNs - bound->computeNs > schedule.stepNs / 500;
 }
@@ -157,7 +155,7 @@ BlockScheduler::findPromising(const StepSchedulerOptions &options,
   SmallVector<Sketch> sketches;
   for (const BucketAlternative &alternative : *alternatives) {
     Result<StepSchedule> step =
-        scheduleMerged(alternative, ::commsched::sketchStep, options);
+        scheduleMerged(alternative, schedule::sketchStep, options);
     if (!step)
       return reportNotScheduled(*block, step.error());
     sketches.push_back({&alternative, std::move(*step)});
@@ -182,7 +180,7 @@ FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
   options.contention = contention;
   options.slackPercent = scheduling->slackPercent;
   Result<StepSchedule> best =
-      ::commsched::scheduleStep(problem->getProblem(), options);
+      schedule::scheduleStep(problem->getProblem(), options);
   if (!best)
     return reportNotScheduled(*block, best.error());
   if (!mayGainByMerging(*best, limitBytes))
@@ -196,7 +194,7 @@ FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
   std::optional<RejectedBuckets> rejected;
   for (const BucketAlternative *alternative : *promising) {
     Result<StepSchedule> merged =
-        scheduleMerged(*alternative, ::commsched::scheduleStep, options);
+        scheduleMerged(*alternative, schedule::scheduleStep, options);
     if (!merged)
       return reportNotScheduled(*block, merged.error());
     if (!isBetter(*merged, *best, limitBytes)) {
@@ -216,11 +214,11 @@ FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
 
 FailureOr<std::vector<ExposureReason>>
 BlockScheduler::explainExposure(const Order &order, int64_t limitBytes) const {
-  ::commsched::ExposureOptions options;
+  schedule::ExposureOptions options;
   options.limitBytes = limitBytes;
   options.contention = contention;
   Result<std::vector<ExposureReason>> reasons =
-      ::commsched::explainExposure(problem->getProblem(), order, options);
+      schedule::explainExposure(problem->getProblem(), order, options);
   if (!reasons)
     return reportNotScheduled(*block, reasons.error());
   return std::move(*reasons);

@@ -28,8 +28,7 @@ namespace mlir::commsched {
 
 /// What prices the operations of a block, and looks up its groups.
 struct BlockPricing {
-  BlockPricing(const ::commsched::Target &target,
-               const ::commsched::MeasuredTable *profile)
+  BlockPricing(const cost::Target &target, const cost::MeasuredTable *profile)
       : costs(target, profile, symbolTables) {}
 
   ScanningSymbolTables symbolTables;
@@ -46,7 +45,7 @@ struct StepScheduling {
   int32_t slackPercent = 0;
   ContentionOptions contention;
   /// Measured collectives, or null.
-  std::shared_ptr<const ::commsched::MeasuredTable> profile;
+  std::shared_ptr<const cost::MeasuredTable> profile;
 };
 
 /// A way to merge collectives that was not taken, and what it makes of the
@@ -60,7 +59,7 @@ struct RejectedBuckets {
 /// A schedule of a block, and what there is to say about it.
 struct BlockSchedule {
   /// Its order is one of the merged program, if there are buckets.
-  ::commsched::StepSchedule step;
+  schedule::StepSchedule step;
   /// What is merged, or null.
   const BucketAlternative *buckets = nullptr;
   /// If nothing is merged: the best way to merge that was tried, if any was.
@@ -104,8 +103,8 @@ public:
 
   /// Why collectives are exposed in an order of the block as it was read.
   /// Emits an error if it is not legal.
-  FailureOr<std::vector<::commsched::ExposureReason>>
-  explainExposure(const ::commsched::Order &order, int64_t limitBytes) const;
+  FailureOr<std::vector<schedule::ExposureReason>>
+  explainExposure(const schedule::Order &order, int64_t limitBytes) const;
 
 private:
   BlockScheduler(func::FuncOp function, Block &block, BlockProblem problem,
@@ -117,18 +116,17 @@ private:
   }
 
   /// The program with `buckets`, or as it stands.
-  const ::commsched::Problem &
-  getProblemOf(const BucketAlternative *buckets) const;
+  const schedule::Problem &getProblemOf(const BucketAlternative *buckets) const;
   LogicalResult readContention();
   LogicalResult findAlternatives();
-  bool mayGainByMerging(const ::commsched::StepSchedule &schedule,
+  bool mayGainByMerging(const schedule::StepSchedule &schedule,
                         int64_t limitBytes) const;
   /// What there is to say about an order of the block, or of the program with
   /// `buckets`. Emits an error if it cannot be simulated.
-  FailureOr<BlockSchedule> measure(::commsched::StepSchedule step,
+  FailureOr<BlockSchedule> measure(schedule::StepSchedule step,
                                    const BucketAlternative *buckets) const;
   FailureOr<SmallVector<const BucketAlternative *>>
-  findPromising(const ::commsched::StepSchedulerOptions &options, size_t count);
+  findPromising(const schedule::StepSchedulerOptions &options, size_t count);
   LogicalResult merge(const BlockSchedule &schedule) const;
 
   func::FuncOp function;
@@ -141,7 +139,7 @@ private:
   /// Once they were needed.
   MergeableSet mergeable;
   std::optional<std::vector<BucketAlternative>> alternatives;
-  ::commsched::Contention contention;
+  schedule::Contention contention;
   BlockSchedule program;
 };
 

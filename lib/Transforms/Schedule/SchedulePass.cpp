@@ -73,13 +73,12 @@ std::optional<std::string> Schedule::findBadOption() {
   if (slack < 0 || slack > mostSlack)
     return explain(slack, "must be a percentage from 0 to " + Twine(mostSlack) +
                               ", but is " + Twine(slack));
-  if (::commsched::OptionalError error = check(scheduling.contention))
+  if (OptionalError error = check(scheduling.contention))
     return explain(computeSlowdown, *error);
-  if (!llvm::is_contained(::commsched::targetPresetNames(), target.getValue()))
-    return explain(target,
-                   "must be one of " +
-                       llvm::join(::commsched::targetPresetNames(), ", ") +
-                       ", but is '" + target + "'");
+  if (!llvm::is_contained(cost::targetPresetNames(), target.getValue()))
+    return explain(target, "must be one of " +
+                               llvm::join(cost::targetPresetNames(), ", ") +
+                               ", but is '" + target + "'");
   BucketingPassOptions bucketing;
   if (std::optional<std::string> error = loadProfile(profile, bucketing))
     return explain(profile, *error);
@@ -108,7 +107,7 @@ LogicalResult Schedule::initialize(MLIRContext *context) {
 FailureOr<std::vector<ScheduledBlock>>
 Schedule::decide(ArrayRef<Block *> blocks, ScheduleBuckets buckets) {
   func::FuncOp function = getOperation();
-  FailureOr<::commsched::Target> machine = getTarget(function, target);
+  FailureOr<cost::Target> machine = getTarget(function, target);
   if (failed(machine))
     return failure();
   auto pricing =
@@ -178,8 +177,8 @@ Schedule::apply(ArrayRef<ScheduledBlock> blocks) {
     if (again->empty())
       return Application::Broken;
     ScheduledBlock &settled = again->front();
-    const ::commsched::StepSchedule &promised = block.schedule.step;
-    const ::commsched::StepSchedule &kept = settled.schedule.step;
+    const schedule::StepSchedule &promised = block.schedule.step;
+    const schedule::StepSchedule &kept = settled.schedule.step;
     if (kept.stepNs > promised.stepNs ||
         (promised.fits(block.limitBytes) && !kept.fits(block.limitBytes)))
       return Application::Broken;

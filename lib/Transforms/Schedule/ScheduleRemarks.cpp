@@ -14,12 +14,12 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using ::commsched::ExposureCause;
-using ::commsched::ExposureReason;
-using ::commsched::NodeId;
-using ::commsched::Problem;
-using ::commsched::ScheduleOrigin;
-using ::commsched::StepSchedule;
+using schedule::ExposureCause;
+using schedule::ExposureReason;
+using schedule::NodeId;
+using schedule::Problem;
+using schedule::ScheduleOrigin;
+using schedule::StepSchedule;
 
 static StringRef toString(ScheduleOrigin origin) {
   switch (origin) {
@@ -132,7 +132,7 @@ LogicalResult mlir::commsched::remarkExposure(func::FuncOp function,
                   std::to_string(reason.exposedNs) + " ns: " + text.limit +
                   "; to change that: " + text.remedy
            << remark::metric("ExposedNs", reason.exposedNs)
-           << remark::metric("Reason", ::commsched::toString(reason.cause));
+           << remark::metric("Reason", schedule::toString(reason.cause));
     if (reason.cause == ExposureCause::Memory)
       remark << remark::metric("BytesShort", reason.bytesShort);
     if (reason.gainNs)

@@ -15,8 +15,8 @@
 
 using namespace commsched::runtime;
 
-std::vector<std::string>
-testing::Ranks::run(const std::function<void(int32_t)> &body) const {
+std::vector<std::string> commsched::runtime::testing::Ranks::run(
+    const std::function<void(int32_t)> &body) const {
   static std::atomic<int> numJobs{0};
   std::string job = "test " + std::to_string(numJobs++);
   std::vector<std::string> errors(count);
@@ -44,8 +44,9 @@ testing::Ranks::run(const std::function<void(int32_t)> &body) const {
   return errors;
 }
 
-std::string testing::makeProgram(int32_t size, const std::string &sites,
-                                 const std::string &operators) {
+std::string
+commsched::runtime::testing::makeProgram(int32_t size, const std::string &sites,
+                                         const std::string &operators) {
   using nlohmann::json;
   json program = {
       {"version", 1},
@@ -59,6 +60,7 @@ std::string testing::makeProgram(int32_t size, const std::string &sites,
   return program.dump();
 }
 
-int64_t testing::start(int32_t site, const void *input, void *output) {
+int64_t commsched::runtime::testing::start(int32_t site, const void *input,
+                                           void *output) {
   return commsched_start(site, &input, &output);
 }

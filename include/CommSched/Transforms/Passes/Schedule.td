@@ -78,7 +78,7 @@ def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
            "Merge reductions only in a way that leaves every element at its "
            "place of a message">,
     Option<"slack", "slack", "int32_t",
-           /*default=*/"::commsched::StepSchedulerOptions().slackPercent",
+           /*default=*/"::mlir::commsched::schedule::StepSchedulerOptions().slackPercent",
            "By how many percent longer than they are collectives are taken to "
            "be, in case that times are off, where that makes the step no longer "
            "than by a thousandth">,

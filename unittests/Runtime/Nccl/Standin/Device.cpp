@@ -22,13 +22,11 @@ namespace standin {
 void countQuery();
 } // namespace standin
 
-namespace {
 /// One recording of an event.
 struct Mark {
   bool passed = false;
   double time = 0;
 };
-} // namespace
 
 // The types that CUDA leaves open. Names count by thread, so that they do not
 // depend on what other ranks do.

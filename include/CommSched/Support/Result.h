@@ -11,14 +11,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_SCHEDULE_RESULT_H
-#define COMMSCHED_SCHEDULE_RESULT_H
+#ifndef COMMSCHED_SUPPORT_RESULT_H
+#define COMMSCHED_SUPPORT_RESULT_H
 
 #include <optional>
 #include <string>
 #include <utility>
 
-namespace commsched {
+namespace mlir::commsched {
 
 /// An error text (lower-case start, no full stop), or nothing if all is well.
 using OptionalError = std::optional<std::string>;
@@ -48,6 +48,6 @@ private:
   std::string message;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched
 
-#endif // COMMSCHED_SCHEDULE_RESULT_H
+#endif // COMMSCHED_SUPPORT_RESULT_H

@@ -13,14 +13,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_SCHEDULE_CSR_H
-#define COMMSCHED_SCHEDULE_CSR_H
+#ifndef COMMSCHED_SUPPORT_CSR_H
+#define COMMSCHED_SUPPORT_CSR_H
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-namespace commsched {
+namespace mlir::commsched {
 
 /// A read-only view of consecutive values that live elsewhere.
 template <typename T> class ArrayView {
@@ -81,6 +81,6 @@ private:
   std::vector<T> values;
 };
 
-} // namespace commsched
+} // namespace mlir::commsched
 
-#endif // COMMSCHED_SCHEDULE_CSR_H
+#endif // COMMSCHED_SUPPORT_CSR_H
