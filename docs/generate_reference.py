@@ -106,11 +106,11 @@ def main():
     }
     stale = False
     for name, text in pages.items():
-        path = ROOT / "docs" / name
+        path = ROOT / "docs" / "reference" / name
         if not options.check:
             path.write_text(text, encoding="utf-8")
         elif not path.exists() or path.read_text(encoding="utf-8") != text:
-            print(f"docs/{name} is not what TableGen says: "
+            print(f"docs/reference/{name} is not what TableGen says: "
                   "run `ninja -C build commsched-doc`", file=sys.stderr)
             stale = True
     return stale

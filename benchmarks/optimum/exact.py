@@ -5,7 +5,7 @@
 
 A problem as commsched-parity writes it becomes a constraint program for CP-SAT
 (OR-tools): one boolean for each pair of operations says which is issued first,
-and everything else follows from them. That is the model of docs/model.md:
+and everything else follows from them. That is the model of docs/guide/model.md:
 
 - an operation is issued when all before it let the compute stream go on, which
   a start does at once and a wait when its collective has ended;

@@ -1,7 +1,7 @@
 # Part of the CommSched project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The time and memory model of docs/model.md on a dumped problem.
+"""The time and memory model of docs/guide/model.md on a dumped problem.
 
 Written apart from CommSched's simulator: what it says of CommSched's orders is
 compared with what CommSched says.

@@ -2,7 +2,7 @@
 # Part of the CommSched project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Prints the tables of docs/runtime-benchmarks.md from commsched-bench's files.
+"""Prints the tables of docs/results/runtime.md from commsched-bench's files.
 
     tables.py table.json...
 

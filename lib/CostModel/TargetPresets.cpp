@@ -28,7 +28,7 @@
 // collective_launch_us, nvls_efficiency, local_copy_gb_s, local_reduce_gb_s,
 // fill_bytes and net_fill_bytes, and GH200's net_latency_us and net_efficiency,
 // are fitted, once a machine, to the tables in data/cost-tables;
-// docs/cost-model.md says which and how well that holds elsewhere.
+// docs/guide/cost-model.md says which and how well that holds elsewhere.
 //
 //===----------------------------------------------------------------------===//
 

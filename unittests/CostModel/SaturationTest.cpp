@@ -127,7 +127,7 @@ TEST(Saturation, GrowsWithTheFraction) {
             int64_t(1) << 50);
 }
 
-/// The table of docs/cost-model.md, in MiB.
+/// The table of docs/guide/cost-model.md, in MiB.
 TEST(Saturation, OfH100) {
   CollectiveCost cost(*getTargetPreset("h100"));
   auto mib = [&](CollectiveKind kind, int32_t ranks, int32_t ranksPerNode) {

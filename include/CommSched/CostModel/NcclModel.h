@@ -10,7 +10,7 @@
 // algorithm and protocol that the library would consider gets a latency and a
 // bandwidth from the target's links, and the smallest time wins. The formulas
 // and constants follow src/graph/tuning.cc and src/enqueue.cc of NCCL 2.28.9
-// (https://github.com/NVIDIA/nccl); docs/cost-model.md writes them out.
+// (https://github.com/NVIDIA/nccl); docs/guide/cost-model.md writes them out.
 //
 //===----------------------------------------------------------------------===//
 

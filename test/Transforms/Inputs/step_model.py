@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A program with buffers, to be ordered: what is legal, how long, how much.
 
-This is docs/model.md once more, written to be compared with the tool: slow,
+This is docs/guide/model.md once more, written to be compared with the tool: slow,
 and without a look at how the tool sees a program. An order of a block is the
 list of its operations' indices.
 """

@@ -71,7 +71,7 @@ static void compute(int64_t milliseconds) {
 }
 
 TEST(ModelledTimes, TheExampleOfTheModel) {
-  // docs/model.md, with milliseconds for nanoseconds.
+  // docs/guide/model.md, with milliseconds for nanoseconds.
   Errors errors = makeRanks(2, true).run([](int32_t) {
     int32_t value = 0, a[2], b[2];
     EXPECT_EQ(commsched_begin_step(), 0);

@@ -40,7 +40,7 @@ def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
     that makes the step shorter by a thousandth or more, or fit the budget: by
     blocks of the model, parts of blocks, or sizes, whichever makes the best
     schedule; where there are no sharded parameters, others by size. A program
-    that has buckets already keeps those. See docs/bucketing.md for what may
+    that has buckets already keeps those. See docs/guide/bucketing.md for what may
     share a bucket, and for `bitwise`.
 
     `exclusive-groups`, `link-sharing` and `compute-slowdown` count in what
