@@ -18,7 +18,6 @@
 
 #include "Bootstrap/Connection.h"
 #include "Bootstrap/Hub.h"
-#include "Bootstrap/JobAddress.h"
 
 #include <atomic>
 #include <condition_variable>

@@ -1,4 +1,4 @@
-//===- Connection.h - Messages over a TCP connection ------------*- C++ -*-===//
+//===- Connection.h - TCP connections that carry messages -------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,10 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A TCP connection that carries messages and never blocks: what cannot be sent
-// yet is kept, and what has come is handed out message by message. Whoever owns
-// the connection polls it.
-//
+// The address of rank 0 and the connections to it. A `Connection` never blocks:
+// what cannot be sent yet is kept, and received bytes are handed out message by
+// message. The owner of the connection polls it.
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_BOOTSTRAP_CONNECTION_H
@@ -17,7 +16,27 @@
 
 #include "CommSched/Runtime/Backend.h"
 
+#include <functional>
+
 namespace commsched::runtime {
+
+struct JobAddress {
+  int32_t rank = 0;
+  int32_t numRanks = 1;
+  /// Where rank 0 listens.
+  std::string address = "127.0.0.1";
+  int32_t port = 29501;
+  /// Tells jobs of one machine apart; empty when the launcher has no name.
+  std::string job;
+};
+
+/// Looks up an environment variable; null when it is not set.
+using GetEnvironment = std::function<const char *(const char *)>;
+
+/// Reads the address of rank 0 from MASTER_ADDR, and its port from
+/// COMMSCHED_PORT or MASTER_PORT; since the latter is PyTorch's own, the port
+/// is the next one. Leaves `rank` and `numRanks` as they are.
+Error readJobAddress(const GetEnvironment &getEnvironment, JobAddress &address);
 
 /// Owns a file descriptor.
 class Descriptor {

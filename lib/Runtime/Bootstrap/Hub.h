@@ -16,7 +16,6 @@
 #define COMMSCHED_RUNTIME_BOOTSTRAP_HUB_H
 
 #include "Bootstrap/Connection.h"
-#include "Bootstrap/JobAddress.h"
 
 #include <atomic>
 #include <list>

@@ -8,8 +8,6 @@
 
 #include "Core/BackendLoader.h"
 
-#include "Local/LocalBackend.h"
-
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>

@@ -26,6 +26,11 @@ std::unique_ptr<Backend> createBackend(const std::string &name,
                                        const BackendConfig &config,
                                        Error &error);
 
+/// The built-in backend "local", defined in Local/LocalBackend.cpp: ranks as
+/// threads of one process. Joins the job and does not wait for the other ranks.
+std::unique_ptr<Backend> createLocalBackend(const BackendConfig &config,
+                                            Error &error);
+
 /// "local" and the backends found, sorted.
 std::vector<std::string> listBackends();
 

@@ -1,4 +1,4 @@
-//===- Program.cpp - The description of a program ---------------*- C++ -*-===//
+//===- Program.cpp - Program descriptions ---------------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,14 +8,147 @@
 
 #include "Core/Program.h"
 
-#include "Core/Describe.h"
-#include "Core/JsonReader.h"
-#include "Core/SiteCheck.h"
-#include "Numerics/Types.h"
+#include "Core/Sites.h"
+#include "Numerics/ElementTypes.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <nlohmann/json.hpp>
 #include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 using namespace commsched::runtime;
+
+//===----------------------------------------------------------------------===//
+// JSON with the place of each value
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct JsonError : std::runtime_error {
+  using runtime_error::runtime_error;
+};
+
+/// A value and the place where it stands.
+class JsonReader {
+public:
+  using Json = nlohmann::json;
+
+  JsonReader(const Json &value, std::string where)
+      : value(value), where(std::move(where)) {}
+
+  [[noreturn]] void fail(const std::string &text) const;
+
+  /// How later errors call this object: "sites[2] 'ag'".
+  void addName(const std::string &name) { where += " '" + name + "'"; }
+
+  /// Fails unless this is an object, or has members of other names.
+  void expectObject(const std::vector<const char *> &keys) const;
+
+  bool has(const char *key) const { return value.contains(key); }
+
+  /// The member of the name, which must be there.
+  std::string getString(const char *key) const;
+  int64_t getInt(const char *key, int64_t least, int64_t most) const;
+  std::vector<JsonReader> getArray(const char *key) const;
+
+  /// This value itself.
+  int64_t asInt(int64_t least, int64_t most) const;
+  std::vector<int64_t> asInts(int64_t least, int64_t most) const;
+  std::vector<JsonReader> asArray() const;
+
+private:
+  const Json &get(const char *key) const;
+  JsonReader member(const char *key) const;
+
+  const Json &value;
+  std::string where;
+};
+
+} // namespace
+
+void JsonReader::fail(const std::string &text) const {
+  throw JsonError(where.empty() ? text : where + ": " + text);
+}
+
+void JsonReader::expectObject(const std::vector<const char *> &keys) const {
+  if (!value.is_object())
+    fail(std::string("expected an object, got ") + value.type_name());
+  for (const auto &entry : value.items())
+    if (std::none_of(keys.begin(), keys.end(),
+                     [&](const char *key) { return entry.key() == key; }))
+      fail("unknown key '" + entry.key() + "'");
+}
+
+const JsonReader::Json &JsonReader::get(const char *key) const {
+  auto found = value.find(key);
+  if (found == value.end())
+    fail(std::string("'") + key + "' is missing");
+  return *found;
+}
+
+JsonReader JsonReader::member(const char *key) const {
+  const Json &found = get(key);
+  return JsonReader(found, where.empty() ? std::string("'") + key + "'"
+                                         : where + ": '" + key + "'");
+}
+
+std::string JsonReader::getString(const char *key) const {
+  const Json &found = get(key);
+  if (!found.is_string())
+    fail(std::string("'") + key + "' is no string, but " + found.dump());
+  return found.get<std::string>();
+}
+
+int64_t JsonReader::getInt(const char *key, int64_t least, int64_t most) const {
+  return member(key).asInt(least, most);
+}
+
+std::vector<JsonReader> JsonReader::getArray(const char *key) const {
+  const Json &found = get(key);
+  if (!found.is_array())
+    fail(std::string("'") + key + "' is no array, but " + found.dump());
+  std::vector<JsonReader> elements;
+  std::string prefix = where.empty() ? "" : where + ": ";
+  for (size_t i = 0; i < found.size(); ++i)
+    elements.emplace_back(found[i],
+                          prefix + key + "[" + std::to_string(i) + "]");
+  return elements;
+}
+
+int64_t JsonReader::asInt(int64_t least, int64_t most) const {
+  if (!value.is_number_integer())
+    fail("expected an integer, got " + value.dump());
+  bool fits = !value.is_number_unsigned() ||
+              value.get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX);
+  int64_t result = fits ? value.get<int64_t>() : INT64_MAX;
+  if (!fits || result < least || result > most)
+    fail(value.dump() + " is not in [" + std::to_string(least) + ", " +
+         std::to_string(most) + "]");
+  return result;
+}
+
+std::vector<JsonReader> JsonReader::asArray() const {
+  if (!value.is_array())
+    fail("expected an array, got " + value.dump());
+  std::vector<JsonReader> elements;
+  for (size_t i = 0; i < value.size(); ++i)
+    elements.emplace_back(value[i], where + "[" + std::to_string(i) + "]");
+  return elements;
+}
+
+std::vector<int64_t> JsonReader::asInts(int64_t least, int64_t most) const {
+  std::vector<int64_t> result;
+  for (const JsonReader &element : asArray())
+    result.push_back(element.asInt(least, most));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// The program description
+//===----------------------------------------------------------------------===//
 
 /// Keeps bytes of buffers, and sums of a few of them, within an int64_t.
 static constexpr int64_t maxElements = int64_t(1) << 48;
@@ -234,4 +367,39 @@ Error commsched::runtime::parseProgram(const std::string &json,
 
 bool commsched::runtime::isUnevenAllToAll(const Site &site) {
   return !site.tensors.empty() && !site.tensors.front().inputSplits.empty();
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+Error commsched::runtime::expandGroup(const GroupDescription &group,
+                                      int64_t numRanks, Rows &rows) {
+  const std::string name = "group '" + group.name + "' ";
+  const std::string butRun = ", but " + std::to_string(numRanks) + " run";
+  rows.clear();
+  if (!group.ranks.empty()) {
+    for (const std::vector<int32_t> &row : group.ranks)
+      for (int32_t rank : row)
+        if (rank >= numRanks)
+          return name + "names rank " + std::to_string(rank) + butRun;
+    rows = group.ranks;
+    return std::nullopt;
+  }
+  if (group.size > numRanks)
+    return name + "has " + std::to_string(group.size) + " ranks" + butRun;
+  // Every block of size * stride ranks holds `stride` rows.
+  int64_t block = group.size * group.stride;
+  if (numRanks % block != 0)
+    return name + "takes " + std::to_string(group.size) +
+           " ranks in steps of " + std::to_string(group.stride) +
+           ", thus multiples of " + std::to_string(block) + " ranks" + butRun;
+  for (int64_t begin = 0; begin < numRanks; begin += block)
+    for (int64_t first = begin; first < begin + group.stride; ++first) {
+      std::vector<int32_t> row;
+      for (int64_t i = 0; i < group.size; ++i)
+        row.push_back(static_cast<int32_t>(first + i * group.stride));
+      rows.push_back(std::move(row));
+    }
+  return std::nullopt;
 }

@@ -1,4 +1,4 @@
-//===- Program.h - The description of a program -----------------*- C++ -*-===//
+//===- Program.h - Program descriptions -------------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What `commsched_load_program` is given, read and checked as far as that is
-// possible without knowing the ranks: every key, index and number of elements.
-//
+// The program description that `commsched_load_program` reads. Parsing checks
+// every key, index and number of elements as far as that is possible without
+// the number of ranks; `expandGroup` checks the groups against it.
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_CORE_PROGRAM_H
@@ -42,6 +42,13 @@ Error parseProgram(const std::string &json, Program &program);
 
 /// Whether the ranks send each other parts of different sizes.
 bool isUnevenAllToAll(const Site &site);
+
+using Rows = std::vector<std::vector<int32_t>>;
+
+/// The rows of the group when `numRanks` ranks run, each of `size` ranks.
+/// Without a list they cover all ranks. An error when ranks are named that do
+/// not run, or the rows do not cover those that do.
+Error expandGroup(const GroupDescription &group, int64_t numRanks, Rows &rows);
 
 } // namespace commsched::runtime
 

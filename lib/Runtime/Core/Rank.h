@@ -1,4 +1,4 @@
-//===- Rank.h - What a thread is for the runtime ----------------*- C++ -*-===//
+//===- Rank.h - State and calls of a rank -----------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,25 +6,54 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Everything that the C interface does, for one rank: its backend, programs,
-// requests, buffers and records, and its first error. Methods return their
-// error; `fail` makes it stick.
-//
+// The state of one rank: its backend, programs, requests, buffers and records,
+// and its first error. Each function of the C interface is a method of `Rank`.
+// Methods return their error; `fail` makes it permanent.
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_CORE_RANK_H
 #define COMMSCHED_RUNTIME_CORE_RANK_H
 
+#include "CommSched/Runtime/Backend.h"
 #include "Core/Arena.h"
-#include "Core/FlightRecord.h"
-#include "Core/Groups.h"
-#include "Core/Requests.h"
-#include "Core/StepRecords.h"
+#include "Core/Program.h"
+#include "Core/Records.h"
 
 #include <deque>
 #include <map>
+#include <unordered_map>
 
 namespace commsched::runtime {
+
+class RequestTable {
+public:
+  /// Sites beyond this number cannot be told apart in a request.
+  static constexpr int64_t maxSites = int64_t(1) << 24;
+
+  /// Takes the request over; its number is positive.
+  int64_t add(std::unique_ptr<Request> request);
+
+  /// The request, or null and why there is none. `sites` are those of the
+  /// program that runs.
+  Request *find(int64_t number, const std::vector<Site> &sites,
+                Error &error) const;
+
+  void remove(int64_t number) { inFlight.erase(number / maxSites); }
+  void clear() { inFlight.clear(); }
+
+  /// From now on numbers that were given before are of another program.
+  void startProgram() { firstSerial = lastSerial + 1; }
+
+  size_t size() const { return inFlight.size(); }
+  /// The oldest launch in flight; null if there is none.
+  const Launch *getOldest() const;
+
+private:
+  /// By serial number, which is the number without its site.
+  std::unordered_map<int64_t, std::unique_ptr<Request>> inFlight;
+  int64_t lastSerial = 0;
+  int64_t firstSerial = 1;
+};
 
 class Rank final : public Recorder {
 public:

@@ -1,20 +1,37 @@
-//===- Runtime.cpp - Joining and leaving ------------------------*- C++ -*-===//
+//===- Runtime.cpp - The C interface --------------------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Each function of Runtime.h finds the rank of the calling thread, returns at
+// once after an error, and calls the method of `Rank`. No exception leaves
+// these functions.
+//===----------------------------------------------------------------------===//
 
-#include "Core/Call.h"
+#include "Core/Rank.h"
+#include "Numerics/ElementTypes.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
 
 using namespace commsched::runtime;
+
+//===----------------------------------------------------------------------===//
+// The rank of a thread
+//===----------------------------------------------------------------------===//
 
 /// The rank of this thread; after commsched_finalize only its error is left.
 static thread_local std::unique_ptr<Rank> currentRank;
 static thread_local std::string lastError;
 
-Rank *commsched::runtime::getCurrentRank(const char *function) {
+/// Returns the rank of the calling thread. Without one, returns null and keeps
+/// an error for commsched_last_error.
+static Rank *getCurrentRank(const char *function) {
   if (currentRank)
     return currentRank.get();
   if (lastError.empty())
@@ -22,6 +39,30 @@ Rank *commsched::runtime::getCurrentRank(const char *function) {
                                         "commsched_finalize";
   return nullptr;
 }
+
+/// Runs `body(rank)`, which returns an Error, and keeps that error in the rank.
+/// Returns whether it succeeded. After an earlier error the body runs only with
+/// `evenIfFailed`.
+template <class Body>
+static bool callRank(const char *function, Body &&body,
+                     bool evenIfFailed = false) {
+  Rank *rank = getCurrentRank(function);
+  if (!rank || (rank->hasFailed() && !evenIfFailed))
+    return false;
+  Error error;
+  try {
+    error = body(*rank);
+  } catch (const std::exception &exception) {
+    error = std::string(function) + ": " + exception.what();
+  }
+  if (error)
+    rank->fail(*error);
+  return !error;
+}
+
+//===----------------------------------------------------------------------===//
+// Joining and leaving
+//===----------------------------------------------------------------------===//
 
 void commsched_default_options(commsched_options *options) {
   *options = {};
@@ -95,4 +136,253 @@ int32_t commsched_load_program(const char *json) {
 int64_t commsched_counter(const char *name) {
   Rank *rank = getCurrentRank("commsched_counter");
   return rank && name ? rank->getCounter(name) : 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls of lowered programs
+//===----------------------------------------------------------------------===//
+
+int64_t commsched_start(int32_t site, const void *const *inputs,
+                        void *const *outputs) {
+  int64_t request = 0;
+  bool ok = callRank("commsched_start", [&](Rank &rank) {
+    return rank.start(site, inputs, outputs, request);
+  });
+  return ok ? request : 0;
+}
+
+int32_t commsched_wait(int64_t request) {
+  bool ok = callRank("commsched_wait", [&](Rank &rank) {
+    return request == 0 ? Error() : rank.wait(request);
+  });
+  return ok ? 0 : 1;
+}
+
+int32_t commsched_test(int64_t request) {
+  bool done = true;
+  bool ok = callRank("commsched_test", [&](Rank &rank) {
+    return request == 0 ? Error() : rank.test(request, done);
+  });
+  return ok ? done : -1;
+}
+
+int32_t commsched_barrier(int32_t site) {
+  bool ok = callRank("commsched_barrier",
+                     [&](Rank &rank) { return rank.barrier(site); });
+  return ok ? 0 : 1;
+}
+
+void commsched_poll(void) {
+  callRank("commsched_poll",
+           [](Rank &rank) { return rank.getBackend()->poll(); });
+}
+
+int64_t commsched_group_rank(int32_t group) {
+  // Programs compute addresses from it, also behind an error.
+  Rank *rank = getCurrentRank("commsched_group_rank");
+  return rank ? rank->getGroupRank(group) : -1;
+}
+
+int32_t commsched_compute(int32_t index, int64_t ns, const void *const *inputs,
+                          void *const *outputs) {
+  bool ok = callRank("commsched_compute", [&](Rank &rank) {
+    return rank.compute(index, ns, inputs, outputs);
+  });
+  return ok ? 0 : 1;
+}
+
+int32_t commsched_account(int32_t index, int64_t ns) {
+  bool ok = callRank("commsched_account",
+                     [&](Rank &rank) { return rank.account(index, ns); });
+  return ok ? 0 : 1;
+}
+
+int32_t commsched_copy(void *target, int32_t targetType, int64_t targetStride,
+                       const void *source, int32_t sourceType,
+                       int64_t sourceStride, int64_t rows,
+                       int64_t rowElements) {
+  bool ok = callRank("commsched_copy", [&](Rank &rank) -> Error {
+    StridedCopy copy;
+    copy.target = target;
+    copy.source = source;
+    copy.targetStride = targetStride;
+    copy.sourceStride = sourceStride;
+    copy.rows = rows;
+    copy.rowElements = rowElements;
+    if (targetType != -1 || sourceType != -1) {
+      for (int32_t type : {targetType, sourceType})
+        if (!isType(type))
+          return "cannot copy: " + std::to_string(type) + " is no type";
+      copy.targetType = static_cast<commsched_type>(targetType);
+      copy.sourceType = static_cast<commsched_type>(sourceType);
+    }
+    return rank.copy(copy);
+  });
+  return ok ? 0 : 1;
+}
+
+int32_t commsched_zero(void *target, int64_t bytes) {
+  bool ok = callRank("commsched_zero", [&](Rank &rank) -> Error {
+    if (bytes < 0 || (bytes > 0 && !target))
+      return "cannot set " + std::to_string(bytes) + " bytes of " +
+             (target ? "a buffer" : "null") + " to zero";
+    return bytes == 0 ? Error() : rank.getBackend()->zero(target, bytes);
+  });
+  return ok ? 0 : 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+void *commsched_allocate(int64_t bytes, int64_t alignment) {
+  // Behind an error, too: programs run to their end and write what they
+  // allocate.
+  void *buffer = nullptr;
+  callRank(
+      "commsched_allocate",
+      [&](Rank &rank) {
+        Error error;
+        if (Arena *arena = rank.getArena()) {
+          buffer = arena->allocate(bytes, alignment, error);
+          rank.count("allocations", 1);
+        }
+        return error;
+      },
+      /*evenIfFailed=*/true);
+  return buffer;
+}
+
+void commsched_release(void *buffer) {
+  if (!buffer)
+    return;
+  callRank(
+      "commsched_release",
+      [&](Rank &rank) {
+        return rank.getArena() ? rank.getArena()->release(buffer) : Error();
+      },
+      /*evenIfFailed=*/true);
+}
+
+/// Whether bytes can be copied between the two.
+static Error checkTransfer(const char *what, const void *buffer,
+                           const void *host, int64_t bytes) {
+  if (bytes < 0 || (bytes > 0 && (!buffer || !host)))
+    return std::string("cannot ") + what + " " + std::to_string(bytes) +
+           " bytes" + (bytes < 0 ? "" : ": a pointer is null");
+  return std::nullopt;
+}
+
+int32_t commsched_upload(void *buffer, const void *host, int64_t bytes) {
+  bool ok = callRank("commsched_upload", [&](Rank &rank) -> Error {
+    if (Error error = checkTransfer("upload", buffer, host, bytes))
+      return error;
+    return bytes == 0 ? Error()
+                      : rank.getBackend()->upload(buffer, host, bytes);
+  });
+  return ok ? 0 : 1;
+}
+
+int32_t commsched_download(void *host, const void *buffer, int64_t bytes) {
+  bool ok = callRank("commsched_download", [&](Rank &rank) -> Error {
+    if (Error error = checkTransfer("download", buffer, host, bytes))
+      return error;
+    return bytes == 0 ? Error()
+                      : rank.getBackend()->download(host, buffer, bytes);
+  });
+  return ok ? 0 : 1;
+}
+
+int64_t commsched_allocated_bytes(void) {
+  Rank *rank = getCurrentRank("commsched_allocated_bytes");
+  return rank && rank->getArena() ? rank->getArena()->getLiveBytes() : 0;
+}
+
+int64_t commsched_peak_bytes(void) {
+  Rank *rank = getCurrentRank("commsched_peak_bytes");
+  return rank && rank->getArena() ? rank->getArena()->getPeakBytes() : 0;
+}
+
+void commsched_reset_peak(void) {
+  Rank *rank = getCurrentRank("commsched_reset_peak");
+  if (rank && rank->getArena())
+    rank->getArena()->resetPeak();
+}
+
+// MLIR's names for allocations of programs that are lowered with generic
+// allocation functions. Such programs use what they get without asking, so
+// there is nothing left but to end the process, in words.
+
+static void *allocateOrExit(uint64_t bytes, uint64_t alignment) {
+  if (void *buffer = commsched_allocate(static_cast<int64_t>(bytes),
+                                        static_cast<int64_t>(alignment)))
+    return buffer;
+  std::fprintf(stderr, "error: %s\n", commsched_last_error());
+  std::fflush(stderr);
+  std::_Exit(1);
+}
+
+extern "C" {
+COMMSCHED_RUNTIME_API void *_mlir_memref_to_llvm_alloc(uint64_t size) {
+  return allocateOrExit(size, 0);
+}
+
+COMMSCHED_RUNTIME_API void *
+_mlir_memref_to_llvm_aligned_alloc(uint64_t alignment, uint64_t size) {
+  return allocateOrExit(size, alignment);
+}
+
+COMMSCHED_RUNTIME_API void _mlir_memref_to_llvm_free(void *pointer) {
+  commsched_release(pointer);
+}
+}
+
+//===----------------------------------------------------------------------===//
+// Steps and their records
+//===----------------------------------------------------------------------===//
+
+int32_t commsched_begin_step(void) {
+  bool ok = callRank("commsched_begin_step",
+                     [](Rank &rank) { return rank.beginStep(); });
+  return ok ? 0 : 1;
+}
+
+int64_t commsched_end_step(void) {
+  int64_t ns = -1;
+  bool ok = callRank("commsched_end_step",
+                     [&](Rank &rank) { return rank.endStep(ns); });
+  return ok ? ns : -1;
+}
+
+int64_t commsched_get_records(const commsched_record **records) {
+  Rank *rank = getCurrentRank("commsched_get_records");
+  *records = rank ? rank->getRecords().get().data() : nullptr;
+  return rank ? static_cast<int64_t>(rank->getRecords().get().size()) : 0;
+}
+
+int32_t commsched_synchronize(void) {
+  bool ok = callRank("commsched_synchronize", [](Rank &rank) {
+    return rank.getBackend()->synchronize(rank.getDeadline());
+  });
+  return ok ? 0 : 1;
+}
+
+int32_t commsched_exchange(const void *mine, void *all, int64_t bytes) {
+  bool ok = callRank("commsched_exchange", [&](Rank &rank) -> Error {
+    if (bytes < 0)
+      return "cannot exchange " + std::to_string(bytes) + " bytes";
+    std::vector<std::string> texts;
+    if (Error error = rank.exchange(
+            std::string(static_cast<const char *>(mine), bytes), texts))
+      return error;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      if (static_cast<int64_t>(texts[i].size()) != bytes)
+        return "ranks exchange different numbers of bytes: this one " +
+               std::to_string(bytes) + ", rank " + std::to_string(i) + " " +
+               std::to_string(texts[i].size());
+      std::memcpy(static_cast<char *>(all) + i * bytes, texts[i].data(), bytes);
+    }
+    return std::nullopt;
+  });
+  return ok ? 0 : 1;
 }

@@ -1,24 +1,77 @@
-//===- LocalBackend.cpp - Ranks as threads ----------------------*- C++ -*-===//
+//===- LocalBackend.cpp - Ranks as threads of one process -----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The built-in backend: the ranks are threads of one process that gave the same
+// job name. It needs no other software, reduces in the order of the ranks,
+// checks how programs use their buffers, and can take the times of collectives
+// and operators from the program's description.
+//===----------------------------------------------------------------------===//
 
-#include "Local/LocalBackend.h"
-
+#include "CommSched/Runtime/Backend.h"
+#include "Core/BackendLoader.h"
 #include "Core/EmulatedData.h"
 #include "Core/Launcher.h"
-#include "Local/Job.h"
-#include "Local/LocalClock.h"
-#include "Numerics/Conversion.h"
+#include "Local/LocalJob.h"
+#include "Numerics/ElementArithmetic.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
 using namespace commsched::runtime;
+
+//===----------------------------------------------------------------------===//
+// Clock of the compute stream
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The clock of a rank's compute stream, in nanoseconds since the step began.
+/// With modelled times it is a number that computing and waiting add up; calls
+/// sleep until the real time reaches it, so that the jitter of one sleep does
+/// not delay the calls after it. Otherwise it is the real time.
+class LocalClock {
+public:
+  explicit LocalClock(bool modelled) : modelled(modelled) { begin(); }
+
+  bool isModelled() const { return modelled; }
+
+  void begin() {
+    stepBegin = Clock::now();
+    modelledNs = 0;
+  }
+
+  int64_t now() const { return modelled ? modelledNs : getNs(Clock::now()); }
+
+  /// Real time advances by itself.
+  void advanceTo(int64_t ns) { modelledNs = std::max(modelledNs, ns); }
+
+  /// The real time at which it is `ns`.
+  Clock::time_point getRealTime(int64_t ns) const {
+    return stepBegin + std::chrono::nanoseconds(ns);
+  }
+  int64_t getNs(Clock::time_point time) const {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(time -
+                                                                stepBegin)
+        .count();
+  }
+
+private:
+  bool modelled;
+  int64_t modelledNs = 0;
+  Clock::time_point stepBegin;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Backend
+//===----------------------------------------------------------------------===//
 
 namespace {
 struct LocalRequest final : Request {
@@ -30,7 +83,7 @@ struct LocalRequest final : Request {
 class LocalBackend final : public Backend {
 public:
   LocalBackend(const BackendConfig &config, int32_t rank, int32_t numRanks,
-               std::shared_ptr<Job> job)
+               std::shared_ptr<LocalJob> job)
       : options(*config.options), recorder(*config.recorder), rank(rank),
         numRanks(numRanks), job(std::move(job)),
         clock(options.modelled_times != 0) {}
@@ -104,7 +157,7 @@ private:
   Recorder &recorder;
   int32_t rank;
   int32_t numRanks;
-  std::shared_ptr<Job> job;
+  std::shared_ptr<LocalJob> job;
   LocalClock clock;
   /// With modelled times, the last meeting on the stream of each group.
   std::map<int32_t, std::shared_ptr<Meeting>> streams;
@@ -124,7 +177,8 @@ commsched::runtime::createLocalBackend(const BackendConfig &config,
   }
   if ((error = checkRank(rank, numRanks)))
     return nullptr;
-  std::shared_ptr<Job> job = Job::join(options.job, rank, numRanks, error);
+  std::shared_ptr<LocalJob> job =
+      LocalJob::join(options.job, rank, numRanks, error);
   if (!job)
     return nullptr;
   return std::make_unique<LocalBackend>(config, rank, numRanks, std::move(job));
@@ -132,7 +186,7 @@ commsched::runtime::createLocalBackend(const BackendConfig &config,
 
 std::shared_ptr<Meeting> LocalBackend::post(const Launch &launch, Staged staged,
                                             Error &error) {
-  Job::Arrival arrival;
+  LocalJob::Arrival arrival;
   arrival.launch = &launch;
   arrival.rank = rank;
   arrival.staged = std::move(staged);

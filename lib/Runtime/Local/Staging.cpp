@@ -8,9 +8,8 @@
 
 #include "Local/Staging.h"
 
-#include "Core/Describe.h"
-#include "Core/LaunchCheck.h"
-#include "Numerics/Reduction.h"
+#include "Core/Sites.h"
+#include "Numerics/ElementArithmetic.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-//===- Board.cpp - What the ranks of a node write for each other ----------===//
+//===- Board.cpp - Shared memory for the ranks' states --------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,18 +6,104 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Board.h"
+#include "Mpi/Board.h"
 
-#include "BoardLayout.h"
-#include "Session.h"
+#include "Core/Sites.h"
+#include "Mpi/Session.h"
 
-#include "Core/Describe.h"
-
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
 #include <new>
+#include <string>
+#include <sys/types.h>
 #include <unistd.h>
 
 using namespace commsched::runtime;
 using namespace commsched::runtime::mpi;
+
+//===----------------------------------------------------------------------===//
+// Layout of the shared memory
+//===----------------------------------------------------------------------===//
+
+namespace commsched::runtime::mpi {
+
+/// Groups beyond are not on the board; their timeouts tell less.
+inline constexpr int32_t maxGroups = 256;
+/// How far two ranks may be apart for their collectives to be compared.
+inline constexpr int64_t numRecent = 8;
+
+/// A text in shared memory, cut to its place. A reader may see parts of two
+/// texts while it is written, but nothing worse.
+template <size_t Bytes> class SharedText {
+public:
+  void set(const std::string &text) {
+    char buffer[Bytes] = {};
+    size_t length = std::min(text.size(), Bytes - 1);
+    // Not within a character of several bytes.
+    while (length > 0 && length < text.size() &&
+           (static_cast<unsigned char>(text[length]) & 0xc0) == 0x80)
+      --length;
+    std::memcpy(buffer, text.data(), length);
+    for (size_t i = 0; i != numWords; ++i) {
+      uint64_t word;
+      std::memcpy(&word, buffer + i * sizeof(word), sizeof(word));
+      words[i].store(word, std::memory_order_relaxed);
+    }
+  }
+
+  std::string get() const {
+    char buffer[Bytes + 1] = {};
+    for (size_t i = 0; i != numWords; ++i) {
+      uint64_t word = words[i].load(std::memory_order_relaxed);
+      std::memcpy(buffer + i * sizeof(word), &word, sizeof(word));
+    }
+    return buffer;
+  }
+
+private:
+  static constexpr size_t numWords = Bytes / sizeof(uint64_t);
+  std::atomic<uint64_t> words[numWords] = {};
+};
+
+/// One collective that a rank has started.
+struct CollectiveBoard {
+  /// The low halves of its number + 1 and of its site.
+  std::atomic<uint64_t> identity{0};
+  SharedText<56> site;
+};
+
+/// What a rank has started on one group.
+struct GroupBoard {
+  SharedText<104> last;
+  std::atomic<int64_t> numCollectives{0};
+  CollectiveBoard recent[numRecent];
+};
+
+struct RankBoard {
+  std::atomic<int32_t> hasFailed{0};
+  std::atomic<int32_t> hasReported{0};
+  std::atomic<pid_t> process{0};
+  std::atomic<int64_t> numMeetings{0};
+  SharedText<256> text;
+  GroupBoard groups[maxGroups];
+};
+
+// Only atomics without locks work between processes.
+static_assert(std::atomic<uint64_t>::is_always_lock_free &&
+              std::atomic<int32_t>::is_always_lock_free);
+
+/// Whether the board has a place for the group.
+inline bool isOnBoard(int32_t group) { return group < maxGroups; }
+
+} // namespace commsched::runtime::mpi
+
+//===----------------------------------------------------------------------===//
+// Writing the own part
+//===----------------------------------------------------------------------===//
 
 static uint64_t getIdentity(const Launch &launch) {
   return static_cast<uint64_t>(static_cast<uint32_t>(launch.sequence + 1))
@@ -117,3 +203,102 @@ void Board::fail(const std::string &text) {
 }
 
 void Board::report() { ranks[self]->hasReported = 1; }
+
+//===----------------------------------------------------------------------===//
+// Reading the other parts
+//===----------------------------------------------------------------------===//
+
+std::string mpi::describeRanks(const Ranks &ranks) {
+  std::string text;
+  for (const auto &[rank, what] : ranks)
+    text += (text.empty() ? "rank " : "; rank ") + std::to_string(rank) + " " +
+            what;
+  return text;
+}
+
+static bool isGone(const RankBoard &board) {
+  // A process without a number has not come so far.
+  pid_t process = board.process;
+  return process != 0 && kill(process, 0) != 0 && errno == ESRCH;
+}
+
+/// What has ended the rank; empty if nothing has.
+std::string Board::describeEnd(int32_t rank, bool lookForProcesses) const {
+  const RankBoard *other = ranks[rank];
+  if (!other)
+    return "";
+  if (other->hasFailed)
+    return "failed: " + other->text.get();
+  return lookForProcesses && isGone(*other) ? "is gone" : "";
+}
+
+Ranks Board::findFailed(bool lookForProcesses) const {
+  Ranks failed;
+  for (int32_t rank = 0, e = ranks.size(); rank != e; ++rank)
+    if (rank != self)
+      if (std::string end = describeEnd(rank, lookForProcesses); !end.empty())
+        failed.push_back({rank, std::move(end)});
+  return failed;
+}
+
+/// Empty if the rank has done what `launch` waits for.
+std::string Board::describeMissing(const Launch &launch, int32_t rank,
+                                   bool onlyElsewhere) const {
+  if (!ranks[rank])
+    return onlyElsewhere ? ""
+                         : "is on another node, and nothing is known of it";
+  if (!isOnBoard(launch.group->index))
+    return "";
+  bool isPair = isPointToPoint(launch.site->kind);
+  const GroupBoard &other = ranks[rank]->groups[launch.group->index];
+  if (!isPair && other.numCollectives > launch.sequence)
+    return "";
+  std::string last = other.last.get();
+  // What a partner has sent may be on its way.
+  if (!isPair && ranks[rank]->numMeetings > ranks[self]->numMeetings)
+    return "has not started it, but waits for all ranks to meet" +
+           (last.empty() ? "" : " (its last: " + last + ")");
+  if (onlyElsewhere)
+    return "";
+  return std::string(isPair ? "has not met it" : "has not started it") +
+         (last.empty() ? " (nor anything else)" : " (its last: " + last + ")");
+}
+
+Ranks Board::findMissing(const Launch &launch, bool onlyElsewhere) const {
+  Ranks missing;
+  const std::vector<int32_t> &members = launch.group->members;
+  for (size_t i = 0; i != members.size(); ++i) {
+    bool concerns = !isPointToPoint(launch.site->kind) ||
+                    static_cast<int32_t>(i) == launch.site->peer;
+    if (members[i] == self || !concerns)
+      continue;
+    if (std::string text = describeMissing(launch, members[i], onlyElsewhere);
+        !text.empty())
+      missing.push_back({members[i], std::move(text)});
+  }
+  return missing;
+}
+
+Ranks Board::findMissingFromMeeting() const {
+  Ranks missing;
+  for (int32_t rank = 0, e = ranks.size(); rank != e; ++rank) {
+    const RankBoard *other = ranks[rank];
+    if (rank == self)
+      continue;
+    std::string text = describeEnd(rank, /*lookForProcesses=*/true);
+    if (!other)
+      text = "is on another node, and nothing is known of it";
+    else if (text.empty() && other->numMeetings < ranks[self]->numMeetings)
+      text = "has not come";
+    if (!text.empty())
+      missing.push_back({rank, std::move(text)});
+  }
+  return missing;
+}
+
+bool Board::haveAllReported() const {
+  for (const RankBoard *other : ranks)
+    if (other && !other->hasReported && !isGone(*other))
+      return false;
+  return true;
+}

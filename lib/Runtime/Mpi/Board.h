@@ -1,4 +1,4 @@
-//===- Board.h - What the ranks of a node know of each other ----*- C++ -*-===//
+//===- Board.h - Shared memory for the ranks' states ------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,16 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// MPI does not say which rank a collective waits for, nor that a rank has
-// failed. Therefore the ranks of a node keep a board in shared memory: each
-// writes how far it has come on every group, and whether it has failed; the
-// others read it when they wait. Of ranks on other nodes nothing is known.
+// MPI reports neither which rank a collective waits for nor that a rank has
+// failed. The ranks of a node therefore keep a board in shared memory. Each
+// rank writes there the last launch that it has started on every group and
+// whether it has failed; the other ranks read it while they wait. Ranks on
+// other nodes are not on the board.
 //
-// A rank writes only its own part. What it starts is written before MPI hears
-// of it and then compared with what the others have started at the same place,
-// so that of two ranks with different collectives at least one sees it before
-// MPI would mix them up.
-//
+// A rank writes only its own part. It writes a launch before it calls MPI and
+// then compares it with the launches that the other members have started at the
+// same place. If two ranks start different collectives, at least one of them
+// therefore sees it before MPI would match the two.
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_MPI_BOARD_H
@@ -24,7 +24,6 @@
 #include "CommSched/Runtime/Backend.h"
 
 #include <mpi.h>
-
 #include <string>
 #include <utility>
 #include <vector>

@@ -6,22 +6,260 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MpiBackend.h"
+#include "Mpi/MpiBackend.h"
 
-#include "Collectives.h"
-#include "Session.h"
-
-#include "Core/Describe.h"
 #include "Core/EmulatedData.h"
-#include "Numerics/Conversion.h"
-#include "Numerics/Types.h"
+#include "Core/Sites.h"
+#include "Mpi/Session.h"
+#include "Numerics/ElementArithmetic.h"
+#include "Numerics/ElementTypes.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
+#include <exception>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 using namespace commsched::runtime;
 using namespace commsched::runtime::mpi;
+
+//===----------------------------------------------------------------------===//
+// Joining, groups and leaving
+//===----------------------------------------------------------------------===//
+
+MpiBackend::~MpiBackend() {
+  if (isOpen)
+    shutdown(/*failed=*/true, Clock::now());
+}
+
+Error MpiBackend::join(const commsched_options &options, Deadline deadline) {
+  if (Error error = beginSession(deadlineMs, deadline))
+    return error;
+  isOpen = true;
+  // The start of MPI is no wait for others.
+  deadline = Clock::now() + std::chrono::milliseconds(deadlineMs);
+  {
+    Watchdog watchdog("the making of communicators", deadline);
+    if (Error error =
+            checkMpi(MPI_Comm_dup(MPI_COMM_WORLD, &world), "MPI_Comm_dup"))
+      return error;
+    MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
+  }
+  MPI_Comm_rank(world, &rank);
+  MPI_Comm_size(world, &numRanks);
+  isOversubscribed = board.getNumRanksOnNode() > sysconf(_SC_NPROCESSORS_ONLN);
+  // Sleeps of the default slack of 50 us would more than double the slices.
+  oldTimerSlack = prctl(PR_GET_TIMERSLACK);
+  prctl(PR_SET_TIMERSLACK, 1);
+
+  if (options.num_ranks >= 0 && options.num_ranks != numRanks)
+    return std::to_string(options.num_ranks) +
+           " ranks are asked for, but MPI has " + std::to_string(numRanks) +
+           " (mpirun -n starts them)";
+  if (options.rank >= 0 && options.rank != rank)
+    return "rank " + std::to_string(options.rank) +
+           " is asked for, but to MPI this is rank " + std::to_string(rank);
+  return meet(deadline);
+}
+
+Error MpiBackend::exchange(const std::string &mine,
+                           std::vector<std::string> &all, Deadline deadline) {
+  board.meet();
+  MPI_Request handle = MPI_REQUEST_NULL;
+  int64_t size = mine.size();
+  std::vector<int64_t> sizes(numRanks);
+  if (Error error = checkMpi(MPI_Iallgather(&size, 1, MPI_INT64_T, sizes.data(),
+                                            1, MPI_INT64_T, world, &handle),
+                             "MPI_Iallgather"))
+    return error;
+  if (Error error = awaitAll(handle, deadline))
+    return error;
+
+  all.assign(numRanks, {});
+  all[rank] = mine;
+  for (int root = 0; root != numRanks; ++root) {
+    if (sizes[root] == 0)
+      continue;
+    all[root].resize(sizes[root]);
+    Extent extent;
+    if (Error error = types.getBytes(sizes[root], 1, extent))
+      return error;
+    if (Error error = checkMpi(MPI_Ibcast(all[root].data(), extent.count,
+                                          extent.type, root, world, &handle),
+                               "MPI_Ibcast"))
+      return error;
+    if (Error error = awaitAll(handle, deadline))
+      return error;
+  }
+  return {};
+}
+
+Error MpiBackend::createGroup(const Group &group, Deadline deadline) {
+  if (group.index >= static_cast<int32_t>(communicators.size()))
+    communicators.resize(group.index + 1, MPI_COMM_NULL);
+  if (Error error = meet(deadline))
+    return error;
+  Watchdog watchdog("the making of group '" + group.name + "'", deadline);
+  MPI_Comm &communicator = communicators[group.index];
+  // Rows are disjoint, so that their first ranks tell them apart.
+  int color = group.rank < 0 ? MPI_UNDEFINED : group.members.front();
+  if (Error error =
+          checkMpi(MPI_Comm_split(world, color, group.rank, &communicator),
+                   "MPI_Comm_split"))
+    return error;
+  if (communicator != MPI_COMM_NULL)
+    MPI_Comm_set_errhandler(communicator, MPI_ERRORS_RETURN);
+  return {};
+}
+
+Error MpiBackend::shutdown(bool failed, Deadline deadline) {
+  if (!isOpen)
+    return {};
+  isOpen = false;
+  prctl(PR_SET_TIMERSLACK, oldTimerSlack);
+  Error error;
+  if (!failed) {
+    error = synchronize(deadline);
+    if (!error)
+      error = meet(deadline);
+  }
+  if (failed || error) {
+    board.fail(error ? *error : "an error of its own");
+    endSession(/*failed=*/true, deadlineMs);
+    return error;
+  }
+
+  Watchdog watchdog("the end of communicators", deadline);
+  for (MPI_Comm &communicator : communicators)
+    if (communicator != MPI_COMM_NULL)
+      MPI_Comm_free(&communicator);
+  types.release();
+  MPI_Comm_free(&world);
+  endSession(/*failed=*/false, deadlineMs);
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Waiting for other ranks
+//===----------------------------------------------------------------------===//
+
+/// How long a wait gives the processor only to those who ask for it, before it
+/// sleeps between its polls.
+static constexpr auto awakeTime = std::chrono::milliseconds(2);
+/// Polls between two looks at the clock and the board. MPI yields by itself
+/// when mpirun has seen more ranks than cores; a yield of ours in every poll,
+/// too, would double the time of small collectives.
+static constexpr int pollsPerLook = 16;
+/// A dead process may be noticed this much later.
+static constexpr auto lookInterval = std::chrono::milliseconds(10);
+/// A rank may fail right after what this one waits for: how long that may still
+/// take to arrive here.
+static constexpr auto arrivalTime = std::chrono::milliseconds(100);
+
+void mpi::sleepSlice() {
+  timespec slice{0, 20'000};
+  nanosleep(&slice, nullptr);
+}
+
+Ranks MpiBackend::findFailed(Clock::time_point now, const Launch *launch) {
+  bool looks = now - lastLook > lookInterval;
+  Ranks failed = board.findFailed(/*lookForProcesses=*/looks);
+  if (!looks)
+    return failed;
+  lastLook = now;
+  if (failed.empty() && launch)
+    failed = board.findMissing(*launch, /*onlyElsewhere=*/true);
+  return failed;
+}
+
+Error MpiBackend::pollUntil(const std::function<bool()> &isDone,
+                            const Launch *launch, Deadline deadline,
+                            Ranks &failed, bool &isDue) {
+  Clock::time_point begin = Clock::now();
+  isDue = false;
+  for (uint32_t numPolls = 1;; ++numPolls) {
+    if (Error error = progress())
+      return error;
+    if (isDone())
+      return {};
+    if (numPolls % pollsPerLook != 0)
+      continue;
+    Clock::time_point now = Clock::now();
+    if (failed.empty()) {
+      failed = findFailed(now, launch);
+      if (!failed.empty())
+        deadline = std::min(deadline, now + arrivalTime);
+    }
+    isDue = now >= deadline;
+    if (isDue)
+      return {};
+    if (now - begin > awakeTime)
+      sleepSlice();
+    else if (isOversubscribed)
+      sched_yield();
+  }
+}
+
+Error MpiBackend::await(MpiRequest &request, Deadline deadline) {
+  Ranks failed;
+  bool isDue;
+  const Launch &launch = request.launch;
+  if (Error error = pollUntil([&] { return request.isDone; }, &launch, deadline,
+                              failed, isDue))
+    return error;
+  if (!isDue)
+    return {};
+  if (!failed.empty())
+    return "in the wait for " + describeLaunch(launch) + ": " +
+           describeRanks(failed);
+  Ranks missing = board.findMissing(launch, /*onlyElsewhere=*/false);
+  return describeTimeout(launch, deadlineMs, missing) +
+         (missing.empty() ? ": all ranks have started it" : "");
+}
+
+Error MpiBackend::awaitAll(MPI_Request &handle, Deadline deadline) {
+  Ranks failed;
+  bool isDue;
+  int code = MPI_SUCCESS;
+  auto isDone = [&] {
+    int isComplete = 0;
+    code = MPI_Test(&handle, &isComplete, MPI_STATUS_IGNORE);
+    return isComplete || code != MPI_SUCCESS;
+  };
+  if (Error error =
+          pollUntil(isDone, /*launch=*/nullptr, deadline, failed, isDue))
+    return error;
+  if (!isDue)
+    return checkMpi(code, "MPI_Test");
+  if (!failed.empty())
+    return describeRanks(failed);
+  Ranks missing = board.findMissingFromMeeting();
+  return "timed out after " + std::to_string(deadlineMs) +
+         " ms while all ranks meet" +
+         (missing.empty() ? "" : ": " + describeRanks(missing));
+}
+
+Error MpiBackend::meet(Deadline deadline) {
+  board.meet();
+  MPI_Request handle = MPI_REQUEST_NULL;
+  if (Error error = checkMpi(MPI_Ibarrier(world, &handle), "MPI_Ibarrier"))
+    return error;
+  return awaitAll(handle, deadline);
+}
+
+Error MpiBackend::synchronize(Deadline deadline) {
+  while (MpiRequest *first = pending.getFirst())
+    if (Error error = await(*first, deadline))
+      return error;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Calls of the core
+//===----------------------------------------------------------------------===//
 
 MpiBackend::MpiBackend(const BackendConfig &config, int64_t maxCount)
     : recorder(*config.recorder), deadlineMs(config.options->deadline_ms),
@@ -57,7 +295,7 @@ void MpiBackend::complete(MpiRequest &request) {
 
 Error MpiBackend::progress() {
   ended.clear();
-  Error error = flight.poll(ended);
+  Error error = pending.poll(ended);
   if (error)
     return error;
   for (MpiRequest *request : ended)
@@ -84,7 +322,7 @@ Error MpiBackend::startRequest(MpiRequest &request) {
 }
 
 std::unique_ptr<Request> MpiBackend::start(Launch launch, Error &error) {
-  auto request = std::make_unique<MpiRequest>(flight);
+  auto request = std::make_unique<MpiRequest>(pending);
   request->launch = std::move(launch);
   error = startRequest(*request);
   if (error)
@@ -110,7 +348,7 @@ Error MpiBackend::wait(Request &request, Deadline deadline) {
 }
 
 Error MpiBackend::barrier(const Launch &launch, Deadline deadline) {
-  MpiRequest request(flight);
+  MpiRequest request(pending);
   request.launch = launch;
   if (Error error = startRequest(request))
     return error;
@@ -192,4 +430,27 @@ Error MpiBackend::endStep(int64_t &stepNs, Deadline deadline) {
     return error;
   stepNs = getStepNs(Clock::now());
   return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Entry point
+//===----------------------------------------------------------------------===//
+
+Backend *commsched_create_backend(const BackendConfig *config,
+                                  std::string *error) {
+  if (config->version != backendVersion) {
+    *error = "'mpi' is of another version than the runtime";
+    return nullptr;
+  }
+  try {
+    auto backend = std::make_unique<MpiBackend>(*config, defaultMaxCount);
+    Error problem = backend->join(*config->options, config->deadline);
+    if (!problem)
+      return backend.release();
+    backend->fail(*problem);
+    *error = *problem;
+  } catch (const std::exception &exception) {
+    *error = exception.what();
+  }
+  return nullptr;
 }

@@ -6,17 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A rank is a process, a collective one or more of MPI's non-blocking calls,
-// compute sleeps and polls. All time stamps are the host's.
-//
+// A rank is a process, a collective is one or more non-blocking calls of MPI,
+// and compute sleeps and polls. All time stamps are the host's.
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_MPI_MPIBACKEND_H
 #define COMMSCHED_RUNTIME_MPI_MPIBACKEND_H
 
-#include "Board.h"
-#include "Flight.h"
-#include "Types.h"
+#include "Mpi/Board.h"
+#include "Mpi/MpiCollectives.h"
 
 #include <climits>
 #include <functional>
@@ -31,7 +29,7 @@ void sleepSlice();
 
 class MpiBackend final : public Backend {
 public:
-  /// `maxCount` limits what one call of MPI is given, see Types.
+  /// `maxCount` limits what one call of MPI is given, see MpiTypes.
   MpiBackend(const BackendConfig &config, int64_t maxCount);
   ~MpiBackend() override;
 
@@ -101,8 +99,8 @@ private:
   /// By group index; MPI_COMM_NULL where this rank is in no row.
   std::vector<MPI_Comm> communicators;
   Board &board;
-  Types types;
-  Flight flight;
+  MpiTypes types;
+  PendingRequests pending;
   /// Kept between calls of `progress`.
   std::vector<MpiRequest *> ended;
 };

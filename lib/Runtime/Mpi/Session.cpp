@@ -1,4 +1,4 @@
-//===- Session.cpp - MPI in this process ------------------------*- C++ -*-===//
+//===- Session.cpp - Start and end of MPI in a process --------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,22 +6,180 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Session.h"
+#include "Mpi/Session.h"
 
-#include "Arrival.h"
-#include "Watchdog.h"
-
-#include <mpi.h>
+#include "CommSched/Runtime/Backend.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
+#include <mpi.h>
 #include <mutex>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace commsched::runtime;
 using namespace commsched::runtime::mpi;
+
+//===----------------------------------------------------------------------===//
+// Watchdog
+//===----------------------------------------------------------------------===//
+
+Watchdog::Watchdog(std::string what, Deadline deadline)
+    : thread([this, what = std::move(what), deadline] {
+        std::unique_lock<std::mutex> lock(mutex);
+        if (ended.wait_until(lock, deadline, [this] { return hasEnded; }))
+          return;
+        std::fprintf(stderr,
+                     "commsched: error: timed out in %s: not all ranks have "
+                     "come\n",
+                     what.c_str());
+        // Neither exit handlers nor MPI may run: they would wait, too.
+        _exit(1);
+      }) {}
+
+Watchdog::~Watchdog() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    hasEnded = true;
+  }
+  ended.notify_one();
+  thread.join();
+}
+
+//===----------------------------------------------------------------------===//
+// Arrival of the processes
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// MPI_Init waits for all processes of the job and does not report which one is
+/// missing. The processes of one machine therefore meet before it: each binds a
+/// socket with a name of this job and looks for the sockets of the others. The
+/// names are abstract, that is, no files, and vanish with their process. If the
+/// launcher is not Open MPI's, its variables are missing and there is no such
+/// meeting.
+///
+/// The socket stays bound as long as the object lives.
+class Arrival {
+public:
+  Arrival();
+  ~Arrival();
+  Arrival(const Arrival &) = delete;
+  Arrival &operator=(const Arrival &) = delete;
+
+  /// Waits for the others on this machine; the error names the ranks that have
+  /// not come.
+  Error awaitOthers(int64_t deadlineMs, Deadline deadline) const;
+
+  /// Whether the launcher says who the others are, so that `awaitOthers` waits.
+  bool knowsOthers() const { return socket >= 0; }
+
+private:
+  bool hasCome(int32_t localRank) const;
+
+  /// Common to the processes that meet.
+  std::string job;
+  int32_t numLocalRanks = 0;
+  /// Whether the ranks of this machine are all ranks, so that their numbers are
+  /// those of the ranks.
+  bool isWholeJob = false;
+  int socket = -1;
+};
+
+} // namespace
+
+static std::string getVariable(const char *name) {
+  const char *value = std::getenv(name);
+  return value ? value : "";
+}
+
+static int32_t getNumber(const char *name) {
+  return static_cast<int32_t>(
+      std::strtol(getVariable(name).c_str(), nullptr, 10));
+}
+
+/// The abstract name of one process; calls `use` with the address.
+template <class Use>
+static bool withAddress(const std::string &job, int32_t localRank, Use use) {
+  std::string name = job + "-" + std::to_string(localRank);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  // The first character stays 0: that makes the name abstract.
+  size_t length = std::min(name.size(), sizeof(address.sun_path) - 1);
+  std::memcpy(address.sun_path + 1, name.data(), length);
+  return use(reinterpret_cast<const sockaddr *>(&address),
+             static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 +
+                                    length)) == 0;
+}
+
+Arrival::Arrival() {
+  // A process may join several times.
+  static int32_t numArrivals = 0;
+  std::string jobName = getVariable("PMIX_NAMESPACE");
+  numLocalRanks = getNumber("OMPI_COMM_WORLD_LOCAL_SIZE");
+  if (jobName.empty() || numLocalRanks < 1)
+    return;
+  isWholeJob = numLocalRanks == getNumber("OMPI_COMM_WORLD_SIZE");
+  // The name space is a number that another mpirun may have, too; the second
+  // variable is random.
+  job = "commsched-" + std::to_string(numArrivals++) + "-" + jobName + "-" +
+        getVariable("OMPI_MCA_orte_precondition_transports");
+  socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  withAddress(job, getNumber("OMPI_COMM_WORLD_LOCAL_RANK"),
+              [&](const sockaddr *address, socklen_t size) {
+                return bind(socket, address, size);
+              });
+}
+
+Arrival::~Arrival() {
+  if (socket >= 0)
+    close(socket);
+}
+
+bool Arrival::hasCome(int32_t localRank) const {
+  int probe = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  bool isBound =
+      withAddress(job, localRank, [&](const sockaddr *address, socklen_t size) {
+        return connect(probe, address, size);
+      });
+  close(probe);
+  return isBound;
+}
+
+Error Arrival::awaitOthers(int64_t deadlineMs, Deadline deadline) const {
+  if (socket < 0)
+    return {};
+  // Who has been seen may go on, and need not be looked for again.
+  int32_t first = 0;
+  while (first != numLocalRanks) {
+    if (hasCome(first)) {
+      ++first;
+      continue;
+    }
+    if (Clock::now() >= deadline)
+      break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  std::string missing;
+  for (int32_t rank = first; rank < numLocalRanks; ++rank)
+    if (!hasCome(rank))
+      missing += (missing.empty() ? "" : "; ") +
+                 std::string(isWholeJob ? "rank " : "local rank ") +
+                 std::to_string(rank) + " has not come";
+  if (missing.empty())
+    return {};
+  return "timed out after " + std::to_string(deadlineMs) +
+         " ms while all ranks meet: " + missing;
+}
+
+//===----------------------------------------------------------------------===//
+// Session
+//===----------------------------------------------------------------------===//
 
 namespace {
 

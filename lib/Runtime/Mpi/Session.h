@@ -1,4 +1,4 @@
-//===- Session.h - MPI in this process --------------------------*- C++ -*-===//
+//===- Session.h - Start and end of MPI in a process ------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,19 +6,38 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// MPI starts once in a process and cannot start again. A host may join and
-// leave several times, so MPI and the board stay until the process ends. If the
-// last thing was an error, MPI is not ended even then: that waits for all
-// ranks.
-//
+// MPI starts once in a process and cannot start again, but a host may join and
+// leave several times: MPI and the board stay until the process ends. After an
+// error MPI_Finalize is not called, since it would wait for all ranks.
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_MPI_SESSION_H
 #define COMMSCHED_RUNTIME_MPI_SESSION_H
 
-#include "Board.h"
+#include "CommSched/Runtime/Backend.h"
+#include "Mpi/Board.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
 
 namespace commsched::runtime::mpi {
+
+class Watchdog {
+public:
+  /// `what` is the call, such as "MPI_Init".
+  Watchdog(std::string what, Deadline deadline);
+  ~Watchdog();
+  Watchdog(const Watchdog &) = delete;
+  Watchdog &operator=(const Watchdog &) = delete;
+
+private:
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool hasEnded = false;
+  std::thread thread;
+};
 
 /// Makes MPI and the board usable for one rank. Waits for all ranks;
 /// `deadlineMs` says for how long.

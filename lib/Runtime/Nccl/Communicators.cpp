@@ -1,4 +1,4 @@
-//===- Communicators.cpp - Communicators that do not block ----------------===//
+//===- Communicators.cpp - Non-blocking NCCL communicators ----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Communicators.h - Communicators that do not block --------*- C++ -*-===//
+//===- Communicators.h - Non-blocking NCCL communicators --------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,17 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The communicator of all ranks and those of groups, which are split off it:
-// one meeting of the ranks is enough for all of them, and a split is a call of
-// all ranks in one order, as the making of groups is. All are non-blocking, so
-// that what never ends can be aborted.
-//
+// The communicator of all ranks, and the communicators of the groups, which are
+// split off it. The ranks therefore have to meet only once, and a split is a
+// call of all ranks in one order, as `createGroup` is. All communicators are
+// non-blocking, so that operations that never end can be aborted.
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_NCCL_COMMUNICATORS_H
 #define COMMSCHED_RUNTIME_NCCL_COMMUNICATORS_H
 
-#include "Nccl/Check.h"
+#include "Nccl/CudaResources.h"
 
 #include <deque>
 #include <functional>

@@ -9,13 +9,18 @@
 #include "Nccl/NcclBackend.h"
 
 #include "Core/Launcher.h"
-#include "Nccl/Types.h"
+#include "Core/Sites.h"
 
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 using namespace commsched::runtime;
 using namespace commsched::runtime::nccl;
+
+//===----------------------------------------------------------------------===//
+// Starting and stopping
+//===----------------------------------------------------------------------===//
 
 NcclBackend::NcclBackend(const BackendConfig &config)
     : recorder(*config.recorder), deadlineMs(config.options->deadline_ms),
@@ -200,7 +205,7 @@ Error NcclBackend::shutdown(bool failed, Deadline deadline) {
   if (failed || error)
     giveUp(error);
   for (Channel &channel : channels)
-    channel.flights.clear();
+    channel.states.clear();
   if (bootstrap)
     bootstrap->leave(failed || error, deadline);
   return error;
@@ -230,4 +235,182 @@ Backend *commsched_create_backend(const BackendConfig *config,
   if (failure)
     *error = *failure;
   return backend.release();
+}
+
+//===----------------------------------------------------------------------===//
+// Waits of the host
+//===----------------------------------------------------------------------===//
+
+Deadline NcclBackend::getDeadline() const {
+  return Clock::now() + std::chrono::milliseconds(deadlineMs);
+}
+
+/// A function that pauses, or says why there is nothing to wait for any more.
+KeepWaiting NcclBackend::watch(Deadline deadline, DescribeTimeout describe) {
+  return [this, deadline, describe = std::move(describe),
+          begin = Clock::now()]() -> Error {
+    Error error = bootstrap->getFailure();
+    if (!error && (error = communicators.check())) {
+      // NCCL does not say which rank it has lost; rank 0 may know.
+      bootstrap->ask();
+      if (Error failure = bootstrap->getFailure())
+        error = *failure + "; " + *error;
+    }
+    if (error) {
+      const Launch *launch = findOldest();
+      if (launch)
+        error = "in the wait for " + describeLaunch(*launch) + ": " + *error;
+      return error;
+    }
+    Deadline now = Clock::now();
+    if (now >= deadline)
+      return describe();
+    // Short waits are for the GPU, long ones for other ranks.
+    if (now - begin < std::chrono::microseconds(200))
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    return std::nullopt;
+  };
+}
+
+/// The first launch that the GPU has not carried out; null if there is none.
+const Launch *NcclBackend::findOldest() {
+  const Launch *oldest = nullptr;
+  for (Channel &channel : channels) {
+    reportProgress(channel);
+    if (channel.states.empty())
+      continue;
+    const Launch &launch = channel.states.front()->launch;
+    if (!oldest || launch.record < oldest->record)
+      oldest = &launch;
+  }
+  return oldest;
+}
+
+std::string NcclBackend::describeStuck() {
+  const Launch *launch = findOldest();
+  if (!launch)
+    return "timed out after " + std::to_string(deadlineMs) +
+           " ms in the wait for the GPU";
+  MissingRanks missing = findMissing(*launch, bootstrap->ask());
+  // Who has given up meanwhile says why.
+  if (Error failure = bootstrap->getFailure())
+    return "in the wait for " + describeLaunch(*launch) + ": " + *failure;
+  return describeTimeout(*launch, deadlineMs, missing);
+}
+
+static Error isStreamIdle(cudaStream_t stream, bool &idle) {
+  if (!stream)
+    return std::nullopt;
+  cudaError_t code = cudaStreamQuery(stream);
+  if (code == cudaErrorNotReady) {
+    idle = false;
+    return std::nullopt;
+  }
+  return checkCuda(code, "cudaStreamQuery");
+}
+
+Error NcclBackend::isIdle(bool &idle) const {
+  idle = true;
+  if (Error error = isStreamIdle(computeStream, idle))
+    return error;
+  for (const Channel &channel : channels)
+    if (Error error = isStreamIdle(channel.stream, idle))
+      return error;
+  return std::nullopt;
+}
+
+Error NcclBackend::waitForIdle(Deadline deadline) {
+  if (Error error = flush())
+    return error;
+  if (Error error = settle(deadline))
+    return error;
+  KeepWaiting keepWaiting = watch(deadline, [this] { return describeStuck(); });
+  while (true) {
+    bool idle = false;
+    if (Error error = isIdle(idle))
+      return giveUp(error);
+    if (idle)
+      break;
+    if (Error error = keepWaiting())
+      return giveUp(error);
+  }
+  for (Channel &channel : channels)
+    reportProgress(channel);
+  return std::nullopt;
+}
+
+Error NcclBackend::synchronize(Deadline deadline) {
+  return waitForIdle(deadline);
+}
+
+//===----------------------------------------------------------------------===//
+// Steps and their times
+//===----------------------------------------------------------------------===//
+
+/// Records an event on the stream, but only within a step.
+Error NcclBackend::recordStep(cudaStream_t stream, Event &event) {
+  return stepBegin ? events.record(stream, event) : std::nullopt;
+}
+
+void NcclBackend::addInterval(commsched_record_kind kind, int32_t index,
+                              Event begin, Event end) {
+  if (stepBegin)
+    intervals.push_back({kind, index, std::move(begin), std::move(end)});
+}
+
+Error NcclBackend::beginStep() {
+  intervals.clear();
+  stepBegin.reset();
+  Deadline deadline = getDeadline();
+  if (Error error = waitForIdle(deadline))
+    return error;
+  // The hosts have met, but not to the microsecond. This barrier also makes the
+  // GPUs' clocks start together.
+  ncclComm_t world = communicators.getWorld();
+  if (Error error = enqueueBarrier({world, computeStream, scratch}))
+    return giveUp(error);
+  if (Error error = communicators.settle(
+          world, watch(deadline, [this] { return describeStuck(); })))
+    return giveUp(error);
+  return events.record(computeStream, stepBegin);
+}
+
+Error NcclBackend::endStep(int64_t &stepNs, Deadline deadline) {
+  if (Error error = flush())
+    return error;
+  if (Error error = settle(deadline))
+    return error;
+  // The step ends when all streams have come to their ends.
+  for (Channel &channel : channels) {
+    if (!channel.stream)
+      continue;
+    Event last;
+    if (Error error = events.record(channel.stream, last))
+      return error;
+    if (Error error =
+            checkCuda(cudaStreamWaitEvent(computeStream, last.get(), 0),
+                      "cudaStreamWaitEvent"))
+      return error;
+  }
+  Event stepEnd;
+  if (Error error = events.record(computeStream, stepEnd))
+    return error;
+  if (Error error = waitForIdle(deadline))
+    return error;
+
+  Event begin = std::move(stepBegin);
+  stepBegin.reset();
+  std::vector<TimedInterval> list = std::move(intervals);
+  intervals.clear();
+  for (const TimedInterval &timed : list) {
+    Interval interval;
+    if (Error error = getElapsed(begin, timed.begin, interval.beginNs))
+      return error;
+    if (Error error = getElapsed(begin, timed.end, interval.endNs))
+      return error;
+    recorder.record(timed.kind, timed.index, interval);
+  }
+  return getElapsed(begin, stepEnd, stepNs);
 }

@@ -6,31 +6,29 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A rank is a process with a GPU. Compute has a stream, and so has every group.
-// A start makes the group's stream wait for what compute has done so far,
+// A rank is a process with a GPU. There is one stream for compute and one for
+// every group. A start makes the group's stream wait for the compute stream,
 // enqueues NCCL's calls and records an event; a wait makes the compute stream
-// wait for that event. The host waits only where the interface says so, and for
-// NCCL to connect ranks that have not met before; then it watches the deadline,
-// the communicators and the other ranks, and gives everything up on an error.
+// wait for that event. The host waits only where the interface requires it, and
+// while NCCL connects ranks that have not communicated before. It then checks
+// the deadline, the communicators and the other ranks, and aborts everything on
+// an error.
 //
 // Sends and receives that are started one after the other run together, so that
 // two ranks may send to each other before they receive.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_NCCL_NCCLBACKEND_H
 #define COMMSCHED_RUNTIME_NCCL_NCCLBACKEND_H
 
-#include "Nccl/Collectives.h"
 #include "Nccl/Communicators.h"
-#include "Nccl/Events.h"
-#include "Nccl/Memory.h"
-#include "Nccl/Progress.h"
+#include "Nccl/NcclCollectives.h"
+#include "Nccl/RankProgress.h"
 
 namespace commsched::runtime::nccl {
 
 /// A launch from its start until the GPU has carried it out.
-struct Flight {
+struct LaunchState {
   Launch launch;
   /// Null until the calls are enqueued.
   Event begin;
@@ -38,10 +36,10 @@ struct Flight {
   Event end;
   bool isReported = false;
 };
-using FlightPtr = std::shared_ptr<Flight>;
+using LaunchStatePtr = std::shared_ptr<LaunchState>;
 
 struct NcclRequest final : Request {
-  FlightPtr flight;
+  LaunchStatePtr state;
 };
 
 class NcclBackend final : public Backend {
@@ -85,7 +83,7 @@ private:
     ncclComm_t comm = nullptr;
     cudaStream_t stream = nullptr;
     /// In the order of their starts; those at the front leave when complete.
-    std::deque<FlightPtr> flights;
+    std::deque<LaunchStatePtr> states;
   };
   /// An interval of the step that becomes known at its end.
   struct TimedInterval {
@@ -106,9 +104,9 @@ private:
   Error giveUp(Error error);
 
   // Launches (Launches.cpp).
-  FlightPtr launch(const Launch &launch, Error &error);
-  Error enqueue(Channel &channel, const std::vector<FlightPtr> &flights);
-  Error awaitFlight(const FlightPtr &flight, Deadline deadline);
+  LaunchStatePtr launch(const Launch &launch, Error &error);
+  Error enqueue(Channel &channel, const std::vector<LaunchStatePtr> &states);
+  Error awaitFlight(const LaunchStatePtr &state, Deadline deadline);
   /// Enqueues sends and receives that have been put off.
   Error flush();
   /// Waits until NCCL has enqueued what it was given.
@@ -141,7 +139,7 @@ private:
   int capability = 0;
   bool hasGivenUp = false;
 
-  Progress progress;
+  RankProgress progress;
   std::unique_ptr<Bootstrap> bootstrap;
   EventPool events;
   Communicators communicators;
@@ -153,9 +151,9 @@ private:
   /// By the index of the group.
   std::deque<Channel> channels;
   /// Sends and receives of one group that are not yet enqueued.
-  std::vector<FlightPtr> putOff;
+  std::vector<LaunchStatePtr> putOff;
   /// What NCCL has been given last, while it still prepares it.
-  std::vector<FlightPtr> unsettled;
+  std::vector<LaunchStatePtr> unsettled;
 
   /// Null outside of steps.
   Event stepBegin;

@@ -1,7 +1,7 @@
-# Finds what the backend for GPUs is built from: nvcc, CUDA's runtime and NCCL.
-# They come from CUDA's usual places, or else from NVIDIA's wheels in the
-# repository's virtual environment, which scripts/setup.sh can install. No GPU
-# and no driver is needed. Sets
+# Finds nvcc, CUDA's runtime and NCCL for the GPU backend. They come from CUDA's
+# usual places, or else from NVIDIA's wheels in the active virtual environment
+# or in the repository's, which scripts/setup.sh can install. No GPU and no
+# driver is needed. Sets
 #
 #   COMMSCHED_CUDA_FOUND      whether all of the following is there
 #   COMMSCHED_NVCC            the compiler
@@ -9,6 +9,7 @@
 #   NCCL_INCLUDE_DIR, NCCL_LIBRARY
 
 file(GLOB COMMSCHED_NVIDIA_WHEELS
+  $ENV{VIRTUAL_ENV}/lib/python3*/site-packages/nvidia
   ${CMAKE_CURRENT_LIST_DIR}/../../../.venv/lib/python3*/site-packages/nvidia)
 set(COMMSCHED_CUDA_ROOTS $ENV{CUDA_HOME} $ENV{CUDA_PATH} /usr/local/cuda)
 set(COMMSCHED_NCCL_ROOTS $ENV{NCCL_HOME} ${COMMSCHED_CUDA_ROOTS})

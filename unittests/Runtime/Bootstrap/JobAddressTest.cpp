@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Bootstrap/JobAddress.h"
+#include "Bootstrap/Connection.h"
 
 #include <gtest/gtest.h>
 

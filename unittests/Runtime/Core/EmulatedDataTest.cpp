@@ -8,8 +8,8 @@
 
 #include "Core/EmulatedData.h"
 
-#include "Numerics/Conversion.h"
-#include "Numerics/Types.h"
+#include "Numerics/ElementArithmetic.h"
+#include "Numerics/ElementTypes.h"
 
 #include <gtest/gtest.h>
 

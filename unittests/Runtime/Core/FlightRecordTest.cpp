@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Core/FlightRecord.h"
+#include "Core/Records.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

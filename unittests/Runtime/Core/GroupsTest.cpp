@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Core/Groups.h"
+#include "Core/Program.h"
 
 #include <gtest/gtest.h>
 

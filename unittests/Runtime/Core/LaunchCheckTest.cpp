@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Core/LaunchCheck.h"
+#include "Core/Sites.h"
 
 #include <gtest/gtest.h>
 

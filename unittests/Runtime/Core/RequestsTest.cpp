@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Core/Requests.h"
+#include "Core/Rank.h"
 
 #include <gtest/gtest.h>
 

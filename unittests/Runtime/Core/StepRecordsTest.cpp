@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Core/StepRecords.h"
+#include "Core/Records.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 
 #include "MpiRank.h"
 
-#include "Numerics/Conversion.h"
+#include "Numerics/ElementArithmetic.h"
 
 using namespace commsched::runtime;
 using namespace commsched::runtime::mpi;

@@ -8,7 +8,7 @@
 
 #include "MpiRank.h"
 
-#include "Numerics/Types.h"
+#include "Numerics/ElementTypes.h"
 
 #include <algorithm>
 

@@ -11,8 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Runtime/Runtime.h"
-#include "Numerics/Conversion.h"
-#include "Numerics/Types.h"
+#include "Numerics/ElementArithmetic.h"
+#include "Numerics/ElementTypes.h"
 
 #include <gtest/gtest.h>
 

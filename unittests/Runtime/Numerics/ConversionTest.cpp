@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Numerics/Conversion.h"
+#include "Numerics/ElementArithmetic.h"
 #include "Numerics/Elements.h"
 
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Numerics/Reduction.h"
+#include "Numerics/ElementArithmetic.h"
 
 #include "Numerics/Elements.h"
 

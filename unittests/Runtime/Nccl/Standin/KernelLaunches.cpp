@@ -9,7 +9,7 @@
 #include "Standin.h"
 
 #include "Nccl/Kernels.h"
-#include "Numerics/Conversion.h"
+#include "Numerics/ElementArithmetic.h"
 
 #include <cxxabi.h>
 

@@ -8,7 +8,7 @@
 
 #include "Operations.h"
 
-#include "Numerics/Reduction.h"
+#include "Numerics/ElementArithmetic.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,0 +1,187 @@
+//===- ProgramComparison.cpp - Comparison of the ranks' programs ----------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Core/ProgramComparison.h"
+
+#include "Core/Sites.h"
+#include "Numerics/ElementTypes.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+using namespace commsched::runtime;
+
+/// In quotes and without line breaks: a text has one line for each site.
+static std::string quote(const std::string &name) {
+  std::string text = "'";
+  for (char c : name)
+    text += c == '\n' ? std::string("\\n") : std::string(1, c);
+  return text + "'";
+}
+
+static std::string describeGroup(const GroupDescription &group) {
+  std::string text = "group " + quote(group.name) + " of ";
+  if (group.ranks.empty())
+    return text + std::to_string(group.size) + " ranks in steps of " +
+           std::to_string(group.stride);
+  text += "ranks";
+  for (const std::vector<int32_t> &row : group.ranks) {
+    text += " [";
+    for (size_t i = 0; i < row.size(); ++i)
+      text += (i ? ", " : "") + std::to_string(row[i]);
+    text += "]";
+  }
+  return text;
+}
+
+static std::string describeSiteLine(const Site &site, const Program &program) {
+  std::string text = std::string(getName(site.kind)) + " " + quote(site.name) +
+                     " on group " + quote(program.groups[site.group].name);
+  if (site.reduction)
+    text += std::string(" reduction ") + getName(*site.reduction);
+  if (site.peer >= 0)
+    text += " peer " + std::to_string(site.peer);
+  if (isPointToPoint(site.kind))
+    text += " tag " + std::to_string(site.tag);
+  for (const auto &[source, target] : site.pairs)
+    text += " [" + std::to_string(source) + ", " + std::to_string(target) + "]";
+  const char *separator = ": ";
+  for (const Tensor &tensor : site.tensors) {
+    text += separator + tensor.element.name;
+    if (isUnevenAllToAll(site))
+      text += " in uneven parts";
+    else
+      text += " " + std::to_string(tensor.inputs) + " -> " +
+              std::to_string(tensor.outputs);
+    separator = ", ";
+  }
+  return text;
+}
+
+std::string commsched::runtime::describeProgram(const Program &program) {
+  std::string text;
+  for (const GroupDescription &group : program.groups)
+    text += describeGroup(group) + "\n";
+  for (const Site &site : program.sites)
+    text += "site " + std::to_string(site.index) + ", " +
+            describeSiteLine(site, program) + "\n";
+  return text;
+}
+
+std::string commsched::runtime::digest(const std::string &text) {
+  // FNV-1a.
+  uint64_t hash = 0xcbf29ce484222325;
+  for (char c : text) {
+    hash ^= static_cast<unsigned char>(c);
+    hash *= 0x100000001b3;
+  }
+  char digits[17];
+  std::snprintf(digits, sizeof(digits), "%016" PRIx64, hash);
+  return digits;
+}
+
+static std::vector<std::string> splitLines(const std::string &text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);)
+    lines.push_back(line);
+  return lines;
+}
+
+Error commsched::runtime::findDifference(
+    const std::vector<std::string> &texts) {
+  std::vector<std::string> mine = splitLines(texts.front());
+  size_t firstLine = SIZE_MAX;
+  size_t firstRank = 0;
+  std::vector<std::string> firstLines;
+  for (size_t rank = 1; rank < texts.size(); ++rank) {
+    if (texts[rank] == texts.front())
+      continue;
+    std::vector<std::string> lines = splitLines(texts[rank]);
+    size_t common = std::min(mine.size(), lines.size());
+    size_t line = 0;
+    while (line < common && mine[line] == lines[line])
+      ++line;
+    if (line < firstLine) {
+      firstLine = line;
+      firstRank = rank;
+      firstLines = std::move(lines);
+    }
+  }
+  if (firstRank == 0)
+    return std::nullopt;
+  auto describe = [&](const std::vector<std::string> &lines, size_t rank) {
+    std::string text =
+        firstLine < lines.size() ? lines[firstLine] : "nothing more";
+    return "rank " + std::to_string(rank) + " has " + text;
+  };
+  return "ranks run different programs: " + describe(mine, 0) + ", but " +
+         describe(firstLines, firstRank);
+}
+
+std::string commsched::runtime::describeSplits(const Program &program) {
+  nlohmann::json splits = nlohmann::json::array();
+  for (const Site &site : program.sites)
+    if (isUnevenAllToAll(site))
+      for (const Tensor &tensor : site.tensors)
+        splits.push_back({tensor.inputSplits, tensor.outputSplits});
+  return splits.empty() ? std::string() : splits.dump();
+}
+
+Error commsched::runtime::checkSplits(const Program &program,
+                                      const std::vector<Rows> &rows,
+                                      const std::vector<std::string> &texts) {
+  std::vector<nlohmann::json> splits;
+  for (const std::string &text : texts)
+    splits.push_back(nlohmann::json::parse(text));
+  size_t tensorIndex = 0;
+  for (const Site &site : program.sites) {
+    if (!isUnevenAllToAll(site))
+      continue;
+    for (size_t t = 0; t < site.tensors.size(); ++t, ++tensorIndex)
+      for (const std::vector<int32_t> &row : rows[site.group])
+        for (size_t i = 0; i < row.size(); ++i)
+          for (size_t j = 0; j < row.size(); ++j) {
+            int64_t sent = splits[row[i]][tensorIndex][0][j];
+            int64_t expected = splits[row[j]][tensorIndex][1][i];
+            if (sent != expected)
+              return describeSite(site) + ", tensor " + std::to_string(t) +
+                     ": rank " + std::to_string(row[i]) + " sends " +
+                     std::to_string(sent) + " elements to rank " +
+                     std::to_string(row[j]) + ", which expects " +
+                     std::to_string(expected);
+          }
+  }
+  return std::nullopt;
+}
+
+Error commsched::runtime::comparePrograms(const Program &program,
+                                          const std::vector<Rows> &rows,
+                                          const Exchange &exchange) {
+  std::string text = describeProgram(program);
+  std::vector<std::string> all;
+  if (Error error = exchange(digest(text), all))
+    return error;
+  bool differ = std::any_of(all.begin(), all.end(), [&](const auto &other) {
+    return other != all.front();
+  });
+  if (differ) {
+    if (Error error = exchange(text, all))
+      return error;
+    return findDifference(all);
+  }
+  std::string splits = describeSplits(program);
+  if (splits.empty())
+    return std::nullopt;
+  if (Error error = exchange(splits, all))
+    return error;
+  return checkSplits(program, rows, all);
+}

@@ -1,0 +1,53 @@
+//===- ProgramComparison.h - Comparison of the ranks' programs --*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Ranks with different collectives would wait for each other forever, so the
+// ranks compare their programs when they load them: first a digest of a text
+// that has one line for each group and each site, then the texts themselves if
+// the digests differ. Names count, locations and predicted times do not.
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_RUNTIME_CORE_PROGRAMCOMPARISON_H
+#define COMMSCHED_RUNTIME_CORE_PROGRAMCOMPARISON_H
+
+#include "Core/Program.h"
+
+#include <functional>
+
+namespace commsched::runtime {
+
+/// One line for each group, then one for each site. What an uneven all_to_all
+/// sends may differ between ranks and is not in it; see `describeSplits`.
+std::string describeProgram(const Program &program);
+
+/// 16 hexadecimal digits.
+std::string digest(const std::string &text);
+
+/// The first difference between texts of `describeProgram`, one for each rank;
+/// nothing when all are equal.
+Error findDifference(const std::vector<std::string> &texts);
+
+/// The splits of the program's uneven all_to_alls; empty if there is none.
+std::string describeSplits(const Program &program);
+
+/// Whether every rank sends what the other expects, from the texts of
+/// `describeSplits` of all ranks and the rows of the groups.
+Error checkSplits(const Program &program, const std::vector<Rows> &rows,
+                  const std::vector<std::string> &texts);
+
+/// Gathers texts of all ranks, as Backend::exchange does.
+using Exchange =
+    std::function<Error(const std::string &mine, std::vector<std::string> &)>;
+
+/// Everything above, in the order that all ranks must follow.
+Error comparePrograms(const Program &program, const std::vector<Rows> &rows,
+                      const Exchange &exchange);
+
+} // namespace commsched::runtime
+
+#endif // COMMSCHED_RUNTIME_CORE_PROGRAMCOMPARISON_H

@@ -1,0 +1,262 @@
+//===- Sites.cpp - Checks and names of collectives ------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Core/Sites.h"
+
+#include "Numerics/ElementTypes.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+using namespace commsched::runtime;
+
+//===----------------------------------------------------------------------===//
+// Names in error messages
+//===----------------------------------------------------------------------===//
+
+static std::string quoteSite(const Site &site) {
+  return std::string(getName(site.kind)) + " '" + site.name + "'";
+}
+
+std::string commsched::runtime::describeSite(const Site &site) {
+  std::string text = quoteSite(site);
+  if (!site.location.empty())
+    text += " (" + site.location + ")";
+  return text;
+}
+
+std::string commsched::runtime::describeLaunch(const Launch &launch) {
+  return describeSite(*launch.site) + " on group '" + launch.group->name +
+         "', launch " + std::to_string(launch.sequence);
+}
+
+std::string commsched::runtime::describeLast(const Launch &launch) {
+  return "launch " + std::to_string(launch.sequence) + " on group '" +
+         launch.group->name + "', " + quoteSite(*launch.site);
+}
+
+std::string commsched::runtime::describeTimeout(
+    const Launch &launch, int64_t deadlineMs,
+    const std::vector<std::pair<int32_t, std::string>> &missing) {
+  std::string text = "timed out after " + std::to_string(deadlineMs) +
+                     " ms in the wait for " + describeLaunch(launch);
+  const char *separator = ": ";
+  for (const auto &[rank, what] : missing) {
+    text += separator + ("rank " + std::to_string(rank)) + " " + what;
+    separator = "; ";
+  }
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Descriptions of sites
+//===----------------------------------------------------------------------===//
+
+static std::string str(int64_t value) { return std::to_string(value); }
+
+static Error checkSplits(const char *what, const std::vector<int64_t> &splits,
+                         int64_t elements, int64_t size) {
+  if (static_cast<int64_t>(splits.size()) != size)
+    return std::string(what) + "_splits has " + str(splits.size()) +
+           " entries for " + str(size) + " ranks";
+  int64_t sum = 0;
+  for (int64_t split : splits)
+    sum += split;
+  if (sum != elements)
+    return std::string(what) + "_splits adds up to " + str(sum) + ", but '" +
+           what + "s' is " + str(elements);
+  return std::nullopt;
+}
+
+static Error checkTensor(const Site &site, const Tensor &tensor, int64_t size) {
+  int64_t inputs = tensor.inputs;
+  int64_t outputs = tensor.outputs;
+  auto expectOutputs = [&](int64_t expected) -> Error {
+    if (outputs == expected)
+      return std::nullopt;
+    return "'outputs' is " + str(outputs) + ", but " + getName(site.kind) +
+           " of 'inputs' = " + str(inputs) + " on " + str(size) +
+           " ranks gives " + str(expected);
+  };
+  switch (site.kind) {
+  case COMMSCHED_ALL_GATHER:
+    return expectOutputs(inputs * size);
+  case COMMSCHED_REDUCE_SCATTER:
+    if (inputs % size != 0)
+      return str(size) + " ranks do not divide 'inputs' = " + str(inputs);
+    return expectOutputs(inputs / size);
+  case COMMSCHED_ALL_REDUCE:
+  case COMMSCHED_BROADCAST:
+  case COMMSCHED_PERMUTE:
+    return expectOutputs(inputs);
+  case COMMSCHED_ALL_TO_ALL:
+    if (!tensor.inputSplits.empty()) {
+      if (Error error = checkSplits("input", tensor.inputSplits, inputs, size))
+        return error;
+      return checkSplits("output", tensor.outputSplits, outputs, size);
+    }
+    if (inputs % size != 0)
+      return str(size) + " ranks do not divide 'inputs' = " + str(inputs);
+    return expectOutputs(inputs);
+  case COMMSCHED_SEND:
+    if (outputs != 0)
+      return "a send has no 'outputs', but " + str(outputs);
+    return std::nullopt;
+  case COMMSCHED_RECV:
+    if (inputs != 0)
+      return "a recv has no 'inputs', but " + str(inputs);
+    return std::nullopt;
+  case COMMSCHED_BARRIER:
+    break;
+  }
+  return std::nullopt;
+}
+
+static Error checkPairs(const Site &site, bool hasPairs) {
+  if (hasPairs != (site.kind == COMMSCHED_PERMUTE))
+    return hasPairs ? std::string("only permute has 'pairs'")
+                    : std::string("'pairs' is missing");
+  std::set<int32_t> sources, targets;
+  for (const auto &[source, target] : site.pairs) {
+    if (!sources.insert(source).second)
+      return "rank " + str(source) + " is the source of two pairs";
+    if (!targets.insert(target).second)
+      return "rank " + str(target) + " is the target of two pairs";
+  }
+  return std::nullopt;
+}
+
+Error commsched::runtime::checkSiteDescription(const Site &site, int64_t size,
+                                               bool hasPairs) {
+  const std::string kind = getName(site.kind);
+  bool reduces = site.kind == COMMSCHED_REDUCE_SCATTER ||
+                 site.kind == COMMSCHED_ALL_REDUCE;
+  if (reduces && !site.reduction)
+    return kind + " needs a 'reduction'";
+  if (!reduces && site.reduction)
+    return kind + " has no 'reduction'";
+  bool isPointToPoint =
+      site.kind == COMMSCHED_SEND || site.kind == COMMSCHED_RECV;
+  bool hasPeer = site.kind == COMMSCHED_BROADCAST || isPointToPoint;
+  if (hasPeer && site.peer < 0)
+    return kind + " needs a 'peer'";
+  if (!hasPeer && site.peer >= 0)
+    return kind + " has no 'peer'";
+  if (!isPointToPoint && site.tag != 0)
+    return kind + " has no 'tag'";
+  if (Error error = checkPairs(site, hasPairs))
+    return error;
+  if (site.kind == COMMSCHED_BARRIER)
+    return site.tensors.empty() ? Error() : Error("a barrier has no 'tensors'");
+  if (site.tensors.empty())
+    return kind + " needs 'tensors'";
+  for (size_t i = 0; i < site.tensors.size(); ++i) {
+    const Tensor &tensor = site.tensors[i];
+    Error error = checkTensor(site, tensor, size);
+    if (!error && site.reduction)
+      error = checkReduction(tensor.element, *site.reduction);
+    if (error)
+      return "tensor " + str(i) + ": " + *error;
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers of launches
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The bytes of an input or an output.
+struct Range {
+  uintptr_t begin = 0;
+  uintptr_t end = 0;
+  size_t tensor = 0;
+};
+} // namespace
+
+bool commsched::runtime::sendsInputs(const Site &site, const Group &group) {
+  if (site.kind == COMMSCHED_BROADCAST)
+    return site.peer == group.rank;
+  if (site.kind != COMMSCHED_PERMUTE)
+    return true;
+  return std::any_of(
+      site.pairs.begin(), site.pairs.end(),
+      [&](const auto &pair) { return pair.first == group.rank; });
+}
+
+static bool isInPlace(const Launch &launch, const Range &input,
+                      const Range &output) {
+  if (input.tensor != output.tensor)
+    return false;
+  auto place = static_cast<uintptr_t>(launch.group->rank);
+  switch (launch.site->kind) {
+  case COMMSCHED_ALL_GATHER:
+    return input.begin == output.begin + place * (input.end - input.begin);
+  case COMMSCHED_REDUCE_SCATTER:
+    return output.begin == input.begin + place * (output.end - output.begin);
+  case COMMSCHED_ALL_REDUCE:
+  case COMMSCHED_BROADCAST:
+    return input.begin == output.begin;
+  default:
+    return false;
+  }
+}
+
+static std::string nameBuffer(const char *what, size_t tensor) {
+  return std::string(what) + " " + std::to_string(tensor);
+}
+
+static Error checkOverlaps(const Launch &launch, std::vector<Range> inputs,
+                           std::vector<Range> outputs) {
+  auto error = [&](const std::string &a, const std::string &b,
+                   const char *unless) {
+    return describeSite(*launch.site) + ": " + a + " overlaps " + b + unless;
+  };
+  std::sort(outputs.begin(), outputs.end(),
+            [](const Range &a, const Range &b) { return a.begin < b.begin; });
+  for (size_t i = 1; i < outputs.size(); ++i)
+    if (outputs[i].begin < outputs[i - 1].end)
+      return error(nameBuffer("output", outputs[i - 1].tensor),
+                   nameBuffer("output", outputs[i].tensor), "");
+  for (const Range &input : inputs) {
+    auto first = std::partition_point(
+        outputs.begin(), outputs.end(),
+        [&](const Range &output) { return output.end <= input.begin; });
+    for (auto output = first;
+         output != outputs.end() && output->begin < input.end; ++output)
+      if (!isInPlace(launch, input, *output))
+        return error(nameBuffer("input", input.tensor),
+                     nameBuffer("output", output->tensor),
+                     ", but not as in place");
+  }
+  return std::nullopt;
+}
+
+Error commsched::runtime::checkLaunch(const Launch &launch) {
+  const Site &site = *launch.site;
+  bool sends = sendsInputs(site, *launch.group);
+  std::vector<Range> inputs, outputs;
+  for (size_t i = 0; i < site.tensors.size(); ++i) {
+    const Tensor &tensor = site.tensors[i];
+    auto add = [&](std::vector<Range> &ranges, const void *pointer,
+                   int64_t elements) {
+      auto begin = reinterpret_cast<uintptr_t>(pointer);
+      auto bytes = static_cast<uintptr_t>(elements * tensor.element.bytes);
+      if (pointer && bytes > 0)
+        ranges.push_back({begin, begin + bytes, i});
+    };
+    if (sends && tensor.inputs > 0 && !launch.inputs[i])
+      return describeSite(site) + ": " + nameBuffer("input", i) + " is null";
+    if (tensor.outputs > 0 && !launch.outputs[i])
+      return describeSite(site) + ": " + nameBuffer("output", i) + " is null";
+    add(inputs, launch.inputs[i], tensor.inputs);
+    add(outputs, launch.outputs[i], tensor.outputs);
+  }
+  return checkOverlaps(launch, std::move(inputs), std::move(outputs));
+}

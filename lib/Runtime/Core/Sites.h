@@ -1,0 +1,50 @@
+//===- Sites.h - Checks and names of collectives ----------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Checks and descriptions of the collectives of a program. A site is one
+// collective of the program, a launch is one execution of a site. The core
+// checks the description of each site when a program is loaded and the buffers
+// of each launch before a backend sees them. All error messages name sites and
+// launches by the functions below. See also `describeTimeout` in Backend.h.
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_RUNTIME_CORE_SITES_H
+#define COMMSCHED_RUNTIME_CORE_SITES_H
+
+#include "CommSched/Runtime/Backend.h"
+
+namespace commsched::runtime {
+
+/// "all_gather 'ag' (step.mlir:7:8)".
+COMMSCHED_RUNTIME_API std::string describeSite(const Site &site);
+
+/// "all_gather 'ag' (step.mlir:7:8) on group 'dp', launch 3".
+COMMSCHED_RUNTIME_API std::string describeLaunch(const Launch &launch);
+
+/// "launch 3 on group 'dp', all_gather 'ag'": where a rank was last.
+COMMSCHED_RUNTIME_API std::string describeLast(const Launch &launch);
+
+/// Sends and receives concern two ranks only and are counted by themselves.
+inline bool isPointToPoint(commsched_kind kind) {
+  return kind == COMMSCHED_SEND || kind == COMMSCHED_RECV;
+}
+
+/// What is wrong with `site` on a group of `size` ranks. `hasPairs`: the
+/// description gave pairs, if only an empty list.
+Error checkSiteDescription(const Site &site, int64_t size, bool hasPairs);
+
+/// Whether the rank of the launch's group sends the inputs: of a broadcast only
+/// the root does, of a permute only sources.
+COMMSCHED_RUNTIME_API bool sendsInputs(const Site &site, const Group &group);
+
+/// What is wrong with the launch's pointers, if anything.
+Error checkLaunch(const Launch &launch);
+
+} // namespace commsched::runtime
+
+#endif // COMMSCHED_RUNTIME_CORE_SITES_H

@@ -1,0 +1,403 @@
+//===- LocalJob.cpp - State shared by the ranks of a job ------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Local/LocalJob.h"
+
+#include "Core/Sites.h"
+
+#include <algorithm>
+
+using namespace commsched::runtime;
+
+//===----------------------------------------------------------------------===//
+// Joining, leaving and waiting
+//===----------------------------------------------------------------------===//
+
+std::shared_ptr<LocalJob> LocalJob::join(const std::string &name, int32_t rank,
+                                         int32_t numRanks, Error &error) {
+  // Jobs live as long as ranks hold them.
+  static std::mutex registryMutex;
+  static std::map<std::string, std::weak_ptr<LocalJob>> registry;
+  std::lock_guard<std::mutex> registryLock(registryMutex);
+  std::weak_ptr<LocalJob> &entry = registry[name];
+  if (std::shared_ptr<LocalJob> job = entry.lock()) {
+    std::lock_guard<std::mutex> lock(job->mutex);
+    auto numJoined = static_cast<int32_t>(job->seats.size());
+    bool isTaken = rank < numJoined && job->seats[rank].hasJoined;
+    // Ranks that have left an earlier job of this name may meet again, while
+    // others have yet to leave it.
+    if (!isTaken || !job->seats[rank].hasLeft) {
+      if (numJoined != numRanks)
+        error = "the job '" + name + "' has " + std::to_string(numJoined) +
+                " ranks, but rank " + std::to_string(rank) + " says " +
+                std::to_string(numRanks);
+      else if (isTaken)
+        error = "the job '" + name + "' has a rank " + std::to_string(rank) +
+                " already";
+      else
+        job->seats[rank].hasJoined = true;
+      return error ? nullptr : job;
+    }
+  }
+  auto job = std::make_shared<LocalJob>(numRanks);
+  job->seats[rank].hasJoined = true;
+  entry = job;
+  return job;
+}
+
+/// " (its last: ...)", if there was one.
+static std::string quoteLast(const std::string &last) {
+  return last.empty() ? "" : " (its last: " + last + ")";
+}
+
+void LocalJob::notifyAll() {
+  for (Seat &seat : seats)
+    seat.wake.notify_all();
+}
+
+std::string LocalJob::describeFailure() const {
+  return "rank " + std::to_string(failedRank) + " failed: " + failure;
+}
+
+Error LocalJob::getFailure() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return failedRank < 0 ? Error() : Error(describeFailure());
+}
+
+void LocalJob::fail(int32_t rank, const std::string &text) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (failedRank >= 0)
+    return;
+  failedRank = rank;
+  failure = text;
+  notifyAll();
+}
+
+void LocalJob::leave(int32_t rank) {
+  std::lock_guard<std::mutex> lock(mutex);
+  seats[rank].hasLeft = true;
+  notifyAll();
+}
+
+Error LocalJob::exchange(int32_t rank, const std::string &mine,
+                         std::vector<std::string> &all, int64_t deadlineMs,
+                         Deadline deadline) {
+  std::unique_lock<std::mutex> lock(mutex);
+  int64_t number = seats[rank].numExchanges++;
+  auto numRanks = static_cast<int32_t>(seats.size());
+  Round &round = rounds[number];
+  round.texts.resize(numRanks);
+  round.hasCome.resize(numRanks);
+  round.texts[rank] = mine;
+  round.hasCome[rank] = true;
+  ++round.numCome;
+  // Also those that wait for this rank elsewhere: it is not going to come.
+  notifyAll();
+  auto isOver = [&] {
+    return round.numCome == numRanks || failedRank >= 0 ||
+           std::any_of(seats.begin(), seats.end(),
+                       [](const Seat &seat) { return seat.hasLeft; });
+  };
+  seats[rank].wake.wait_until(lock, deadline, isOver);
+  if (round.numCome == numRanks) {
+    all = round.texts;
+    // The last one to go clears up.
+    if (++round.numLeft == numRanks)
+      rounds.erase(number);
+    return std::nullopt;
+  }
+  if (failedRank >= 0)
+    return describeFailure();
+  std::string text = "timed out after " + std::to_string(deadlineMs) +
+                     " ms while all ranks meet";
+  const char *separator = ": ";
+  for (int32_t other = 0; other < numRanks; ++other) {
+    if (round.hasCome[other])
+      continue;
+    const Seat &seat = seats[other];
+    if (seat.hasLeft)
+      return "rank " + std::to_string(other) +
+             " has left before all ranks have met";
+    text += separator + ("rank " + std::to_string(other));
+    text += !seat.hasJoined ? " has not joined" : " has not come";
+    text += quoteLast(seat.last);
+    separator = "; ";
+  }
+  return text;
+}
+
+bool LocalJob::standsInExchange(const Seat &seat) const {
+  auto round = rounds.find(seat.numExchanges - 1);
+  return round != rounds.end() &&
+         round->second.numCome < static_cast<int32_t>(seats.size());
+}
+
+std::string LocalJob::whyGone(int32_t rank) const {
+  const Seat &seat = seats[rank];
+  if (seat.hasLeft)
+    return "has finished without it" + quoteLast(seat.last);
+  if (standsInExchange(seat))
+    return "has not started it, but waits for all ranks to meet" +
+           quoteLast(seat.last);
+  return "";
+}
+
+std::vector<std::pair<int32_t, std::string>>
+LocalJob::describeMissing(const Meeting &meeting, bool onlyGone) const {
+  std::vector<std::pair<int32_t, std::string>> missing;
+  auto describe = [&](int32_t rank) {
+    std::string text = whyGone(rank);
+    if (text.empty() && !onlyGone) {
+      const Seat &seat = seats[rank];
+      text = "has not started it";
+      text += seat.last.empty() ? " (nor anything else)" : quoteLast(seat.last);
+    }
+    if (!text.empty())
+      missing.emplace_back(rank, text);
+  };
+  for (size_t i = 0; i < meeting.members.size(); ++i)
+    if (!meeting.hasCome[i])
+      describe(meeting.members[i]);
+  if (meeting.sender >= 0 && !meeting.send)
+    describe(meeting.sender);
+  return missing;
+}
+
+bool LocalJob::isComplete(const Meeting &meeting) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return meeting.isComplete;
+}
+
+Error LocalJob::wait(const std::shared_ptr<Meeting> &meeting,
+                     const Launch &launch, int32_t rank, int64_t deadlineMs,
+                     Deadline deadline) {
+  std::unique_lock<std::mutex> lock(mutex);
+  std::vector<std::pair<int32_t, std::string>> gone;
+  auto isOver = [&] {
+    if (meeting->isComplete || failedRank >= 0)
+      return true;
+    gone = describeMissing(*meeting, /*onlyGone=*/true);
+    return !gone.empty();
+  };
+  bool inTime = seats[rank].wake.wait_until(lock, deadline, isOver);
+  if (meeting->isComplete)
+    return std::nullopt;
+  if (failedRank >= 0)
+    return "in the wait for " + describeLaunch(launch) + ": " +
+           describeFailure();
+  if (!inTime) {
+    auto missing = describeMissing(*meeting, /*onlyGone=*/false);
+    std::string text = describeTimeout(launch, deadlineMs, missing);
+    if (missing.empty())
+      text += ": an earlier launch on the group is not complete";
+    return text;
+  }
+  std::string text = "in the wait for " + describeLaunch(launch);
+  const char *separator = ": ";
+  for (const auto &[other, what] : gone) {
+    text += separator + ("rank " + std::to_string(other)) + " " + what;
+    separator = "; ";
+  }
+  return text;
+}
+
+Error LocalJob::sleepUntil(int32_t rank, Clock::time_point time) {
+  std::unique_lock<std::mutex> lock(mutex);
+  seats[rank].wake.wait_until(lock, time, [&] { return failedRank >= 0; });
+  return failedRank < 0 ? Error() : Error(describeFailure());
+}
+
+//===----------------------------------------------------------------------===//
+// Matching launches with meetings
+//===----------------------------------------------------------------------===//
+
+static std::shared_ptr<Meeting> makeMeeting(std::vector<int32_t> members,
+                                            int32_t rank, const Site &site) {
+  auto meeting = std::make_shared<Meeting>();
+  meeting->missing = static_cast<int32_t>(members.size());
+  meeting->hasCome.resize(members.size());
+  meeting->staged.resize(members.size());
+  meeting->members = std::move(members);
+  meeting->lengthNs = site.runtimeNs;
+  meeting->site = site.index;
+  meeting->firstRank = rank;
+  meeting->firstText = describeSite(site);
+  return meeting;
+}
+
+std::shared_ptr<Meeting> LocalJob::findMeeting(const Arrival &arrival,
+                                               Error &error) {
+  const Launch &launch = *arrival.launch;
+  const Group &group = *launch.group;
+  std::pair<RowKey, int64_t> key(RowKey(group.index, group.members.front()),
+                                 launch.sequence);
+  auto found = meetings.find(key);
+  if (found == meetings.end())
+    found = meetings
+                .emplace(key,
+                         makeMeeting(group.members, arrival.rank, *launch.site))
+                .first;
+  std::shared_ptr<Meeting> meeting = found->second;
+  if (meeting->site != launch.site->index) {
+    error = "rank " + std::to_string(arrival.rank) + " starts " +
+            describeLaunch(launch) + ", but rank " +
+            std::to_string(meeting->firstRank) + " has started " +
+            meeting->firstText + " in its place";
+    return nullptr;
+  }
+  // Nobody else needs to find it once all have come.
+  if (std::count(meeting->hasCome.begin(), meeting->hasCome.end(), false) == 1)
+    meetings.erase(found);
+  return meeting;
+}
+
+/// Why the recv cannot take what the send sends.
+static Error checkPair(const Meeting &send, const Meeting &recv) {
+  std::vector<int64_t> sentBytes;
+  for (const StagedTensor &tensor : send.staged[0])
+    sentBytes.push_back(tensor.size);
+  if (sentBytes == recv.expectedBytes)
+    return std::nullopt;
+  auto describe = [](const Meeting &meeting, const char *does,
+                     const std::vector<int64_t> &sizes) {
+    std::string text = meeting.firstText + " of rank " +
+                       std::to_string(meeting.firstRank) + does;
+    const char *separator = " ";
+    for (int64_t size : sizes) {
+      text += separator + std::to_string(size);
+      separator = " + ";
+    }
+    return text + " bytes";
+  };
+  return describe(send, " sends", sentBytes) + ", but " +
+         describe(recv, " expects", recv.expectedBytes);
+}
+
+std::shared_ptr<Meeting> LocalJob::makePointToPoint(Arrival &arrival,
+                                                    Error &error) {
+  const Site &site = *arrival.launch->site;
+  const Group &group = *arrival.launch->group;
+  bool isSend = site.kind == COMMSCHED_SEND;
+  std::shared_ptr<Meeting> meeting =
+      makeMeeting({arrival.rank}, arrival.rank, site);
+  if (isSend) {
+    meeting->staged[0] = std::move(arrival.staged);
+  } else {
+    meeting->sender = group.members[site.peer];
+    for (const Tensor &tensor : site.tensors)
+      meeting->expectedBytes.push_back(tensor.outputs * tensor.element.bytes);
+  }
+  Channel channel(RowKey(group.index, group.members.front()),
+                  isSend ? group.rank : site.peer,
+                  isSend ? site.peer : group.rank, site.tag);
+  Queue &partners = isSend ? recvs[channel] : sends[channel];
+  if (partners.empty()) {
+    (isSend ? sends : recvs)[channel].push_back(meeting);
+    // A recv also waits for its send, whichever that will be.
+    if (!isSend)
+      ++meeting->missing;
+    return meeting;
+  }
+  std::shared_ptr<Meeting> partner = partners.front();
+  partners.pop_front();
+  if (isSend) {
+    partner->send = meeting;
+    meeting->followers.push_back({partner, /*onlyBegin=*/true});
+    error = checkPair(*meeting, *partner);
+  } else {
+    meeting->send = partner;
+    follow(meeting, partner, /*onlyBegin=*/true);
+    error = checkPair(*partner, *meeting);
+  }
+  return error ? nullptr : meeting;
+}
+
+std::shared_ptr<Meeting> LocalJob::post(Arrival arrival, Error &error) {
+  std::lock_guard<std::mutex> lock(mutex);
+  const Launch &launch = *arrival.launch;
+  if (failedRank >= 0) {
+    error =
+        "at the start of " + describeLaunch(launch) + ": " + describeFailure();
+    return nullptr;
+  }
+  seats[arrival.rank].last = describeLast(launch);
+  std::shared_ptr<Meeting> meeting;
+  if (isPointToPoint(launch.site->kind)) {
+    meeting = makePointToPoint(arrival, error);
+    if (!meeting)
+      return nullptr;
+    meeting->hasCome[0] = true;
+  } else {
+    meeting = findMeeting(arrival, error);
+    if (!meeting)
+      return nullptr;
+    meeting->staged[launch.group->rank] = std::move(arrival.staged);
+    meeting->hasCome[launch.group->rank] = true;
+  }
+  if (arrival.isModelled) {
+    meeting->interval.beginNs =
+        std::max(meeting->interval.beginNs, arrival.clockNs);
+    if (arrival.before)
+      follow(meeting, arrival.before, /*onlyBegin=*/false);
+  }
+  std::vector<std::shared_ptr<Meeting>> completed;
+  arrive(meeting, Clock::now(), completed);
+  for (const std::shared_ptr<Meeting> &done : completed)
+    for (int32_t member : done->members)
+      seats[member].wake.notify_all();
+  return meeting;
+}
+
+//===----------------------------------------------------------------------===//
+// Completion of meetings
+//===----------------------------------------------------------------------===//
+
+/// When something that follows `earlier` may begin.
+static int64_t getTime(const Meeting &earlier, bool onlyBegin) {
+  return onlyBegin ? earlier.interval.beginNs : earlier.interval.endNs;
+}
+
+void commsched::runtime::follow(const std::shared_ptr<Meeting> &meeting,
+                                const std::shared_ptr<Meeting> &earlier,
+                                bool onlyBegin) {
+  if (earlier->isComplete) {
+    meeting->interval.beginNs =
+        std::max(meeting->interval.beginNs, getTime(*earlier, onlyBegin));
+    return;
+  }
+  ++meeting->missing;
+  earlier->followers.push_back({meeting, onlyBegin});
+}
+
+void commsched::runtime::arrive(
+    const std::shared_ptr<Meeting> &meeting, Clock::time_point now,
+    std::vector<std::shared_ptr<Meeting>> &completed) {
+  if (--meeting->missing > 0)
+    return;
+  size_t next = completed.size();
+  completed.push_back(meeting);
+  // What completes makes others complete: a list of work, since chains are
+  // long.
+  for (; next < completed.size(); ++next) {
+    Meeting &done = *completed[next];
+    done.isComplete = true;
+    done.completeAt = now;
+    done.interval.endNs =
+        done.interval.beginNs + std::max<int64_t>(0, done.lengthNs);
+    for (const Meeting::Follower &follower : done.followers) {
+      std::shared_ptr<Meeting> later = follower.meeting.lock();
+      if (!later)
+        continue;
+      later->interval.beginNs =
+          std::max(later->interval.beginNs, getTime(done, follower.onlyBegin));
+      if (--later->missing == 0)
+        completed.push_back(std::move(later));
+    }
+    done.followers.clear();
+  }
+}

@@ -1,0 +1,169 @@
+//===- LocalJob.h - State shared by the ranks of a job ----------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The state that the threads of a job share: which ranks have joined, failed or
+// left, the exchanges of texts, and the meetings that are not complete yet.
+//
+// A meeting is one execution of a collective, or of a send or a recv. It is
+// complete when all members have arrived and, with modelled times, when its
+// begin is known: a stream is in order, so a meeting waits for the launches
+// before it on the same group. A send does not wait for its recv; the recv
+// waits for its send. The job's mutex guards all of this except the data that
+// the members have staged, which does not change once it is there.
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_RUNTIME_LOCAL_LOCALJOB_H
+#define COMMSCHED_RUNTIME_LOCAL_LOCALJOB_H
+
+#include "Local/Staging.h"
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+namespace commsched::runtime {
+
+struct Meeting {
+  /// World ranks; a send or recv has one.
+  std::vector<int32_t> members;
+  /// By place in `members`: who has come, and what they sent.
+  std::vector<bool> hasCome;
+  std::vector<Staged> staged;
+  /// Of a recv: who sends, the send once it is there, and the bytes that are
+  /// expected of each tensor.
+  int32_t sender = -1;
+  std::shared_ptr<Meeting> send;
+  std::vector<int64_t> expectedBytes;
+  /// What the first member started: all must start the same site.
+  int32_t site = -1;
+  int32_t firstRank = -1;
+  std::string firstText;
+
+  /// How many members, sends, and earlier launches it waits for.
+  int32_t missing = 0;
+  bool isComplete = false;
+  /// When that was.
+  Clock::time_point completeAt;
+  /// In modelled time; before it is complete, `beginNs` is the earliest
+  /// possible. Negative lengths are unknown and count as nothing.
+  int64_t lengthNs = 0;
+  Interval interval;
+
+  /// Those that wait until this one is complete, and whether only for its
+  /// beginning. Weak, since a recv owns its send: without this, those that
+  /// never complete would own each other for ever.
+  struct Follower {
+    std::weak_ptr<Meeting> meeting;
+    bool onlyBegin = false;
+  };
+  std::vector<Follower> followers;
+};
+
+/// Makes `meeting` begin no earlier than `earlier` ends, or begins if
+/// `onlyBegin`, and wait until that is known.
+void follow(const std::shared_ptr<Meeting> &meeting,
+            const std::shared_ptr<Meeting> &earlier, bool onlyBegin);
+
+/// One of what the meeting waits for is there. If that was the last, completes
+/// it, and what follows; appends all that are complete now to `completed`.
+void arrive(const std::shared_ptr<Meeting> &meeting, Clock::time_point now,
+            std::vector<std::shared_ptr<Meeting>> &completed);
+
+class LocalJob {
+public:
+  /// Joins the job of the name, or makes it. An error when the rank is there
+  /// already, or the ranks disagree on how many they are.
+  static std::shared_ptr<LocalJob> join(const std::string &name, int32_t rank,
+                                        int32_t numRanks, Error &error);
+
+  explicit LocalJob(int32_t numRanks) : seats(numRanks) {}
+
+  /// As Backend::exchange.
+  Error exchange(int32_t rank, const std::string &mine,
+                 std::vector<std::string> &all, int64_t deadlineMs,
+                 Deadline deadline);
+
+  /// The first failure of the job stays.
+  void fail(int32_t rank, const std::string &text);
+  /// After this the rank is gone.
+  void leave(int32_t rank);
+
+  /// One rank's part of a launch.
+  struct Arrival {
+    const Launch *launch = nullptr;
+    int32_t rank = -1;
+    Staged staged;
+    /// With modelled times: the rank's clock, and the meeting before this one
+    /// on its stream, if any.
+    bool isModelled = false;
+    int64_t clockNs = 0;
+    std::shared_ptr<Meeting> before;
+  };
+
+  /// Brings the launch to its meeting; null and an error when another member
+  /// has started another site in its place.
+  std::shared_ptr<Meeting> post(Arrival arrival, Error &error);
+
+  bool isComplete(const Meeting &meeting);
+  /// Waits until the meeting is complete.
+  Error wait(const std::shared_ptr<Meeting> &meeting, const Launch &launch,
+             int32_t rank, int64_t deadlineMs, Deadline deadline);
+  /// Waits until the time has come, or a rank has failed: then an error.
+  Error sleepUntil(int32_t rank, Clock::time_point time);
+  /// "rank 2 failed: ...", if one did.
+  Error getFailure();
+
+private:
+  /// A rank, as the others see it.
+  struct Seat {
+    bool hasJoined = false;
+    bool hasLeft = false;
+    /// Its last launch; empty before the first.
+    std::string last;
+    /// How many exchanges it has begun.
+    int64_t numExchanges = 0;
+    std::condition_variable wake;
+  };
+  struct Round {
+    std::vector<std::string> texts;
+    std::vector<bool> hasCome;
+    int32_t numCome = 0;
+    int32_t numLeft = 0;
+  };
+  /// Group, and the first rank of the row.
+  using RowKey = std::pair<int32_t, int32_t>;
+  /// Source, target and tag.
+  using Channel = std::tuple<RowKey, int32_t, int32_t, int32_t>;
+  using Queue = std::deque<std::shared_ptr<Meeting>>;
+
+  std::shared_ptr<Meeting> findMeeting(const Arrival &arrival, Error &error);
+  std::shared_ptr<Meeting> makePointToPoint(Arrival &arrival, Error &error);
+  void notifyAll();
+  /// Whether the rank stands in an exchange that others have yet to come to.
+  bool standsInExchange(const Seat &seat) const;
+  std::string describeFailure() const;
+  /// Why the rank will never come, or "".
+  std::string whyGone(int32_t rank) const;
+  std::vector<std::pair<int32_t, std::string>>
+  describeMissing(const Meeting &meeting, bool onlyGone) const;
+
+  std::mutex mutex;
+  std::vector<Seat> seats;
+  int32_t failedRank = -1;
+  std::string failure;
+  std::map<int64_t, Round> rounds;
+  std::map<std::pair<RowKey, int64_t>, std::shared_ptr<Meeting>> meetings;
+  std::map<Channel, Queue> sends;
+  std::map<Channel, Queue> recvs;
+};
+
+} // namespace commsched::runtime
+
+#endif // COMMSCHED_RUNTIME_LOCAL_LOCALJOB_H

@@ -1,0 +1,412 @@
+//===- MpiCollectives.cpp - Collectives as calls of MPI -------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Mpi/MpiCollectives.h"
+
+#include "Core/Sites.h"
+#include "Mpi/Session.h"
+#include "Numerics/ElementArithmetic.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+
+using namespace commsched::runtime;
+using namespace commsched::runtime::mpi;
+
+//===----------------------------------------------------------------------===//
+// Requests in flight
+//===----------------------------------------------------------------------===//
+
+MpiRequest::~MpiRequest() {
+  if (numPending > 0)
+    pending.abandon(*this);
+}
+
+void PendingRequests::add(MPI_Request handle, MpiRequest &owner,
+                          int64_t bytes) {
+  handles.push_back(handle);
+  entries.push_back({&owner, bytes});
+  ++owner.numPending;
+}
+
+void PendingRequests::abandon(MpiRequest &owner) {
+  for (Entry &entry : entries)
+    if (entry.owner == &owner)
+      entry.owner = nullptr;
+  for (Staged &staged : owner.staged)
+    abandoned.push_back(std::move(staged));
+}
+
+Error PendingRequests::checkReceived(const MPI_Status &status,
+                                     size_t place) const {
+  MPI_Count bytes = 0;
+  MPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+  if (entries[place].bytes < 0 || bytes == entries[place].bytes)
+    return {};
+  return "received " + std::to_string(bytes) + " bytes instead of " +
+         std::to_string(entries[place].bytes);
+}
+
+Error PendingRequests::poll(std::vector<MpiRequest *> &ended) {
+  if (handles.empty())
+    return {};
+  places.resize(handles.size());
+  statuses.resize(handles.size());
+  int numEnded = 0;
+  int code = MPI_Testsome(static_cast<int>(handles.size()), handles.data(),
+                          &numEnded, places.data(), statuses.data());
+  if (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS)
+    return checkMpi(code, "MPI_Testsome");
+  if (numEnded == 0)
+    return {};
+
+  Error error;
+  for (int i = 0; i != numEnded; ++i) {
+    MpiRequest *owner = entries[places[i]].owner;
+    Error one;
+    if (code == MPI_ERR_IN_STATUS && statuses[i].MPI_ERROR != MPI_ERR_PENDING)
+      one = checkMpi(statuses[i].MPI_ERROR, "MPI");
+    if (!one)
+      one = checkReceived(statuses[i], places[i]);
+    if (!owner)
+      continue;
+    if (one && !error)
+      error = describeLaunch(owner->launch) + ": " + *one;
+    if (--owner->numPending == 0)
+      ended.push_back(owner);
+  }
+
+  size_t kept = 0;
+  for (size_t i = 0; i != handles.size(); ++i) {
+    if (handles[i] == MPI_REQUEST_NULL)
+      continue;
+    handles[kept] = handles[i];
+    entries[kept++] = entries[i];
+  }
+  handles.resize(kept);
+  entries.resize(kept);
+  return error;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls of a launch
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+// Messages between two ranks of a group. Those of one tag arrive in the order
+// in which they were started, which is the same on both sides.
+inline constexpr int permuteTag = 0;
+inline constexpr int allToAllTag = 1;
+inline constexpr int firstUserTag = 2;
+
+/// Starts the calls of one launch.
+class Starter {
+public:
+  Starter(MpiRequest &request, MPI_Comm communicator, MpiTypes &types)
+      : request(request), site(*request.launch.site),
+        group(*request.launch.group), numRanks(group.members.size()),
+        communicator(communicator), types(types) {}
+
+  /// The calls for one tensor.
+  Error start(size_t index);
+  Error startBarrier();
+
+private:
+  /// Adds the request that a call has made.
+  Error add(int code, const char *call, int64_t bytes = -1) {
+    if (Error error = checkMpi(code, call))
+      return error;
+    request.pending.add(handle, request, bytes);
+    return {};
+  }
+  char *output(int64_t offset = 0) const { return out + offset; }
+  const char *input(int64_t offset = 0) const { return in + offset; }
+
+  Error allGather();
+  Error reduceScatter();
+  Error reduceParts(MPI_Datatype type, MPI_Op operation);
+  Error allReduce();
+  Error allToAll();
+  Error unevenAllToAll();
+  Error broadcast();
+  Error permute();
+  Error send(const void *data, int64_t bytes, int32_t rank, int tag);
+  Error receive(void *data, int64_t bytes, int32_t rank, int tag);
+
+  MpiRequest &request;
+  const Site &site;
+  const Group &group;
+  int64_t numRanks;
+  MPI_Comm communicator;
+  MpiTypes &types;
+  MPI_Request handle = MPI_REQUEST_NULL;
+  // Of the tensor that is being started.
+  const Tensor *tensor = nullptr;
+  const char *in = nullptr;
+  char *out = nullptr;
+  int64_t inBytes = 0;
+  int64_t outBytes = 0;
+};
+
+} // namespace
+
+Error mpi::checkLimits(const Site &site) {
+  if (!isPointToPoint(site.kind))
+    return {};
+  int *upperBound = nullptr;
+  int isSet = 0;
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &upperBound, &isSet);
+  int limit = (isSet ? *upperBound : SHRT_MAX) - firstUserTag;
+  if (site.tag >= 0 && site.tag <= limit)
+    return {};
+  return "'mpi' has tags from 0 to " + std::to_string(limit) + ", not " +
+         std::to_string(site.tag);
+}
+
+Error Starter::start(size_t index) {
+  tensor = &site.tensors[index];
+  in = static_cast<const char *>(request.launch.inputs[index]);
+  out = static_cast<char *>(request.launch.outputs[index]);
+  inBytes = tensor->inputs * tensor->element.bytes;
+  outBytes = tensor->outputs * tensor->element.bytes;
+  switch (site.kind) {
+  case COMMSCHED_ALL_GATHER:
+    return allGather();
+  case COMMSCHED_REDUCE_SCATTER:
+    return reduceScatter();
+  case COMMSCHED_ALL_REDUCE:
+    return allReduce();
+  case COMMSCHED_ALL_TO_ALL:
+    return tensor->inputSplits.empty() && tensor->outputSplits.empty()
+               ? allToAll()
+               : unevenAllToAll();
+  case COMMSCHED_BROADCAST:
+    return broadcast();
+  case COMMSCHED_PERMUTE:
+    return permute();
+  case COMMSCHED_SEND:
+    return send(in, inBytes, site.peer, firstUserTag + site.tag);
+  case COMMSCHED_RECV:
+    return receive(out, outBytes, site.peer, firstUserTag + site.tag);
+  case COMMSCHED_BARRIER:
+    break;
+  }
+  return {};
+}
+
+Error Starter::startBarrier() {
+  return add(MPI_Ibarrier(communicator, &handle), "MPI_Ibarrier");
+}
+
+Error mpi::startCollective(MpiRequest &request, MPI_Comm communicator,
+                           MpiTypes &types) {
+  Starter starter(request, communicator, types);
+  if (request.launch.site->kind == COMMSCHED_BARRIER)
+    return starter.startBarrier();
+  for (size_t i = 0; i != request.launch.site->tensors.size(); ++i)
+    if (Error error = starter.start(i))
+      return error;
+  return {};
+}
+
+void mpi::finishCollective(MpiRequest &request) {
+  for (const Staged &staged : request.staged)
+    std::memcpy(staged.target, staged.data.get(), staged.bytes);
+  const Site &site = *request.launch.site;
+  if (site.reduction != COMMSCHED_AVG)
+    return;
+  for (size_t i = 0; i != site.tensors.size(); ++i)
+    divideElements(*site.tensors[i].element.type, request.launch.outputs[i],
+                   site.tensors[i].outputs,
+                   request.launch.group->members.size());
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives that move data
+//===----------------------------------------------------------------------===//
+
+Error Starter::allGather() {
+  if (inBytes == 0)
+    return {};
+  Extent extent;
+  if (Error error = types.getBytes(inBytes, numRanks, extent))
+    return error;
+  bool isInPlace = in == output(group.rank * inBytes);
+  return add(MPI_Iallgather(isInPlace ? MPI_IN_PLACE : in, extent.count,
+                            extent.type, out, extent.count, extent.type,
+                            communicator, &handle),
+             "MPI_Iallgather");
+}
+
+Error Starter::allToAll() {
+  if (inBytes == 0)
+    return {};
+  Extent extent;
+  if (Error error = types.getBytes(inBytes / numRanks, numRanks, extent))
+    return error;
+  return add(MPI_Ialltoall(in, extent.count, extent.type, out, extent.count,
+                           extent.type, communicator, &handle),
+             "MPI_Ialltoall");
+}
+
+/// By messages: MPI_Ialltoallv places its parts with 32 bits, and whether they
+/// suffice may differ between ranks, since each has its own splits.
+Error Starter::unevenAllToAll() {
+  auto getPart = [&](const std::vector<int64_t> &splits, int64_t total,
+                     int32_t rank) {
+    return (splits.empty() ? total / numRanks : splits[rank]) *
+           tensor->element.bytes;
+  };
+  int64_t offset = 0;
+  for (int32_t rank = 0; rank != numRanks; ++rank) {
+    int64_t bytes = getPart(tensor->outputSplits, tensor->outputs, rank);
+    if (Error error = receive(output(offset), bytes, rank, allToAllTag))
+      return error;
+    offset += bytes;
+  }
+  offset = 0;
+  for (int32_t rank = 0; rank != numRanks; ++rank) {
+    int64_t bytes = getPart(tensor->inputSplits, tensor->inputs, rank);
+    if (Error error = send(input(offset), bytes, rank, allToAllTag))
+      return error;
+    offset += bytes;
+  }
+  return {};
+}
+
+Error Starter::broadcast() {
+  if (outBytes == 0)
+    return {};
+  Extent extent;
+  if (Error error = types.getBytes(outBytes, numRanks, extent))
+    return error;
+  // The root sends what it is given, and copies it meanwhile.
+  bool isRoot = group.rank == site.peer;
+  void *buffer = isRoot ? const_cast<char *>(in) : out;
+  Error error = add(MPI_Ibcast(buffer, extent.count, extent.type, site.peer,
+                               communicator, &handle),
+                    "MPI_Ibcast");
+  if (!error && isRoot && in != out)
+    std::memcpy(out, in, outBytes);
+  return error;
+}
+
+Error Starter::permute() {
+  bool isTarget = false;
+  for (auto [source, target] : site.pairs) {
+    if (target != group.rank)
+      continue;
+    isTarget = true;
+    if (Error error = receive(out, outBytes, source, permuteTag))
+      return error;
+  }
+  if (!isTarget && outBytes > 0)
+    std::memset(out, 0, outBytes);
+  for (auto [source, target] : site.pairs)
+    if (source == group.rank)
+      if (Error error = send(in, inBytes, target, permuteTag))
+        return error;
+  return {};
+}
+
+Error Starter::send(const void *data, int64_t bytes, int32_t rank, int tag) {
+  Extent extent;
+  if (Error error = types.getBytes(bytes, 1, extent))
+    return error;
+  return add(MPI_Isend(data, extent.count, extent.type, rank, tag, communicator,
+                       &handle),
+             "MPI_Isend");
+}
+
+Error Starter::receive(void *data, int64_t bytes, int32_t rank, int tag) {
+  Extent extent;
+  if (Error error = types.getBytes(bytes, 1, extent))
+    return error;
+  return add(MPI_Irecv(data, extent.count, extent.type, rank, tag, communicator,
+                       &handle),
+             "MPI_Irecv", bytes);
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives that reduce
+//===----------------------------------------------------------------------===//
+
+Error Starter::allReduce() {
+  int64_t count = tensor->inputs;
+  if (count == 0)
+    return {};
+  MPI_Datatype type;
+  MPI_Op operation;
+  if (Error error = types.getElement(*tensor->element.type, type))
+    return error;
+  if (Error error =
+          types.getOperation(*tensor->element.type, *site.reduction, operation))
+    return error;
+  for (int64_t begin = 0; begin < count; begin += types.getMaxCount()) {
+    int64_t offset = begin * tensor->element.bytes;
+    auto size = static_cast<int>(std::min(count - begin, types.getMaxCount()));
+    if (Error error =
+            add(MPI_Iallreduce(in == out ? MPI_IN_PLACE : input(offset),
+                               output(offset), size, type, operation,
+                               communicator, &handle),
+                "MPI_Iallreduce"))
+      return error;
+  }
+  return {};
+}
+
+Error Starter::reduceScatter() {
+  if (outBytes == 0)
+    return {};
+  MPI_Datatype type;
+  MPI_Op operation;
+  if (Error error = types.getElement(*tensor->element.type, type))
+    return error;
+  if (Error error =
+          types.getOperation(*tensor->element.type, *site.reduction, operation))
+    return error;
+  if (tensor->outputs > types.getMaxCount() / numRanks)
+    return reduceParts(type, operation);
+
+  // In place MPI delivers to the beginning of the input, not to our own part.
+  void *target = out;
+  if (out == input(group.rank * outBytes) && numRanks > 1) {
+    request.staged.push_back(
+        {std::unique_ptr<char[]>(new char[outBytes]), out, outBytes});
+    target = request.staged.back().data.get();
+  }
+  bool isInPlace = in == out && numRanks == 1;
+  return add(MPI_Ireduce_scatter_block(isInPlace ? MPI_IN_PLACE : in, target,
+                                       static_cast<int>(tensor->outputs), type,
+                                       operation, communicator, &handle),
+             "MPI_Ireduce_scatter_block");
+}
+
+/// A range of elements of all parts is not one range of the input: each part is
+/// reduced to its owner.
+Error Starter::reduceParts(MPI_Datatype type, MPI_Op operation) {
+  bool isInPlace = out == input(group.rank * outBytes);
+  for (int root = 0; root != numRanks; ++root) {
+    for (int64_t begin = 0; begin < tensor->outputs;
+         begin += types.getMaxCount()) {
+      int64_t offset = begin * tensor->element.bytes;
+      auto size = static_cast<int>(
+          std::min(tensor->outputs - begin, types.getMaxCount()));
+      const void *source = isInPlace && root == group.rank
+                               ? MPI_IN_PLACE
+                               : input(root * outBytes + offset);
+      if (Error error = add(MPI_Ireduce(source, output(offset), size, type,
+                                        operation, root, communicator, &handle),
+                            "MPI_Ireduce"))
+        return error;
+    }
+  }
+  return {};
+}

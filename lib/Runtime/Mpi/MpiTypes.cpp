@@ -1,0 +1,182 @@
+//===- MpiTypes.cpp - MPI datatypes and operations ------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Mpi/MpiTypes.h"
+
+#include "Mpi/Session.h"
+#include "Numerics/ElementArithmetic.h"
+#include "Numerics/ElementTypes.h"
+
+#include <array>
+
+using namespace commsched::runtime;
+using namespace commsched::runtime::mpi;
+
+/// MPI's own type, or MPI_DATATYPE_NULL.
+static MPI_Datatype getNativeType(commsched_type type) {
+  switch (type) {
+  case COMMSCHED_I8:
+    return MPI_INT8_T;
+  case COMMSCHED_I16:
+    return MPI_INT16_T;
+  case COMMSCHED_I32:
+    return MPI_INT32_T;
+  case COMMSCHED_I64:
+    return MPI_INT64_T;
+  case COMMSCHED_UI8:
+    return MPI_UINT8_T;
+  case COMMSCHED_UI16:
+    return MPI_UINT16_T;
+  case COMMSCHED_UI32:
+    return MPI_UINT32_T;
+  case COMMSCHED_UI64:
+    return MPI_UINT64_T;
+  case COMMSCHED_F32:
+    return MPI_FLOAT;
+  case COMMSCHED_F64:
+    return MPI_DOUBLE;
+  case COMMSCHED_I1:
+  case COMMSCHED_F8E4M3FN:
+  case COMMSCHED_F8E5M2:
+  case COMMSCHED_F16:
+  case COMMSCHED_BF16:
+  case COMMSCHED_COMPLEX_F32:
+  case COMMSCHED_COMPLEX_F64:
+    break;
+  }
+  return MPI_DATATYPE_NULL;
+}
+
+/// MPI's own operation, or MPI_OP_NULL. With NaN, MPI's minimum and maximum
+/// depend on the order.
+static MPI_Op getNativeOperation(commsched_type type,
+                                 commsched_reduction reduction) {
+  if (getNativeType(type) == MPI_DATATYPE_NULL)
+    return MPI_OP_NULL;
+  switch (reduction) {
+  case COMMSCHED_SUM:
+  case COMMSCHED_AVG:
+    return MPI_SUM;
+  case COMMSCHED_PROD:
+    return MPI_PROD;
+  case COMMSCHED_MIN:
+    return isInteger(type) ? MPI_MIN : MPI_OP_NULL;
+  case COMMSCHED_MAX:
+    return isInteger(type) ? MPI_MAX : MPI_OP_NULL;
+  case COMMSCHED_BAND:
+    return MPI_BAND;
+  case COMMSCHED_BOR:
+    return MPI_BOR;
+  case COMMSCHED_BXOR:
+    return MPI_BXOR;
+  }
+  return MPI_OP_NULL;
+}
+
+static constexpr int numReductions = COMMSCHED_BXOR + 1;
+static constexpr int numTypes = COMMSCHED_COMPLEX_F64 + 1;
+
+/// MPI tells an operation neither the element type nor the reduction in our
+/// terms, so that there is a function for each pair.
+template <int Pair>
+static void reduce(void *input, void *inOut, int *count, MPI_Datatype *) {
+  accumulate(static_cast<commsched_type>(Pair / numReductions),
+             static_cast<commsched_reduction>(Pair % numReductions), inOut,
+             input, *count);
+}
+
+template <int... Pairs>
+static constexpr std::array<MPI_User_function *, sizeof...(Pairs)>
+listReduceFunctions(std::integer_sequence<int, Pairs...>) {
+  return {&reduce<Pairs>...};
+}
+
+static constexpr auto reduceFunctions = listReduceFunctions(
+    std::make_integer_sequence<int, numTypes * numReductions>());
+
+Error MpiTypes::getBytes(int64_t bytes, int64_t parts, Extent &extent) {
+  if (bytes <= maxCount / parts) {
+    extent = {static_cast<int>(bytes), MPI_BYTE};
+    return {};
+  }
+  MPI_Datatype &type = bytesTypes.try_emplace(bytes, MPI_BYTE).first->second;
+  if (type == MPI_BYTE)
+    if (Error error = makeBytes(bytes, type))
+      return error;
+  extent = {1, type};
+  return {};
+}
+
+/// Blocks of `maxCount` bytes, and what remains.
+Error MpiTypes::makeBytes(int64_t bytes, MPI_Datatype &datatype) {
+  MPI_Datatype block;
+  if (Error error = checkMpi(
+          MPI_Type_contiguous(static_cast<int>(maxCount), MPI_BYTE, &block),
+          "MPI_Type_contiguous"))
+    return error;
+  int lengths[] = {static_cast<int>(bytes / maxCount),
+                   static_cast<int>(bytes % maxCount)};
+  MPI_Aint places[] = {0, bytes / maxCount * maxCount};
+  MPI_Datatype types[] = {block, MPI_BYTE};
+  Error error =
+      checkMpi(MPI_Type_create_struct(2, lengths, places, types, &datatype),
+               "MPI_Type_create_struct");
+  MPI_Type_free(&block);
+  if (error)
+    return error;
+  return checkMpi(MPI_Type_commit(&datatype), "MPI_Type_commit");
+}
+
+Error MpiTypes::getElement(commsched_type type, MPI_Datatype &datatype) {
+  datatype = getNativeType(type);
+  if (datatype != MPI_DATATYPE_NULL)
+    return {};
+  auto [it, isNew] = elementTypes.try_emplace(type, MPI_DATATYPE_NULL);
+  if (isNew) {
+    if (Error error =
+            checkMpi(MPI_Type_contiguous(static_cast<int>(getByteSize(type)),
+                                         MPI_BYTE, &it->second),
+                     "MPI_Type_contiguous"))
+      return error;
+    if (Error error = checkMpi(MPI_Type_commit(&it->second), "MPI_Type_commit"))
+      return error;
+  }
+  datatype = it->second;
+  return {};
+}
+
+Error MpiTypes::getOperation(commsched_type type, commsched_reduction reduction,
+                             MPI_Op &operation) {
+  operation = getNativeOperation(type, reduction);
+  if (operation != MPI_OP_NULL)
+    return {};
+  if (reduction == COMMSCHED_AVG)
+    reduction = COMMSCHED_SUM;
+  auto [it, isNew] =
+      operations.try_emplace(std::make_pair(type, reduction), MPI_OP_NULL);
+  if (isNew)
+    if (Error error = checkMpi(
+            MPI_Op_create(reduceFunctions[type * numReductions + reduction],
+                          /*commute=*/1, &it->second),
+            "MPI_Op_create"))
+      return error;
+  operation = it->second;
+  return {};
+}
+
+void MpiTypes::release() {
+  for (auto &[bytes, type] : bytesTypes)
+    MPI_Type_free(&type);
+  for (auto &[element, type] : elementTypes)
+    MPI_Type_free(&type);
+  for (auto &[pair, operation] : operations)
+    MPI_Op_free(&operation);
+  bytesTypes.clear();
+  elementTypes.clear();
+  operations.clear();
+}

@@ -1,0 +1,99 @@
+//===- CudaResources.cpp - Errors, events and memory of CUDA --------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Nccl/CudaResources.h"
+
+#include <cmath>
+
+using namespace commsched::runtime;
+using namespace commsched::runtime::nccl;
+
+//===----------------------------------------------------------------------===//
+// Events
+//===----------------------------------------------------------------------===//
+
+EventPool::~EventPool() {
+  for (cudaEvent_t event : idle)
+    cudaEventDestroy(event);
+}
+
+Error EventPool::record(cudaStream_t stream, Event &event) {
+  cudaEvent_t raw = nullptr;
+  if (!idle.empty()) {
+    raw = idle.back();
+    idle.pop_back();
+  } else if (Error error =
+                 checkCuda(cudaEventCreate(&raw), "cudaEventCreate")) {
+    return error;
+  }
+  event = Event(raw, [this](cudaEvent_t given) { idle.push_back(given); });
+  return checkCuda(cudaEventRecord(raw, stream), "cudaEventRecord");
+}
+
+Error commsched::runtime::nccl::queryEvent(const Event &event, bool &passed) {
+  cudaError_t code = cudaEventQuery(event.get());
+  passed = code == cudaSuccess;
+  if (code == cudaErrorNotReady)
+    return std::nullopt;
+  return checkCuda(code, "cudaEventQuery");
+}
+
+Error commsched::runtime::nccl::getElapsed(const Event &from, const Event &to,
+                                           int64_t &ns) {
+  float ms = 0;
+  Error error = checkCuda(cudaEventElapsedTime(&ms, from.get(), to.get()),
+                          "cudaEventElapsedTime");
+  ns = std::llround(double(ms) * 1e6);
+  return error;
+}
+
+//===----------------------------------------------------------------------===//
+// Device memory
+//===----------------------------------------------------------------------===//
+
+static constexpr int64_t pageBytes = int64_t(2) << 20;
+/// What cudaMalloc gives.
+static constexpr int64_t leastAlignment = 256;
+
+void *Memory::allocate(int64_t bytes, int64_t alignment, Error &error) {
+  Block block{nullptr, false};
+  if (triesNccl && bytes >= pageBytes && alignment <= pageBytes) {
+    if (ncclMemAlloc(&block.begin, bytes) == ncclSuccess) {
+      block.isNccls = true;
+      blocks[block.begin] = block;
+      return block.begin;
+    }
+    triesNccl = false;
+    cudaGetLastError();
+  }
+  int64_t slack = alignment > leastAlignment ? alignment : 0;
+  if ((error =
+           checkCuda(cudaMalloc(&block.begin, bytes + slack), "cudaMalloc"))) {
+    // The next call shall not see this error.
+    cudaGetLastError();
+    return nullptr;
+  }
+  auto address = reinterpret_cast<uintptr_t>(block.begin);
+  if (slack)
+    address = (address + alignment - 1) / alignment * alignment;
+  void *buffer = reinterpret_cast<void *>(address);
+  blocks[buffer] = block;
+  return buffer;
+}
+
+void Memory::release(void *buffer) {
+  auto found = blocks.find(buffer);
+  if (found == blocks.end())
+    return;
+  Block block = found->second;
+  blocks.erase(found);
+  if (block.isNccls)
+    ncclMemFree(block.begin);
+  else
+    cudaFree(block.begin);
+}

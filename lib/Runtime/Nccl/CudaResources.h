@@ -1,0 +1,83 @@
+//===- CudaResources.h - Errors, events and memory of CUDA ------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Converts the results of CUDA and NCCL calls into errors, and manages events
+// and device memory.
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_RUNTIME_NCCL_CUDARESOURCES_H
+#define COMMSCHED_RUNTIME_NCCL_CUDARESOURCES_H
+
+#include "CommSched/Runtime/Backend.h"
+
+#include <cuda_runtime_api.h>
+#include <map>
+#include <nccl.h>
+
+namespace commsched::runtime::nccl {
+
+inline Error checkCuda(cudaError_t code, const char *call) {
+  if (code == cudaSuccess)
+    return std::nullopt;
+  return std::string(call) + ": " + cudaGetErrorString(code);
+}
+
+/// Work that goes on in the background is no error: communicators do not block.
+inline Error checkNccl(ncclResult_t code, const char *call,
+                       ncclComm_t comm = nullptr) {
+  if (code == ncclSuccess || code == ncclInProgress)
+    return std::nullopt;
+  std::string text = std::string(call) + ": " + ncclGetErrorString(code);
+  const char *last = ncclGetLastError(comm);
+  return last && *last ? text + " (" + last + ")" : text;
+}
+
+/// An event that has been recorded; the last owner gives it back. The pool must
+/// outlive it.
+using Event = std::shared_ptr<CUevent_st>;
+
+class EventPool {
+public:
+  EventPool() = default;
+  EventPool(const EventPool &) = delete;
+  EventPool &operator=(const EventPool &) = delete;
+  ~EventPool();
+
+  /// Records an event that knows its time.
+  Error record(cudaStream_t stream, Event &event);
+
+private:
+  std::vector<cudaEvent_t> idle;
+};
+
+/// Whether the GPU has come past the event.
+Error queryEvent(const Event &event, bool &passed);
+
+/// Nanoseconds from one event to another, both passed.
+Error getElapsed(const Event &from, const Event &to, int64_t &ns);
+
+class Memory {
+public:
+  /// Aligned to 256 bytes or `alignment`. Null and an error if there is none.
+  void *allocate(int64_t bytes, int64_t alignment, Error &error);
+  /// The GPU must not use the buffer any more.
+  void release(void *buffer);
+
+private:
+  struct Block {
+    void *begin;
+    bool isNccls;
+  };
+  std::map<void *, Block> blocks;
+  /// Not on all systems NCCL's allocator works.
+  bool triesNccl = true;
+};
+
+} // namespace commsched::runtime::nccl
+
+#endif // COMMSCHED_RUNTIME_NCCL_CUDARESOURCES_H

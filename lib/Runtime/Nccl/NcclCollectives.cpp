@@ -1,0 +1,338 @@
+//===- NcclCollectives.cpp - Collectives as calls of NCCL -----------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Nccl/NcclCollectives.h"
+
+#include "Core/Sites.h"
+#include "Nccl/CudaResources.h"
+#include "Numerics/ElementTypes.h"
+
+#include <algorithm>
+#include <functional>
+
+using namespace commsched::runtime;
+using namespace commsched::runtime::nccl;
+
+//===----------------------------------------------------------------------===//
+// Types and reductions
+//===----------------------------------------------------------------------===//
+
+/// Where reductions of 8-bit floats begin.
+static constexpr int firstFloat8Capability = 90;
+
+/// None for types that NCCL does not have.
+static std::optional<WireType> findWireType(commsched_type type) {
+  switch (type) {
+  case COMMSCHED_I8:
+    return WireType{ncclInt8, 1, 1};
+  case COMMSCHED_UI8:
+    return WireType{ncclUint8, 1, 1};
+  case COMMSCHED_I32:
+    return WireType{ncclInt32, 1, 4};
+  case COMMSCHED_UI32:
+    return WireType{ncclUint32, 1, 4};
+  case COMMSCHED_I64:
+    return WireType{ncclInt64, 1, 8};
+  case COMMSCHED_UI64:
+    return WireType{ncclUint64, 1, 8};
+  case COMMSCHED_F8E4M3FN:
+    return WireType{ncclFloat8e4m3, 1, 1};
+  case COMMSCHED_F8E5M2:
+    return WireType{ncclFloat8e5m2, 1, 1};
+  case COMMSCHED_F16:
+    return WireType{ncclFloat16, 1, 2};
+  case COMMSCHED_BF16:
+    return WireType{ncclBfloat16, 1, 2};
+  case COMMSCHED_F32:
+    return WireType{ncclFloat32, 1, 4};
+  case COMMSCHED_F64:
+    return WireType{ncclFloat64, 1, 8};
+  case COMMSCHED_COMPLEX_F32:
+    return WireType{ncclFloat32, 2, 4};
+  case COMMSCHED_COMPLEX_F64:
+    return WireType{ncclFloat64, 2, 8};
+  case COMMSCHED_I1:
+  case COMMSCHED_I16:
+  case COMMSCHED_UI16:
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+WireType commsched::runtime::nccl::getByteWireType(const ElementType &element) {
+  return {ncclUint8, element.bytes, 1};
+}
+
+WireType commsched::runtime::nccl::getWireType(const ElementType &element) {
+  if (element.type)
+    if (std::optional<WireType> wire = findWireType(*element.type))
+      return *wire;
+  return getByteWireType(element);
+}
+
+/// None for reductions that NCCL does not have.
+static std::optional<ncclRedOp_t> findReduction(commsched_reduction reduction) {
+  switch (reduction) {
+  case COMMSCHED_SUM:
+    return ncclSum;
+  case COMMSCHED_AVG:
+    return ncclAvg;
+  case COMMSCHED_PROD:
+    return ncclProd;
+  case COMMSCHED_MIN:
+    return ncclMin;
+  case COMMSCHED_MAX:
+    return ncclMax;
+  case COMMSCHED_BAND:
+  case COMMSCHED_BOR:
+  case COMMSCHED_BXOR:
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+ncclRedOp_t
+commsched::runtime::nccl::getReduction(commsched_reduction reduction) {
+  return findReduction(reduction).value_or(ncclSum);
+}
+
+Error commsched::runtime::nccl::checkSite(const Site &site, int capability) {
+  if (!site.reduction)
+    return std::nullopt;
+  commsched_reduction reduction = *site.reduction;
+  for (const Tensor &tensor : site.tensors) {
+    const ElementType &element = tensor.element;
+    std::string refusal =
+        "'nccl' cannot reduce " + element.name + " by " + getName(reduction);
+    if (!findReduction(reduction) || !element.type ||
+        !findWireType(*element.type))
+      return refusal;
+    // The parts of a complex number are summed alone.
+    bool isSum = reduction == COMMSCHED_SUM || reduction == COMMSCHED_AVG;
+    if (isComplex(*element.type) && !isSum)
+      return refusal;
+    bool isFloat8 = *element.type == COMMSCHED_F8E4M3FN ||
+                    *element.type == COMMSCHED_F8E5M2;
+    if (isFloat8 && capability < firstFloat8Capability)
+      return refusal + " on this GPU: its compute capability is " +
+             std::to_string(capability / 10) + "." +
+             std::to_string(capability % 10) + ", not 9.0 or newer";
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+using Call = std::function<Error()>;
+
+/// Collects the calls of launches: how many there are decides whether they need
+/// a group. What must be on the stream before them is enqueued at once.
+class CallCollector {
+public:
+  explicit CallCollector(const NcclStream &target) : target(target) {}
+
+  Error collect(const Launch &launch);
+  Error run();
+
+private:
+  void collectTensor(const Launch &launch, size_t index, const WireType &wire);
+  void allToAll(const Launch &launch, size_t index, const WireType &wire);
+  Error permute(const Launch &launch, size_t index, const WireType &wire);
+  void send(const void *data, int64_t count, const WireType &wire,
+            int32_t peer);
+  void receive(void *data, int64_t count, const WireType &wire, int32_t peer);
+  /// Only calls that move something: NCCL does not drop empty sends.
+  void add(const char *name, std::function<ncclResult_t()> call);
+
+  const NcclStream &target;
+  std::vector<Call> calls;
+};
+
+} // namespace
+
+void CallCollector::add(const char *name, std::function<ncclResult_t()> call) {
+  calls.push_back([this, name, call = std::move(call)] {
+    return checkNccl(call(), name, target.comm);
+  });
+}
+
+void CallCollector::send(const void *data, int64_t count, const WireType &wire,
+                         int32_t peer) {
+  if (count > 0)
+    add("ncclSend", [=] {
+      return ncclSend(data, count * wire.count, wire.type, peer, target.comm,
+                      target.stream);
+    });
+}
+
+void CallCollector::receive(void *data, int64_t count, const WireType &wire,
+                            int32_t peer) {
+  if (count > 0)
+    add("ncclRecv", [=] {
+      return ncclRecv(data, count * wire.count, wire.type, peer, target.comm,
+                      target.stream);
+    });
+}
+
+void CallCollector::allToAll(const Launch &launch, size_t index,
+                             const WireType &wire) {
+  const Tensor &tensor = launch.site->tensors[index];
+  const auto *input = static_cast<const char *>(launch.inputs[index]);
+  auto *output = static_cast<char *>(launch.outputs[index]);
+  int64_t size = static_cast<int64_t>(launch.group->members.size());
+  if (tensor.inputSplits.empty()) {
+    int64_t count = tensor.inputs / size * wire.count;
+    add("ncclAlltoAll", [=] {
+      return ncclAlltoAll(input, output, count, wire.type, target.comm,
+                          target.stream);
+    });
+    return;
+  }
+  for (int32_t peer = 0; peer < size; ++peer) {
+    send(input, tensor.inputSplits[peer], wire, peer);
+    receive(output, tensor.outputSplits[peer], wire, peer);
+    input += tensor.inputSplits[peer] * tensor.element.bytes;
+    output += tensor.outputSplits[peer] * tensor.element.bytes;
+  }
+}
+
+Error CallCollector::permute(const Launch &launch, size_t index,
+                             const WireType &wire) {
+  const Tensor &tensor = launch.site->tensors[index];
+  int32_t rank = launch.group->rank;
+  bool receives = false;
+  for (auto [source, to] : launch.site->pairs) {
+    if (source == rank)
+      send(launch.inputs[index], tensor.inputs, wire, to);
+    if (to == rank) {
+      receive(launch.outputs[index], tensor.outputs, wire, source);
+      receives = true;
+    }
+  }
+  if (receives)
+    return std::nullopt;
+  return checkCuda(cudaMemsetAsync(launch.outputs[index], 0,
+                                   tensor.outputs * tensor.element.bytes,
+                                   target.stream),
+                   "cudaMemsetAsync");
+}
+
+void CallCollector::collectTensor(const Launch &launch, size_t index,
+                                  const WireType &wire) {
+  const Site &site = *launch.site;
+  const void *input = launch.inputs[index];
+  void *output = launch.outputs[index];
+  size_t inputs = site.tensors[index].inputs * wire.count;
+  size_t outputs = site.tensors[index].outputs * wire.count;
+  ncclComm_t comm = target.comm;
+  cudaStream_t stream = target.stream;
+  switch (site.kind) {
+  case COMMSCHED_ALL_GATHER:
+    return add("ncclAllGather", [=] {
+      return ncclAllGather(input, output, inputs, wire.type, comm, stream);
+    });
+  case COMMSCHED_REDUCE_SCATTER:
+    return add("ncclReduceScatter", [=, op = getReduction(*site.reduction)] {
+      return ncclReduceScatter(input, output, outputs, wire.type, op, comm,
+                               stream);
+    });
+  case COMMSCHED_ALL_REDUCE:
+    return add("ncclAllReduce", [=, op = getReduction(*site.reduction)] {
+      return ncclAllReduce(input, output, inputs, wire.type, op, comm, stream);
+    });
+  case COMMSCHED_BROADCAST:
+    // Ranks other than the root need not give an input.
+    if (launch.group->rank != site.peer)
+      input = output;
+    return add("ncclBroadcast", [=, root = site.peer] {
+      return ncclBroadcast(input, output, outputs, wire.type, root, comm,
+                           stream);
+    });
+  case COMMSCHED_ALL_TO_ALL:
+    return allToAll(launch, index, wire);
+  case COMMSCHED_SEND:
+    return send(input, site.tensors[index].inputs, wire, site.peer);
+  case COMMSCHED_RECV:
+    return receive(output, site.tensors[index].outputs, wire, site.peer);
+  case COMMSCHED_PERMUTE:
+  case COMMSCHED_BARRIER:
+    return;
+  }
+}
+
+/// Buckets of several types put elements at any byte, but NCCL wants aligned
+/// addresses.
+static bool isAligned(const Launch &launch, size_t index, int64_t bytes) {
+  auto isMultiple = [&](const void *pointer) {
+    return reinterpret_cast<uintptr_t>(pointer) % bytes == 0;
+  };
+  return isMultiple(launch.inputs[index]) && isMultiple(launch.outputs[index]);
+}
+
+Error CallCollector::collect(const Launch &launch) {
+  const Site &site = *launch.site;
+  for (size_t i = 0; i < site.tensors.size(); ++i) {
+    const Tensor &tensor = site.tensors[i];
+    if (tensor.inputs == 0 && tensor.outputs == 0)
+      continue;
+    WireType wire = getWireType(tensor.element);
+    if (!isAligned(launch, i, wire.bytes)) {
+      if (site.reduction)
+        return "'nccl' cannot reduce " + tensor.element.name +
+               " at addresses that are no multiples of " +
+               std::to_string(wire.bytes);
+      wire = getByteWireType(tensor.element);
+    }
+    if (site.kind == COMMSCHED_PERMUTE) {
+      if (Error error = permute(launch, i, wire))
+        return error;
+      continue;
+    }
+    collectTensor(launch, i, wire);
+  }
+  return std::nullopt;
+}
+
+Error CallCollector::run() {
+  if (calls.size() == 1)
+    return calls.front()();
+  if (calls.empty())
+    return std::nullopt;
+  if (Error error = checkNccl(ncclGroupStart(), "ncclGroupStart", target.comm))
+    return error;
+  Error failure;
+  for (const Call &call : calls)
+    if (!failure)
+      failure = call();
+  // A group must end, even where a call was refused.
+  Error end = checkNccl(ncclGroupEnd(), "ncclGroupEnd", target.comm);
+  return failure ? failure : end;
+}
+
+Error commsched::runtime::nccl::enqueue(
+    const std::vector<const Launch *> &launches, const NcclStream &target) {
+  CallCollector collector(target);
+  for (const Launch *launch : launches) {
+    if (launch->site->kind == COMMSCHED_BARRIER)
+      return enqueueBarrier(target);
+    if (Error error = collector.collect(*launch))
+      return error;
+  }
+  return collector.run();
+}
+
+Error commsched::runtime::nccl::enqueueBarrier(const NcclStream &target) {
+  // A maximum leaves the zero as it is, however many run at the same time.
+  return checkNccl(ncclAllReduce(target.scratch, target.scratch, 1, ncclUint8,
+                                 ncclMax, target.comm, target.stream),
+                   "ncclAllReduce", target.comm);
+}

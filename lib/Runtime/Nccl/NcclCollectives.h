@@ -1,0 +1,63 @@
+//===- NcclCollectives.h - Collectives as calls of NCCL ---------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The NCCL calls of a launch, and the types and reductions that NCCL supports.
+// A launch of several tensors, or one that sends and receives, is a group of
+// calls, which NCCL launches as one.
+//
+// Elements that are only sent need no NCCL type: they travel as bytes.
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_RUNTIME_NCCL_NCCLCOLLECTIVES_H
+#define COMMSCHED_RUNTIME_NCCL_NCCLCOLLECTIVES_H
+
+#include "CommSched/Runtime/Backend.h"
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+namespace commsched::runtime::nccl {
+
+/// One element is `count` values of NCCL's `type`, of `bytes` bytes each.
+struct WireType {
+  ncclDataType_t type = ncclUint8;
+  int64_t count = 1;
+  int64_t bytes = 1;
+};
+
+/// How elements travel that are not reduced.
+WireType getWireType(const ElementType &element);
+/// The same as bytes, for buffers at any address.
+WireType getByteWireType(const ElementType &element);
+
+/// NCCL's reduction; only for what `checkSite` lets pass.
+ncclRedOp_t getReduction(commsched_reduction reduction);
+
+/// Why NCCL cannot run the site on a GPU of compute capability
+/// `capability` / 10 . `capability` % 10, as "'nccl' cannot reduce i16 by sum".
+Error checkSite(const Site &site, int capability);
+
+/// Where calls go.
+struct NcclStream {
+  ncclComm_t comm = nullptr;
+  cudaStream_t stream = nullptr;
+  /// A byte of device memory for barriers, zero.
+  void *scratch = nullptr;
+};
+
+/// Enqueues the launches, which run as one; there are several only for sends
+/// and receives. Does not wait, and leaves a communicator in progress as it is.
+Error enqueue(const std::vector<const Launch *> &launches,
+              const NcclStream &target);
+
+/// Meets all ranks of the communicator on the stream.
+Error enqueueBarrier(const NcclStream &target);
+
+} // namespace commsched::runtime::nccl
+
+#endif // COMMSCHED_RUNTIME_NCCL_NCCLCOLLECTIVES_H

@@ -1,0 +1,274 @@
+//===- ElementArithmetic.cpp - Conversions and reductions -----------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Numerics/ElementArithmetic.h"
+
+#include "Numerics/ElementTypes.h"
+#include "Numerics/Elements.h"
+
+#include <algorithm>
+
+using namespace commsched::runtime;
+
+//===----------------------------------------------------------------------===//
+// Conversions
+//===----------------------------------------------------------------------===//
+
+Error commsched::runtime::checkConversion(commsched_type target,
+                                          commsched_type source) {
+  if (!isComplex(source) || isComplex(target))
+    return std::nullopt;
+  return std::string("cannot convert '") + getName(source) + "' to '" +
+         getName(target) + "'";
+}
+
+template <class T, class S>
+static void convert(void *target, const void *source, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    writeElement(target, i, convertElement<T>(readElement<S>(source, i)));
+}
+
+void commsched::runtime::convertElements(void *target,
+                                         commsched_type targetType,
+                                         const void *source,
+                                         commsched_type sourceType,
+                                         int64_t count) {
+  if (count == 0)
+    return;
+  if (targetType == sourceType) {
+    std::memmove(target, source, count * getByteSize(targetType));
+    return;
+  }
+  dispatchType(targetType, [&](auto targetTag) {
+    using T = typename decltype(targetTag)::Type;
+    dispatchType(sourceType, [&](auto sourceTag) {
+      using S = typename decltype(sourceTag)::Type;
+      if constexpr (isComplexType<T> || !isComplexType<S>)
+        convert<T, S>(target, source, count);
+    });
+  });
+}
+
+Error commsched::runtime::copyRows(const StridedCopy &copy) {
+  bool typed = copy.targetType && copy.sourceType;
+  if (typed)
+    if (Error error = checkConversion(*copy.targetType, *copy.sourceType))
+      return error;
+  for (int64_t row = 0; row < copy.rows && copy.rowElements > 0; ++row) {
+    char *target = static_cast<char *>(copy.target) + row * copy.targetStride;
+    const char *source =
+        static_cast<const char *>(copy.source) + row * copy.sourceStride;
+    if (typed)
+      convertElements(target, *copy.targetType, source, *copy.sourceType,
+                      copy.rowElements);
+    else
+      std::memmove(target, source, copy.rowElements);
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+/// The value in which a T is reduced: integers as they are, since min and max
+/// depend on the sign.
+template <class T> static auto load(const void *data, int64_t index) {
+  T value = readElement<T>(data, index);
+  if constexpr (isComplexType<T> || (std::is_integral_v<T>))
+    return value;
+  else if constexpr (std::is_same_v<T, Bool>)
+    return Bool{value.bits != 0};
+  else
+    return widen(value);
+}
+
+template <class T, class Wide>
+static void store(void *data, int64_t index, Wide value) {
+  if constexpr (std::is_same_v<T, Wide>)
+    writeElement(data, index, value);
+  else
+    writeElement(data, index, narrow<T>(value));
+}
+
+namespace {
+/// One of the reductions on values that `load` gives. Arithmetic on integers
+/// goes by uint64_t, where it wraps around.
+struct Sum {
+  template <class W> W operator()(W a, W b) const {
+    if constexpr (isComplexType<W>)
+      return W{a.real + b.real, a.imaginary + b.imaginary};
+    else if constexpr (std::is_integral_v<W>)
+      return static_cast<W>(static_cast<uint64_t>(a) +
+                            static_cast<uint64_t>(b));
+    else
+      return a + b;
+  }
+};
+struct Prod {
+  template <class W> W operator()(W a, W b) const {
+    if constexpr (isComplexType<W>)
+      return W{a.real * b.real - a.imaginary * b.imaginary,
+               a.real * b.imaginary + a.imaginary * b.real};
+    else if constexpr (std::is_integral_v<W>)
+      return static_cast<W>(static_cast<uint64_t>(a) *
+                            static_cast<uint64_t>(b));
+    else
+      return a * b;
+  }
+};
+struct Min {
+  template <class W> W operator()(W a, W b) const {
+    if constexpr (std::is_floating_point_v<W>) {
+      if (a != a || b != b)
+        return std::numeric_limits<W>::quiet_NaN();
+      if (a == b)
+        return std::signbit(a) ? a : b;
+    }
+    return b < a ? b : a;
+  }
+};
+struct Max {
+  template <class W> W operator()(W a, W b) const {
+    if constexpr (std::is_floating_point_v<W>) {
+      if (a != a || b != b)
+        return std::numeric_limits<W>::quiet_NaN();
+      if (a == b)
+        return std::signbit(a) ? b : a;
+    }
+    return a < b ? b : a;
+  }
+};
+struct And {
+  template <class W> W operator()(W a, W b) const {
+    if constexpr (std::is_same_v<W, Bool>)
+      return Bool{static_cast<uint8_t>(a.bits & b.bits)};
+    else
+      return static_cast<W>(a & b);
+  }
+};
+struct Or {
+  template <class W> W operator()(W a, W b) const {
+    if constexpr (std::is_same_v<W, Bool>)
+      return Bool{static_cast<uint8_t>(a.bits | b.bits)};
+    else
+      return static_cast<W>(a | b);
+  }
+};
+struct Xor {
+  template <class W> W operator()(W a, W b) const {
+    if constexpr (std::is_same_v<W, Bool>)
+      return Bool{static_cast<uint8_t>(a.bits ^ b.bits)};
+    else
+      return static_cast<W>(a ^ b);
+  }
+};
+} // namespace
+
+/// Calls `function` with a TypeTag of the type and the operation; does nothing
+/// for pairs that `checkReduction` refuses.
+template <class Function>
+static void dispatch(commsched_type type, commsched_reduction reduction,
+                     Function &&function) {
+  dispatchType(type, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    constexpr bool isBool = std::is_same_v<T, Bool>;
+    switch (reduction) {
+    case COMMSCHED_SUM:
+    case COMMSCHED_AVG:
+      if constexpr (!isBool)
+        function(tag, Sum());
+      break;
+    case COMMSCHED_PROD:
+      if constexpr (!isBool)
+        function(tag, Prod());
+      break;
+    case COMMSCHED_MIN:
+      if constexpr (isBool)
+        function(tag, And());
+      else if constexpr (!isComplexType<T>)
+        function(tag, Min());
+      break;
+    case COMMSCHED_MAX:
+      if constexpr (isBool)
+        function(tag, Or());
+      else if constexpr (!isComplexType<T>)
+        function(tag, Max());
+      break;
+    case COMMSCHED_BAND:
+      if constexpr (isBool || std::is_integral_v<T>)
+        function(tag, And());
+      break;
+    case COMMSCHED_BOR:
+      if constexpr (isBool || std::is_integral_v<T>)
+        function(tag, Or());
+      break;
+    case COMMSCHED_BXOR:
+      if constexpr (isBool || std::is_integral_v<T>)
+        function(tag, Xor());
+      break;
+    }
+  });
+}
+
+/// Integers have no average.
+template <class W> static W divide(W value, int64_t divisor) {
+  if constexpr (isComplexType<W>) {
+    auto real = static_cast<typename W::Part>(divisor);
+    return W{value.real / real, value.imaginary / real};
+  } else if constexpr (std::is_floating_point_v<W>) {
+    return value / static_cast<W>(divisor);
+  } else {
+    return value;
+  }
+}
+
+void commsched::runtime::accumulate(commsched_type type,
+                                    commsched_reduction reduction, void *target,
+                                    const void *source, int64_t count) {
+  dispatch(type, reduction, [&](auto tag, auto op) {
+    using T = typename decltype(tag)::Type;
+    for (int64_t i = 0; i < count; ++i)
+      store<T>(target, i, op(load<T>(target, i), load<T>(source, i)));
+  });
+}
+
+void commsched::runtime::divideElements(commsched_type type, void *data,
+                                        int64_t count, int64_t divisor) {
+  dispatchType(type, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    for (int64_t i = 0; i < count; ++i)
+      store<T>(data, i, divide(load<T>(data, i), divisor));
+  });
+}
+
+void commsched::runtime::reduceInOrder(commsched_type type,
+                                       commsched_reduction reduction,
+                                       const void *const *sources,
+                                       int64_t numSources, void *target,
+                                       int64_t count) {
+  dispatch(type, reduction, [&](auto tag, auto op) {
+    using T = typename decltype(tag)::Type;
+    using Wide = decltype(load<T>(nullptr, 0));
+    // Blocks stay in the cache, and each source is read from front to back.
+    constexpr int64_t blockSize = 1024;
+    Wide block[blockSize];
+    for (int64_t begin = 0; begin < count; begin += blockSize) {
+      int64_t size = std::min(blockSize, count - begin);
+      for (int64_t i = 0; i < size; ++i)
+        block[i] = load<T>(sources[0], begin + i);
+      for (int64_t s = 1; s < numSources; ++s)
+        for (int64_t i = 0; i < size; ++i)
+          block[i] = op(block[i], load<T>(sources[s], begin + i));
+      for (int64_t i = 0; i < size; ++i)
+        store<T>(target, begin + i,
+                 reduction == COMMSCHED_AVG ? divide(block[i], numSources)
+                                            : block[i]);
+    }
+  });
+}
