@@ -8,9 +8,9 @@
 
 #include "Solvers.h"
 #include "CommSched/Schedule/CollectiveOrder.h"
-#include "CommSched/Schedule/ListScheduler.h"
+#include "CommSched/Schedule/Inductor/ListScheduler.h"
+#include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
 #include "CommSched/Schedule/MemoryTimeline.h"
-#include "CommSched/Schedule/PeakMemoryOrders.h"
 #include "IterativePasses.h"
 
 using namespace mlir;

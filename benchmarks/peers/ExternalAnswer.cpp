@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExternalAnswer.h"
-#include "CommSched/Schedule/BucketedProblem.h"
+#include "CommSched/Schedule/Bucketing/BucketedProblem.h"
 #include "CommSched/Schedule/Verify.h"
 #include "MergeableStarts.h"
 #include "llvm/Support/JSON.h"

@@ -15,7 +15,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_ITERATIVEPASSES_H
 #define COMMSCHED_LIB_TRANSFORMS_ITERATIVEPASSES_H
 
-#include "CommSched/Schedule/IterativeReordering.h"
+#include "CommSched/Schedule/Inductor/IterativeReordering.h"
 #include "MemoryBudget.h"
 
 namespace mlir::commsched {

@@ -9,7 +9,7 @@
 #include "ListSchedule.h"
 #include "BlockScheduling.h"
 #include "CommSched/Analysis/OperationCosts.h"
-#include "CommSched/Schedule/LimitingFactor.h"
+#include "CommSched/Schedule/Inductor/ListScheduler.h"
 #include "Remarks.h"
 
 using namespace mlir;

@@ -9,7 +9,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_LISTSCHEDULE_H
 #define COMMSCHED_LIB_TRANSFORMS_LISTSCHEDULE_H
 
-#include "CommSched/Schedule/ListScheduler.h"
+#include "CommSched/Schedule/Inductor/ListScheduler.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::commsched {

@@ -16,8 +16,7 @@
 
 #include "CommSched/Analysis/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Schedule/Exposure.h"
-#include "CommSched/Schedule/IterativeReordering.h"
+#include "CommSched/Schedule/Inductor/IterativeReordering.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::commsched {

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockScheduling.h"
-#include "CommSched/Schedule/PeakMemoryOrders.h"
+#include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
 #include "CommSched/Transforms/Passes.h"
 #include "MemoryBudget.h"
 #include "Remarks.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/SimpleOverlap.h"
+#include "CommSched/Schedule/Reordering/SimpleOverlap.h"
 #include "CommSched/Transforms/Passes.h"
 #include "IterativePasses.h"
 

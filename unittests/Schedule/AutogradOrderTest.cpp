@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/AutogradOrder.h"
+#include "CommSched/Schedule/Inductor/AutogradOrder.h"
 
 #include "CommSched/Schedule/MemoryTimeline.h"
 #include "CommSched/Schedule/Verify.h"

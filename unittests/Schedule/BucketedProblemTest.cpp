@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/BucketedProblem.h"
+#include "CommSched/Schedule/Bucketing/BucketedProblem.h"
 
 #include "CommSched/Schedule/Simulator.h"
 #include "CommSched/Schedule/Verify.h"

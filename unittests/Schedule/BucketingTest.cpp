@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/Bucketing.h"
+#include "CommSched/Schedule/Bucketing/Bucketing.h"
 
 #include "RandomProblem.h"
 #include "ReferenceBucketing.h"

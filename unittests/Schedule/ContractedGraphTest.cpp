@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/ContractedGraph.h"
+#include "CommSched/Schedule/Graphs/ContractedGraph.h"
 
 #include "RandomProblem.h"
 #include "ReferenceContraction.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/ConvexSets.h"
+#include "CommSched/Schedule/Graphs/ConvexSets.h"
 
 #include "RandomProblem.h"
 #include "ReferenceConvexSets.h"

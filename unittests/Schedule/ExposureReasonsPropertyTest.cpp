@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/ExposureReasons.h"
+#include "CommSched/Schedule/Exposure/ExposureReasons.h"
 
 #include "CommSched/Schedule/MemoryTimeline.h"
-#include "CommSched/Schedule/SimpleOverlap.h"
+#include "CommSched/Schedule/Reordering/SimpleOverlap.h"
 #include "CommSched/Schedule/Simulator.h"
 #include "CommSched/Schedule/Verify.h"
 #include "RandomProblem.h"

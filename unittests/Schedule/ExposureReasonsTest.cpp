@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/ExposureReasons.h"
+#include "CommSched/Schedule/Exposure/ExposureReasons.h"
 
 #include "CommSched/Schedule/MemoryTimeline.h"
 #include "TestProblems.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/Exposure.h"
+#include "Inductor/Exposure.h"
 
 #include "RandomProblem.h"
 #include "ReferenceExposure.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/GroupedOrder.h"
+#include "CommSched/Schedule/Graphs/GroupedOrder.h"
 
 #include "CommSched/Schedule/Verify.h"
 

@@ -13,7 +13,7 @@
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_ITERATIVEREORDERINGHELPERS_H
 #define COMMSCHED_UNITTESTS_SCHEDULE_ITERATIVEREORDERINGHELPERS_H
 
-#include "CommSched/Schedule/IterativeReordering.h"
+#include "CommSched/Schedule/Inductor/IterativeReordering.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/IterativeReordering.h"
+#include "CommSched/Schedule/Inductor/IterativeReordering.h"
 
 #include "CommSched/Schedule/Verify.h"
 #include "RandomProblem.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/LimitingFactor.h"
+#include "CommSched/Schedule/Inductor/ListScheduler.h"
 
 #include "RandomProblem.h"
 #include "TestProblems.h"

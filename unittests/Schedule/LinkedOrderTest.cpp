@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/LinkedOrder.h"
+#include "CommSched/Schedule/Graphs/ContractedGraph.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/ListScheduler.h"
+#include "CommSched/Schedule/Inductor/ListScheduler.h"
 
 #include "CommSched/Schedule/CollectiveOrder.h"
 #include "CommSched/Schedule/Simulator.h"

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/LowerBound.h"
+#include "CommSched/Schedule/Bounds/LowerBounds.h"
 
-#include "CommSched/Schedule/ListScheduler.h"
+#include "CommSched/Schedule/Inductor/ListScheduler.h"
 #include "CommSched/Schedule/Simulator.h"
 
 #include "RandomProblem.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/OneMachine.h"
+#include "Bounds/OneMachine.h"
 
 #include "../Random.h"
 

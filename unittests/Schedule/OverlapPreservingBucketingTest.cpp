@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/OverlapPreservingBucketing.h"
+#include "CommSched/Schedule/Bucketing/Bucketing.h"
 
+#include "CommSched/Schedule/Bucketing/BucketedProblem.h"
 #include "CommSched/Schedule/Simulator.h"
 
 #include "RandomProblem.h"

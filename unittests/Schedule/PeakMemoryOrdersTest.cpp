@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/PeakMemoryOrders.h"
+#include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
 
 #include "CommSched/Schedule/MemoryTimeline.h"
 #include "CommSched/Schedule/Verify.h"

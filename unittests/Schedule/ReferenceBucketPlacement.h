@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEBUCKETPLACEMENT_H
 #define COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEBUCKETPLACEMENT_H
 
-#include "CommSched/Schedule/BucketedProblem.h"
+#include "CommSched/Schedule/Bucketing/BucketedProblem.h"
 
 #include <algorithm>
 #include <map>

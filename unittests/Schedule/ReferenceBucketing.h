@@ -15,7 +15,7 @@
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEBUCKETING_H
 #define COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEBUCKETING_H
 
-#include "CommSched/Schedule/Bucketing.h"
+#include "CommSched/Schedule/Bucketing/Bucketing.h"
 
 #include "ReferenceContraction.h"
 

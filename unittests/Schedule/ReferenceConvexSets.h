@@ -13,7 +13,7 @@
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_REFERENCECONVEXSETS_H
 #define COMMSCHED_UNITTESTS_SCHEDULE_REFERENCECONVEXSETS_H
 
-#include "CommSched/Schedule/ConvexSets.h"
+#include "CommSched/Schedule/Graphs/ConvexSets.h"
 
 #include <algorithm>
 

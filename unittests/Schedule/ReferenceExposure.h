@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEEXPOSURE_H
 #define COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEEXPOSURE_H
 
-#include "CommSched/Schedule/Exposure.h"
+#include "Inductor/Exposure.h"
 
 #include <algorithm>
 #include <set>

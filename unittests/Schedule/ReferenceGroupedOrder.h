@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEGROUPEDORDER_H
 #define COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEGROUPEDORDER_H
 
-#include "CommSched/Schedule/GroupedOrder.h"
+#include "CommSched/Schedule/Graphs/GroupedOrder.h"
 #include "CommSched/Schedule/Verify.h"
 
 #include <algorithm>

@@ -15,7 +15,7 @@
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEITERATIVEREORDERING_H
 #define COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEITERATIVEREORDERING_H
 
-#include "CommSched/Schedule/IterativeReordering.h"
+#include "CommSched/Schedule/Inductor/IterativeReordering.h"
 #include "CommSched/Schedule/MemoryTimeline.h"
 #include "ReferenceExposure.h"
 #include "TestProblems.h"

@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_REFERENCELISTSCHEDULER_H
 #define COMMSCHED_UNITTESTS_SCHEDULE_REFERENCELISTSCHEDULER_H
 
-#include "CommSched/Schedule/ListScheduler.h"
+#include "CommSched/Schedule/Inductor/ListScheduler.h"
 
 #include <algorithm>
 #include <limits>

@@ -15,7 +15,7 @@
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEPEAKMEMORYORDERS_H
 #define COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEPEAKMEMORYORDERS_H
 
-#include "CommSched/Schedule/PeakMemoryOrders.h"
+#include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
 
 #include <algorithm>
 #include <set>

@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_REFERENCERESULTREUSE_H
 #define COMMSCHED_UNITTESTS_SCHEDULE_REFERENCERESULTREUSE_H
 
-#include "CommSched/Schedule/ResultReuse.h"
+#include "CommSched/Schedule/Reordering/ResultReuse.h"
 
 #include <algorithm>
 #include <map>

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/ResultReuse.h"
+#include "CommSched/Schedule/Reordering/ResultReuse.h"
 
 #include "CommSched/Schedule/MemoryTimeline.h"
 

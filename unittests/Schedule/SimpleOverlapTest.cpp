@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/SimpleOverlap.h"
+#include "CommSched/Schedule/Reordering/SimpleOverlap.h"
 
 #include "CommSched/Schedule/MemoryTimeline.h"
 #include "CommSched/Schedule/Simulator.h"

@@ -9,9 +9,9 @@
 #include "CommSched/Schedule/StepScheduler.h"
 
 #include "../Random.h"
-#include "CommSched/Schedule/LowerBound.h"
+#include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/MemoryTimeline.h"
-#include "CommSched/Schedule/SimpleOverlap.h"
+#include "CommSched/Schedule/Reordering/SimpleOverlap.h"
 #include "CommSched/Schedule/Simulator.h"
 #include "CommSched/Schedule/Verify.h"
 #include "RandomProblem.h"

@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/TightLowerBound.h"
+#include "CommSched/Schedule/Bounds/LowerBounds.h"
 
-#include "CommSched/Schedule/LowerBound.h"
 #include "CommSched/Schedule/Simulator.h"
 
 #include "../Random.h"

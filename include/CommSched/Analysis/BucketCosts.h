@@ -16,7 +16,7 @@
 #define COMMSCHED_ANALYSIS_BUCKETCOSTS_H
 
 #include "CommSched/Analysis/OperationCosts.h"
-#include "CommSched/Schedule/BucketedProblem.h"
+#include "CommSched/Schedule/Bucketing/BucketedProblem.h"
 
 namespace mlir::commsched {
 

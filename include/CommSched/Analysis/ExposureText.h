@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_ANALYSIS_EXPOSURETEXT_H
 #define COMMSCHED_ANALYSIS_EXPOSURETEXT_H
 
-#include "CommSched/Schedule/ExposureReasons.h"
+#include "CommSched/Schedule/Exposure/ExposureReasons.h"
 #include "CommSched/Schedule/Problem.h"
 #include "mlir/Support/LLVM.h"
 

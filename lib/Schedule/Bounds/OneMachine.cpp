@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/OneMachine.h"
+#include "OneMachine.h"
 
 #include <algorithm>
 #include <iterator>

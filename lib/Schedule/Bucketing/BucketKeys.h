@@ -15,7 +15,7 @@
 #ifndef COMMSCHED_LIB_SCHEDULE_BUCKETING_BUCKETKEYS_H
 #define COMMSCHED_LIB_SCHEDULE_BUCKETING_BUCKETKEYS_H
 
-#include "CommSched/Schedule/BucketedProblem.h"
+#include "CommSched/Schedule/Bucketing/BucketedProblem.h"
 
 namespace mlir::commsched::schedule {
 

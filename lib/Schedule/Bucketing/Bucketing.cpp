@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/Bucketing.h"
+#include "CommSched/Schedule/Bucketing/Bucketing.h"
 
-#include "CommSched/Schedule/ContractedGraph.h"
+#include "CommSched/Schedule/Graphs/ContractedGraph.h"
 
 #include <algorithm>
 

@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_LIB_SCHEDULE_BUCKETING_OVERLAPBLAME_H
 #define COMMSCHED_LIB_SCHEDULE_BUCKETING_OVERLAPBLAME_H
 
-#include "CommSched/Schedule/BucketedProblem.h"
+#include "CommSched/Schedule/Bucketing/BucketedProblem.h"
 #include "CommSched/Schedule/Simulator.h"
 
 namespace mlir::commsched::schedule {

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/OverlapPreservingBucketing.h"
+#include "CommSched/Schedule/Bucketing/Bucketing.h"
 
 #include "CommSched/Schedule/Verify.h"
 #include "OverlapBlame.h"

@@ -6,14 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/ExposureReasons.h"
+#include "CommSched/Schedule/Exposure/ExposureReasons.h"
 
+#include "../Model/MovingGroup.h"
 #include "CommSched/Schedule/Simulator.h"
 #include "CommSched/Schedule/Verify.h"
-#include "IndependentCompute.h"
-#include "SmallestMove.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 using namespace mlir::commsched;
@@ -40,6 +40,217 @@ const char *schedule::toString(ExposureCause cause) {
   }
   return "unknown";
 }
+
+//===----------------------------------------------------------------------===//
+// IndependentCompute
+//
+// How much computation neither precedes a collective nor follows it, whatever
+// the order: the most that could ever hide it. The exact amount takes all
+// ancestors of all operations; this is a bound from some of them.
+//===----------------------------------------------------------------------===//
+
+static int64_t getComputeNs(const Problem &problem, NodeId node) {
+  return problem.kind(node) == NodeKind::Compute ? problem.costNs(node) : 0;
+}
+
+/// By operation: computation that lies certainly beyond it, where `beyond` are
+/// its neighbours there and `before` those on the other side. `order` has
+/// operations behind those beyond them.
+template <typename BeyondFn, typename BeforeFn>
+static std::vector<int64_t> boundBeyond(const Problem &problem,
+                                        const Order &order, BeyondFn beyond,
+                                        BeforeFn before) {
+  // Whom each operation passes on to: the neighbour on the longest way.
+  std::vector<NodeId> heirs(problem.numNodes(), noNode);
+  std::vector<int64_t> depths(problem.numNodes());
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    NodeId &heir = heirs[*it];
+    for (DependenceEnd end : before(*it))
+      if (heir == noNode || depths[end.node] > depths[heir])
+        heir = end.node;
+    depths[*it] =
+        getComputeNs(problem, *it) + (heir == noNode ? 0 : depths[heir]);
+  }
+  std::vector<int64_t> passed(problem.numNodes());
+  std::vector<int64_t> bounds(problem.numNodes());
+  for (NodeId node : order) {
+    int64_t &bound = bounds[node];
+    bound = passed[node];
+    for (DependenceEnd end : beyond(node))
+      bound =
+          std::max(bound, getComputeNs(problem, end.node) + bounds[end.node]);
+    if (heirs[node] != noNode)
+      passed[heirs[node]] += getComputeNs(problem, node) + passed[node];
+  }
+  return bounds;
+}
+
+/// By operation: at most how much computation, in nanoseconds, neither has to
+/// precede the collective of a Start or Blocking nor to follow it; 0 for other
+/// operations. `problem` has no error.
+///
+/// Counted as ancestors are, of an operation, those of one of its predecessors
+/// with that itself, or those that were passed on to it: each operation passes
+/// itself and what it was passed to the one of its successors that most
+/// computation depends on. Descendants likewise. O(nodes + dependences).
+static std::vector<int64_t> boundIndependentCompute(const Problem &problem) {
+  auto successors = [&](NodeId node) { return problem.successors(node); };
+  auto predecessors = [&](NodeId node) { return problem.predecessors(node); };
+  Order order = problem.topologicalOrder();
+  std::vector<int64_t> before =
+      boundBeyond(problem, order, predecessors, successors);
+  std::reverse(order.begin(), order.end());
+  std::vector<int64_t> behind =
+      boundBeyond(problem, order, successors, predecessors);
+
+  int64_t totalNs = 0;
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    totalNs += getComputeNs(problem, node);
+  std::vector<int64_t> independent(problem.numNodes());
+  for (NodeId node = 0; node < problem.numNodes(); ++node) {
+    if (!problem.isCollective(node))
+      continue;
+    NodeId wait = problem.waitOf(node);
+    independent[node] =
+        totalNs - before[node] - behind[wait == noNode ? node : wait];
+  }
+  return independent;
+}
+
+//===----------------------------------------------------------------------===//
+// SmallestMove
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The smallest move of a collective: its start, with the computation that
+/// prepares it, passes the nearest operation in front that holds the compute
+/// stream; or its wait, with the computation that follows from it, passes the
+/// nearest such operation behind. The constructor makes the move and the
+/// destructor takes it back.
+class SmallestMove {
+public:
+  /// Makes the move in `schedule`, whose times are how long operations hold the
+  /// compute stream, as far as dependences let it. Memory does not matter.
+  SmallestMove(EditableSchedule &schedule, NodeId node, ExposureMove move);
+  /// Takes it back.
+  ~SmallestMove();
+  SmallestMove(const SmallestMove &) = delete;
+  SmallestMove &operator=(const SmallestMove &) = delete;
+
+  /// Whether an operation that holds the compute stream was passed.
+  bool isPossible() const { return possible; }
+  /// The operation that was passed; or else the one that moves no further
+  /// because of a dependence; noNode at the end of the order.
+  NodeId getOther() const { return other; }
+  /// Start or wait, and what moved with it, in their order.
+  std::vector<NodeId> getMoving() const;
+  /// How long those hold the compute stream.
+  int64_t getMovingNs() const { return group.computeTime(); }
+
+  /// Where live memory is highest among what has changed. O(log n).
+  NodeId getFullest() const;
+
+private:
+  void passUntil(int32_t position);
+
+  static constexpr size_t maxMembers = 32;
+
+  EditableSchedule &schedule;
+  MovingGroup group;
+  ExposureMove move;
+  /// Where the members were, from the start or wait on.
+  std::vector<int32_t> origins;
+  bool possible = false;
+  NodeId other = noNode;
+};
+
+} // namespace
+
+static bool canMoveAlong(const Problem &problem, NodeId node) {
+  return problem.kind(node) == NodeKind::Compute && !problem.isExpensive(node);
+}
+
+SmallestMove::SmallestMove(EditableSchedule &schedule, NodeId node,
+                           ExposureMove move)
+    : schedule(schedule),
+      group(schedule, move == ExposureMove::StartEarlier ? Direction::Up
+                                                         : Direction::Down),
+      move(move) {
+  origins.push_back(schedule.position(node));
+  group.startWith(node);
+  while (true) {
+    int32_t dependence = group.nextDependence();
+    int32_t timed = group.findNearest(
+        dependence, [](const StretchLoad &, const StretchLoad &stretch) {
+          return stretch.computeTime > 0;
+        });
+    if (timed != dependence) {
+      other = schedule.at(timed);
+      passUntil(group.beyond(timed));
+      possible = true;
+      return;
+    }
+    passUntil(dependence);
+    if (dependence == group.wayEnd())
+      return;
+    if (!canMoveAlong(schedule.getProblem(), group.frontNode()) ||
+        origins.size() == maxMembers) {
+      other = group.frontNode();
+      return;
+    }
+    origins.push_back(group.front());
+    group.absorbFront();
+  }
+}
+
+void SmallestMove::passUntil(int32_t position) {
+  while (group.front() != position) {
+    int32_t until = group.nearer(position, group.nextHandover());
+    if (until == group.front())
+      group.passOne(std::numeric_limits<int64_t>::max());
+    else
+      group.passUntil(until);
+  }
+}
+
+SmallestMove::~SmallestMove() {
+  // One after the other, beginning with the one that has farthest to go.
+  bool isUp = move == ExposureMove::StartEarlier;
+  for (size_t i = 0; i < origins.size(); ++i) {
+    int32_t offset = static_cast<int32_t>(i);
+    if (isUp)
+      schedule.moveDown(group.end() - 1 - offset, group.end() - offset,
+                        origins[i] + 1);
+    else
+      schedule.moveUp(group.first() + offset, group.first() + offset + 1,
+                      origins[i]);
+  }
+}
+
+std::vector<NodeId> SmallestMove::getMoving() const {
+  std::vector<NodeId> moving;
+  for (int32_t place = group.first(); place < group.end(); ++place)
+    moving.push_back(schedule.at(place));
+  return moving;
+}
+
+NodeId SmallestMove::getFullest() const {
+  bool isUp = move == ExposureMove::StartEarlier;
+  int32_t first = isUp ? group.first() : origins.front();
+  int32_t end = isUp ? origins.front() + 1 : group.end();
+  const EditableSchedule::Tree &tree = schedule.getTree();
+  int64_t peak = tree.before(schedule.at(first)).netBytes +
+                 tree.range(first, end).peakBytes;
+  return schedule.at(tree.findFirst(
+      first, end, [&](const StretchLoad &before, const StretchLoad &stretch) {
+        return before.netBytes + stretch.peakBytes >= peak;
+      }));
+}
+
+//===----------------------------------------------------------------------===//
+// Explanations
+//===----------------------------------------------------------------------===//
 
 /// How long each operation computes, or stands still for itself. No wait passes
 /// the stall of another one to any purpose: it would stall itself.

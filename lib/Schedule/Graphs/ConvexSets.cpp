@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/ConvexSets.h"
+#include "CommSched/Schedule/Graphs/ConvexSets.h"
 
-#include "CommSched/Schedule/ContractedGraph.h"
+#include "CommSched/Schedule/Graphs/ContractedGraph.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/GroupedOrder.h"
+#include "CommSched/Schedule/Graphs/GroupedOrder.h"
 
 #include "CommSched/Schedule/Verify.h"
 
@@ -343,7 +343,8 @@ static std::string nameGroup(size_t index) {
   return "group " + std::to_string(index);
 }
 
-static OptionalError check(const Problem &problem, const OrderWishes &wishes) {
+static OptionalError checkWishes(const Problem &problem,
+                                 const OrderWishes &wishes) {
   if (problem.check())
     return problem.check();
   auto isNode = [&](NodeId node) {
@@ -449,7 +450,7 @@ static OptionalError verifyWishes(const Problem &problem,
 
 Result<GroupedOrder> schedule::sortInGroups(const Problem &problem,
                                             const OrderWishes &wishes) {
-  if (OptionalError error = check(problem, wishes))
+  if (OptionalError error = checkWishes(problem, wishes))
     return Error{*error};
   Contraction graph(problem, wishes);
   GroupedOrder result;

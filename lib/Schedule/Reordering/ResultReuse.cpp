@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/ResultReuse.h"
+#include "CommSched/Schedule/Reordering/ResultReuse.h"
 
 #include "CommSched/Schedule/EditableSchedule.h"
 #include "CommSched/Schedule/MemoryTimeline.h"
@@ -297,8 +297,8 @@ static OptionalError checkStart(const Problem &problem, NodeId start) {
   return std::nullopt;
 }
 
-static OptionalError check(const Problem &problem,
-                           const ReuseCandidates &candidates) {
+static OptionalError checkCandidates(const Problem &problem,
+                                     const ReuseCandidates &candidates) {
   if (OptionalError error = verify(problem, problem.programOrder()))
     return error;
   if (candidates.isRemovable.size() != static_cast<size_t>(problem.numNodes()))
@@ -457,7 +457,7 @@ Result<ResultReuse> Chooser::run(std::optional<int64_t> limit) {
 Result<ResultReuse> schedule::reuseResults(const Problem &problem,
                                            const ReuseCandidates &candidates,
                                            std::optional<int64_t> limitBytes) {
-  if (OptionalError error = check(problem, candidates))
+  if (OptionalError error = checkCandidates(problem, candidates))
     return Error{*error};
   return Chooser(problem, candidates).run(limitBytes);
 }

@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/SimpleOverlap.h"
+#include "CommSched/Schedule/Reordering/SimpleOverlap.h"
 
+#include "../Model/MovingGroup.h"
 #include "CommSched/Schedule/Simulator.h"
 #include "CommSched/Schedule/Verify.h"
-#include "MovingGroup.h"
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;

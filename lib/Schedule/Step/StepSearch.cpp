@@ -11,12 +11,11 @@
 
 #include "CommSched/Schedule/BackboneOrders.h"
 #include "CommSched/Schedule/BeamSearch.h"
-#include "CommSched/Schedule/LowerBound.h"
+#include "CommSched/Schedule/Bounds/LowerBounds.h"
+#include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
 #include "CommSched/Schedule/MemoryTimeline.h"
 #include "CommSched/Schedule/OrderImprovement.h"
-#include "CommSched/Schedule/PeakMemoryOrders.h"
-#include "CommSched/Schedule/SimpleOverlap.h"
-#include "CommSched/Schedule/TightLowerBound.h"
+#include "CommSched/Schedule/Reordering/SimpleOverlap.h"
 #include "CommSched/Schedule/Verify.h"
 
 #include <algorithm>

@@ -16,7 +16,7 @@
 
 #include "CommSched/Analysis/BlockProblem.h"
 #include "CommSched/CostModel/MeasuredTable.h"
-#include "CommSched/Schedule/Bucketing.h"
+#include "CommSched/Schedule/Bucketing/Bucketing.h"
 #include "MergeCollectives.h"
 #include "PlanSteps.h"
 

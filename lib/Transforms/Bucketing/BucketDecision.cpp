@@ -9,7 +9,7 @@
 #include "BucketDecision.h"
 
 #include "../Remarks.h"
-#include "CommSched/Schedule/OverlapPreservingBucketing.h"
+#include "CommSched/Schedule/Bucketing/Bucketing.h"
 #include "CommSched/Schedule/Simulator.h"
 
 using namespace mlir;

@@ -16,7 +16,7 @@
 
 #include "BucketCandidates.h"
 #include "BucketPricing.h"
-#include "CommSched/Schedule/BucketedProblem.h"
+#include "CommSched/Schedule/Bucketing/BucketedProblem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::commsched {

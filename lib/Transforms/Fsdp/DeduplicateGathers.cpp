@@ -10,7 +10,7 @@
 #include "../BlockScheduling.h"
 #include "../Remarks.h"
 #include "CommSched/Analysis/EqualGathers.h"
-#include "CommSched/Schedule/ResultReuse.h"
+#include "CommSched/Schedule/Reordering/ResultReuse.h"
 
 using namespace mlir;
 using namespace mlir::commsched;

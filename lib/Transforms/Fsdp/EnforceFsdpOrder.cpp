@@ -9,7 +9,7 @@
 #include "../BlockScheduling.h"
 #include "../Remarks.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
-#include "CommSched/Schedule/GroupedOrder.h"
+#include "CommSched/Schedule/Graphs/GroupedOrder.h"
 #include "CommSched/Transforms/Passes.h"
 #include "FsdpGroups.h"
 

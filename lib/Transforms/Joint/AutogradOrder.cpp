@@ -11,7 +11,7 @@
 #include "../BlockScheduling.h"
 #include "../Remarks.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Schedule/AutogradOrder.h"
+#include "CommSched/Schedule/Inductor/AutogradOrder.h"
 #include "CommSched/Schedule/MemoryTimeline.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 

@@ -8,8 +8,8 @@
 
 #include "../Remarks.h"
 #include "CommSched/Analysis/Aliasing.h"
-#include "CommSched/Schedule/ConvexSets.h"
-#include "CommSched/Schedule/GroupedOrder.h"
+#include "CommSched/Schedule/Graphs/ConvexSets.h"
+#include "CommSched/Schedule/Graphs/GroupedOrder.h"
 #include "MarkedRegions.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

@@ -8,7 +8,7 @@
 
 #include "AloneCollectives.h"
 
-#include "CommSched/Schedule/ContractedGraph.h"
+#include "CommSched/Schedule/Graphs/ContractedGraph.h"
 
 using namespace mlir;
 using namespace mlir::commsched;

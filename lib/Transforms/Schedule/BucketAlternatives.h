@@ -17,7 +17,7 @@
 
 #include "../Bucketing/BucketCandidates.h"
 #include "../Bucketing/BucketPricing.h"
-#include "CommSched/Schedule/BucketedProblem.h"
+#include "CommSched/Schedule/Bucketing/BucketedProblem.h"
 #include "CommSched/Schedule/StepScheduler.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

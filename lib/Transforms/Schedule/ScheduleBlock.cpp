@@ -9,10 +9,9 @@
 #include "ScheduleBlock.h"
 #include "../BlockScheduling.h"
 #include "../Remarks.h"
-#include "CommSched/Schedule/LowerBound.h"
+#include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/MemoryTimeline.h"
 #include "CommSched/Schedule/Simulator.h"
-#include "CommSched/Schedule/TightLowerBound.h"
 
 using namespace mlir;
 using namespace mlir::commsched;

@@ -21,7 +21,7 @@
 #include "CommSched/Analysis/GroupContention.h"
 #include "CommSched/Analysis/OperationCosts.h"
 #include "CommSched/Analysis/ScanningSymbolTables.h"
-#include "CommSched/Schedule/ExposureReasons.h"
+#include "CommSched/Schedule/Exposure/ExposureReasons.h"
 #include "CommSched/Transforms/Passes.h"
 
 namespace mlir::commsched {

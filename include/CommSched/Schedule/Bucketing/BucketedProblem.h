@@ -1,0 +1,168 @@
+//===- BucketedProblem.h - A problem whose buckets are merged ---*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the program becomes when buckets are merged: a problem in which each
+// bucket is one start and one wait, with the copies around them, and the order
+// in which its operations are to run. It is what decides whether a bucket pays,
+// and tells the rewriting where the merged operations go.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_SCHEDULE_BUCKETING_BUCKETEDPROBLEM_H
+#define COMMSCHED_SCHEDULE_BUCKETING_BUCKETEDPROBLEM_H
+
+#include "CommSched/Schedule/Bucketing/Bucketing.h"
+
+namespace mlir::commsched::schedule {
+
+/// Whether a merged program has buffers.
+enum class BucketBuffers : uint8_t { LeftOut, Kept };
+
+/// Wishes about the places of merged operations, by index of the bucket. A
+/// wish that cannot be granted is ignored.
+struct BucketPlacement {
+  /// {a, b}: bucket b starts before bucket a is waited for (prefetching). When
+  /// bucket a is to be waited for, b and the cheap operations that it needs run
+  /// first, if it needs nothing else any more.
+  std::vector<std::pair<int32_t, int32_t>> startBeforeWait;
+  /// {a, b}: bucket a is waited for directly after bucket b has started, even
+  /// if nobody needs it by then; if it has started itself.
+  std::vector<std::pair<int32_t, int32_t>> waitAfterStart;
+};
+
+class BucketedProblem {
+public:
+  /// Merges each bucket of `problem`, which has to live on, to one Start and
+  /// one Wait, with a Compute directly before and after where their costs are
+  /// not 0. Other operations cost what they did, unless they are absorbed.
+  /// `costs` has one entry a bucket.
+  ///
+  /// Numbers follow the order of `problem`, with a merged start in the place of
+  /// its first member and a merged wait in that of the first of its members'
+  /// waits. Dependences may point backwards.
+  ///
+  /// What a member needs, the copy-in needs, and what needs a member's wait
+  /// needs the copy-out. Order dependences among members are met by the members
+  /// being one.
+  ///
+  /// With `buffers` kept, the merged program has the buffers that the costs'
+  /// `memory` tells, and all others of the problem. Then what copies has its
+  /// Compute even if that costs nothing. What is absorbed makes no buffer any
+  /// more, the copy-in uses what it used, and what overwrites that comes after
+  /// the merged start. simulateMemory() tells what the rewritten program takes
+  /// if the order runs a copy-in directly before its start and a copy-out
+  /// directly after its wait.
+  ///
+  /// Error: the one of `problem`; the buckets are no disjoint sets of starts of
+  /// one stream each; a member depends on another member, other than by their
+  /// order; merging makes a cycle; what is absorbed is no Compute, or absorbed
+  /// twice; a cost is negative. With buffers: a size is negative; a bucket
+  /// without copies absorbs something; somebody else needs what is absorbed;
+  /// what overwrites its input has to come before the bucket (a cycle, too:
+  /// without absorbing anything there is none). O(nodes + dependences + uses +
+  /// members * log(members)).
+  static Result<BucketedProblem>
+  create(const Problem &problem, const std::vector<Bucket> &buckets,
+         const std::vector<BucketCost> &costs,
+         BucketBuffers buffers = BucketBuffers::LeftOut);
+
+  /// The problem that was merged.
+  const Problem &getOriginal() const { return *original; }
+
+  /// The merged program, finalized.
+  const Problem &getProblem() const { return merged; }
+
+  /// The node of the merged program that stands for `original`.
+  NodeId nodeOf(NodeId original) const { return nodes[original]; }
+
+  /// The node that a node of the merged program stands for; noNode if it
+  /// belongs to a bucket.
+  NodeId originalOf(NodeId node) const { return originals[node]; }
+
+  int32_t numBuckets() const { return static_cast<int32_t>(buckets.size()); }
+
+  /// The bucket that a node of the merged program belongs to, or -1.
+  int32_t bucketOf(NodeId node) const { return bucketOfNode[node]; }
+
+  /// What a bucket has become.
+  struct MergedBucket {
+    /// Of the original problem, in an order that its dependences allow: that of
+    /// the program if it is one.
+    std::vector<NodeId> starts;
+    std::vector<NodeId> waits;
+    /// Of the merged problem; noNode where nothing is copied, or, without
+    /// buffers, where that costs nothing.
+    NodeId copyIn = noNode;
+    NodeId start = noNode;
+    NodeId wait = noNode;
+    NodeId copyOut = noNode;
+  };
+  const MergedBucket &bucket(int32_t bucket) const { return buckets[bucket]; }
+
+  /// The merged start and wait of a bucket.
+  NodeId startOf(int32_t bucket) const { return buckets[bucket].start; }
+  NodeId waitOf(int32_t bucket) const { return buckets[bucket].wait; }
+
+  /// An order of the merged program as close to the original one as the
+  /// buckets allow. What is cheap (no collective, no wait, not expensive, no
+  /// barrier to communication) gives way to what is not:
+  ///  - a merged start comes where the first member was, or else directly after
+  ///    the last that it needs, be it through what is cheap, and that is not
+  ///    cheap. What is cheap and it needs comes up with it. A user of a merged
+  ///    wait stays where it is, though,
+  ///  - a merged wait comes directly before the first operation that needs it
+  ///    and is no tail, at the latest at the end,
+  ///  - tails follow directly on the last merged wait, with its copy-out, that
+  ///    they need, in the order of their indices. One that is itself a wait,
+  ///    with what needs it, comes in its place, or else as soon as it can after
+  ///    that; of merged waits at the end, after all of them,
+  ///  - where a merged start comes later than a member did, what is cheap and
+  ///    needs that member's wait goes down to where the last member's wait was,
+  ///    unless something that is not cheap needs it before,
+  ///  - everything else keeps its order, but for what has to come after a
+  ///    merged start that comes later than one of its members did.
+  ///
+  /// Tails are what nothing but the end of the program needs, such as the
+  /// all-reduce of what a reduce-scatter gave, so that they are no reason to
+  /// wait. A node that belongs to no bucket is one if it is cheap, or a start
+  /// or a wait that is no barrier; if all that it needs, of which there is
+  /// something, are merged waits, copy-outs and tails; and if all that needs it
+  /// are tails. A start, which had better run beside computation than at the
+  /// end, is one only if a wish says when each merged wait that it needs, be it
+  /// through other tails, is to run.
+  ///
+  /// A copy-in stands directly before its start, a copy-out directly after its
+  /// wait. Waits that one operation needs come in the order in which they
+  /// could, as do those at the end. Verified. Error: a wish names a bucket that
+  /// does not exist. O((nodes + dependences + wishes) log nodes), but that the
+  /// wishes about one wait are all tried again after each that is granted.
+  Result<Order> place(const BucketPlacement &placement = {}) const;
+
+  /// The order of the original problem that runs members' starts one directly
+  /// after the other where their bucket starts, and so their waits, and is
+  /// otherwise `order`, an order of the merged program. Verified against all
+  /// dependences of the original problem, those among members included. Error:
+  /// `order` is not legal. O(nodes + dependences + uses).
+  Result<Order> expand(const Order &order) const;
+
+private:
+  friend class BucketMerger;
+
+  const Problem *original = nullptr;
+  Problem merged;
+  /// By node of the original problem.
+  std::vector<NodeId> nodes;
+  /// By node of the merged problem.
+  std::vector<NodeId> originals;
+  std::vector<int32_t> bucketOfNode;
+  std::vector<MergedBucket> buckets;
+};
+
+} // namespace mlir::commsched::schedule
+
+#endif // COMMSCHED_SCHEDULE_BUCKETING_BUCKETEDPROBLEM_H

@@ -1,0 +1,191 @@
+//===- Bucketing.h - Which collectives travel together ----------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Forms buckets: sets of collectives that may become one launch. Two starts may
+// share a bucket if no path of dependences, which may lead through other
+// buckets, makes one of them wait for the other. What is formed here is a
+// decision only; see BucketedProblem.h for the program that follows from it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_SCHEDULE_BUCKETING_BUCKETING_H
+#define COMMSCHED_SCHEDULE_BUCKETING_BUCKETING_H
+
+#include "CommSched/Schedule/Problem.h"
+
+#include <functional>
+#include <limits>
+
+namespace mlir::commsched::schedule {
+
+/// A collective that may travel with others.
+struct BucketCandidate {
+  /// The Start. A Blocking collective cannot be merged.
+  NodeId start = noNode;
+  /// Collectives with equal keys may share a bucket: 0, 1, ….
+  int32_t key = 0;
+  /// The larger of what it sends and delivers.
+  int64_t bytes = 0;
+};
+
+struct BucketingOptions {
+  /// By key: the largest size in bytes of its first bucket, its second, …, in
+  /// the order in which they are opened; the last entry stands for all further
+  /// ones. No list is empty, all caps are positive.
+  std::vector<std::vector<int64_t>> capBytes;
+  /// The largest number of members, at least 1.
+  int64_t maxCount = std::numeric_limits<int64_t>::max();
+};
+
+/// Why a collective is in no bucket. One that opened a bucket while there was
+/// none to join is judged by the first candidate that did not join it.
+enum class AloneReason : uint8_t {
+  /// It is not alone.
+  None,
+  /// No other candidate has its key, but for those that are over the cap.
+  NoPartner,
+  /// It is larger than the bucket that it would have opened may be.
+  OverCap,
+  /// No bucket that was open had the room for it; or its own had none.
+  BucketFull,
+  /// A path of dependences, which may lead through other buckets, joins it to
+  /// every bucket with room for it; `other` is the member of the last of them
+  /// that the path begins or ends at.
+  Dependent,
+  /// A bucket with it would take overlap away (see
+  /// formOverlapPreservingBuckets()); `other` is the nearest other member.
+  LosesOverlap,
+};
+
+/// What became of one candidate.
+struct CandidateFate {
+  /// Index in Bucketing::buckets; -1: none.
+  int32_t bucket = -1;
+  AloneReason reason = AloneReason::None;
+  NodeId other = noNode;
+};
+
+/// Two or more starts with one key.
+struct Bucket {
+  int32_t key = 0;
+  /// Ascending.
+  std::vector<NodeId> starts;
+  /// The sum of the members' bytes.
+  int64_t bytes = 0;
+};
+
+struct Bucketing {
+  /// By first member.
+  std::vector<Bucket> buckets;
+  /// By candidate.
+  std::vector<CandidateFate> fates;
+};
+
+/// Looks at the candidates in the given order. Each joins the first open bucket
+/// of its key that has room for it and that it neither depends on nor leads to,
+/// through whatever other buckets; one that finds none opens another, so that
+/// of A, B (after A), C, D (after C) the buckets are {A, C} and {B, D}. Order
+/// dependences between two members do not count.
+///
+/// A bucket is closed by the first candidate that it has no room for, unless
+/// that is larger than its cap. To bound the number of searches, it is also
+/// closed by the 16th candidate in a row that it refuses for a dependence, and
+/// of 17 open buckets of one key the one that has refused most in a row, the
+/// oldest of those, is closed.
+///
+/// A candidate is alone if nobody joined the bucket that it opened; the cap of
+/// that bucket is used up all the same. One that is larger than the cap of the
+/// bucket that it would open is alone, too: it uses up that cap if a later one
+/// is large enough for it, and otherwise leaves it to the next.
+///
+/// Error: the problem has one; a candidate is not a Start, is named twice, has
+/// a negative size, or its key has no cap; a cap or maxCount is not positive.
+///
+/// Legality is kept by an incremental topological order (ContractedGraph.h), so
+/// a candidate costs what lies between it and its bucket, not the program.
+Result<Bucketing> formBuckets(const Problem &problem,
+                              const std::vector<BucketCandidate> &candidates,
+                              const BucketingOptions &options);
+
+/// Where the tensors of one merged collective lie.
+struct BucketMemory {
+  enum class Layout : uint8_t {
+    /// Side by side, without copies: what a member delivers is what it was, but
+    /// the merged start makes it, and uses with the merged wait what any member
+    /// sends.
+    Separate,
+    /// The copy-in packs what members send. What the merged start makes is one
+    /// storage for all, of which the members' results are views: it goes when
+    /// nobody needs any of them.
+    Viewed,
+    /// The copy-in makes what the collective works in, in place, and the
+    /// copy-out what the members deliver.
+    CopiedOut,
+  };
+
+  Layout layout = Layout::Separate;
+  /// What the copy-in makes, in bytes. It reads what members send, and the
+  /// merged wait, or else the copy-out, is the last that needs it.
+  int64_t packedBytes = 0;
+  /// Viewed: what the merged start makes, in bytes.
+  int64_t deliveredBytes = 0;
+};
+
+/// What one merged collective costs, in nanoseconds, and in memory.
+struct BucketCost {
+  /// On the compute stream, directly before the merged start.
+  int64_t copyInNs = 0;
+  /// Of the merged collective.
+  int64_t collectiveNs = 0;
+  /// On the compute stream, directly after the merged wait.
+  int64_t copyOutNs = 0;
+  /// Operations that the copy-in makes superfluous, such as casts: they cost
+  /// nothing any more.
+  std::vector<NodeId> absorbed;
+  BucketMemory memory = {};
+};
+
+/// What merging these starts would cost.
+using BucketCostFunction =
+    std::function<BucketCost(const std::vector<NodeId> &starts)>;
+
+/// Forms buckets as formBuckets() does, and splits in halves, round after
+/// round, those to which it is due that the merged program, as
+/// BucketedProblem::place() puts it, runs worse than the original one:
+///  - a collective is uncovered for longer than its members were together, that
+///    is, runs while the compute stream waits for it or for another one. Unlike
+///    the stall of its wait, this does not depend on which of two collectives
+///    is waited for first,
+///  - the step takes longer.
+/// Of all rounds, and of no buckets at all, the result is what gives the
+/// shortest step; of several the one in which collectives are uncovered for
+/// the least time in sum, then the one with fewer splits. So no step gets
+/// longer, and buckets that no one loses by stay as they were formed. To demand
+/// that no collective loses would be too much where communication is what takes
+/// time: the same wait then only falls to another one, and buckets that make
+/// the step shorter would be given up.
+///
+/// Members of buckets that were split down to one are alone, for LosesOverlap.
+///
+/// `exposedFirst`, by key: whether collectives that are uncovered in the
+/// original program are looked at before those that are not, so that they find
+/// each other; otherwise candidates are looked at in the order of the program.
+///
+/// Error: that of formBuckets() or BucketedProblem::create(); the program is
+/// not a legal order; `exposedFirst` does not have the keys of the caps.
+///
+/// O(log largest bucket) rounds of O((nodes + dependences) log nodes).
+/// `getCost` is asked once for each bucket that is tried.
+Result<Bucketing> formOverlapPreservingBuckets(
+    const Problem &problem, const std::vector<BucketCandidate> &candidates,
+    const BucketingOptions &options, const std::vector<bool> &exposedFirst,
+    const BucketCostFunction &getCost);
+
+} // namespace mlir::commsched::schedule
+
+#endif // COMMSCHED_SCHEDULE_BUCKETING_BUCKETING_H

@@ -1,0 +1,113 @@
+//===- Exposure.cpp - What computation hides of a collective ----*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Exposure.h"
+
+#include <limits>
+
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+
+std::vector<NodeId> schedule::computeWindowEnds(const Problem &problem,
+                                                const Order &order) {
+  int32_t size = static_cast<int32_t>(order.size());
+  std::vector<int32_t> positions(order.size());
+  for (int32_t place = 0; place < size; ++place)
+    positions[order[place]] = place;
+  std::vector<NodeId> ends(order.size(), noNode);
+  int32_t nextBlocking = size;
+  // By stream: the first wait for any of the collectives seen so far, which are
+  // those that start later.
+  std::vector<int32_t> nextWait(problem.numStreams(), size);
+  for (int32_t place = size - 1; place >= 0; --place) {
+    NodeId node = order[place];
+    if (problem.kind(node) == NodeKind::Blocking)
+      nextBlocking = place;
+    if (problem.kind(node) != NodeKind::Start)
+      continue;
+    int32_t &streamWait = nextWait[problem.stream(node)];
+    streamWait = std::min(streamWait, positions[problem.waitOf(node)]);
+    ends[node] = order[std::min(streamWait, nextBlocking)];
+  }
+  return ends;
+}
+
+std::vector<Exposure> schedule::computeExposure(const Problem &problem,
+                                                const Order &order) {
+  // By node: computation before it.
+  std::vector<int64_t> computed(order.size());
+  int64_t sum = 0;
+  for (NodeId node : order) {
+    computed[node] = sum;
+    if (problem.kind(node) == NodeKind::Compute)
+      sum += problem.costNs(node);
+  }
+  std::vector<NodeId> ends = computeWindowEnds(problem, order);
+  std::vector<Exposure> exposures(order.size());
+  for (NodeId node = 0; node < problem.numNodes(); ++node) {
+    if (problem.isCollective(node))
+      exposures[node].commNs = problem.costNs(node);
+    if (ends[node] != noNode)
+      exposures[node].computeNs = computed[ends[node]] - computed[node];
+  }
+  return exposures;
+}
+
+NodeId schedule::findWindowEnd(const EditableSchedule &schedule, NodeId start) {
+  const Problem &problem = schedule.getProblem();
+  const EditableSchedule::Tree &tree = schedule.getTree();
+  int32_t first = schedule.position(start) + 1;
+  int32_t end = schedule.position(problem.waitOf(start));
+  int32_t blocking = tree.findFirst(
+      first, end, [](const StretchLoad &, const StretchLoad &stretch) {
+        return stretch.numBlocking > 0;
+      });
+  if (blocking >= 0)
+    end = blocking;
+  for (int32_t place = first;; ++place) {
+    place = tree.findFirst(place, end,
+                           [](const StretchLoad &, const StretchLoad &stretch) {
+                             return stretch.numWaits > 0;
+                           });
+    if (place < 0)
+      return schedule.at(end);
+    NodeId other = problem.startOf(schedule.at(place));
+    if (problem.stream(other) == problem.stream(start) &&
+        schedule.position(other) >= first)
+      return schedule.at(place);
+  }
+}
+
+int64_t schedule::getHidingTime(const EditableSchedule &schedule, NodeId start,
+                                NodeId windowEnd) {
+  const EditableSchedule::Tree &tree = schedule.getTree();
+  return tree.before(windowEnd).computeTime - tree.before(start).computeTime;
+}
+
+int64_t ExposureTrade::exposedAfter(int64_t passed) const {
+  int64_t sum = std::max<int64_t>(0, own - passed);
+  for (int64_t other : others)
+    sum += std::max<int64_t>(0, other + passed);
+  return sum;
+}
+
+int64_t ExposureTrade::turningPoint() const {
+  // The sum falls by one per unit while `own` is exposed, and rises by one for
+  // each of the others that is: it rises from where one of them is exposed and
+  // `own` is not, or two of them are.
+  constexpr int64_t never = std::numeric_limits<int64_t>::max();
+  int64_t one = never, two = never;
+  for (int64_t other : others) {
+    int64_t from = std::max<int64_t>(0, -other);
+    two = std::min(two, std::max(one, from));
+    one = std::min(one, from);
+  }
+  if (one == never)
+    return never;
+  return std::min(std::max<int64_t>(own, one), two);
+}

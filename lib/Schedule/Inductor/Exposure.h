@@ -1,0 +1,61 @@
+//===- Exposure.h - What computation hides of a collective ------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The exposed time of a collective as it is seen from its own window, without a
+// simulation of the step: its time less that of the computation that runs while
+// it is in flight. Solvers that move one collective after the other decide by
+// it; it follows ReorderInfo of PyTorch Inductor's comms.py (2.13).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_SCHEDULE_INDUCTOR_EXPOSURE_H
+#define COMMSCHED_LIB_SCHEDULE_INDUCTOR_EXPOSURE_H
+
+#include "CommSched/Schedule/EditableSchedule.h"
+#include "CommSched/Schedule/Inductor/IterativeReordering.h"
+
+namespace mlir::commsched::schedule {
+
+/// By node: the operation at which the window of each start ends, noNode for
+/// other operations. It is the first of
+///   - its wait,
+///   - a blocking collective, which computation does not run beside,
+///   - the wait of a later collective of its stream: a stream works in order,
+///     so that the collective is over by then.
+/// `order` is legal. O(nodes).
+std::vector<NodeId> computeWindowEnds(const Problem &problem,
+                                      const Order &order);
+
+/// Where the window of `start` ends. O(log n) for each wait in the window.
+NodeId findWindowEnd(const EditableSchedule &schedule, NodeId start);
+
+/// The computation between `start` and `windowEnd`, in the unit of the
+/// schedule's times. O(log n).
+int64_t getHidingTime(const EditableSchedule &schedule, NodeId start,
+                      NodeId windowEnd);
+
+/// What it does to exposed times when a group of operations moves past
+/// computation, of which `own` gains and `others` lose: what is exposed of each
+/// before, negative if computation is left over.
+struct ExposureTrade {
+  int64_t own = 0;
+  std::vector<int64_t> others;
+
+  /// What is exposed of all of them once the group has passed computation of
+  /// `passed` ≥ 0. A convex function of it.
+  int64_t exposedAfter(int64_t passed) const;
+
+  /// From where on every further computation makes the sum larger: the largest
+  /// `passed` ≥ 0 at which exposedAfter() is smallest, or no limit (the largest
+  /// int64_t) if there are no others.
+  int64_t turningPoint() const;
+};
+
+} // namespace mlir::commsched::schedule
+
+#endif // COMMSCHED_LIB_SCHEDULE_INDUCTOR_EXPOSURE_H

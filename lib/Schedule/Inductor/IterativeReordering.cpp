@@ -1,0 +1,434 @@
+//===- IterativeReordering.cpp - Collectives one step at a time -----------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/Inductor/IterativeReordering.h"
+
+#include "../Model/MovingGroup.h"
+#include "CommSched/Schedule/Verify.h"
+#include "Exposure.h"
+
+#include <cmath>
+
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+
+namespace {
+
+/// One run over all starts (up) or waits (down).
+class IterativeRun {
+public:
+  IterativeRun(const Problem &problem,
+               const IterativeReorderingOptions &options, Direction direction)
+      : problem(problem), options(options), direction(direction),
+        communicates(problem.numNodes()) {}
+
+  Result<IterativeReordering> run();
+
+private:
+  bool isUp() const { return direction == Direction::Up; }
+
+  OptionalError prepare();
+  OptionalError scaleTimes();
+  OptionalError moveAll();
+  OptionalError move(NodeId node);
+  Result<IterativeReordering> finish();
+
+  bool takeRun(CollectiveMoves &moved);
+  bool takeStep(CollectiveMoves &moved, int32_t dependence);
+  bool stop(CollectiveMoves &moved, MoveLimit limit, int32_t position);
+
+  bool isForbidden(NodeId node) const;
+  bool isGroupable(NodeId node) const;
+  int32_t findForbidden(int32_t until) const;
+  void absorb(CollectiveMoves &moved);
+
+  int64_t getExposed(NodeId start, NodeId windowEnd) const {
+    return commTimes[start] - getHidingTime(*schedule, start, windowEnd);
+  }
+  int64_t getExposed(NodeId start) const {
+    return getExposed(start, findWindowEnd(*schedule, start));
+  }
+  bool isHidden() const;
+  int32_t findWeighed(int32_t until) const;
+  bool isWorthPassing(NodeId node) const;
+  void notePassed(NodeId node);
+  void noteTime(int64_t computeTime);
+  OptionalError checkMemory() const;
+
+  const Problem &problem;
+  const IterativeReorderingOptions &options;
+  Direction direction;
+  /// By node: whether it is not a start or wait, but communicates all the same.
+  std::vector<bool> communicates;
+  /// By node: its time if it is a start, as the decisions see it.
+  std::vector<int64_t> commTimes;
+  std::optional<EditableSchedule> schedule;
+  std::optional<MovingGroup> group;
+  /// With estimations: by start, where its window ends in the program. Until a
+  /// start or its wait moves, no other move changes that.
+  std::vector<NodeId> windowEnds;
+  /// The start of the collective that moves, and where its window ends.
+  NodeId start = noNode;
+  NodeId windowEnd = noNode;
+  /// With estimations: what is exposed of it, and of those whose waits the
+  /// group has taken along.
+  ExposureTrade trade;
+  IterativeReordering result;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The rules
+//===----------------------------------------------------------------------===//
+
+/// Whether the group has to stop before `node`, whatever the memory.
+bool IterativeRun::isForbidden(NodeId node) const {
+  if (isUp())
+    return !options.reorderCollectives && problem.isCollective(node);
+  return !options.withCollectives && problem.kind(node) == NodeKind::Start;
+}
+
+/// The nearest position at which isForbidden() holds; `until` if none is before
+/// it.
+int32_t IterativeRun::findForbidden(int32_t until) const {
+  if (isUp() ? options.reorderCollectives : options.withCollectives)
+    return until;
+  return group->findNearest(
+      until, [&](const StretchLoad &, const StretchLoad &stretch) {
+        return stretch.numStarts > 0 || (isUp() && stretch.numBlocking > 0);
+      });
+}
+
+/// Whether the group takes `node` along when there is a dependence.
+bool IterativeRun::isGroupable(NodeId node) const {
+  if (communicates[node])
+    return false;
+  if (problem.kind(node) == NodeKind::Start)
+    return isUp() && options.withCollectives;
+  if (problem.kind(node) == NodeKind::Wait)
+    return isUp();
+  return options.useRuntimeEstimations || !problem.isExpensive(node);
+}
+
+//===----------------------------------------------------------------------===//
+// Estimations
+//===----------------------------------------------------------------------===//
+
+bool IterativeRun::isHidden() const {
+  return static_cast<double>(trade.own) <
+         -options.extraOverlap * static_cast<double>(commTimes[start]);
+}
+
+/// The nearest position, `until` if none is before it, of an operation that
+/// isWorthPassing() has to be asked about, or that makes isHidden() true.
+int32_t IterativeRun::findWeighed(int32_t until) const {
+  const EditableSchedule::Tree &tree = schedule->getTree();
+  // Collectives that the group passes may get exposed by it, and the windows of
+  // those on its stream change.
+  until = group->findNearest(
+      until, [&](const StretchLoad &, const StretchLoad &stretch) {
+        return (isUp() ? stretch.numStarts : stretch.numWaits) > 0 ||
+               stretch.numBlocking > 0;
+      });
+  // How much computation may pass before a decision is due.
+  double toHidden =
+      std::floor(static_cast<double>(trade.own) +
+                 options.extraOverlap * static_cast<double>(commTimes[start]));
+  int64_t room = trade.turningPoint();
+  if (toHidden < static_cast<double>(room))
+    room = static_cast<int64_t>(toHidden);
+  int64_t total = tree.total().computeTime;
+  if (room >= total)
+    return until;
+  int64_t here =
+      tree.range(0, isUp() ? group->first() : group->end()).computeTime;
+  if (isUp())
+    return group->findNearest(
+        until, [&](const StretchLoad &before, const StretchLoad &) {
+          return before.computeTime < here - room;
+        });
+  return group->findNearest(
+      until, [&](const StretchLoad &before, const StretchLoad &stretch) {
+        return before.computeTime - here + stretch.computeTime > room;
+      });
+}
+
+/// Whether passing `node`, which is in front, exposes no more communication
+/// than it hides.
+bool IterativeRun::isWorthPassing(NodeId node) const {
+  bool isWeighed = isUp() ? problem.kind(node) == NodeKind::Start
+                          : problem.kind(node) == NodeKind::Wait;
+  if (isWeighed) {
+    // The computation in the group is no longer beside that collective.
+    int64_t lost = group->computeTime();
+    if (lost == 0)
+      return true;
+    int64_t exposed = getExposed(isUp() ? node : problem.startOf(node));
+    return std::max<int64_t>(0, exposed + lost) <=
+           std::max<int64_t>(0, exposed);
+  }
+  int64_t computeTime = schedule->getTree().leaf(node).computeTime;
+  return trade.others.empty() ||
+         trade.exposedAfter(computeTime) <= trade.exposedAfter(0);
+}
+
+/// Takes note of a collective or wait that the group has passed: the window may
+/// end there now.
+void IterativeRun::notePassed(NodeId node) {
+  NodeKind kind = problem.kind(node);
+  bool reachesWait = windowEnd == problem.waitOf(start);
+  if (kind == NodeKind::Blocking && (isUp() || reachesWait))
+    windowEnd = node;
+  if (isUp() && kind == NodeKind::Start &&
+      problem.stream(node) == problem.stream(start)) {
+    // Now that one starts later, and its wait is for this one too.
+    NodeId wait = problem.waitOf(node);
+    if (schedule->position(wait) < schedule->position(windowEnd))
+      windowEnd = wait;
+  }
+  if (!isUp() && kind == NodeKind::Wait && reachesWait) {
+    NodeId other = problem.startOf(node);
+    if (problem.stream(other) == problem.stream(start) &&
+        schedule->position(other) > schedule->position(start))
+      windowEnd = node;
+  }
+}
+
+/// Takes note of the computation that the group has passed.
+void IterativeRun::noteTime(int64_t computeTime) {
+  trade.own = getExposed(start, windowEnd);
+  for (int64_t &other : trade.others)
+    other += computeTime;
+}
+
+//===----------------------------------------------------------------------===//
+// The moves
+//===----------------------------------------------------------------------===//
+
+bool IterativeRun::stop(CollectiveMoves &moved, MoveLimit limit,
+                        int32_t position) {
+  moved.limit = limit;
+  if (position != group->wayEnd())
+    moved.obstacle = schedule->at(position);
+  return false;
+}
+
+void IterativeRun::absorb(CollectiveMoves &moved) {
+  NodeId node = group->frontNode();
+  if (options.useRuntimeEstimations && isUp() &&
+      problem.kind(node) == NodeKind::Wait)
+    trade.others.push_back(getExposed(problem.startOf(node)));
+  group->absorbFront();
+  ++moved.grouped;
+}
+
+/// Passes everything up to the next operation that matters. Returns whether the
+/// group may go on.
+bool IterativeRun::takeRun(CollectiveMoves &moved) {
+  if (group->front() == group->wayEnd())
+    return stop(moved, MoveLimit::None, group->wayEnd());
+  if (options.useRuntimeEstimations && isHidden())
+    return stop(moved, MoveLimit::Hidden, group->wayEnd());
+  int32_t dependence = group->nextDependence();
+  if (dependence == group->front())
+    return takeStep(moved, dependence);
+  int32_t until = group->nearer(dependence, group->nextHandover());
+  until = findForbidden(until);
+  if (options.useRuntimeEstimations)
+    until = findWeighed(until);
+  int32_t reached = group->findOverflow(until, options.limitBytes);
+  if (reached != until)
+    moved.neededBytes = group->peakWhenPassing(reached);
+  int64_t passedTime = 0;
+  if (options.useRuntimeEstimations)
+    passedTime =
+        isUp()
+            ? schedule->getTree().range(reached + 1, group->first()).computeTime
+            : schedule->getTree().range(group->end(), reached).computeTime;
+  moved.moves += group->passUntil(reached);
+  if (options.useRuntimeEstimations)
+    noteTime(passedTime);
+  if (reached != until)
+    return stop(moved, MoveLimit::Memory, reached);
+  return until == group->wayEnd() || takeStep(moved, dependence);
+}
+
+/// Deals with the operation in front.
+bool IterativeRun::takeStep(CollectiveMoves &moved, int32_t dependence) {
+  int32_t position = group->front();
+  NodeId node = group->frontNode();
+  if (isForbidden(node))
+    return stop(moved, MoveLimit::Collective, position);
+  if (position == dependence) {
+    bool joins = isGroupable(node);
+    if (!joins || moved.grouped >= options.maxGroupSize) {
+      moved.dependence = group->nextDependenceKind();
+      return stop(moved, joins ? MoveLimit::GroupSize : MoveLimit::Dependence,
+                  position);
+    }
+    absorb(moved);
+    return true;
+  }
+  if (options.useRuntimeEstimations && !isWorthPassing(node))
+    return stop(moved, MoveLimit::Exposure, position);
+  int64_t peak = group->passOne(options.limitBytes);
+  if (peak > options.limitBytes) {
+    moved.neededBytes = peak;
+    return stop(moved, MoveLimit::Memory, position);
+  }
+  ++moved.moves;
+  if (options.useRuntimeEstimations) {
+    notePassed(node);
+    noteTime(schedule->getTree().leaf(node).computeTime);
+  }
+  return true;
+}
+
+OptionalError IterativeRun::move(NodeId node) {
+  CollectiveMoves moved;
+  moved.node = node;
+  start = isUp() ? node : problem.startOf(node);
+  group->startWith(node);
+  trade = {};
+  if (options.useRuntimeEstimations) {
+    windowEnd = windowEnds[start];
+    trade.own = getExposed(start, windowEnd);
+  }
+  while (takeRun(moved))
+    if (OptionalError error = checkMemory())
+      return error;
+  result.collectives.push_back(moved);
+  return checkMemory();
+}
+
+OptionalError IterativeRun::moveAll() {
+  NodeKind kind = isUp() ? NodeKind::Start : NodeKind::Wait;
+  for (NodeId i = 0; i < problem.numNodes(); ++i) {
+    if (options.maxCollectives &&
+        static_cast<int64_t>(result.collectives.size()) >=
+            *options.maxCollectives)
+      break;
+    NodeId node = isUp() ? i : problem.numNodes() - 1 - i;
+    if (problem.kind(node) != kind)
+      continue;
+    if (OptionalError error = move(node))
+      return error;
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Before and after
+//===----------------------------------------------------------------------===//
+
+OptionalError IterativeRun::scaleTimes() {
+  commTimes.assign(problem.numNodes(), 0);
+  std::vector<int64_t> computeTimes(problem.numNodes());
+  // Well within 64 bits, for sums of all of them and differences of these.
+  constexpr double limit = 1e18;
+  double total = 0;
+  for (NodeId node = 0; node < problem.numNodes(); ++node) {
+    bool isCompute = problem.kind(node) == NodeKind::Compute;
+    double scaled = std::nearbyint(
+        static_cast<double>(problem.costNs(node)) *
+        (isCompute ? options.computeMultiplier : options.commMultiplier));
+    total += scaled;
+    if (!(scaled >= 0 && total < limit))
+      return problem.describe(node) + " takes " + std::to_string(scaled) +
+             " ns with the multiplier of its kind, which together with the "
+             "operations before it is out of range";
+    (isCompute ? computeTimes : commTimes)[node] = static_cast<int64_t>(scaled);
+  }
+  Order program = problem.programOrder();
+  if (OptionalError error = verify(problem, program))
+    return "the program is not a legal order: " + *error;
+  Result<EditableSchedule> created =
+      EditableSchedule::create(problem, program, computeTimes);
+  if (!created)
+    return created.error();
+  schedule = std::move(*created);
+  return std::nullopt;
+}
+
+OptionalError IterativeRun::prepare() {
+  if (problem.check())
+    return problem.check();
+  if (options.limitBytes < 0)
+    return "the limit of " + std::to_string(options.limitBytes) +
+           " bytes is negative";
+  for (NodeId node = 0; node < problem.numNodes(); ++node) {
+    NodeKind kind = problem.kind(node);
+    if (kind == NodeKind::Blocking)
+      communicates[node] = true;
+    auto hasBarrier = [](ArrayView<DependenceEnd> ends) {
+      return std::any_of(ends.begin(), ends.end(), [](DependenceEnd end) {
+        return end.kind == DependenceKind::Barrier;
+      });
+    };
+    if (kind == NodeKind::Compute && (hasBarrier(problem.predecessors(node)) ||
+                                      hasBarrier(problem.successors(node))))
+      communicates[node] = true;
+  }
+  if (OptionalError error = scaleTimes())
+    return error;
+  group.emplace(*schedule, direction);
+  if (options.useRuntimeEstimations)
+    windowEnds = computeWindowEnds(problem, problem.programOrder());
+  result.oldPeakBytes = schedule->peakBytes();
+  return std::nullopt;
+}
+
+/// Compares with a simulation from scratch, if that was asked for.
+OptionalError IterativeRun::checkMemory() const {
+  if (!options.recomputeMemory)
+    return std::nullopt;
+  Result<MemoryTimeline> memory = simulateMemory(problem, schedule->order());
+  if (!memory)
+    return memory.error();
+  if (memory->peakBytes == schedule->peakBytes())
+    return std::nullopt;
+  return "the peak is kept as " + std::to_string(schedule->peakBytes()) +
+         " bytes, but a simulation gives " + std::to_string(memory->peakBytes);
+}
+
+Result<IterativeReordering> IterativeRun::finish() {
+  result.order = schedule->order();
+  if (OptionalError error = verify(problem, result.order))
+    return Error{"moving collectives made an invalid order: " + *error};
+  Result<MemoryTimeline> memory = simulateMemory(problem, result.order);
+  if (!memory)
+    return Error{memory.error()};
+  result.newPeakBytes = memory->peakBytes;
+  int64_t allowed = std::max(options.limitBytes, result.oldPeakBytes);
+  if (result.newPeakBytes > allowed)
+    return Error{"moving collectives made a peak of " +
+                 std::to_string(result.newPeakBytes) + " bytes, over " +
+                 std::to_string(allowed)};
+  return std::move(result);
+}
+
+Result<IterativeReordering> IterativeRun::run() {
+  if (OptionalError error = prepare())
+    return Error{*error};
+  if (OptionalError error = moveAll())
+    return Error{*error};
+  return finish();
+}
+
+Result<IterativeReordering>
+schedule::reorderComms(const Problem &problem,
+                       const IterativeReorderingOptions &options) {
+  return IterativeRun(problem, options, Direction::Up).run();
+}
+
+Result<IterativeReordering>
+schedule::sinkWaitsIteratively(const Problem &problem,
+                               const IterativeReorderingOptions &options) {
+  return IterativeRun(problem, options, Direction::Down).run();
+}
