@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_BENCHMARKS_COMMON_LONEFUNCTION_H
 #define COMMSCHED_BENCHMARKS_COMMON_LONEFUNCTION_H
 
-#include "CommSched/Analysis/StepReport.h"
+#include "CommSched/Report/StepReport.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_BENCHMARKS_COMMON_PROBLEMJSON_H
 #define COMMSCHED_BENCHMARKS_COMMON_PROBLEMJSON_H
 
-#include "CommSched/Analysis/StepReport.h"
+#include "CommSched/Report/StepReport.h"
 #include "llvm/Support/JSON.h"
 
 namespace mlir::commsched {

@@ -14,7 +14,7 @@
 #define COMMSCHED_BENCHMARKS_PEERS_MERGEABLESTARTS_H
 
 #include "Bucketing/MergeCollectives.h"
-#include "CommSched/Analysis/BlockProblem.h"
+#include "CommSched/Analysis/Problem/BlockProblem.h"
 
 namespace mlir::commsched {
 

@@ -8,8 +8,8 @@
 
 #include "ProblemDump.h"
 #include "../common/ProblemJson.h"
-#include "CommSched/Analysis/ScanningSymbolTables.h"
-#include "CommSched/Analysis/StorageAnalysis.h"
+#include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
+#include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "MergeableStarts.h"
 #include "llvm/ADT/MapVector.h"

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Stages.h"
-#include "CommSched/Analysis/BlockProblem.h"
-#include "CommSched/Analysis/OperationCosts.h"
-#include "CommSched/Analysis/TargetSpec.h"
+#include "CommSched/Analysis/Costs/OperationCosts.h"
+#include "CommSched/Analysis/Costs/TargetSpec.h"
+#include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Inductor/ListScheduler.h"

@@ -9,10 +9,15 @@
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
-#include "ReportNames.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
+
+std::string mlir::commsched::makePrintable(StringRef name) {
+  return llvm::json::isUTF8(name) ? name.str() : llvm::json::fixUTF8(name);
+}
 
 std::string mlir::commsched::describe(Operation *op) {
   std::string text = op->getName().getStringRef().str();
@@ -32,6 +37,17 @@ std::string mlir::commsched::getCollectiveName(CollectiveOpInterface collective,
   return (cost::stringifyCollectiveKind(collective.getCollectiveKind()) + "_" +
           Twine(indexInBlock))
       .str();
+}
+
+std::string mlir::commsched::getArgumentName(BlockArgument argument) {
+  unsigned number = argument.getArgNumber();
+  Block *block = argument.getOwner();
+  auto function = dyn_cast<FunctionOpInterface>(block->getParentOp());
+  if (function && block->isEntryBlock())
+    if (auto name = function.getArgAttrOfType<StringAttr>(number, nameAttrName);
+        name && !name.empty())
+      return makePrintable(name);
+  return "%arg" + std::to_string(number);
 }
 
 std::string mlir::commsched::getLocationText(Location loc) {

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Analysis/OperationCosts.h"
-#include "CommSched/Analysis/ScanningSymbolTables.h"
-#include "CommSched/Analysis/TargetSpec.h"
+#include "CommSched/Analysis/Costs/OperationCosts.h"
+#include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
+#include "CommSched/Analysis/Costs/TargetSpec.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Transforms/Passes.h"

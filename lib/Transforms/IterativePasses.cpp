@@ -8,9 +8,9 @@
 
 #include "IterativePasses.h"
 #include "BlockScheduling.h"
-#include "CommSched/Analysis/OperationCosts.h"
-#include "CommSched/Analysis/ScanningSymbolTables.h"
-#include "CommSched/Analysis/TargetSpec.h"
+#include "CommSched/Analysis/Costs/OperationCosts.h"
+#include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
+#include "CommSched/Analysis/Costs/TargetSpec.h"
 #include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
 #include "CommSched/Schedule/MemoryTimeline.h"
 #include "CommSched/Schedule/Simulator.h"

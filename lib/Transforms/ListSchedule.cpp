@@ -8,7 +8,7 @@
 
 #include "ListSchedule.h"
 #include "BlockScheduling.h"
-#include "CommSched/Analysis/OperationCosts.h"
+#include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Schedule/Inductor/ListScheduler.h"
 #include "Remarks.h"
 

@@ -16,7 +16,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_MEMORYBUDGET_H
 #define COMMSCHED_LIB_TRANSFORMS_MEMORYBUDGET_H
 
-#include "CommSched/Analysis/BlockProblem.h"
+#include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::commsched {

@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_MOVEACCOUNT_H
 #define COMMSCHED_LIB_TRANSFORMS_MOVEACCOUNT_H
 
-#include "CommSched/Analysis/BlockProblem.h"
+#include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Schedule/Inductor/IterativeReordering.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Analysis/OperationCosts.h"
-#include "CommSched/Analysis/PairReport.h"
-#include "CommSched/Analysis/StepReport.h"
-#include "CommSched/Analysis/TargetSpec.h"
+#include "CommSched/Analysis/Costs/OperationCosts.h"
+#include "CommSched/Analysis/Costs/TargetSpec.h"
+#include "CommSched/Report/PairReport.h"
 #include "CommSched/Report/ReportFormats.h"
+#include "CommSched/Report/StepReport.h"
 #include "CommSched/Transforms/Passes.h"
 #include "OutputFile.h"
 #include "Remarks.h"

@@ -16,7 +16,7 @@
 #define COMMSCHED_TEST_LIB_BUCKETTRIAL_H
 
 #include "Bucketing/MergeCollectives.h"
-#include "CommSched/Analysis/BlockProblem.h"
+#include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <random>

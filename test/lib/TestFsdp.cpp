@@ -11,8 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockScheduling.h"
-#include "CommSched/Analysis/ScanningSymbolTables.h"
-#include "CommSched/Analysis/TargetSpec.h"
+#include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
+#include "CommSched/Analysis/Costs/TargetSpec.h"
 #include "Fsdp/DeduplicateGathers.h"
 #include "Fsdp/SumBeforeReduceScatter.h"
 #include "TestPasses.h"

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Analysis/JointFunction.h"
-#include "CommSched/Analysis/OperatorClasses.h"
+#include "CommSched/Analysis/Joint/JointFunction.h"
+#include "CommSched/Analysis/Problem/OperatorClasses.h"
 #include "TestPasses.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"
-#include "CommSched/Analysis/OperationCosts.h"
-#include "CommSched/Analysis/ScanningSymbolTables.h"
-#include "CommSched/Analysis/TargetSpec.h"
+#include "CommSched/Analysis/Costs/OperationCosts.h"
+#include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
+#include "CommSched/Analysis/Costs/TargetSpec.h"
 #include "CommSched/Conversion/Pipelines.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/ExecutionEngine/OptUtils.h"

@@ -17,7 +17,7 @@
 #include "EntryFunction.h"
 #include "ProgramSites.h"
 
-#include "CommSched/Analysis/StepReport.h"
+#include "CommSched/Report/StepReport.h"
 #include "mlir/IR/OwningOpRef.h"
 
 #include <memory>

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Analysis/BucketCosts.h"
+#include "CommSched/Analysis/Costs/BucketCosts.h"
 
 #include "Bucketing/MergeCollectives.h"
 #include "CommSched/Dialect/CommSchedDialect.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Analysis/GroupContention.h"
+#include "CommSched/Analysis/Costs/GroupContention.h"
 
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -21,6 +21,10 @@
 
 namespace mlir::commsched {
 
+/// `name` with every byte replaced that is not UTF-8: MLIR allows any bytes in
+/// a string, the formats of the report do not.
+std::string makePrintable(StringRef name);
+
 /// The operation's kind (of a `commsched.compute` the operator), and its
 /// `commsched.name` if any.
 std::string describe(Operation *op);
@@ -29,6 +33,9 @@ std::string describe(Operation *op);
 /// the block, such as "all_gather_0". UTF-8.
 std::string getCollectiveName(CollectiveOpInterface collective,
                               unsigned indexInBlock);
+
+/// The argument's `commsched.name`, or else `%arg` and its number.
+std::string getArgumentName(BlockArgument argument);
 
 /// "step.mlir:7:8", or MLIR's text for other locations. UTF-8.
 std::string getLocationText(Location loc);

@@ -173,7 +173,7 @@ def CommSched_OperatorClassOpInterface
     What computing an operation a second time means: whether it is cheap, can
     be done in one kernel with its neighbours, or must not be done. Operations
     without this interface are classified by their traits and other interfaces;
-    see `getOperatorClass` in CommSched/Analysis/OperatorClasses.h.
+    see `getOperatorClass` in CommSched/Analysis/Problem/OperatorClasses.h.
   }];
   let methods = [
     InterfaceMethod<"The class of the operation.",

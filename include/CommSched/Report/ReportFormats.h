@@ -14,8 +14,8 @@
 #ifndef COMMSCHED_REPORT_REPORTFORMATS_H
 #define COMMSCHED_REPORT_REPORTFORMATS_H
 
-#include "CommSched/Analysis/StepReport.h"
 #include "CommSched/Report/ChromeTrace.h"
+#include "CommSched/Report/StepReport.h"
 
 namespace mlir::commsched {
 

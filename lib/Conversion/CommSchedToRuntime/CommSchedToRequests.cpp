@@ -8,9 +8,9 @@
 
 #include "Lowering.h"
 
+#include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
+#include "CommSched/Analysis/Costs/TargetSpec.h"
 #include "CommSched/Analysis/OperationTexts.h"
-#include "CommSched/Analysis/ScanningSymbolTables.h"
-#include "CommSched/Analysis/TargetSpec.h"
 #include "CommSched/Conversion/Passes.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

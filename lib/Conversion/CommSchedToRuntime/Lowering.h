@@ -18,7 +18,7 @@
 #include "../RuntimeTypes.h"
 #include "RowCopies.h"
 
-#include "CommSched/Analysis/OperationCosts.h"
+#include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 

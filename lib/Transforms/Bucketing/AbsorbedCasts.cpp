@@ -8,7 +8,7 @@
 
 #include "AbsorbedCasts.h"
 
-#include "CommSched/Analysis/Casts.h"
+#include "CommSched/Analysis/Problem/Casts.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "WritesBetween.h"
 #include "mlir/IR/TypeUtilities.h"

@@ -9,8 +9,8 @@
 #include "BucketCandidates.h"
 #include "CommSched/Support/Unlimited.h"
 
-#include "CommSched/Analysis/FsdpAnalysis.h"
-#include "CommSched/Analysis/OperationCosts.h"
+#include "CommSched/Analysis/Costs/OperationCosts.h"
+#include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
 #include "CommSched/CostModel/Saturation.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 

@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_BUCKETING_BUCKETCANDIDATES_H
 #define COMMSCHED_LIB_TRANSFORMS_BUCKETING_BUCKETCANDIDATES_H
 
-#include "CommSched/Analysis/BlockProblem.h"
+#include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/CostModel/MeasuredTable.h"
 #include "CommSched/Schedule/Bucketing/Bucketing.h"
 #include "MergeCollectives.h"

@@ -13,9 +13,9 @@
 #include "../Remarks.h"
 #include "BucketDecision.h"
 #include "BucketRemarks.h"
-#include "CommSched/Analysis/FsdpAnalysis.h"
-#include "CommSched/Analysis/ScanningSymbolTables.h"
-#include "CommSched/Analysis/TargetSpec.h"
+#include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
+#include "CommSched/Analysis/Costs/TargetSpec.h"
+#include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
 #include "CommSched/Schedule/MemoryTimeline.h"
 
 using namespace mlir;

@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_BUCKETING_BUCKETPRICING_H
 #define COMMSCHED_LIB_TRANSFORMS_BUCKETING_BUCKETPRICING_H
 
-#include "CommSched/Analysis/BlockProblem.h"
+#include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "MergeCollectives.h"
 
 namespace mlir::commsched {

@@ -16,7 +16,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_BUCKETING_MERGECOLLECTIVES_H
 #define COMMSCHED_LIB_TRANSFORMS_BUCKETING_MERGECOLLECTIVES_H
 
-#include "CommSched/Analysis/BucketCosts.h"
+#include "CommSched/Analysis/Costs/BucketCosts.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::commsched {

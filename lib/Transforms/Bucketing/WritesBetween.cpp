@@ -8,8 +8,8 @@
 
 #include "WritesBetween.h"
 
-#include "CommSched/Analysis/Aliasing.h"
-#include "CommSched/Analysis/CommunicationEffects.h"
+#include "CommSched/Analysis/Problem/Aliasing.h"
+#include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"

@@ -8,7 +8,7 @@
 
 #include "../BlockScheduling.h"
 #include "../Remarks.h"
-#include "CommSched/Analysis/FsdpAnalysis.h"
+#include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"

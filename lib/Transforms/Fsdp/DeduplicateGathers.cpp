@@ -9,7 +9,7 @@
 #include "DeduplicateGathers.h"
 #include "../BlockScheduling.h"
 #include "../Remarks.h"
-#include "CommSched/Analysis/EqualGathers.h"
+#include "CommSched/Analysis/Fsdp/EqualGathers.h"
 #include "CommSched/Schedule/Reordering/ResultReuse.h"
 
 using namespace mlir;

@@ -15,8 +15,8 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_FSDP_DEDUPLICATEGATHERS_H
 #define COMMSCHED_LIB_TRANSFORMS_FSDP_DEDUPLICATEGATHERS_H
 
-#include "CommSched/Analysis/FsdpAnalysis.h"
-#include "CommSched/Analysis/OperationCosts.h"
+#include "CommSched/Analysis/Costs/OperationCosts.h"
+#include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::commsched {

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "FsdpGroups.h"
-#include "CommSched/Analysis/Aliasing.h"
-#include "CommSched/Analysis/CommunicationEffects.h"
-#include "CommSched/Analysis/StorageAnalysis.h"
+#include "CommSched/Analysis/Problem/Aliasing.h"
+#include "CommSched/Analysis/Problem/CommunicationEffects.h"
+#include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include <queue>
 

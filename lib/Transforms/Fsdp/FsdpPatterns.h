@@ -15,8 +15,8 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_FSDP_FSDPPATTERNS_H
 #define COMMSCHED_LIB_TRANSFORMS_FSDP_FSDPPATTERNS_H
 
-#include "CommSched/Analysis/ReinplaceableGathers.h"
-#include "CommSched/Analysis/UnshardedParams.h"
+#include "CommSched/Analysis/Fsdp/ReinplaceableGathers.h"
+#include "CommSched/Analysis/Fsdp/UnshardedParams.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::commsched {

@@ -9,7 +9,7 @@
 #include "ScatterSums.h"
 #include "../Bucketing/WritesBetween.h"
 #include "../Remarks.h"
-#include "CommSched/Analysis/CommunicationEffects.h"
+#include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -8,8 +8,8 @@
 
 #include "ActivationOrigins.h"
 
-#include "CommSched/Analysis/Aliasing.h"
-#include "CommSched/Analysis/Casts.h"
+#include "CommSched/Analysis/Problem/Aliasing.h"
+#include "CommSched/Analysis/Problem/Casts.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 
 using namespace mlir;

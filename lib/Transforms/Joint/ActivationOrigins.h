@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_JOINT_ACTIVATIONORIGINS_H
 #define COMMSCHED_LIB_TRANSFORMS_JOINT_ACTIVATIONORIGINS_H
 
-#include "CommSched/Analysis/FsdpAnalysis.h"
+#include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
 
 namespace mlir::commsched {
 

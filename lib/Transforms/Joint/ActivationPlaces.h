@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_JOINT_ACTIVATIONPLACES_H
 #define COMMSCHED_LIB_TRANSFORMS_JOINT_ACTIVATIONPLACES_H
 
-#include "CommSched/Analysis/StorageAnalysis.h"
+#include "CommSched/Analysis/Problem/StorageAnalysis.h"
 
 namespace mlir::commsched {
 

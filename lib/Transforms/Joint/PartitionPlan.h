@@ -15,7 +15,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_JOINT_PARTITIONPLAN_H
 #define COMMSCHED_LIB_TRANSFORMS_JOINT_PARTITIONPLAN_H
 
-#include "CommSched/Analysis/JointFunction.h"
+#include "CommSched/Analysis/Joint/JointFunction.h"
 #include "CommSched/Partition/RecomputePolicies.h"
 #include "CommSched/Partition/SavedValues.h"
 #include "CommSched/Transforms/Passes.h"

@@ -15,7 +15,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_JOINT_SAVEDVALUENAMES_H
 #define COMMSCHED_LIB_TRANSFORMS_JOINT_SAVEDVALUENAMES_H
 
-#include "CommSched/Analysis/JointFunction.h"
+#include "CommSched/Analysis/Joint/JointFunction.h"
 #include "CommSched/Partition/Split.h"
 
 #include <vector>

@@ -15,7 +15,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_JOINT_SPLITFUNCTION_H
 #define COMMSCHED_LIB_TRANSFORMS_JOINT_SPLITFUNCTION_H
 
-#include "CommSched/Analysis/JointFunction.h"
+#include "CommSched/Analysis/Joint/JointFunction.h"
 #include "CommSched/Partition/Split.h"
 #include "mlir/IR/SymbolTable.h"
 

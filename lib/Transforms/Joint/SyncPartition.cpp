@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Remarks.h"
-#include "CommSched/Analysis/JointFunction.h"
+#include "CommSched/Analysis/Joint/JointFunction.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Report/RankTimes.h"

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Remarks.h"
-#include "CommSched/Analysis/OperationCosts.h"
-#include "CommSched/Analysis/TargetSpec.h"
+#include "CommSched/Analysis/Costs/OperationCosts.h"
+#include "CommSched/Analysis/Costs/TargetSpec.h"
 #include "CommSched/Transforms/Passes.h"
 #include "RegionPipelines.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"

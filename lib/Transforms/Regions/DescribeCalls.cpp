@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Analysis/Aliasing.h"
-#include "CommSched/Analysis/CommunicationEffects.h"
-#include "CommSched/Analysis/OperationCosts.h"
-#include "CommSched/Analysis/StepReport.h"
+#include "CommSched/Analysis/Costs/OperationCosts.h"
+#include "CommSched/Analysis/Problem/Aliasing.h"
+#include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Report/StepReport.h"
 #include "OutlineRegions.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"

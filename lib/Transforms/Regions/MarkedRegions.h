@@ -15,7 +15,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_REGIONS_MARKEDREGIONS_H
 #define COMMSCHED_LIB_TRANSFORMS_REGIONS_MARKEDREGIONS_H
 
-#include "CommSched/Analysis/BlockProblem.h"
+#include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/MapVector.h"

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Remarks.h"
-#include "CommSched/Analysis/Aliasing.h"
+#include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Schedule/Graphs/ConvexSets.h"
 #include "CommSched/Schedule/Graphs/GroupedOrder.h"
 #include "MarkedRegions.h"

@@ -9,7 +9,7 @@
 #include "BucketAlternatives.h"
 
 #include "../Bucketing/BucketDecision.h"
-#include "CommSched/Analysis/FsdpAnalysis.h"
+#include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
 #include "CommSched/Schedule/MemoryTimeline.h"
 #include "CommSched/Schedule/Renumbering.h"
 #include "CommSched/Schedule/Simulator.h"

@@ -18,9 +18,9 @@
 
 #include "../MemoryBudget.h"
 #include "BucketAlternatives.h"
-#include "CommSched/Analysis/GroupContention.h"
-#include "CommSched/Analysis/OperationCosts.h"
-#include "CommSched/Analysis/ScanningSymbolTables.h"
+#include "CommSched/Analysis/Costs/GroupContention.h"
+#include "CommSched/Analysis/Costs/OperationCosts.h"
+#include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
 #include "CommSched/Schedule/Exposure/ExposureReasons.h"
 #include "CommSched/Transforms/Passes.h"
 

@@ -9,7 +9,7 @@
 #include "../BlockScheduling.h"
 #include "../Bucketing/BucketingPass.h"
 #include "../Remarks.h"
-#include "CommSched/Analysis/TargetSpec.h"
+#include "CommSched/Analysis/Costs/TargetSpec.h"
 #include "FrontierFile.h"
 #include "ScheduleRemarks.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

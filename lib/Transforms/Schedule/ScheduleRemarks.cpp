@@ -10,7 +10,7 @@
 #include "../BlockScheduling.h"
 #include "../Remarks.h"
 #include "AloneCollectives.h"
-#include "CommSched/Analysis/ExposureText.h"
+#include "CommSched/Report/ExposureText.h"
 
 using namespace mlir;
 using namespace mlir::commsched;

@@ -1,0 +1,55 @@
+//===- BucketCosts.h - What merged collectives cost -------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What several collectives would cost as one, before anything is rewritten:
+// the merged launch and the copies around it. The times are those that
+// `OperationCosts` gives the operations that a merge makes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_ANALYSIS_COSTS_BUCKETCOSTS_H
+#define COMMSCHED_ANALYSIS_COSTS_BUCKETCOSTS_H
+
+#include "CommSched/Analysis/Costs/OperationCosts.h"
+#include "CommSched/Schedule/Bucketing/BucketedProblem.h"
+
+namespace mlir::commsched {
+
+/// How the tensors of a bucket travel together.
+enum class BucketMode {
+  /// Copied into one buffer. Gathers and reduce-scatters of the commsched
+  /// dialect, and all-reduces of any.
+  Copy,
+  /// Side by side as the operands of one start. All-gathers, reduce-scatters
+  /// and all-reduces of any dialect whose interface can merge them.
+  Coalesced,
+};
+
+/// The cost of `members` as one launch, none of whose parts is pinned:
+///  * the collective: all their bytes in one launch of the kind, as one tensor
+///    (by copy) or as many (coalesced);
+///  * by copy, the copy-in: reads what the members send and writes as much. A
+///    member that sends the result of one of `absorbedCasts` reads the cast's
+///    operand instead;
+///  * by copy, the copy-out: a gather's reads and writes what is delivered, and
+///    once more each tensor whose rows are then brought together because it is
+///    gathered along another dimension than the first (that is larger than 1);
+///    the results of the other kinds are views.
+/// `memory` is where their tensors lie then.
+/// `absorbed` of the result is left empty: it names nodes of a problem.
+///
+/// `members` are one or more gathers, one or more reduce_scatters, or one or
+/// more all_reduces, of one group. None when a size or the group is not known,
+/// or the sums do not fit in 64 bits. Linear in the tensors.
+std::optional<schedule::BucketCost>
+estimateBucket(OperationCosts &costs, ArrayRef<CollectiveOpInterface> members,
+               BucketMode mode, ArrayRef<Operation *> absorbedCasts = {});
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_ANALYSIS_COSTS_BUCKETCOSTS_H

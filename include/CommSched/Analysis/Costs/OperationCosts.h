@@ -1,0 +1,117 @@
+//===- OperationCosts.h - What operations cost ------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The time of any operation, registered or not: from its pin, the measured
+// profile, its interfaces, or the bytes of its operands and results. This is
+// where the MLIR-free cost models meet the IR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_ANALYSIS_COSTS_OPERATIONCOSTS_H
+#define COMMSCHED_ANALYSIS_COSTS_OPERATIONCOSTS_H
+
+#include "CommSched/CostModel/CollectiveCost.h"
+#include "CommSched/CostModel/ComputeCost.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
+
+#include <optional>
+#include <string>
+
+namespace mlir::commsched {
+
+/// What one launch of a collective costs, and which model says so.
+struct CollectiveEstimate {
+  enum class Source {
+    /// A row, or an interpolation between rows, of the measured profile.
+    Profile,
+    /// The operation's own `CostOpInterface`.
+    Operation,
+    /// The analytic model; `algorithm` and `protocol` are its choice.
+    Model
+  };
+
+  cost::CollectiveQuery query;
+  int64_t timeNs = 0;
+  Source source = Source::Model;
+  cost::NcclAlgorithm algorithm = cost::NcclAlgorithm::Local;
+  cost::NcclProtocol protocol = cost::NcclProtocol::Simple;
+};
+
+/// The rate at which `type` is computed with. Types without a rate of their
+/// own, such as 32-bit integers, count as f32; a complex type counts as its
+/// part.
+cost::ElementKind getElementKind(Type type);
+
+class OperationCosts {
+public:
+  /// `profile` may be null; it is copied. `symbolTables` caches the look-ups of
+  /// process groups and must outlive this object.
+  OperationCosts(const cost::Target &target, const cost::MeasuredTable *profile,
+                 SymbolTableCollection &symbolTables);
+
+  /// Nanoseconds: the pinned `commsched.runtime_ns`, else `estimateNs`.
+  std::optional<int64_t> getRuntimeNs(Operation *op);
+
+  /// Nanoseconds without regard to a pin on `op` itself; pins on operations
+  /// in its regions count. In this order:
+  ///  * a wait, a terminator without regions, a constant: 0;
+  ///  * a collective: `estimateCollective`;
+  ///  * `CostOpInterface`: its known time, or the roofline over its flops and
+  ///    moved bytes;
+  ///  * an operation whose results are all views of its operands: 0;
+  ///  * an operation with regions: what is in them, times the number of
+  ///    iterations where that is static (else once), and of several
+  ///    alternative regions the dearest. If no interface tells how the regions
+  ///    are run, at least the roofline over operands and results;
+  ///  * an operation that only allocates or frees: 0;
+  ///  * any other: the roofline over the bytes of operands and results.
+  /// None when a size that is needed is not static; sums that do not fit
+  /// saturate at INT64_MAX.
+  std::optional<int64_t> estimateNs(Operation *op);
+
+  /// The measured profile's answer, else the operation's own known time, else
+  /// the model's; none when a size or the group is not known.
+  std::optional<CollectiveEstimate>
+  estimateCollective(CollectiveOpInterface collective);
+
+  /// The measured profile's answer, else the model's: what a collective costs
+  /// of which no operation says more than that.
+  CollectiveEstimate
+  estimateCollective(const cost::CollectiveQuery &query) const;
+
+  /// The launch that `collective` is; none when a size or the group is not
+  /// known.
+  std::optional<cost::CollectiveQuery>
+  getQuery(CollectiveOpInterface collective);
+
+  /// The models behind `estimateCollective`.
+  const cost::CollectiveCost &getCollectiveCost() const {
+    return collectiveCost;
+  }
+
+  const cost::Target &getTarget() const { return target; }
+
+private:
+  std::optional<int64_t> estimateOwnCostNs(CostOpInterface op);
+  std::optional<int64_t> estimateRegionsNs(Operation *op);
+  std::optional<int64_t> estimateRegionNs(Region &region);
+  std::optional<int64_t> estimateBytesNs(Operation *op);
+
+  cost::Target target;
+  cost::CollectiveCost collectiveCost;
+  SymbolTableCollection &symbolTables;
+};
+
+/// Why `op` has no cost: the operation (itself or in its regions) and the value
+/// whose size is not static or not known, as text for a remark. Only for
+/// operations for which `costs` gives none.
+std::string explainUnknownCost(OperationCosts &costs, Operation *op);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_ANALYSIS_COSTS_OPERATIONCOSTS_H

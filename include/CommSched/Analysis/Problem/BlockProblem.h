@@ -1,0 +1,102 @@
+//===- BlockProblem.h - A block as a scheduling problem ---------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The bridge between IR and solver: turns a block into a problem on dense
+// indices, and an order of indices back into an order of operations.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_ANALYSIS_PROBLEM_BLOCKPROBLEM_H
+#define COMMSCHED_ANALYSIS_PROBLEM_BLOCKPROBLEM_H
+
+#include "CommSched/Analysis/Problem/StorageAnalysis.h"
+#include "CommSched/Schedule/Problem.h"
+#include "mlir/IR/Block.h"
+
+namespace mlir::commsched {
+
+/// Whether the collectives of one stream keep the order of the program.
+enum class CollectiveOrder {
+  /// All of them do.
+  Kept,
+  /// Only sends and receives do, which may meet different operations on other
+  /// ranks, and whatever `commsched.order` numbers. All ranks have to change
+  /// the order of the others alike.
+  Free,
+};
+
+/// The operations of a block, without its terminator, as nodes 0, 1, … in
+/// program order. Dependences come from
+///   - SSA values, those used in nested regions included (data),
+///   - memory effects on values and their aliases, on the default resource, on
+///     the random state and on unknown resources (memory). Tensors count where
+///     an operation writes them in place. Values from outside of the block,
+///     arguments of blocks and memref arguments without `commsched.role` may
+///     all be the same memory; a call may write its arguments,
+///   - the order of collectives on each stream as far as it is kept (see
+///     CollectiveOrder), and `commsched.order` (order),
+///   - operations whose communication nothing describes, operations that hold
+///     collectives in a region, and blocking collectives: no start, wait or
+///     other such operation crosses them (barrier).
+///
+/// Buffers are the block's storages. The wait of a collective uses what the
+/// collective has in flight.
+class BlockProblem {
+public:
+  /// The cost of an operation in nanoseconds; none when it cannot be told.
+  using CostFunction = function_ref<std::optional<int64_t>(Operation *)>;
+
+  /// Builds and checks the problem. Emits an error when `commsched.order`
+  /// contradicts the program order, or the costs or sizes do not add up within
+  /// 64 bits. Costs that cannot be told count as 0, and so do unknown sizes;
+  /// see getUnpriced() and getUnsized(). Linear in the operations, operands and
+  /// effects of the block.
+  static FailureOr<BlockProblem>
+  create(Block &block, CostFunction getCost,
+         CollectiveOrder collectiveOrder = CollectiveOrder::Kept);
+
+  const schedule::Problem &getProblem() const { return problem; }
+
+  /// The operation of a node.
+  Operation *getOperation(schedule::NodeId node) const {
+    return operations[node];
+  }
+
+  /// The value that a buffer was allocated for; see Storage::root.
+  Value getBufferRoot(schedule::BufferId buffer) const {
+    return bufferRoots[buffer];
+  }
+
+  /// The group key of each stream, in the order of first appearance.
+  ArrayRef<Attribute> getStreams() const { return streams; }
+
+  /// The first operation whose cost could not be told, or null.
+  Operation *getUnpriced() const { return unpriced; }
+
+  /// The first value whose storage has no static size, or null.
+  Value getUnsized() const { return unsized; }
+
+  /// Puts the block's operations into `order`, which must be a legal order of
+  /// the problem. Returns whether anything moved.
+  bool apply(const schedule::Order &order) const;
+
+private:
+  friend class BlockProblemBuilder;
+
+  Block *block = nullptr;
+  schedule::Problem problem;
+  SmallVector<Operation *> operations;
+  SmallVector<Value> bufferRoots;
+  SmallVector<Attribute> streams;
+  Operation *unpriced = nullptr;
+  Value unsized;
+};
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_ANALYSIS_PROBLEM_BLOCKPROBLEM_H

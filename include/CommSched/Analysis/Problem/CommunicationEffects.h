@@ -1,0 +1,51 @@
+//===- CommunicationEffects.h - Who communicates, and how surely *- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Tells apart what a pass may reorder: operations that do not communicate,
+// collectives and waits that the interfaces describe, and everything else,
+// which nothing that communicates may cross.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_ANALYSIS_PROBLEM_COMMUNICATIONEFFECTS_H
+#define COMMSCHED_ANALYSIS_PROBLEM_COMMUNICATIONEFFECTS_H
+
+#include "mlir/IR/Operation.h"
+
+namespace mlir::commsched {
+
+enum class CommunicationEffect {
+  /// Does not communicate.
+  None,
+  /// A start: asynchronous, described by `CollectiveOpInterface`.
+  Start,
+  /// A wait, described by `WaitOpInterface`.
+  Wait,
+  /// A blocking collective, described by `CollectiveOpInterface`.
+  Blocking,
+  /// Communicates in a way that is not described, or might: an effect on the
+  /// communication resource without an interface, unknown effects, an effect on
+  /// a resource of another dialect, or collectives in a region.
+  Unknown,
+};
+
+/// Whether `op` itself, apart from its regions, may touch any memory: it has no
+/// interface or trait that says what it does.
+bool hasUnknownMemoryEffects(Operation *op);
+
+/// The communication effect of `op`, regions included. Linear in the operations
+/// nested in `op`.
+CommunicationEffect getCommunicationEffect(Operation *op);
+
+/// Whether `collective`, a CollectiveOpInterface, is a send or a receive: its
+/// counterpart is another operation, which runs once.
+bool isPointToPoint(Operation *collective);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_ANALYSIS_PROBLEM_COMMUNICATIONEFFECTS_H

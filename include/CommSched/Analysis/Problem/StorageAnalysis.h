@@ -1,0 +1,134 @@
+//===- StorageAnalysis.h - Who shares storage, and how long -----*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Maps the values of one block to storages: what allocates them, which values
+// are views of which, who uses them, and whether their last user frees them.
+// This is the memory model's half of a scheduling problem. It also says which
+// storages might be the same memory, which is what keeps accesses in order.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_ANALYSIS_PROBLEM_STORAGEANALYSIS_H
+#define COMMSCHED_ANALYSIS_PROBLEM_STORAGEANALYSIS_H
+
+#include "CommSched/Dialect/CommSchedDialect.h"
+#include "mlir/IR/Block.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include <optional>
+#include <vector>
+
+namespace mlir::commsched {
+
+/// Memory that one operation allocates, or that is there when the block starts.
+struct Storage {
+  /// The value that it was allocated for. For what a collective delivers that
+  /// is the result of the wait.
+  Value root;
+  /// The index in the block of the operation that allocates it; -1 if it is
+  /// there when the block starts. What a collective delivers is allocated by
+  /// its start.
+  int32_t producer = -1;
+  /// Its size; none when a dimension is dynamic.
+  std::optional<int64_t> bytes;
+  /// Whether it goes after its last use. Otherwise it stays to the end of the
+  /// block: returned values, and arguments that are not freeable.
+  bool freed = true;
+  /// The first of the storages that may be the same memory: those of a
+  /// parameter that is freed and grown again, of memrefs that nothing tells
+  /// apart, of the results of a loop and what it starts from.
+  int32_t object = 0;
+  /// Whether a memref reaches the object, so that code that nobody knows may
+  /// write it.
+  bool isMemory = false;
+};
+
+/// Whether the caller of the function lets `argument` be freed.
+bool isFreeable(BlockArgument argument);
+
+/// The operations of `block` without its terminator. (The regions of
+/// unregistered operations may lack one.)
+llvm::iterator_range<Block::iterator> getScheduledOperations(Block &block);
+
+/// The storages of one block.
+class StorageAnalysis {
+public:
+  /// No storage: what futures, scalars and values of nested regions have.
+  /// Values from outside the block share one storage of no size.
+  static constexpr int32_t none = -1;
+
+  explicit StorageAnalysis(Block &block);
+
+  ArrayRef<Storage> getStorages() const { return storages; }
+
+  /// The index of the storage that `value` lives in (at the end of the block,
+  /// for one whose storage is resized), or `none`.
+  int32_t getStorage(Value value) const {
+    auto it = storageOf.find(value);
+    return it == storageOf.end() ? none : it->second;
+  }
+
+  /// How many operations the block has, without its terminator.
+  size_t getNumOperations() const { return firstUse.size(); }
+
+  /// The storages that the operation at `index` in the block needs, ascending:
+  /// those of its operands, of values that operations nested in it use, and,
+  /// for a wait, of what its start holds in flight and delivers.
+  ArrayRef<int32_t> getUses(int32_t index) const {
+    size_t first = firstUse[index];
+    size_t next = index + 1;
+    size_t end = next < firstUse.size() ? firstUse[next] : uses.size();
+    return ArrayRef(uses).slice(first, end - first);
+  }
+
+private:
+  /// What a start holds until its wait.
+  struct InFlight {
+    /// Of the start in the block.
+    int32_t index = 0;
+    /// The storages of what it delivers.
+    SmallVector<int32_t, 1> delivered;
+  };
+
+  /// Of the operation that is visited.
+  int32_t getCurrentIndex() const { return firstUse.size() - 1; }
+  void addArguments(Block &block);
+  void addUses(Operation *op);
+  void addUse(Operation *op, Operation *user, Value operand);
+  void addResults(Operation *op);
+  int32_t findAliased(OpResult result);
+  void mergeUnknown(OpResult result, int32_t storage);
+  void resize(ResizeStorageOp op);
+  void keepLiveOut(Block &block);
+  void keep(Value value);
+  int32_t allocate(Value root, int32_t producer, Type type);
+  int32_t findObject(int32_t storage);
+  void merge(int32_t storage, int32_t other);
+  void addToClass(int32_t &representative, int32_t storage);
+  void settleObjects();
+
+  SmallVector<Storage> storages;
+  DenseMap<Value, int32_t> storageOf;
+  /// The uses of one operation after those of the other, and where those of
+  /// each begin.
+  std::vector<int32_t> uses;
+  std::vector<size_t> firstUse;
+  /// By start, until its wait.
+  DenseMap<Operation *, InFlight> inFlight;
+  /// Storages that `resize_storage` has freed.
+  DenseSet<int32_t> released;
+  /// Stands for all values from outside of the block.
+  int32_t outside = none;
+  /// One of the memrefs that nothing tells apart.
+  int32_t unknownMemory = none;
+};
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_ANALYSIS_PROBLEM_STORAGEANALYSIS_H

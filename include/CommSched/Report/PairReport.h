@@ -1,0 +1,64 @@
+//===- PairReport.h - What both halves of a step cost -----------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Simulates a step that runs a forward and then its backward. What the forward
+// saves lives from one into the other, and what else the forward leaves behind
+// stays beside the backward, which neither function shows by itself. docs/
+// model.md states the rules.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_REPORT_PAIRREPORT_H
+#define COMMSCHED_REPORT_PAIRREPORT_H
+
+#include "CommSched/Report/StepReport.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace mlir::commsched {
+
+class OperationCosts;
+
+/// The two halves of a partition.
+struct FunctionPair {
+  FunctionOpInterface forward;
+  FunctionOpInterface backward;
+};
+
+/// The functions of the body of `module` that `commsched.backward` and
+/// `commsched.forward` link with each other, in the order of their forwards.
+/// Linear in the functions.
+SmallVector<FunctionPair> getFunctionPairs(Operation *module);
+
+/// The memory of a step that runs both halves.
+struct PairMemory {
+  /// The largest number of live bytes over both.
+  int64_t peakBytes = 0;
+  /// The bytes of the storages that the forward allocates and hands to its
+  /// backward, each counted once: none for arguments and their views.
+  int64_t savedBytes = 0;
+};
+
+/// The memory of `pair`. None, with the `reason` in words, when a half has
+/// several blocks or a size that is not known, or does not take what the other
+/// saves. Emits an error when a half cannot be scheduled at all; see
+/// BlockProblem::create(). Linear in both.
+FailureOr<std::optional<PairMemory>> computePairMemory(FunctionPair pair,
+                                                       std::string &reason);
+
+/// The report on the step that runs both halves one after the other, from the
+/// reports on each by `costs`: named as the function that was partitioned, with
+/// operations numbered and times counted through both. None and errors as
+/// above, and those of computeContention().
+FailureOr<std::optional<StepReport>>
+simulatePair(FunctionPair pair, const StepReport &forward,
+             const StepReport &backward, OperationCosts &costs,
+             std::string &reason, const ContentionOptions &contention = {});
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_REPORT_PAIRREPORT_H

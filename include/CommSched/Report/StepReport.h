@@ -1,0 +1,147 @@
+//===- StepReport.h - What a schedule costs ---------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Simulates the body of a function with the time and memory model and gathers
+// the numbers that the report prints.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_REPORT_STEPREPORT_H
+#define COMMSCHED_REPORT_STEPREPORT_H
+
+#include "CommSched/Analysis/Costs/GroupContention.h"
+#include "CommSched/Analysis/Problem/BlockProblem.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace mlir::commsched {
+
+class OperationCosts;
+
+/// One collective of a simulated step. Times are nanoseconds from its start.
+struct CollectiveReport {
+  /// `commsched.name`, or the kind and the index of the collective.
+  std::string name;
+  StringRef kind;
+  /// The group's symbol without `@`, or the group key as text.
+  std::string group;
+  /// The larger of what one rank sends and receives.
+  int64_t bytes = 0;
+  int64_t startNs = 0;
+  int64_t endNs = 0;
+  /// When the compute stream reaches the wait.
+  int64_t waitNs = 0;
+  /// How long the compute stream then stands still.
+  int64_t exposedNs = 0;
+  /// If it does: what keeps it from being hidden, and what would change that.
+  std::string limitedBy;
+  std::string remedy;
+  /// What passes say that they did to the start and to the wait.
+  std::optional<ReorderInfo> startReorder;
+  std::optional<ReorderInfo> waitReorder;
+};
+
+/// One operation of the compute stream that takes time.
+struct ComputeReport {
+  std::string name;
+  int64_t startNs = 0;
+  int64_t endNs = 0;
+};
+
+/// Live bytes from a point in time on.
+struct MemorySample {
+  int64_t timeNs = 0;
+  int64_t bytes = 0;
+};
+
+/// Something that takes memory at the peak.
+struct LiveValue {
+  /// Of the argument, or of the operation that makes it and, after the first,
+  /// the number of its result: `name#1`.
+  std::string name;
+  int64_t bytes = 0;
+  /// The index of the operation that allocates it; none for what is there from
+  /// the start.
+  std::optional<int64_t> producer;
+};
+
+/// What there is to say of a step that runs both halves of a partition.
+struct HalvesReport {
+  /// The names of the functions.
+  std::string forward;
+  std::string backward;
+  /// See PairMemory.
+  int64_t savedBytes = 0;
+};
+
+/// The simulation of one function's body. `exposedCommNs` is the step without
+/// the time of computation. `lowerBoundNs` holds for every legal order in which
+/// the collectives of each stream keep theirs, `tightLowerBoundNs` also where
+/// they change places.
+struct StepReport {
+  static constexpr size_t maxPeakValues = 10;
+  static constexpr size_t maxMostExposed = 10;
+
+  std::string function;
+  /// Without the terminator.
+  int64_t numOps = 0;
+  int64_t commBytes = 0;
+  int64_t stepTimeNs = 0;
+  int64_t computeTimeNs = 0;
+  int64_t commTimeNs = 0;
+  int64_t exposedCommNs = 0;
+  /// By how much computation took longer than that, beside collectives.
+  int64_t slowdownNs = 0;
+  int64_t lowerBoundNs = 0;
+  int64_t tightLowerBoundNs = 0;
+  int64_t peakMemoryBytes = 0;
+  /// The index of the first operation that reaches the peak; -1 if there is no
+  /// operation.
+  int64_t peakPosition = -1;
+  /// Its name; empty if there is none.
+  std::string peakOperation;
+  /// The largest of what is live then, at most `maxPeakValues`; largest first,
+  /// equal ones in the order in which the program makes them. Nothing in it is
+  /// empty.
+  SmallVector<LiveValue> peakValues;
+  /// In program order.
+  std::vector<CollectiveReport> collectives;
+  /// In program order.
+  std::vector<ComputeReport> computations;
+  /// In order of time.
+  std::vector<MemorySample> memory;
+  /// For a step of two functions, one after the other; see PairReport.h.
+  std::optional<HalvesReport> halves;
+  /// See GroupContention.
+  SmallVector<Attribute> unknownGroups;
+
+  /// How many collectives the compute stream never stands still for.
+  int64_t countHidden() const;
+  /// Those that it stands still for longest, at most `maxMostExposed`; longest
+  /// first, equal ones in program order.
+  std::vector<const CollectiveReport *> getMostExposed() const;
+};
+
+/// Simulates the body of `function` in program order. `block` is the problem of
+/// its only block, with CollectiveOrder::Free and all costs and sizes known;
+/// `contention` has passed check(). Emits an error when the simulation finds
+/// the problem at fault, and when computeContention() does.
+FailureOr<StepReport> reportStep(FunctionOpInterface function,
+                                 const BlockProblem &block,
+                                 const ContentionOptions &contention = {});
+
+/// Simulates the body of `function` as `costs` price it. None, with the
+/// `reason` in words, when it has several blocks or not all costs and sizes are
+/// known.
+FailureOr<std::optional<StepReport>>
+simulateFunction(FunctionOpInterface function, OperationCosts &costs,
+                 std::string &reason, const ContentionOptions &contention = {});
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_REPORT_STEPREPORT_H

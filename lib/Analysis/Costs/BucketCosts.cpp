@@ -1,0 +1,146 @@
+//===- BucketCosts.cpp - What merged collectives cost ---------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Analysis/Costs/BucketCosts.h"
+
+#include "CommSched/Dialect/CommSchedDialect.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+using cost::CollectiveKind;
+using cost::CollectiveQuery;
+using schedule::BucketCost;
+using schedule::BucketMemory;
+
+namespace {
+
+/// What is copied in and out; none where a size is not known or the sum does
+/// not fit.
+struct CopiedBytes {
+  std::optional<int64_t> read;
+  std::optional<int64_t> sent;
+  std::optional<int64_t> delivered;
+};
+
+} // namespace
+
+/// The launch of all members together.
+static std::optional<CollectiveQuery>
+getMergedQuery(OperationCosts &costs, ArrayRef<CollectiveOpInterface> members,
+               BucketMode mode) {
+  std::optional<CollectiveQuery> merged = costs.getQuery(members.front());
+  for (CollectiveOpInterface member : members.drop_front()) {
+    // The members are of one kind: they all deliver more than they send, or
+    // none does. So the larger of both, summed, is the larger of both sums.
+    std::optional<CollectiveQuery> query = costs.getQuery(member);
+    if (!merged || !query ||
+        llvm::AddOverflow(merged->bytes, query->bytes, merged->bytes))
+      return std::nullopt;
+    merged->tensors += query->tensors;
+  }
+  if (merged && mode == BucketMode::Copy)
+    merged->tensors = 1;
+  return merged;
+}
+
+/// The time of a kernel that reads and writes so many bytes; none when one is
+/// not known or the sum does not fit.
+static std::optional<int64_t> getCopyNs(const OperationCosts &costs,
+                                        std::optional<int64_t> read,
+                                        std::optional<int64_t> written) {
+  int64_t moved;
+  if (!read || !written || llvm::AddOverflow(*read, *written, moved))
+    return std::nullopt;
+  return cost::computeTimeNs(costs.getTarget(), /*flops=*/0,
+                             cost::ElementKind::F32, moved);
+}
+
+static CopiedBytes getCopiedBytes(ArrayRef<CollectiveOpInterface> members,
+                                  ArrayRef<Operation *> absorbedCasts) {
+  SmallPtrSet<Operation *, 8> casts(absorbedCasts.begin(), absorbedCasts.end());
+  SmallVector<Type> read, sent, delivered;
+  for (CollectiveOpInterface member : members) {
+    for (Value value : member.getSentValues()) {
+      Operation *cast = value.getDefiningOp();
+      sent.push_back(value.getType());
+      read.push_back(casts.contains(cast) ? cast->getOperand(0).getType()
+                                          : value.getType());
+    }
+    llvm::append_range(delivered, member.getDeliveredTypes());
+  }
+  return {getStaticBytes(read), getStaticBytes(sent),
+          getStaticBytes(delivered)};
+}
+
+/// The time of what follows the copy-out of a gather: shards that are joined
+/// along a dimension with others before it lie rank by rank, and their rows are
+/// brought together by a transposition of each tensor.
+static std::optional<int64_t> getTransposeNs(const OperationCosts &costs,
+                                             AllGatherOp gather) {
+  int64_t total = 0;
+  for (Type type : gather.getDeliveredTypes()) {
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
+    if (llvm::all_of(shape.take_front(gather.getDim()),
+                     [](int64_t size) { return size == 1; }))
+      continue;
+    std::optional<int64_t> bytes = getStaticBytes(type);
+    std::optional<int64_t> time = getCopyNs(costs, bytes, bytes);
+    if (!time || llvm::AddOverflow(total, *time, total))
+      return std::nullopt;
+  }
+  return total;
+}
+
+static std::optional<int64_t>
+getCopyOutNs(const OperationCosts &costs,
+             ArrayRef<CollectiveOpInterface> members,
+             std::optional<int64_t> delivered) {
+  std::optional<int64_t> total = getCopyNs(costs, delivered, delivered);
+  for (CollectiveOpInterface member : members) {
+    auto gather = dyn_cast<AllGatherOp>(member.getOperation());
+    std::optional<int64_t> time =
+        gather ? getTransposeNs(costs, gather) : std::optional<int64_t>(0);
+    if (!total || !time || llvm::AddOverflow(*total, *time, *total))
+      return std::nullopt;
+  }
+  return total;
+}
+
+std::optional<BucketCost> mlir::commsched::estimateBucket(
+    OperationCosts &costs, ArrayRef<CollectiveOpInterface> members,
+    BucketMode mode, ArrayRef<Operation *> absorbedCasts) {
+  std::optional<CollectiveQuery> query = getMergedQuery(costs, members, mode);
+  if (!query)
+    return std::nullopt;
+  BucketCost cost;
+  cost.collectiveNs = costs.estimateCollective(*query).timeNs;
+  if (mode == BucketMode::Coalesced)
+    return cost;
+
+  CopiedBytes bytes = getCopiedBytes(members, absorbedCasts);
+  std::optional<int64_t> copyIn = getCopyNs(costs, bytes.read, bytes.sent);
+  if (!copyIn || !bytes.delivered)
+    return std::nullopt;
+  cost.copyInNs = *copyIn;
+  if (query->kind != CollectiveKind::AllGather) {
+    cost.memory = {BucketMemory::Layout::Viewed, *bytes.sent, *bytes.delivered};
+    return cost;
+  }
+  std::optional<int64_t> copyOut =
+      getCopyOutNs(costs, members, bytes.delivered);
+  if (!copyOut)
+    return std::nullopt;
+  cost.copyOutNs = *copyOut;
+  // The gather works in a buffer of what all members deliver. Where rows are
+  // brought together, one more tensor at a time is live, but no buffer.
+  cost.memory = {BucketMemory::Layout::CopiedOut, *bytes.delivered, 0};
+  return cost;
+}

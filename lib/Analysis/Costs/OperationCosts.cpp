@@ -1,0 +1,331 @@
+//===- OperationCosts.cpp - What operations cost --------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Analysis/Costs/OperationCosts.h"
+
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/ADT/APSInt.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+using cost::CollectiveCost;
+using cost::CollectiveQuery;
+using cost::ElementKind;
+
+static constexpr int64_t saturated = std::numeric_limits<int64_t>::max();
+
+/// `a + b` for operands that are not negative.
+static int64_t saturatingAdd(int64_t a, int64_t b) {
+  int64_t sum;
+  return llvm::AddOverflow(a, b, sum) ? saturated : sum;
+}
+
+/// `a * b` for operands that are not negative.
+static int64_t saturatingMultiply(int64_t a, int64_t b) {
+  int64_t product;
+  return llvm::MulOverflow(a, b, product) ? saturated : product;
+}
+
+ElementKind mlir::commsched::getElementKind(Type type) {
+  if (auto complexType = dyn_cast_if_present<ComplexType>(type))
+    type = complexType.getElementType();
+  if (!type || !type.isIntOrFloat())
+    return ElementKind::F32;
+  unsigned width = type.getIntOrFloatBitWidth();
+  if (isa<IntegerType>(type))
+    return width <= 8 ? ElementKind::I8 : ElementKind::F32;
+  if (width > 32)
+    return ElementKind::F64;
+  if (width > 16)
+    return ElementKind::F32;
+  if (width > 8)
+    return type.isBF16() ? ElementKind::BF16 : ElementKind::F16;
+  return ElementKind::F8;
+}
+
+//===----------------------------------------------------------------------===//
+// Free operations
+//===----------------------------------------------------------------------===//
+
+/// True if every result of `op` lives in the storage of an operand and nothing
+/// is copied there.
+static bool isView(Operation *op) {
+  if (op->getNumResults() == 0 || op->getNumRegions() != 0)
+    return false;
+  if (isa<ViewLikeOpInterface>(op))
+    return true;
+  auto aliases = dyn_cast<AliasOpInterface>(op);
+  if (!aliases)
+    return false;
+  return llvm::all_of(op->getOpResults(), [&](OpResult result) {
+    return llvm::is_contained(op->getOperands(),
+                              aliases.getAliasedValue(result));
+  });
+}
+
+/// True if the effects of `op` are known and say that it allocates or frees
+/// memory without reading or writing any.
+static bool onlyAllocatesOrFrees(Operation *op) {
+  auto interface = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!interface)
+    return false;
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  interface.getEffects(effects);
+  return !effects.empty() &&
+         llvm::all_of(effects, [](const MemoryEffects::EffectInstance &effect) {
+           return isa<MemoryEffects::Allocate, MemoryEffects::Free>(
+               effect.getEffect());
+         });
+}
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+/// Iterations of `loop`, over all its dimensions; 1 when they are not static.
+static int64_t getIterations(LoopLikeOpInterface loop) {
+  auto clamp = [](const APInt &count) {
+    return count.isIntN(63) ? static_cast<int64_t>(count.getZExtValue())
+                            : saturated;
+  };
+  if (std::optional<APInt> count = loop.getStaticTripCount())
+    return clamp(*count);
+  std::optional<SmallVector<OpFoldResult>> lower = loop.getLoopLowerBounds();
+  std::optional<SmallVector<OpFoldResult>> upper = loop.getLoopUpperBounds();
+  std::optional<SmallVector<OpFoldResult>> steps = loop.getLoopSteps();
+  if (!lower || !upper || !steps)
+    return 1;
+  int64_t iterations = 1;
+  for (auto [low, high, step] : llvm::zip_equal(*lower, *upper, *steps)) {
+    std::optional<int64_t> constantStep = getConstantIntValue(step);
+    std::optional<APInt> count;
+    if (constantStep && *constantStep > 0)
+      count = constantTripCount(
+          low, high, step, /*isSigned=*/true,
+          [](Value, Value, bool) -> std::optional<llvm::APSInt> {
+            return std::nullopt;
+          });
+    if (!count)
+      return 1;
+    iterations = saturatingMultiply(iterations, clamp(*count));
+  }
+  return iterations;
+}
+
+/// The regions of which one is chosen when `op` is entered; empty when `op`
+/// does not say.
+static SmallPtrSet<Region *, 4> getAlternatives(Operation *op) {
+  SmallPtrSet<Region *, 4> alternatives;
+  auto branch = dyn_cast<RegionBranchOpInterface>(op);
+  if (!branch)
+    return alternatives;
+  SmallVector<RegionSuccessor> successors;
+  branch.getSuccessorRegions(RegionBranchPoint::parent(), successors);
+  for (const RegionSuccessor &successor : successors)
+    if (!successor.isParent())
+      alternatives.insert(successor.getSuccessor());
+  return alternatives;
+}
+
+std::optional<int64_t> OperationCosts::estimateRegionNs(Region &region) {
+  int64_t total = 0;
+  for (Block &block : region)
+    for (Operation &op : block) {
+      std::optional<int64_t> cost = getRuntimeNs(&op);
+      if (!cost)
+        return std::nullopt;
+      total = saturatingAdd(total, *cost);
+    }
+  return total;
+}
+
+std::optional<int64_t> OperationCosts::estimateRegionsNs(Operation *op) {
+  SmallPtrSet<Region *, 4> alternatives = getAlternatives(op);
+  int64_t dearest = 0, rest = 0;
+  for (Region &region : op->getRegions()) {
+    std::optional<int64_t> cost = estimateRegionNs(region);
+    if (!cost)
+      return std::nullopt;
+    if (alternatives.contains(&region))
+      dearest = std::max(dearest, *cost);
+    else
+      rest = saturatingAdd(rest, *cost);
+  }
+  int64_t once = saturatingAdd(dearest, rest);
+  if (auto loop = dyn_cast<LoopLikeOpInterface>(op))
+    return saturatingMultiply(once, getIterations(loop));
+  if (isa<RegionBranchOpInterface>(op))
+    return once;
+  // The region may be a combiner that runs once an element, as a reduction's.
+  std::optional<int64_t> bytesCost = estimateBytesNs(op);
+  if (!bytesCost)
+    return std::nullopt;
+  return std::max(once, *bytesCost);
+}
+
+//===----------------------------------------------------------------------===//
+// OperationCosts
+//===----------------------------------------------------------------------===//
+
+static CollectiveCost makeCollectiveCost(const cost::Target &target,
+                                         const cost::MeasuredTable *profile) {
+  return profile ? CollectiveCost(target, *profile) : CollectiveCost(target);
+}
+
+OperationCosts::OperationCosts(const cost::Target &target,
+                               const cost::MeasuredTable *profile,
+                               SymbolTableCollection &symbolTables)
+    : target(target), collectiveCost(makeCollectiveCost(target, profile)),
+      symbolTables(symbolTables) {}
+
+std::optional<int64_t> OperationCosts::getRuntimeNs(Operation *op) {
+  if (std::optional<int64_t> pinned = getPinnedRuntimeNs(op))
+    return pinned;
+  return estimateNs(op);
+}
+
+std::optional<int64_t> OperationCosts::estimateNs(Operation *op) {
+  // A terminator may hold operations, as that of a parallel loop does.
+  bool isPlainTerminator =
+      op->hasTrait<OpTrait::IsTerminator>() && op->getNumRegions() == 0;
+  if (isa<WaitOpInterface>(op) || isPlainTerminator ||
+      op->hasTrait<OpTrait::ConstantLike>())
+    return 0;
+  if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
+    std::optional<CollectiveEstimate> estimate = estimateCollective(collective);
+    return estimate ? std::optional(estimate->timeNs) : std::nullopt;
+  }
+  if (auto cost = dyn_cast<CostOpInterface>(op))
+    return estimateOwnCostNs(cost);
+  if (isView(op))
+    return 0;
+  if (op->getNumRegions() != 0)
+    return estimateRegionsNs(op);
+  if (onlyAllocatesOrFrees(op))
+    return 0;
+  return estimateBytesNs(op);
+}
+
+std::optional<CollectiveQuery>
+OperationCosts::getQuery(CollectiveOpInterface collective) {
+  std::optional<int64_t> sent = collective.getOperandBytes();
+  std::optional<int64_t> delivered = collective.getResultBytes();
+  FailureOr<ProcessGroup> group = collective.getProcessGroup(symbolTables);
+  if (!sent || !delivered || failed(group))
+    return std::nullopt;
+
+  constexpr int64_t maxRanks = std::numeric_limits<int32_t>::max();
+  CollectiveQuery query;
+  query.kind = collective.getCollectiveKind();
+  query.bytes = std::max(*sent, *delivered);
+  query.ranks = static_cast<int32_t>(std::min(group->size, maxRanks));
+  query.ranksPerNode =
+      static_cast<int32_t>(std::min(group->ranksPerNode, maxRanks));
+  query.tensors = static_cast<int32_t>(
+      std::max<int64_t>(collective.getSentValues().size(),
+                        collective.getDeliveredTypes().size()));
+  return query;
+}
+
+CollectiveEstimate
+OperationCosts::estimateCollective(const CollectiveQuery &query) const {
+  CollectiveEstimate estimate;
+  estimate.query = query;
+  if (std::optional<int64_t> measured = collectiveCost.tableTimeNs(query)) {
+    estimate.source = CollectiveEstimate::Source::Profile;
+    estimate.timeNs = *measured;
+    return estimate;
+  }
+  cost::NcclEstimate modelled = collectiveCost.getModel().estimate(query);
+  estimate.timeNs = modelled.timeNs;
+  estimate.algorithm = modelled.algorithm;
+  estimate.protocol = modelled.protocol;
+  return estimate;
+}
+
+std::optional<CollectiveEstimate>
+OperationCosts::estimateCollective(CollectiveOpInterface collective) {
+  std::optional<CollectiveQuery> query = getQuery(collective);
+  if (!query)
+    return std::nullopt;
+  CollectiveEstimate estimate = estimateCollective(*query);
+  auto own = dyn_cast<CostOpInterface>(collective.getOperation());
+  if (!own || estimate.source == CollectiveEstimate::Source::Profile)
+    return estimate;
+  if (std::optional<int64_t> known = own.getKnownRuntimeNs())
+    return CollectiveEstimate{*query, *known,
+                              CollectiveEstimate::Source::Operation};
+  return estimate;
+}
+
+std::optional<int64_t> OperationCosts::estimateOwnCostNs(CostOpInterface op) {
+  if (std::optional<int64_t> known = op.getKnownRuntimeNs())
+    return known;
+  std::optional<int64_t> bytes = op.getMovedBytes();
+  if (!bytes)
+    return std::nullopt;
+  return cost::computeTimeNs(target, op.getFlopCount().value_or(0),
+                             getElementKind(op.getComputeType()), *bytes);
+}
+
+std::optional<int64_t> OperationCosts::estimateBytesNs(Operation *op) {
+  std::optional<int64_t> bytes = getOperandAndResultBytes(op);
+  if (!bytes)
+    return std::nullopt;
+  return cost::computeTimeNs(target, /*flops=*/0, ElementKind::F32, *bytes);
+}
+
+//===----------------------------------------------------------------------===//
+// Explanations
+//===----------------------------------------------------------------------===//
+
+std::string mlir::commsched::explainUnknownCost(OperationCosts &costs,
+                                                Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto describe = [&](StringRef what, unsigned index, Type type) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    bool isDynamic = shaped && !shaped.hasStaticShape();
+    os << "the size of " << what << " " << index << " of '" << op->getName()
+       << "', a " << type << ", is not " << (isDynamic ? "static" : "known");
+  };
+  for (auto [index, type] : llvm::enumerate(op->getOperandTypes()))
+    if (!getStaticBytes(type)) {
+      describe("operand", index, type);
+      return text;
+    }
+  for (auto [index, type] : llvm::enumerate(op->getResultTypes()))
+    if (!getStaticBytes(type)) {
+      describe("result", index, type);
+      return text;
+    }
+  if (auto collective = dyn_cast<CollectiveOpInterface>(op))
+    for (auto [index, type] : llvm::enumerate(collective.getDeliveredTypes()))
+      if (!getStaticBytes(type)) {
+        describe("delivered value", index, type);
+        return text;
+      }
+  for (Region &region : op->getRegions())
+    for (Operation &nested : region.getOps())
+      if (!costs.getRuntimeNs(&nested))
+        return explainUnknownCost(costs, &nested);
+  os << "the cost of '" << op->getName() << "' is not known";
+  return text;
+}

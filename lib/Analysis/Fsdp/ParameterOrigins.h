@@ -1,0 +1,77 @@
+//===- ParameterOrigins.h - Which values are parameters ---------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Follows the parameters of a function through a block: which values are one of
+// them, cast, padded or viewed, and which are only constants.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_ANALYSIS_FSDP_PARAMETERORIGINS_H
+#define COMMSCHED_LIB_ANALYSIS_FSDP_PARAMETERORIGINS_H
+
+#include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
+
+namespace mlir::commsched {
+
+/// What a value is made of.
+struct Origin {
+  enum class Kind {
+    /// Nothing that the program gets from outside or computes from that.
+    Constant,
+    /// One parameter.
+    Parameter,
+    /// Several tensors that are made of one parameter each, and constants,
+    /// packed by a copy-in.
+    Bucket,
+    /// Something else.
+    Other
+  };
+  Kind kind = Kind::Constant;
+  /// Of Kind::Parameter: the parameter.
+  Value parameter;
+  /// Of Kind::Bucket: the copy-in.
+  Operation *copyIn = nullptr;
+  /// Of Kind::Other: why it is that.
+  FsdpObstacle obstacle;
+};
+
+/// The origins of the values that a block can use.
+class ParameterOrigins {
+public:
+  /// Visits every operation once.
+  explicit ParameterOrigins(Block &block);
+
+  Origin getOrigin(Value value) const;
+
+  bool isConstant(Value value) const {
+    return getOrigin(value).kind == Origin::Kind::Constant;
+  }
+
+  /// Adds the parameters that `value`, which must be of Kind::Parameter or
+  /// Kind::Bucket, is made of.
+  void appendParameters(Value value, SmallVectorImpl<Value> &parameters) const;
+
+private:
+  Origin getOuterOrigin(Value value) const;
+  Origin visit(Operation *op) const;
+  Origin visitCopyIn(Operation *op) const;
+
+  Block &block;
+  /// That of the function around the block, or the block itself; null if there
+  /// is no function.
+  Block *entry = nullptr;
+  /// Of the function's arguments, null for those without; empty if none has
+  /// one.
+  SmallVector<StringAttr> roles;
+  /// Of all results of an operation.
+  DenseMap<Operation *, Origin> origins;
+};
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_ANALYSIS_FSDP_PARAMETERORIGINS_H

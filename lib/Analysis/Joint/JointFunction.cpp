@@ -1,0 +1,318 @@
+//===- JointFunction.cpp - The joint graph of a function ------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Analysis/Joint/JointFunction.h"
+#include "CommSched/Analysis/Problem/Dimensions.h"
+#include "CommSched/Analysis/Problem/OperatorClasses.h"
+#include "CommSched/Analysis/Problem/StorageAnalysis.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "JointMark.h"
+#include "PinnedOperations.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using partition::JointNode;
+using partition::JointNodeKind;
+using partition::NodeId;
+using partition::OperatorClass;
+using partition::PartitionTag;
+using partition::RecomputePolicy;
+
+bool mlir::commsched::isJointFunction(func::FuncOp function) {
+  for (StringRef half : {jointAttrName, forwardAttrName, backwardAttrName})
+    if (function->hasAttr(half))
+      return false;
+  return function->hasAttr(numForwardOutputsAttrName) ||
+         (!function.isExternal() && findJointMark(function));
+}
+
+//===----------------------------------------------------------------------===//
+// Facts about values and operations
+//===----------------------------------------------------------------------===//
+
+/// Whether a function can return `value` and another one go on with it.
+static bool isSaveable(Value value) {
+  // Of a memref that the function makes, only the handle would be saved.
+  if (isa<BaseMemRefType>(value.getType()))
+    return isa<BlockArgument>(value);
+  return isa<ShapedType>(value.getType()) || isNumber(value.getType());
+}
+
+/// Bytes of a value of `type`, those of a number included.
+static std::optional<int64_t> getBytes(Type type) {
+  return getStaticBytes(isNumber(type) ? RankedTensorType::get({}, type)
+                                       : type);
+}
+
+/// The text of an attribute that `name` is interned for, empty without it.
+static StringRef getString(Operation *op, StringAttr name) {
+  auto attr = dyn_cast_if_present<StringAttr>(op->getDiscardableAttr(name));
+  return attr ? attr.getValue() : StringRef();
+}
+
+static RecomputePolicy getPolicy(StringRef text) {
+  return llvm::StringSwitch<RecomputePolicy>(text)
+      .Case("must_save", RecomputePolicy::MustSave)
+      .Case("prefer_save", RecomputePolicy::PreferSave)
+      .Case("prefer_recompute", RecomputePolicy::PreferRecompute)
+      .Case("must_recompute", RecomputePolicy::MustRecompute)
+      .Default(RecomputePolicy::None);
+}
+
+static PartitionTag getTag(StringRef text) {
+  return llvm::StringSwitch<PartitionTag>(text)
+      .Case("forward", PartitionTag::Forward)
+      .Case("backward", PartitionTag::Backward)
+      .Case("must_be_forward", PartitionTag::MustBeForward)
+      .Case("must_be_backward", PartitionTag::MustBeBackward)
+      .Default(PartitionTag::None);
+}
+
+//===----------------------------------------------------------------------===//
+// Building
+//===----------------------------------------------------------------------===//
+
+namespace mlir::commsched {
+
+/// Builds the graph of one function in one pass over its operations.
+class JointFunctionBuilder {
+public:
+  JointFunctionBuilder(func::FuncOp function,
+                       JointFunction::CostFunction getCost)
+      : getCost(getCost), storages(function.front()) {
+    result.function = function;
+    auto intern = [&](StringRef name) {
+      return StringAttr::get(function.getContext(), name);
+    };
+    recomputeName = intern(recomputeAttrName);
+    regionName = intern(recomputeRegionAttrName);
+    partitionName = intern(partitionAttrName);
+    stableName = intern(nameAttrName);
+  }
+
+  FailureOr<JointFunction> build();
+
+private:
+  LogicalResult addArgument(BlockArgument argument);
+  LogicalResult addOperation(Operation *op, bool isPinned);
+  LogicalResult addResult(JointNode node, OpResult value, NodeId operation);
+  LogicalResult measure(JointNode &node, Value value);
+  NodeId addNode(const JointNode &node, Value value, Operation *op,
+                 StringAttr name);
+  void addUses(Operation *op, NodeId node);
+  LogicalResult addFunctionResults();
+
+  JointFunction result;
+  JointFunction::CostFunction getCost;
+  StorageAnalysis storages;
+  llvm::DenseSet<StringAttr> names;
+  /// Names of attributes, looked up on every operation.
+  StringAttr recomputeName, regionName, partitionName, stableName;
+};
+
+} // namespace mlir::commsched
+
+NodeId JointFunctionBuilder::addNode(const JointNode &node, Value value,
+                                     Operation *op, StringAttr name) {
+  NodeId id = result.graph.addNode(node);
+  result.values.push_back(value);
+  result.operations.push_back(op);
+  if (value)
+    result.nodeOf[value] = id;
+  while (!names.insert(name).second)
+    name =
+        StringAttr::get(name.getContext(), name.getValue() + "#" + Twine(id));
+  result.names.push_back(name);
+  return id;
+}
+
+/// Sets what the type of `value` and its storage tell.
+LogicalResult JointFunctionBuilder::measure(JointNode &node, Value value) {
+  node.isSaveable = isSaveable(value);
+  node.storage = storages.getStorage(value);
+  std::optional<int64_t> bytes = getBytes(value.getType());
+  node.bytes = bytes.value_or(0);
+  if (bytes || !node.isSaveable)
+    return success();
+  InFlightDiagnostic diag = emitError(value.getLoc());
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    diag << "argument #" << argument.getArgNumber();
+  else
+    diag << "result #" << cast<OpResult>(value).getResultNumber() << " of '"
+         << value.getDefiningOp()->getName() << "'";
+  diag << " of the joint function '" << result.function.getSymName()
+       << "' has type " << value.getType()
+       << ", whose size is not static: nothing tells what saving it takes";
+  return diag;
+}
+
+LogicalResult JointFunctionBuilder::addArgument(BlockArgument argument) {
+  func::FuncOp function = result.function;
+  unsigned index = argument.getArgNumber();
+  StringRef role = getRole(argument);
+  if (role.empty() || role == savedActivationRole) {
+    InFlightDiagnostic diag = emitError(argument.getLoc())
+                              << "argument #" << index
+                              << " of the joint function '"
+                              << function.getSymName() << "' has ";
+    if (role.empty())
+      diag << "no '" << roleAttrName << "'";
+    else
+      diag << "the role \"" << role
+           << "\", which only arguments of a backward have";
+    return diag;
+  }
+  JointNode node;
+  node.kind =
+      role == tangentRole ? JointNodeKind::Tangent : JointNodeKind::Primal;
+  node.isStatic = role == parameterRole || role == unshardedParamRole;
+  node.isFreeable = mlir::commsched::isFreeable(argument);
+  if (failed(measure(node, argument)))
+    return failure();
+  auto name = function.getArgAttrOfType<StringAttr>(index, nameAttrName);
+  if (!name)
+    name = StringAttr::get(function.getContext(), "arg" + Twine(index));
+  addNode(node, argument, /*op=*/nullptr, name);
+  return success();
+}
+
+LogicalResult JointFunctionBuilder::addResult(JointNode node, OpResult value,
+                                              NodeId operation) {
+  node.kind = JointNodeKind::Result;
+  node.isPinned = false;
+  node.readsDimensions = false;
+  // Taking one result of several is computed with anything.
+  node.operatorClass = OperatorClass::DataMovement;
+  if (failed(measure(node, value)))
+    return failure();
+  auto name =
+      StringAttr::get(value.getContext(), result.getName(operation) + "#" +
+                                              Twine(value.getResultNumber()));
+  NodeId id = addNode(node, value, value.getOwner(), name);
+  result.graph.addUse(operation, id);
+  return success();
+}
+
+void JointFunctionBuilder::addUses(Operation *op, NodeId node) {
+  // Each half makes it from the type.
+  if (getStaticDimension(op))
+    return;
+  for (Value operand : op->getOperands())
+    result.graph.addUse(result.nodeOf.at(operand), node);
+  if (op->getNumRegions() == 0)
+    return;
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  for (Value value : captured)
+    result.graph.addUse(result.nodeOf.at(value), node);
+}
+
+LogicalResult JointFunctionBuilder::addOperation(Operation *op, bool isPinned) {
+  JointNode node;
+  node.operatorClass =
+      getStaticDimension(op) ? OperatorClass::Constant : getOperatorClass(op);
+  node.policy = getPolicy(getString(op, recomputeName));
+  node.tag = getTag(getString(op, partitionName));
+  node.isPinned = isPinned;
+  node.readsDimensions = readsOnlyDimensions(op);
+  if (auto region = dyn_cast_if_present<IntegerAttr>(
+          op->getDiscardableAttr(regionName))) {
+    if (!region.getValue().isSignedIntN(32))
+      return op->emitOpError()
+             << "has '" << recomputeRegionAttrName << "' " << region.getInt()
+             << ", but regions are numbered with 32 bits";
+    node.region = static_cast<int32_t>(region.getInt());
+  }
+  JointNode whole = node;
+  whole.cost = getCost(op);
+  Value value = op->getNumResults() == 1 ? op->getResult(0) : Value();
+  if (value && failed(measure(whole, value)))
+    return failure();
+  auto name =
+      dyn_cast_if_present<StringAttr>(op->getDiscardableAttr(stableName));
+  if (!name || name.empty())
+    name =
+        StringAttr::get(op->getContext(), op->getName().getStringRef() + "." +
+                                              Twine(result.graph.size()));
+  NodeId id = addNode(whole, value, op, name);
+  addUses(op, id);
+  if (value)
+    return success();
+  for (OpResult each : op->getResults())
+    if (failed(addResult(node, each, id)))
+      return failure();
+  return success();
+}
+
+LogicalResult JointFunctionBuilder::addFunctionResults() {
+  Operation *terminator = result.function.front().getTerminator();
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    int64_t index = operand.getOperandNumber();
+    NodeId node = result.getNode(operand.get());
+    if (!result.graph[node].isSaveable)
+      return terminator->emitOpError()
+             << "returns '" << result.getName(node) << "' of type "
+             << operand.get().getType() << " as result #" << index
+             << ", but a half can return only tensors, numbers and memrefs "
+                "that are arguments";
+    if (index < result.numForwardOutputs)
+      result.graph.addForwardResult(node);
+    else
+      result.graph.addBackwardResult(node);
+  }
+  return success();
+}
+
+FailureOr<JointFunction> JointFunctionBuilder::build() {
+  func::FuncOp function = result.function;
+  Block &block = function.front();
+  result.numForwardOutputs =
+      function->getAttrOfType<IntegerAttr>(numForwardOutputsAttrName).getInt();
+  for (BlockArgument argument : block.getArguments())
+    if (failed(addArgument(argument)))
+      return failure();
+  PinnedOperations pinned = findPinnedOperations(block, storages);
+  SmallVector<NodeId> nodes;
+  for (auto [index, op] : llvm::enumerate(getScheduledOperations(block))) {
+    nodes.push_back(result.graph.size());
+    if (failed(addOperation(&op, pinned.isPinned[index])))
+      return failure();
+  }
+  for (auto [first, second] : pinned.memoryOrder)
+    result.graph.addMemoryOrder(nodes[first], nodes[second]);
+  if (failed(addFunctionResults()))
+    return failure();
+  if (OptionalError error = result.graph.finalize())
+    return function.emitOpError("cannot be partitioned: ") << *error;
+  return std::move(result);
+}
+
+FailureOr<JointFunction> JointFunction::create(func::FuncOp function,
+                                               CostFunction getCost) {
+  if (function.isExternal())
+    return function.emitOpError(
+        "is only declared: there is nothing to partition");
+  if (!llvm::hasSingleElement(function.getBody()))
+    return function.emitOpError("has ")
+           << function.getBody().getBlocks().size()
+           << " blocks, but only a function of one can be partitioned";
+  if (!function->hasAttr(numForwardOutputsAttrName)) {
+    InFlightDiagnostic diag =
+        function.emitOpError("has no '")
+        << numForwardOutputsAttrName << "' to say how many of its "
+        << function.getNumResults() << " results are the forward's";
+    if (std::optional<JointMark> mark = findJointMark(function))
+      diag.attachNote(mark->location) << mark->text;
+    return diag;
+  }
+  return JointFunctionBuilder(function, getCost).build();
+}

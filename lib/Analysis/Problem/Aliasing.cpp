@@ -1,0 +1,48 @@
+//===- Aliasing.cpp - What results say about storage ----------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Analysis/Problem/Aliasing.h"
+#include "CommSched/Analysis/Problem/CommunicationEffects.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+Value mlir::commsched::getAliasedValue(OpResult result) {
+  Operation *op = result.getOwner();
+  if (auto alias = dyn_cast<AliasOpInterface>(op))
+    return alias.getAliasedValue(result);
+  if (auto view = dyn_cast<ViewLikeOpInterface>(op))
+    return view.getViewDest() == result ? view.getViewSource() : Value();
+  if (auto destination = dyn_cast<DestinationStyleOpInterface>(op)) {
+    // Bufferization writes in place only what nobody else reads.
+    OpOperand *init = destination.getTiedOpOperand(result);
+    bool isFree =
+        init && llvm::all_of(init->get().getUsers(),
+                             [&](Operation *user) { return user == op; });
+    return isFree ? init->get() : Value();
+  }
+  return {};
+}
+
+bool mlir::commsched::mayAliasUnknown(OpResult result) {
+  Operation *op = result.getOwner();
+  if (isa<RegionBranchOpInterface, SelectLikeOpInterface,
+          UnrealizedConversionCastOp>(op) ||
+      hasUnknownMemoryEffects(op))
+    return true;
+  if (!isa<BaseMemRefType>(result.getType()))
+    return false;
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  return !effects || !effects.getEffectOnValue<MemoryEffects::Allocate>(result);
+}

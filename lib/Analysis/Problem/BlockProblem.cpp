@@ -1,0 +1,179 @@
+//===- BlockProblem.cpp - A block as a scheduling problem -----------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Analysis/Problem/BlockProblem.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "CommunicationDependences.h"
+#include "MemoryDependences.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using schedule::DependenceKind;
+using schedule::NodeId;
+using schedule::NodeKind;
+using schedule::noNode;
+using schedule::Problem;
+using schedule::StreamId;
+
+namespace mlir::commsched {
+
+/// Builds the problem of one block in one pass over its operations.
+class BlockProblemBuilder {
+public:
+  BlockProblemBuilder(Block &block, BlockProblem::CostFunction getCost,
+                      CollectiveOrder collectiveOrder)
+      : getCost(getCost), storages(block), memory(result.problem, storages),
+        communication(result.problem, collectiveOrder) {
+    result.block = &block;
+  }
+
+  FailureOr<BlockProblem> build();
+
+private:
+  int64_t price(Operation *op);
+  StreamId getStream(CollectiveOpInterface collective);
+  NodeId addNode(Operation *op, CommunicationEffect effect);
+  void addDataDependences(Operation *op, NodeId node);
+  LogicalResult addBuffers();
+
+  BlockProblem result;
+  BlockProblem::CostFunction getCost;
+  StorageAnalysis storages;
+  MemoryDependences memory;
+  CommunicationDependences communication;
+  DenseMap<Operation *, NodeId> nodeOf;
+  DenseMap<Attribute, StreamId> streamOf;
+  int64_t totalNs = 0;
+  /// Where the sum of all costs leaves 64 bits, or null.
+  Operation *overflow = nullptr;
+};
+
+} // namespace mlir::commsched
+
+int64_t BlockProblemBuilder::price(Operation *op) {
+  std::optional<int64_t> cost = getCost(op);
+  if (!cost && !result.unpriced)
+    result.unpriced = op;
+  if (llvm::AddOverflow(totalNs, cost.value_or(0), totalNs))
+    overflow = op;
+  return cost.value_or(0);
+}
+
+StreamId BlockProblemBuilder::getStream(CollectiveOpInterface collective) {
+  Attribute key = collective.getGroupKey();
+  auto [it, inserted] =
+      streamOf.try_emplace(key, static_cast<StreamId>(result.streams.size()));
+  if (inserted)
+    result.streams.push_back(key);
+  return it->second;
+}
+
+NodeId BlockProblemBuilder::addNode(Operation *op, CommunicationEffect effect) {
+  Problem &problem = result.problem;
+  switch (effect) {
+  case CommunicationEffect::Wait:
+    return problem.addWait(
+        nodeOf.lookup_or(cast<WaitOpInterface>(op).getStart(), noNode));
+  case CommunicationEffect::Start:
+    return problem.addNode(NodeKind::Start, price(op),
+                           getStream(cast<CollectiveOpInterface>(op)));
+  case CommunicationEffect::Blocking:
+    return problem.addNode(NodeKind::Blocking, price(op),
+                           getStream(cast<CollectiveOpInterface>(op)));
+  case CommunicationEffect::None:
+  case CommunicationEffect::Unknown:
+    break;
+  }
+  NodeId node = problem.addNode(NodeKind::Compute, price(op));
+  if (auto cost = dyn_cast<CostOpInterface>(op); cost && cost.isExpensive())
+    problem.setExpensive(node);
+  return node;
+}
+
+void BlockProblemBuilder::addDataDependences(Operation *op, NodeId node) {
+  auto addOperands = [&](Operation *user) {
+    for (Value operand : user->getOperands()) {
+      NodeId producer = nodeOf.lookup_or(operand.getDefiningOp(), noNode);
+      // A value of `op` itself that its own region uses is no dependence.
+      if (producer != noNode && producer != node)
+        result.problem.addDependence(producer, node, DependenceKind::Data);
+    }
+  };
+  if (op->getNumRegions() == 0)
+    addOperands(op);
+  else
+    op->walk(addOperands);
+}
+
+LogicalResult BlockProblemBuilder::addBuffers() {
+  int64_t totalBytes = 0;
+  result.bufferRoots.reserve(storages.getStorages().size());
+  for (const Storage &storage : storages.getStorages()) {
+    if (!storage.bytes && !result.unsized)
+      result.unsized = storage.root;
+    int64_t bytes = storage.bytes.value_or(0);
+    if (llvm::AddOverflow(totalBytes, bytes, totalBytes))
+      return emitError(storage.root.getLoc())
+             << "the " << bytes << " bytes of a " << storage.root.getType()
+             << " and those of the values before it do not fit 64 bits";
+    result.problem.addBuffer(bytes, storage.producer, storage.freed);
+    result.bufferRoots.push_back(storage.root);
+  }
+  for (NodeId node = 0, end = result.problem.numNodes(); node < end; ++node)
+    for (int32_t storage : storages.getUses(node))
+      result.problem.addUse(storage, node);
+  return success();
+}
+
+FailureOr<BlockProblem> BlockProblemBuilder::build() {
+  size_t numOps = storages.getNumOperations();
+  nodeOf.reserve(numOps);
+  result.operations.reserve(numOps);
+  for (Operation &op : getScheduledOperations(*result.block)) {
+    CommunicationEffect effect = getCommunicationEffect(&op);
+    NodeId node = addNode(&op, effect);
+    if (overflow)
+      return op.emitOpError("takes ")
+             << result.problem.costNs(node)
+             << " ns, which together with the operations before it does not "
+                "fit 64 bits";
+    nodeOf[&op] = node;
+    result.operations.push_back(&op);
+    addDataDependences(&op, node);
+    memory.visit(&op, node);
+    if (failed(communication.visit(&op, node, effect)))
+      return failure();
+  }
+  if (failed(addBuffers()))
+    return failure();
+  if (const OptionalError &error = result.problem.finalize())
+    return emitError(result.block->getParentOp()->getLoc())
+           << "cannot be scheduled: " << *error;
+  return std::move(result);
+}
+
+FailureOr<BlockProblem> BlockProblem::create(Block &block, CostFunction getCost,
+                                             CollectiveOrder collectiveOrder) {
+  return BlockProblemBuilder(block, getCost, collectiveOrder).build();
+}
+
+bool BlockProblem::apply(const schedule::Order &order) const {
+  bool moved = false;
+  for (auto [position, node] : llvm::enumerate(order))
+    moved |= static_cast<NodeId>(position) != node;
+  if (!moved)
+    return false;
+  // Behind the last operation stands the terminator, or nothing.
+  for (NodeId node : order)
+    operations[node]->remove();
+  auto place = block->begin();
+  for (NodeId node : order)
+    block->getOperations().insert(place, operations[node]);
+  return true;
+}

@@ -1,0 +1,70 @@
+//===- CommunicationEffects.cpp - Who communicates, and how surely --------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Analysis/Problem/CommunicationEffects.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using cost::CollectiveKind;
+
+/// Whether an effect on `resource` might be communication: only resources that
+/// are known to be something else are not.
+static bool mayCommunicate(SideEffects::Resource *resource) {
+  return resource != SideEffects::DefaultResource::get() &&
+         resource != SideEffects::AutomaticAllocationScopeResource::get() &&
+         resource != RandomStateResource::get();
+}
+
+bool mlir::commsched::hasUnknownMemoryEffects(Operation *op) {
+  if (isa<CallOpInterface>(op) && op->getDiscardableAttr(pureAttrName))
+    return false;
+  // Views say all that they do by their interface.
+  return !isa<MemoryEffectOpInterface, AliasOpInterface, ViewLikeOpInterface>(
+             op) &&
+         !op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() &&
+         !op->hasTrait<OpTrait::IsTerminator>();
+}
+
+/// Whether `op` itself, apart from its regions, communicates or might.
+static bool isUnknown(Operation *op) {
+  if (hasUnknownMemoryEffects(op))
+    return true;
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!effects)
+    return false;
+  SmallVector<MemoryEffects::EffectInstance> instances;
+  effects.getEffects(instances);
+  return llvm::any_of(instances, [](const auto &instance) {
+    return mayCommunicate(instance.getResource());
+  });
+}
+
+CommunicationEffect mlir::commsched::getCommunicationEffect(Operation *op) {
+  if (auto collective = dyn_cast<CollectiveOpInterface>(op))
+    return collective.getInFlightFuture() ? CommunicationEffect::Start
+                                          : CommunicationEffect::Blocking;
+  if (isa<WaitOpInterface>(op))
+    return CommunicationEffect::Wait;
+  if (isUnknown(op))
+    return CommunicationEffect::Unknown;
+  for (Region &region : op->getRegions())
+    for (Operation &nested : region.getOps())
+      if (getCommunicationEffect(&nested) != CommunicationEffect::None)
+        return CommunicationEffect::Unknown;
+  return CommunicationEffect::None;
+}
+
+bool mlir::commsched::isPointToPoint(Operation *collective) {
+  CollectiveKind kind =
+      cast<CollectiveOpInterface>(collective).getCollectiveKind();
+  return kind == CollectiveKind::Send || kind == CollectiveKind::Recv;
+}

@@ -1,0 +1,302 @@
+//===- StorageAnalysis.cpp - Which values share storage, and how long -----===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Analysis/Problem/StorageAnalysis.h"
+#include "CommSched/Analysis/Problem/Aliasing.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+/// The function whose entry block `argument` belongs to, or null.
+static FunctionOpInterface getFunction(BlockArgument argument) {
+  Block *block = argument.getOwner();
+  return block->isEntryBlock()
+             ? dyn_cast<FunctionOpInterface>(block->getParentOp())
+             : FunctionOpInterface();
+}
+
+bool mlir::commsched::isFreeable(BlockArgument argument) {
+  FunctionOpInterface function = getFunction(argument);
+  return function &&
+         (function.getArgAttr(argument.getArgNumber(), freeableAttrName) ||
+          getRole(argument) == savedActivationRole);
+}
+
+//===----------------------------------------------------------------------===//
+// Operations of a block
+//===----------------------------------------------------------------------===//
+
+llvm::iterator_range<Block::iterator>
+mlir::commsched::getScheduledOperations(Block &block) {
+  return llvm::make_range(block.begin(), block.mightHaveTerminator()
+                                             ? std::prev(block.end())
+                                             : block.end());
+}
+
+//===----------------------------------------------------------------------===//
+// Storages and their uses
+//===----------------------------------------------------------------------===//
+
+StorageAnalysis::StorageAnalysis(Block &block) {
+  addArguments(block);
+  for (Operation &op : getScheduledOperations(block)) {
+    firstUse.push_back(uses.size());
+    if (auto resizeOp = dyn_cast<ResizeStorageOp>(op)) {
+      resize(resizeOp);
+      continue;
+    }
+    addUses(&op);
+    addResults(&op);
+  }
+  keepLiveOut(block);
+  settleObjects();
+}
+
+int32_t StorageAnalysis::allocate(Value root, int32_t producer, Type type) {
+  auto index = static_cast<int32_t>(storages.size());
+  storages.push_back({root, producer, getStaticBytes(type), true, index,
+                      isa<BaseMemRefType>(type)});
+  return index;
+}
+
+void StorageAnalysis::addArguments(Block &block) {
+  for (BlockArgument argument : block.getArguments()) {
+    if (!isa<ShapedType>(argument.getType()))
+      continue;
+    int32_t storage = allocate(argument, none, argument.getType());
+    storages[storage].freed = isFreeable(argument);
+    if (getRole(argument) == unshardedParamRole && argument.use_empty())
+      storages[storage].bytes = 0;
+    storageOf[argument] = storage;
+    // A loop may pass on what its body captures, and a caller one memref twice.
+    // Only a role says that an argument is a thing of its own.
+    if (!getFunction(argument)) {
+      storages[storage].isMemory = true;
+      addToClass(outside, storage);
+    } else if (storages[storage].isMemory && getRole(argument).empty()) {
+      addToClass(unknownMemory, storage);
+    }
+  }
+}
+
+/// Whether the storage of `value`, which is not of the block at hand, might be
+/// a memref's.
+static bool mayBeMemory(Value value) {
+  while (!isa<BaseMemRefType>(value.getType())) {
+    auto result = dyn_cast<OpResult>(value);
+    if (!result)
+      return !getFunction(cast<BlockArgument>(value));
+    if (mayAliasUnknown(result))
+      return true;
+    value = getAliasedValue(result);
+    if (!value)
+      return false;
+  }
+  return true;
+}
+
+void StorageAnalysis::addUse(Operation *op, Operation *user, Value operand) {
+  int32_t storage = getStorage(operand);
+  Block *block = operand.getParentBlock();
+  if (storage == none && block != op->getBlock() &&
+      isa<ShapedType>(operand.getType()) &&
+      !(user != op && op->isAncestor(block->getParentOp()))) {
+    storage = allocate(operand, none, operand.getType());
+    storages[storage].bytes = 0;
+    storages[storage].freed = false;
+    storages[storage].isMemory = mayBeMemory(operand);
+    storageOf[operand] = storage;
+    addToClass(outside, storage);
+  }
+  if (storage != none)
+    uses.push_back(storage);
+}
+
+void StorageAnalysis::addUses(Operation *op) {
+  auto addOperands = [&](Operation *user) {
+    for (Value operand : user->getOperands())
+      addUse(op, user, operand);
+  };
+  if (op->getNumRegions() == 0)
+    addOperands(op);
+  else
+    op->walk(addOperands);
+  if (auto wait = dyn_cast<WaitOpInterface>(op))
+    if (auto it = inFlight.find(wait.getStart()); it != inFlight.end()) {
+      for (int32_t storage : SmallVector<int32_t>(getUses(it->second.index)))
+        uses.push_back(storage);
+      llvm::copy_if(it->second.delivered, std::back_inserter(uses),
+                    [](int32_t storage) { return storage != none; });
+    }
+  auto first = uses.begin() + firstUse.back();
+  std::sort(first, uses.end());
+  uses.erase(std::unique(first, uses.end()), uses.end());
+}
+
+int32_t StorageAnalysis::findAliased(OpResult result) {
+  Value aliased = getAliasedValue(result);
+  if (!aliased)
+    return none;
+  // A view of another result of the same operation: that one comes first.
+  if (aliased.getDefiningOp() == result.getOwner() &&
+      !storageOf.contains(aliased))
+    storageOf[aliased] =
+        allocate(aliased, getCurrentIndex(), aliased.getType());
+  return getStorage(aliased);
+}
+
+void StorageAnalysis::addResults(Operation *op) {
+  SmallVector<int32_t, 1> known;
+  if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
+    OperandRange into = collective.getDestinations();
+    Value future = collective.getInFlightFuture();
+    for (auto [index, type] : llvm::enumerate(collective.getDeliveredTypes()))
+      known.push_back(index < into.size() ? getStorage(into[index])
+                      : future ? allocate(future, getCurrentIndex(), type)
+                               : none);
+    if (future) {
+      inFlight[op] = {getCurrentIndex(), std::move(known)};
+      return;
+    }
+  }
+  if (auto wait = dyn_cast<WaitOpInterface>(op))
+    if (auto it = inFlight.find(wait.getStart()); it != inFlight.end()) {
+      known = std::move(it->second.delivered);
+      // What the start has allocated gets a value here.
+      for (auto [storage, result] : llvm::zip(known, op->getResults()))
+        if (storage != none && storages[storage].producer == it->second.index)
+          storages[storage].root = result;
+      inFlight.erase(it);
+    }
+  for (OpResult result : op->getResults()) {
+    if (storageOf.contains(result) || !isa<ShapedType>(result.getType()))
+      continue;
+    unsigned index = result.getResultNumber();
+    int32_t storage = index < known.size() ? known[index] : none;
+    if (storage == none)
+      storage = findAliased(result);
+    if (storage == none) {
+      storage = allocate(result, getCurrentIndex(), result.getType());
+      mergeUnknown(result, storage);
+    }
+    // Of a tensor, too, of which this is the buffer.
+    storages[storage].isMemory |= isa<BaseMemRefType>(result.getType());
+    storageOf[result] = storage;
+  }
+}
+
+void StorageAnalysis::resize(ResizeStorageOp op) {
+  Value memory = op.getStorage();
+  addUse(op, op, memory);
+  int32_t old = getStorage(memory);
+  // Used ahead of its definition, as a graph region allows.
+  if (old == none)
+    return;
+  // It neither needs nor keeps what has been freed before.
+  if (released.contains(old))
+    uses.resize(firstUse.back());
+  if (op.getBytes() == 0) {
+    released.insert(old);
+    storages[old].freed = true;
+    return;
+  }
+  auto argument = dyn_cast<BlockArgument>(storages[old].root);
+  bool isFirst = argument && storages[old].producer == none && old != outside;
+  if (!released.contains(old) && !isFirst)
+    return;
+  // An argument that is grown before it is freed comes without storage.
+  if (!released.contains(old))
+    storages[old].bytes = 0;
+  int32_t grown =
+      allocate(storages[old].root, getCurrentIndex(), memory.getType());
+  storages[grown].bytes = op.getBytes();
+  storages[grown].freed = argument && isFreeable(argument);
+  merge(grown, old);
+  storageOf[storages[old].root] = grown;
+  storageOf[memory] = grown;
+}
+
+//===----------------------------------------------------------------------===//
+// Storages that may be the same memory
+//===----------------------------------------------------------------------===//
+
+int32_t StorageAnalysis::findObject(int32_t storage) {
+  while (storages[storage].object != storage) {
+    int32_t &object = storages[storage].object;
+    storage = object = storages[object].object;
+  }
+  return storage;
+}
+
+void StorageAnalysis::merge(int32_t storage, int32_t other) {
+  auto [first, second] = std::minmax({findObject(storage), findObject(other)});
+  storages[second].object = first;
+}
+
+void StorageAnalysis::addToClass(int32_t &representative, int32_t storage) {
+  if (representative == none)
+    representative = storage;
+  merge(representative, storage);
+}
+
+void StorageAnalysis::mergeUnknown(OpResult result, int32_t storage) {
+  if (!mayAliasUnknown(result))
+    return;
+  for (int32_t used : getUses(getCurrentIndex()))
+    merge(storage, used);
+  if (storages[storage].isMemory)
+    addToClass(unknownMemory, storage);
+}
+
+void StorageAnalysis::settleObjects() {
+  // Memory from outside is no less unknown than that of an argument.
+  if (outside != none && unknownMemory != none)
+    merge(outside, unknownMemory);
+  for (int32_t index = 0, end = storages.size(); index < end; ++index) {
+    storages[index].object = findObject(index);
+    storages[storages[index].object].isMemory |= storages[index].isMemory;
+  }
+  for (Storage &storage : storages)
+    storage.isMemory = storages[storage.object].isMemory;
+}
+
+//===----------------------------------------------------------------------===//
+// What stays to the end
+//===----------------------------------------------------------------------===//
+
+void StorageAnalysis::keep(Value value) {
+  int32_t storage = getStorage(value);
+  // Of a memref that has been freed only the handle is left.
+  if (storage != none && !released.contains(storage))
+    storages[storage].freed = false;
+}
+
+/// Whether an operation outside of `block`, and of the operations nested in it,
+/// uses `value`.
+static bool isUsedOutside(Value value, Block &block) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    return !block.findAncestorOpInBlock(*user);
+  });
+}
+
+void StorageAnalysis::keepLiveOut(Block &block) {
+  if (block.mightHaveTerminator())
+    for (Value operand : block.getTerminator()->getOperands())
+      keep(operand);
+  if (llvm::hasSingleElement(*block.getParent()))
+    return;
+  for (BlockArgument argument : block.getArguments())
+    if (isUsedOutside(argument, block))
+      keep(argument);
+  for (Operation &op : block)
+    for (Value result : op.getResults())
+      if (isUsedOutside(result, block))
+        keep(result);
+}

@@ -1,0 +1,225 @@
+//===- StepReport.cpp - What a schedule costs -----------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Report/StepReport.h"
+#include "CommSched/Analysis/Costs/OperationCosts.h"
+#include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
+#include "CommSched/Analysis/OperationTexts.h"
+#include "CommSched/Analysis/Problem/MissingFacts.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "CommSched/Report/ExposureText.h"
+#include "CommSched/Schedule/Bounds/LowerBounds.h"
+#include "CommSched/Schedule/CollectiveOrder.h"
+#include "ReportNames.h"
+#include "StepMemory.h"
+#include "llvm/Support/MathExtras.h"
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::commsched;
+using schedule::BufferId;
+using schedule::ExposureOptions;
+using schedule::ExposureReason;
+using schedule::LowerBound;
+using schedule::MemoryTimeline;
+using schedule::NodeId;
+using schedule::NodeKind;
+using schedule::noNode;
+using schedule::Order;
+using schedule::Problem;
+using schedule::TightLowerBound;
+using schedule::Timeline;
+
+int64_t StepReport::countHidden() const {
+  return llvm::count_if(collectives, [](const CollectiveReport &collective) {
+    return collective.exposedNs == 0;
+  });
+}
+
+std::vector<const CollectiveReport *> StepReport::getMostExposed() const {
+  std::vector<const CollectiveReport *> exposed;
+  for (const CollectiveReport &collective : collectives)
+    if (collective.exposedNs > 0)
+      exposed.push_back(&collective);
+  auto middle =
+      exposed.begin() + std::min(exposed.size(), size_t(maxMostExposed));
+  std::partial_sort(exposed.begin(), middle, exposed.end(),
+                    [](const CollectiveReport *a, const CollectiveReport *b) {
+                      // Of one vector, so that addresses are its order.
+                      return a->exposedNs != b->exposedNs
+                                 ? a->exposedNs > b->exposedNs
+                                 : a < b;
+                    });
+  exposed.erase(middle, exposed.end());
+  return exposed;
+}
+
+/// What `op` says that a pass did to it, fit for print.
+static std::optional<ReorderInfo> getPrintableReorderInfo(Operation *op) {
+  std::optional<ReorderInfo> info = getReorderInfo(op);
+  if (info) {
+    info->limitingFactor = makePrintable(info->limitingFactor);
+    info->pass = makePrintable(info->pass);
+  }
+  return info;
+}
+
+static CollectiveReport reportCollective(const BlockProblem &block,
+                                         const ReportNames &names, NodeId node,
+                                         const Timeline &timeline) {
+  const Problem &problem = block.getProblem();
+  auto op = cast<CollectiveOpInterface>(block.getOperation(node));
+  CollectiveReport report;
+  report.name = names.getOperationName(node);
+  report.kind = cost::stringifyCollectiveKind(op.getCollectiveKind());
+  report.group = getGroupName(op.getGroupKey());
+  report.bytes = std::max(op.getOperandBytes().value_or(0),
+                          op.getResultBytes().value_or(0));
+  report.startNs = timeline.beginNs[node];
+  report.endNs = timeline.endNs[node];
+  report.exposedNs = timeline.exposedNs[node];
+  report.startReorder = getPrintableReorderInfo(op);
+  NodeId wait = problem.waitOf(node);
+  if (wait == noNode) {
+    report.waitNs = report.endNs - report.exposedNs;
+  } else {
+    report.waitNs = timeline.beginNs[wait];
+    report.waitReorder = getPrintableReorderInfo(block.getOperation(wait));
+  }
+  return report;
+}
+
+/// Fills in what the simulated `timeline` says about each operation.
+static void addOperations(StepReport &report, const BlockProblem &block,
+                          const ReportNames &names, const Timeline &timeline) {
+  const Problem &problem = block.getProblem();
+  for (NodeId node = 0; node < problem.numNodes(); ++node) {
+    if (problem.isCollective(node)) {
+      report.collectives.push_back(
+          reportCollective(block, names, node, timeline));
+      if (llvm::AddOverflow(report.commBytes, report.collectives.back().bytes,
+                            report.commBytes))
+        report.commBytes = std::numeric_limits<int64_t>::max();
+    } else if (problem.kind(node) == NodeKind::Compute &&
+               timeline.endNs[node] > timeline.beginNs[node]) {
+      report.computations.push_back({names.getOperationName(node),
+                                     timeline.beginNs[node],
+                                     timeline.endNs[node]});
+    }
+  }
+}
+
+/// Fills in why collectives are exposed, or says what is wrong. More memory
+/// than the program takes is allowed if it started from that.
+static OptionalError addLimits(StepReport &report, FunctionOpInterface function,
+                               const Problem &problem, const ReportNames &names,
+                               const schedule::Contention &contention) {
+  ExposureOptions options;
+  options.limitBytes = getBaselinePeakBytes(function).value_or(0);
+  options.contention = contention;
+  Result<std::vector<ExposureReason>> reasons =
+      explainExposure(problem, problem.programOrder(), options);
+  if (!reasons)
+    return reasons.error();
+  auto reason = reasons->begin();
+  for (CollectiveReport &collective : report.collectives) {
+    if (collective.exposedNs == 0)
+      continue;
+    ExposureText text = describeExposure(problem, *reason++, [&](NodeId node) {
+      return names.getOperationName(node);
+    });
+    collective.limitedBy = std::move(text.limit);
+    collective.remedy = std::move(text.remedy);
+  }
+  return std::nullopt;
+}
+
+/// Fills in the bounds, or says what is wrong with `problem`. The collectives
+/// of a stream may change places in it; the plain bound is that of the orders
+/// in which they do not.
+static OptionalError addBounds(StepReport &report, Problem problem) {
+  Result<TightLowerBound> tight = computeTightLowerBound(problem);
+  if (!tight)
+    return tight.error();
+  report.tightLowerBoundNs = tight->ns;
+  addCollectiveOrder(problem, schedule::CollectiveOrderScope::Stream);
+  problem.finalize();
+  Result<LowerBound> plain = computeLowerBound(problem);
+  if (!plain)
+    return plain.error();
+  report.lowerBoundNs = plain->ns();
+  return std::nullopt;
+}
+
+FailureOr<StepReport>
+mlir::commsched::reportStep(FunctionOpInterface function,
+                            const BlockProblem &block,
+                            const ContentionOptions &contention) {
+  const Problem &problem = block.getProblem();
+  Order order = problem.programOrder();
+  ScanningSymbolTables symbolTables;
+  FailureOr<GroupContention> groups =
+      computeContention(block, contention, symbolTables);
+  if (failed(groups))
+    return failure();
+  Result<Timeline> timeline = simulate(problem, order, groups->contention);
+  Result<MemoryTimeline> memory = simulateMemory(problem, order);
+  StepReport report;
+  OptionalError boundError = addBounds(report, problem);
+  if (!timeline || !memory || boundError)
+    return emitError(function.getLoc(), "cannot be simulated: ")
+           << (!timeline ? timeline.error()
+               : !memory ? memory.error()
+                         : *boundError);
+
+  report.function = makePrintable(function.getName());
+  report.numOps = problem.numNodes();
+  report.stepTimeNs = timeline->stepNs;
+  report.computeTimeNs = timeline->computeNs;
+  report.commTimeNs = timeline->commNs;
+  report.exposedCommNs = timeline->exposedCommNs;
+  report.slowdownNs = timeline->slowdownNs;
+  report.unknownGroups = std::move(groups->unknownGroups);
+  ReportNames names(block);
+  addOperations(report, block, names, *timeline);
+  if (OptionalError error =
+          addLimits(report, function, problem, names, groups->contention))
+    return emitError(function.getLoc(), "cannot be explained: ") << *error;
+  addMemory(report, problem, *timeline, *memory,
+            [&](BufferId buffer) { return names.getBufferName(buffer); });
+  if (report.peakPosition >= 0)
+    report.peakOperation = names.getOperationName(report.peakPosition);
+  return report;
+}
+
+FailureOr<std::optional<StepReport>>
+mlir::commsched::simulateFunction(FunctionOpInterface function,
+                                  OperationCosts &costs, std::string &reason,
+                                  const ContentionOptions &contention) {
+  using Outcome = std::optional<StepReport>;
+  auto decline = [&](std::string text) {
+    reason = std::move(text);
+    return Outcome();
+  };
+  Region &body = function.getFunctionBody();
+  if (!llvm::hasSingleElement(body))
+    return decline("its body has several blocks");
+  auto getCost = [&](Operation *op) { return costs.getRuntimeNs(op); };
+  FailureOr<BlockProblem> block =
+      BlockProblem::create(body.front(), getCost, CollectiveOrder::Free);
+  if (failed(block))
+    return failure();
+  if (std::optional<std::string> missing = getUnpricedReason(*block, costs))
+    return decline(std::move(*missing));
+  if (std::optional<std::string> missing = getUnsizedReason(*block))
+    return decline(std::move(*missing));
+  FailureOr<StepReport> report = reportStep(function, *block, contention);
+  if (failed(report))
+    return failure();
+  return Outcome(std::move(*report));
+}
