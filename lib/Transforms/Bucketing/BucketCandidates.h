@@ -1,4 +1,4 @@
-//===- BucketCandidates.h - What may be merged ------------------*- C++ -*-===//
+//===- BucketCandidates.h - Collectives that may be merged ------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -14,11 +14,11 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_BUCKETING_BUCKETCANDIDATES_H
 #define COMMSCHED_LIB_TRANSFORMS_BUCKETING_BUCKETCANDIDATES_H
 
+#include "BucketPlan.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/CostModel/MeasuredTable.h"
 #include "CommSched/Schedule/Bucketing/Bucketing.h"
 #include "MergeCollectives.h"
-#include "PlanSteps.h"
 
 #include <memory>
 
@@ -50,6 +50,11 @@ struct BucketingPassOptions {
   /// the copies of a pass that run on several functions at once.
   std::shared_ptr<const cost::MeasuredTable> profile;
 };
+
+/// Reads the option `profile` of a pass into `options`: nothing, or the name of
+/// a file. Returns what is wrong with it, as the end of an error message.
+std::optional<std::string> loadProfile(StringRef path,
+                                       BucketingPassOptions &options);
 
 /// A collective that may be merged with others.
 struct MergeableCollective {

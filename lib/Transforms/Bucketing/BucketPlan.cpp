@@ -1,4 +1,4 @@
-//===- BucketPlan.cpp - Buckets by module ---------------------------------===//
+//===- BucketPlan.cpp - Buckets by plan -----------------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,10 +8,16 @@
 
 #include "BucketPlan.h"
 
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
+
+//===----------------------------------------------------------------------===//
+// Plans written by hand
+//===----------------------------------------------------------------------===//
 
 std::optional<std::string> BucketPlan::parse(StringRef text, BucketPlan &plan) {
   plan = {};
@@ -77,4 +83,110 @@ FailureOr<int32_t> BucketPlan::find(StringRef path, Location location) {
   }
   known[path] = found;
   return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Steps of a plan
+//===----------------------------------------------------------------------===//
+
+std::string mlir::commsched::describe(const StepRule &rule) {
+  switch (rule.kind) {
+  case StepRule::Kind::Entries:
+    return "by the plan";
+  case StepRule::Kind::Modules:
+    if (rule.blocks == 0)
+      return "by the modules inside a block";
+    return "by " + std::to_string(rule.blocks) +
+           (rule.blocks == 1 ? " block" : " blocks");
+  case StepRule::Kind::Bytes:
+    return "by " + std::to_string(rule.percent) + "% of what saturates";
+  }
+  llvm_unreachable("unknown rule");
+}
+
+/// What StepRule::Kind::Modules calls the step of a module.
+static std::string nameStep(StringRef path, int32_t blocks) {
+  SmallVector<StringRef> parts;
+  path.split(parts, '.');
+  unsigned number = 0;
+  auto *block = llvm::find_if(
+      parts, [&](StringRef part) { return !part.getAsInteger(10, number); });
+  if (block == parts.end())
+    return path.str();
+  std::string outer = llvm::join(parts.begin(), block, ".");
+  if (blocks == 0)
+    return outer + "." +
+           llvm::join(block, std::min(block + 2, parts.end()), ".");
+  return outer + "." + std::to_string(number / blocks);
+}
+
+PlanSteps::PlanSteps(StepRule rule, BucketPlan *plan) : rule(rule), plan(plan) {
+  if (plan)
+    usedEntries.resize(plan->getNumEntries());
+}
+
+/// The entry of the collective, numbered from 0; -1 if the rule does not say.
+FailureOr<int32_t> PlanSteps::findEntry(CollectiveOpInterface collective,
+                                        std::string &reason) {
+  if (rule.kind == StepRule::Kind::Bytes)
+    return 0;
+  auto module = collective->getAttrOfType<StringAttr>(moduleAttrName);
+  if (!module) {
+    reason = "no plan can name it, as it has no module";
+    return -1;
+  }
+  if (rule.kind == StepRule::Kind::Modules)
+    return entryOf
+        .try_emplace(nameStep(module.getValue(), rule.blocks), entryOf.size())
+        .first->second;
+  FailureOr<int32_t> entry =
+      plan->find(module.getValue(), collective->getLoc());
+  if (failed(entry))
+    return failure();
+  if (*entry >= 0)
+    usedEntries[*entry] = true;
+  else
+    reason =
+        ("no entry of the plan names its module '" + module.getValue() + "'")
+            .str();
+  return *entry;
+}
+
+FailureOr<std::optional<PlanStep>>
+PlanSteps::add(CollectiveOpInterface collective, Value parameter, int64_t bytes,
+               int64_t saturated, std::string &reason) {
+  FailureOr<int32_t> entry = findEntry(collective, reason);
+  if (failed(entry))
+    return failure();
+  if (*entry < 0)
+    return std::optional<PlanStep>();
+  Attribute group = collective.getGroupKey();
+  Scope &scope = scopes[{group, *entry}];
+  auto beginRound = [&] {
+    ++scope.round;
+    scope.bytes = 0;
+  };
+  int64_t cap = saturated / 100 * rule.percent;
+  if (rule.kind == StepRule::Kind::Bytes && scope.bytes > 0 &&
+      bytes > cap - scope.bytes)
+    beginRound();
+  if (parameter) {
+    auto [it, isNew] =
+        gathered.try_emplace({{group, *entry}, parameter}, scope.round);
+    if (!isNew && it->second == scope.round)
+      beginRound();
+    it->second = scope.round;
+  }
+  scope.bytes += bytes;
+
+  auto [it, isNew] = steps.try_emplace({group, *entry, scope.round});
+  if (isNew) {
+    auto [last, isFirst] = lastSteps.try_emplace(group);
+    if (isFirst)
+      last->second.group = lastSteps.size() - 1;
+    else
+      ++last->second.step;
+    it->second = last->second;
+  }
+  return std::optional(it->second);
 }

@@ -1,4 +1,4 @@
-//===- MergeCollectives.h - Makes one collective of several --- -*- C++ -*-===//
+//===- MergeCollectives.h - Merging of collectives into one -----*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The rewriting half of bucketing: which collectives can be merged, and how. A
-// merged collective either packs its members' tensors into one buffer (copy) or
-// carries them side by side in one launch (coalesced). Which of those that can
-// be merged are, others decide.
+// Decides which collectives can be merged at all, and rewrites the members of
+// a bucket into one collective. A merged collective either packs its members'
+// tensors into one buffer (copy) or carries them side by side in one launch
+// (coalesced). Which of the possible merges are made is decided elsewhere
+// (BucketChoice.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,7 @@
 
 #include "CommSched/Analysis/Costs/BucketCosts.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/Value.h"
 
 namespace mlir::commsched {
 
@@ -73,6 +75,16 @@ MergedCollective mergeCollectives(RewriterBase &rewriter,
                                   ArrayRef<CollectiveOpInterface> members,
                                   BucketMode mode, bool multiDtype,
                                   ArrayRef<Operation *> absorbedCasts);
+
+//===----------------------------------------------------------------------===//
+// Operations that write in place
+//===----------------------------------------------------------------------===//
+
+/// Whether the storage of `value` may be written by an operation between
+/// `first` and `last`, which are operations of one block and in this order.
+/// True if the storage cannot be followed: memrefs, what loops carry, results
+/// of control flow. Linear in the uses of all views of the storage.
+bool mayBeWrittenBetween(Value value, Operation *first, Operation *last);
 
 } // namespace mlir::commsched
 

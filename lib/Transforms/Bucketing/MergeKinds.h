@@ -1,4 +1,4 @@
-//===- MergeKinds.h - How each kind is merged ----------------- -*- C++ -*-===//
+//===- MergeKinds.h - Merged operations by kind of collective ---*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What mergeCollectives() consists of: one function for each kind that is
-// copied, one for what is coalesced, and the views that they share.
+// Creates the operations that replace the members of a bucket: one function
+// for each kind of collective that is copied, one for coalesced launches, and
+// the views and attributes that they share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +17,7 @@
 
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::commsched {
@@ -87,6 +89,22 @@ Value unflatten(OpBuilder &builder, Location location, Value flat,
 /// other.
 SmallVector<Value> viewDelivered(OpBuilder &builder, Value flat,
                                  ArrayRef<MergeMember> members);
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+/// The locations of `members`, fused.
+Location fuseLocations(ArrayRef<Operation *> members);
+
+/// Sets on `merged` what is known of the operations that it stands for:
+///  - `commsched.name`: the names of those that have one, joined by `+`, and
+///    `suffix`,
+///  - `commsched.module`: the longest dotted path that all modules begin with,
+///  - `commsched.partition` and `commsched.recompute`: what all agree on.
+/// Sets none that would be empty.
+void setMergedAttributes(Operation *merged, ArrayRef<Operation *> members,
+                         StringRef suffix = "");
 
 } // namespace mlir::commsched
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ScatterSums.h"
-#include "../Bucketing/WritesBetween.h"
+#include "../Bucketing/MergeCollectives.h"
 #include "../Remarks.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Dialect/CommSchedDialect.h"

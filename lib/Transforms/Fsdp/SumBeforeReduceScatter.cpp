@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SumBeforeReduceScatter.h"
-#include "../Bucketing/MergedAttributes.h"
+#include "../Bucketing/MergeKinds.h"
 #include "../Remarks.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"

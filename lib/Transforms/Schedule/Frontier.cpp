@@ -7,11 +7,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "Frontier.h"
+
+#include "../OutputFile.h"
 #include "CommSched/Support/Unlimited.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
+namespace json = llvm::json;
 namespace json = llvm::json;
 
 /// What may come on top of the baseline.
@@ -139,4 +142,37 @@ void mlir::commsched::printFrontiersAsCsv(ArrayRef<Frontier> frontiers,
       });
       os << '\n';
     }
+}
+
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
+
+LogicalResult FrontierFile::write(Location loc,
+                                  ArrayRef<Frontier> frontiers) const {
+  return writeOutputFile(loc, path, "the frontier", [&](raw_ostream &os) {
+    StringRef(path).ends_with(".json") ? printFrontiersAsJson(frontiers, os)
+                                       : printFrontiersAsCsv(frontiers, os);
+  });
+}
+
+LogicalResult FrontierFile::add(func::FuncOp function, Frontier frontier) {
+  Operation *holder = function->getParentOp();
+  if (!holder)
+    return write(function.getLoc(), frontier);
+  std::lock_guard<std::mutex> lock(mutex);
+  DenseMap<Operation *, Frontier> &come = waiting[holder];
+  come[function] = std::move(frontier);
+  // Which functions there are is for their holder to change, whatever runs
+  // inside of them now.
+  std::vector<Frontier> frontiers;
+  for (Region &region : holder->getRegions())
+    for (auto sibling : region.getOps<func::FuncOp>()) {
+      auto it = come.find(sibling);
+      if (it == come.end())
+        return success();
+      frontiers.push_back(it->second);
+    }
+  waiting.erase(holder);
+  return write(holder->getLoc(), frontiers);
 }

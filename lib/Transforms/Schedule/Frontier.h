@@ -6,15 +6,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// How much time more memory buys: a block is scheduled for several budgets, and
-// what takes both more time and more memory than something else is left out.
+// Determines how much time more memory saves: a block is scheduled for several
+// budgets, and points that take both more time and more memory than another
+// are dropped.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_SCHEDULE_FRONTIER_H
 #define COMMSCHED_LIB_TRANSFORMS_SCHEDULE_FRONTIER_H
 
-#include "ScheduleBlock.h"
+#include "BlockScheduler.h"
+
+#include <mutex>
 
 namespace mlir::commsched {
 
@@ -51,6 +54,27 @@ FailureOr<std::vector<FrontierPoint>> sweepBudgets(BlockScheduler &scheduler,
 /// one with the names of the columns, as CSV.
 void printFrontiersAsJson(ArrayRef<Frontier> frontiers, raw_ostream &os);
 void printFrontiersAsCsv(ArrayRef<Frontier> frontiers, raw_ostream &os);
+
+/// Shared by all copies of one pass.
+class FrontierFile {
+public:
+  /// `path` may be `-` for standard output.
+  explicit FrontierFile(StringRef path) : path(path) {}
+
+  /// Takes the frontier of `function`, empty if it has none. With that of the
+  /// last function beside it, writes those of all of them, or emits an error if
+  /// that cannot be done. A function that failed never comes, so that a run
+  /// that fails writes nothing. Safe to call from several threads.
+  LogicalResult add(func::FuncOp function, Frontier frontier);
+
+private:
+  LogicalResult write(Location loc, ArrayRef<Frontier> frontiers) const;
+
+  std::string path;
+  std::mutex mutex;
+  /// By what holds the functions, and by function: what has come so far.
+  DenseMap<Operation *, DenseMap<Operation *, Frontier>> waiting;
+};
 
 } // namespace mlir::commsched
 

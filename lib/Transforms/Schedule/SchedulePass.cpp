@@ -1,4 +1,4 @@
-//===- SchedulePass.cpp - The pass that schedules steps -------------------===//
+//===- SchedulePass.cpp - Pass that schedules blocks ----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,10 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "../BlockScheduling.h"
-#include "../Bucketing/BucketingPass.h"
 #include "../Remarks.h"
 #include "CommSched/Analysis/Costs/TargetSpec.h"
-#include "FrontierFile.h"
+#include "Frontier.h"
 #include "ScheduleRemarks.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -8,8 +8,8 @@
 
 #include "ScheduleRemarks.h"
 #include "../BlockScheduling.h"
+#include "../Bucketing/BucketRemarks.h"
 #include "../Remarks.h"
-#include "AloneCollectives.h"
 #include "CommSched/Report/ExposureText.h"
 
 using namespace mlir;

@@ -15,7 +15,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SCHEDULEREMARKS_H
 #define COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SCHEDULEREMARKS_H
 
-#include "ScheduleBlock.h"
+#include "BlockScheduler.h"
 
 namespace mlir::commsched {
 

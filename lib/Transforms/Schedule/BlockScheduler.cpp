@@ -1,4 +1,4 @@
-//===- ScheduleBlock.cpp - Schedules one block within a limit -------------===//
+//===- BlockScheduler.cpp - Scheduling of a block within a memory limit ---===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ScheduleBlock.h"
+#include "BlockScheduler.h"
+
 #include "../BlockScheduling.h"
 #include "../Remarks.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"

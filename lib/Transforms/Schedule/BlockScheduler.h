@@ -1,4 +1,5 @@
-//===- ScheduleBlock.h - Schedules one block within a limit -----*- C++ -*-===//
+//===- BlockScheduler.h - Scheduling of a block within a memory limit -*- C++
+//-*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,18 +7,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One block on its way from the IR to the scheduler of steps and back: what the
-// scheduler needs to know of it, the schedule for any limit of live bytes, and
-// its order afterwards. What is decided besides the order, such as buckets, is
-// decided here.
+// Reads a block into a scheduling problem, finds its schedule for any limit of
+// live bytes, buckets included, and applies one of them to the block.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SCHEDULEBLOCK_H
-#define COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SCHEDULEBLOCK_H
+#ifndef COMMSCHED_LIB_TRANSFORMS_SCHEDULE_BLOCKSCHEDULER_H
+#define COMMSCHED_LIB_TRANSFORMS_SCHEDULE_BLOCKSCHEDULER_H
 
+#include "../Bucketing/BucketChoice.h"
 #include "../MemoryBudget.h"
-#include "BucketAlternatives.h"
 #include "CommSched/Analysis/Costs/GroupContention.h"
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
@@ -145,4 +144,4 @@ private:
 
 } // namespace mlir::commsched
 
-#endif // COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SCHEDULEBLOCK_H
+#endif // COMMSCHED_LIB_TRANSFORMS_SCHEDULE_BLOCKSCHEDULER_H

@@ -1,0 +1,348 @@
+//===- MergeKinds.cpp - Merged operations by kind of collective -----------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MergeKinds.h"
+
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+Location mlir::commsched::fuseLocations(ArrayRef<Operation *> members) {
+  SmallVector<Location> locations;
+  for (Operation *member : members)
+    locations.push_back(member->getLoc());
+  return FusedLoc::get(members.front()->getContext(), locations);
+}
+
+/// The longest path that both begin with, in whole components.
+static StringRef getCommonPath(StringRef path, StringRef other) {
+  size_t end = 0;
+  for (size_t index = 0; index <= path.size(); ++index) {
+    bool isEnd = index == path.size();
+    bool isOtherEnd = index == other.size();
+    if ((isEnd || path[index] == '.') && (isOtherEnd || other[index] == '.'))
+      end = index;
+    if (isEnd || isOtherEnd || path[index] != other[index])
+      break;
+  }
+  return path.take_front(end);
+}
+
+static StringRef getModule(Operation *op) {
+  auto module = op->getAttrOfType<StringAttr>(moduleAttrName);
+  return module ? module.getValue() : StringRef();
+}
+
+/// The attribute of that name if all `members` have the same.
+static Attribute getCommonAttribute(ArrayRef<Operation *> members,
+                                    StringRef name) {
+  Attribute common = members.front()->getDiscardableAttr(name);
+  bool isCommon = llvm::all_of(members, [&](Operation *member) {
+    return member->getDiscardableAttr(name) == common;
+  });
+  return isCommon ? common : Attribute();
+}
+
+void mlir::commsched::setMergedAttributes(Operation *merged,
+                                          ArrayRef<Operation *> members,
+                                          StringRef suffix) {
+  Builder builder(merged->getContext());
+  SmallVector<StringRef> names;
+  StringRef module = getModule(members.front());
+  for (Operation *member : members) {
+    if (StringRef name = getStableName(member); !name.empty())
+      names.push_back(name);
+    module = getCommonPath(module, getModule(member));
+  }
+  if (!names.empty())
+    merged->setDiscardableAttr(
+        nameAttrName, builder.getStringAttr(llvm::join(names, "+") + suffix));
+  if (!module.empty())
+    merged->setDiscardableAttr(moduleAttrName, builder.getStringAttr(module));
+  for (StringRef name : {partitionAttrName, recomputeAttrName})
+    if (Attribute common = getCommonAttribute(members, name))
+      merged->setDiscardableAttr(name, common);
+}
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+/// All dimensions of a tensor of that rank as one; none for a scalar.
+static SmallVector<ReassociationIndices> getOneGroup(int64_t rank) {
+  if (rank == 0)
+    return {};
+  return {llvm::to_vector<2>(llvm::seq<int64_t>(0, rank))};
+}
+
+Value mlir::commsched::flatten(OpBuilder &builder, Location location,
+                               Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  if (type.getRank() == 1)
+    return tensor;
+  RankedTensorType flat =
+      RankedTensorType::get(type.getNumElements(), type.getElementType());
+  SmallVector<ReassociationIndices> groups = getOneGroup(type.getRank());
+  if (type.getRank() == 0)
+    return tensor::ExpandShapeOp::create(builder, location, flat, tensor,
+                                         groups);
+  return tensor::CollapseShapeOp::create(builder, location, flat, tensor,
+                                         groups);
+}
+
+Value mlir::commsched::unflatten(OpBuilder &builder, Location location,
+                                 Value flat, RankedTensorType type) {
+  if (type.getRank() == 1)
+    return flat;
+  SmallVector<ReassociationIndices> groups = getOneGroup(type.getRank());
+  if (type.getRank() == 0)
+    return tensor::CollapseShapeOp::create(builder, location, type, flat,
+                                           groups);
+  return tensor::ExpandShapeOp::create(builder, location, type, flat, groups);
+}
+
+SmallVector<Value>
+mlir::commsched::viewDelivered(OpBuilder &builder, Value flat,
+                               ArrayRef<MergeMember> members) {
+  SmallVector<Value> values;
+  int64_t offset = 0;
+  for (const MergeMember &member : members) {
+    RankedTensorType type = member.getDeliveredType();
+    Location location = member.wait->getLoc();
+    int64_t size = type.getNumElements();
+    Value slice = tensor::ExtractSliceOp::create(
+        builder, location, flat, {builder.getIndexAttr(offset)},
+        {builder.getIndexAttr(size)}, {builder.getIndexAttr(1)});
+    values.push_back(unflatten(builder, location, slice, type));
+    offset += size;
+  }
+  return values;
+}
+
+//===----------------------------------------------------------------------===//
+// All-gathers
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// How the copy-out gives what one member delivers.
+struct GatheredPart {
+  explicit GatheredPart(const MergeMember &member);
+
+  /// What the copy-out joins the shards to.
+  RankedTensorType unpacked;
+  /// Elements of a shard per index of the dimensions before that of the
+  /// gather; 0 if these have one index.
+  int64_t rowSize = 0;
+};
+
+} // namespace
+
+GatheredPart::GatheredPart(const MergeMember &member) {
+  int64_t dim = cast<AllGatherOp>(member.start).getDim();
+  RankedTensorType sent = member.getSentType();
+  unpacked = member.getDeliveredType();
+  if (dim == 0)
+    return;
+  Type element = unpacked.getElementType();
+  int64_t rows = ShapedType::getNumElements(sent.getShape().take_front(dim));
+  // Behind dimensions of size 1, the shards lie as those of dimension 0 do.
+  if (rows == 1) {
+    unpacked = RankedTensorType::get(unpacked.getNumElements(), element);
+    return;
+  }
+  rowSize = sent.getNumElements() / rows;
+  int64_t ranks = unpacked.getNumElements() / sent.getNumElements();
+  unpacked = RankedTensorType::get({ranks, rows, rowSize}, element);
+}
+
+/// Makes of rank x row x element what the gather along another dimension than
+/// the first delivers, in which the rows of all ranks lie side by side.
+static Value interleaveRows(RewriterBase &rewriter, Operation *wait,
+                            Value unpacked) {
+  auto type = cast<RankedTensorType>(unpacked.getType());
+  Location location = wait->getLoc();
+  ArrayRef<int64_t> shape = type.getShape();
+  Value empty = tensor::EmptyOp::create(rewriter, location,
+                                        ArrayRef{shape[1], shape[0], shape[2]},
+                                        type.getElementType());
+  auto transpose = linalg::TransposeOp::create(
+      rewriter, location, unpacked, empty, ArrayRef<int64_t>{1, 0, 2});
+  setMergedAttributes(transpose, wait, ".transpose");
+  return transpose->getResult(0);
+}
+
+MergedOperations mlir::commsched::mergeAllGathers(RewriterBase &rewriter,
+                                                  const MergeMembers &bucket,
+                                                  bool multiDtype) {
+  SmallVector<Value> sources;
+  SmallVector<Operation *> copied = bucket.starts;
+  SmallVector<Type> sent, elements, unpacked;
+  SmallVector<GatheredPart> parts;
+  int64_t count = 0;
+  for (const MergeMember &member : bucket.members) {
+    sources.push_back(member.getSource());
+    if (member.absorbedCast)
+      copied.push_back(member.absorbedCast);
+    sent.push_back(member.getSentType());
+    elements.push_back(member.getSentType().getElementType());
+    count += member.getSentType().getNumElements();
+    parts.emplace_back(member);
+    unpacked.push_back(parts.back().unpacked);
+  }
+  Type element = elements.front();
+  ArrayAttr packed;
+  if (multiDtype && !llvm::all_equal(elements)) {
+    packed = rewriter.getTypeArrayAttr(elements);
+    element = rewriter.getI8Type();
+    count = *getStaticBytes(TypeRange(sent));
+  }
+  const MergeMember &first = bucket.members.front();
+  FlatSymbolRefAttr group = cast<AllGatherOp>(first.start).getGroupAttr();
+  int64_t ranks = first.getDeliveredType().getNumElements() /
+                  first.getSentType().getNumElements();
+  auto slice = RankedTensorType::get(count, element);
+  auto buffer = RankedTensorType::get(count * ranks, element);
+
+  MergedOperations result;
+  rewriter.setInsertionPoint(bucket.starts.back());
+  auto copyIn = AllGatherCopyInOp::create(
+      rewriter, fuseLocations(copied), slice, buffer, sources, group, packed);
+  setMergedAttributes(copyIn, bucket.starts, ".copy_in");
+  result.start = AllGatherOp::create(
+      rewriter, fuseLocations(bucket.starts),
+      FutureType::get(rewriter.getContext(), buffer), copyIn.getSlice(), group,
+      rewriter.getI64IntegerAttr(0), copyIn.getBuffer());
+
+  rewriter.setInsertionPoint(bucket.waits.front());
+  Location location = fuseLocations(bucket.waits);
+  result.wait =
+      cast<CollectiveOpInterface>(result.start).createWait(rewriter, location);
+  auto copyOut = SplitWithSizesCopyOp::create(rewriter, location, unpacked,
+                                              result.wait->getResult(0), group);
+  setMergedAttributes(copyOut, bucket.starts, ".copy_out");
+  for (auto [member, part, value] :
+       llvm::zip_equal(bucket.members, parts, copyOut.getOutputs())) {
+    Value whole = value;
+    Location own = member.wait->getLoc();
+    if (part.rowSize != 0)
+      whole =
+          flatten(rewriter, own, interleaveRows(rewriter, member.wait, whole));
+    if (whole.getType() != member.getDeliveredType())
+      whole = unflatten(rewriter, own, whole, member.getDeliveredType());
+    result.values.push_back(whole);
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Reduce-scatters
+//===----------------------------------------------------------------------===//
+
+MergedOperations
+mlir::commsched::mergeReduceScatters(RewriterBase &rewriter,
+                                     const MergeMembers &bucket) {
+  MergedOperations result;
+  auto first = cast<ReduceScatterOp>(bucket.starts.front());
+  Type element = bucket.members.front().getDeliveredType().getElementType();
+  rewriter.setInsertionPoint(bucket.starts.back());
+  SmallVector<Value> sources;
+  SmallVector<Operation *> copied = bucket.starts;
+  int64_t sent = 0, delivered = 0;
+  for (const MergeMember &member : bucket.members) {
+    auto op = cast<ReduceScatterOp>(member.start);
+    // Behind dimensions of size 1, the chunks lie as those of dimension 0 do.
+    sources.push_back(op.getDim() == 0
+                          ? member.getSource()
+                          : flatten(rewriter, op.getLoc(), member.getSource()));
+    if (member.absorbedCast)
+      copied.push_back(member.absorbedCast);
+    sent += member.getSentType().getNumElements();
+    delivered += member.getDeliveredType().getNumElements();
+  }
+  auto copyIn = ChunkCatOp::create(rewriter, fuseLocations(copied),
+                                   RankedTensorType::get(sent, element),
+                                   sources, first.getGroupAttr());
+  setMergedAttributes(copyIn, bucket.starts, ".copy_in");
+  auto future = FutureType::get(rewriter.getContext(),
+                                RankedTensorType::get(delivered, element));
+  result.start = ReduceScatterOp::create(
+      rewriter, fuseLocations(bucket.starts), future, copyIn.getOutput(),
+      first.getGroupAttr(), first.getReductionAttr(),
+      rewriter.getI64IntegerAttr(0),
+      /*into=*/ValueRange());
+
+  rewriter.setInsertionPoint(bucket.waits.front());
+  result.wait = cast<CollectiveOpInterface>(result.start)
+                    .createWait(rewriter, fuseLocations(bucket.waits));
+  result.values =
+      viewDelivered(rewriter, result.wait->getResult(0), bucket.members);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// All-reduces
+//===----------------------------------------------------------------------===//
+
+MergedOperations mlir::commsched::mergeAllReduces(RewriterBase &rewriter,
+                                                  const MergeMembers &bucket) {
+  MergedOperations result;
+  rewriter.setInsertionPoint(bucket.starts.back());
+  SmallVector<Value> flat;
+  for (const MergeMember &member : bucket.members)
+    flat.push_back(
+        flatten(rewriter, member.start->getLoc(), member.getSource()));
+  Location location = fuseLocations(bucket.starts);
+  auto copyIn = tensor::ConcatOp::create(rewriter, location, /*dim=*/0, flat);
+  setMergedAttributes(copyIn, bucket.starts, ".copy_in");
+  result.start = cast<CollectiveOpInterface>(bucket.starts.front())
+                     .createMergedStart(rewriter, location, copyIn.getResult(),
+                                        copyIn.getResultType());
+
+  rewriter.setInsertionPoint(bucket.waits.front());
+  result.wait = cast<CollectiveOpInterface>(result.start)
+                    .createWait(rewriter, fuseLocations(bucket.waits));
+  result.values =
+      viewDelivered(rewriter, result.wait->getResult(0), bucket.members);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Coalesced launches
+//===----------------------------------------------------------------------===//
+
+MergedOperations
+mlir::commsched::coalesceCollectives(RewriterBase &rewriter,
+                                     const MergeMembers &bucket) {
+  SmallVector<Value> sent;
+  SmallVector<Type> delivered;
+  for (const MergeMember &member : bucket.members) {
+    sent.push_back(member.sent);
+    delivered.push_back(member.delivered);
+  }
+  MergedOperations result;
+  rewriter.setInsertionPoint(bucket.starts.back());
+  result.start = cast<CollectiveOpInterface>(bucket.starts.front())
+                     .createMergedStart(rewriter, fuseLocations(bucket.starts),
+                                        sent, delivered);
+  rewriter.setInsertionPoint(bucket.waits.front());
+  result.wait = cast<CollectiveOpInterface>(result.start)
+                    .createWait(rewriter, fuseLocations(bucket.waits));
+  result.values = llvm::to_vector_of<Value>(result.wait->getResults());
+  return result;
+}
