@@ -50,7 +50,7 @@ Block &LoneFunction::getBlock() {
   return getFunction().getFunctionBody().front();
 }
 
-FailureOr<BlockProblem> LoneFunction::createProblem(CollectiveOrder order) {
+FailureOr<BlockProblem> LoneFunction::createProblem(StreamOrder order) {
   FailureOr<cost::Target> target = getTarget(*module);
   if (failed(target))
     return failure();
@@ -68,7 +68,7 @@ FailureOr<BlockProblem> LoneFunction::createProblem(CollectiveOrder order) {
 }
 
 FailureOr<StepReport> LoneFunction::report() {
-  FailureOr<BlockProblem> problem = createProblem(CollectiveOrder::Kept);
+  FailureOr<BlockProblem> problem = createProblem(StreamOrder::Kept);
   if (failed(problem))
     return failure();
   return reportStep(getFunction(), *problem);

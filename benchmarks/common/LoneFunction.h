@@ -38,7 +38,7 @@ public:
   Block &getBlock();
 
   /// Its problem. Emits an error when a cost or size is not known.
-  FailureOr<BlockProblem> createProblem(CollectiveOrder order);
+  FailureOr<BlockProblem> createProblem(StreamOrder order);
 
   /// What it costs in its own order.
   FailureOr<StepReport> report();

@@ -83,8 +83,7 @@ FailureOr<Outcome> Experiment::runSolver(Solver solver) {
   if (!function)
     return result.getFunction().emitOpError("is not a func.func");
   Places places = getPlaces(result.getBlock());
-  FailureOr<BlockProblem> original =
-      result.createProblem(CollectiveOrder::Free);
+  FailureOr<BlockProblem> original = result.createProblem(StreamOrder::Free);
   if (failed(original))
     return failure();
   Problem problem = completeFor(solver, original->getProblem());

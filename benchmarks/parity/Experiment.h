@@ -45,7 +45,7 @@ public:
   /// meet different operations on other ranks orders collectives. Emits an
   /// error when a cost or size is not known.
   FailureOr<BlockProblem> createProblem() {
-    return program.createProblem(CollectiveOrder::Free);
+    return program.createProblem(StreamOrder::Free);
   }
 
   /// The costs of the program's own order.

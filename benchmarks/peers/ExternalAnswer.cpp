@@ -239,7 +239,7 @@ LogicalResult AnswerApplier::run() {
 
 LogicalResult mlir::commsched::applyAnswer(ExternalAnswer &answer,
                                            LoneFunction &function) {
-  FailureOr<BlockProblem> block = function.createProblem(CollectiveOrder::Free);
+  FailureOr<BlockProblem> block = function.createProblem(StreamOrder::Free);
   if (failed(block))
     return failure();
   return AnswerApplier(answer, function, *block).run();

@@ -43,7 +43,7 @@ orderByLatencies(LoneFunction &function, LatencyHidingOptions options,
   auto op = dyn_cast<func::FuncOp>(function.getFunction().getOperation());
   if (!op)
     return function.getFunction().emitError("is not a func.func");
-  FailureOr<BlockProblem> block = function.createProblem(CollectiveOrder::Free);
+  FailureOr<BlockProblem> block = function.createProblem(StreamOrder::Free);
   if (failed(block))
     return failure();
   const Problem &problem = block->getProblem();
@@ -104,7 +104,7 @@ FailureOr<PeerCosts> mlir::commsched::measure(LoneFunction &function) {
     return failure();
   for (Operation &op : function.getBlock())
     op.removeDiscardableAttr(orderAttrName);
-  FailureOr<BlockProblem> block = function.createProblem(CollectiveOrder::Free);
+  FailureOr<BlockProblem> block = function.createProblem(StreamOrder::Free);
   if (failed(block))
     return failure();
   auto bound = computeLowerBound(block->getProblem());

@@ -190,7 +190,7 @@ void FunctionDump::write(const StepReport &report) {
 
 LogicalResult mlir::commsched::dumpFunction(llvm::json::OStream &json,
                                             LoneFunction &function) {
-  FailureOr<BlockProblem> block = function.createProblem(CollectiveOrder::Free);
+  FailureOr<BlockProblem> block = function.createProblem(StreamOrder::Free);
   FailureOr<StepReport> report = function.report();
   if (failed(block) || failed(report))
     return failure();

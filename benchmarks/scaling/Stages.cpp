@@ -138,7 +138,7 @@ static LogicalResult buildProblem(Fixture &fixture) {
 static LogicalResult
 withCosts(Fixture &fixture,
           llvm::function_ref<LogicalResult(const BlockProblem &)> consume,
-          CollectiveOrder collectiveOrder = CollectiveOrder::Kept) {
+          StreamOrder collectiveOrder = StreamOrder::Kept) {
   Block &block = fixture.getBlock();
   FailureOr<cost::Target> target = getTarget(block.getParentOp());
   if (failed(target))
@@ -185,7 +185,7 @@ static LogicalResult solveStep(Fixture &fixture) {
     fixture.measure([&] { solved = bool(scheduleStep(problem, options)); });
     return success(solved);
   };
-  return withCosts(fixture, consume, CollectiveOrder::Free);
+  return withCosts(fixture, consume, StreamOrder::Free);
 }
 
 static LogicalResult simulateProgram(Fixture &fixture) {

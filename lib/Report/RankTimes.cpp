@@ -1,4 +1,4 @@
-//===- RankTimes.cpp - The file of one rank's times -----------------------===//
+//===- RankTimes.cpp - Runtimes that one rank estimates -------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Report/RankTimes.h"
-
+#include "CommSched/Analysis/OperationTexts.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -138,5 +139,43 @@ llvm::Expected<RankTimes> mlir::commsched::readRankTimes(StringRef path) {
   if (!times)
     return llvm::createStringError("'" + path +
                                    "': " + llvm::toString(times.takeError()));
+  return times;
+}
+
+//===----------------------------------------------------------------------===//
+// Functions of a module
+//===----------------------------------------------------------------------===//
+
+TimedFunction::TimedFunction(FunctionOpInterface function)
+    : name(function.getName()), loc(function.getLoc()) {
+  function.getFunctionBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (!op->hasTrait<OpTrait::IsTerminator>())
+      operations.push_back(op);
+    // The regions of an operation that states its own cost are its definition,
+    // not operations that are launched.
+    return isa<CostOpInterface>(op) ? WalkResult::skip()
+                                    : WalkResult::advance();
+  });
+}
+
+SmallVector<TimedFunction>
+mlir::commsched::getTimedFunctions(Operation *module) {
+  SmallVector<TimedFunction> functions;
+  for (auto function : module->getRegion(0).getOps<FunctionOpInterface>())
+    if (!function.isExternal())
+      functions.emplace_back(function);
+  return functions;
+}
+
+FunctionTimes mlir::commsched::makeFunctionTimes(
+    const TimedFunction &timed,
+    function_ref<std::optional<int64_t>(Operation *)> getTimeNs) {
+  FunctionTimes times;
+  times.operations.reserve(timed.operations.size());
+  times.timesNs.reserve(timed.operations.size());
+  for (Operation *op : timed.operations) {
+    times.operations.push_back(toFileText(describe(op)));
+    times.timesNs.push_back(getTimeNs(op));
+  }
   return times;
 }

@@ -10,13 +10,12 @@
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
 #include "CommSched/Analysis/OperationTexts.h"
-#include "CommSched/Analysis/Problem/MissingFacts.h"
+#include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Report/ExposureText.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/CollectiveOrder.h"
-#include "ReportNames.h"
-#include "StepMemory.h"
+#include "ReportParts.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
@@ -211,7 +210,7 @@ mlir::commsched::simulateFunction(FunctionOpInterface function,
     return decline("its body has several blocks");
   auto getCost = [&](Operation *op) { return costs.getRuntimeNs(op); };
   FailureOr<BlockProblem> block =
-      BlockProblem::create(body.front(), getCost, CollectiveOrder::Free);
+      BlockProblem::create(body.front(), getCost, StreamOrder::Free);
   if (failed(block))
     return failure();
   if (std::optional<std::string> missing = getUnpricedReason(*block, costs))

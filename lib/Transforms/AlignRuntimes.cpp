@@ -11,7 +11,7 @@
 #include "CommSched/Analysis/Costs/TargetSpec.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
-#include "CommSched/Report/TimedFunction.h"
+#include "CommSched/Report/RankTimes.h"
 #include "CommSched/Transforms/Passes.h"
 #include "OutputFile.h"
 #include "Remarks.h"

@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_BLOCKSCHEDULING_H
 #define COMMSCHED_LIB_TRANSFORMS_BLOCKSCHEDULING_H
 
-#include "CommSched/Analysis/Problem/MissingFacts.h"
+#include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 

@@ -31,7 +31,7 @@ struct IterativePass {
   schedule::IterativeReorderingOptions options;
   /// None: no block may exceed its own peak, whatever it was before.
   std::optional<MemoryBudget> budget;
-  CollectiveOrder collectiveOrder = CollectiveOrder::Kept;
+  StreamOrder collectiveOrder = StreamOrder::Kept;
   /// Whether the solver looks at costs even without estimations.
   bool usesCosts = false;
   /// Keep the order of a block whose simulated step would get longer.

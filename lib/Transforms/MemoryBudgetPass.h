@@ -36,9 +36,8 @@ public:
     pass.options.withCollectives = this->withCollectives;
     pass.options.maxGroupSize = this->maxGroupSize;
     pass.options.recomputeMemory = this->debugMemoryRecompute;
-    pass.collectiveOrder = this->unsafeCollectivesReorder
-                               ? CollectiveOrder::Free
-                               : CollectiveOrder::Kept;
+    pass.collectiveOrder =
+        this->unsafeCollectivesReorder ? StreamOrder::Free : StreamOrder::Kept;
     pass.neverLonger = this->neverLonger;
     pass.writeInfo = this->verboseLogging;
     pass.budget.emplace();

@@ -44,7 +44,7 @@ struct Recorder : RewriterBase::Listener {
 FailureOr<BlockProblem> BucketTrial::read() {
   return BlockProblem::create(
       block, [&](Operation *op) { return costs.getRuntimeNs(op); },
-      CollectiveOrder::Free);
+      StreamOrder::Free);
 }
 
 /// Puts collectives that can be merged into one of two buckets each.

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OperationTimes.h"
-#include "CommSched/Report/TimedFunction.h"
+#include "CommSched/Report/RankTimes.h"
 #include "Files.h"
 
 using namespace mlir;

@@ -1,4 +1,4 @@
-//===- RankTimes.h - The file of one rank's times ---------------*- C++ -*-===//
+//===- RankTimes.h - Runtimes that one rank estimates -----------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,23 +6,23 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What one rank thinks that the operations of its program cost, as a JSON file
-// that the other ranks read:
+// The costs that one rank estimates for the operations of its program, as a
+// JSON file that the other ranks read:
 //
 //   {"step": {"operations": ["commsched.all_gather 'ag'", "aten.mm"],
 //             "runtime_ns": [52000, 31000]}}
 //
-// Two lists side by side, for a parsed JSON object takes kilobytes, and a
-// program may have a million operations.
+// The file has two parallel lists, since a parsed JSON object takes kilobytes
+// and a program may have a million operations.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_REPORT_RANKTIMES_H
 #define COMMSCHED_REPORT_RANKTIMES_H
 
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Support/LLVM.h"
 #include "llvm/Support/Error.h"
-
 #include <map>
 #include <optional>
 #include <string>
@@ -53,6 +53,26 @@ void printRankTimes(const RankTimes &times, raw_ostream &os);
 /// not JSON of that form, or has a time that is no integer, negative, or beyond
 /// 64 bits.
 llvm::Expected<RankTimes> readRankTimes(StringRef path);
+
+/// The operations of a function that the file of a rank's times lists: those
+/// that commsched-estimate-runtime annotates with a time, in program order.
+struct TimedFunction {
+  explicit TimedFunction(FunctionOpInterface function);
+
+  StringRef name;
+  Location loc;
+  /// All but terminators, each before those of its regions. Whether one is free
+  /// is not asked, for a pin may sit on any of them.
+  SmallVector<Operation *> operations;
+};
+
+/// The functions that `module` defines, in its order.
+SmallVector<TimedFunction> getTimedFunctions(Operation *module);
+
+/// Lists the operations with the times that `getTimeNs` knows.
+FunctionTimes
+makeFunctionTimes(const TimedFunction &timed,
+                  function_ref<std::optional<int64_t>(Operation *)> getTimeNs);
 
 } // namespace mlir::commsched
 

@@ -128,7 +128,7 @@ struct StepReport {
 };
 
 /// Simulates the body of `function` in program order. `block` is the problem of
-/// its only block, with CollectiveOrder::Free and all costs and sizes known;
+/// its only block, with StreamOrder::Free and all costs and sizes known;
 /// `contention` has passed check(). Emits an error when the simulation finds
 /// the problem at fault, and when computeContention() does.
 FailureOr<StepReport> reportStep(FunctionOpInterface function,

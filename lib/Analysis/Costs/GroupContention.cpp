@@ -1,4 +1,4 @@
-//===- GroupContention.cpp - How groups hold each other up ----------------===//
+//===- GroupContention.cpp - Collectives that share devices and links -----===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,8 +8,10 @@
 
 #include "CommSched/Analysis/Costs/GroupContention.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
-#include "GroupMembers.h"
+#include "llvm/Support/MathExtras.h"
 #include <cmath>
+#include <limits>
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -39,6 +41,108 @@ std::string mlir::commsched::explainUnknownGroup(Attribute key) {
       << " are not known: it is taken to share devices with every other group "
          "and to cross nodes";
   return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Ranks of groups
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The ranks of each group that a declaration makes: a row of ranks for each
+/// group of its axis, either listed or every stride-th rank of a block of
+/// consecutive ranks.
+class GroupMembers {
+public:
+  explicit GroupMembers(GroupOp op);
+
+  /// What tells the rows of one declaration apart.
+  using Row = std::pair<int64_t, int64_t>;
+
+  /// The row that has `rank`; none if no row has. O(1) for a stride; for listed
+  /// ranks O(log ranks), and O(ranks * log ranks) the first time.
+  std::optional<Row> getRow(int64_t rank);
+
+  bool isListed() const { return ranks.has_value(); }
+  /// Row by row, for groups whose ranks are listed.
+  DenseIntElementsAttr getRanks() const { return *ranks; }
+
+  int64_t getSize() const { return size; }
+  int64_t getStride() const { return stride; }
+  /// By how many ranks the first of a block and that of the next are apart.
+  int64_t getBlock() const { return block; }
+
+private:
+  int64_t size;
+  int64_t stride;
+  int64_t block;
+  std::optional<DenseIntElementsAttr> ranks;
+  /// The listed ranks with their rows, ascending, once somebody asks.
+  std::vector<std::pair<int64_t, int64_t>> rowOf;
+};
+
+} // namespace
+
+/// The product, or the largest number if that does not fit: ranks are below.
+static int64_t multiply(int64_t a, int64_t b) {
+  int64_t product;
+  return llvm::MulOverflow(a, b, product) ? std::numeric_limits<int64_t>::max()
+                                          : product;
+}
+
+GroupMembers::GroupMembers(GroupOp op)
+    : size(op.getSize()), stride(op.getStride().value_or(1)),
+      block(multiply(size, stride)) {
+  if (std::optional<DenseIntElementsAttr> listed = op.getRanks())
+    ranks = *listed;
+}
+
+std::optional<GroupMembers::Row> GroupMembers::getRow(int64_t rank) {
+  if (!ranks)
+    return Row{rank / block, rank % stride};
+  if (rowOf.empty()) {
+    for (auto [index, listed] : llvm::enumerate(ranks->getValues<int64_t>()))
+      rowOf.emplace_back(listed, static_cast<int64_t>(index) / size);
+    llvm::sort(rowOf);
+  }
+  auto it = llvm::lower_bound(rowOf, std::pair(rank, int64_t(0)));
+  if (it == rowOf.end() || it->first != rank)
+    return std::nullopt;
+  return Row{it->second, /*stride=*/0};
+}
+
+/// Whether a row of `listed` has two ranks of one row of `other`.
+static bool hasRowWithTwoRanksOf(GroupMembers &other,
+                                 const GroupMembers &listed) {
+  SmallVector<GroupMembers::Row> rows;
+  for (auto [index, rank] :
+       llvm::enumerate(listed.getRanks().getValues<int64_t>())) {
+    if (index % static_cast<size_t>(listed.getSize()) == 0)
+      rows.clear();
+    if (std::optional<GroupMembers::Row> row = other.getRow(rank))
+      rows.push_back(*row);
+    if ((index + 1) % static_cast<size_t>(listed.getSize()) != 0)
+      continue;
+    llvm::sort(rows);
+    if (std::adjacent_find(rows.begin(), rows.end()) != rows.end())
+      return true;
+  }
+  return false;
+}
+
+/// Whether some two ranks are in one row of `a` and also in one row of `b`.
+/// O(1) if both have strides, else O(ranks * log ranks).
+static bool shareTwoRanks(GroupMembers &a, GroupMembers &b) {
+  if (a.isListed())
+    return hasRowWithTwoRanksOf(b, a);
+  if (b.isListed())
+    return hasRowWithTwoRanksOf(a, b);
+  // Two ranks of one row are a multiple of the stride apart, and in one block.
+  // If there are two in one row of both, then also rank 0 and the first that is
+  // a multiple of both strides.
+  int64_t apart = multiply(
+      a.getStride() / std::gcd(a.getStride(), b.getStride()), b.getStride());
+  return apart < a.getBlock() && apart < b.getBlock();
 }
 
 //===----------------------------------------------------------------------===//

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/Fsdp/EqualGathers.h"
-#include "../Problem/WriteHistory.h"
+#include "../Problem/MemoryAccesses.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"

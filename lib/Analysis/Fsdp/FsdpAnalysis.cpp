@@ -1,4 +1,4 @@
-//===- FsdpAnalysis.cpp - Which collectives shard parameters --------------===//
+//===- FsdpAnalysis.cpp - Collectives of sharded parameters ---------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,13 +7,185 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
-#include "GradientEnds.h"
 #include "ParameterOrigins.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
 using cost::CollectiveKind;
 using ObstacleKind = FsdpObstacle::Kind;
+
+//===----------------------------------------------------------------------===//
+// Uses of gradients
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Where a value ends up.
+struct End {
+  enum class Kind {
+    /// Nobody uses it, or what is made of it.
+    Unused,
+    /// In the function's results, and nowhere else.
+    Returned,
+    /// In `user`, among others.
+    Used,
+  };
+  Kind kind = Kind::Unused;
+  /// Of several the first of the block.
+  Operation *user = nullptr;
+};
+
+/// The ends of the values of one block. An all-reduce is on the way of each of
+/// its operands to what it delivers for it.
+class GradientEnds {
+public:
+  /// Visits every operation and use once. `origins` are those of the block and
+  /// must outlive this.
+  GradientEnds(Block &block, const ParameterOrigins &origins);
+
+  End getEnd(Value value) const;
+
+  /// The all-reduces of which all operands are on the way from one of
+  /// `gradients`, values that end up in the function's results. Linear in the
+  /// operations on the way.
+  DenseSet<Operation *> findReductions(ArrayRef<Value> gradients) const;
+
+private:
+  End visit(Operation *op) const;
+  End getEnd(OpOperand &use) const;
+
+  Block &block;
+  const ParameterOrigins &origins;
+  /// Of all results of an operation together.
+  DenseMap<Operation *, End> ends;
+};
+
+} // namespace
+
+/// The values that a collective delivers: the results of its wait, or its own
+/// results if it is blocking.
+static ResultRange getDeliveredValues(CollectiveOpInterface collective) {
+  Value future = collective.getInFlightFuture();
+  return future ? future.getUsers().begin()->getResults()
+                : collective->getResults();
+}
+
+/// The value that the all-reduce that has this operand makes of it; null for
+/// operands of other operations. A destination is what becomes of the operand
+/// of the same place if it is that operand.
+static Value getReduced(OpOperand &use) {
+  auto collective = dyn_cast<CollectiveOpInterface>(use.getOwner());
+  if (!collective ||
+      collective.getCollectiveKind() != CollectiveKind::AllReduce)
+    return {};
+  OperandRange sent = collective.getSentValues();
+  ResultRange delivered = getDeliveredValues(collective);
+  if (sent.size() != delivered.size())
+    return {};
+  unsigned number = use.getOperandNumber();
+  auto getPlace = [&](OperandRange range) -> size_t {
+    return number - (range.empty() ? 0 : range.getBeginOperandIndex());
+  };
+  if (size_t place = getPlace(sent); place < sent.size())
+    return delivered[place];
+  OperandRange destinations = collective.getDestinations();
+  size_t place = getPlace(destinations);
+  bool isInPlace = place < destinations.size() && place < sent.size() &&
+                   sent[place] == use.get();
+  return isInPlace ? delivered[place] : Value();
+}
+
+static bool isReturn(Operation *op) {
+  return op->hasTrait<OpTrait::ReturnLike>() &&
+         isa_and_present<FunctionOpInterface>(op->getParentOp());
+}
+
+/// The end of what goes to both.
+static End join(End lhs, End rhs) {
+  if (lhs.kind != rhs.kind)
+    return lhs.kind < rhs.kind ? rhs : lhs;
+  bool isOrdered =
+      lhs.user && rhs.user && lhs.user->getBlock() == rhs.user->getBlock();
+  return isOrdered && rhs.user->isBeforeInBlock(lhs.user) ? rhs : lhs;
+}
+
+GradientEnds::GradientEnds(Block &block, const ParameterOrigins &origins)
+    : block(block), origins(origins) {
+  for (Operation &op : llvm::reverse(block))
+    ends[&op] = visit(&op);
+}
+
+/// The end of what becomes of an operand of `op`.
+End GradientEnds::visit(Operation *op) const {
+  if (isReturn(op))
+    return {End::Kind::Returned, nullptr};
+  End used{End::Kind::Used, op};
+  if (op->getNumResults() == 0 || !isLocalComputation(op))
+    return used;
+  int64_t variables = llvm::count_if(getTensorInputs(op), [&](Value input) {
+    return !origins.isConstant(input);
+  });
+  if (variables != 1)
+    return used;
+  if (auto cost = dyn_cast<CostOpInterface>(op); cost && cost.isExpensive())
+    return used;
+  End end;
+  for (Value result : op->getResults())
+    end = join(end, getEnd(result));
+  return end;
+}
+
+End GradientEnds::getEnd(Value value) const {
+  End end;
+  for (OpOperand &use : value.getUses())
+    end = join(end, getEnd(use));
+  return end;
+}
+
+End GradientEnds::getEnd(OpOperand &use) const {
+  Operation *user = use.getOwner();
+  if (Value reduced = getReduced(use); reduced && user->getBlock() == &block)
+    return getEnd(reduced);
+  // What uses it in a region uses it on behalf of what holds the region.
+  if (Operation *ancestor = block.findAncestorOpInBlock(*user))
+    user = ancestor;
+  auto it = ends.find(user);
+  return it == ends.end() ? End{End::Kind::Used, user} : it->second;
+}
+
+DenseSet<Operation *>
+GradientEnds::findReductions(ArrayRef<Value> gradients) const {
+  // By all-reduce: what it delivers for gradients.
+  DenseMap<Operation *, DenseSet<Value>> reached;
+  DenseSet<Operation *> reductions, steps;
+  SmallVector<Value> worklist(gradients);
+  while (!worklist.empty()) {
+    for (OpOperand &use : worklist.pop_back_val().getUses()) {
+      Operation *user = use.getOwner();
+      Value reduced = getReduced(use);
+      if (!reduced) {
+        Operation *step = block.findAncestorOpInBlock(*user);
+        if (steps.insert(step).second)
+          llvm::append_range(worklist, step->getResults());
+        continue;
+      }
+      DenseSet<Value> &values = reached[user];
+      if (!values.insert(reduced).second)
+        continue;
+      worklist.push_back(reduced);
+      auto collective = cast<CollectiveOpInterface>(user);
+      if (values.size() == collective.getSentValues().size())
+        reductions.insert(user);
+    }
+  }
+  return reductions;
+}
+
+//===----------------------------------------------------------------------===//
+// FsdpAnalysis
+//===----------------------------------------------------------------------===//
 
 /// What keeps `gather` from being one of parameters.
 static std::optional<FsdpObstacle>

@@ -1,4 +1,4 @@
-//===- ParameterOrigins.h - Which values are parameters ---------*- C++ -*-===//
+//===- ParameterOrigins.h - Values made from parameters ---------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Follows the parameters of a function through a block: which values are one of
-// them, cast, padded or viewed, and which are only constants.
+// them, cast, padded or viewed, and which are only constants. Local
+// computations that only move data carry a parameter on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +16,7 @@
 #define COMMSCHED_LIB_ANALYSIS_FSDP_PARAMETERORIGINS_H
 
 #include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
+#include "mlir/IR/Operation.h"
 
 namespace mlir::commsched {
 
@@ -71,6 +73,23 @@ private:
   /// Of all results of an operation.
   DenseMap<Operation *, Origin> origins;
 };
+
+/// What the results of `op` are made of, apart from numbers: its operands, and
+/// the values that its regions use from around it.
+SmallVector<Value> getTensorInputs(Operation *op);
+
+/// Whether the results of `op` are made of its tensor inputs and nothing else,
+/// as it neither communicates nor draws random numbers nor does what nobody
+/// knows, and its regions, if any, compute only numbers. Linear in what is
+/// nested in `op`.
+bool isLocalComputation(Operation *op);
+
+/// Whether `op`, a local computation, does arithmetic, or might.
+bool mayDoArithmetic(Operation *op);
+
+/// Whether the only result of `op` has the shape of a concatenation of
+/// `inputs`: along one dimension the sizes add up, all others are equal.
+bool isConcatenation(Operation *op, ArrayRef<Value> inputs);
 
 } // namespace mlir::commsched
 

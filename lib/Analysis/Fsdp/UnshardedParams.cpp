@@ -7,13 +7,204 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/Fsdp/UnshardedParams.h"
-#include "../Problem/WriteHistory.h"
+#include "../Problem/MemoryAccesses.h"
 #include "CommSched/Analysis/OperationTexts.h"
-#include "ParamRanges.h"
+#include "ParamUses.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
 using bufferization::ToTensorOp;
+using Kind = ParamEvent::Kind;
+
+//===----------------------------------------------------------------------===//
+// Copies and the reads of their contents
+//===----------------------------------------------------------------------===//
+
+namespace mlir::commsched {
+
+/// One copy into a parameter, and the reads up to the next copy or to where the
+/// storage is freed.
+struct ParamRange {
+  FsdpCopyOp copy;
+  /// Those that are used.
+  SmallVector<bufferization::ToTensorOp> reads;
+  /// The last that uses what is read; null if there is none.
+  Operation *lastUser = nullptr;
+  int32_t lastUse = 0;
+};
+
+} // namespace mlir::commsched
+
+static bool isResize(const ParamEvent &event) {
+  return event.kind == Kind::Grow || event.kind == Kind::Free;
+}
+
+static bool isChange(const ParamEvent &event) {
+  return event.kind != Kind::Read;
+}
+
+static StringRef describe(Kind kind) {
+  switch (kind) {
+  case Kind::Grow:
+    return "grown";
+  case Kind::Fill:
+    return "filled";
+  case Kind::Free:
+    return "freed";
+  case Kind::Read:
+    return "read";
+  }
+  llvm_unreachable("unknown kind");
+}
+
+/// Reports that `op`, with its number, does `what` to `param`. A note shows the
+/// last of `events` before it that `isRelevant`, or else the first one after
+/// it; there is one.
+static InFlightDiagnostic reportAccess(Operation *op, int32_t number,
+                                       StringRef what,
+                                       const UnshardedParam &param,
+                                       ArrayRef<ParamEvent> events,
+                                       bool (*isRelevant)(const ParamEvent &)) {
+  const ParamEvent *near = nullptr;
+  for (const ParamEvent &event : events)
+    if (isRelevant(event) && (!near || event.number < number))
+      near = &event;
+  InFlightDiagnostic diag = op->emitOpError(what)
+                            << " the unsharded parameter '" << param.name
+                            << "', ";
+  diag.attachNote(near->op->getLoc())
+      << "it is " << describe(near->kind) << " here";
+  return diag;
+}
+
+/// Counts the resizes among `events`, and notes an obstacle in `param` unless
+/// the storage is grown and freed in turns. O(events).
+static void checkResizes(ArrayRef<ParamEvent> events, UnshardedParam &param) {
+  Operation *wrong = nullptr;
+  for (const ParamEvent &event : events) {
+    if (!isResize(event))
+      continue;
+    bool grows = event.kind == Kind::Grow;
+    bool isGrown = param.numGrown > param.numFreed;
+    if (grows == isGrown && !wrong)
+      wrong = event.op;
+    ++(grows ? param.numGrown : param.numFreed);
+  }
+  if (param.numGrown != param.numFreed) {
+    param.obstacle = ParamObstacle::UnequalResizes;
+  } else if (param.numGrown == 0) {
+    param.obstacle = ParamObstacle::NeverResized;
+  } else if (wrong) {
+    param.obstacle = ParamObstacle::ResizeOrder;
+    param.op = wrong;
+  }
+}
+
+/// Reports `op`, with its number, which writes a parameter that is grown and
+/// freed in turns.
+static LogicalResult reportWrite(Operation *op, int32_t number,
+                                 const UnshardedParam &param,
+                                 ArrayRef<ParamEvent> events) {
+  return reportAccess(op, number, "may write", param, events, isChange)
+         << "which only '" << FsdpCopyOp::getOperationName() << "' may";
+}
+
+namespace {
+
+/// Goes through the events of one parameter.
+class RangeFinder {
+public:
+  RangeFinder(ArrayRef<ParamEvent> events, UnshardedParam &param)
+      : events(events), param(param) {}
+
+  LogicalResult run();
+
+  SmallVector<ParamRange> takeRanges() { return std::move(ranges); }
+
+private:
+  void addRead(const ParamEvent &event, const ParamEvent &end);
+
+  ArrayRef<ParamEvent> events;
+  UnshardedParam &param;
+  SmallVector<ParamRange> ranges;
+};
+
+} // namespace
+
+/// Adds a read to the last range, the contents of which go at `end`.
+void RangeFinder::addRead(const ParamEvent &event, const ParamEvent &end) {
+  ParamRange &range = ranges.back();
+  auto read = cast<ToTensorOp>(event.op);
+  if (event.lastUse > end.number) {
+    param.obstacle = ParamObstacle::UsedLater;
+    param.op = event.lastUser;
+    param.other = end.op;
+  } else if (read.getType() != range.copy.getSource().getType()) {
+    param.obstacle = ParamObstacle::OtherType;
+    param.op = read;
+  }
+  range.reads.push_back(read);
+  ++param.numReads;
+  if (!range.lastUser || event.lastUse > range.lastUse) {
+    range.lastUser = event.lastUser;
+    range.lastUse = event.lastUse;
+  }
+}
+
+LogicalResult RangeFinder::run() {
+  bool hasStorage = false, isFilled = false;
+  const ParamEvent *end = events.begin();
+  for (const ParamEvent &event : events) {
+    if (param.obstacle != ParamObstacle::None)
+      break;
+    switch (event.kind) {
+    case Kind::Grow:
+      hasStorage = true;
+      break;
+    case Kind::Free:
+      hasStorage = isFilled = false;
+      break;
+    case Kind::Fill:
+      if (!hasStorage)
+        return reportAccess(event.op, event.number, "fills", param, events,
+                            isResize)
+               << "which has no storage there";
+      isFilled = true;
+      ranges.push_back({cast<FsdpCopyOp>(event.op), {}});
+      ++param.numCopies;
+      break;
+    case Kind::Read:
+      // Whatever it would read.
+      if (event.op->use_empty())
+        break;
+      if (!isFilled)
+        return reportAccess(event.op, event.number, "reads", param, events,
+                            isChange)
+               << "whose contents are not defined there";
+      // What is filled is freed some time.
+      while (end->number < event.number || !isChange(*end))
+        ++end;
+      addRead(event, *end);
+    }
+  }
+  return success();
+}
+
+/// Assigns the reads of a parameter that is grown and freed in turns to its
+/// copies, and counts both. Notes an obstacle in `param` if there is one; the
+/// ranges are then not complete. Fails, after an error, where a copy finds no
+/// storage or a read no contents. O(events).
+static FailureOr<SmallVector<ParamRange>>
+findParamRanges(ArrayRef<ParamEvent> events, UnshardedParam &param) {
+  RangeFinder finder(events, param);
+  if (failed(finder.run()))
+    return failure();
+  return finder.takeRanges();
+}
+
+//===----------------------------------------------------------------------===//
+// UnshardedParams
+//===----------------------------------------------------------------------===//
 
 namespace mlir::commsched {
 

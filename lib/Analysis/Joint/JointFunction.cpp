@@ -1,4 +1,4 @@
-//===- JointFunction.cpp - The joint graph of a function ------------------===//
+//===- JointFunction.cpp - Joint graph of a function ----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,13 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/Joint/JointFunction.h"
-#include "CommSched/Analysis/Problem/Dimensions.h"
+#include "../Problem/Dependences.h"
+#include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Analysis/Problem/OperatorClasses.h"
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
-#include "JointMark.h"
-#include "PinnedOperations.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -26,6 +25,50 @@ using partition::NodeId;
 using partition::OperatorClass;
 using partition::PartitionTag;
 using partition::RecomputePolicy;
+using schedule::NodeKind;
+
+//===----------------------------------------------------------------------===//
+// Recognition of joint functions
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Something that only a joint function has, with the text of a note on it.
+struct JointMark {
+  Location location;
+  StringRef text;
+};
+
+} // namespace
+
+/// The evidence that `function` holds a forward and its backward. A backward
+/// alone takes what its forward saved; a forward alone has no operation of a
+/// backward.
+static std::optional<JointMark> findJointMark(func::FuncOp function) {
+  auto hasRole = [](StringRef role) {
+    return [=](BlockArgument argument) { return getRole(argument) == role; };
+  };
+  auto arguments = function.getArguments();
+  if (llvm::any_of(arguments, hasRole(savedActivationRole)))
+    return std::nullopt;
+  if (auto tangent = llvm::find_if(arguments, hasRole(tangentRole));
+      tangent != arguments.end())
+    return JointMark{tangent->getLoc(), "this argument is a tangent"};
+  Operation *forward = nullptr, *backward = nullptr;
+  for (Operation &op : function.getOps()) {
+    auto half = op.getAttrOfType<StringAttr>(partitionAttrName);
+    if (!half)
+      continue;
+    bool isForward = half.getValue().ends_with("forward");
+    Operation *&first = isForward ? forward : backward;
+    first = first ? first : &op;
+  }
+  if (!forward || !backward)
+    return std::nullopt;
+  return JointMark{backward->getLoc(),
+                   "this operation belongs to the backward, and others to the "
+                   "forward"};
+}
 
 bool mlir::commsched::isJointFunction(func::FuncOp function) {
   for (StringRef half : {jointAttrName, forwardAttrName, backwardAttrName})
@@ -75,6 +118,121 @@ static PartitionTag getTag(StringRef text) {
       .Case("must_be_forward", PartitionTag::MustBeForward)
       .Case("must_be_backward", PartitionTag::MustBeBackward)
       .Default(PartitionTag::None);
+}
+
+//===----------------------------------------------------------------------===//
+// Operations that run once
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The operations of a block that may be neither repeated nor dropped, since
+/// their execution can be observed: in memory, or on another rank. Operations
+/// are identified by their index in the block.
+struct PinnedOperations {
+  /// By operation. It is pinned if it
+  ///  * writes memory or a hidden random state, or has unknown effects,
+  ///  * reads what another operation writes,
+  ///  * makes what is written later,
+  ///  * sends, receives, blocks, or communicates in a way that no interface
+  ///    describes. Other collectives are not pinned: all ranks repeat them.
+  std::vector<char> isPinned;
+  /// Pairs that have to keep their order because of memory, each once, sorted.
+  std::vector<std::pair<int32_t, int32_t>> memoryOrder;
+};
+
+} // namespace
+
+static bool communicatesOnce(Operation *op) {
+  switch (getCommunicationEffect(op)) {
+  case CommunicationEffect::None:
+    return false;
+  case CommunicationEffect::Start:
+    return isPointToPoint(op);
+  case CommunicationEffect::Wait: {
+    Operation *start = cast<WaitOpInterface>(op).getStart();
+    return !start || isPointToPoint(start);
+  }
+  case CommunicationEffect::Blocking:
+  case CommunicationEffect::Unknown:
+    return true;
+  }
+  llvm_unreachable("unknown communication effect");
+}
+
+namespace {
+
+/// What the operations of a block write.
+class Writes {
+public:
+  explicit Writes(const StorageAnalysis &storages)
+      : storages(storages), accesses(storages),
+        isWritten(storages.getStorages().size()) {}
+
+  /// Whether `op` writes anything.
+  bool visit(Operation *op, int32_t index) {
+    bool writes = false;
+    accesses.visit(op, index, [&](const MemoryAccess &access) {
+      if (!access.isWrite)
+        return;
+      writes = true;
+      anywhere |= access.isAnywhere();
+      if (access.object != StorageAnalysis::none)
+        isWritten[access.object] = 1;
+    });
+    return writes;
+  }
+
+  /// Whether an operation that was visited may write the storage of `value`.
+  bool reach(Value value) const {
+    int32_t index = storages.getStorage(value);
+    if (index == StorageAnalysis::none)
+      return false;
+    const Storage &storage = storages.getStorages()[index];
+    return isWritten[storage.object] || (anywhere && storage.isMemory);
+  }
+
+private:
+  const StorageAnalysis &storages;
+  MemoryAccesses accesses;
+  /// By object.
+  std::vector<char> isWritten;
+  /// Whether nobody knows all that is written.
+  bool anywhere = false;
+};
+
+} // namespace
+
+/// Linear in the operations, operands and effects of the block.
+static PinnedOperations findPinnedOperations(Block &block,
+                                             const StorageAnalysis &storages) {
+  // A problem that has no other dependences than those of memory.
+  schedule::Problem problem;
+  MemoryDependences dependences(problem, storages);
+  Writes writes(storages);
+  PinnedOperations result;
+  for (Operation &op : getScheduledOperations(block)) {
+    schedule::NodeId index = problem.addNode(NodeKind::Compute, /*costNs=*/0);
+    dependences.visit(&op, index);
+    result.isPinned.push_back(writes.visit(&op, index) ||
+                              communicatesOnce(&op));
+  }
+  [[maybe_unused]] const OptionalError &error = problem.finalize();
+  assert(!error && "dependences lead forwards");
+  for (auto [index, op] : llvm::enumerate(getScheduledOperations(block))) {
+    auto from = static_cast<schedule::NodeId>(index);
+    for (const schedule::DependenceEnd &end : problem.successors(from)) {
+      result.memoryOrder.emplace_back(from, end.node);
+      result.isPinned[from] = result.isPinned[end.node] = 1;
+    }
+    if (llvm::any_of(op.getResults(),
+                     [&](Value value) { return writes.reach(value); }))
+      result.isPinned[from] = 1;
+  }
+  llvm::sort(result.memoryOrder);
+  result.memoryOrder.erase(llvm::unique(result.memoryOrder),
+                           result.memoryOrder.end());
+  return result;
 }
 
 //===----------------------------------------------------------------------===//

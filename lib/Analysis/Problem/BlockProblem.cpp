@@ -1,4 +1,4 @@
-//===- BlockProblem.cpp - A block as a scheduling problem -----------------===//
+//===- BlockProblem.cpp - Scheduling problem of a block -------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,9 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/Problem/BlockProblem.h"
+#include "CommSched/Analysis/Costs/OperationCosts.h"
+#include "CommSched/Analysis/OperationTexts.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
-#include "CommunicationDependences.h"
-#include "MemoryDependences.h"
+#include "Dependences.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -27,9 +29,9 @@ namespace mlir::commsched {
 class BlockProblemBuilder {
 public:
   BlockProblemBuilder(Block &block, BlockProblem::CostFunction getCost,
-                      CollectiveOrder collectiveOrder)
+                      StreamOrder streamOrder)
       : getCost(getCost), storages(block), memory(result.problem, storages),
-        communication(result.problem, collectiveOrder) {
+        communication(result.problem, streamOrder) {
     result.block = &block;
   }
 
@@ -159,8 +161,8 @@ FailureOr<BlockProblem> BlockProblemBuilder::build() {
 }
 
 FailureOr<BlockProblem> BlockProblem::create(Block &block, CostFunction getCost,
-                                             CollectiveOrder collectiveOrder) {
-  return BlockProblemBuilder(block, getCost, collectiveOrder).build();
+                                             StreamOrder streamOrder) {
+  return BlockProblemBuilder(block, getCost, streamOrder).build();
 }
 
 bool BlockProblem::apply(const schedule::Order &order) const {
@@ -176,4 +178,45 @@ bool BlockProblem::apply(const schedule::Order &order) const {
   for (NodeId node : order)
     block->getOperations().insert(place, operations[node]);
   return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Unknown costs and sizes
+//===----------------------------------------------------------------------===//
+
+std::optional<std::string>
+mlir::commsched::getUnpricedReason(const BlockProblem &block,
+                                   OperationCosts &costs) {
+  Operation *op = block.getUnpriced();
+  if (!op)
+    return std::nullopt;
+  return describe(op) + ": " + explainUnknownCost(costs, op);
+}
+
+std::optional<std::string>
+mlir::commsched::getUnsizedReason(const BlockProblem &block) {
+  Value value = block.getUnsized();
+  if (!value)
+    return std::nullopt;
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << "the size of a " << value.getType() << " is not known";
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Fixed order of collectives
+//===----------------------------------------------------------------------===//
+
+LogicalResult mlir::commsched::verifyCollectiveOrder(Operation *earlier,
+                                                     Operation *later) {
+  int64_t first = *getCollectiveOrder(earlier);
+  int64_t second = *getCollectiveOrder(later);
+  if (first < second)
+    return success();
+  InFlightDiagnostic diag = later->emitOpError("has ")
+                            << orderAttrName << " " << second
+                            << ", but starts after a collective with " << first;
+  diag.attachNote(earlier->getLoc()) << "that collective is here";
+  return diag;
 }

@@ -1,4 +1,4 @@
-//===- MemoryAccesses.h - What operations read and write --------*- C++ -*-===//
+//===- MemoryAccesses.h - Memory that operations access ---------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tells what memory each operation of a block reads and writes: by the values
-// that it uses, by its effects and those nested in it, and by what collectives
-// write in place.
+// Determines which memory each operation of a block reads and writes: the
+// storages of the values that it uses, its memory effects and those of nested
+// operations, and the destinations that collectives write in place.
 //
 //===----------------------------------------------------------------------===//
 
@@ -81,6 +81,31 @@ private:
   /// The last operation that wrote all that it uses: what is nested in it need
   /// not do that again.
   int32_t lastWriteOfUses = -1;
+};
+
+/// The writes to some tensors of a block: whether a tensor keeps its contents
+/// from one operation to another.
+class WriteHistory {
+public:
+  /// Watches `values` in `block`, but not what operations do that
+  /// `isIgnored`. Linear in the operations of the block, nested ones included.
+  WriteHistory(Block &block, ArrayRef<Value> values,
+               function_ref<bool(Operation *)> isIgnored);
+
+  /// The first operation of the block after `from` and not after `to`, both of
+  /// the block, that writes the storage of `value`, one of those that are
+  /// watched, or may; null if none does. O(log operations).
+  Operation *findWrite(Value value, Operation *from, Operation *to) const;
+
+private:
+  /// Those that write one object, in program order.
+  using Writers = SmallVector<Operation *, 1>;
+
+  StorageAnalysis storages;
+  /// By the object's index among storages.
+  DenseMap<int32_t, Writers> writers;
+  /// Those that may write whatever a memref reaches.
+  Writers anywhere;
 };
 
 } // namespace mlir::commsched

@@ -15,7 +15,7 @@
 
 #include "Lowering.h"
 
-#include "CommSched/Analysis/Problem/Casts.h"
+#include "CommSched/Analysis/Problem/OperatorClasses.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 

@@ -125,7 +125,7 @@ FailureOr<bool> BlockBucketer::runRound() {
       [&](Operation *op) {
         return isPriced ? costs.getRuntimeNs(op) : std::optional<int64_t>(0);
       },
-      CollectiveOrder::Free);
+      StreamOrder::Free);
   if (failed(problem))
     return failure();
   // Only overlap needs all costs.

@@ -9,8 +9,8 @@
 #include "MergeCollectives.h"
 
 #include "CommSched/Analysis/Problem/Aliasing.h"
-#include "CommSched/Analysis/Problem/Casts.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
+#include "CommSched/Analysis/Problem/OperatorClasses.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"

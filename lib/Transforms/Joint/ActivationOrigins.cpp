@@ -9,7 +9,7 @@
 #include "ActivationOrigins.h"
 
 #include "CommSched/Analysis/Problem/Aliasing.h"
-#include "CommSched/Analysis/Problem/Casts.h"
+#include "CommSched/Analysis/Problem/OperatorClasses.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 
 using namespace mlir;

@@ -104,7 +104,7 @@ FailureOr<bool> mlir::commsched::applyAutogradOrder(func::FuncOp function,
   // What operations cost is of no interest here.
   auto getCost = [](Operation *) { return std::optional<int64_t>(0); };
   FailureOr<BlockProblem> block =
-      BlockProblem::create(body, getCost, CollectiveOrder::Free);
+      BlockProblem::create(body, getCost, StreamOrder::Free);
   if (failed(block))
     return failure();
   NodeId numInFront = 0;

@@ -11,7 +11,7 @@
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
 #include "CommSched/Analysis/Costs/TargetSpec.h"
-#include "CommSched/Analysis/Problem/MissingFacts.h"
+#include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Report/PairReport.h"
 #include "CommSched/Transforms/Passes.h"

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SplitFunction.h"
-#include "CommSched/Analysis/Problem/Dimensions.h"
+#include "CommSched/Analysis/Problem/OperatorClasses.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"

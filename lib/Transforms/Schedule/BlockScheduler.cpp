@@ -52,7 +52,7 @@ FailureOr<std::optional<BlockScheduler>> BlockScheduler::create(
   using Outcome = std::optional<BlockScheduler>;
   FailureOr<BlockProblem> problem = BlockProblem::create(
       block, [&](Operation *op) { return pricing->costs.getRuntimeNs(op); },
-      CollectiveOrder::Free);
+      StreamOrder::Free);
   if (failed(problem))
     return failure();
   if (Operation *op = problem->getUnpriced())

@@ -1,4 +1,4 @@
-//===- BlockProblem.h - A block as a scheduling problem ---------*- C++ -*-===//
+//===- BlockProblem.h - Scheduling problem of a block -----------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The bridge between IR and solver: turns a block into a problem on dense
+// The bridge between IR and solvers: turns a block into a problem on dense
 // indices, and an order of indices back into an order of operations.
 //
 //===----------------------------------------------------------------------===//
@@ -17,11 +17,14 @@
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Schedule/Problem.h"
 #include "mlir/IR/Block.h"
+#include "mlir/IR/Operation.h"
 
 namespace mlir::commsched {
 
+class OperationCosts;
+
 /// Whether the collectives of one stream keep the order of the program.
-enum class CollectiveOrder {
+enum class StreamOrder {
   /// All of them do.
   Kept,
   /// Only sends and receives do, which may meet different operations on other
@@ -29,6 +32,9 @@ enum class CollectiveOrder {
   /// the order of the others alike.
   Free,
 };
+
+/// The former name.
+using CollectiveOrder = StreamOrder;
 
 /// The operations of a block, without its terminator, as nodes 0, 1, … in
 /// program order. Dependences come from
@@ -39,7 +45,7 @@ enum class CollectiveOrder {
 ///     arguments of blocks and memref arguments without `commsched.role` may
 ///     all be the same memory; a call may write its arguments,
 ///   - the order of collectives on each stream as far as it is kept (see
-///     CollectiveOrder), and `commsched.order` (order),
+///     StreamOrder), and `commsched.order` (order),
 ///   - operations whose communication nothing describes, operations that hold
 ///     collectives in a region, and blocking collectives: no start, wait or
 ///     other such operation crosses them (barrier).
@@ -58,7 +64,7 @@ public:
   /// effects of the block.
   static FailureOr<BlockProblem>
   create(Block &block, CostFunction getCost,
-         CollectiveOrder collectiveOrder = CollectiveOrder::Kept);
+         StreamOrder streamOrder = StreamOrder::Kept);
 
   const schedule::Problem &getProblem() const { return problem; }
 
@@ -96,6 +102,21 @@ private:
   Operation *unpriced = nullptr;
   Value unsized;
 };
+
+/// Why the costs of `block` are not all known: the first operation without one
+/// and the value that it is missing for. Nothing if they are. `costs` must be
+/// what priced `block`.
+std::optional<std::string> getUnpricedReason(const BlockProblem &block,
+                                             OperationCosts &costs);
+
+/// Why the sizes of `block` are not all known: the first value without one.
+/// Nothing if they are.
+std::optional<std::string> getUnsizedReason(const BlockProblem &block);
+
+/// Checks that of two collectives of one block, both with `commsched.order`,
+/// the one that starts `later` has the greater number; else emits an error at
+/// it that points at the `earlier` one.
+LogicalResult verifyCollectiveOrder(Operation *earlier, Operation *later);
 
 } // namespace mlir::commsched
 

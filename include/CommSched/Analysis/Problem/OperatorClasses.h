@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The operator class of any operation, registered or not: what it says by
-// `OperatorClassOpInterface`, else what its traits and other interfaces tell.
+// Classifies single operations, registered or not: by the interfaces that they
+// implement, else by their traits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +16,7 @@
 
 #include "CommSched/Partition/OperatorClass.h"
 #include "mlir/IR/Operation.h"
+#include <optional>
 
 namespace mlir::commsched {
 
@@ -33,6 +34,19 @@ partition::OperatorClass getOperatorClass(Operation *op);
 
 /// Whether a value of `type` is a scalar: an index, an offset, a factor.
 bool isNumber(Type type);
+
+/// Whether `op` converts a tensor from one floating-point type to another,
+/// rounding to the nearest, and does nothing else; operators of PyTorch that
+/// are known to do so included. Casts of integers are not included, as their
+/// types are signless.
+bool isCast(Operation *op);
+
+/// Whether `op` reads only dimensions of its operands, as `tensor.dim` does.
+bool readsOnlyDimensions(Operation *op);
+
+/// The dimension that `op` yields as an index, if the type of its operand fixes
+/// it. The operation then does not need the contents of its operand.
+std::optional<int64_t> getStaticDimension(Operation *op);
 
 } // namespace mlir::commsched
 

@@ -1,4 +1,4 @@
-//===- ReportNames.h - What the report calls things -------------*- C++ -*-===//
+//===- ReportParts.h - Names and memory in reports --------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,16 +6,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Names of groups, operations and buffers as the report shows them. An
-// operation or argument is called by its `commsched.name`, and else by what
-// tells it apart best.
+// The parts that the report on one function and the report on a pair share: the
+// names of groups, operations and buffers, and the memory over time.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_REPORT_REPORTNAMES_H
-#define COMMSCHED_LIB_REPORT_REPORTNAMES_H
+#ifndef COMMSCHED_LIB_REPORT_REPORTPARTS_H
+#define COMMSCHED_LIB_REPORT_REPORTPARTS_H
 
 #include "CommSched/Analysis/Problem/BlockProblem.h"
+#include "CommSched/Report/StepReport.h"
+#include "CommSched/Schedule/MemoryTimeline.h"
+#include "CommSched/Schedule/Simulator.h"
 
 namespace mlir::commsched {
 
@@ -45,6 +47,13 @@ private:
   std::vector<schedule::NodeId> collectives;
 };
 
+/// Fills in the peak, what is live there, and the live bytes over time, of a
+/// problem whose program is simulated to `timeline` and `memory`.
+void addMemory(StepReport &report, const schedule::Problem &problem,
+               const schedule::Timeline &timeline,
+               const schedule::MemoryTimeline &memory,
+               function_ref<std::string(schedule::BufferId)> getName);
+
 } // namespace mlir::commsched
 
-#endif // COMMSCHED_LIB_REPORT_REPORTNAMES_H
+#endif // COMMSCHED_LIB_REPORT_REPORTPARTS_H

@@ -1,0 +1,242 @@
+//===- ReportFormats.cpp - Reports as JSON, tables and traces -------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Report/ReportFormats.h"
+#include "CommSched/Report/TextTable.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+namespace json = llvm::json;
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+static void printReorderInfo(json::OStream &stream, StringRef key,
+                             const ReorderInfo &info) {
+  stream.attributeObject(key, [&] {
+    stream.attribute("comm_ns", info.commNs);
+    stream.attribute("compute_ns", info.computeNs);
+    stream.attribute("exposed_before_ns", info.exposedBeforeNs);
+    stream.attribute("exposed_after_ns", info.exposedAfterNs);
+    stream.attribute("moves", info.moves);
+    stream.attribute("grouped", info.grouped);
+    stream.attribute("limiting_factor", info.limitingFactor);
+    stream.attribute("pass", info.pass);
+  });
+}
+
+static void printCollective(json::OStream &stream,
+                            const CollectiveReport &collective) {
+  stream.attribute("name", collective.name);
+  stream.attribute("kind", collective.kind);
+  stream.attribute("group", collective.group);
+  stream.attribute("bytes", collective.bytes);
+  stream.attribute("start_ns", collective.startNs);
+  stream.attribute("end_ns", collective.endNs);
+  stream.attribute("wait_ns", collective.waitNs);
+  stream.attribute("exposed_ns", collective.exposedNs);
+  if (collective.exposedNs > 0) {
+    stream.attribute("limited_by", collective.limitedBy);
+    stream.attribute("remedy", collective.remedy);
+  }
+  if (!collective.startReorder && !collective.waitReorder)
+    return;
+  stream.attributeObject("reorder", [&] {
+    if (collective.startReorder)
+      printReorderInfo(stream, "start", *collective.startReorder);
+    if (collective.waitReorder)
+      printReorderInfo(stream, "wait", *collective.waitReorder);
+  });
+}
+
+void mlir::commsched::printJson(const StepReport &report, raw_ostream &os) {
+  json::OStream stream(os);
+  stream.object([&] {
+    stream.attribute("function", report.function);
+    stream.attribute("num_ops", report.numOps);
+    stream.attribute("num_collectives",
+                     static_cast<int64_t>(report.collectives.size()));
+    stream.attribute("comm_bytes", report.commBytes);
+    stream.attribute("step_time_ns", report.stepTimeNs);
+    stream.attribute("compute_time_ns", report.computeTimeNs);
+    stream.attribute("comm_time_ns", report.commTimeNs);
+    stream.attribute("exposed_comm_ns", report.exposedCommNs);
+    stream.attribute("lower_bound_ns", report.lowerBoundNs);
+    stream.attribute("tight_lower_bound_ns", report.tightLowerBoundNs);
+    stream.attribute("peak_memory_bytes", report.peakMemoryBytes);
+    stream.attributeArray("collectives", [&] {
+      for (const CollectiveReport &collective : report.collectives)
+        stream.object([&] { printCollective(stream, collective); });
+    });
+    if (report.slowdownNs > 0)
+      stream.attribute("compute_slowdown_ns", report.slowdownNs);
+    stream.attribute("peak_position", report.peakPosition);
+    stream.attributeArray("peak_values", [&] {
+      for (const LiveValue &value : report.peakValues)
+        stream.object([&] {
+          stream.attribute("name", value.name);
+          stream.attribute("bytes", value.bytes);
+          if (value.producer)
+            stream.attribute("producer", *value.producer);
+        });
+    });
+    if (const std::optional<HalvesReport> &halves = report.halves) {
+      stream.attribute("forward", halves->forward);
+      stream.attribute("backward", halves->backward);
+      stream.attribute("saved_bytes", halves->savedBytes);
+    }
+  });
+  os << "\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+static void printPeakValues(const StepReport &report, raw_ostream &os) {
+  TextTable<3> table(1, {"largest at the peak", "bytes", "operation"});
+  for (const LiveValue &value : report.peakValues)
+    table.add({value.name, formatBytes(value.bytes),
+               value.producer ? std::to_string(*value.producer) : "-"});
+  table.print(os);
+}
+
+static void printCollectives(const StepReport &report, raw_ostream &os) {
+  TextTable<8> table(3, {"collective", "kind", "group", "bytes", "start", "end",
+                         "wait", "exposed"});
+  for (const CollectiveReport &c : report.collectives)
+    table.add({c.name, c.kind.str(), c.group, formatBytes(c.bytes),
+               formatTime(c.startNs), formatTime(c.endNs), formatTime(c.waitNs),
+               formatTime(c.exposedNs)});
+  table.print(os);
+}
+
+static void printMostExposed(const StepReport &report, raw_ostream &os) {
+  TextTable<3> table(2, {"most exposed", "limited by", "exposed"});
+  for (const CollectiveReport *c : report.getMostExposed())
+    table.add({c->name, c->limitedBy, formatTime(c->exposedNs)});
+  table.print(os);
+}
+
+static void printReordering(const StepReport &report, raw_ostream &os) {
+  TextTable<10> table(4, {"reordering", "moved", "limiting factor", "pass",
+                          "communication", "hiding compute", "exposed before",
+                          "exposed after", "moves", "grouped"});
+  auto add = [&](const std::string &name, const char *moved,
+                 const std::optional<ReorderInfo> &info) {
+    if (info)
+      table.add({name, moved, info->limitingFactor, info->pass,
+                 formatTime(info->commNs), formatTime(info->computeNs),
+                 formatTime(info->exposedBeforeNs),
+                 formatTime(info->exposedAfterNs), std::to_string(info->moves),
+                 std::to_string(info->grouped)});
+  };
+  for (const CollectiveReport &c : report.collectives) {
+    add(c.name, "start", c.startReorder);
+    add(c.name, "wait", c.waitReorder);
+  }
+  table.print(os);
+}
+
+void mlir::commsched::printTable(const StepReport &report, raw_ostream &os) {
+  auto row = [&](StringRef label, const std::string &value,
+                 const std::string &note = "") {
+    os << "  " << llvm::left_justify(label, 24)
+       << llvm::right_justify(value, 14);
+    if (!note.empty())
+      os << "  " << note;
+    os << "\n";
+  };
+  if (const std::optional<HalvesReport> &halves = report.halves) {
+    os << "step @" << report.function << ": @" << halves->forward << ", then @"
+       << halves->backward << "\n";
+    row("bytes saved", formatBytes(halves->savedBytes));
+  } else {
+    os << "function @" << report.function << "\n";
+  }
+  row("operations", std::to_string(report.numOps));
+  row("collectives", std::to_string(report.collectives.size()),
+      std::to_string(report.countHidden()) + " hidden");
+  row("bytes communicated", formatBytes(report.commBytes));
+  row("step time", formatTime(report.stepTimeNs));
+  row("computation", formatTime(report.computeTimeNs),
+      formatShare(report.computeTimeNs, report.stepTimeNs) + " of the step");
+  if (report.slowdownNs > 0)
+    row("slowed down by", formatTime(report.slowdownNs),
+        formatShare(report.slowdownNs, report.computeTimeNs) +
+            " of the computation");
+  row("communication", formatTime(report.commTimeNs));
+  row("exposed communication", formatTime(report.exposedCommNs),
+      formatShare(report.exposedCommNs, report.stepTimeNs) + " of the step");
+  auto bound = [&](StringRef label, int64_t ns) {
+    row(label, formatTime(ns),
+        "the step is " + formatShare(report.stepTimeNs - ns, ns) + " above it");
+  };
+  bound("lower bound", report.lowerBoundNs);
+  bound("tight lower bound", report.tightLowerBoundNs);
+  row("peak memory", formatBytes(report.peakMemoryBytes),
+      report.peakOperation.empty()
+          ? ""
+          : "at operation " + std::to_string(report.peakPosition) + ", " +
+                report.peakOperation);
+  printPeakValues(report, os);
+  printCollectives(report, os);
+  printMostExposed(report, os);
+  printReordering(report, os);
+  os << "\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Chrome traces
+//===----------------------------------------------------------------------===//
+
+void mlir::commsched::addGroups(const StepReport &report,
+                                StreamThreads &threads) {
+  for (const CollectiveReport &collective : report.collectives)
+    threads.add(collective.group);
+}
+
+void mlir::commsched::addStep(const StepReport &report,
+                              const StreamThreads &threads, int64_t process,
+                              ChromeTrace &trace) {
+  constexpr int64_t compute = StreamThreads::computeThread;
+  for (const ComputeReport &c : report.computations)
+    trace.addSlice(process, compute, c.name, "compute", c.startNs, c.endNs);
+  for (auto [index, collective] : llvm::enumerate(report.collectives)) {
+    const CollectiveReport &c = collective;
+    int64_t thread = threads.lookup(c.group);
+    trace.addSlice(process, thread, c.name, c.kind, c.startNs, c.endNs,
+                   [&](llvm::json::OStream &stream) {
+                     stream.attribute("bytes", c.bytes);
+                     stream.attribute("exposed_ns", c.exposedNs);
+                   });
+    if (c.exposedNs == 0)
+      continue;
+    int64_t waitEndNs = c.waitNs + c.exposedNs;
+    trace.addSlice(process, compute, "wait for " + c.name, "wait", c.waitNs,
+                   waitEndNs);
+    trace.addWait(process << 32 | static_cast<int64_t>(index), process, thread,
+                  c.startNs, compute, waitEndNs);
+  }
+  for (const MemorySample &sample : report.memory)
+    trace.addCount(process, "live bytes", "bytes", sample.timeNs, sample.bytes);
+}
+
+void mlir::commsched::printTrace(ArrayRef<StepReport> reports,
+                                 raw_ostream &os) {
+  ChromeTrace trace(os);
+  for (auto [index, report] : llvm::enumerate(reports)) {
+    int64_t process = static_cast<int64_t>(index) + 1;
+    StreamThreads threads;
+    addGroups(report, threads);
+    threads.nameIn(trace, process, "@" + report.function);
+    addStep(report, threads, process, trace);
+  }
+}
