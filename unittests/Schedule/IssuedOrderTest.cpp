@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "IssuedOrder.h"
+#include "Step/IssuedOrder.h"
 
 #include "../Random.h"
 #include "CommSched/Schedule/MemoryTimeline.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RangeMaximum.h"
+#include "Step/RangeMaximum.h"
 
 #include "../Random.h"
 

@@ -6,15 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/StepConstruction.h"
+#include "Step/StepConstruction.h"
 
 #include "../Random.h"
-#include "CommSched/Schedule/BackboneOrders.h"
 #include "CommSched/Schedule/MemoryTimeline.h"
 #include "CommSched/Schedule/Simulator.h"
 #include "CommSched/Schedule/Verify.h"
 #include "RandomProblem.h"
 #include "RandomStep.h"
+#include "Step/ComputeOrders.h"
 #include "TestProblems.h"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ TEST(StepConstruction, PipelinesAChainOfGathers) {
     }
     ASSERT_FALSE(problem.finalize());
     StepStructure structure = *StepStructure::create(problem);
-    Order order = StepConstruction(structure, getProgramBackbone(structure))
+    Order order = StepConstruction(structure, getProgramComputeOrder(structure))
                       .construct({})
                       .order;
     ASSERT_FALSE(verify(problem, order));
@@ -85,17 +85,17 @@ TEST(StepConstruction, IsAlwaysLegal) {
       if (problem.kind(node) == NodeKind::Compute && problem.costNs(node) > 16)
         problem.setExpensive(node);
     StepStructure structure = *StepStructure::create(problem);
-    Order backbone = getProgramBackbone(structure);
-    StepConstruction construction(structure, backbone);
-    ASSERT_FALSE(verify(problem, construction.lastMinuteOrder()));
+    Order computeOrder = getProgramComputeOrder(structure);
+    StepConstruction construction(structure, computeOrder);
+    ASSERT_FALSE(verify(problem, construction.alapOrder()));
     // The random problems have waits that need computation, which is not what
     // steps are like: waiting early then brings that computation forward.
     bool isStep = seed % 2;
     if (isStep) {
-      ASSERT_TRUE(isSubsequence(backbone, construction.lastMinuteOrder()));
+      ASSERT_TRUE(isSubsequence(computeOrder, construction.alapOrder()));
     }
     int64_t leastBytes =
-        simulateMemory(problem, construction.lastMinuteOrder())->peakBytes;
+        simulateMemory(problem, construction.alapOrder())->peakBytes;
     Random random(seed);
     for (int64_t percent : {90, 100, 110, 1000}) {
       ConstructionOptions options;
@@ -105,7 +105,7 @@ TEST(StepConstruction, IsAlwaysLegal) {
       ConstructedOrder result = construction.construct(options);
       ASSERT_FALSE(verify(problem, result.order));
       if (isStep) {
-        ASSERT_TRUE(isSubsequence(backbone, result.order));
+        ASSERT_TRUE(isSubsequence(computeOrder, result.order));
       }
       ASSERT_LE(simulate(problem, result.order)->stepNs, result.stepNs);
       if (percent < 100 || !isStep)

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/StepConstruction.h"
+#include "Step/StepConstruction.h"
 
-#include "CommSched/Schedule/BackboneOrders.h"
+#include "Step/ComputeOrders.h"
 #include "StepBuilder.h"
 #include "TestProblems.h"
 
@@ -27,15 +27,13 @@ public:
     const OptionalError &error = problem.finalize();
     EXPECT_FALSE(error) << *error;
     structure = *StepStructure::create(problem);
-    construction.emplace(*structure, getProgramBackbone(*structure));
+    construction.emplace(*structure, getProgramComputeOrder(*structure));
   }
 
   Order construct(const ConstructionOptions &options = {}) const {
     return construction->construct(options).order;
   }
-  const Order &lastMinuteOrder() const {
-    return construction->lastMinuteOrder();
-  }
+  const Order &alapOrder() const { return construction->alapOrder(); }
 
 private:
   std::optional<StepStructure> structure;
@@ -88,7 +86,7 @@ TEST(StepConstruction, LastMinuteIssuesDirectlyBeforeTheNeed) {
   Tensor update = step.finish(5, 10, {shard});
   // What lowers the memory comes as soon as it can, with all that follows.
   EXPECT_EQ(
-      Constructor(step.problem).lastMinuteOrder(),
+      Constructor(step.problem).alapOrder(),
       (Order{first.node, cast.node, gather.start, weight.node, second.node,
              scatter.start, shard.node, update.node, third.node}));
 }
@@ -151,9 +149,9 @@ TEST(StepConstruction, TheLimitDelaysAGatherByOneOperation) {
 }
 
 TEST(StepConstruction, ScattersGoIntoTheGapBeforeTheNextGather) {
-  auto build = [](int64_t scatterNs, PrefetchExample &example) {
+  auto build = [](int64_t releasingNs, PrefetchExample &example) {
     Problem &problem = example.problem;
-    NodeId scatter = addStart(problem, scatterNs, {example.chain[0]});
+    NodeId scatter = addStart(problem, releasingNs, {example.chain[0]});
     problem.addWait(scatter);
     ConstructionOptions options;
     options.lookAheadNs = 0;
@@ -177,9 +175,9 @@ TEST(StepConstruction, ScattersGoIntoTheGapBeforeTheNextGather) {
 /// A gradient of 100 bytes from the first of three operations, which is
 /// scattered to 25; the last needs 60 bytes for itself.
 struct ScatterExample {
-  explicit ScatterExample(int64_t scatterNs) {
+  explicit ScatterExample(int64_t releasingNs) {
     first = step.multiply(100, 100, {});
-    scatter = step.start(scatterNs, 25, first);
+    scatter = step.start(releasingNs, 25, first);
     shard = step.wait(scatter);
     second = step.finish(100, 0, {});
     third = step.finish(100, 0, {second});

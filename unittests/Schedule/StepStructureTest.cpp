@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/StepStructure.h"
+#include "Step/StepStructure.h"
 
 #include "StepBuilder.h"
 #include "TestProblems.h"
@@ -52,12 +52,12 @@ TEST(StepStructure, CastsBeforeGathersPrepareThem) {
   // What the cast made is sent until the wait.
   EXPECT_EQ(gather.issuedBytes, 100);
   EXPECT_EQ(gather.issuingBytes, 100);
-  EXPECT_FALSE(gather.isEager);
-  EXPECT_EQ(gather.numAwaited, 0);
+  EXPECT_FALSE(gather.isReleasing);
+  EXPECT_EQ(gather.numPredecessors, 0);
   for (NodeId node : {example.cast.node, example.gather.start,
                       example.weight.node, example.view.node})
-    EXPECT_FALSE(structure.isBackbone(node)) << node;
-  EXPECT_TRUE(structure.isBackbone(example.product.node));
+    EXPECT_FALSE(structure.isInComputeOrder(node)) << node;
+  EXPECT_TRUE(structure.isInComputeOrder(example.product.node));
   EXPECT_FALSE(structure.isPreparation(example.product.node));
 }
 
@@ -84,20 +84,20 @@ TEST(StepStructure, WideningCastsPrepareReduceScatters) {
   // 160 cast and 40 received; the gradient goes with the cast.
   EXPECT_EQ(scatter.issuingBytes, 200);
   EXPECT_EQ(scatter.issuedBytes, 120);
-  EXPECT_TRUE(scatter.isEager);
-  EXPECT_EQ(scatter.numAwaited, 1);
-  ASSERT_EQ(structure.awaiters(example.gradient.node).size(), 1u);
-  EXPECT_EQ(structure.awaiters(example.gradient.node)[0], 0);
-  EXPECT_EQ(structure.awaiters(example.cast.node).size(), 0u);
+  EXPECT_TRUE(scatter.isReleasing);
+  EXPECT_EQ(scatter.numPredecessors, 1);
+  ASSERT_EQ(structure.successors(example.gradient.node).size(), 1u);
+  EXPECT_EQ(structure.successors(example.gradient.node)[0], 0);
+  EXPECT_EQ(structure.successors(example.cast.node).size(), 0u);
 }
 
 TEST(StepStructure, NarrowingCastsStay) {
   StructureExample example(80, 40, 20);
   StepStructure structure = analyze(example.step);
   EXPECT_TRUE(structure.collective(0).preparation.empty());
-  EXPECT_TRUE(structure.isBackbone(example.cast.node));
+  EXPECT_TRUE(structure.isInComputeOrder(example.cast.node));
   EXPECT_EQ(structure.collective(0).issuedBytes, 10);
-  EXPECT_EQ(structure.awaiters(example.cast.node).size(), 1u);
+  EXPECT_EQ(structure.successors(example.cast.node).size(), 1u);
 
   // One whose operand is needed elsewhere frees nothing.
   StructureExample shared(80, 40, 20);
@@ -115,14 +115,14 @@ TEST(StepStructure, WhatIsExpensiveOrABarrierStays) {
   expensive.step.problem.setExpensive(expensive.cast.node);
   expensive.step.problem.setExpensive(expensive.view.node);
   StepStructure structure = analyze(expensive.step);
-  EXPECT_TRUE(structure.isBackbone(expensive.cast.node));
-  EXPECT_TRUE(structure.isBackbone(expensive.view.node));
+  EXPECT_TRUE(structure.isInComputeOrder(expensive.cast.node));
+  EXPECT_TRUE(structure.isInComputeOrder(expensive.view.node));
   EXPECT_TRUE(structure.collective(0).preparation.empty());
 
   GatherExample fenced;
   fenced.step.problem.addDependence(fenced.cast.node, fenced.product.node,
                                     DependenceKind::Barrier);
-  EXPECT_TRUE(analyze(fenced.step).isBackbone(fenced.cast.node));
+  EXPECT_TRUE(analyze(fenced.step).isInComputeOrder(fenced.cast.node));
 }
 
 TEST(StepStructure, BranchesJoinOnlyDirectlyBeforeTheStart) {
@@ -136,9 +136,9 @@ TEST(StepStructure, BranchesJoinOnlyDirectlyBeforeTheStart) {
   step.wait(step.start(100, 40, cast));
   StepStructure structure = analyze(step);
   EXPECT_EQ(structure.collective(0).preparation, (Order{packed.node}));
-  EXPECT_EQ(structure.collective(0).numAwaited, 2);
+  EXPECT_EQ(structure.collective(0).numPredecessors, 2);
   EXPECT_EQ(structure.collective(1).preparation, (Order{cast.node}));
-  EXPECT_TRUE(structure.isBackbone(sum.node));
+  EXPECT_TRUE(structure.isInComputeOrder(sum.node));
 }
 
 TEST(StepStructure, PreparationIsAChainForOneStart) {
@@ -157,14 +157,14 @@ TEST(StepStructure, PreparationIsAChainForOneStart) {
   step.finish(50, 8, {used});
   StepStructure structure = analyze(step);
   EXPECT_EQ(structure.collective(0).preparation, (Order{view.node, cast.node}));
-  EXPECT_TRUE(structure.isBackbone(shared.node));
-  EXPECT_TRUE(structure.isBackbone(used.node));
+  EXPECT_TRUE(structure.isInComputeOrder(shared.node));
+  EXPECT_TRUE(structure.isInComputeOrder(used.node));
 }
 
 TEST(StepStructure, ShortWorkOnOneResultFollows) {
   for (int64_t updateNs : {0, 50, 51}) {
     StructureExample example(80, 160, updateNs);
-    EXPECT_EQ(analyze(example.step).isBackbone(example.update.node),
+    EXPECT_EQ(analyze(example.step).isInComputeOrder(example.update.node),
               updateNs > 50);
   }
 
@@ -179,13 +179,13 @@ TEST(StepStructure, ShortWorkOnOneResultFollows) {
   Tensor withProduct = step.compute(20, 40, {product, b});
   Tensor behindBoth = step.compute(20, 40, {ofBoth});
   StepStructure structure = analyze(step);
-  EXPECT_FALSE(structure.isBackbone(copy.node));
-  EXPECT_FALSE(structure.isBackbone(joined.node));
-  EXPECT_TRUE(structure.isBackbone(ofBoth.node));
-  EXPECT_TRUE(structure.isBackbone(withProduct.node));
-  EXPECT_TRUE(structure.isBackbone(behindBoth.node));
+  EXPECT_FALSE(structure.isInComputeOrder(copy.node));
+  EXPECT_FALSE(structure.isInComputeOrder(joined.node));
+  EXPECT_TRUE(structure.isInComputeOrder(ofBoth.node));
+  EXPECT_TRUE(structure.isInComputeOrder(withProduct.node));
+  EXPECT_TRUE(structure.isInComputeOrder(behindBoth.node));
   // What needs nothing follows nothing.
-  EXPECT_TRUE(structure.isBackbone(product.node));
+  EXPECT_TRUE(structure.isInComputeOrder(product.node));
 }
 
 TEST(StepStructure, CountsWhatIsAwaitedOnce) {
@@ -202,18 +202,18 @@ TEST(StepStructure, CountsWhatIsAwaitedOnce) {
   problem.addDependence(gradient.node, second.start, DependenceKind::Memory);
   problem.addDependence(first.start, second.start, DependenceKind::Order);
   StepStructure structure = analyze(step);
-  EXPECT_EQ(structure.collective(0).numAwaited, 1);
-  EXPECT_EQ(structure.collective(1).numAwaited, 2);
-  ArrayView<CollectiveId> awaiters = structure.awaiters(gradient.node);
-  EXPECT_EQ(std::vector<CollectiveId>(awaiters.begin(), awaiters.end()),
+  EXPECT_EQ(structure.collective(0).numPredecessors, 1);
+  EXPECT_EQ(structure.collective(1).numPredecessors, 2);
+  ArrayView<CollectiveId> successors = structure.successors(gradient.node);
+  EXPECT_EQ(std::vector<CollectiveId>(successors.begin(), successors.end()),
             (std::vector<CollectiveId>{0, 1}));
-  ASSERT_EQ(structure.awaiters(first.start).size(), 1u);
-  EXPECT_EQ(structure.awaiters(first.start)[0], 1);
+  ASSERT_EQ(structure.successors(first.start).size(), 1u);
+  EXPECT_EQ(structure.successors(first.start)[0], 1);
 }
 
 TEST(StepStructure, WhatFreesAsMuchAsItDeliversIsEager) {
-  auto isEager = [](int64_t sent, int64_t received, bool isSentUsed,
-                    bool isReceivedUsed) {
+  auto isReleasing = [](int64_t sent, int64_t received, bool isSentUsed,
+                        bool isReceivedUsed) {
     StepBuilder step;
     Tensor value = step.multiply(100, sent, {step.addArgument(10)});
     Tensor result = step.wait(step.start(100, received, value));
@@ -221,13 +221,13 @@ TEST(StepStructure, WhatFreesAsMuchAsItDeliversIsEager) {
       step.finish(100, 10, {value});
     if (isReceivedUsed)
       step.finish(100, 10, {result});
-    return analyze(step).collective(0).isEager;
+    return analyze(step).collective(0).isReleasing;
   };
-  EXPECT_TRUE(isEager(80, 80, false, true));
-  EXPECT_FALSE(isEager(80, 81, false, true));
-  EXPECT_FALSE(isEager(80, 80, true, true));
+  EXPECT_TRUE(isReleasing(80, 80, false, true));
+  EXPECT_FALSE(isReleasing(80, 81, false, true));
+  EXPECT_FALSE(isReleasing(80, 80, true, true));
   // Nothing needs it, whatever it delivers.
-  EXPECT_TRUE(isEager(80, 81, false, false));
+  EXPECT_TRUE(isReleasing(80, 81, false, false));
 }
 
 TEST(StepStructure, TakesNoBadProblem) {

@@ -96,6 +96,8 @@ struct Buffer {
   bool freed;
 };
 
+class IndegreeCounter;
+
 /// A problem under construction, or (after finalize()) closed and checked.
 class Problem {
 public:
@@ -236,7 +238,7 @@ private:
   OptionalError checkBuffers() const;
   void buildRows();
   OptionalError sortTopologically();
-  std::string describeCycle(const std::vector<int32_t> &missing) const;
+  std::string describeCycle(const IndegreeCounter &missing) const;
 
   std::vector<Node> nodes;
   std::vector<Dependence> dependences;

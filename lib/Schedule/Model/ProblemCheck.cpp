@@ -8,10 +8,13 @@
 
 #include "CommSched/Schedule/Problem.h"
 
+#include "ReadyTracker.h"
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
 
+using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 
 /// Adds `value` (not negative) to `sum`; false if that overflows.
@@ -140,18 +143,17 @@ OptionalError Problem::checkBuffers() const {
 /// Follows predecessors that were never reached until one repeats. Every node
 /// with missing predecessors has one that itself has some, so this ends in a
 /// cycle.
-std::string Problem::describeCycle(const std::vector<int32_t> &missing) const {
-  NodeId node = static_cast<NodeId>(
-      std::find_if(missing.begin(), missing.end(),
-                   [](int32_t count) { return count > 0; }) -
-      missing.begin());
+std::string Problem::describeCycle(const IndegreeCounter &missing) const {
+  NodeId node = 0;
+  while (!missing.isPending(node))
+    ++node;
   std::vector<int32_t> stepOf(nodes.size(), -1);
   std::vector<NodeId> path;
   while (stepOf[node] < 0) {
     stepOf[node] = static_cast<int32_t>(path.size());
     path.push_back(node);
     for (DependenceEnd predecessor : predecessors(node)) {
-      if (missing[predecessor.node] == 0)
+      if (!missing.isPending(predecessor.node))
         continue;
       node = predecessor.node;
       break;
@@ -181,17 +183,14 @@ OptionalError Problem::sortTopologically() {
   if (programIsOrder)
     return std::nullopt;
 
-  std::vector<int32_t> missing(nodes.size());
+  IndegreeCounter missing(nodes.size());
   for (const Dependence &dependence : dependences)
-    ++missing[dependence.to];
+    missing.addEdgesTo(dependence.to);
   // The order found so far is also the queue of nodes to be expanded.
-  topological.clear();
-  for (NodeId node = 0, end = numNodes(); node < end; ++node)
-    if (missing[node] == 0)
-      topological.push_back(node);
+  topological = missing.listReady();
   for (size_t next = 0; next < topological.size(); ++next)
     for (DependenceEnd successor : successors(topological[next]))
-      if (--missing[successor.node] == 0)
+      if (missing.removeEdgeTo(successor.node))
         topological.push_back(successor.node);
   if (topological.size() == nodes.size())
     return std::nullopt;

@@ -1,4 +1,4 @@
-//===- StepScheduler.cpp --------------------------------------------------===//
+//===- StepScheduler.cpp - Scheduler of training steps --------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,13 +8,378 @@
 
 #include "CommSched/Schedule/StepScheduler.h"
 
+#include "CommSched/Schedule/LowerBound.h"
+#include "CommSched/Schedule/MemoryTimeline.h"
+#include "CommSched/Schedule/PeakMemoryOrders.h"
 #include "CommSched/Schedule/Renumbering.h"
+#include "CommSched/Schedule/SimpleOverlap.h"
+#include "CommSched/Schedule/TightLowerBound.h"
 #include "CommSched/Schedule/Verify.h"
-#include "OrderedUses.h"
-#include "StepSearch.h"
+#include "CommSched/Support/Unlimited.h"
+#include "ComputeOrders.h"
+#include "SmallSteps.h"
+#include "StepConstruction.h"
+
+#include <algorithm>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Looks for the best order of one program.
+class StepSearch {
+public:
+  StepSearch(const Problem &problem, const StepSchedulerOptions &options)
+      : problem(problem), options(options) {}
+
+  /// The best of all candidates.
+  Result<StepSchedule> run();
+  /// The best of the program and what is constructed on its computeOrder.
+  Result<StepSchedule> sketch();
+
+private:
+  /// The best order that was constructed with some slack, and how.
+  struct Plan {
+    int32_t slackPercent = 0;
+    Order order;
+    int64_t stepNs = std::numeric_limits<int64_t>::max();
+    /// With the slack.
+    int64_t expectedNs = std::numeric_limits<int64_t>::max();
+    int64_t lookAheadNs = 0;
+  };
+
+  /// More than a thousandth of the step: what is worth the trouble.
+  bool isWorthwhile(int64_t gainNs) const {
+    return gainNs > best.stepNs / 1024;
+  }
+  OptionalError begin();
+  OptionalError offer(const Order &order, ScheduleOrigin origin);
+  bool isBetter(const StepSchedule &a, const StepSchedule &b) const;
+  void construct(const StepConstruction &construction, int64_t lookAheadNs,
+                 int64_t limitBytes, Plan &plan) const;
+  Plan construct(const StepStructure &structure, const Order &computeOrder,
+                 int32_t slackPercent,
+                 const std::vector<int64_t> &lookAheadsNs) const;
+  Result<Plan> construct(const StepStructure &structure, int32_t slackPercent,
+                         const std::vector<int64_t> &lookAheadsNs) const;
+  OptionalError constructAll();
+  OptionalError improve();
+  OptionalError saveMemory();
+
+  const Problem &problem;
+  const StepSchedulerOptions &options;
+  int64_t boundNs = 0;
+  StepSchedule best;
+  bool hasBest = false;
+};
+
+} // namespace
+
+bool StepSearch::isBetter(const StepSchedule &a, const StepSchedule &b) const {
+  bool fitsA = a.fits(options.limitBytes), fitsB = b.fits(options.limitBytes);
+  if (fitsA != fitsB)
+    return fitsA;
+  if (fitsA && a.stepNs != b.stepNs)
+    return a.stepNs < b.stepNs;
+  return a.peakBytes != b.peakBytes ? a.peakBytes < b.peakBytes
+                                    : a.stepNs < b.stepNs;
+}
+
+/// Keeps an order if it is the best so far. Error: it is not legal.
+OptionalError StepSearch::offer(const Order &order, ScheduleOrigin origin) {
+  if (OptionalError error = verify(problem, order))
+    return error;
+  Result<Timeline> timeline = simulate(problem, order, options.contention);
+  if (!timeline)
+    return timeline.error();
+  StepSchedule schedule;
+  schedule.stepNs = timeline->stepNs;
+  schedule.peakBytes = simulateMemory(problem, order)->peakBytes;
+  schedule.origin = origin;
+  if (hasBest && !isBetter(schedule, best))
+    return std::nullopt;
+  schedule.order = order;
+  best = std::move(schedule);
+  hasBest = true;
+  return std::nullopt;
+}
+
+/// Look-aheads to try, in nanoseconds: from none, which takes least memory, to
+/// no limit, in multiples of the longest collective.
+static std::vector<int64_t> listLookAheads(const Problem &problem) {
+  int64_t longestNs = 0;
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    if (problem.kind(node) == NodeKind::Start)
+      longestNs = std::max(longestNs, problem.costNs(node));
+  int64_t fewNs = std::min(longestNs, unlimited / 16);
+  return {0, fewNs / 4, fewNs, 2 * fewNs, 4 * fewNs, 16 * fewNs, unlimited};
+}
+
+/// Constructs an order and keeps it if it is better with the plan's slack. What
+/// exceeds the limit although the construction minded it is tried again with a
+/// limit that is lower by as much, then by twice as much, and so on.
+void StepSearch::construct(const StepConstruction &construction,
+                           int64_t lookAheadNs, int64_t limitBytes,
+                           Plan &plan) const {
+  ConstructionOptions with;
+  with.slackPercent = plan.slackPercent;
+  with.exclusive = options.contention.exclusive;
+  with.lookAheadNs = lookAheadNs;
+  with.limitBytes = limitBytes;
+  constexpr int32_t maxTrials = 5;
+  for (int32_t trial = 0; trial < maxTrials; ++trial) {
+    ConstructedOrder constructed = construction.construct(with);
+    int64_t peakBytes = simulateMemory(problem, constructed.order)->peakBytes;
+    if (peakBytes > options.limitBytes) {
+      with.limitBytes -= (peakBytes - options.limitBytes) << trial;
+      continue;
+    }
+    int64_t stepNs =
+        simulate(problem, constructed.order, options.contention)->stepNs;
+    int64_t expectedNs = plan.slackPercent > 0 ? constructed.stepNs : stepNs;
+    if (expectedNs < plan.expectedNs) {
+      plan.order = std::move(constructed.order);
+      plan.stepNs = stepNs;
+      plan.expectedNs = expectedNs;
+      plan.lookAheadNs = lookAheadNs;
+    }
+    return;
+  }
+}
+
+/// The best order that is constructed on a computeOrder.
+StepSearch::Plan
+StepSearch::construct(const StepStructure &structure, const Order &computeOrder,
+                      int32_t slackPercent,
+                      const std::vector<int64_t> &lookAheadsNs) const {
+  StepConstruction construction(structure, computeOrder);
+  Plan plan;
+  plan.slackPercent = slackPercent;
+  for (int64_t lookAheadNs : lookAheadsNs) {
+    construct(construction, lookAheadNs, options.limitBytes, plan);
+    if (!isWorthwhile(plan.expectedNs - boundNs))
+      return plan;
+  }
+  // The construction is careful: one that is allowed more may not need it.
+  if (!plan.order.empty() && options.limitBytes < unlimited / 2)
+    for (int64_t percent : {1, 3})
+      construct(construction, plan.lookAheadNs,
+                options.limitBytes + options.limitBytes / 100 * percent, plan);
+  return plan;
+}
+
+/// Constructs orders on the compute order of the program, and on others that
+/// promise to be better. The plan has no order if nothing fits.
+Result<StepSearch::Plan>
+StepSearch::construct(const StepStructure &structure, int32_t slackPercent,
+                      const std::vector<int64_t> &lookAheadsNs) const {
+  Plan plan = construct(structure, getProgramComputeOrder(structure),
+                        slackPercent, lookAheadsNs);
+  if (plan.order.empty())
+    return plan;
+  auto keepIfBetter = [&](const Order &computeOrder) {
+    Plan other =
+        construct(structure, computeOrder, slackPercent, {plan.lookAheadNs});
+    if (other.expectedNs >= plan.expectedNs)
+      return false;
+    plan = std::move(other);
+    return true;
+  };
+  // What is left to gain at the end, and a quarter or half of it.
+  for (int64_t part : {0, 1, 2})
+    if (int64_t gainNs = plan.expectedNs - boundNs; isWorthwhile(gainNs))
+      keepIfBetter(fillEnd(structure, gainNs * part / 4));
+  constexpr int32_t maxRounds = 4, maxDistance = 64;
+  for (int32_t round = 0;
+       round < maxRounds && isWorthwhile(plan.expectedNs - boundNs); ++round) {
+    Result<Timeline> timeline =
+        simulate(problem, plan.order, options.contention);
+    if (!timeline)
+      return Error{timeline.error()};
+    if (!keepIfBetter(
+            fillStalls(structure, plan.order, *timeline, maxDistance)))
+      break;
+  }
+  return plan;
+}
+
+/// Constructs orders with and without slack.
+OptionalError StepSearch::constructAll() {
+  Result<StepStructure> structure = StepStructure::create(problem);
+  if (!structure)
+    return structure.error();
+  Result<Plan> plan =
+      construct(*structure, /*slackPercent=*/0, listLookAheads(problem));
+  if (!plan)
+    return plan.error();
+  // As much slack, by halves, as costs no more than what is worth the trouble.
+  // It takes a longer look-ahead, if any.
+  int64_t lookAheadNs = plan->lookAheadNs;
+  for (int32_t part : {1, 2, 4}) {
+    int32_t slackPercent = options.slackPercent / part;
+    if (slackPercent == 0 || plan->order.empty())
+      break;
+    Result<Plan> slack = construct(
+        *structure, slackPercent,
+        {lookAheadNs, std::min(lookAheadNs, unlimited / 4) * 4, unlimited});
+    if (!slack)
+      return slack.error();
+    if (isWorthwhile(slack->stepNs - plan->stepNs))
+      continue;
+    plan = std::move(slack);
+    break;
+  }
+  if (plan->order.empty())
+    return std::nullopt;
+  // Something that is there already stays unless it is clearly worse.
+  if (best.fits(options.limitBytes) &&
+      !isWorthwhile(best.stepNs - plan->stepNs))
+    return std::nullopt;
+  return offer(plan->order, ScheduleOrigin::Constructed);
+}
+
+/// Grows orders anew and tries small moves, if the program is small enough for
+/// them to get anywhere.
+OptionalError StepSearch::improve() {
+  int64_t numNodes = problem.numNodes();
+  if (!best.fits(options.limitBytes) || best.stepNs <= boundNs ||
+      options.effort / (numNodes + 1) < 4 * numNodes)
+    return std::nullopt;
+  Result<TightLowerBound> bound = computeTightLowerBound(problem);
+  if (!bound)
+    return bound.error();
+  boundNs = bound->ns;
+  if (best.stepNs <= boundNs)
+    return std::nullopt;
+  BeamSearchOptions beam;
+  beam.limitBytes = options.limitBytes;
+  beam.belowNs = best.stepNs;
+  beam.goalNs = boundNs;
+  beam.effort = options.effort;
+  if (std::optional<Order> order = searchBeam(problem, beam))
+    if (OptionalError error = offer(*order, ScheduleOrigin::Constructed))
+      return error;
+  if (best.stepNs <= boundNs)
+    return std::nullopt;
+  OrderImprovementOptions with;
+  with.limitBytes = options.limitBytes;
+  with.contention = options.contention;
+  with.goalNs = boundNs;
+  with.effort = options.effort;
+  return offer(improveOrder(problem, best.order, with),
+               ScheduleOrigin::Constructed);
+}
+
+/// Looks for an order within the limit, or near it, whatever the step.
+OptionalError StepSearch::saveMemory() {
+  if (best.fits(options.limitBytes))
+    return std::nullopt;
+  Result<StepStructure> structure = StepStructure::create(problem);
+  if (!structure)
+    return structure.error();
+  if (OptionalError error =
+          offer(StepConstruction(*structure, getProgramComputeOrder(*structure))
+                    .alapOrder(),
+                ScheduleOrigin::LeastMemory))
+    return error;
+  Result<PeakMemoryChoice> least = choosePeakMemoryOrder(problem);
+  return least ? offer(least->order, ScheduleOrigin::LeastMemory)
+               : OptionalError(least.error());
+}
+
+/// Begins with the program.
+OptionalError StepSearch::begin() {
+  Result<LowerBound> bound = computeLowerBound(problem);
+  if (!bound)
+    return bound.error();
+  boundNs = bound->ns();
+  return offer(problem.programOrder(), ScheduleOrigin::Program);
+}
+
+Result<StepSchedule> StepSearch::sketch() {
+  OptionalError error = begin();
+  Result<StepStructure> structure = StepStructure::create(problem);
+  if (!structure)
+    return Error{structure.error()};
+  if (!error) {
+    Plan plan = construct(*structure, getProgramComputeOrder(*structure),
+                          /*slackPercent=*/0, listLookAheads(problem));
+    if (!plan.order.empty())
+      error = offer(plan.order, ScheduleOrigin::Constructed);
+  }
+  if (error)
+    return Error{"scheduling made a bad order: " + *error};
+  return std::move(best);
+}
+
+Result<StepSchedule> StepSearch::run() {
+  OptionalError error = begin();
+  Result<IterativeReordering> simple = overlapSimply(problem);
+  if (!simple)
+    return Error{simple.error()};
+  if (!error)
+    error = offer(simple->order, ScheduleOrigin::SimpleOverlap);
+  if (!error)
+    error = constructAll();
+  if (!error)
+    error = saveMemory();
+  if (!error)
+    error = improve();
+  if (error)
+    return Error{"scheduling made a bad order: " + *error};
+  return std::move(best);
+}
+
+//===----------------------------------------------------------------------===//
+// Dependences of uses
+//===----------------------------------------------------------------------===//
+
+/// Whether dependences keep `user` behind who makes `buffer`: directly, or by
+/// way of another user, as views have it.
+static bool isOrdered(const Problem &problem, BufferId buffer, NodeId user) {
+  NodeId producer = problem.buffer(buffer).producer;
+  ArrayView<DependenceEnd> needed = problem.predecessors(user);
+  return std::any_of(needed.begin(), needed.end(), [&](DependenceEnd end) {
+    ArrayView<BufferId> used = problem.buffersUsedBy(end.node);
+    return end.node == producer ||
+           std::find(used.begin(), used.end(), buffer) != used.end();
+  });
+}
+
+/// Returns the problem with a dependence for each use of a buffer that no
+/// dependence keeps behind the buffer's producer, or std::nullopt if there is
+/// no such use. O(nodes + dependences + uses), and for each use without a
+/// direct dependence on the producer, the uses of all that its user depends on.
+static std::optional<Problem> orderUses(const Problem &problem) {
+  std::optional<Problem> ordered;
+  // By operation: the last whose predecessor it is.
+  std::vector<NodeId> predecessorOf(problem.numNodes(), noNode);
+  for (NodeId user = 0; user < problem.numNodes(); ++user) {
+    for (DependenceEnd end : problem.predecessors(user))
+      predecessorOf[end.node] = user;
+    for (BufferId buffer : problem.buffersUsedBy(user)) {
+      NodeId producer = problem.buffer(buffer).producer;
+      if (producer == noNode || producer == user ||
+          predecessorOf[producer] == user || isOrdered(problem, buffer, user))
+        continue;
+      if (!ordered)
+        ordered = problem;
+      ordered->addDependence(producer, user, DependenceKind::Memory);
+    }
+  }
+  if (ordered)
+    ordered->finalize();
+  return ordered;
+}
+
+//===----------------------------------------------------------------------===//
+// Entry points
+//===----------------------------------------------------------------------===//
 
 /// For a problem whose dependences order all uses.
 static Result<StepSchedule> searchStep(const Problem &problem,

@@ -1,4 +1,4 @@
-//===- StepStructure.cpp --------------------------------------------------===//
+//===- StepStructure.cpp - Roles of the operations of a step --------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/StepStructure.h"
+#include "StepStructure.h"
 
 #include <algorithm>
 
+using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 
 /// Whether an operation may run elsewhere than in its place: cheap computation
@@ -82,8 +83,8 @@ void StepStructure::findPreparation() {
 }
 
 /// What is neither a start or wait nor goes along with one.
-void StepStructure::findBackbone() {
-  backbone.assign(problem->numNodes(), 0);
+void StepStructure::findComputation() {
+  inComputeOrder.assign(problem->numNodes(), 0);
   // By operation: the one start whose result it unpacks or converts.
   std::vector<NodeId> followed(problem->numNodes(), noNode);
   for (NodeId node : problem->topologicalOrder()) {
@@ -104,7 +105,7 @@ void StepStructure::findBackbone() {
         });
     if (isFollower)
       followed[node] = start;
-    backbone[node] = !isFollower;
+    inComputeOrder[node] = !isFollower;
   }
 }
 
@@ -125,7 +126,7 @@ void StepStructure::findCollectives() {
 
 /// Counts what each collective has to wait for. An operation counts once,
 /// however many dependences there are.
-void StepStructure::findAwaited() {
+void StepStructure::findPredecessors() {
   struct Awaited {
     NodeId node;
     CollectiveId collective;
@@ -141,14 +142,14 @@ void StepStructure::findAwaited() {
           continue;
         countedFor[end.node] = id;
         all.push_back({end.node, id});
-        ++collective.numAwaited;
+        ++collective.numPredecessors;
       }
     };
     for (NodeId node : collective.preparation)
       count(node);
     count(collective.start);
   }
-  awaiterRows.build(
+  successorRows.build(
       problem->numNodes(), all.size(), [&](size_t i) { return all[i].node; },
       [&](size_t i) { return all[i].collective; });
 }
@@ -194,7 +195,7 @@ void StepStructure::weigh(MovableCollective &collective) const {
     if (!isPart(storage.producer))
       released += storage.bytes;
   }
-  collective.isEager = released >= delivered;
+  collective.isReleasing = released >= delivered;
 }
 
 Result<StepStructure> StepStructure::create(const Problem &problem) {
@@ -202,18 +203,18 @@ Result<StepStructure> StepStructure::create(const Problem &problem) {
     return Error{*problem.check()};
   StepStructure structure(problem);
   structure.findPreparation();
-  structure.findBackbone();
+  structure.findComputation();
   structure.findCollectives();
-  structure.findAwaited();
-  std::vector<char> leadsToBackbone(problem.numNodes(), 0);
+  structure.findPredecessors();
+  std::vector<char> leadsToComputation(problem.numNodes(), 0);
   const Order &order = problem.topologicalOrder();
   for (size_t place = order.size(); place-- > 0;)
     for (DependenceEnd end : problem.successors(order[place]))
-      leadsToBackbone[order[place]] |=
-          structure.backbone[end.node] || leadsToBackbone[end.node];
+      leadsToComputation[order[place]] |=
+          structure.inComputeOrder[end.node] || leadsToComputation[end.node];
   for (MovableCollective &collective : structure.collectives) {
     structure.weigh(collective);
-    collective.isEager |= !leadsToBackbone[collective.start];
+    collective.isReleasing |= !leadsToComputation[collective.start];
   }
   return structure;
 }

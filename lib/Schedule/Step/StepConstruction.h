@@ -1,4 +1,4 @@
-//===- StepConstruction.h - An order in one pass over the step --*- C++ -*-===//
+//===- StepConstruction.h - One-pass construction of orders --- -*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,17 +6,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Builds an order by going through the computation with a clock: at each
+// Builds an order by going through the computation with a clock: before each
 // operation it decides which collectives are issued, which are waited for, and
 // whether the memory allows it.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_SCHEDULE_STEPCONSTRUCTION_H
-#define COMMSCHED_SCHEDULE_STEPCONSTRUCTION_H
+#ifndef COMMSCHED_LIB_SCHEDULE_STEP_STEPCONSTRUCTION_H
+#define COMMSCHED_LIB_SCHEDULE_STEP_STEPCONSTRUCTION_H
 
 #include "CommSched/Schedule/Contention.h"
-#include "CommSched/Schedule/StepStructure.h"
+#include "StepStructure.h"
 
 #include <limits>
 
@@ -48,14 +48,14 @@ struct ConstructedOrder {
 /// Constructs orders of one problem for different options.
 class StepConstruction {
 public:
-  /// `backbone` has the operations of the backbone in the order in which they
-  /// are to run, which dependences allow. `structure` has to live on.
-  /// O((nodes + dependences + uses) log nodes).
-  StepConstruction(const StepStructure &structure, Order backbone);
+  /// `computeOrder` has the operations of the compute order in the order in
+  /// which they are to run, which dependences allow. `structure` has to live
+  /// on. O((nodes + dependences + uses) log nodes).
+  StepConstruction(const StepStructure &structure, Order computeOrder);
 
   /// The order that is built on: every collective is issued directly before it
   /// is needed and waited for at once. O(1).
-  const Order &lastMinuteOrder() const { return lastMinute; }
+  const Order &alapOrder() const { return alap; }
 
   /// The rules:
   ///  - a collective that makes more live (a gather) is issued in the order of
@@ -66,7 +66,7 @@ public:
   ///    the latest start of the next gather, and is waited for at the first
   ///    moment at which that costs nothing, or at which the memory is needed,
   ///  - nothing is issued to a stream that is busy until the next operation of
-  ///    the backbone.
+  ///    the compute order.
   ///
   /// Always a legal order. The limit may be exceeded where the program leaves
   /// no choice, and where an estimate of memory was wrong.
@@ -77,18 +77,18 @@ private:
   friend class StepConstructor;
 
   void findNeeds();
-  void measureLastMinute();
+  void measureAlapOrder();
   std::vector<int64_t> findLatestStarts(const IssuedOrder &clocks) const;
 
   const StepStructure *structure;
-  Order backbone;
-  /// By operation: whether the backbone needs it.
+  Order computeOrder;
+  /// By operation: whether the compute order needs it.
   std::vector<char> isNeeded;
-  /// By collective: the place of the first of the backbone that needs it; the
-  /// size of the backbone if none does. And the other way round.
+  /// By collective: the place of the first of the compute order that needs it;
+  /// the size of the compute order if none does. And the other way round.
   std::vector<int32_t> needs;
   Csr<CollectiveId> neededRows;
-  Order lastMinute;
+  Order alap;
   /// By place, in the last-minute order, of the stretch that ends with the
   /// operation there: what is live before it, the most in it, and the
   /// computation before it; the latter also for the end.
@@ -99,4 +99,4 @@ private:
 
 } // namespace mlir::commsched::schedule
 
-#endif // COMMSCHED_SCHEDULE_STEPCONSTRUCTION_H
+#endif // COMMSCHED_LIB_SCHEDULE_STEP_STEPCONSTRUCTION_H

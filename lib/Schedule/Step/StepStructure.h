@@ -1,5 +1,4 @@
-//===- StepStructure.h - What of a step moves, and what it moves along -*- C++
-//-*-===//
+//===- StepStructure.h - Roles of the operations of a step ---- -*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,15 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tells the operations of a step apart: the computation that is its backbone,
-// the collectives, and the cheap operations that go along with them, such as
-// the cast before a gather and the views behind it. Where an operation of the
-// backbone stands decides when the others are needed.
+// Divides the operations of a step into computation, whose order is given by a
+// compute order; collectives; and cheap operations that are issued together
+// with a collective, such as the cast before an all-gather and the views of its
+// result. A compute order determines when everything else is needed.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_SCHEDULE_STEPSTRUCTURE_H
-#define COMMSCHED_SCHEDULE_STEPSTRUCTURE_H
+#ifndef COMMSCHED_LIB_SCHEDULE_STEP_STEPSTRUCTURE_H
+#define COMMSCHED_LIB_SCHEDULE_STEP_STEPSTRUCTURE_H
 
 #include "CommSched/Schedule/Problem.h"
 
@@ -34,14 +33,14 @@ struct MovableCollective {
   /// run when the collective is issued.
   std::vector<NodeId> preparation;
   /// How many other operations have to run before preparation and start.
-  int32_t numAwaited = 0;
+  int32_t numPredecessors = 0;
   /// What is live more, in bytes, once preparation and start have run.
   int64_t issuedBytes = 0;
   /// The most that may be live more, in bytes, while they run.
   int64_t issuingBytes = 0;
   /// Whether it had better be over early: then no more is live than before, or
-  /// nothing of the backbone needs it.
-  bool isEager = false;
+  /// nothing of the compute order needs it.
+  bool isReleasing = false;
 };
 
 /// The structure depends on the dependences and buffers only, not on an order.
@@ -55,7 +54,9 @@ public:
 
   /// Whether the operation runs where its place in the order of computation
   /// is; others run when they are needed.
-  bool isBackbone(NodeId node) const { return backbone[node]; }
+  bool isInComputeOrder(NodeId node) const {
+    return inComputeOrder[node];
+  }
 
   /// Whether it is part of what prepares a collective.
   bool isPreparation(NodeId node) const {
@@ -74,28 +75,28 @@ public:
   }
 
   /// The collectives that wait for `node` to run before they can be issued.
-  ArrayView<CollectiveId> awaiters(NodeId node) const {
-    return awaiterRows[node];
+  ArrayView<CollectiveId> successors(NodeId node) const {
+    return successorRows[node];
   }
 
 private:
   explicit StepStructure(const Problem &problem) : problem(&problem) {}
 
   void findPreparation();
-  void findBackbone();
+  void findComputation();
   void findCollectives();
-  void findAwaited();
+  void findPredecessors();
   void weigh(MovableCollective &collective) const;
 
   const Problem *problem;
-  std::vector<char> backbone;
+  std::vector<char> inComputeOrder;
   /// By operation: the one start that needs it, if it is preparation.
   std::vector<NodeId> preparedStarts;
   std::vector<MovableCollective> collectives;
   std::vector<CollectiveId> collectiveOfNode;
-  Csr<CollectiveId> awaiterRows;
+  Csr<CollectiveId> successorRows;
 };
 
 } // namespace mlir::commsched::schedule
 
-#endif // COMMSCHED_SCHEDULE_STEPSTRUCTURE_H
+#endif // COMMSCHED_LIB_SCHEDULE_STEP_STEPSTRUCTURE_H

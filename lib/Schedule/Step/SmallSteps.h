@@ -1,4 +1,4 @@
-//===- BeamSearch.h - Orders grown from the beginning -----------*- C++ -*-===//
+//===- SmallSteps.h - Searches for steps of few operations ---- -*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,17 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Looks for a short step by growing many orders side by side, one operation at
-// a time, and going on with those whose bound is lowest. It sees what no single
-// move of an operation leads to, and is for programs that are small enough to
-// have some hundred orders grown.
+// Two searches for a shorter step: a beam search, which grows orders from their
+// beginning, and a local search, which moves single operations. Both are for
+// programs that are small enough to simulate some hundred or thousand orders.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_SCHEDULE_BEAMSEARCH_H
-#define COMMSCHED_SCHEDULE_BEAMSEARCH_H
+#ifndef COMMSCHED_LIB_SCHEDULE_STEP_SMALLSTEPS_H
+#define COMMSCHED_LIB_SCHEDULE_STEP_SMALLSTEPS_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Contention.h"
 
 #include <limits>
 #include <optional>
@@ -53,6 +52,26 @@ struct BeamSearchOptions {
 std::optional<Order> searchBeam(const Problem &problem,
                                 const BeamSearchOptions &options);
 
+struct OrderImprovementOptions {
+  /// Live bytes that are never exceeded.
+  int64_t limitBytes = 0;
+  Contention contention;
+  /// A step that is short enough, in nanoseconds: a lower bound.
+  int64_t goalNs = 0;
+  /// How many operations all simulations together may run through.
+  int64_t effort = 0;
+};
+
+/// The order with the shortest step that was found, and of several the one with
+/// the lowest peak; `order` itself, which is legal and within the limit, if
+/// none is better. Operations move one at a time, to any place that their
+/// dependences allow. A step that is longer is accepted for a while, and less
+/// so towards the end (G. Dueck and T. Scheuer, "Threshold accepting", Journal
+/// of Computational Physics 90, 1990). What is drawn depends on the problem
+/// only. O(effort).
+Order improveOrder(const Problem &problem, const Order &order,
+                   const OrderImprovementOptions &options);
+
 } // namespace mlir::commsched::schedule
 
-#endif // COMMSCHED_SCHEDULE_BEAMSEARCH_H
+#endif // COMMSCHED_LIB_SCHEDULE_STEP_SMALLSTEPS_H

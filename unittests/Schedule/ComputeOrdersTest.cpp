@@ -1,4 +1,4 @@
-//===- BackboneOrdersTest.cpp - Orders of the computation -----------------===//
+//===- ComputeOrdersTest.cpp - Tests of orders of the computation ---------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/BackboneOrders.h"
+#include "Step/ComputeOrders.h"
 
 #include "../Random.h"
 #include "RandomProblem.h"
@@ -47,12 +47,12 @@ struct BackwardExample {
   }
 };
 
-TEST(BackboneOrders, TheEndIsFilledBesideTheLastCollective) {
+TEST(ComputeOrders, TheEndIsFilledBesideTheLastCollective) {
   BackwardExample example;
   StepStructure structure = analyze(example.problem);
   Order program{example.input0, example.weight0, example.input1,
                 example.weight1};
-  EXPECT_EQ(getProgramBackbone(structure), program);
+  EXPECT_EQ(getProgramComputeOrder(structure), program);
   EXPECT_EQ(fillEnd(structure, 0), (Order{example.input0, example.input1,
                                           example.weight1, example.weight0}));
   // All of the reduction may stick out.
@@ -95,7 +95,7 @@ struct ExchangeExample {
          second = noNode, last = noNode, back = noNode;
 };
 
-TEST(BackboneOrders, StallsAreFilledFromTheFront) {
+TEST(ComputeOrders, StallsAreFilledFromTheFront) {
   ExchangeExample example(/*hasFront=*/true, /*hasBack=*/false);
   EXPECT_EQ(example.fill(1),
             (Order{example.first, example.front, example.second}));
@@ -107,7 +107,7 @@ TEST(BackboneOrders, StallsAreFilledFromTheFront) {
                                 second + 1, second + 2}));
 }
 
-TEST(BackboneOrders, StallsAreFilledFromBehind) {
+TEST(ComputeOrders, StallsAreFilledFromBehind) {
   ExchangeExample example(/*hasFront=*/false, /*hasBack=*/true);
   EXPECT_EQ(example.fill(2),
             (Order{example.first, example.back, example.second}));
@@ -119,14 +119,14 @@ TEST(BackboneOrders, StallsAreFilledFromBehind) {
             (Order{0, 1, 2, far.back, second, second + 1, second + 2}));
 }
 
-TEST(BackboneOrders, OneFillingIsEnough) {
+TEST(ComputeOrders, OneFillingIsEnough) {
   // What is in front is taken, and fills the stall.
   ExchangeExample example(/*hasFront=*/true, /*hasBack=*/true);
   EXPECT_EQ(example.fill(8), (Order{example.first, example.front,
                                     example.second, example.back}));
 }
 
-TEST(BackboneOrders, WhatIsMuchLongerThanTheStallStays) {
+TEST(ComputeOrders, WhatIsMuchLongerThanTheStallStays) {
   auto move = [](int64_t frontNs) {
     Problem problem;
     NodeId front = addCompute(problem, frontNs);
@@ -145,20 +145,22 @@ TEST(BackboneOrders, WhatIsMuchLongerThanTheStallStays) {
   EXPECT_FALSE(move(201));
 }
 
-/// `backbone` has the operations of the backbone, and dependences allow it.
-void checkLegal(const StepStructure &structure, const Order &backbone) {
-  Order sorted = backbone, program = getProgramBackbone(structure);
+/// `computeOrder` has the operations of the compute order, and dependences
+/// allow it.
+void checkLegal(const StepStructure &structure, const Order &computeOrder) {
+  Order sorted = computeOrder, program = getProgramComputeOrder(structure);
   std::sort(sorted.begin(), sorted.end());
   std::sort(program.begin(), program.end());
   ASSERT_EQ(sorted, program);
   Problem chained = structure.getProblem();
-  for (size_t i = 1; i < backbone.size(); ++i)
-    chained.addDependence(backbone[i - 1], backbone[i], DependenceKind::Order);
+  for (size_t i = 1; i < computeOrder.size(); ++i)
+    chained.addDependence(computeOrder[i - 1], computeOrder[i],
+                          DependenceKind::Order);
   const OptionalError &error = chained.finalize();
   ASSERT_FALSE(error) << *error;
 }
 
-TEST(BackboneOrders, AreLegal) {
+TEST(ComputeOrders, AreLegal) {
   int numEnds = 0, numStalls = 0;
   for (uint64_t seed = 0; seed < 600; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -167,22 +169,23 @@ TEST(BackboneOrders, AreLegal) {
     StepStructure structure = *StepStructure::create(problem);
     Random random(seed);
     for (int64_t overhangNs : {int64_t(0), random.below(200)}) {
-      Order backbone = fillEnd(structure, overhangNs);
-      checkLegal(structure, backbone);
-      numEnds += backbone != getProgramBackbone(structure);
+      Order computeOrder = fillEnd(structure, overhangNs);
+      checkLegal(structure, computeOrder);
+      numEnds += computeOrder != getProgramComputeOrder(structure);
     }
     EXPECT_EQ(fillEnd(structure, std::numeric_limits<int64_t>::max()),
-              getProgramBackbone(structure));
+              getProgramComputeOrder(structure));
     for (const Order &order :
          {problem.topologicalOrder(), makeRandomOrder(seed, problem)}) {
       Order before;
       for (NodeId node : order)
-        if (structure.isBackbone(node))
+        if (structure.isInComputeOrder(node))
           before.push_back(node);
-      Order backbone = fillStalls(structure, order, *simulate(problem, order),
-                                  static_cast<int32_t>(random.below(10)));
-      checkLegal(structure, backbone);
-      numStalls += backbone != before;
+      Order computeOrder =
+          fillStalls(structure, order, *simulate(problem, order),
+                     static_cast<int32_t>(random.below(10)));
+      checkLegal(structure, computeOrder);
+      numStalls += computeOrder != before;
     }
     if (::testing::Test::HasFatalFailure())
       return;
