@@ -9,7 +9,9 @@
 #include "CommSched/Schedule/EditableSchedule.h"
 
 #include "CommSched/Schedule/Verify.h"
+#include "RunState.h"
 
+using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 
 Result<EditableSchedule>
@@ -24,24 +26,17 @@ EditableSchedule::create(const Problem &problem, const Order &order,
     loads[node].kind = problem.kind(node);
     if (!computeTimes.empty())
       loads[node].computeTime = computeTimes[node];
+    for (BufferId id : problem.buffersMadeBy(node))
+      loads[node].allocated += problem.buffer(id).bytes;
   }
   schedule.lastUsers.assign(problem.numBuffers(), noNode);
-  for (BufferId id = 0; id < problem.numBuffers(); ++id) {
-    const Buffer &buffer = problem.buffer(id);
-    if (buffer.producer == noNode)
-      schedule.initial += buffer.bytes;
-    else
-      loads[buffer.producer].allocated += buffer.bytes;
-    if (!buffer.freed)
-      continue;
-    NodeId last = buffer.producer;
-    for (NodeId user : problem.users(id))
-      if (last == noNode || (*positions)[user] > (*positions)[last])
-        last = user;
-    schedule.lastUsers[id] = last;
-    if (last != noNode)
-      loads[last].freed += buffer.bytes;
-  }
+  LiveBytes live(problem);
+  schedule.initial = live.bytes();
+  for (NodeId node : order)
+    live.issue(node, [&](BufferId id) {
+      schedule.lastUsers[id] = node;
+      loads[node].freed += problem.buffer(id).bytes;
+    });
   schedule.tree = Tree(order, std::move(loads));
   return schedule;
 }

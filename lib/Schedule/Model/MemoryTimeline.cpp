@@ -9,67 +9,29 @@
 #include "CommSched/Schedule/MemoryTimeline.h"
 
 #include "CommSched/Schedule/Verify.h"
-
-#include <algorithm>
+#include "RunState.h"
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
-
-namespace {
-
-/// Positions between which a buffer is live, both included.
-struct Lifetime {
-  /// Where it is allocated; -1: it is live from the start.
-  int32_t first;
-  /// Where it is freed; the number of operations if it stays.
-  int32_t last;
-};
-
-} // namespace
-
-static Lifetime getLifetime(const Problem &problem, const Positions &positions,
-                            BufferId id) {
-  const Buffer &buffer = problem.buffer(id);
-  int32_t first = buffer.producer == noNode ? -1 : positions[buffer.producer];
-  int32_t last = first;
-  for (NodeId user : problem.users(id))
-    last = std::max(last, positions[user]);
-  return {first, buffer.freed && last >= 0 ? last : problem.numNodes()};
-}
 
 Result<MemoryTimeline> schedule::simulateMemory(const Problem &problem,
                                                 const Order &order) {
   Result<Positions> positions = invert(problem, order);
   if (!positions)
     return Error{positions.error()};
-
-  // First what each position allocates and frees, then running sums over both.
-  // None overflows: the sum of all sizes is known to fit.
+  LiveBytes live(problem);
   MemoryTimeline timeline;
-  std::vector<int64_t> &allocated = timeline.allocatedBytes;
-  std::vector<int64_t> &remaining = timeline.remainingBytes;
-  allocated.resize(order.size());
-  remaining.resize(order.size());
-  for (BufferId id = 0; id < problem.numBuffers(); ++id) {
-    int64_t bytes = problem.buffer(id).bytes;
-    Lifetime lifetime = getLifetime(problem, *positions, id);
-    (lifetime.first < 0 ? timeline.initialBytes : allocated[lifetime.first]) +=
-        bytes;
-    if (lifetime.last < problem.numNodes())
-      remaining[lifetime.last] += bytes;
-  }
-
-  int64_t live = timeline.initialBytes;
-  timeline.peakBytes = live;
+  timeline.initialBytes = timeline.peakBytes = live.bytes();
+  timeline.allocatedBytes.reserve(order.size());
+  timeline.remainingBytes.reserve(order.size());
   for (int32_t position = 0; position < problem.numNodes(); ++position) {
-    live += allocated[position];
-    allocated[position] = live;
-    if (position == 0 || live > timeline.peakBytes) {
-      timeline.peakBytes = live;
+    int64_t allocated = live.issue(order[position]);
+    timeline.allocatedBytes.push_back(allocated);
+    timeline.remainingBytes.push_back(live.bytes());
+    if (position == 0 || allocated > timeline.peakBytes) {
+      timeline.peakBytes = allocated;
       timeline.peakPosition = position;
     }
-    live -= remaining[position];
-    remaining[position] = live;
   }
   return timeline;
 }
@@ -84,11 +46,21 @@ Result<std::vector<BufferId>> schedule::findLive(const Problem &problem,
     return Error{"there is no position " + std::to_string(position) +
                  " in an order of " + std::to_string(problem.numNodes()) +
                  " nodes"};
-  std::vector<BufferId> live;
-  for (BufferId id = 0; id < problem.numBuffers(); ++id) {
-    Lifetime lifetime = getLifetime(problem, *positions, id);
-    if (lifetime.first <= position && position <= lifetime.last)
-      live.push_back(id);
+  std::vector<char> isLive(problem.numBuffers());
+  for (BufferId id = 0; id < problem.numBuffers(); ++id)
+    isLive[id] = problem.buffer(id).producer == noNode;
+  LiveBytes bytes(problem);
+  for (int32_t before = 0; before < position; ++before) {
+    for (BufferId id : problem.buffersMadeBy(order[before]))
+      isLive[id] = true;
+    bytes.issue(order[before], [&](BufferId id) { isLive[id] = false; });
   }
+  if (position >= 0)
+    for (BufferId id : problem.buffersMadeBy(order[position]))
+      isLive[id] = true;
+  std::vector<BufferId> live;
+  for (BufferId id = 0; id < problem.numBuffers(); ++id)
+    if (isLive[id])
+      live.push_back(id);
   return live;
 }

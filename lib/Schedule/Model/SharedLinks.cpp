@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 
 //===----------------------------------------------------------------------===//

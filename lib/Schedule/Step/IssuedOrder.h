@@ -6,16 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An order under construction, with its clocks and live bytes so far: the
-// forms of simulate() and simulateMemory() for orders that only grow at their
-// end.
+// An order under construction with its clocks and live bytes so far. In
+// addition to RunState it has streams that exclude each other and collectives
+// that are taken to be longer than they are.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_STEP_ISSUEDORDER_H
 #define COMMSCHED_LIB_SCHEDULE_STEP_ISSUEDORDER_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "../Model/RunState.h"
 
 #include <algorithm>
 #include <utility>
@@ -24,17 +24,37 @@ namespace mlir::commsched::schedule {
 
 class IssuedOrder {
 public:
-  /// Nothing is issued. `exclusive`: streams that never have collectives in
-  /// flight together. `slackPercent`: by how much longer than they are
-  /// collectives are taken to be. O(nodes + buffers + uses).
+  /// Nothing is issued. `exclusive`: pairs of streams that never have
+  /// collectives in flight together. `slackPercent`: by how much longer than
+  /// they are collectives are taken to be. O(nodes + buffers + pairs).
   IssuedOrder(const Problem &problem,
               const std::vector<std::pair<StreamId, StreamId>> &exclusive,
-              int32_t slackPercent = 0);
+              int32_t slackPercent = 0)
+      : problem(problem), slackPercent(slackPercent),
+        isIssued(problem.numNodes(), 0), exclusiveStreams(problem.numStreams()),
+        clocks(problem), live(problem), peak(live.bytes()) {
+    issued.reserve(problem.numNodes());
+    for (auto [a, b] : exclusive) {
+      exclusiveStreams[a].push_back(b);
+      exclusiveStreams[b].push_back(a);
+    }
+  }
 
-  /// Appends an operation, after all that it depends on.
-  /// O(buffers that it makes or uses + streams that are exclusive with its
-  /// own).
-  void issue(NodeId node);
+  /// Appends an operation, after all that it depends on. O(buffers that it
+  /// makes or uses + streams that are exclusive with its own).
+  void issue(NodeId node) {
+    issued.push_back(node);
+    isIssued[node] = 1;
+    if (problem.isCollective(node)) {
+      clocks.issue(node, collectiveNs(node));
+      for (StreamId other : exclusiveStreams[problem.stream(node)])
+        clocks.holdStream(other, clocks.endNs(node));
+    } else {
+      clocks.issue(node);
+      computed += problem.costNs(node);
+    }
+    peak = std::max(peak, live.issue(node));
+  }
 
   bool contains(NodeId node) const { return isIssued[node]; }
   const Order &order() const { return issued; }
@@ -45,44 +65,34 @@ public:
     return problem.costNs(node) + problem.costNs(node) / 100 * slackPercent;
   }
   /// When the compute stream is done.
-  int64_t nowNs() const { return clockNs; }
+  int64_t nowNs() const { return clocks.nowNs(); }
   /// When the next collective of the stream can begin, as far as its own and
   /// exclusive streams are concerned.
-  int64_t freeNs(StreamId stream) const { return streamNs[stream]; }
-  /// When the collective of a Start that is issued ends.
-  int64_t endNs(NodeId start) const { return endsNs[start]; }
-  /// When all streams are done.
-  int64_t stepNs() const {
-    int64_t endNs = clockNs;
-    for (int64_t stream : streamNs)
-      endNs = std::max(endNs, stream);
-    return endNs;
+  int64_t freeNs(StreamId stream) const {
+    return clocks.streamEndsNs()[stream];
   }
-  /// Sum of the costs of computation so far.
+  /// When the collective of a Start that is issued ends.
+  int64_t endNs(NodeId start) const { return clocks.endNs(start); }
+  /// When all streams are done.
+  int64_t stepNs() const { return clocks.stepNs(); }
+  /// Sum of the costs of the computation that is issued.
   int64_t computedNs() const { return computed; }
 
-  int64_t liveBytes() const { return live; }
-  /// The most that was live since the last call.
-  int64_t takePeak() {
-    int64_t largest = peak;
-    peak = live;
-    return largest;
-  }
+  int64_t liveBytes() const { return live.bytes(); }
+  /// Returns the most that was live since the last call.
+  int64_t takePeak() { return std::exchange(peak, live.bytes()); }
 
 private:
   const Problem &problem;
   int32_t slackPercent;
   Order issued;
   std::vector<char> isIssued;
-  std::vector<int64_t> endsNs;
-  std::vector<int64_t> streamNs;
+  /// By stream.
   std::vector<std::vector<StreamId>> exclusiveStreams;
-  int64_t clockNs = 0;
+  Clocks clocks;
+  LiveBytes live;
   int64_t computed = 0;
-  /// By buffer: how many of its users are not issued.
-  std::vector<int32_t> usersLeft;
-  int64_t live = 0;
-  int64_t peak = 0;
+  int64_t peak;
 };
 
 } // namespace mlir::commsched::schedule

@@ -8,6 +8,8 @@
 
 #include "SmallSteps.h"
 
+#include "../Model/ReadyTracker.h"
+#include "../Model/RunState.h"
 #include "CommSched/Schedule/Simulator.h"
 
 #include <algorithm>
@@ -25,70 +27,73 @@ using namespace mlir::commsched::schedule;
 
 namespace {
 
-/// What has been issued, and what that leads to.
+/// A legal order of some of the operations, to which more can be appended.
 struct SchedulePrefix {
-  /// By operation: how many dependences it waits for; -1 once it is issued.
-  std::vector<int32_t> numMissing;
-  /// By buffer: who has not used it yet, and who makes it.
-  std::vector<int32_t> usersLeft;
-  /// By Start that is issued: when the collective ends.
-  std::vector<int64_t> endsNs;
-  std::vector<int64_t> streamsNs;
-  int64_t clockNs = 0;
-  int64_t liveBytes = 0;
-  /// Tells sets of issued operations apart.
-  uint64_t issuedHash = 0;
+  explicit SchedulePrefix(const Problem &problem)
+      : pending(problem.numNodes()), state(problem) {
+    for (NodeId node = 0; node < problem.numNodes(); ++node)
+      pending.addEdgesTo(node, problem.predecessors(node).size());
+  }
 
-  bool isIssued(NodeId node) const { return numMissing[node] < 0; }
-  bool isReady(NodeId node) const { return numMissing[node] == 0; }
+  bool isIssued(NodeId node) const { return pending.isTaken(node); }
+  const Clocks &clocks() const { return state.clocks(); }
+
+  /// Counts the dependences of each operation that are not met.
+  IndegreeCounter pending;
+  RunState state;
+  /// A hash of the set of operations that are issued.
+  uint64_t issuedHash = 0;
 };
 
-/// Continues prefix orders of one problem.
+/// Extends schedule prefixes of one problem, and bounds what they lead to.
 class PrefixExtender {
 public:
   /// `problem` has to live on; its program is a legal order.
   /// O(nodes log nodes + dependences + uses).
   explicit PrefixExtender(const Problem &problem);
 
-  /// Nothing is issued.
-  SchedulePrefix makeEmpty() const;
+  /// Appends a ready operation. Returns the live bytes after it allocated and
+  /// before it freed. O(dependences and buffers of `node`).
+  int64_t append(SchedulePrefix &prefix, NodeId node) const;
 
-  /// Issues a ready operation. Returns the live bytes beside it.
-  /// O(its dependences and buffers).
-  int64_t issue(SchedulePrefix &prefix, NodeId node) const;
-
-  /// The ready operations that are worth issuing next, ascending. A wait that
-  /// takes neither time nor memory comes before all else. O(nodes).
+  /// Returns the ready operations that are worth issuing next, ascending. A
+  /// wait that takes neither time nor memory comes before everything else.
+  /// O(nodes).
   const std::vector<NodeId> &listChoices(const SchedulePrefix &prefix);
 
-  /// No order that begins like this is shorter. O(nodes + dependences).
-  int64_t findBoundNs(const SchedulePrefix &prefix);
+  /// Returns a lower bound on the step of all orders that begin with `prefix`.
+  /// O(nodes + dependences).
+  int64_t computeBoundNs(const SchedulePrefix &prefix);
 
 private:
-  void findTails();
+  void computeTails();
+  int64_t computeReleaseDates(const SchedulePrefix &prefix);
 
   const Problem &problem;
-  /// By operation: how long the step goes on at least from when the compute
-  /// stream is past it.
+  /// By operation: the least time from when the compute stream is past the
+  /// operation to the end of the step.
   std::vector<int64_t> tailsNs;
-  /// By collective: from when it ends; by Compute as above.
+  /// By collective: the least time from its end to the end of the step. By
+  /// Compute: as above.
   std::vector<int64_t> endTailsNs;
-  /// What takes time, the longest tail first.
+  /// All operations but waits, the longest tail first.
   std::vector<NodeId> byEndTail;
 
-  // What is used again and again.
+  // Buffers of the functions above, which are called very often.
   std::vector<NodeId> choices;
-  std::vector<int64_t> headsNs, releasesNs;
-  std::vector<int64_t> firstHeads, sums;
+  /// By operation: its release date, and when the compute stream is past it at
+  /// the earliest.
+  std::vector<int64_t> releasesNs, passedNs;
+  std::vector<int64_t> firstReleases, sums;
 };
 
 } // namespace
 
 PrefixExtender::PrefixExtender(const Problem &problem)
     : problem(problem), tailsNs(problem.numNodes()),
-      endTailsNs(problem.numNodes()), headsNs(problem.numNodes()),
-      releasesNs(problem.numNodes()) {
-  findTails();
+      endTailsNs(problem.numNodes()), releasesNs(problem.numNodes()),
+      passedNs(problem.numNodes()) {
+  computeTails();
   for (NodeId node = 0; node < problem.numNodes(); ++node)
     if (problem.kind(node) != NodeKind::Wait)
       byEndTail.push_back(node);
@@ -98,14 +103,14 @@ PrefixExtender::PrefixExtender(const Problem &problem)
   });
 }
 
-void PrefixExtender::findTails() {
+void PrefixExtender::computeTails() {
   for (NodeId node = problem.numNodes(); node-- > 0;) {
     int64_t tail = 0;
     for (DependenceEnd end : problem.successors(node)) {
-      bool holds = problem.kind(end.node) == NodeKind::Compute ||
-                   problem.kind(end.node) == NodeKind::Blocking;
+      bool holdsCompute = problem.kind(end.node) == NodeKind::Compute ||
+                          problem.kind(end.node) == NodeKind::Blocking;
       tail = std::max(tail, tailsNs[end.node] +
-                                (holds ? problem.costNs(end.node) : 0));
+                                (holdsCompute ? problem.costNs(end.node) : 0));
     }
     tailsNs[node] = endTailsNs[node] = tail;
     if (problem.kind(node) != NodeKind::Start)
@@ -115,78 +120,32 @@ void PrefixExtender::findTails() {
   }
 }
 
-SchedulePrefix PrefixExtender::makeEmpty() const {
-  SchedulePrefix prefix;
-  prefix.endsNs.resize(problem.numNodes());
-  prefix.streamsNs.resize(problem.numStreams());
-  for (NodeId node = 0; node < problem.numNodes(); ++node)
-    prefix.numMissing.push_back(
-        static_cast<int32_t>(problem.predecessors(node).size()));
-  for (BufferId id = 0; id < problem.numBuffers(); ++id) {
-    bool isThere = problem.buffer(id).producer == noNode;
-    // A producer may be among the users, and then counts twice.
-    prefix.usersLeft.push_back(static_cast<int32_t>(problem.users(id).size()) +
-                               !isThere);
-    if (isThere)
-      prefix.liveBytes += problem.buffer(id).bytes;
-  }
-  return prefix;
-}
-
 /// Mixes the bits of an index (S. Vigna, splitmix64).
-static uint64_t hash(NodeId node) {
+static uint64_t hashNode(NodeId node) {
   uint64_t x = (static_cast<uint64_t>(node) + 1) * 0x9e3779b97f4a7c15;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
   x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
   return x ^ (x >> 31);
 }
 
-int64_t PrefixExtender::issue(SchedulePrefix &prefix, NodeId node) const {
-  for (BufferId id : problem.buffersMadeBy(node))
-    prefix.liveBytes += problem.buffer(id).bytes;
-  int64_t allocated = prefix.liveBytes;
-  auto release = [&](BufferId id) {
-    if (--prefix.usersLeft[id] == 0 && problem.buffer(id).freed)
-      prefix.liveBytes -= problem.buffer(id).bytes;
-  };
-  for (BufferId id : problem.buffersMadeBy(node))
-    release(id);
-  for (BufferId id : problem.buffersUsedBy(node))
-    release(id);
-  switch (problem.kind(node)) {
-  case NodeKind::Compute:
-    prefix.clockNs += problem.costNs(node);
-    break;
-  case NodeKind::Wait:
-    prefix.clockNs =
-        std::max(prefix.clockNs, prefix.endsNs[problem.startOf(node)]);
-    break;
-  case NodeKind::Start:
-  case NodeKind::Blocking: {
-    int64_t &stream = prefix.streamsNs[problem.stream(node)];
-    stream = std::max(prefix.clockNs, stream) + problem.costNs(node);
-    prefix.endsNs[node] = stream;
-    if (problem.kind(node) == NodeKind::Blocking)
-      prefix.clockNs = stream;
-    break;
-  }
-  }
-  prefix.numMissing[node] = -1;
+int64_t PrefixExtender::append(SchedulePrefix &prefix, NodeId node) const {
+  prefix.pending.take(node);
   for (DependenceEnd end : problem.successors(node))
-    --prefix.numMissing[end.node];
-  prefix.issuedHash ^= hash(node);
-  return allocated;
+    prefix.pending.removeEdgeTo(end.node);
+  prefix.issuedHash ^= hashNode(node);
+  return prefix.state.issue(node);
 }
 
 const std::vector<NodeId> &
 PrefixExtender::listChoices(const SchedulePrefix &prefix) {
   choices.clear();
+  const Clocks &clocks = prefix.clocks();
   for (NodeId node = 0; node < problem.numNodes(); ++node) {
-    if (!prefix.isReady(node))
+    if (!prefix.pending.isReady(node))
       continue;
     if (problem.kind(node) == NodeKind::Wait &&
         problem.buffersMadeBy(node).empty() &&
-        prefix.endsNs[problem.startOf(node)] <= prefix.clockNs) {
+        clocks.endNs(problem.startOf(node)) <= clocks.nowNs()) {
       choices = {node};
       return choices;
     }
@@ -195,59 +154,68 @@ PrefixExtender::listChoices(const SchedulePrefix &prefix) {
   return choices;
 }
 
-int64_t PrefixExtender::findBoundNs(const SchedulePrefix &prefix) {
-  int64_t bound = prefix.clockNs;
-  // When each operation begins at the earliest, and when the compute stream is
-  // past it; what is issued is past now.
-  std::fill(releasesNs.begin(), releasesNs.end(), prefix.clockNs);
+/// Computes when each operation that is not issued can begin at the earliest,
+/// by dependences and streams. Returns the bound that follows from these dates
+/// and the tails.
+int64_t PrefixExtender::computeReleaseDates(const SchedulePrefix &prefix) {
+  const Clocks &clocks = prefix.clocks();
+  int64_t bound = clocks.nowNs();
+  // The compute stream is past all that is issued.
+  std::fill(passedNs.begin(), passedNs.end(), clocks.nowNs());
   for (NodeId node = 0; node < problem.numNodes(); ++node) {
     if (prefix.isIssued(node))
       continue;
-    int64_t head = prefix.clockNs;
+    int64_t release = clocks.nowNs();
     for (DependenceEnd end : problem.predecessors(node))
-      head = std::max(head, releasesNs[end.node]);
-    int64_t release = head;
+      release = std::max(release, passedNs[end.node]);
+    int64_t passed = release;
     switch (problem.kind(node)) {
     case NodeKind::Compute:
-      release += problem.costNs(node);
+      passed += problem.costNs(node);
       break;
     case NodeKind::Wait: {
       NodeId start = problem.startOf(node);
       int64_t end = prefix.isIssued(start)
-                        ? prefix.endsNs[start]
-                        : headsNs[start] + problem.costNs(start);
-      release = std::max(head, end);
+                        ? clocks.endNs(start)
+                        : releasesNs[start] + problem.costNs(start);
+      passed = std::max(release, end);
       break;
     }
     case NodeKind::Start:
     case NodeKind::Blocking:
-      head = std::max(head, prefix.streamsNs[problem.stream(node)]);
+      release = std::max(release, clocks.streamEndsNs()[problem.stream(node)]);
       if (problem.kind(node) == NodeKind::Blocking)
-        release = head + problem.costNs(node);
+        passed = release + problem.costNs(node);
       break;
     }
-    headsNs[node] = head;
     releasesNs[node] = release;
-    bound = std::max(bound, release + tailsNs[node]);
+    passedNs[node] = passed;
+    bound = std::max(bound, passed + tailsNs[node]);
   }
-  // Whatever has at least some tail runs one after another on its stream, from
-  // the least of the heads on. The compute stream comes last.
+  return bound;
+}
+
+int64_t PrefixExtender::computeBoundNs(const SchedulePrefix &prefix) {
+  int64_t bound = computeReleaseDates(prefix);
+  // The bound of one machine for each stream: the operations whose tails are at
+  // least so long take the sum of their times, from the first release date of
+  // all on. The compute stream comes last.
   size_t compute = static_cast<size_t>(problem.numStreams());
-  firstHeads.assign(compute + 1, std::numeric_limits<int64_t>::max());
+  firstReleases.assign(compute + 1, std::numeric_limits<int64_t>::max());
   sums.assign(compute + 1, 0);
-  auto run = [&](size_t stream, NodeId node) {
-    firstHeads[stream] = std::min(firstHeads[stream], headsNs[node]);
+  auto addTo = [&](size_t stream, NodeId node) {
+    firstReleases[stream] = std::min(firstReleases[stream], releasesNs[node]);
     sums[stream] += problem.costNs(node);
-    bound =
-        std::max(bound, firstHeads[stream] + sums[stream] + endTailsNs[node]);
+    bound = std::max(bound,
+                     firstReleases[stream] + sums[stream] + endTailsNs[node]);
   };
   for (NodeId node : byEndTail) {
     if (prefix.isIssued(node))
       continue;
     if (problem.isCollective(node))
-      run(static_cast<size_t>(problem.stream(node)), node);
+      addTo(static_cast<size_t>(problem.stream(node)), node);
     if (problem.kind(node) != NodeKind::Start)
-      run(compute, node);
+      addTo(compute, node);
   }
   return bound;
 }
@@ -258,20 +226,22 @@ int64_t PrefixExtender::findBoundNs(const SchedulePrefix &prefix) {
 
 namespace {
 
-/// A prefix order of the beam with one more operation.
-struct Candidate {
+/// A prefix of the beam with one more operation.
+struct BeamCandidate {
   SchedulePrefix prefix;
   int64_t boundNs;
-  /// Index in the beam.
+  /// Index in the beam of the prefix that was extended.
   int32_t parent;
   NodeId node;
 
-  /// What goes on first is least. Streams that are not ahead leave most open.
+  /// Candidates with the least key are kept. Of equal bounds those whose
+  /// streams have the least work issued leave the most freedom.
   auto key() const {
-    int64_t streamsNs = std::accumulate(prefix.streamsNs.begin(),
-                                        prefix.streamsNs.end(), int64_t(0));
-    return std::make_tuple(boundNs, streamsNs, prefix.clockNs, prefix.liveBytes,
-                           parent, node);
+    const std::vector<int64_t> &streamsNs = prefix.clocks().streamEndsNs();
+    int64_t sumNs =
+        std::accumulate(streamsNs.begin(), streamsNs.end(), int64_t(0));
+    return std::make_tuple(boundNs, sumNs, prefix.clocks().nowNs(),
+                           prefix.state.liveBytes(), parent, node);
   }
 };
 
@@ -281,89 +251,109 @@ public:
       : problem(problem), extender(problem), limitBytes(options.limitBytes),
         belowNs(options.belowNs), effort(options.effort) {}
 
-  /// Runs one beam. An order that is shorter than all before, or none.
+  /// Runs one beam. Returns an order that is shorter than all before, or
+  /// std::nullopt.
   std::optional<Order> run(size_t width);
   int64_t getBestNs() const { return belowNs; }
   int64_t getEffort() const { return effort; }
-  /// Whether the last beam had room for all.
+  /// Whether the last beam dropped no candidate.
   bool isExhausted() const { return !dropped; }
 
 private:
-  struct Step {
+  /// The operation that a prefix of the beam ends with, and the index in the
+  /// beam before it of the rest.
+  struct Extension {
     int32_t parent;
     NodeId node;
   };
 
-  bool grow(size_t width);
+  bool extendAll(size_t width);
+  std::vector<BeamCandidate> makeCandidates(bool &isEffortSpent);
   Order traceBack() const;
 
   const Problem &problem;
   PrefixExtender extender;
   int64_t limitBytes, belowNs, effort;
   std::vector<SchedulePrefix> beam;
-  std::vector<std::vector<Step>> steps;
+  /// By position in the order: the prefixes of the beam that end there.
+  std::vector<std::vector<Extension>> extensions;
   bool dropped = false;
 };
 
 } // namespace
 
-/// Appends an operation to every order of the beam. False if nothing is left.
-bool BeamSearch::grow(size_t width) {
-  std::vector<Candidate> candidates;
+/// Extends each prefix of the beam by each of its choices that stays within the
+/// limit and may lead to a shorter step.
+std::vector<BeamCandidate> BeamSearch::makeCandidates(bool &isEffortSpent) {
+  std::vector<BeamCandidate> candidates;
   for (size_t parent = 0; parent < beam.size(); ++parent)
     for (NodeId node : extender.listChoices(beam[parent])) {
-      if ((effort -= problem.numNodes()) < 0)
-        return false;
+      effort -= problem.numNodes();
+      isEffortSpent = effort < 0;
+      if (isEffortSpent)
+        return candidates;
       SchedulePrefix next = beam[parent];
-      if (extender.issue(next, node) > limitBytes)
+      if (extender.append(next, node) > limitBytes)
         continue;
-      int64_t bound = extender.findBoundNs(next);
+      int64_t bound = extender.computeBoundNs(next);
       if (bound < belowNs)
         candidates.push_back(
             {std::move(next), bound, static_cast<int32_t>(parent), node});
     }
+  return candidates;
+}
+
+/// Replaces the beam by the best prefixes with one more operation. Returns
+/// false if there are none or the effort is spent.
+bool BeamSearch::extendAll(size_t width) {
+  bool isEffortSpent = false;
+  std::vector<BeamCandidate> candidates = makeCandidates(isEffortSpent);
+  if (isEffortSpent)
+    return false;
   std::vector<size_t> ranks(candidates.size());
   std::iota(ranks.begin(), ranks.end(), 0);
   std::sort(ranks.begin(), ranks.end(), [&](size_t a, size_t b) {
     return candidates[a].key() < candidates[b].key();
   });
   beam.clear();
-  steps.emplace_back();
+  extensions.emplace_back();
   std::set<std::pair<uint64_t, int64_t>> seen;
   for (size_t i : ranks) {
-    Candidate &candidate = candidates[i];
+    BeamCandidate &candidate = candidates[i];
     const SchedulePrefix &prefix = candidate.prefix;
-    bool isNew = seen.insert({prefix.issuedHash, prefix.clockNs}).second;
+    bool isNew =
+        seen.insert({prefix.issuedHash, prefix.clocks().nowNs()}).second;
     if (!isNew || beam.size() == width) {
       dropped = true;
       continue;
     }
-    steps.back().push_back({candidate.parent, candidate.node});
+    extensions.back().push_back({candidate.parent, candidate.node});
     beam.push_back(std::move(candidate.prefix));
   }
   return !beam.empty();
 }
 
 Order BeamSearch::traceBack() const {
-  Order order(steps.size());
+  Order order(extensions.size());
   int32_t index = 0;
-  for (size_t place = steps.size(); place-- > 0;) {
-    const Step &step = steps[place][static_cast<size_t>(index)];
-    order[place] = step.node;
-    index = step.parent;
+  for (size_t position = extensions.size(); position-- > 0;) {
+    const Extension &extension =
+        extensions[position][static_cast<size_t>(index)];
+    order[position] = extension.node;
+    index = extension.parent;
   }
   return order;
 }
 
 std::optional<Order> BeamSearch::run(size_t width) {
-  steps.clear();
+  extensions.clear();
   dropped = false;
-  beam = {extender.makeEmpty()};
-  for (NodeId place = 0; place < problem.numNodes(); ++place)
-    if (!grow(width))
+  beam = {SchedulePrefix(problem)};
+  for (NodeId position = 0; position < problem.numNodes(); ++position)
+    if (!extendAll(width))
       return std::nullopt;
   // Every collective has been waited for, so the other streams are idle.
-  belowNs = beam.front().clockNs;
+  belowNs = beam.front().clocks().nowNs();
   return traceBack();
 }
 
@@ -371,7 +361,7 @@ std::optional<Order> schedule::searchBeam(const Problem &problem,
                                           const BeamSearchOptions &options) {
   constexpr int64_t firstWidth = 8, growth = 4;
   int64_t size = problem.numNodes();
-  // What the first beam takes if every order has one choice.
+  // The effort of the first beam if every prefix has one choice.
   int64_t neededEffort = firstWidth * size;
   std::optional<Order> best;
   if (size == 0 || options.effort / neededEffort < size)
@@ -405,88 +395,33 @@ struct OrderCost {
   }
 };
 
-/// simulate() and simulateMemory() in one, without allocations: what thousands
-/// of orders of one problem are judged by.
+/// Simulates thousands of orders of one problem.
 class OrderJudge {
 public:
-  OrderJudge(const Problem &problem, const Contention &contention);
+  OrderJudge(const Problem &problem, const Contention &contention)
+      : problem(problem), contention(contention), initial(problem),
+        state(problem) {}
 
   OrderCost judge(const Order &order);
 
 private:
-  int64_t simulatePlainly(const Order &order);
-  int64_t simulatePeak(const Order &order);
-
   const Problem &problem;
   const Contention &contention;
-  int64_t initialBytes = 0;
-  std::vector<int64_t> endsNs;
-  std::vector<int64_t> streamNs;
-  std::vector<int32_t> numUsers;
-  std::vector<int32_t> usersLeft;
+  const RunState initial;
+  RunState state;
 };
 
 } // namespace
 
-OrderJudge::OrderJudge(const Problem &problem, const Contention &contention)
-    : problem(problem), contention(contention), endsNs(problem.numNodes()),
-      streamNs(problem.numStreams()), numUsers(problem.numBuffers()) {
-  for (BufferId id = 0; id < problem.numBuffers(); ++id) {
-    numUsers[id] = static_cast<int32_t>(problem.users(id).size());
-    if (problem.buffer(id).producer == noNode)
-      initialBytes += problem.buffer(id).bytes;
-  }
-}
-
-int64_t OrderJudge::simulatePlainly(const Order &order) {
-  std::fill(streamNs.begin(), streamNs.end(), 0);
-  int64_t clockNs = 0;
-  for (NodeId node : order)
-    switch (problem.kind(node)) {
-    case NodeKind::Compute:
-      clockNs += problem.costNs(node);
-      break;
-    case NodeKind::Wait:
-      clockNs = std::max(clockNs, endsNs[problem.startOf(node)]);
-      break;
-    case NodeKind::Start:
-    case NodeKind::Blocking: {
-      int64_t &stream = streamNs[problem.stream(node)];
-      stream = std::max(clockNs, stream) + problem.costNs(node);
-      endsNs[node] = stream;
-      if (problem.kind(node) == NodeKind::Blocking)
-        clockNs = stream;
-      break;
-    }
-    }
-  for (int64_t stream : streamNs)
-    clockNs = std::max(clockNs, stream);
-  return clockNs;
-}
-
-int64_t OrderJudge::simulatePeak(const Order &order) {
-  usersLeft = numUsers;
-  int64_t live = initialBytes, peak = initialBytes;
-  for (NodeId node : order) {
-    for (BufferId id : problem.buffersMadeBy(node))
-      live += problem.buffer(id).bytes;
-    peak = std::max(peak, live);
-    for (BufferId id : problem.buffersMadeBy(node))
-      if (problem.buffer(id).freed && numUsers[id] == 0)
-        live -= problem.buffer(id).bytes;
-    for (BufferId id : problem.buffersUsedBy(node))
-      if (--usersLeft[id] == 0 && problem.buffer(id).freed)
-        live -= problem.buffer(id).bytes;
-  }
-  return peak;
-}
-
 OrderCost OrderJudge::judge(const Order &order) {
+  state = initial;
   OrderCost cost;
+  cost.peakBytes = initial.liveBytes();
+  for (NodeId node : order)
+    cost.peakBytes = std::max(cost.peakBytes, state.issue(node));
   cost.stepNs = contention.isNone()
-                    ? simulatePlainly(order)
+                    ? state.clocks().stepNs()
                     : simulate(problem, order, contention)->stepNs;
-  cost.peakBytes = simulatePeak(order);
   return cost;
 }
 
@@ -497,9 +432,9 @@ public:
   OrderImprover(const Problem &problem, const Order &order,
                 const OrderImprovementOptions &options)
       : problem(problem), options(options), judge(problem, options.contention),
-        order(order), places(order.size()) {
-    for (size_t place = 0; place < order.size(); ++place)
-      places[order[place]] = static_cast<int32_t>(place);
+        order(order), positions(order.size()) {
+    for (size_t i = 0; i < order.size(); ++i)
+      positions[order[i]] = static_cast<int32_t>(i);
   }
 
   Order run();
@@ -513,34 +448,34 @@ private:
   const OrderImprovementOptions &options;
   OrderJudge judge;
   Order order;
-  std::vector<int32_t> places;
+  std::vector<int32_t> positions;
   uint64_t state = 0x9e3779b97f4a7c15;
 };
 
 } // namespace
 
-/// A number below `bound`, from a linear congruential generator (D. E. Knuth,
-/// MMIX): the same on every platform.
+/// Returns a number below `bound`, from a linear congruential generator (D. E.
+/// Knuth, MMIX): the same on every platform.
 uint32_t OrderImprover::draw(uint32_t bound) {
   state = state * 6364136223846793005 + 1442695040888963407;
   return static_cast<uint32_t>(((state >> 32) * bound) >> 32);
 }
 
-/// The first and the last place that the operation can move to.
+/// Returns the first and the last position that the operation can move to.
 std::pair<int32_t, int32_t> OrderImprover::findRange(NodeId node) const {
   int32_t first = 0, last = static_cast<int32_t>(order.size()) - 1;
   for (DependenceEnd end : problem.predecessors(node))
-    first = std::max(first, places[end.node] + 1);
+    first = std::max(first, positions[end.node] + 1);
   for (DependenceEnd end : problem.successors(node))
-    last = std::min(last, places[end.node] - 1);
+    last = std::min(last, positions[end.node] - 1);
   for (BufferId id : problem.buffersUsedBy(node))
     if (NodeId producer = problem.buffer(id).producer;
         producer != noNode && producer != node)
-      first = std::max(first, places[producer] + 1);
+      first = std::max(first, positions[producer] + 1);
   for (BufferId id : problem.buffersMadeBy(node))
     for (NodeId user : problem.users(id))
       if (user != node)
-        last = std::min(last, places[user] - 1);
+        last = std::min(last, positions[user] - 1);
   return {first, last};
 }
 
@@ -550,19 +485,19 @@ void OrderImprover::move(int32_t from, int32_t to) {
     std::rotate(begin + from, begin + from + 1, begin + to + 1);
   else
     std::rotate(begin + to, begin + from, begin + from + 1);
-  for (int32_t place = std::min(from, to); place <= std::max(from, to); ++place)
-    places[order[place]] = place;
+  for (int32_t i = std::min(from, to); i <= std::max(from, to); ++i)
+    positions[order[i]] = i;
 }
 
 Order OrderImprover::run() {
   int64_t size = std::max<int64_t>(static_cast<int64_t>(order.size()), 1);
-  // Simulating contention takes about so many times as long.
+  // Simulating contention takes about 16 times as long.
   int64_t effortPerMove = options.contention.isNone() ? size : 16 * size;
   constexpr int64_t maxMoves = 1 << 16;
   int64_t numMoves = std::min(options.effort / effortPerMove, maxMoves);
   OrderCost current = judge.judge(order), best = current;
   Order bestOrder = order;
-  // To begin with, an eighth of what might be gained.
+  // At first, an eighth of what can be gained at most.
   int64_t firstThreshold = (current.stepNs - options.goalNs) / 8;
   for (int64_t done = 0; done < numMoves && best.stepNs > options.goalNs;
        ++done) {
@@ -570,8 +505,8 @@ Order OrderImprover::run() {
     auto [first, last] = findRange(node);
     if (last <= first)
       continue;
-    int32_t from = places[node];
-    // Any place of the range but its own.
+    int32_t from = positions[node];
+    // Any position of the range but its own.
     int32_t to =
         first + static_cast<int32_t>(draw(static_cast<uint32_t>(last - first)));
     to += to >= from;

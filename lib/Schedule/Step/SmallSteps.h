@@ -25,28 +25,29 @@ namespace mlir::commsched::schedule {
 struct BeamSearchOptions {
   /// Live bytes that are never exceeded.
   int64_t limitBytes = std::numeric_limits<int64_t>::max();
-  /// Only steps that are shorter are looked for.
+  /// Only shorter steps are searched for.
   int64_t belowNs = std::numeric_limits<int64_t>::max();
-  /// A step that is short enough: a lower bound.
+  /// A lower bound on the step: the search ends when it is reached.
   int64_t goalNs = 0;
   /// How many operations all bounds together may look at.
   int64_t effort = 0;
 };
 
-/// The order with the shortest step that was found, by simulate(); none if
-/// there is none within the limit and below `belowNs`, or the effort is spent
-/// before the first order is whole.
+/// Returns the order with the shortest step that was found, by simulate()
+/// without contention; std::nullopt if there is none within the limit and below
+/// `belowNs`, or the effort is spent before the first order is complete.
 ///
 /// A beam search (P. S. Ow and T. E. Morton, "Filtered beam search in
 /// scheduling", International Journal of Production Research 26, 1988), with
-/// beams of 8 orders, 32, and so on while the effort lasts. The bound of what
-/// is begun is, for each stream, that of one machine with heads and tails; what
-/// cannot be shorter than the best so far is dropped. Of orders that begin with
-/// the same operations, which take the compute stream equally long, only the
-/// most promising goes on.
+/// beams of 8 orders, 32, and so on while the effort lasts. All schedule
+/// prefixes of a beam are extended by one operation at a time; those with the
+/// lowest bounds are kept. The bound is, for each stream, that of one machine
+/// with release dates and tails; a prefix whose bound is not below the best
+/// step so far is dropped. Of prefixes with the same operations that occupy the
+/// compute stream equally long only the best is kept.
 ///
 /// The program has to be a legal order, in which dependences keep every user of
-/// a buffer behind who makes it. O(effort), and as many bytes as 4 * width *
+/// a buffer behind its producer. O(effort), and as many bytes as 4 * width *
 /// (nodes + buffers + streams) numbers take, in which the square root of the
 /// effort is above the nodes times the square root of the width.
 std::optional<Order> searchBeam(const Problem &problem,
@@ -56,19 +57,19 @@ struct OrderImprovementOptions {
   /// Live bytes that are never exceeded.
   int64_t limitBytes = 0;
   Contention contention;
-  /// A step that is short enough, in nanoseconds: a lower bound.
+  /// A lower bound on the step: the search ends when it is reached.
   int64_t goalNs = 0;
   /// How many operations all simulations together may run through.
   int64_t effort = 0;
 };
 
-/// The order with the shortest step that was found, and of several the one with
-/// the lowest peak; `order` itself, which is legal and within the limit, if
-/// none is better. Operations move one at a time, to any place that their
-/// dependences allow. A step that is longer is accepted for a while, and less
-/// so towards the end (G. Dueck and T. Scheuer, "Threshold accepting", Journal
-/// of Computational Physics 90, 1990). What is drawn depends on the problem
-/// only. O(effort).
+/// Returns the order with the shortest step that was found, and of several the
+/// one with the lowest peak; `order` itself, which is legal and within the
+/// limit, if none is better. Operations move one at a time, to any position
+/// that their dependences allow. A longer step is accepted if it is longer by
+/// at most a threshold, which decreases to zero (G. Dueck and T. Scheuer,
+/// "Threshold accepting", Journal of Computational Physics 90, 1990). The moves
+/// are random numbers that depend on the problem only. O(effort).
 Order improveOrder(const Problem &problem, const Order &order,
                    const OrderImprovementOptions &options);
 

@@ -1,0 +1,181 @@
+//===- RunState.h - State of a partially executed schedule ------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The time model and the memory model, one operation at a time. simulate() and
+// simulateMemory() run them over a whole order; solvers that build or compare
+// orders keep a state and issue operations to it. Solvers issue millions of
+// operations, so everything is inline and nothing allocates memory but the
+// constructors.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_SCHEDULE_MODEL_RUNSTATE_H
+#define COMMSCHED_LIB_SCHEDULE_MODEL_RUNSTATE_H
+
+#include "CommSched/Schedule/Problem.h"
+
+#include <algorithm>
+
+namespace mlir::commsched::schedule {
+
+/// The clocks of the compute stream and of the communication streams, by the
+/// rules of simulate() without contention.
+class Clocks {
+public:
+  /// When an operation begins and ends, and how long the compute stream stands
+  /// still for it, as in Timeline.
+  struct Interval {
+    int64_t beginNs;
+    int64_t endNs;
+    int64_t exposedNs;
+  };
+
+  /// All clocks are 0. `problem` has to live on. O(nodes + streams).
+  explicit Clocks(const Problem &problem)
+      : problem(&problem), endsNs(problem.numNodes()),
+        streamsNs(problem.numStreams()) {}
+
+  /// Issues an operation. The Start of a Wait has to be issued before. O(1).
+  Interval issue(NodeId node) { return issue(node, problem->costNs(node)); }
+  /// Issues an operation that takes `durationNs` instead of its cost.
+  Interval issue(NodeId node, int64_t durationNs) {
+    int64_t reachedNs = computeNs;
+    switch (problem->kind(node)) {
+    case NodeKind::Compute:
+      computeNs += durationNs;
+      return {reachedNs, computeNs, 0};
+    case NodeKind::Start:
+      return {occupyStream(node, durationNs), endsNs[node], 0};
+    case NodeKind::Wait:
+      computeNs = std::max(computeNs, endsNs[problem->startOf(node)]);
+      return {reachedNs, computeNs, computeNs - reachedNs};
+    case NodeKind::Blocking: {
+      int64_t beginNs = occupyStream(node, durationNs);
+      computeNs = endsNs[node];
+      return {beginNs, computeNs, computeNs - reachedNs};
+    }
+    }
+    return {reachedNs, reachedNs, 0};
+  }
+
+  /// Lets no collective of the stream begin before `untilNs`.
+  void holdStream(StreamId stream, int64_t untilNs) {
+    streamsNs[stream] = std::max(streamsNs[stream], untilNs);
+  }
+
+  /// When the compute stream is done with all that is issued.
+  int64_t nowNs() const { return computeNs; }
+  /// By stream: when it is done with all that is issued.
+  const std::vector<int64_t> &streamEndsNs() const { return streamsNs; }
+  /// When the collective of a Start or Blocking that is issued ends.
+  int64_t endNs(NodeId collective) const { return endsNs[collective]; }
+  /// When all streams are done.
+  int64_t stepNs() const {
+    int64_t end = computeNs;
+    for (int64_t streamNs : streamsNs)
+      end = std::max(end, streamNs);
+    return end;
+  }
+
+private:
+  /// Puts a collective on its stream. Returns when it begins.
+  int64_t occupyStream(NodeId node, int64_t durationNs) {
+    int64_t &streamNs = streamsNs[problem->stream(node)];
+    int64_t beginNs = std::max(computeNs, streamNs);
+    // No sum overflows: the sum of all costs is known to fit.
+    endsNs[node] = streamNs = beginNs + durationNs;
+    return beginNs;
+  }
+
+  const Problem *problem;
+  /// By Start and Blocking that is issued.
+  std::vector<int64_t> endsNs;
+  std::vector<int64_t> streamsNs;
+  int64_t computeNs = 0;
+};
+
+/// The live bytes, by the rules of simulateMemory().
+class LiveBytes {
+public:
+  /// Nothing is issued: what has no producer is live. `problem` has to live on.
+  /// O(buffers).
+  explicit LiveBytes(const Problem &problem)
+      : problem(&problem), holds(problem.numBuffers()) {
+    for (BufferId id = 0; id < problem.numBuffers(); ++id) {
+      const Buffer &buffer = problem.buffer(id);
+      bool isInitial = buffer.producer == noNode;
+      size_t numUsers = problem.users(id).size();
+      // The caller holds what is never freed.
+      bool stays = !buffer.freed || (isInitial && numUsers == 0);
+      holds[id] = static_cast<int32_t>(numUsers) + !isInitial + stays;
+      if (isInitial)
+        live += buffer.bytes;
+    }
+  }
+
+  /// Issues an operation: allocates its buffers, then frees those that it is
+  /// the last to hold. Returns the live bytes in between.
+  /// O(buffers that it makes or uses).
+  int64_t issue(NodeId node) {
+    return issue(node, [](BufferId) {});
+  }
+  /// Calls `onFree` with each buffer that is freed.
+  template <typename FreeFn> int64_t issue(NodeId node, FreeFn onFree) {
+    for (BufferId id : problem->buffersMadeBy(node))
+      live += problem->buffer(id).bytes;
+    int64_t allocated = live;
+    auto release = [&](BufferId id) {
+      if (--holds[id] > 0)
+        return;
+      live -= problem->buffer(id).bytes;
+      onFree(id);
+    };
+    for (BufferId id : problem->buffersMadeBy(node))
+      release(id);
+    for (BufferId id : problem->buffersUsedBy(node))
+      release(id);
+    return allocated;
+  }
+
+  int64_t bytes() const { return live; }
+
+private:
+  const Problem *problem;
+  /// By buffer: the number of operations that are not issued and hold it, as
+  /// producer or as user (one that is both counts twice); and one more if it
+  /// is never freed.
+  std::vector<int32_t> holds;
+  int64_t live = 0;
+};
+
+/// Clocks and live bytes of a schedule of which the first operations have been
+/// issued.
+class RunState {
+public:
+  /// Nothing is issued. `problem` has to live on. O(nodes + streams + buffers).
+  explicit RunState(const Problem &problem)
+      : clockState(problem), memoryState(problem) {}
+
+  /// Issues an operation. Returns the live bytes after it allocated and before
+  /// it freed. O(buffers that it makes or uses).
+  int64_t issue(NodeId node) {
+    clockState.issue(node);
+    return memoryState.issue(node);
+  }
+
+  const Clocks &clocks() const { return clockState; }
+  int64_t liveBytes() const { return memoryState.bytes(); }
+
+private:
+  Clocks clockState;
+  LiveBytes memoryState;
+};
+
+} // namespace mlir::commsched::schedule
+
+#endif // COMMSCHED_LIB_SCHEDULE_MODEL_RUNSTATE_H

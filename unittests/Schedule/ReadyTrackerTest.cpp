@@ -1,0 +1,97 @@
+//===- ReadyTrackerTest.cpp - Tests of topological traversals -------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Model/ReadyTracker.h"
+
+#include "CommSched/Schedule/Verify.h"
+#include "RandomProblem.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+using namespace mlir::commsched::schedule::testing;
+
+namespace {
+
+TEST(IndegreeCounter, CountsParallelEdges) {
+  IndegreeCounter counter(3);
+  counter.addEdgesTo(1);
+  counter.addEdgesTo(1);
+  counter.addEdgesTo(2, /*count=*/0);
+  EXPECT_EQ(counter.listReady(), (std::vector<int32_t>{0, 2}));
+  EXPECT_TRUE(counter.isPending(1));
+  EXPECT_FALSE(counter.removeEdgeTo(1));
+  EXPECT_TRUE(counter.isPending(1));
+  EXPECT_TRUE(counter.removeEdgeTo(1));
+  EXPECT_TRUE(counter.isReady(1));
+  counter.take(1);
+  EXPECT_TRUE(counter.isTaken(1));
+  EXPECT_FALSE(counter.isReady(1));
+  EXPECT_EQ(counter.listReady(), (std::vector<int32_t>{0, 2}));
+}
+
+/// Takes the last operation that became ready each time.
+Order traverse(const Problem &problem, TraversalDirection direction) {
+  ReadyTracker tracker(problem, direction);
+  std::vector<NodeId> ready = tracker.listReady();
+  Order order;
+  while (!ready.empty()) {
+    NodeId node = ready.back();
+    ready.pop_back();
+    EXPECT_TRUE(tracker.isReady(node));
+    order.push_back(node);
+    tracker.take(node, [&](NodeId next) { ready.push_back(next); });
+    EXPECT_TRUE(tracker.isTaken(node));
+  }
+  return order;
+}
+
+TEST(ReadyTracker, TraversesInBothDirections) {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomProblemOptions shape;
+    shape.shuffleProgram = seed % 2;
+    Problem problem = makeRandomProblem(seed, shape);
+    Order forward = traverse(problem, TraversalDirection::Forward);
+    Order backward = traverse(problem, TraversalDirection::Backward);
+    std::reverse(backward.begin(), backward.end());
+    for (const Order &order : {forward, backward}) {
+      Result<Positions> positions = invert(problem, order);
+      ASSERT_TRUE(positions) << positions.error();
+      for (NodeId node = 0; node < problem.numNodes(); ++node)
+        for (DependenceEnd end : problem.successors(node))
+          ASSERT_LT((*positions)[node], (*positions)[end.node]);
+    }
+  }
+}
+
+TEST(ReadyTracker, ReportsEachOperationWhenItsLastPredecessorIsTaken) {
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Problem problem = makeRandomProblem(seed, {});
+    ReadyTracker tracker(problem);
+    std::vector<NodeId> expected = tracker.listReady();
+    for (NodeId node = 0; node < problem.numNodes(); ++node)
+      ASSERT_EQ(std::count(expected.begin(), expected.end(), node),
+                problem.predecessors(node).empty());
+    for (NodeId node : problem.topologicalOrder())
+      tracker.take(node, [&](NodeId next) {
+        EXPECT_TRUE(tracker.isReady(next));
+        for (DependenceEnd end : problem.predecessors(next))
+          EXPECT_TRUE(tracker.isTaken(end.node));
+        expected.push_back(next);
+      });
+    std::sort(expected.begin(), expected.end());
+    EXPECT_EQ(expected, problem.programOrder());
+  }
+}
+
+} // namespace
