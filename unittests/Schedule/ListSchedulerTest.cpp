@@ -29,7 +29,7 @@ constexpr ListSchedulerOptions raise = {true, false, false};
 constexpr ListSchedulerOptions sink = {false, true, false};
 constexpr ListSchedulerOptions overlap = {true, true, true};
 
-Order schedule(const Problem &problem, ListSchedulerOptions options) {
+Order listSchedule(const Problem &problem, ListSchedulerOptions options) {
   Result<Order> order = ListScheduler(options).run(problem);
   EXPECT_TRUE(order) << order.error();
   return order ? *order : Order();
@@ -38,7 +38,7 @@ Order schedule(const Problem &problem, ListSchedulerOptions options) {
 TEST(ListScheduler, KeepsTheProgramWithoutAnAim) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
     Problem problem = makeRandomProblem(seed, {});
-    EXPECT_EQ(schedule(problem, keep), programOrder(problem))
+    EXPECT_EQ(listSchedule(problem, keep), programOrder(problem))
         << "seed " << seed;
   }
 }
@@ -53,7 +53,8 @@ TEST(ListScheduler, RaisesACollectiveAboveComputeThatItDoesNotNeed) {
   NodeId wait = problem.addWait(start);
   NodeId mm3 = addCompute(problem, 10, {mm2, wait});
   problem.finalize();
-  EXPECT_EQ(schedule(problem, raise), (Order{mm, start, relu, mm2, wait, mm3}));
+  EXPECT_EQ(listSchedule(problem, raise),
+            (Order{mm, start, relu, mm2, wait, mm3}));
 }
 
 TEST(ListScheduler, SinksAWaitBelowComputeThatDoesNotNeedIt) {
@@ -64,9 +65,9 @@ TEST(ListScheduler, SinksAWaitBelowComputeThatDoesNotNeedIt) {
   NodeId user = addCompute(problem, 10, {mm, wait});
   NodeId other = addCompute(problem, 10, {mm});
   problem.finalize();
-  EXPECT_EQ(schedule(problem, sink), (Order{start, mm, other, wait, user}));
+  EXPECT_EQ(listSchedule(problem, sink), (Order{start, mm, other, wait, user}));
   // Nothing to raise: it is first already.
-  EXPECT_EQ(schedule(problem, raise), programOrder(problem));
+  EXPECT_EQ(listSchedule(problem, raise), programOrder(problem));
 }
 
 TEST(ListScheduler, RaisingIsStrongerThanSinking) {
@@ -78,9 +79,10 @@ TEST(ListScheduler, RaisingIsStrongerThanSinking) {
   NodeId second = addStart(problem, 10, {wait});
   NodeId wait2 = problem.addWait(second);
   problem.finalize();
-  EXPECT_EQ(schedule(problem, {true, true, false}),
+  EXPECT_EQ(listSchedule(problem, {true, true, false}),
             (Order{first, wait, second, mm, wait2}));
-  EXPECT_EQ(schedule(problem, sink), (Order{first, mm, wait, second, wait2}));
+  EXPECT_EQ(listSchedule(problem, sink),
+            (Order{first, mm, wait, second, wait2}));
 }
 
 TEST(ListScheduler, CollectivesAreRaisedInTheirOrder) {
@@ -93,7 +95,7 @@ TEST(ListScheduler, CollectivesAreRaisedInTheirOrder) {
   problem.addWait(second);
   problem.addWait(first);
   problem.finalize();
-  EXPECT_EQ(schedule(problem, raise), programOrder(problem));
+  EXPECT_EQ(listSchedule(problem, raise), programOrder(problem));
 }
 
 TEST(ListScheduler, PutsComputeBesideACollectiveNeededSoonestFirst) {
@@ -111,7 +113,7 @@ TEST(ListScheduler, PutsComputeBesideACollectiveNeededSoonestFirst) {
   NodeId wait2 = problem.addWait(reduce2);
   NodeId mm3 = addCompute(problem, 10, {mm2, wait1, wait2, mm1});
   problem.finalize();
-  EXPECT_EQ(schedule(problem, overlap),
+  EXPECT_EQ(listSchedule(problem, overlap),
             (Order{reduce1, relu, mm2, mm1, wait1, mul, reduce2, wait2, mm3}));
 }
 
@@ -141,7 +143,7 @@ TEST(ListScheduler, PutsNothingBesideABlockingCollective) {
   NodeId wait = problem.addWait(start);
   NodeId mm = addCompute(problem, 10);
   problem.finalize();
-  EXPECT_EQ(schedule(problem, overlap), (Order{barrier, start, mm, wait}));
+  EXPECT_EQ(listSchedule(problem, overlap), (Order{barrier, start, mm, wait}));
 }
 
 TEST(ListScheduler, ReportsTheProblemsOwnError) {
@@ -180,7 +182,7 @@ TEST_P(ListSchedulerRandom, AgreesWithTheReference) {
     }
     ASSERT_FALSE(problem.check())
         << "seed " << seed << ": " << *problem.check();
-    Order order = schedule(problem, options());
+    Order order = listSchedule(problem, options());
     ASSERT_EQ(order, ReferenceListScheduler(problem, options()).run())
         << "seed " << seed;
     ASSERT_FALSE(verify(problem, order)) << "seed " << seed;

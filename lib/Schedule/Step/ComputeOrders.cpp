@@ -182,7 +182,7 @@ Order schedule::fillEnd(const StepStructure &structure, int64_t overhangNs) {
 
 namespace {
 
-/// Finds what to move beside the collectives that are waited for.
+/// Moves computation between the starts and waits of exposed collectives.
 class StallFiller {
 public:
   StallFiller(const StepStructure &structure, const Order &order,
@@ -200,16 +200,16 @@ private:
   const Timeline &timeline;
   int32_t maxDistance;
   Order computeOrder;
-  /// By operation: its position in the compute order, or -1.
+  /// By operation: its position in the compute order of `order`, or -1.
   std::vector<int32_t> positions;
   /// By operation: the positions of the last of the compute order that it needs
   /// and of the first that needs it, be it through others.
   std::vector<int32_t> lastNeeded;
   std::vector<int32_t> firstNeeding;
-  /// By operation: where in the order the last wait is that it is or needs, be
-  /// it through others; or -1.
+  /// By operation: the position in `order` of the last wait that it is or
+  /// depends on, directly or not; or -1.
   std::vector<int32_t> lastWaits;
-  /// By operation: what the new compute order is sorted by.
+  /// By operation: the key by which the new compute order is sorted.
   std::vector<int64_t> keys;
   std::vector<char> isMoved;
 };
@@ -247,13 +247,13 @@ StallFiller::StallFiller(const StepStructure &structure, const Order &order,
     for (DependenceEnd end : problem.successors(order[i]))
       firstNeeding[order[i]] = std::min(
           firstNeeding[order[i]], positionOr(end.node, firstNeeding[end.node]));
-  // Room for what moves between two positions.
+  // Keys in between are for operations that move.
   for (NodeId node : computeOrder)
     keys[node] = 4 * static_cast<int64_t>(positions[node]);
 }
 
-/// Moves computation between the operation at `before`, the last before the
-/// start, and the one at `after`, the first behind the wait.
+/// Moves computation between the operation at `before`, the last one before the
+/// start, and the one at `after`, the first one behind the wait.
 void StallFiller::fill(CollectiveId id, int32_t before, int32_t after,
                        int64_t stallNs) {
   NodeId start = structure.collective(id).start;
@@ -264,8 +264,8 @@ void StallFiller::fill(CollectiveId id, int32_t before, int32_t after,
     return isMoved[node] || problem.kind(node) != NodeKind::Compute ||
            problem.costNs(node) == 0;
   };
-  // What was in front, from the nearest on. It makes the start earlier, as long
-  // as that is what the start waits for.
+  // From before the start, beginning with the nearest, up to the operation that
+  // releases the start. This makes the start earlier.
   int32_t first = std::max(before - maxDistance, 0);
   for (int32_t position = before; position >= first && stallNs > 0;
        --position) {

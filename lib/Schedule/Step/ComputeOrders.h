@@ -20,27 +20,29 @@
 
 namespace mlir::commsched::schedule {
 
-/// The compute order in the order of the program. O(nodes).
+/// Returns the compute order of the program. O(nodes).
 Order getProgramComputeOrder(const StepStructure &structure);
 
-/// The compute order in an order in which what follows on an operation to the
-/// end of the step, collectives included, takes no longer than the computation
-/// that is left then, and `overhangNs` more, as far as that can be had.
-/// Otherwise the order stays that of the program, so what moves is little and
-/// moves late. With an overhang of as long as can be nothing moves.
+/// Returns a compute order that fills the end of the step with computation. The
+/// tail of each operation, which is the longest chain of operations that follow
+/// it, collectives included, is at most as long as the computation that follows
+/// it in the order plus `overhangNs`, where that is possible. Otherwise the
+/// order is that of the program, so that few operations move. With an unlimited
+/// overhang none moves.
 ///
-/// From the last operation backwards the last of the program is taken that
-/// follows nothing which is left and keeps to that, or else the one with the
-/// least behind it (E. L. Lawler, "Optimal sequencing of a single machine
-/// subject to precedence constraints", Management Science 19, 1973).
-/// O((nodes + dependences) log nodes).
+/// The order is built from its end: of the operations that no remaining
+/// operation depends on, the last of the program whose tail is short enough is
+/// taken, or else the one with the shortest tail (E. L. Lawler, "Optimal
+/// sequencing of a single machine subject to precedence constraints",
+/// Management Science 19, 1973). O((nodes + dependences) log nodes).
 Order fillEnd(const StepStructure &structure, int64_t overhangNs);
 
-/// Moves computation beside the collectives that `order`, of which `timeline`
-/// is the simulation, waits for: what is in front of them and not needed by
-/// then, or behind them and ready by then; and not further than `maxDistance`
-/// operations of the compute order. The compute order of the new order.
-/// O((nodes + dependences) log nodes + stalls * maxDistance).
+/// Returns a compute order that fills the stalls of `order`, whose simulation
+/// is `timeline`. Computation moves between the start and the wait of a
+/// collective that is exposed: from before it, if it is not needed until then,
+/// or from behind it, if it is ready by then; over at most `maxDistance`
+/// operations of the compute order. O((nodes + dependences) log nodes + stalls
+/// * maxDistance).
 Order fillStalls(const StepStructure &structure, const Order &order,
                  const Timeline &timeline, int32_t maxDistance);
 

@@ -26,24 +26,29 @@ using namespace mlir::commsched::schedule;
 
 namespace {
 
+/// Issues operations in dependence order: an operation after all that it
+/// depends on; and cheap computation on results that no operation of the
+/// compute order depends on as soon as it is ready. Reports collectives that
+/// become available because all operations that they depend on have been
+/// issued.
 class StepEmitter {
 public:
-  /// `isNeeded`, by operation: whether the compute order needs it. The others
-  /// are those of IssuedOrder.
+  /// `isNeeded`, by operation: whether an operation of the compute order
+  /// depends on it. The other parameters are those of IssuedOrder.
   StepEmitter(const StepStructure &structure, const std::vector<char> &isNeeded,
               const std::vector<std::pair<StreamId, StreamId>> &exclusive,
               int32_t slackPercent);
   virtual ~StepEmitter() = default;
 
 protected:
-  /// Makes what awaits nothing available.
+  /// Reports the collectives that depend on nothing.
   void begin();
-  /// Issues an operation, and before it all that it needs.
-  void demand(NodeId node);
-  /// Issues all that is left, in the order of the program as far as it can be.
-  void demandRest();
+  /// Issues an operation, and before it all that it depends on.
+  void issueWithPredecessors(NodeId node);
+  /// Issues all other operations, in the order of the program.
+  void issueRest();
 
-  /// `id` can be issued from now on.
+  /// Called when collective `id` can be issued.
   virtual void makeAvailable(CollectiveId id) = 0;
 
   const StepStructure &structure;
@@ -59,7 +64,7 @@ private:
   IndegreeCounter pendingCollectives;
   ReadyTracker ready;
   std::vector<NodeId> stack;
-  /// To be issued, the first of the program first.
+  /// Epilogue operations that are ready, the first of the program first.
   std::priority_queue<NodeId, std::vector<NodeId>, std::greater<>> epilogue;
 };
 
@@ -81,7 +86,8 @@ void StepEmitter::begin() {
     makeAvailable(id);
 }
 
-/// What unpacks or converts a result that nothing of the compute order needs.
+/// Whether the operation unpacks or converts a result that no operation of the
+/// compute order depends on.
 bool StepEmitter::isEpilogue(NodeId node) const {
   return problem.kind(node) == NodeKind::Compute && !isNeeded[node] &&
          !structure.isInComputeOrder(node) && !structure.isPreparation(node);
@@ -98,7 +104,7 @@ void StepEmitter::issue(NodeId node) {
   });
 }
 
-void StepEmitter::demand(NodeId node) {
+void StepEmitter::issueWithPredecessors(NodeId node) {
   stack.assign(1, node);
   while (!stack.empty()) {
     NodeId top = stack.back();
@@ -107,7 +113,7 @@ void StepEmitter::demand(NodeId node) {
       continue;
     }
     if (!ready.isReady(top)) {
-      // What it needs comes in the order of the program.
+      // Predecessors are issued in the order of the program.
       size_t height = stack.size();
       for (DependenceEnd needed : problem.predecessors(top))
         if (!issued.contains(needed.node))
@@ -126,9 +132,9 @@ void StepEmitter::demand(NodeId node) {
   }
 }
 
-void StepEmitter::demandRest() {
+void StepEmitter::issueRest() {
   for (NodeId node : problem.topologicalOrder())
-    demand(node);
+    issueWithPredecessors(node);
 }
 
 //===----------------------------------------------------------------------===//
@@ -137,57 +143,61 @@ void StepEmitter::demandRest() {
 
 StepConstruction::StepConstruction(const StepStructure &structure, Order order)
     : structure(&structure), computeOrder(std::move(order)) {
-  findNeeds();
+  computeDuePositions();
   measureAlapOrder();
 }
 
-void StepConstruction::findNeeds() {
+void StepConstruction::computeDuePositions() {
   const Problem &problem = structure->getProblem();
-  int32_t numPlaces = static_cast<int32_t>(computeOrder.size());
-  std::vector<int32_t> firstNeeds(problem.numNodes(), numPlaces);
-  std::vector<int32_t> places(problem.numNodes(), -1);
-  for (int32_t place = 0; place < numPlaces; ++place)
-    places[computeOrder[place]] = place;
+  int32_t numPositions = static_cast<int32_t>(computeOrder.size());
+  std::vector<int32_t> firstUsers(problem.numNodes(), numPositions);
+  std::vector<int32_t> positions(problem.numNodes(), -1);
+  for (int32_t position = 0; position < numPositions; ++position)
+    positions[computeOrder[position]] = position;
   const Order &order = problem.topologicalOrder();
   for (size_t i = order.size(); i-- > 0;)
     for (DependenceEnd end : problem.successors(order[i]))
-      firstNeeds[order[i]] = std::min(
-          firstNeeds[order[i]],
-          places[end.node] >= 0 ? places[end.node] : firstNeeds[end.node]);
+      firstUsers[order[i]] =
+          std::min(firstUsers[order[i]], positions[end.node] >= 0
+                                             ? positions[end.node]
+                                             : firstUsers[end.node]);
   isNeeded.resize(problem.numNodes());
   for (NodeId node = 0; node < problem.numNodes(); ++node)
-    isNeeded[node] = firstNeeds[node] < numPlaces;
-  needs.reserve(structure->numCollectives());
+    isNeeded[node] = firstUsers[node] < numPositions;
+  duePositions.reserve(structure->numCollectives());
   for (CollectiveId id = 0; id < structure->numCollectives(); ++id)
-    needs.push_back(firstNeeds[structure->collective(id).wait]);
-  neededRows.build(
-      numPlaces, needs.size(),
-      [&](size_t id) { return needs[id] < numPlaces ? needs[id] : -1; },
+    duePositions.push_back(firstUsers[structure->collective(id).wait]);
+  dueCollectives.build(
+      numPositions, duePositions.size(),
+      [&](size_t id) {
+        return duePositions[id] < numPositions ? duePositions[id] : -1;
+      },
       [](size_t id) { return static_cast<CollectiveId>(id); });
 }
 
 namespace {
 
-/// Issues nothing before it is needed, but for what is better over early.
+/// Issues collectives that acquire memory when they are due, and collectives
+/// that release memory as soon as they are available.
 class AlapOrder final : public StepEmitter {
 public:
   using StepEmitter::StepEmitter;
 
   void complete() {
-    // Waiting for one may make another one available.
+    // Waiting for one collective may make another one available.
     while (!available.empty()) {
       CollectiveId id = available.back();
       available.pop_back();
       const MovableCollective &collective = structure.collective(id);
       if (collective.isReleasing && !issued.contains(collective.wait))
-        demand(collective.wait);
+        issueWithPredecessors(collective.wait);
     }
   }
 
   using StepEmitter::begin;
-  using StepEmitter::demand;
-  using StepEmitter::demandRest;
   using StepEmitter::issued;
+  using StepEmitter::issueRest;
+  using StepEmitter::issueWithPredecessors;
 
 private:
   void makeAvailable(CollectiveId id) override { available.push_back(id); }
@@ -205,29 +215,30 @@ void StepConstruction::measureAlapOrder() {
   for (NodeId node : computeOrder) {
     bytesBefore.push_back(order.issued.liveBytes());
     computedNs.push_back(order.issued.computedNs());
-    order.demand(node);
+    order.issueWithPredecessors(node);
     order.complete();
     peaks.push_back(order.issued.takePeak());
   }
   computedNs.push_back(order.issued.computedNs());
-  order.demandRest();
+  order.issueRest();
   alap = order.issued.takeOrder();
 }
 
 std::vector<int64_t>
-StepConstruction::findLatestStarts(const IssuedOrder &clocks) const {
+StepConstruction::computeLatestStarts(const IssuedOrder &clocks) const {
   const Problem &problem = structure->getProblem();
   constexpr int64_t never = std::numeric_limits<int64_t>::max() / 4;
   std::vector<int64_t> latest(structure->numCollectives(), never);
-  // By stream: when the next collective has to start.
+  // By stream: the latest start of the next collective.
   std::vector<int64_t> next(problem.numStreams(), never);
-  for (size_t place = computeOrder.size(); place-- > 0;) {
-    ArrayView<CollectiveId> row = neededRows[static_cast<int32_t>(place)];
+  for (size_t position = computeOrder.size(); position-- > 0;) {
+    ArrayView<CollectiveId> row =
+        dueCollectives[static_cast<int32_t>(position)];
     for (size_t i = row.size(); i-- > 0;) {
       NodeId start = structure->collective(row[i]).start;
       int64_t &nextStart = next[problem.stream(start)];
-      nextStart = latest[row[i]] =
-          std::min(computedNs[place], nextStart) - clocks.collectiveNs(start);
+      nextStart = latest[row[i]] = std::min(computedNs[position], nextStart) -
+                                   clocks.collectiveNs(start);
     }
   }
   return latest;
@@ -239,7 +250,8 @@ StepConstruction::findLatestStarts(const IssuedOrder &clocks) const {
 
 namespace mlir::commsched::schedule {
 
-/// One construction: the order so far, and what is in the air.
+/// One construction: the order so far, and the collectives that are available
+/// or in flight.
 class StepConstructor final : public StepEmitter {
 public:
   StepConstructor(const StepConstruction &plan,
@@ -247,30 +259,31 @@ public:
       : StepEmitter(*plan.structure, plan.isNeeded, options.exclusive,
                     options.slackPercent),
         plan(plan), options(options),
-        latestStartsNs(plan.findLatestStarts(issued)), future(plan.peaks),
-        streams(problem.numStreams()), ahead(plan.computeOrder.size() + 1, 0) {}
+        latestStartsNs(plan.computeLatestStarts(issued)),
+        futurePeaks(plan.peaks), streams(problem.numStreams()),
+        prefetchedBytes(plan.computeOrder.size() + 1, 0) {}
 
   ConstructedOrder run();
 
 private:
-  using NeededFirst =
+  using DueQueue =
       std::priority_queue<std::pair<int32_t, CollectiveId>,
                           std::vector<std::pair<int32_t, CollectiveId>>,
                           std::greater<>>;
 
-  /// What a stream could do next, and what it does.
+  /// The collectives of a stream that are available or in flight.
   struct Stream {
-    /// What makes more live, by need.
-    NeededFirst acquiring;
-    /// Eager collectives that the compute order needs, by need.
-    NeededFirst releasingDue;
-    /// Other eager collectives as they came; those that are issued stay until
-    /// all before them are.
+    /// Those that acquire memory, by due position.
+    DueQueue acquiring;
+    /// Those that release memory and have a due position, by that.
+    DueQueue releasingDue;
+    /// Other collectives that release memory, in the order in which they became
+    /// available. Those that are issued stay until all before them are.
     std::vector<CollectiveId> releasing;
     size_t firstReleasing = 0;
-    /// The time of the scatters that are not issued.
+    /// The sum of the times of `releasing` that are not issued.
     int64_t releasingNs = 0;
-    /// Eager collectives that were issued and not waited for.
+    /// Collectives that release memory and are issued but not waited for.
     std::queue<CollectiveId> inFlight;
   };
 
@@ -282,39 +295,40 @@ private:
     return issued.collectiveNs(startOf(id));
   }
   bool isIssued(CollectiveId id) const { return issued.contains(startOf(id)); }
-  /// On the clock, if nothing stalls from now on.
+  /// The latest start on the clock, if nothing stalls from now on.
   int64_t latestStartNs(CollectiveId id) const {
-    return latestStartsNs[id] + issued.nowNs() - plan.computedNs[place];
+    return latestStartsNs[id] + issued.nowNs() - plan.computedNs[position];
   }
 
   void makeAvailable(CollectiveId id) override;
   void issueCollective(CollectiveId id);
   CollectiveId takeReleasing(Stream &stream, int64_t roomNs,
                              int64_t limitBytes);
-  CollectiveId findFirst(NeededFirst &queue) const;
-  bool hasRoomFor(CollectiveId id) const;
+  CollectiveId findFirst(DueQueue &queue) const;
+  bool fitsInMemory(CollectiveId id) const;
   bool issueNext(StreamId stream);
   CollectiveId findFirstInFlight();
   void waitForEnded();
-  int64_t findNextMoment() const;
+  int64_t predictEndNs() const;
   int64_t predictPeak() const;
   bool freeMemory();
-  int64_t findReserve(const Stream &stream) const;
-  void fillStreams(int64_t momentNs);
-  void visit(NodeId node);
+  int64_t getReservedBytes(const Stream &stream) const;
+  void fillStreams(int64_t untilNs);
+  void schedule(NodeId node);
   void finish();
 
   const StepConstruction &plan;
   const ConstructionOptions &options;
   std::vector<int64_t> latestStartsNs;
-  /// By place: the most that is live there if nothing else is issued early.
-  RangeMaximum future;
+  /// By position: the live bytes if nothing else is issued before it is due.
+  RangeMaximum futurePeaks;
   std::vector<Stream> streams;
-  /// By place: the bytes of what is needed there and was issued early.
-  std::vector<int64_t> ahead;
-  /// The sum of these from here on.
-  int64_t totalAhead = 0;
-  int32_t place = 0;
+  /// By position: the bytes of collectives that are due there and were issued
+  /// before.
+  std::vector<int64_t> prefetchedBytes;
+  /// The sum of these from the current position on.
+  int64_t totalPrefetchedBytes = 0;
+  int32_t position = 0;
 };
 
 } // namespace mlir::commsched::schedule
@@ -324,9 +338,10 @@ void StepConstructor::makeAvailable(CollectiveId id) {
   if (isIssued(id))
     return;
   if (!structure.collective(id).isReleasing) {
-    stream.acquiring.push({plan.needs[id], id});
-  } else if (plan.needs[id] < static_cast<int32_t>(plan.computeOrder.size())) {
-    stream.releasingDue.push({plan.needs[id], id});
+    stream.acquiring.push({plan.duePositions[id], id});
+  } else if (plan.duePositions[id] <
+             static_cast<int32_t>(plan.computeOrder.size())) {
+    stream.releasingDue.push({plan.duePositions[id], id});
   } else {
     stream.releasing.push_back(id);
     stream.releasingNs += costNs(id);
@@ -335,21 +350,21 @@ void StepConstructor::makeAvailable(CollectiveId id) {
 
 void StepConstructor::issueCollective(CollectiveId id) {
   const MovableCollective &collective = structure.collective(id);
-  demand(collective.start);
+  issueWithPredecessors(collective.start);
   if (collective.isReleasing) {
     streams[problem.stream(collective.start)].inFlight.push(id);
     return;
   }
-  int32_t need = plan.needs[id];
-  if (need < place)
+  int32_t due = plan.duePositions[id];
+  if (due < position)
     return;
-  future.add(place, need, collective.issuedBytes);
-  ahead[need] += collective.issuedBytes;
-  totalAhead += collective.issuedBytes;
+  futurePeaks.add(position, due, collective.issuedBytes);
+  prefetchedBytes[due] += collective.issuedBytes;
+  totalPrefetchedBytes += collective.issuedBytes;
 }
 
-/// The first of the scatters that are over within `roomNs`, among the first
-/// few, which is taken from them.
+/// Takes the first of the first few releasing collectives that fits into
+/// `roomNs` and `limitBytes`, or noCollective.
 CollectiveId StepConstructor::takeReleasing(Stream &stream, int64_t roomNs,
                                             int64_t limitBytes) {
   constexpr size_t maxSearched = 16;
@@ -369,45 +384,47 @@ CollectiveId StepConstructor::takeReleasing(Stream &stream, int64_t roomNs,
   return noCollective;
 }
 
-CollectiveId StepConstructor::findFirst(NeededFirst &queue) const {
+CollectiveId StepConstructor::findFirst(DueQueue &queue) const {
   while (!queue.empty() && isIssued(queue.top().second))
     queue.pop();
   return queue.empty() ? noCollective : queue.top().second;
 }
 
-/// Whether the collective can be issued now and stay until it is needed.
-bool StepConstructor::hasRoomFor(CollectiveId id) const {
+/// Whether the memory allows to issue the collective now and to keep its result
+/// until it is due.
+bool StepConstructor::fitsInMemory(CollectiveId id) const {
   int64_t bytes = structure.collective(id).issuedBytes;
-  int32_t need = plan.needs[id];
-  if (bytes <= 0 || need <= place)
+  int32_t due = plan.duePositions[id];
+  if (bytes <= 0 || due <= position)
     return true;
   int64_t room = options.limitBytes - bytes;
   if (issued.liveBytes() >
           options.limitBytes - structure.collective(id).issuingBytes ||
-      future.maximum(place, need) > room)
+      futurePeaks.maximum(position, due) > room)
     return false;
-  // What scatters hold, until they are through, and take to get there.
+  // The bytes that releasing collectives hold until they have ended, and that
+  // the next one takes to be issued.
   StreamId index = problem.stream(startOf(id));
   const Stream &stream = streams[index];
-  int64_t held = issued.liveBytes() - plan.bytesBefore[place] - totalAhead +
-                 findReserve(stream);
+  int64_t held = issued.liveBytes() - plan.bytesBefore[position] -
+                 totalPrefetchedBytes + getReservedBytes(stream);
   if (held <= 0)
     return true;
   int64_t busyNs = std::max<int64_t>(issued.freeNs(index) - issued.nowNs(), 0) +
                    stream.releasingNs;
-  auto drained =
-      std::lower_bound(plan.computedNs.begin() + place, plan.computedNs.end(),
-                       plan.computedNs[place] + busyNs);
+  auto drained = std::lower_bound(plan.computedNs.begin() + position,
+                                  plan.computedNs.end(),
+                                  plan.computedNs[position] + busyNs);
   int32_t end = static_cast<int32_t>(drained - plan.computedNs.begin());
-  return future.maximum(place, std::min(need, end)) <= room - held;
+  return futurePeaks.maximum(position, std::min(due, end)) <= room - held;
 }
 
-/// Issues the best that there is for the stream, if anything.
+/// Issues the best collective for the stream. Returns whether there was one.
 bool StepConstructor::issueNext(StreamId index) {
   Stream &stream = streams[index];
   CollectiveId next = findFirst(stream.releasingDue);
   CollectiveId acquiring = findFirst(stream.acquiring);
-  if (acquiring != noCollective && hasRoomFor(acquiring) &&
+  if (acquiring != noCollective && fitsInMemory(acquiring) &&
       (next == noCollective || latestStartNs(acquiring) < latestStartNs(next)))
     next = acquiring;
   int64_t beginNs = std::max(issued.nowNs(), issued.freeNs(index));
@@ -418,7 +435,8 @@ bool StepConstructor::issueNext(StreamId index) {
     issueCollective(releasing);
     return true;
   }
-  // A stream with nothing else to do need not be in a hurry.
+  // An acquiring collective can wait for the look-ahead if there is nothing to
+  // issue behind it.
   if (next == noCollective ||
       (next == acquiring && roomNs > options.lookAheadNs &&
        stream.releasingNs == 0))
@@ -427,7 +445,7 @@ bool StepConstructor::issueNext(StreamId index) {
   return true;
 }
 
-/// Of the eager collectives in flight the one that is over first.
+/// Returns the releasing collective in flight that ends first.
 CollectiveId StepConstructor::findFirstInFlight() {
   CollectiveId first = noCollective;
   for (Stream &stream : streams) {
@@ -447,44 +465,47 @@ void StepConstructor::waitForEnded() {
     CollectiveId first = findFirstInFlight();
     if (first == noCollective || issued.endNs(startOf(first)) > issued.nowNs())
       return;
-    demand(waitOf(first));
+    issueWithPredecessors(waitOf(first));
   }
 }
 
-/// Issues what keeps the streams busy until `momentNs`.
-void StepConstructor::fillStreams(int64_t momentNs) {
+/// Issues collectives that keep the streams busy until `untilNs`.
+void StepConstructor::fillStreams(int64_t untilNs) {
   for (StreamId stream = 0; stream < problem.numStreams(); ++stream)
-    while (issued.freeNs(stream) < momentNs && issueNext(stream)) {
+    while (issued.freeNs(stream) < untilNs && issueNext(stream)) {
     }
 }
 
-/// What the next scatter of the stream will take when it is issued.
-int64_t StepConstructor::findReserve(const Stream &stream) const {
+/// Returns the bytes that the next releasing collective of the stream takes
+/// when it is issued.
+int64_t StepConstructor::getReservedBytes(const Stream &stream) const {
   for (size_t i = stream.firstReleasing; i < stream.releasing.size(); ++i)
     if (!isIssued(stream.releasing[i]))
       return structure.collective(stream.releasing[i]).issuingBytes;
   return 0;
 }
 
-/// When the operation at this place will be through.
-int64_t StepConstructor::findNextMoment() const {
-  int64_t momentNs = issued.nowNs();
-  for (CollectiveId id : plan.neededRows[place])
+/// Returns when the operation at the current position will end.
+int64_t StepConstructor::predictEndNs() const {
+  int64_t untilNs = issued.nowNs();
+  for (CollectiveId id : plan.dueCollectives[position])
     if (isIssued(id))
-      momentNs = std::max(momentNs, issued.endNs(startOf(id)));
-  return momentNs + plan.computedNs[place + 1] - plan.computedNs[place];
+      untilNs = std::max(untilNs, issued.endNs(startOf(id)));
+  return untilNs + plan.computedNs[position + 1] - plan.computedNs[position];
 }
 
-/// The most that will be live up to the operation at this place.
+/// Returns the most live bytes up to the end of the operation at the current
+/// position.
 int64_t StepConstructor::predictPeak() const {
-  return plan.peaks[place] + issued.liveBytes() - plan.bytesBefore[place] -
-         ahead[place];
+  return plan.peaks[position] + issued.liveBytes() -
+         plan.bytesBefore[position] - prefetchedBytes[position];
 }
 
-/// Has an eager collective over with. Returns whether there was one.
+/// Waits for a releasing collective, which is issued if none is in flight.
+/// Returns whether there was one.
 bool StepConstructor::freeMemory() {
   CollectiveId first = findFirstInFlight();
-  // If none is in flight, one that fits, or else any.
+  // If none is in flight, one that is within the limit, or else any.
   for (int64_t limitBytes : {options.limitBytes, unlimited})
     for (Stream &stream : streams)
       if (first == noCollective) {
@@ -494,34 +515,34 @@ bool StepConstructor::freeMemory() {
       }
   if (first == noCollective)
     return false;
-  demand(waitOf(first));
+  issueWithPredecessors(waitOf(first));
   return true;
 }
 
-void StepConstructor::visit(NodeId node) {
+void StepConstructor::schedule(NodeId node) {
   waitForEnded();
   while (predictPeak() > options.limitBytes && freeMemory()) {
   }
-  for (CollectiveId id : plan.neededRows[place])
+  for (CollectiveId id : plan.dueCollectives[position])
     if (!isIssued(id))
       issueCollective(id);
-  fillStreams(findNextMoment());
+  fillStreams(predictEndNs());
   while (predictPeak() > options.limitBytes) {
     CollectiveId first = findFirstInFlight();
     if (first != noCollective)
-      fillStreams(std::max(findNextMoment(), issued.endNs(startOf(first)) +
-                                                 plan.computedNs[place + 1] -
-                                                 plan.computedNs[place]));
+      fillStreams(std::max(predictEndNs(), issued.endNs(startOf(first)) +
+                                               plan.computedNs[position + 1] -
+                                               plan.computedNs[position]));
     if (!freeMemory())
       break;
   }
-  demand(node);
-  totalAhead -= ahead[place];
+  issueWithPredecessors(node);
+  totalPrefetchedBytes -= prefetchedBytes[position];
 }
 
-/// Issues what is left and waits for it as it ends. A collective is issued as
-/// early as it takes to have it prepared when its stream is free, and not
-/// before: what prepares it takes memory.
+/// Issues the remaining collectives and waits for them as they end. A
+/// collective is issued just early enough for its preparation to end when its
+/// stream is free, because the preparation takes memory.
 void StepConstructor::finish() {
   int64_t preparationNs = 0;
   for (CollectiveId id = 0; id < structure.numCollectives(); ++id) {
@@ -532,19 +553,19 @@ void StepConstructor::finish() {
   }
   do {
     CollectiveId first = findFirstInFlight();
-    int64_t momentNs = issued.nowNs();
+    int64_t untilNs = issued.nowNs();
     if (first != noCollective)
-      momentNs = std::max(momentNs, issued.endNs(startOf(first)));
-    fillStreams(momentNs + preparationNs + 1);
+      untilNs = std::max(untilNs, issued.endNs(startOf(first)));
+    fillStreams(untilNs + preparationNs + 1);
   } while (freeMemory());
-  demandRest();
+  issueRest();
 }
 
 ConstructedOrder StepConstructor::run() {
   begin();
   for (NodeId node : plan.computeOrder) {
-    visit(node);
-    ++place;
+    schedule(node);
+    ++position;
   }
   finish();
   int64_t stepNs = issued.stepNs();

@@ -27,71 +27,77 @@ class IssuedOrder;
 struct ConstructionOptions {
   /// Live bytes that are not to be exceeded.
   int64_t limitBytes = std::numeric_limits<int64_t>::max();
-  /// How much earlier than it has to, in nanoseconds, a collective may be
-  /// issued that makes more live.
+  /// How long before its latest start, in nanoseconds, a collective that
+  /// acquires memory may be issued.
   int64_t lookAheadNs = std::numeric_limits<int64_t>::max();
-  /// By how many percent longer than they are collectives are taken to be, so
-  /// that the order still holds where their costs were wrong.
+  /// By how many percent longer than their costs collectives are taken to be,
+  /// so that the order is less sensitive to costs that are too low.
   int32_t slackPercent = 0;
-  /// Streams that never have collectives in flight together.
+  /// Pairs of streams that never have collectives in flight together.
   std::vector<std::pair<StreamId, StreamId>> exclusive;
 };
 
 /// An order that was constructed.
 struct ConstructedOrder {
   Order order;
-  /// The step that it was constructed for, in nanoseconds: with slack, longer
-  /// than what simulate() tells.
+  /// The step that the construction computed, in nanoseconds. With slack it is
+  /// longer than that of simulate().
   int64_t stepNs = 0;
 };
 
 /// Constructs orders of one problem for different options.
 class StepConstruction {
 public:
-  /// `computeOrder` has the operations of the compute order in the order in
-  /// which they are to run, which dependences allow. `structure` has to live
-  /// on. O((nodes + dependences + uses) log nodes).
+  /// `computeOrder` is a legal order of the operations for which
+  /// StepStructure::isInComputeOrder() is true. `structure` has to live on.
+  /// O((nodes + dependences + uses) log nodes).
   StepConstruction(const StepStructure &structure, Order computeOrder);
 
-  /// The order that is built on: every collective is issued directly before it
-  /// is needed and waited for at once. O(1).
+  /// The order that construct() starts from, which is as late as possible
+  /// (ALAP): every collective is issued directly before its result is needed
+  /// and waited for at once. O(1).
   const Order &alapOrder() const { return alap; }
 
-  /// The rules:
-  ///  - a collective that makes more live (a gather) is issued in the order of
-  ///    need, once its latest start, at which it is just over when it is needed
-  ///    and when the next one has to start, is within the look-ahead, if the
-  ///    memory allows it from there to where it is needed,
-  ///  - one that makes less live (a reduce-scatter) goes into the gaps before
-  ///    the latest start of the next gather, and is waited for at the first
-  ///    moment at which that costs nothing, or at which the memory is needed,
-  ///  - nothing is issued to a stream that is busy until the next operation of
-  ///    the compute order.
+  /// Constructs an order in one pass over the compute order:
+  ///  - A collective that acquires memory (such as an all-gather of weights) is
+  ///    issued in the order of due positions, once its latest start is within
+  ///    the look-ahead, if the memory allows it until its due position. The
+  ///    latest start is that at which the collective ends in time for its due
+  ///    position and for the latest start of the next one on its stream.
+  ///  - A collective that releases memory (such as a reduce-scatter of
+  ///    gradients) is issued when it ends before the latest start of the next
+  ///    collective that acquires memory. It is waited for as soon as the wait
+  ///    costs nothing, or when the memory is needed.
+  ///  - Nothing is issued to a stream that is busy until the end of the next
+  ///    operation of the compute order.
   ///
-  /// Always a legal order. The limit may be exceeded where the program leaves
-  /// no choice, and where an estimate of memory was wrong.
+  /// The order is always legal. It may exceed the limit where no order is
+  /// within the limit, and where an estimate of memory was too low.
   /// O((nodes + dependences + uses) log nodes).
   ConstructedOrder construct(const ConstructionOptions &options) const;
 
 private:
   friend class StepConstructor;
 
-  void findNeeds();
+  void computeDuePositions();
   void measureAlapOrder();
-  std::vector<int64_t> findLatestStarts(const IssuedOrder &clocks) const;
+  std::vector<int64_t> computeLatestStarts(const IssuedOrder &clocks) const;
 
   const StepStructure *structure;
   Order computeOrder;
-  /// By operation: whether the compute order needs it.
+  /// By operation: whether an operation of the compute order depends on it.
   std::vector<char> isNeeded;
-  /// By collective: the place of the first of the compute order that needs it;
-  /// the size of the compute order if none does. And the other way round.
-  std::vector<int32_t> needs;
-  Csr<CollectiveId> neededRows;
+  /// By collective: its due position, which is that of the first operation in
+  /// the compute order that depends on it; the size of the compute order if
+  /// none does.
+  std::vector<int32_t> duePositions;
+  /// By position: the collectives that are due there.
+  Csr<CollectiveId> dueCollectives;
   Order alap;
-  /// By place, in the last-minute order, of the stretch that ends with the
-  /// operation there: what is live before it, the most in it, and the
-  /// computation before it; the latter also for the end.
+  /// By position in the compute order, for the segment of the ALAP order that
+  /// ends with the operation there: the live bytes before it, the peak in it,
+  /// and the sum of all computation before it. The latter has one more entry,
+  /// for the end.
   std::vector<int64_t> bytesBefore;
   std::vector<int64_t> peaks;
   std::vector<int64_t> computedNs;

@@ -31,29 +31,32 @@ using namespace mlir::commsched::schedule;
 
 namespace {
 
-/// Looks for the best order of one program.
+/// One round of the scheduler: makes candidates for the order of one program
+/// and keeps the best.
 class StepSearch {
 public:
   StepSearch(const Problem &problem, const StepSchedulerOptions &options)
       : problem(problem), options(options) {}
 
-  /// The best of all candidates.
+  /// Returns the best of all candidates.
   Result<StepSchedule> run();
-  /// The best of the program and what is constructed on its computeOrder.
+  /// Returns the better of the program and the best order that is constructed
+  /// for the compute order of the program.
   Result<StepSchedule> sketch();
 
 private:
-  /// The best order that was constructed with some slack, and how.
+  /// The best order that was constructed with some slack, and the options that
+  /// it was constructed with.
   struct Plan {
     int32_t slackPercent = 0;
     Order order;
     int64_t stepNs = std::numeric_limits<int64_t>::max();
-    /// With the slack.
+    /// The step with the slack.
     int64_t expectedNs = std::numeric_limits<int64_t>::max();
     int64_t lookAheadNs = 0;
   };
 
-  /// More than a thousandth of the step: what is worth the trouble.
+  /// Whether a gain is more than about a thousandth of the step.
   bool isWorthwhile(int64_t gainNs) const {
     return gainNs > best.stepNs / 1024;
   }
@@ -90,7 +93,7 @@ bool StepSearch::isBetter(const StepSchedule &a, const StepSchedule &b) const {
                                     : a.stepNs < b.stepNs;
 }
 
-/// Keeps an order if it is the best so far. Error: it is not legal.
+/// Keeps an order if it is the best so far. Error: the order is not legal.
 OptionalError StepSearch::offer(const Order &order, ScheduleOrigin origin) {
   if (OptionalError error = verify(problem, order))
     return error;
@@ -109,8 +112,8 @@ OptionalError StepSearch::offer(const Order &order, ScheduleOrigin origin) {
   return std::nullopt;
 }
 
-/// Look-aheads to try, in nanoseconds: from none, which takes least memory, to
-/// no limit, in multiples of the longest collective.
+/// Returns the look-aheads to try, in nanoseconds: from 0, which takes the
+/// least memory, to unlimited, in multiples of the longest collective.
 static std::vector<int64_t> listLookAheads(const Problem &problem) {
   int64_t longestNs = 0;
   for (NodeId node = 0; node < problem.numNodes(); ++node)
@@ -120,9 +123,10 @@ static std::vector<int64_t> listLookAheads(const Problem &problem) {
   return {0, fewNs / 4, fewNs, 2 * fewNs, 4 * fewNs, 16 * fewNs, unlimited};
 }
 
-/// Constructs an order and keeps it if it is better with the plan's slack. What
-/// exceeds the limit although the construction minded it is tried again with a
-/// limit that is lower by as much, then by twice as much, and so on.
+/// Constructs an order and keeps it if it is better with the plan's slack. The
+/// construction estimates memory; if its order exceeds the limit, it is
+/// repeated with a limit that is lower by the excess, then by twice the excess,
+/// and so on.
 void StepSearch::construct(const StepConstruction &construction,
                            int64_t lookAheadNs, int64_t limitBytes,
                            Plan &plan) const {
@@ -152,7 +156,7 @@ void StepSearch::construct(const StepConstruction &construction,
   }
 }
 
-/// The best order that is constructed on a computeOrder.
+/// Returns the best order that is constructed for a compute order.
 StepSearch::Plan
 StepSearch::construct(const StepStructure &structure, const Order &computeOrder,
                       int32_t slackPercent,
@@ -165,7 +169,8 @@ StepSearch::construct(const StepStructure &structure, const Order &computeOrder,
     if (!isWorthwhile(plan.expectedNs - boundNs))
       return plan;
   }
-  // The construction is careful: one that is allowed more may not need it.
+  // The construction overestimates memory: an order that is constructed for a
+  // higher limit may be within the limit.
   if (!plan.order.empty() && options.limitBytes < unlimited / 2)
     for (int64_t percent : {1, 3})
       construct(construction, plan.lookAheadNs,
@@ -173,8 +178,8 @@ StepSearch::construct(const StepStructure &structure, const Order &computeOrder,
   return plan;
 }
 
-/// Constructs orders on the compute order of the program, and on others that
-/// promise to be better. The plan has no order if nothing fits.
+/// Constructs orders for the compute order of the program, and for others that
+/// fill idle times. The plan has no order if none is within the limit.
 Result<StepSearch::Plan>
 StepSearch::construct(const StepStructure &structure, int32_t slackPercent,
                       const std::vector<int64_t> &lookAheadsNs) const {
@@ -190,7 +195,7 @@ StepSearch::construct(const StepStructure &structure, int32_t slackPercent,
     plan = std::move(other);
     return true;
   };
-  // What is left to gain at the end, and a quarter or half of it.
+  // The overhang: nothing, or a part of what is left to gain.
   for (int64_t part : {0, 1, 2})
     if (int64_t gainNs = plan.expectedNs - boundNs; isWorthwhile(gainNs))
       keepIfBetter(fillEnd(structure, gainNs * part / 4));
@@ -217,8 +222,8 @@ OptionalError StepSearch::constructAll() {
       construct(*structure, /*slackPercent=*/0, listLookAheads(problem));
   if (!plan)
     return plan.error();
-  // As much slack, by halves, as costs no more than what is worth the trouble.
-  // It takes a longer look-ahead, if any.
+  // The most slack, by halves, whose cost is not worthwhile. Slack takes a
+  // longer look-ahead, if any.
   int64_t lookAheadNs = plan->lookAheadNs;
   for (int32_t part : {1, 2, 4}) {
     int32_t slackPercent = options.slackPercent / part;
@@ -236,15 +241,15 @@ OptionalError StepSearch::constructAll() {
   }
   if (plan->order.empty())
     return std::nullopt;
-  // Something that is there already stays unless it is clearly worse.
+  // The best schedule so far stays unless the gain is worthwhile.
   if (best.fits(options.limitBytes) &&
       !isWorthwhile(best.stepNs - plan->stepNs))
     return std::nullopt;
   return offer(plan->order, ScheduleOrigin::Constructed);
 }
 
-/// Grows orders anew and tries small moves, if the program is small enough for
-/// them to get anywhere.
+/// Runs the searches for small steps, if the program is small enough for the
+/// effort.
 OptionalError StepSearch::improve() {
   int64_t numNodes = problem.numNodes();
   if (!best.fits(options.limitBytes) || best.stepNs <= boundNs ||
@@ -275,7 +280,7 @@ OptionalError StepSearch::improve() {
                ScheduleOrigin::Constructed);
 }
 
-/// Looks for an order within the limit, or near it, whatever the step.
+/// Offers the orders with the least memory if nothing is within the limit.
 OptionalError StepSearch::saveMemory() {
   if (best.fits(options.limitBytes))
     return std::nullopt;
@@ -292,7 +297,7 @@ OptionalError StepSearch::saveMemory() {
                : OptionalError(least.error());
 }
 
-/// Begins with the program.
+/// Computes the lower bound, and offers the order of the program.
 OptionalError StepSearch::begin() {
   Result<LowerBound> bound = computeLowerBound(problem);
   if (!bound)
@@ -339,8 +344,8 @@ Result<StepSchedule> StepSearch::run() {
 // Dependences of uses
 //===----------------------------------------------------------------------===//
 
-/// Whether dependences keep `user` behind who makes `buffer`: directly, or by
-/// way of another user, as views have it.
+/// Whether dependences keep `user` behind the producer of `buffer`: directly,
+/// or through another user, such as a view.
 static bool isOrdered(const Problem &problem, BufferId buffer, NodeId user) {
   NodeId producer = problem.buffer(buffer).producer;
   ArrayView<DependenceEnd> needed = problem.predecessors(user);
@@ -357,7 +362,7 @@ static bool isOrdered(const Problem &problem, BufferId buffer, NodeId user) {
 /// direct dependence on the producer, the uses of all that its user depends on.
 static std::optional<Problem> orderUses(const Problem &problem) {
   std::optional<Problem> ordered;
-  // By operation: the last whose predecessor it is.
+  // By operation: the last operation that it was found to precede.
   std::vector<NodeId> predecessorOf(problem.numNodes(), noNode);
   for (NodeId user = 0; user < problem.numNodes(); ++user) {
     for (DependenceEnd end : problem.predecessors(user))
@@ -381,14 +386,14 @@ static std::optional<Problem> orderUses(const Problem &problem) {
 // Entry points
 //===----------------------------------------------------------------------===//
 
-/// For a problem whose dependences order all uses.
+/// Schedules a problem whose dependences order all uses.
 static Result<StepSchedule> searchStep(const Problem &problem,
                                        const StepSchedulerOptions &options) {
   Result<StepSchedule> schedule = StepSearch(problem, options).run();
   if (!schedule)
     return schedule;
-  // As long as the schedule, taken as a program, can be bettered, so that
-  // another run finds nothing.
+  // Repeat with the schedule as the program until nothing improves, so that
+  // another run of the scheduler changes nothing.
   constexpr int32_t maxRounds = 16;
   for (int32_t round = 0;
        round < maxRounds && schedule->origin != ScheduleOrigin::Program;
@@ -401,7 +406,7 @@ static Result<StepSchedule> searchStep(const Problem &problem,
       break;
     for (NodeId &node : next->order)
       node = schedule->order[node];
-    // What was constructed stays so, whatever is done to it.
+    // A constructed schedule remains one, whatever improves it.
     if (schedule->origin == ScheduleOrigin::Constructed)
       next->origin = ScheduleOrigin::Constructed;
     schedule = std::move(next);
@@ -409,7 +414,8 @@ static Result<StepSchedule> searchStep(const Problem &problem,
   return schedule;
 }
 
-/// Checks the problem, and gives `search` one whose dependences order all uses.
+/// Checks the problem, and calls `search` with a problem whose dependences
+/// order all uses.
 template <typename SearchFn>
 static Result<StepSchedule> checkAndSearch(const Problem &problem,
                                            SearchFn search) {

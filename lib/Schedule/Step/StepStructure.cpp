@@ -13,8 +13,8 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 
-/// Whether an operation may run elsewhere than in its place: cheap computation
-/// that communication may cross.
+/// Whether an operation can move: it is cheap computation, and communication
+/// can move past it.
 static bool isMovable(const Problem &problem, NodeId node) {
   if (problem.kind(node) != NodeKind::Compute || problem.isExpensive(node))
     return false;
@@ -27,7 +27,7 @@ static bool isMovable(const Problem &problem, NodeId node) {
          std::none_of(after.begin(), after.end(), isBarrier);
 }
 
-/// Whether nobody but `node`, and who makes the buffer, uses it.
+/// Whether only `node` and the producer use the buffer.
 static bool isOnlyUser(const Problem &problem, BufferId buffer, NodeId node) {
   NodeId producer = problem.buffer(buffer).producer;
   for (NodeId user : problem.users(buffer))
@@ -36,7 +36,7 @@ static bool isOnlyUser(const Problem &problem, BufferId buffer, NodeId node) {
   return true;
 }
 
-/// Whether as much is live behind the operation as before, or more.
+/// Whether the operation allocates at least as much as it frees.
 static bool makesMoreThanItFrees(const Problem &problem, NodeId node) {
   int64_t net = 0;
   for (BufferId buffer : problem.buffersMadeBy(node))
@@ -47,7 +47,7 @@ static bool makesMoreThanItFrees(const Problem &problem, NodeId node) {
   return net >= 0;
 }
 
-/// Whether at most one operation has to run before `node`.
+/// Whether `node` depends directly on at most one operation.
 static bool isUnary(const Problem &problem, NodeId node) {
   ArrayView<DependenceEnd> needed = problem.predecessors(node);
   return std::all_of(needed.begin(), needed.end(), [&](DependenceEnd end) {
@@ -55,9 +55,10 @@ static bool isUnary(const Problem &problem, NodeId node) {
   });
 }
 
-/// Operations that one start needs and nothing else, from the starts backwards:
+/// Finds operations that only one start depends on, from the starts backwards:
 /// casts, and copies of several operands if they come directly before the
-/// start. What brings branches of the computation together is no preparation.
+/// start. Other operations that join branches of the computation are no
+/// preparation.
 void StepStructure::findPreparation() {
   preparedStarts.assign(problem->numNodes(), noNode);
   const Order &order = problem->topologicalOrder();
@@ -82,10 +83,10 @@ void StepStructure::findPreparation() {
   }
 }
 
-/// What is neither a start or wait nor goes along with one.
+/// Finds the operations that are neither a start or wait nor issued with one.
 void StepStructure::findComputation() {
   inComputeOrder.assign(problem->numNodes(), 0);
-  // By operation: the one start whose result it unpacks or converts.
+  // By operation: the start whose result it unpacks or converts, if it is one.
   std::vector<NodeId> followed(problem->numNodes(), noNode);
   for (NodeId node : problem->topologicalOrder()) {
     NodeKind kind = problem->kind(node);
@@ -96,7 +97,7 @@ void StepStructure::findComputation() {
       continue;
     ArrayView<DependenceEnd> needed = problem->predecessors(node);
     NodeId start = needed.empty() ? noNode : followed[needed[0].node];
-    // What takes long computes something.
+    // An operation that takes long belongs to the computation.
     bool isFollower =
         start != noNode && isMovable(*problem, node) &&
         problem->costNs(node) <= problem->costNs(start) / 2 &&
@@ -124,9 +125,9 @@ void StepStructure::findCollectives() {
       collectives[collectiveOfNode[start]].preparation.push_back(node);
 }
 
-/// Counts what each collective has to wait for. An operation counts once,
-/// however many dependences there are.
-void StepStructure::findPredecessors() {
+/// Finds the operations that each collective depends on. An operation counts
+/// once, however many dependences there are.
+void StepStructure::findCollectivePredecessors() {
   struct Awaited {
     NodeId node;
     CollectiveId collective;
@@ -154,8 +155,8 @@ void StepStructure::findPredecessors() {
       [&](size_t i) { return all[i].collective; });
 }
 
-/// What issuing and completing the collective does to the memory.
-void StepStructure::weigh(MovableCollective &collective) const {
+/// Computes how issuing and completing the collective changes the live bytes.
+void StepStructure::computeBytes(MovableCollective &collective) const {
   auto isPart = [&](NodeId node) {
     return node != noNode && preparedStarts[node] == collective.start;
   };
@@ -205,7 +206,7 @@ Result<StepStructure> StepStructure::create(const Problem &problem) {
   structure.findPreparation();
   structure.findComputation();
   structure.findCollectives();
-  structure.findPredecessors();
+  structure.findCollectivePredecessors();
   std::vector<char> leadsToComputation(problem.numNodes(), 0);
   const Order &order = problem.topologicalOrder();
   for (size_t place = order.size(); place-- > 0;)
@@ -213,7 +214,7 @@ Result<StepStructure> StepStructure::create(const Problem &problem) {
       leadsToComputation[order[place]] |=
           structure.inComputeOrder[end.node] || leadsToComputation[end.node];
   for (MovableCollective &collective : structure.collectives) {
-    structure.weigh(collective);
+    structure.computeBytes(collective);
     collective.isReleasing |= !leadsToComputation[collective.start];
   }
   return structure;

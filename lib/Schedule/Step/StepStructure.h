@@ -24,22 +24,22 @@ namespace mlir::commsched::schedule {
 using CollectiveId = int32_t;
 inline constexpr CollectiveId noCollective = -1;
 
-/// A Start with its Wait and what prepares it.
+/// A Start, its Wait, and the operations that prepare its operands.
 struct MovableCollective {
   NodeId start = noNode;
   NodeId wait = noNode;
-  /// Cheap computation that nothing but this start needs, in an order that
-  /// dependences allow: what makes more than it frees, so that it had better
-  /// run when the collective is issued.
+  /// Cheap computation that only this start depends on, in a legal order. It
+  /// allocates at least as much as it frees, so it is issued with the start.
   std::vector<NodeId> preparation;
-  /// How many other operations have to run before preparation and start.
+  /// The number of other operations that preparation and start depend on.
   int32_t numPredecessors = 0;
-  /// What is live more, in bytes, once preparation and start have run.
+  /// By how many bytes issuing preparation and start increases what is live.
   int64_t issuedBytes = 0;
-  /// The most that may be live more, in bytes, while they run.
+  /// The most by which live bytes may increase while they are issued.
   int64_t issuingBytes = 0;
-  /// Whether it had better be over early: then no more is live than before, or
-  /// nothing of the compute order needs it.
+  /// Whether the collective releases memory: it releases at least as many bytes
+  /// as it delivers, or no operation of the compute order depends on it. Such a
+  /// collective should end early. All others acquire memory.
   bool isReleasing = false;
 };
 
@@ -52,13 +52,11 @@ public:
 
   const Problem &getProblem() const { return *problem; }
 
-  /// Whether the operation runs where its place in the order of computation
-  /// is; others run when they are needed.
-  bool isInComputeOrder(NodeId node) const {
-    return inComputeOrder[node];
-  }
+  /// Whether the position of the operation is given by the compute order. All
+  /// other operations are issued when they are needed.
+  bool isInComputeOrder(NodeId node) const { return inComputeOrder[node]; }
 
-  /// Whether it is part of what prepares a collective.
+  /// Whether the operation is part of the preparation of a collective.
   bool isPreparation(NodeId node) const {
     return preparedStarts[node] != noNode;
   }
@@ -74,7 +72,7 @@ public:
     return collectiveOfNode[node];
   }
 
-  /// The collectives that wait for `node` to run before they can be issued.
+  /// The collectives that depend on `node`, directly or by their preparation.
   ArrayView<CollectiveId> successors(NodeId node) const {
     return successorRows[node];
   }
@@ -85,12 +83,12 @@ private:
   void findPreparation();
   void findComputation();
   void findCollectives();
-  void findPredecessors();
-  void weigh(MovableCollective &collective) const;
+  void findCollectivePredecessors();
+  void computeBytes(MovableCollective &collective) const;
 
   const Problem *problem;
   std::vector<char> inComputeOrder;
-  /// By operation: the one start that needs it, if it is preparation.
+  /// By operation: the start that it prepares, or noNode.
   std::vector<NodeId> preparedStarts;
   std::vector<MovableCollective> collectives;
   std::vector<CollectiveId> collectiveOfNode;
