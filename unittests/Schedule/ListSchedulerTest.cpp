@@ -130,9 +130,9 @@ TEST(ListScheduler, StopsPuttingComputeBesideWhenItCoversTheCollective) {
     return problem;
   };
   // Two of the three cover 20 exactly; 21 takes the third; 0 takes none.
-  EXPECT_EQ(schedule(build(20), overlap), (Order{0, 4, 5, 1, 2, 6, 3}));
-  EXPECT_EQ(schedule(build(21), overlap), (Order{0, 4, 5, 6, 1, 2, 3}));
-  EXPECT_EQ(schedule(build(0), overlap), (Order{0, 1, 2, 4, 5, 6, 3}));
+  EXPECT_EQ(listSchedule(build(20), overlap), (Order{0, 4, 5, 1, 2, 6, 3}));
+  EXPECT_EQ(listSchedule(build(21), overlap), (Order{0, 4, 5, 6, 1, 2, 3}));
+  EXPECT_EQ(listSchedule(build(0), overlap), (Order{0, 1, 2, 4, 5, 6, 3}));
 }
 
 TEST(ListScheduler, PutsNothingBesideABlockingCollective) {

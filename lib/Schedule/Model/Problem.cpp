@@ -1,4 +1,4 @@
-//===- Problem.cpp - Building a scheduling problem --------------*- C++ -*-===//
+//===- Problem.cpp - Construction and check of scheduling problems --------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,6 +8,10 @@
 
 #include "CommSched/Schedule/Problem.h"
 
+#include "ReadyTracker.h"
+
+#include <algorithm>
+#include <limits>
 #include <numeric>
 
 using namespace mlir::commsched;
@@ -88,30 +92,194 @@ void Problem::reserve(size_t numNodes, size_t numDependences) {
   dependences.reserve(numDependences);
 }
 
-const OptionalError &Problem::finalize() {
-  if (finalized)
-    return error;
-  finalized = true;
-  successorRows.clear();
-  predecessorRows.clear();
-  userRows.clear();
-  usedRows.clear();
-  producedRows.clear();
-  topological.clear();
-  // Each step relies on what the steps before it have checked.
-  error = checkNodes();
-  if (!error)
-    error = pairWaits();
-  if (!error)
-    error = checkDependences();
-  if (!error)
-    error = checkBuffers();
-  if (error)
-    return error;
-  buildRows();
-  error = sortTopologically();
-  return error;
+//===----------------------------------------------------------------------===//
+// Check
+//===----------------------------------------------------------------------===//
+
+/// Adds `value` (not negative) to `sum`; false if that overflows.
+static bool addChecked(int64_t &sum, int64_t value) {
+  if (sum > std::numeric_limits<int64_t>::max() - value)
+    return false;
+  sum += value;
+  return true;
 }
+
+std::string Problem::describe(NodeId node) const {
+  std::string text = "node " + std::to_string(node);
+  if (isNode(node))
+    text += std::string(" (") + toString(kind(node)) + ")";
+  return text;
+}
+
+static std::string describeRange(const char *what, size_t count) {
+  return std::string("; the problem has ") + std::to_string(count) + " " + what;
+}
+
+OptionalError Problem::checkNodes() {
+  if (nodes.size() > size_t(std::numeric_limits<NodeId>::max()))
+    return "the problem has " + std::to_string(nodes.size()) +
+           " nodes, more than an index can name";
+  int64_t total = 0;
+  streamCount = 0;
+  for (NodeId node = 0, end = numNodes(); node < end; ++node) {
+    if (costNs(node) < 0)
+      return describe(node) + " has a negative cost of " +
+             std::to_string(costNs(node)) + " ns";
+    if (!addChecked(total, costNs(node)))
+      return "the sum of the costs up to " + describe(node) + ", which adds " +
+             std::to_string(costNs(node)) + " ns, does not fit 64 bits";
+    if (kind(node) == NodeKind::Wait && costNs(node) != 0)
+      return describe(node) + " has a cost of " + std::to_string(costNs(node)) +
+             " ns, but the time of a collective belongs to its start";
+    if (!isCollective(node)) {
+      if (stream(node) != noStream)
+        return describe(node) + " is on stream " +
+               std::to_string(stream(node)) +
+               ", but only a start or a blocking collective is on a stream";
+      continue;
+    }
+    // The bound keeps a stray index from asking for arrays of its size.
+    if (stream(node) < 0 || stream(node) >= maxStreams)
+      return describe(node) + " is a collective on stream " +
+             std::to_string(stream(node)) +
+             ", but streams are numbered from 0 to " +
+             std::to_string(maxStreams - 1);
+    streamCount = std::max(streamCount, stream(node) + 1);
+  }
+  return std::nullopt;
+}
+
+OptionalError Problem::pairWaits() {
+  for (Node &node : nodes)
+    if (node.kind == NodeKind::Start)
+      node.partner = noNode;
+  for (NodeId wait = 0, end = numNodes(); wait < end; ++wait) {
+    if (kind(wait) != NodeKind::Wait)
+      continue;
+    NodeId start = nodes[wait].partner;
+    if (start == noNode)
+      return describe(wait) + " has no start";
+    if (!isNode(start))
+      return describe(wait) + " waits for node " + std::to_string(start) +
+             describeRange("nodes", nodes.size());
+    if (kind(start) != NodeKind::Start)
+      return describe(wait) + " waits for " + describe(start) +
+             ", which is not a start";
+    if (start > wait)
+      return describe(wait) + " waits for " + describe(start) +
+             ", which comes later";
+    if (nodes[start].partner != noNode)
+      return describe(start) + " has two waits, " +
+             describe(nodes[start].partner) + " and " + describe(wait);
+    nodes[start].partner = wait;
+  }
+  for (NodeId start = 0, end = numNodes(); start < end; ++start)
+    if (kind(start) == NodeKind::Start && nodes[start].partner == noNode)
+      return describe(start) + " has no wait";
+  return std::nullopt;
+}
+
+OptionalError Problem::checkDependences() const {
+  for (const Dependence &dependence : dependences) {
+    if (!isNode(dependence.from) || !isNode(dependence.to))
+      return std::string(toString(dependence.kind)) + " dependence of " +
+             describe(dependence.to) + " on " + describe(dependence.from) +
+             " names a node that does not exist" +
+             describeRange("nodes", nodes.size());
+    if (dependence.from == dependence.to)
+      return describe(dependence.from) + " depends on itself (" +
+             toString(dependence.kind) + ")";
+  }
+  return std::nullopt;
+}
+
+OptionalError Problem::checkBuffers() const {
+  int64_t total = 0;
+  for (BufferId id = 0, end = numBuffers(); id < end; ++id) {
+    const Buffer &buffer = buffers[id];
+    auto name = [id] { return "buffer " + std::to_string(id); };
+    if (buffer.bytes < 0)
+      return name() + " has a negative size of " +
+             std::to_string(buffer.bytes) + " bytes";
+    if (!addChecked(total, buffer.bytes))
+      return "the sum of the sizes up to " + name() + ", which adds " +
+             std::to_string(buffer.bytes) + " bytes, does not fit 64 bits";
+    if (buffer.producer != noNode && !isNode(buffer.producer))
+      return name() + " is made by " + describe(buffer.producer) +
+             describeRange("nodes", nodes.size());
+  }
+  for (const Use &use : uses) {
+    if (use.buffer < 0 || use.buffer >= numBuffers())
+      return describe(use.node) + " uses buffer " + std::to_string(use.buffer) +
+             describeRange("buffers", buffers.size());
+    if (!isNode(use.node))
+      return "buffer " + std::to_string(use.buffer) + " is used by " +
+             describe(use.node) + describeRange("nodes", nodes.size());
+  }
+  return std::nullopt;
+}
+
+/// Follows predecessors that were never reached until one repeats. Every node
+/// with missing predecessors has one that itself has some, so this ends in a
+/// cycle.
+std::string Problem::describeCycle(const IndegreeCounter &missing) const {
+  NodeId node = 0;
+  while (!missing.isPending(node))
+    ++node;
+  std::vector<int32_t> stepOf(nodes.size(), -1);
+  std::vector<NodeId> path;
+  while (stepOf[node] < 0) {
+    stepOf[node] = static_cast<int32_t>(path.size());
+    path.push_back(node);
+    for (DependenceEnd predecessor : predecessors(node)) {
+      if (!missing.isPending(predecessor.node))
+        continue;
+      node = predecessor.node;
+      break;
+    }
+  }
+  // The path runs against the dependences: tell it backwards, from its
+  // smallest index, and only so much of a long one as a reader can use.
+  std::vector<NodeId> cycle(path.rbegin(), path.rend() - stepOf[node]);
+  std::rotate(cycle.begin(), std::min_element(cycle.begin(), cycle.end()),
+              cycle.end());
+  constexpr size_t maxNamed = 8;
+  std::string text = "dependences form a cycle of " +
+                     std::to_string(cycle.size()) + " nodes: ";
+  for (size_t i = 0; i < std::min(cycle.size(), maxNamed); ++i)
+    text += describe(cycle[i]) + " -> ";
+  if (cycle.size() > maxNamed)
+    text += "... -> ";
+  return text + describe(cycle.front());
+}
+
+OptionalError Problem::sortTopologically() {
+  bool programIsOrder =
+      std::all_of(dependences.begin(), dependences.end(),
+                  [](const Dependence &edge) { return edge.from < edge.to; });
+  topological.resize(nodes.size());
+  std::iota(topological.begin(), topological.end(), 0);
+  if (programIsOrder)
+    return std::nullopt;
+
+  IndegreeCounter missing(nodes.size());
+  for (const Dependence &dependence : dependences)
+    missing.addEdgesTo(dependence.to);
+  // The order found so far is also the queue of nodes to be expanded.
+  topological = missing.listReady();
+  for (size_t next = 0; next < topological.size(); ++next)
+    for (DependenceEnd successor : successors(topological[next]))
+      if (missing.removeEdgeTo(successor.node))
+        topological.push_back(successor.node);
+  if (topological.size() == nodes.size())
+    return std::nullopt;
+  topological.clear();
+  return describeCycle(missing);
+}
+
+//===----------------------------------------------------------------------===//
+// Finalization
+//===----------------------------------------------------------------------===//
 
 void Problem::buildRows() {
   size_t count = dependences.size();
@@ -135,4 +303,29 @@ void Problem::buildRows() {
       nodes.size(), buffers.size(),
       [&](size_t i) { return buffers[i].producer; },
       [&](size_t i) { return static_cast<BufferId>(i); });
+}
+
+const OptionalError &Problem::finalize() {
+  if (finalized)
+    return error;
+  finalized = true;
+  successorRows.clear();
+  predecessorRows.clear();
+  userRows.clear();
+  usedRows.clear();
+  producedRows.clear();
+  topological.clear();
+  // Each step relies on what the steps before it have checked.
+  error = checkNodes();
+  if (!error)
+    error = pairWaits();
+  if (!error)
+    error = checkDependences();
+  if (!error)
+    error = checkBuffers();
+  if (error)
+    return error;
+  buildRows();
+  error = sortTopologically();
+  return error;
 }
