@@ -8,12 +8,11 @@
 
 #include "CommSched/Schedule/StepScheduler.h"
 
-#include "CommSched/Schedule/LowerBound.h"
+#include "CommSched/Schedule/Bounds/LowerBounds.h"
+#include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
 #include "CommSched/Schedule/MemoryTimeline.h"
-#include "CommSched/Schedule/PeakMemoryOrders.h"
 #include "CommSched/Schedule/Renumbering.h"
-#include "CommSched/Schedule/SimpleOverlap.h"
-#include "CommSched/Schedule/TightLowerBound.h"
+#include "CommSched/Schedule/Reordering/SimpleOverlap.h"
 #include "CommSched/Schedule/Verify.h"
 #include "CommSched/Support/Unlimited.h"
 #include "ComputeOrders.h"
