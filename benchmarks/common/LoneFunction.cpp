@@ -8,9 +8,7 @@
 
 #include "LoneFunction.h"
 #include "../scaling/Sample.h"
-#include "CommSched/Analysis/Costs/OperationCosts.h"
-#include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
-#include "CommSched/Analysis/Costs/TargetSpec.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 
@@ -51,13 +49,13 @@ Block &LoneFunction::getBlock() {
 }
 
 FailureOr<BlockProblem> LoneFunction::createProblem(StreamOrder order) {
-  FailureOr<cost::Target> target = getTarget(*module);
-  if (failed(target))
+  CostAnalysis analysis(*module);
+  OperationCosts *costs = analysis.getCosts();
+  if (!costs)
     return failure();
-  ScanningSymbolTables symbolTables;
-  OperationCosts costs(*target, /*profile=*/nullptr, symbolTables);
   FailureOr<BlockProblem> problem = BlockProblem::create(
-      getBlock(), [&](Operation *op) { return costs.getRuntimeNs(op); }, order);
+      getBlock(), [&](Operation *op) { return costs->getRuntimeNs(op); },
+      order);
   if (failed(problem))
     return failure();
   if (Operation *op = problem->getUnpriced())

@@ -8,9 +8,7 @@
 
 #include "NoisyStep.h"
 
-#include "CommSched/Analysis/Costs/OperationCosts.h"
-#include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
-#include "CommSched/Analysis/Costs/TargetSpec.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Schedule/MemoryTimeline.h"
@@ -43,14 +41,13 @@ void mlir::commsched::nameOperations(ModuleOp module) {
 }
 
 static FailureOr<BlockProblem> createProblem(FunctionOpInterface function) {
-  FailureOr<cost::Target> target = getTarget(function);
-  if (failed(target))
+  CostAnalysis analysis(function);
+  OperationCosts *costs = analysis.getCosts();
+  if (!costs)
     return failure();
-  ScanningSymbolTables symbolTables;
-  OperationCosts costs(*target, /*profile=*/nullptr, symbolTables);
   FailureOr<BlockProblem> problem = BlockProblem::create(
       function.getFunctionBody().front(),
-      [&](Operation *op) { return costs.getRuntimeNs(op); });
+      [&](Operation *op) { return costs->getRuntimeNs(op); });
   if (failed(problem))
     return failure();
   if (Operation *op = problem->getUnpriced())

@@ -8,7 +8,7 @@
 
 #include "ProblemDump.h"
 #include "../common/ProblemJson.h"
-#include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "MergeableStarts.h"

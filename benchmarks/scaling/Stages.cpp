@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Stages.h"
-#include "CommSched/Analysis/Costs/OperationCosts.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Costs/TargetSpec.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
@@ -140,13 +140,12 @@ withCosts(Fixture &fixture,
           llvm::function_ref<LogicalResult(const BlockProblem &)> consume,
           StreamOrder collectiveOrder = StreamOrder::Kept) {
   Block &block = fixture.getBlock();
-  FailureOr<cost::Target> target = getTarget(block.getParentOp());
-  if (failed(target))
+  CostAnalysis analysis(block.getParentOp());
+  OperationCosts *costs = analysis.getCosts();
+  if (!costs)
     return failure();
-  SymbolTableCollection symbolTables;
-  OperationCosts costs(*target, /*profile=*/nullptr, symbolTables);
   FailureOr<BlockProblem> problem = BlockProblem::create(
-      block, [&](Operation *op) { return costs.getRuntimeNs(op); },
+      block, [&](Operation *op) { return costs->getRuntimeNs(op); },
       collectiveOrder);
   return failed(problem) ? failure() : consume(*problem);
 }

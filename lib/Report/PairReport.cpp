@@ -7,8 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Report/PairReport.h"
-#include "CommSched/Analysis/Costs/OperationCosts.h"
-#include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"

@@ -6,9 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Analysis/Costs/OperationCosts.h"
-#include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
-#include "CommSched/Analysis/Costs/TargetSpec.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Report/RankTimes.h"
@@ -64,14 +62,12 @@ static FunctionTimes getTimes(const TimedFunction &timed,
 }
 
 LogicalResult AlignRuntimes::writeTimes(ArrayRef<TimedFunction> functions) {
-  FailureOr<cost::Target> target = getTarget(getOperation());
-  if (failed(target))
+  OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
+  if (!costs)
     return failure();
-  ScanningSymbolTables symbolTables;
-  OperationCosts costs(*target, /*profile=*/nullptr, symbolTables);
   RankTimes times;
   for (const TimedFunction &timed : functions)
-    times[toFileText(timed.name)] = getTimes(timed, costs);
+    times[toFileText(timed.name)] = getTimes(timed, *costs);
   return writeOutputFile(getOperation().getLoc(), output, "the times",
                          [&](raw_ostream &os) { printRankTimes(times, os); });
 }

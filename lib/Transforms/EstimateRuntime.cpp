@@ -6,9 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Analysis/Costs/OperationCosts.h"
-#include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
-#include "CommSched/Analysis/Costs/TargetSpec.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Transforms/Passes.h"
@@ -69,27 +67,24 @@ struct EstimateRuntime
                            cost::targetPresetNames())) ||
         failed(checkChoice(context, "model", model, modelNames)))
       return failure();
-    if (profile.empty())
-      return success();
-    llvm::Expected<cost::MeasuredTable> loaded =
-        cost::MeasuredTable::load(profile);
+    llvm::Expected<std::shared_ptr<const cost::MeasuredTable>> loaded =
+        loadProfile(profile, getArgument());
     if (!loaded)
-      return emitError(UnknownLoc::get(context), "cannot use the profile: ")
-             << llvm::toString(loaded.takeError());
-    table = std::make_shared<const cost::MeasuredTable>(std::move(*loaded));
+      return emitError(UnknownLoc::get(context),
+                       llvm::toString(loaded.takeError()));
+    table = std::move(*loaded);
     return success();
   }
 
   void runOnOperation() override {
-    FailureOr<cost::Target> machine = getTarget(getOperation(), target);
-    if (failed(machine))
+    CostAnalysis analysis(getOperation(), table.get(), target);
+    OperationCosts *costs = analysis.getCosts();
+    if (!costs)
       return signalPassFailure();
-    ScanningSymbolTables symbolTables;
-    OperationCosts costs(*machine, table.get(), symbolTables);
     attrName = StringAttr::get(&getContext(), runtimeNsAttrName);
     timeType = IntegerType::get(&getContext(), 64);
     changed = false;
-    estimateRegion(getOperation().getBody(), costs);
+    estimateRegion(getOperation().getBody(), *costs);
     if (!changed)
       markAllAnalysesPreserved();
   }

@@ -8,9 +8,7 @@
 
 #include "IterativePasses.h"
 #include "BlockScheduling.h"
-#include "CommSched/Analysis/Costs/OperationCosts.h"
-#include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
-#include "CommSched/Analysis/Costs/TargetSpec.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
 #include "CommSched/Schedule/MemoryTimeline.h"
 #include "CommSched/Schedule/Simulator.h"
@@ -175,12 +173,11 @@ FailureOr<bool> Runner::run(Block &block) {
 
 FailureOr<bool> mlir::commsched::runIterativePass(func::FuncOp function,
                                                   const IterativePass &pass) {
-  FailureOr<cost::Target> target = getTarget(function);
-  if (failed(target))
+  CostAnalysis analysis(function);
+  OperationCosts *costs = analysis.getCosts();
+  if (!costs)
     return failure();
-  ScanningSymbolTables symbolTables;
-  OperationCosts costs(*target, /*profile=*/nullptr, symbolTables);
-  Runner runner(function, pass, costs);
+  Runner runner(function, pass, *costs);
   bool changed = false;
   for (Block *block : getBlocksWithCollectives(function)) {
     FailureOr<bool> blockChanged = runner.run(*block);

@@ -6,9 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Analysis/Costs/OperationCosts.h"
-#include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
-#include "CommSched/Analysis/Costs/TargetSpec.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Transforms/Passes.h"
 #include "ListSchedule.h"
 
@@ -26,16 +24,15 @@ struct ReorderComputeForOverlap
     : mlir::commsched::impl::ReorderComputeForOverlapBase<
           ReorderComputeForOverlap> {
   void runOnOperation() override {
-    FailureOr<cost::Target> target = getTarget(getOperation());
-    if (failed(target))
+    OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
+    if (!costs)
       return signalPassFailure();
-    ScanningSymbolTables symbolTables;
-    OperationCosts costs(*target, /*profile=*/nullptr, symbolTables);
+    markAnalysesPreserved<CostAnalysis>();
     schedule::ListSchedulerOptions options;
     options.raiseComms = true;
     options.sinkWaits = true;
     options.reorderForOverlap = true;
-    FailureOr<bool> moved = listSchedule(getOperation(), options, &costs);
+    FailureOr<bool> moved = listSchedule(getOperation(), options, costs);
     if (failed(moved))
       signalPassFailure();
     else if (!*moved)

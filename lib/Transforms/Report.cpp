@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Analysis/Costs/OperationCosts.h"
-#include "CommSched/Analysis/Costs/TargetSpec.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Report/PairReport.h"
 #include "CommSched/Report/ReportFormats.h"
 #include "CommSched/Report/StepReport.h"
@@ -105,21 +104,19 @@ void Report::runOnOperation() {
   markAllAnalysesPreserved();
   reports.clear();
   reportOf.clear();
-  FailureOr<cost::Target> target = getTarget(getOperation());
-  if (failed(target))
+  OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
+  if (!costs)
     return signalPassFailure();
-  SymbolTableCollection symbolTables;
-  OperationCosts costs(*target, /*profile=*/nullptr, symbolTables);
   // A pair comes behind the second of its halves.
   DenseMap<Operation *, FunctionPair> pairs;
   for (FunctionPair pair : getFunctionPairs(getOperation()))
     pairs[pair.forward->isBeforeInBlock(pair.backward) ? pair.backward
                                                        : pair.forward] = pair;
   for (auto function : getOperation().getOps<FunctionOpInterface>()) {
-    if (!function.isExternal() && failed(simulate(function, costs)))
+    if (!function.isExternal() && failed(simulate(function, *costs)))
       return signalPassFailure();
     if (auto it = pairs.find(function);
-        it != pairs.end() && failed(simulate(it->second, costs)))
+        it != pairs.end() && failed(simulate(it->second, *costs)))
       return signalPassFailure();
   }
   if (failed(print()))

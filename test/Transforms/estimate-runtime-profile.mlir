@@ -6,7 +6,7 @@
 // RUN: not commsched-opt %t/program.mlir --commsched-estimate-runtime=profile=%t/no-column.json 2>&1 | FileCheck %s --check-prefixes=BAD,COLUMN
 // RUN: not commsched-opt %t/program.mlir --commsched-estimate-runtime=profile=%t/negative.json 2>&1 | FileCheck %s --check-prefixes=BAD,NEGATIVE
 
-// BAD: error: cannot use the profile:
+// BAD: error: option 'profile' of commsched-estimate-runtime cannot be used:
 // MISSING-SAME: missing.json
 // SYNTAX-SAME: not-json.json
 // COLUMN-SAME: no-column.json{{.*}}row 1{{.*}}time_ns

@@ -12,8 +12,7 @@
 
 #include "BlockScheduling.h"
 #include "BucketTrial.h"
-#include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
-#include "CommSched/Analysis/Costs/TargetSpec.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "TestPasses.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -52,13 +51,12 @@ struct TestBucketedProblem
 } // namespace
 
 LogicalResult TestBucketedProblem::runOn(func::FuncOp function, uint64_t seed) {
-  FailureOr<cost::Target> target = getTarget(function);
-  if (failed(target))
+  CostAnalysis analysis(function);
+  OperationCosts *costs = analysis.getCosts();
+  if (!costs)
     return failure();
-  ScanningSymbolTables symbolTables;
-  OperationCosts costs(*target, /*profile=*/nullptr, symbolTables);
   for (Block *block : getBlocksWithCollectives(function)) {
-    BucketTrial trial(function, *block, costs, seed);
+    BucketTrial trial(function, *block, *costs, seed);
     if (failed(trial.run()))
       return failure();
     numBuckets += trial.getNumBuckets();

@@ -11,8 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockScheduling.h"
-#include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
-#include "CommSched/Analysis/Costs/TargetSpec.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "Fsdp/DeduplicateGathers.h"
 #include "Fsdp/SumBeforeReduceScatter.h"
 #include "TestPasses.h"
@@ -68,17 +67,15 @@ struct TestDeduplicateGathers
 
 void TestDeduplicateGathers::runOnOperation() {
   func::FuncOp function = getOperation();
-  FailureOr<cost::Target> target = getTarget(function);
-  if (failed(target))
+  OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
+  if (!costs)
     return signalPassFailure();
-  ScanningSymbolTables symbolTables;
-  OperationCosts costs(*target, /*profile=*/nullptr, symbolTables);
   std::optional<int64_t> limit;
   if (limitBytes >= 0)
     limit = limitBytes;
   for (Block *block : getBlocksWithCollectives(function))
-    if (failed(deduplicateGathers(function, *block, FsdpAnalysis(*block), costs,
-                                  limit)))
+    if (failed(deduplicateGathers(function, *block, FsdpAnalysis(*block),
+                                  *costs, limit)))
       return signalPassFailure();
 }
 

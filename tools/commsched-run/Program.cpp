@@ -7,9 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"
-#include "CommSched/Analysis/Costs/OperationCosts.h"
-#include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
-#include "CommSched/Analysis/Costs/TargetSpec.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Conversion/Pipelines.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
@@ -58,23 +56,17 @@ LogicalResult Program::load(MLIRContext &context, StringRef entryName,
 }
 
 LogicalResult Program::predict(StringRef profile) {
-  FailureOr<cost::Target> target = getTarget(*module);
-  if (failed(target))
+  llvm::Expected<std::shared_ptr<const cost::MeasuredTable>> table =
+      loadProfile(profile, "commsched-run");
+  if (!table)
+    return emitError(UnknownLoc::get(module->getContext()),
+                     llvm::toString(table.takeError()));
+  CostAnalysis analysis(*module, table->get());
+  OperationCosts *costs = analysis.getCosts();
+  if (!costs)
     return failure();
-  std::optional<cost::MeasuredTable> table;
-  if (!profile.empty()) {
-    llvm::Expected<cost::MeasuredTable> loaded =
-        cost::MeasuredTable::load(profile);
-    if (!loaded)
-      return emitError(UnknownLoc::get(module->getContext()),
-                       "cannot use the profile: ")
-             << llvm::toString(loaded.takeError());
-    table = std::move(*loaded);
-  }
-  ScanningSymbolTables symbolTables;
-  OperationCosts costs(*target, table ? &*table : nullptr, symbolTables);
   FailureOr<std::optional<StepReport>> report =
-      simulateFunction(entry, costs, noPredictionReason);
+      simulateFunction(entry, *costs, noPredictionReason);
   if (failed(report))
     return failure();
   prediction = std::move(*report);

@@ -8,13 +8,13 @@
 
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 
+#include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/APSInt.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/MathExtras.h"
@@ -63,22 +63,6 @@ ElementKind mlir::commsched::getElementKind(Type type) {
 //===----------------------------------------------------------------------===//
 // Free operations
 //===----------------------------------------------------------------------===//
-
-/// True if every result of `op` lives in the storage of an operand and nothing
-/// is copied there.
-static bool isView(Operation *op) {
-  if (op->getNumResults() == 0 || op->getNumRegions() != 0)
-    return false;
-  if (isa<ViewLikeOpInterface>(op))
-    return true;
-  auto aliases = dyn_cast<AliasOpInterface>(op);
-  if (!aliases)
-    return false;
-  return llvm::all_of(op->getOpResults(), [&](OpResult result) {
-    return llvm::is_contained(op->getOperands(),
-                              aliases.getAliasedValue(result));
-  });
-}
 
 /// True if the effects of `op` are known and say that it allocates or frees
 /// memory without reading or writing any.
@@ -214,7 +198,7 @@ std::optional<int64_t> OperationCosts::estimateNs(Operation *op) {
   }
   if (auto cost = dyn_cast<CostOpInterface>(op))
     return estimateOwnCostNs(cost);
-  if (isView(op))
+  if (isFreeView(op))
     return 0;
   if (op->getNumRegions() != 0)
     return estimateRegionsNs(op);

@@ -1,4 +1,4 @@
-//===- Aliasing.cpp - What results say about storage ----------------------===//
+//===- Aliasing.cpp - Storage that results share --------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -45,4 +45,27 @@ bool mlir::commsched::mayAliasUnknown(OpResult result) {
     return false;
   auto effects = dyn_cast<MemoryEffectOpInterface>(op);
   return !effects || !effects.getEffectOnValue<MemoryEffects::Allocate>(result);
+}
+
+bool mlir::commsched::allResultsAlias(Operation *op) {
+  return op->getNumResults() > 0 &&
+         llvm::all_of(op->getResults(), [](OpResult result) {
+           return getAliasedValue(result) != nullptr;
+         });
+}
+
+bool mlir::commsched::makesOnlyViews(Operation *op) {
+  return !isa<DestinationStyleOpInterface>(op) && allResultsAlias(op);
+}
+
+bool mlir::commsched::isFreeView(Operation *op) {
+  if (op->getNumResults() == 0 || op->getNumRegions() != 0)
+    return false;
+  if (isa<ViewLikeOpInterface>(op))
+    return true;
+  auto aliases = dyn_cast<AliasOpInterface>(op);
+  return aliases && llvm::all_of(op->getOpResults(), [&](OpResult result) {
+           return llvm::is_contained(op->getOperands(),
+                                     aliases.getAliasedValue(result));
+         });
 }

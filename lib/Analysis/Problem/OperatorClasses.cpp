@@ -15,7 +15,6 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/BuiltinTypeInterfaces.h"
 #include "mlir/Interfaces/CastInterfaces.h"
-#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/ShapedOpInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -43,14 +42,6 @@ static bool communicates(Operation *op) {
   llvm_unreachable("unknown communication effect");
 }
 
-static bool isViewOperator(Operation *op) {
-  // A destination is written, not shown.
-  return op->getNumResults() > 0 && !isa<DestinationStyleOpInterface>(op) &&
-         llvm::all_of(op->getResults(), [](OpResult result) {
-           return getAliasedValue(result) != nullptr;
-         });
-}
-
 OperatorClass mlir::commsched::getOperatorClass(Operation *op) {
   if (auto classified = dyn_cast<OperatorClassOpInterface>(op))
     return classified.getOperatorClass();
@@ -58,7 +49,7 @@ OperatorClass mlir::commsched::getOperatorClass(Operation *op) {
     return OperatorClass::Collective;
   if (op->hasTrait<OpTrait::ConstantLike>())
     return OperatorClass::Constant;
-  if (isViewOperator(op))
+  if (makesOnlyViews(op))
     return OperatorClass::View;
   if (op->hasTrait<OpTrait::Elementwise>() || isa<CastOpInterface>(op))
     return OperatorClass::Pointwise;

@@ -8,8 +8,7 @@
 
 #include "Lowering.h"
 
-#include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
-#include "CommSched/Analysis/Costs/TargetSpec.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Conversion/Passes.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
@@ -76,14 +75,12 @@ struct ConvertCommSchedToRequests
   using ConvertCommSchedToRequestsBase::ConvertCommSchedToRequestsBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    if (profile.empty())
-      return success();
-    llvm::Expected<cost::MeasuredTable> loaded =
-        cost::MeasuredTable::load(profile);
+    llvm::Expected<std::shared_ptr<const cost::MeasuredTable>> loaded =
+        loadProfile(profile, getArgument());
     if (!loaded)
-      return emitError(UnknownLoc::get(context), "option 'profile': ")
-             << llvm::toString(loaded.takeError());
-    table = std::make_shared<cost::MeasuredTable>(std::move(*loaded));
+      return emitError(UnknownLoc::get(context),
+                       llvm::toString(loaded.takeError()));
+    table = std::move(*loaded);
     return success();
   }
 
@@ -155,14 +152,13 @@ static void protectArguments(func::FuncOp function) {
 
 void ConvertCommSchedToRequests::runOnOperation() {
   ModuleOp module = getOperation();
-  FailureOr<cost::Target> target = getTarget(module);
-  if (failed(target))
+  CostAnalysis analysis(module, table.get());
+  OperationCosts *costs = analysis.getCosts();
+  if (!costs)
     return signalPassFailure();
-  ScanningSymbolTables costSymbols;
-  OperationCosts costs(*target, table.get(), costSymbols);
   SymbolTableCollection symbolTables;
   IRRewriter rewriter(&getContext());
-  Lowering lowering{rewriter, costs, symbolTables};
+  Lowering lowering{rewriter, *costs, symbolTables};
 
   llvm::DenseMap<Operation *, std::string> names = nameCollectives(module);
   for (auto function : module.getOps<func::FuncOp>())

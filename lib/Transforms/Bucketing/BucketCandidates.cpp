@@ -24,22 +24,6 @@ using schedule::NodeId;
 static constexpr double saturationFraction = 0.9;
 
 //===----------------------------------------------------------------------===//
-// Options
-//===----------------------------------------------------------------------===//
-
-std::optional<std::string>
-mlir::commsched::loadProfile(StringRef path, BucketingPassOptions &options) {
-  if (path.empty())
-    return std::nullopt;
-  llvm::Expected<cost::MeasuredTable> loaded = cost::MeasuredTable::load(path);
-  if (!loaded)
-    return "cannot be used: " + llvm::toString(loaded.takeError());
-  options.profile =
-      std::make_shared<const cost::MeasuredTable>(std::move(*loaded));
-  return std::nullopt;
-}
-
-//===----------------------------------------------------------------------===//
 // Collectives
 //===----------------------------------------------------------------------===//
 

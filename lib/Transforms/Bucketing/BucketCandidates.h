@@ -51,11 +51,6 @@ struct BucketingPassOptions {
   std::shared_ptr<const cost::MeasuredTable> profile;
 };
 
-/// Reads the option `profile` of a pass into `options`: nothing, or the name of
-/// a file. Returns what is wrong with it, as the end of an error message.
-std::optional<std::string> loadProfile(StringRef path,
-                                       BucketingPassOptions &options);
-
 /// A collective that may be merged with others.
 struct MergeableCollective {
   CollectiveOpInterface op;

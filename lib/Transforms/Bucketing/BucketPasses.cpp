@@ -12,9 +12,7 @@
 #include "../MemoryBudget.h"
 #include "../Remarks.h"
 #include "BucketRemarks.h"
-#include "CommSched/Analysis/Costs/OperationCosts.h"
-#include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
-#include "CommSched/Analysis/Costs/TargetSpec.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
 #include "CommSched/Schedule/MemoryTimeline.h"
 #include "CommSched/Transforms/Passes.h"
@@ -184,11 +182,10 @@ static bool hasCollectives(Block &block, cost::CollectiveKind kind) {
 /// changes nothing. Returns whether anything changed.
 static FailureOr<bool> bucketCollectives(func::FuncOp function,
                                          BucketingPassOptions &options) {
-  FailureOr<cost::Target> target = getTarget(function);
-  if (failed(target))
+  CostAnalysis analysis(function, options.profile.get());
+  OperationCosts *costs = analysis.getCosts();
+  if (!costs)
     return failure();
-  ScanningSymbolTables symbolTables;
-  OperationCosts costs(*target, options.profile.get(), symbolTables);
   SmallVector<bool> usedEntries(options.plan.getNumEntries());
   bool isAny = false, changed = false;
   for (Block *block : getBlocksWithCollectives(function)) {
@@ -198,8 +195,8 @@ static FailureOr<bool> bucketCollectives(func::FuncOp function,
       continue;
     isAny = true;
     FailureOr<bool> blockChanged =
-        BlockBucketer(function, *block, options, costs, symbolTables,
-                      usedEntries)
+        BlockBucketer(function, *block, options, *costs,
+                      analysis.getSymbolTables(), usedEntries)
             .run();
     if (failed(blockChanged))
       return failure();
@@ -335,9 +332,11 @@ private:
       bucketing.maxCount = this->maxCount;
     if (std::optional<std::string> error = parseSteps(this->plan, bucketing))
       return explain(this->plan, *error);
-    if (std::optional<std::string> error =
-            loadProfile(this->profile, bucketing))
-      return explain(this->profile, *error);
+    llvm::Expected<std::shared_ptr<const cost::MeasuredTable>> loaded =
+        loadProfile(this->profile, this->getArgument());
+    if (!loaded)
+      return llvm::toString(loaded.takeError());
+    bucketing.profile = std::move(*loaded);
     if (bucketing.stepRules.empty())
       return std::nullopt;
     constexpr StringLiteral meaningless =
@@ -373,16 +372,15 @@ protected:
   FailureOr<bool> prepare() override {
     if (!deduplicate)
       return false;
-    FailureOr<cost::Target> target = getTarget(getOperation());
-    if (failed(target))
+    OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
+    if (!costs)
       return failure();
-    ScanningSymbolTables symbolTables;
-    OperationCosts costs(*target, /*profile=*/nullptr, symbolTables);
+    markAnalysesPreserved<CostAnalysis>();
     bool changed = false;
     for (Block *block : getBlocksWithCollectives(getOperation())) {
       FailureOr<bool> removed =
           deduplicateGathers(getOperation(), *block, FsdpAnalysis(*block),
-                             costs, /*limitBytes=*/std::nullopt);
+                             *costs, /*limitBytes=*/std::nullopt);
       if (failed(removed))
         return failure();
       changed |= *removed;

@@ -50,11 +50,9 @@ private:
 
 } // namespace
 
-/// Whether `op` makes views and does nothing else.
-static bool isView(Operation *op) {
-  return op->getNumResults() > 0 && isMemoryEffectFree(op) &&
-         llvm::all_of(op->getOpResults(),
-                      [](OpResult result) { return getAliasedValue(result); });
+/// Whether `op` makes views or writes in place, and has no memory effects.
+static bool isPureAlias(Operation *op) {
+  return isMemoryEffectFree(op) && allResultsAlias(op);
 }
 
 /// Whether `op` makes something of one tensor and nothing else matters to it.
@@ -182,7 +180,7 @@ void Finder::dropDanglingViews(SmallVectorImpl<NodeId> &members) {
     bool leadsOn = llvm::any_of(op->getUsers(), [&](Operation *user) {
       return kept.contains(nodeOf.lookup_or(user, noNode));
     });
-    isTaken[node] = !isView(op) || leadsOn;
+    isTaken[node] = !isPureAlias(op) || leadsOn;
     if (isTaken[node])
       kept.insert(node);
   }
@@ -192,9 +190,9 @@ void Finder::dropDanglingViews(SmallVectorImpl<NodeId> &members) {
 void Finder::collectWait(FsdpGroup &group) {
   bool isGather = group.kind == CollectiveKind::AllGather;
   auto isMember = [&](Operation *user) {
-    return isGather
-               ? isa<SplitWithSizesCopyOp, FsdpCopyOp>(user) || isView(user)
-               : isDerivation(user);
+    return isGather ? isa<SplitWithSizesCopyOp, FsdpCopyOp>(user) ||
+                          isPureAlias(user)
+                    : isDerivation(user);
   };
   isTaken[group.wait] = true;
   group.waitMembers.push_back(group.wait);

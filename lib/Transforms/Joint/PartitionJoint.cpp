@@ -8,9 +8,7 @@
 
 #include "../Remarks.h"
 #include "AutogradOrder.h"
-#include "CommSched/Analysis/Costs/OperationCosts.h"
-#include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
-#include "CommSched/Analysis/Costs/TargetSpec.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Report/PairReport.h"
@@ -251,11 +249,9 @@ void PartitionJoint::runOnOperation() {
   // Who reads proposals wants a file from every rank, be it empty.
   if (joints.empty() && propose.empty())
     return markAllAnalysesPreserved();
-  FailureOr<cost::Target> target = getTarget(module);
-  if (failed(target))
+  OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
+  if (!costs)
     return signalPassFailure();
-  ScanningSymbolTables groups;
-  OperationCosts costs(*target, /*profile=*/nullptr, groups);
   SymbolTable symbols(module);
   llvm::DenseMap<StringAttr, Operation *> users = findFunctionUsers(module);
   bool failedAny = false;
@@ -264,7 +260,7 @@ void PartitionJoint::runOnOperation() {
     if ((propose.empty() &&
          failed(checkPairSymbols(joint, names, symbols,
                                  users.lookup(joint.getSymNameAttr())))) ||
-        failed(partition(joint, names, costs))) {
+        failed(partition(joint, names, *costs))) {
       failedAny = true;
       break;
     }

@@ -7,8 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Remarks.h"
-#include "CommSched/Analysis/Costs/OperationCosts.h"
-#include "CommSched/Analysis/Costs/TargetSpec.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Transforms/Passes.h"
 #include "RegionPipelines.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -59,7 +58,7 @@ struct CompileRegions
 private:
   FailureOr<bool> compile();
   LogicalResult compile(ArrayRef<OutlinedRegion> outlined,
-                        RegionPipelines &pipelines, const cost::Target &target);
+                        RegionPipelines &pipelines, OperationCosts &costs);
 };
 
 } // namespace
@@ -67,7 +66,7 @@ private:
 /// Compiles what is outlined, and describes the calls.
 LogicalResult CompileRegions::compile(ArrayRef<OutlinedRegion> outlined,
                                       RegionPipelines &pipelines,
-                                      const cost::Target &target) {
+                                      OperationCosts &costs) {
   // Threads may not add managers of analyses.
   for (OutlinedRegion region : outlined)
     getAnalysisManager().nest(region.function);
@@ -76,8 +75,6 @@ LogicalResult CompileRegions::compile(ArrayRef<OutlinedRegion> outlined,
   };
   if (failed(pipelines.run(outlined, run)))
     return failure();
-  SymbolTableCollection symbolTables;
-  OperationCosts costs(target, /*profile=*/nullptr, symbolTables);
   for (const OutlinedRegion &region : outlined)
     if (failed(describeCall(region, costs)))
       return failure();
@@ -92,8 +89,9 @@ FailureOr<bool> CompileRegions::compile() {
   if (marks->regions.empty())
     return false;
   FailureOr<RegionPipelines> pipelines = RegionPipelines::parse(marks->regions);
-  FailureOr<cost::Target> target = getTarget(getOperation());
-  if (failed(pipelines) || failed(target))
+  CostAnalysis analysis(getOperation());
+  OperationCosts *costs = analysis.getCosts();
+  if (failed(pipelines) || !costs)
     return failure();
   std::vector<MarkedBlock> blocks;
   bool isChanged = false;
@@ -109,7 +107,7 @@ FailureOr<bool> CompileRegions::compile() {
   if (areRemarksEnabled(getOperation()))
     for (const OutlinedRegion &region : outlined)
       remarkOutlined(region, marks->regions[region.region]);
-  if (failed(compile(outlined, *pipelines, *target)))
+  if (failed(compile(outlined, *pipelines, *costs)))
     return failure();
   return isChanged;
 }

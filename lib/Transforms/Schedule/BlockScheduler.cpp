@@ -35,7 +35,7 @@ static LogicalResult reportNotScheduled(Block &block,
 
 LogicalResult BlockScheduler::readContention() {
   FailureOr<GroupContention> groups = computeContention(
-      *problem, scheduling->contention, pricing->symbolTables);
+      *problem, scheduling->contention, pricing->getSymbolTables());
   if (failed(groups))
     return failure();
   contention = std::move(groups->contention);
@@ -48,16 +48,17 @@ LogicalResult BlockScheduler::readContention() {
 
 FailureOr<std::optional<BlockScheduler>> BlockScheduler::create(
     func::FuncOp function, Block &block, const StepScheduling &scheduling,
-    ScheduleBuckets buckets, std::shared_ptr<BlockPricing> pricing) {
+    ScheduleBuckets buckets, std::shared_ptr<CostAnalysis> pricing) {
   using Outcome = std::optional<BlockScheduler>;
   FailureOr<BlockProblem> problem = BlockProblem::create(
-      block, [&](Operation *op) { return pricing->costs.getRuntimeNs(op); },
+      block,
+      [&](Operation *op) { return pricing->getCosts()->getRuntimeNs(op); },
       StreamOrder::Free);
   if (failed(problem))
     return failure();
   if (Operation *op = problem->getUnpriced())
     return emitError(op->getLoc(), "cannot be scheduled without its time: ")
-           << *getUnpricedReason(*problem, pricing->costs)
+           << *getUnpricedReason(*problem, *pricing->getCosts())
            << "; run commsched-estimate-runtime where sizes are static, or set "
               "commsched.runtime_ns on it";
   if (std::optional<std::string> reason = getUnsizedReason(*problem)) {
@@ -93,11 +94,12 @@ LogicalResult BlockScheduler::findAlternatives() {
     return success();
   alternatives.emplace();
   mergeable = findMergeableSet(*block, *problem, scheduling->isBitwise,
-                               pricing->costs, scheduling->profile);
+                               *pricing->getCosts(), scheduling->profile);
   if (mergeable.hasBucket)
     return success();
-  FailureOr<std::vector<BucketAlternative>> found = listBucketAlternatives(
-      function, *problem, mergeable, pricing->costs, pricing->symbolTables);
+  FailureOr<std::vector<BucketAlternative>> found =
+      listBucketAlternatives(function, *problem, mergeable,
+                             *pricing->getCosts(), pricing->getSymbolTables());
   if (succeeded(found))
     alternatives = std::move(*found);
   return found;

@@ -17,22 +17,12 @@
 
 #include "../Bucketing/BucketChoice.h"
 #include "../MemoryBudget.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Costs/GroupContention.h"
-#include "CommSched/Analysis/Costs/OperationCosts.h"
-#include "CommSched/Analysis/Costs/ScanningSymbolTables.h"
 #include "CommSched/Schedule/Exposure/ExposureReasons.h"
 #include "CommSched/Transforms/Passes.h"
 
 namespace mlir::commsched {
-
-/// What prices the operations of a block, and looks up its groups.
-struct BlockPricing {
-  BlockPricing(const cost::Target &target, const cost::MeasuredTable *profile)
-      : costs(target, profile, symbolTables) {}
-
-  ScanningSymbolTables symbolTables;
-  OperationCosts costs;
-};
 
 /// What the options of the pass come to.
 struct StepScheduling {
@@ -76,7 +66,7 @@ public:
   /// made of the block. `scheduling` outlives the result.
   static FailureOr<std::optional<BlockScheduler>>
   create(func::FuncOp function, Block &block, const StepScheduling &scheduling,
-         ScheduleBuckets buckets, std::shared_ptr<BlockPricing> pricing);
+         ScheduleBuckets buckets, std::shared_ptr<CostAnalysis> pricing);
 
   Block &getBlock() const { return *block; }
   const BlockProblem &getProblem() const { return *problem; }
@@ -108,7 +98,7 @@ public:
 private:
   BlockScheduler(func::FuncOp function, Block &block, BlockProblem problem,
                  const StepScheduling &scheduling, ScheduleBuckets buckets,
-                 std::shared_ptr<BlockPricing> pricing)
+                 std::shared_ptr<CostAnalysis> pricing)
       : function(function), block(&block),
         problem(std::make_unique<BlockProblem>(std::move(problem))),
         scheduling(&scheduling), buckets(buckets), pricing(std::move(pricing)) {
@@ -134,7 +124,7 @@ private:
   std::unique_ptr<BlockProblem> problem;
   const StepScheduling *scheduling;
   ScheduleBuckets buckets;
-  std::shared_ptr<BlockPricing> pricing;
+  std::shared_ptr<CostAnalysis> pricing;
   /// Once they were needed.
   MergeableSet mergeable;
   std::optional<std::vector<BucketAlternative>> alternatives;

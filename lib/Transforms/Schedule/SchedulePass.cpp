@@ -78,10 +78,11 @@ std::optional<std::string> Schedule::findBadOption() {
     return explain(target, "must be one of " +
                                llvm::join(cost::targetPresetNames(), ", ") +
                                ", but is '" + target + "'");
-  BucketingPassOptions bucketing;
-  if (std::optional<std::string> error = loadProfile(profile, bucketing))
-    return explain(profile, *error);
-  scheduling.profile = bucketing.profile;
+  llvm::Expected<std::shared_ptr<const cost::MeasuredTable>> loaded =
+      loadProfile(profile, getArgument());
+  if (!loaded)
+    return llvm::toString(loaded.takeError());
+  scheduling.profile = std::move(*loaded);
   return std::nullopt;
 }
 
@@ -106,11 +107,10 @@ LogicalResult Schedule::initialize(MLIRContext *context) {
 FailureOr<std::vector<ScheduledBlock>>
 Schedule::decide(ArrayRef<Block *> blocks, ScheduleBuckets buckets) {
   func::FuncOp function = getOperation();
-  FailureOr<cost::Target> machine = getTarget(function, target);
-  if (failed(machine))
+  auto pricing = std::make_shared<CostAnalysis>(
+      function, scheduling.profile.get(), target);
+  if (!pricing->getCosts())
     return failure();
-  auto pricing =
-      std::make_shared<BlockPricing>(*machine, scheduling.profile.get());
   std::vector<ScheduledBlock> decided;
   for (Block *block : blocks) {
     FailureOr<std::optional<BlockScheduler>> scheduler =

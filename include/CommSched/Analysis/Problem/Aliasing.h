@@ -1,4 +1,4 @@
-//===- Aliasing.h - What results say about storage --------------*- C++ -*-===//
+//===- Aliasing.h - Storage that results share ------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the interfaces of an operation tell about the storage that its results
-// live in: a view's, a destination's, one of its own, or one that nothing
-// tells.
+// What the interfaces of an operation state about the storage of its results:
+// that of a view's source, that of a destination, one of its own, or unknown.
+//
+// Three kinds of operations make views, and they differ:
+//   - every result is a view or is written in place (allResultsAlias),
+//   - every result is a view (makesOnlyViews),
+//   - nothing is copied, so that it takes no time (isFreeView).
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +28,22 @@ namespace mlir::commsched {
 Value getAliasedValue(OpResult result);
 
 /// Whether `result` may live in the storage of an operand, of a value that its
-/// regions capture, or anywhere, without `getAliasedValue` telling in which.
+/// regions capture, or anywhere, and `getAliasedValue` does not say in which.
 bool mayAliasUnknown(OpResult result);
+
+/// Whether `op` has results, and all of them live in the storage of another
+/// value, as views or since they are written in place.
+bool allResultsAlias(Operation *op);
+
+/// Whether `op` has results, and all of them are views. An operation that
+/// writes a destination makes none.
+bool makesOnlyViews(Operation *op);
+
+/// Whether `op` has no regions, views the storage of its operands and copies
+/// nothing, so that it takes no time. Unlike an operation that makes only
+/// views, it may give numbers beside the view, as
+/// memref.extract_strided_metadata does.
+bool isFreeView(Operation *op);
 
 } // namespace mlir::commsched
 

@@ -1,0 +1,86 @@
+//===- CostAnalysis.h - Costs of operations as an analysis ------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a pass needs to estimate costs: the target of the module, the tables
+// that resolve process groups, and the costs of operations on both.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_ANALYSIS_COSTS_COSTANALYSIS_H
+#define COMMSCHED_ANALYSIS_COSTS_COSTANALYSIS_H
+
+#include "CommSched/Analysis/Costs/OperationCosts.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/DenseMap.h"
+#include <memory>
+
+namespace mlir::commsched {
+
+/// Symbol tables that scan. A pass on functions may not share symbol tables
+/// between functions, and to build one for each function takes functions times
+/// symbols. Process groups are few and mostly stand at the front of the module:
+/// this collection scans the module until it meets the symbol, and caches the
+/// result. The answers are those of the base class. The module must not change
+/// while the object lives.
+class ScanningSymbolTables : public SymbolTableCollection {
+public:
+  using SymbolTableCollection::lookupSymbolIn;
+
+  Operation *lookupSymbolIn(Operation *symbolTableOp,
+                            StringAttr symbol) override;
+  Operation *lookupSymbolIn(Operation *symbolTableOp,
+                            SymbolRefAttr name) override;
+
+private:
+  DenseMap<std::pair<Operation *, StringAttr>, Operation *> found;
+};
+
+/// The costs of the operations of a function or module:
+///
+///   OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
+///   if (!costs)
+///     return signalPassFailure();
+///
+/// It depends on the target specification and on the groups of the module, not
+/// on the bodies of functions: a pass on functions that uses it may declare it
+/// preserved with markAnalysesPreserved<CostAnalysis>(). A pass with the
+/// options `profile` or `target` constructs one with their values instead.
+class CostAnalysis {
+public:
+  /// Reads the target of `op`; see getTarget(), which emits the errors.
+  explicit CostAnalysis(Operation *op);
+
+  /// `profile`, the measured collectives, may be null. `defaultPreset` names
+  /// the target for modules whose specification does not.
+  CostAnalysis(Operation *op, const cost::MeasuredTable *profile,
+               StringRef defaultPreset = "h100");
+
+  CostAnalysis(const CostAnalysis &) = delete;
+  CostAnalysis &operator=(const CostAnalysis &) = delete;
+
+  /// The costs, or null if the target specification is invalid; the
+  /// constructor has then emitted an error.
+  OperationCosts *getCosts() { return costs ? &*costs : nullptr; }
+
+  /// The tables that resolve process groups.
+  SymbolTableCollection &getSymbolTables() { return symbolTables; }
+
+private:
+  ScanningSymbolTables symbolTables;
+  std::optional<OperationCosts> costs;
+};
+
+/// The measured collectives in the file `path`, or null if `path` is empty. The
+/// error, if any, is the whole text for the user: that the option `profile` of
+/// `user`, a pass or a tool, cannot be used, and why.
+llvm::Expected<std::shared_ptr<const cost::MeasuredTable>>
+loadProfile(StringRef path, StringRef user);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_ANALYSIS_COSTS_COSTANALYSIS_H

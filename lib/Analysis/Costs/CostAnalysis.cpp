@@ -1,0 +1,50 @@
+//===- CostAnalysis.cpp - Costs of operations as an analysis --------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "CommSched/Analysis/Costs/TargetSpec.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+Operation *ScanningSymbolTables::lookupSymbolIn(Operation *symbolTableOp,
+                                                StringAttr symbol) {
+  auto [it, inserted] = found.try_emplace({symbolTableOp, symbol});
+  if (inserted)
+    it->second = SymbolTable::lookupSymbolIn(symbolTableOp, symbol);
+  return it->second;
+}
+
+Operation *ScanningSymbolTables::lookupSymbolIn(Operation *symbolTableOp,
+                                                SymbolRefAttr name) {
+  if (auto flat = dyn_cast<FlatSymbolRefAttr>(name))
+    return lookupSymbolIn(symbolTableOp, flat.getAttr());
+  return SymbolTableCollection::lookupSymbolIn(symbolTableOp, name);
+}
+
+CostAnalysis::CostAnalysis(Operation *op)
+    : CostAnalysis(op, /*profile=*/nullptr) {}
+
+CostAnalysis::CostAnalysis(Operation *op, const cost::MeasuredTable *profile,
+                           StringRef defaultPreset) {
+  FailureOr<cost::Target> target = getTarget(op, defaultPreset);
+  if (succeeded(target))
+    costs.emplace(*target, profile, symbolTables);
+}
+
+llvm::Expected<std::shared_ptr<const cost::MeasuredTable>>
+mlir::commsched::loadProfile(StringRef path, StringRef user) {
+  if (path.empty())
+    return nullptr;
+  llvm::Expected<cost::MeasuredTable> loaded = cost::MeasuredTable::load(path);
+  if (!loaded)
+    return llvm::createStringError(
+        "option 'profile' of " + user +
+        " cannot be used: " + llvm::toString(loaded.takeError()));
+  return std::make_shared<const cost::MeasuredTable>(std::move(*loaded));
+}
