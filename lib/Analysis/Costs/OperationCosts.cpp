@@ -8,7 +8,9 @@
 
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 
+#include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Analysis/Problem/Aliasing.h"
+#include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -312,4 +314,13 @@ std::string mlir::commsched::explainUnknownCost(OperationCosts &costs,
         return explainUnknownCost(costs, &nested);
   os << "the cost of '" << op->getName() << "' is not known";
   return text;
+}
+
+std::optional<std::string>
+mlir::commsched::getUnpricedReason(const BlockProblem &block,
+                                   OperationCosts &costs) {
+  Operation *op = block.getUnpriced();
+  if (!op)
+    return std::nullopt;
+  return describe(op) + ": " + explainUnknownCost(costs, op);
 }

@@ -7,8 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/Problem/BlockProblem.h"
-#include "CommSched/Analysis/Costs/OperationCosts.h"
-#include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "Dependences.h"
@@ -181,17 +179,8 @@ bool BlockProblem::apply(const schedule::Order &order) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Unknown costs and sizes
+// Unknown sizes
 //===----------------------------------------------------------------------===//
-
-std::optional<std::string>
-mlir::commsched::getUnpricedReason(const BlockProblem &block,
-                                   OperationCosts &costs) {
-  Operation *op = block.getUnpriced();
-  if (!op)
-    return std::nullopt;
-  return describe(op) + ": " + explainUnknownCost(costs, op);
-}
 
 std::optional<std::string>
 mlir::commsched::getUnsizedReason(const BlockProblem &block) {

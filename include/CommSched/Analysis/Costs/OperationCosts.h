@@ -24,6 +24,8 @@
 
 namespace mlir::commsched {
 
+class BlockProblem;
+
 /// What one launch of a collective costs, and which model says so.
 struct CollectiveEstimate {
   enum class Source {
@@ -111,6 +113,12 @@ private:
 /// whose size is not static or not known, as text for a remark. Only for
 /// operations for which `costs` gives none.
 std::string explainUnknownCost(OperationCosts &costs, Operation *op);
+
+/// Why the costs of `block` are not all known: its first operation without a
+/// cost, and the reason. None if all are known. `costs` must have priced
+/// `block`.
+std::optional<std::string> getUnpricedReason(const BlockProblem &block,
+                                             OperationCosts &costs);
 
 } // namespace mlir::commsched
 

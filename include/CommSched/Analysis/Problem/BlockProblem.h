@@ -21,8 +21,6 @@
 
 namespace mlir::commsched {
 
-class OperationCosts;
-
 /// Whether the collectives of one stream keep the order of the program.
 enum class StreamOrder {
   /// All of them do.
@@ -102,12 +100,6 @@ private:
   Operation *unpriced = nullptr;
   Value unsized;
 };
-
-/// Why the costs of `block` are not all known: the first operation without one
-/// and the value that it is missing for. Nothing if they are. `costs` must be
-/// what priced `block`.
-std::optional<std::string> getUnpricedReason(const BlockProblem &block,
-                                             OperationCosts &costs);
 
 /// Why the sizes of `block` are not all known: the first value without one.
 /// Nothing if they are.
