@@ -11,8 +11,8 @@
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Schedule/MemoryTimeline.h"
-#include "CommSched/Schedule/Simulator.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/Simulator.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;

@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_BENCHMARKS_NOISE_NOISYSTEP_H
 #define COMMSCHED_BENCHMARKS_NOISE_NOISYSTEP_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 #include "CostNoise.h"
 #include "mlir/IR/BuiltinOps.h"
 

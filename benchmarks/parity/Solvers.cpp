@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Solvers.h"
-#include "CommSched/Schedule/CollectiveOrder.h"
 #include "CommSched/Schedule/Inductor/ListScheduler.h"
 #include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
-#include "CommSched/Schedule/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/ProblemTransforms.h"
 #include "IterativePasses.h"
 
 using namespace mlir;

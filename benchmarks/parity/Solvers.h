@@ -15,7 +15,7 @@
 #ifndef COMMSCHED_BENCHMARKS_PARITY_SOLVERS_H
 #define COMMSCHED_BENCHMARKS_PARITY_SOLVERS_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::commsched {

@@ -8,7 +8,7 @@
 
 #include "ExternalAnswer.h"
 #include "CommSched/Schedule/Bucketing/BucketedProblem.h"
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/Verify.h"
 #include "MergeableStarts.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"

@@ -11,7 +11,7 @@
 #include "../scaling/Sample.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
-#include "CommSched/Schedule/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "ExternalAnswer.h"
 #include "MemoryBudget.h"
 #include "mlir/IR/Verifier.h"

@@ -16,8 +16,8 @@
 
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Report/StepReport.h"
-#include "CommSched/Schedule/MemoryTimeline.h"
-#include "CommSched/Schedule/Simulator.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/Simulator.h"
 
 namespace mlir::commsched {
 

@@ -13,7 +13,7 @@
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Report/ExposureText.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
-#include "CommSched/Schedule/CollectiveOrder.h"
+#include "CommSched/Schedule/Model/ProblemTransforms.h"
 #include "ReportParts.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>

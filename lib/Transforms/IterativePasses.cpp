@@ -10,8 +10,8 @@
 #include "BlockScheduling.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
-#include "CommSched/Schedule/MemoryTimeline.h"
-#include "CommSched/Schedule/Simulator.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/Simulator.h"
 #include "MoveAccount.h"
 #include "Remarks.h"
 

@@ -8,8 +8,8 @@
 
 #include "BucketTrial.h"
 
-#include "CommSched/Schedule/MemoryTimeline.h"
-#include "CommSched/Schedule/Simulator.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/Simulator.h"
 
 using namespace mlir;
 using namespace mlir::commsched;

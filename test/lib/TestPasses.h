@@ -1,4 +1,4 @@
-//===- TestPasses.h - Passes for tests only ------------------- -*- C++ -*-===//
+//===- TestPasses.h - Passes for tests only ---------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

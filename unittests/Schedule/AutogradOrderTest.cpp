@@ -8,8 +8,8 @@
 
 #include "CommSched/Schedule/Inductor/AutogradOrder.h"
 
-#include "CommSched/Schedule/MemoryTimeline.h"
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/Verify.h"
 
 #include "RandomProblem.h"
 #include "TestProblems.h"

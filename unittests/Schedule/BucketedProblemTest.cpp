@@ -8,8 +8,8 @@
 
 #include "CommSched/Schedule/Bucketing/BucketedProblem.h"
 
-#include "CommSched/Schedule/Simulator.h"
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/Simulator.h"
+#include "CommSched/Schedule/Model/Verify.h"
 
 #include "RandomProblem.h"
 #include "ReferenceBucketPlacement.h"

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/CollectiveOrder.h"
+#include "CommSched/Schedule/Model/ProblemTransforms.h"
 
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/Verify.h"
 
 #include "TestProblems.h"
 

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/EditableSchedule.h"
+#include "Model/EditableSchedule.h"
 
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/Verify.h"
 #include "RandomProblem.h"
 #include "TestProblems.h"
 

@@ -8,7 +8,7 @@
 
 #include "CommSched/Schedule/Exposure/ExposureReasons.h"
 
-#include "CommSched/Schedule/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "TestProblems.h"
 
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 
 #include "CommSched/Schedule/Graphs/GroupedOrder.h"
 
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/Verify.h"
 
 #include "RandomProblem.h"
 #include "ReferenceGroupedOrder.h"

@@ -9,8 +9,8 @@
 #include "Step/IssuedOrder.h"
 
 #include "../Random.h"
-#include "CommSched/Schedule/MemoryTimeline.h"
-#include "CommSched/Schedule/Simulator.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/Simulator.h"
 #include "RandomProblem.h"
 #include "TestProblems.h"
 

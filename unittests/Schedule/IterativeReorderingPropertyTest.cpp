@@ -8,7 +8,7 @@
 
 #include "CommSched/Schedule/Inductor/IterativeReordering.h"
 
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/Verify.h"
 #include "RandomProblem.h"
 #include "ReferenceIterativeReordering.h"
 #include "TestProblems.h"

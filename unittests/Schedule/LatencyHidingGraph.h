@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_LATENCYHIDINGGRAPH_H
 #define COMMSCHED_UNITTESTS_SCHEDULE_LATENCYHIDINGGRAPH_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 
 #include "LatencyHidingScheduler.h"
 
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/Verify.h"
 #include "LatencyHidingGraph.h"
 
 #include <algorithm>

@@ -15,7 +15,7 @@
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_LATENCYHIDINGSCHEDULER_H
 #define COMMSCHED_UNITTESTS_SCHEDULE_LATENCYHIDINGSCHEDULER_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 
 #include <optional>
 

@@ -8,9 +8,9 @@
 
 #include "CommSched/Schedule/Inductor/ListScheduler.h"
 
-#include "CommSched/Schedule/CollectiveOrder.h"
-#include "CommSched/Schedule/Simulator.h"
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/ProblemTransforms.h"
+#include "CommSched/Schedule/Model/Simulator.h"
+#include "CommSched/Schedule/Model/Verify.h"
 
 #include "RandomProblem.h"
 #include "ReferenceListScheduler.h"

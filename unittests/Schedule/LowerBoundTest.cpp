@@ -9,7 +9,7 @@
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 
 #include "CommSched/Schedule/Inductor/ListScheduler.h"
-#include "CommSched/Schedule/Simulator.h"
+#include "CommSched/Schedule/Model/Simulator.h"
 
 #include "RandomProblem.h"
 #include "ReferenceBestStep.h"

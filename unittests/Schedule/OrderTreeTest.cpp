@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/OrderTree.h"
+#include "Model/OrderTree.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include "CommSched/Schedule/Bucketing/Bucketing.h"
 
 #include "CommSched/Schedule/Bucketing/BucketedProblem.h"
-#include "CommSched/Schedule/Simulator.h"
+#include "CommSched/Schedule/Model/Simulator.h"
 
 #include "RandomProblem.h"
 #include "ReferenceSimulator.h"

@@ -15,7 +15,7 @@
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_RANDOMPROBLEM_H
 #define COMMSCHED_UNITTESTS_SCHEDULE_RANDOMPROBLEM_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 
 #include <cstdint>
 #include <random>

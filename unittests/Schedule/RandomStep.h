@@ -17,7 +17,7 @@
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_RANDOMSTEP_H
 #define COMMSCHED_UNITTESTS_SCHEDULE_RANDOMSTEP_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 
 namespace mlir::commsched::schedule::testing {
 

@@ -8,7 +8,7 @@
 
 #include "Model/ReadyTracker.h"
 
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/Verify.h"
 #include "RandomProblem.h"
 
 #include <gtest/gtest.h>

@@ -13,7 +13,7 @@
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEBESTSTEP_H
 #define COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEBESTSTEP_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 
 #include <algorithm>
 #include <limits>

@@ -15,7 +15,7 @@
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_REFERENCECONTENDEDSIMULATOR_H
 #define COMMSCHED_UNITTESTS_SCHEDULE_REFERENCECONTENDEDSIMULATOR_H
 
-#include "CommSched/Schedule/Contention.h"
+#include "CommSched/Schedule/Model/Simulator.h"
 
 #include <deque>
 

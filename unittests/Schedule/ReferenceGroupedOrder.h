@@ -15,7 +15,7 @@
 #define COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEGROUPEDORDER_H
 
 #include "CommSched/Schedule/Graphs/GroupedOrder.h"
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/Verify.h"
 
 #include <algorithm>
 #include <set>

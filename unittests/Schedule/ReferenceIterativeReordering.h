@@ -16,7 +16,7 @@
 #define COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEITERATIVEREORDERING_H
 
 #include "CommSched/Schedule/Inductor/IterativeReordering.h"
-#include "CommSched/Schedule/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "ReferenceExposure.h"
 #include "TestProblems.h"
 

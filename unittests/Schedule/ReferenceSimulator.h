@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_REFERENCESIMULATOR_H
 #define COMMSCHED_UNITTESTS_SCHEDULE_REFERENCESIMULATOR_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 
 #include <deque>
 

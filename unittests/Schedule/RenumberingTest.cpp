@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/Renumbering.h"
+#include "CommSched/Schedule/Model/ProblemTransforms.h"
 
-#include "CommSched/Schedule/MemoryTimeline.h"
-#include "CommSched/Schedule/Simulator.h"
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/Simulator.h"
+#include "CommSched/Schedule/Model/Verify.h"
 #include "RandomProblem.h"
 #include "TestProblems.h"
 

@@ -8,7 +8,7 @@
 
 #include "CommSched/Schedule/Reordering/ResultReuse.h"
 
-#include "CommSched/Schedule/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
 
 #include "ReferenceResultReuse.h"
 #include "TestProblems.h"

@@ -8,9 +8,9 @@
 
 #include "Step/SmallSteps.h"
 
-#include "CommSched/Schedule/MemoryTimeline.h"
-#include "CommSched/Schedule/Simulator.h"
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/Simulator.h"
+#include "CommSched/Schedule/Model/Verify.h"
 #include "RandomProblem.h"
 #include "RandomStep.h"
 #include "ReferenceBestStep.h"

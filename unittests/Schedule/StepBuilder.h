@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_STEPBUILDER_H
 #define COMMSCHED_UNITTESTS_SCHEDULE_STEPBUILDER_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 
 #include <initializer_list>
 

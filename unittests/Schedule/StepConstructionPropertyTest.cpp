@@ -9,9 +9,9 @@
 #include "Step/StepConstruction.h"
 
 #include "../Random.h"
-#include "CommSched/Schedule/MemoryTimeline.h"
-#include "CommSched/Schedule/Simulator.h"
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/Simulator.h"
+#include "CommSched/Schedule/Model/Verify.h"
 #include "RandomProblem.h"
 #include "RandomStep.h"
 #include "Step/ComputeOrders.h"

@@ -6,14 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/StepScheduler.h"
+#include "CommSched/Schedule/Step/StepScheduler.h"
 
 #include "../Random.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
-#include "CommSched/Schedule/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/Simulator.h"
+#include "CommSched/Schedule/Model/Verify.h"
 #include "CommSched/Schedule/Reordering/SimpleOverlap.h"
-#include "CommSched/Schedule/Simulator.h"
-#include "CommSched/Schedule/Verify.h"
 #include "RandomProblem.h"
 #include "RandomStep.h"
 #include "TestProblems.h"

@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/StepScheduler.h"
+#include "CommSched/Schedule/Step/StepScheduler.h"
 
-#include "CommSched/Schedule/MemoryTimeline.h"
-#include "CommSched/Schedule/Simulator.h"
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/Simulator.h"
+#include "CommSched/Schedule/Model/Verify.h"
 #include "RandomStep.h"
 #include "StepBuilder.h"
 #include "TestProblems.h"

@@ -13,8 +13,8 @@
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_TESTPROBLEMS_H
 #define COMMSCHED_UNITTESTS_SCHEDULE_TESTPROBLEMS_H
 
-#include "CommSched/Schedule/Problem.h"
-#include "CommSched/Schedule/Renumbering.h"
+#include "CommSched/Schedule/Model/Problem.h"
+#include "CommSched/Schedule/Model/ProblemTransforms.h"
 
 #include <initializer_list>
 #include <numeric>

@@ -8,7 +8,7 @@
 
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 
-#include "CommSched/Schedule/Simulator.h"
+#include "CommSched/Schedule/Model/Simulator.h"
 
 #include "../Random.h"
 #include "RandomProblem.h"

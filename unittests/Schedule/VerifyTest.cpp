@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/Verify.h"
 
 #include "RandomProblem.h"
 #include "TestProblems.h"

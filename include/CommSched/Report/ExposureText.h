@@ -15,7 +15,7 @@
 #define COMMSCHED_REPORT_EXPOSURETEXT_H
 
 #include "CommSched/Schedule/Exposure/ExposureReasons.h"
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 #include "mlir/Support/LLVM.h"
 
 #include <string>

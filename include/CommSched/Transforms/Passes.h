@@ -11,7 +11,7 @@
 
 #include "CommSched/Partition/RecomputePolicies.h"
 #include "CommSched/Partition/SavedValues.h"
-#include "CommSched/Schedule/StepScheduler.h"
+#include "CommSched/Schedule/Step/StepScheduler.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"

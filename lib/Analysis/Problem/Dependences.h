@@ -19,7 +19,7 @@
 
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 #include "MemoryAccesses.h"
 
 namespace mlir::commsched {

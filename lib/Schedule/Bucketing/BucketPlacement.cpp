@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BucketKeys.h"
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/Verify.h"
 
 #include <algorithm>
 #include <functional>

@@ -9,7 +9,7 @@
 #include "CommSched/Schedule/Bucketing/BucketedProblem.h"
 
 #include "BufferMerger.h"
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/Verify.h"
 
 #include <algorithm>
 

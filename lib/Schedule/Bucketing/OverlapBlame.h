@@ -15,7 +15,7 @@
 #define COMMSCHED_LIB_SCHEDULE_BUCKETING_OVERLAPBLAME_H
 
 #include "CommSched/Schedule/Bucketing/BucketedProblem.h"
-#include "CommSched/Schedule/Simulator.h"
+#include "CommSched/Schedule/Model/Simulator.h"
 
 namespace mlir::commsched::schedule {
 

@@ -8,7 +8,7 @@
 
 #include "CommSched/Schedule/Bucketing/Bucketing.h"
 
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/Verify.h"
 #include "OverlapBlame.h"
 
 #include <algorithm>

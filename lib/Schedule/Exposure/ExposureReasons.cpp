@@ -9,8 +9,8 @@
 #include "CommSched/Schedule/Exposure/ExposureReasons.h"
 
 #include "../Model/MovingGroup.h"
-#include "CommSched/Schedule/Simulator.h"
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/Simulator.h"
+#include "CommSched/Schedule/Model/Verify.h"
 
 #include <algorithm>
 #include <limits>

@@ -8,7 +8,7 @@
 
 #include "CommSched/Schedule/Inductor/AutogradOrder.h"
 
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/Verify.h"
 
 #include <algorithm>
 

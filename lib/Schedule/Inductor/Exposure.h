@@ -16,7 +16,7 @@
 #ifndef COMMSCHED_LIB_SCHEDULE_INDUCTOR_EXPOSURE_H
 #define COMMSCHED_LIB_SCHEDULE_INDUCTOR_EXPOSURE_H
 
-#include "CommSched/Schedule/EditableSchedule.h"
+#include "../Model/EditableSchedule.h"
 #include "CommSched/Schedule/Inductor/IterativeReordering.h"
 
 namespace mlir::commsched::schedule {

@@ -9,7 +9,7 @@
 #include "CommSched/Schedule/Inductor/IterativeReordering.h"
 
 #include "../Model/MovingGroup.h"
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/Verify.h"
 #include "Exposure.h"
 
 #include <cmath>

@@ -9,8 +9,8 @@
 #include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
 
 #include "../Model/BufferReads.h"
-#include "CommSched/Schedule/MemoryTimeline.h"
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/Verify.h"
 
 #include <algorithm>
 #include <numeric>

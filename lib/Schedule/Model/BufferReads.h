@@ -13,7 +13,7 @@
 #ifndef COMMSCHED_LIB_SCHEDULE_MODEL_BUFFERREADS_H
 #define COMMSCHED_LIB_SCHEDULE_MODEL_BUFFERREADS_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 
 namespace mlir::commsched::schedule {
 

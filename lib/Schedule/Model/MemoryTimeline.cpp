@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
 
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/Verify.h"
 #include "RunState.h"
 
 using namespace mlir::commsched;

@@ -17,7 +17,7 @@
 #ifndef COMMSCHED_LIB_SCHEDULE_MODEL_MOVINGGROUP_H
 #define COMMSCHED_LIB_SCHEDULE_MODEL_MOVINGGROUP_H
 
-#include "CommSched/Schedule/EditableSchedule.h"
+#include "EditableSchedule.h"
 
 #include <functional>
 #include <queue>

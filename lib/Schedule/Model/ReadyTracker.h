@@ -16,7 +16,7 @@
 #ifndef COMMSCHED_LIB_SCHEDULE_MODEL_READYTRACKER_H
 #define COMMSCHED_LIB_SCHEDULE_MODEL_READYTRACKER_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 
 #include <cassert>
 

@@ -17,7 +17,7 @@
 #ifndef COMMSCHED_LIB_SCHEDULE_MODEL_RUNSTATE_H
 #define COMMSCHED_LIB_SCHEDULE_MODEL_RUNSTATE_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 
 #include <algorithm>
 

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/Simulator.h"
+#include "CommSched/Schedule/Model/Simulator.h"
 
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/Verify.h"
 #include "RunState.h"
 
 #include <algorithm>

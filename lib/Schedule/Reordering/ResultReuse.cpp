@@ -8,9 +8,9 @@
 
 #include "CommSched/Schedule/Reordering/ResultReuse.h"
 
-#include "CommSched/Schedule/EditableSchedule.h"
-#include "CommSched/Schedule/MemoryTimeline.h"
-#include "CommSched/Schedule/Verify.h"
+#include "../Model/EditableSchedule.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/Verify.h"
 
 #include <algorithm>
 

@@ -9,8 +9,8 @@
 #include "CommSched/Schedule/Reordering/SimpleOverlap.h"
 
 #include "../Model/MovingGroup.h"
-#include "CommSched/Schedule/Simulator.h"
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/Simulator.h"
+#include "CommSched/Schedule/Model/Verify.h"
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;

@@ -1,4 +1,4 @@
-//===- ComputeOrders.h - Orders of the computation of a step -- -*- C++ -*-===//
+//===- ComputeOrders.h - Orders of the computation of a step ----*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -15,7 +15,7 @@
 #ifndef COMMSCHED_LIB_SCHEDULE_STEP_COMPUTEORDERS_H
 #define COMMSCHED_LIB_SCHEDULE_STEP_COMPUTEORDERS_H
 
-#include "CommSched/Schedule/Simulator.h"
+#include "CommSched/Schedule/Model/Simulator.h"
 #include "StepStructure.h"
 
 namespace mlir::commsched::schedule {

@@ -1,4 +1,4 @@
-//===- RangeMaximum.h - Maxima of ranges that grow -*- C++ -*- ---===//
+//===- RangeMaximum.h - Range maxima under range additions -----*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

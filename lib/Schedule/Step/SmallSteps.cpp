@@ -10,7 +10,7 @@
 
 #include "../Model/ReadyTracker.h"
 #include "../Model/RunState.h"
-#include "CommSched/Schedule/Simulator.h"
+#include "CommSched/Schedule/Model/Simulator.h"
 
 #include <algorithm>
 #include <limits>

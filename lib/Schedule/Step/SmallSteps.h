@@ -1,4 +1,4 @@
-//===- SmallSteps.h - Searches for steps of few operations ---- -*- C++ -*-===//
+//===- SmallSteps.h - Searches for steps of few operations ------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -15,7 +15,7 @@
 #ifndef COMMSCHED_LIB_SCHEDULE_STEP_SMALLSTEPS_H
 #define COMMSCHED_LIB_SCHEDULE_STEP_SMALLSTEPS_H
 
-#include "CommSched/Schedule/Contention.h"
+#include "CommSched/Schedule/Model/Simulator.h"
 
 #include <limits>
 #include <optional>

@@ -1,4 +1,4 @@
-//===- StepConstruction.h - One-pass construction of orders --- -*- C++ -*-===//
+//===- StepConstruction.h - One-pass construction of orders -----*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -15,7 +15,7 @@
 #ifndef COMMSCHED_LIB_SCHEDULE_STEP_STEPCONSTRUCTION_H
 #define COMMSCHED_LIB_SCHEDULE_STEP_STEPCONSTRUCTION_H
 
-#include "CommSched/Schedule/Contention.h"
+#include "CommSched/Schedule/Model/Simulator.h"
 #include "StepStructure.h"
 
 #include <limits>

@@ -6,14 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/StepScheduler.h"
+#include "CommSched/Schedule/Step/StepScheduler.h"
 
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
-#include "CommSched/Schedule/MemoryTimeline.h"
-#include "CommSched/Schedule/Renumbering.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/ProblemTransforms.h"
+#include "CommSched/Schedule/Model/Verify.h"
 #include "CommSched/Schedule/Reordering/SimpleOverlap.h"
-#include "CommSched/Schedule/Verify.h"
 #include "CommSched/Support/Unlimited.h"
 #include "ComputeOrders.h"
 #include "SmallSteps.h"

@@ -1,4 +1,4 @@
-//===- StepStructure.h - Roles of the operations of a step ---- -*- C++ -*-===//
+//===- StepStructure.h - Roles of the operations of a step ------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -16,7 +16,7 @@
 #ifndef COMMSCHED_LIB_SCHEDULE_STEP_STEPSTRUCTURE_H
 #define COMMSCHED_LIB_SCHEDULE_STEP_STEPSTRUCTURE_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 
 namespace mlir::commsched::schedule {
 

@@ -11,10 +11,10 @@
 #include "../Remarks.h"
 #include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
 #include "CommSched/Schedule/Bucketing/Bucketing.h"
-#include "CommSched/Schedule/MemoryTimeline.h"
-#include "CommSched/Schedule/Renumbering.h"
-#include "CommSched/Schedule/Simulator.h"
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/ProblemTransforms.h"
+#include "CommSched/Schedule/Model/Simulator.h"
+#include "CommSched/Schedule/Model/Verify.h"
 
 using namespace mlir;
 using namespace mlir::commsched;

@@ -18,7 +18,7 @@
 #include "BucketCandidates.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Schedule/Bucketing/BucketedProblem.h"
-#include "CommSched/Schedule/StepScheduler.h"
+#include "CommSched/Schedule/Step/StepScheduler.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::commsched {

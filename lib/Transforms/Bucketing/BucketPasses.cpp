@@ -14,7 +14,7 @@
 #include "BucketRemarks.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
-#include "CommSched/Schedule/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -15,7 +15,7 @@
 #define COMMSCHED_LIB_TRANSFORMS_FSDP_FSDPGROUPS_H
 
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 
 namespace mlir::commsched {
 

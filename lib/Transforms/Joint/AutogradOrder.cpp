@@ -12,7 +12,7 @@
 #include "../Remarks.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Schedule/Inductor/AutogradOrder.h"
-#include "CommSched/Schedule/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;

@@ -11,8 +11,8 @@
 #include "../BlockScheduling.h"
 #include "../Remarks.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
-#include "CommSched/Schedule/MemoryTimeline.h"
-#include "CommSched/Schedule/Simulator.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/Simulator.h"
 
 using namespace mlir;
 using namespace mlir::commsched;

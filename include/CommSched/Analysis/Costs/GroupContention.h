@@ -18,7 +18,7 @@
 
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
-#include "CommSched/Schedule/Contention.h"
+#include "CommSched/Schedule/Model/Simulator.h"
 
 namespace mlir::commsched {
 

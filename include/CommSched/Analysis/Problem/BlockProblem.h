@@ -15,7 +15,7 @@
 #define COMMSCHED_ANALYSIS_PROBLEM_BLOCKPROBLEM_H
 
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
 

@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_SCHEDULE_BOUNDS_LOWERBOUNDS_H
 #define COMMSCHED_SCHEDULE_BOUNDS_LOWERBOUNDS_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 
 #include <algorithm>
 

@@ -16,7 +16,7 @@
 #ifndef COMMSCHED_SCHEDULE_BUCKETING_BUCKETING_H
 #define COMMSCHED_SCHEDULE_BUCKETING_BUCKETING_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 
 #include <functional>
 #include <limits>

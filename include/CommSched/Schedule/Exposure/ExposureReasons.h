@@ -17,7 +17,7 @@
 #ifndef COMMSCHED_SCHEDULE_EXPOSURE_EXPOSUREREASONS_H
 #define COMMSCHED_SCHEDULE_EXPOSURE_EXPOSUREREASONS_H
 
-#include "CommSched/Schedule/Contention.h"
+#include "CommSched/Schedule/Model/Simulator.h"
 
 #include <optional>
 

@@ -27,7 +27,7 @@
 #ifndef COMMSCHED_SCHEDULE_GRAPHS_CONTRACTEDGRAPH_H
 #define COMMSCHED_SCHEDULE_GRAPHS_CONTRACTEDGRAPH_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 
 namespace mlir::commsched::schedule {
 

@@ -21,7 +21,7 @@
 #ifndef COMMSCHED_SCHEDULE_GRAPHS_CONVEXSETS_H
 #define COMMSCHED_SCHEDULE_GRAPHS_CONVEXSETS_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 
 namespace mlir::commsched::schedule {
 

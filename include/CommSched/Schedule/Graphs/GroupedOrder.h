@@ -15,7 +15,7 @@
 #ifndef COMMSCHED_SCHEDULE_GRAPHS_GROUPEDORDER_H
 #define COMMSCHED_SCHEDULE_GRAPHS_GROUPEDORDER_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 
 #include <utility>
 

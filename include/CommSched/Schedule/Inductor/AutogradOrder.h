@@ -17,7 +17,7 @@
 #ifndef COMMSCHED_SCHEDULE_INDUCTOR_AUTOGRADORDER_H
 #define COMMSCHED_SCHEDULE_INDUCTOR_AUTOGRADORDER_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 
 namespace mlir::commsched::schedule {
 

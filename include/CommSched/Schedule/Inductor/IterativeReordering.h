@@ -24,7 +24,7 @@
 #ifndef COMMSCHED_SCHEDULE_INDUCTOR_ITERATIVEREORDERING_H
 #define COMMSCHED_SCHEDULE_INDUCTOR_ITERATIVEREORDERING_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 
 #include <limits>
 #include <optional>

@@ -15,7 +15,7 @@
 #ifndef COMMSCHED_SCHEDULE_INDUCTOR_LISTSCHEDULER_H
 #define COMMSCHED_SCHEDULE_INDUCTOR_LISTSCHEDULER_H
 
-#include "CommSched/Schedule/Verify.h"
+#include "CommSched/Schedule/Model/Verify.h"
 
 namespace mlir::commsched::schedule {
 

@@ -15,7 +15,7 @@
 #ifndef COMMSCHED_SCHEDULE_INDUCTOR_PEAKMEMORYORDERS_H
 #define COMMSCHED_SCHEDULE_INDUCTOR_PEAKMEMORYORDERS_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 
 #include <array>
 

@@ -16,7 +16,7 @@
 #ifndef COMMSCHED_SCHEDULE_REORDERING_RESULTREUSE_H
 #define COMMSCHED_SCHEDULE_REORDERING_RESULTREUSE_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 
 namespace mlir::commsched::schedule {
 

@@ -11,10 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_SCHEDULE_MEMORYTIMELINE_H
-#define COMMSCHED_SCHEDULE_MEMORYTIMELINE_H
+#ifndef COMMSCHED_SCHEDULE_MODEL_MEMORYTIMELINE_H
+#define COMMSCHED_SCHEDULE_MODEL_MEMORYTIMELINE_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 
 namespace mlir::commsched::schedule {
 
@@ -53,4 +53,4 @@ Result<std::vector<BufferId>> findLive(const Problem &problem,
 
 } // namespace mlir::commsched::schedule
 
-#endif // COMMSCHED_SCHEDULE_MEMORYTIMELINE_H
+#endif // COMMSCHED_SCHEDULE_MODEL_MEMORYTIMELINE_H

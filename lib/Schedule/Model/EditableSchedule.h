@@ -12,11 +12,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_SCHEDULE_EDITABLESCHEDULE_H
-#define COMMSCHED_SCHEDULE_EDITABLESCHEDULE_H
+#ifndef COMMSCHED_LIB_SCHEDULE_MODEL_EDITABLESCHEDULE_H
+#define COMMSCHED_LIB_SCHEDULE_MODEL_EDITABLESCHEDULE_H
 
-#include "CommSched/Schedule/MemoryTimeline.h"
-#include "CommSched/Schedule/OrderTree.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "OrderTree.h"
 
 namespace mlir::commsched::schedule {
 
@@ -166,4 +166,4 @@ private:
 
 } // namespace mlir::commsched::schedule
 
-#endif // COMMSCHED_SCHEDULE_EDITABLESCHEDULE_H
+#endif // COMMSCHED_LIB_SCHEDULE_MODEL_EDITABLESCHEDULE_H

@@ -14,10 +14,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_SCHEDULE_STEPSCHEDULER_H
-#define COMMSCHED_SCHEDULE_STEPSCHEDULER_H
+#ifndef COMMSCHED_SCHEDULE_STEP_STEPSCHEDULER_H
+#define COMMSCHED_SCHEDULE_STEP_STEPSCHEDULER_H
 
-#include "CommSched/Schedule/Contention.h"
+#include "CommSched/Schedule/Model/Simulator.h"
 
 #include <limits>
 
@@ -86,4 +86,4 @@ Result<StepSchedule> sketchStep(const Problem &problem,
 
 } // namespace mlir::commsched::schedule
 
-#endif // COMMSCHED_SCHEDULE_STEPSCHEDULER_H
+#endif // COMMSCHED_SCHEDULE_STEP_STEPSCHEDULER_H

@@ -11,12 +11,44 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_SCHEDULE_SIMULATOR_H
-#define COMMSCHED_SCHEDULE_SIMULATOR_H
+#ifndef COMMSCHED_SCHEDULE_MODEL_SIMULATOR_H
+#define COMMSCHED_SCHEDULE_MODEL_SIMULATOR_H
 
-#include "CommSched/Schedule/Contention.h"
+#include "CommSched/Schedule/Model/Problem.h"
+
+#include <utility>
 
 namespace mlir::commsched::schedule {
+
+/// How operations that run at once slow each other down. By default they do
+/// not: streams run beside each other and beside computation at full speed.
+struct Contention {
+  /// The largest computeSlowdownPpm: a thousand times as long.
+  static constexpr int64_t maxComputeSlowdownPpm = 999'000'000;
+
+  /// Pairs of streams, of different indices, of which no two collectives are
+  /// ever in flight together: of two that would be, the one that is issued
+  /// later begins when the other has ended.
+  std::vector<std::pair<StreamId, StreamId>> exclusive;
+  /// By stream: the link that its collectives travel over, or -1 for one of its
+  /// own. Of k collectives that are on one link at once, each progresses at a
+  /// k-th of its speed. Empty: no link is shared.
+  std::vector<int32_t> links;
+  /// By how many millionths of its own time a computation takes longer while at
+  /// least one collective is in flight: with 190,000, computation that takes
+  /// 100 ns alone takes 119 ns beside communication.
+  int64_t computeSlowdownPpm = 0;
+
+  bool isNone() const {
+    return exclusive.empty() && links.empty() && computeSlowdownPpm == 0;
+  }
+};
+
+/// What is wrong with `contention` for a `problem` without error, naming the
+/// streams: an index out of range, a stream that is exclusive with itself,
+/// links for another number of streams, a slowdown out of range. O(what it
+/// has).
+OptionalError check(const Contention &contention, const Problem &problem);
 
 /// When everything happens, in nanoseconds from the start of the step.
 struct Timeline {
@@ -79,4 +111,4 @@ Result<Timeline> simulate(const Problem &problem, const Order &order,
 
 } // namespace mlir::commsched::schedule
 
-#endif // COMMSCHED_SCHEDULE_SIMULATOR_H
+#endif // COMMSCHED_SCHEDULE_MODEL_SIMULATOR_H

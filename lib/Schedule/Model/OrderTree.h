@@ -18,10 +18,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_SCHEDULE_ORDERTREE_H
-#define COMMSCHED_SCHEDULE_ORDERTREE_H
+#ifndef COMMSCHED_LIB_SCHEDULE_MODEL_ORDERTREE_H
+#define COMMSCHED_LIB_SCHEDULE_MODEL_ORDERTREE_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 
 #include <algorithm>
 #include <utility>
@@ -295,4 +295,4 @@ private:
 
 } // namespace mlir::commsched::schedule
 
-#endif // COMMSCHED_SCHEDULE_ORDERTREE_H
+#endif // COMMSCHED_LIB_SCHEDULE_MODEL_ORDERTREE_H

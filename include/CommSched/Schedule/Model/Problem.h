@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_SCHEDULE_PROBLEM_H
-#define COMMSCHED_SCHEDULE_PROBLEM_H
+#ifndef COMMSCHED_SCHEDULE_MODEL_PROBLEM_H
+#define COMMSCHED_SCHEDULE_MODEL_PROBLEM_H
 
 #include "CommSched/Support/Csr.h"
 #include "CommSched/Support/Result.h"
@@ -258,4 +258,4 @@ private:
 
 } // namespace mlir::commsched::schedule
 
-#endif // COMMSCHED_SCHEDULE_PROBLEM_H
+#endif // COMMSCHED_SCHEDULE_MODEL_PROBLEM_H

@@ -11,10 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_SCHEDULE_VERIFY_H
-#define COMMSCHED_SCHEDULE_VERIFY_H
+#ifndef COMMSCHED_SCHEDULE_MODEL_VERIFY_H
+#define COMMSCHED_SCHEDULE_MODEL_VERIFY_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 
 namespace mlir::commsched::schedule {
 
@@ -33,4 +33,4 @@ OptionalError verify(const Problem &problem, const Order &order);
 
 } // namespace mlir::commsched::schedule
 
-#endif // COMMSCHED_SCHEDULE_VERIFY_H
+#endif // COMMSCHED_SCHEDULE_MODEL_VERIFY_H

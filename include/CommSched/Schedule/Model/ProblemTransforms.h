@@ -1,4 +1,4 @@
-//===- CollectiveOrder.h - Fixing the order of collectives ------*- C++ -*-===//
+//===- ProblemTransforms.h - Problems made from others ----------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,16 +6,20 @@
 //
 //===----------------------------------------------------------------------===//
 //
+// Functions that change a problem: dependences that fix the order of
+// collectives, and operations that are renumbered in the order in which they
+// run.
+//
 // Collectives of one group must be started in the same order by all of its
-// ranks. Their order in the program is one that all ranks share; here it is
-// turned into dependences, so that no solver can change it.
+// ranks. Their order in the program is one that all ranks share. As dependences
+// it cannot be changed by any solver.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_SCHEDULE_COLLECTIVEORDER_H
-#define COMMSCHED_SCHEDULE_COLLECTIVEORDER_H
+#ifndef COMMSCHED_SCHEDULE_MODEL_PROBLEMTRANSFORMS_H
+#define COMMSCHED_SCHEDULE_MODEL_PROBLEMTRANSFORMS_H
 
-#include "CommSched/Schedule/Problem.h"
+#include "CommSched/Schedule/Model/Problem.h"
 
 namespace mlir::commsched::schedule {
 
@@ -34,6 +38,11 @@ std::vector<NodeId> collectivesInProgramOrder(const Problem &problem);
 /// The problem has to be finalized afterwards. O(nodes).
 void addCollectiveOrder(Problem &problem, CollectiveOrderScope scope);
 
+/// `problem` as the program that has `order`, which is a legal one: node i is
+/// the operation at position i. Buffers keep their numbers. Finalized.
+/// O(nodes + dependences + uses).
+Problem renumber(const Problem &problem, const Order &order);
+
 } // namespace mlir::commsched::schedule
 
-#endif // COMMSCHED_SCHEDULE_COLLECTIVEORDER_H
+#endif // COMMSCHED_SCHEDULE_MODEL_PROBLEMTRANSFORMS_H

@@ -1,4 +1,4 @@
-//===- Renumbering.cpp ----------------------------------------------------===//
+//===- ProblemTransforms.cpp - Problems made from others ------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,10 +6,36 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/Renumbering.h"
+#include "CommSched/Schedule/Model/ProblemTransforms.h"
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
+
+std::vector<NodeId>
+schedule::collectivesInProgramOrder(const Problem &problem) {
+  std::vector<NodeId> collectives;
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    if (problem.isCollective(node))
+      collectives.push_back(node);
+  return collectives;
+}
+
+void schedule::addCollectiveOrder(Problem &problem,
+                                  CollectiveOrderScope scope) {
+  std::vector<NodeId> last;
+  for (NodeId node : collectivesInProgramOrder(problem)) {
+    StreamId stream =
+        scope == CollectiveOrderScope::Global ? 0 : problem.stream(node);
+    // The problem may not have been checked yet: finalize() will report this.
+    if (stream < 0 || stream >= maxStreams)
+      continue;
+    if (static_cast<size_t>(stream) >= last.size())
+      last.resize(stream + 1, noNode);
+    if (last[stream] != noNode)
+      problem.addDependence(last[stream], node, DependenceKind::Order);
+    last[stream] = node;
+  }
+}
 
 Problem schedule::renumber(const Problem &problem, const Order &order) {
   std::vector<NodeId> numbers(order.size(), noNode);
@@ -26,7 +52,7 @@ Problem schedule::renumber(const Problem &problem, const Order &order) {
   }
   for (NodeId node : order)
     for (DependenceEnd end : problem.successors(node))
-      // addWait() has said it already.
+      // addWait() has added the data dependence of a wait on its start.
       if (problem.startOf(end.node) != node || end.kind != DependenceKind::Data)
         result.addDependence(numbers[node], numbers[end.node], end.kind);
   for (BufferId id = 0; id < problem.numBuffers(); ++id) {
