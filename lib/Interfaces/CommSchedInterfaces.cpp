@@ -66,6 +66,15 @@ Operation *mlir::commsched::detail::getStart(Value future) {
   return start;
 }
 
+Operation *mlir::commsched::detail::getWait(Value future) {
+  if (!future)
+    return nullptr;
+  for (Operation *user : future.getUsers())
+    if (isa<WaitOpInterface>(user))
+      return user;
+  return nullptr;
+}
+
 /// Reports a use of `future` that is not the one wait of its start's block.
 static LogicalResult reportEscape(Operation *start, Operation *user) {
   InFlightDiagnostic diag = user->emitOpError();

@@ -63,6 +63,7 @@ Attribute getDefaultBucketKey(Operation *collective);
 Type getDefaultComputeType(Operation *op);
 bool isExpensiveByDefault(Operation *op);
 Operation *getStart(Value future);
+Operation *getWait(Value future);
 LogicalResult verifyCollective(Operation *op);
 LogicalResult verifyWait(Operation *op);
 } // namespace detail

@@ -86,6 +86,13 @@ def CommSched_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$location), "",
       [{ return nullptr; }]>,
   ];
+  let extraSharedClassDeclaration = [{
+    /// The wait for this collective; null when the collective is blocking or
+    /// nothing waits for it yet.
+    ::mlir::Operation *getWait() {
+      return ::mlir::commsched::detail::getWait($_op.getInFlightFuture());
+    }
+  }];
   let verify = [{
     return ::mlir::commsched::detail::verifyCollective($_op);
   }];

@@ -139,10 +139,6 @@ Operation *Equivalence::add(Operation *op) {
 // What gathers send
 //===----------------------------------------------------------------------===//
 
-static Operation *getWait(CollectiveOpInterface start) {
-  return *start.getInFlightFuture().user_begin();
-}
-
 static Operation *getEarlier(Operation *a, Operation *b) {
   if (!a || !b)
     return a ? a : b;
@@ -164,7 +160,7 @@ Finder::Finder(Block &block, const FsdpAnalysis &fsdp) : block(block) {
   for (auto start : block.getOps<CollectiveOpInterface>())
     if (fsdp.getParameter(start) && start.getInFlightFuture() &&
         start.getSentValues().size() == 1 && start.getDestinations().empty() &&
-        getWait(start)->getNumResults() == 1)
+        start.getWait()->getNumResults() == 1)
       starts.push_back(start);
   // One gather is equal to none.
   if (starts.size() < 2)
@@ -215,7 +211,7 @@ SmallVector<Value> Finder::getWatchedValues(const FsdpAnalysis &fsdp) const {
                   [](Value value) { return isa<ShapedType>(value.getType()); });
   for (CollectiveOpInterface start : starts) {
     values.push_back(fsdp.getParameter(start));
-    values.push_back(getWait(start)->getResult(0));
+    values.push_back(start.getWait()->getResult(0));
   }
   return values;
 }
@@ -248,7 +244,7 @@ Source Finder::findSource(Operation *preparation) const {
 }
 
 void Finder::addGather(CollectiveOpInterface start, Value parameter) {
-  Operation *wait = getWait(start);
+  Operation *wait = start.getWait();
   Source source = findSource(start.getSentValues().front(), start);
   if (!source.isUnique || source.root != parameter)
     return;

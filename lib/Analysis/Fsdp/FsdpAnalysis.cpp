@@ -67,9 +67,8 @@ private:
 /// The values that a collective delivers: the results of its wait, or its own
 /// results if it is blocking.
 static ResultRange getDeliveredValues(CollectiveOpInterface collective) {
-  Value future = collective.getInFlightFuture();
-  return future ? future.getUsers().begin()->getResults()
-                : collective->getResults();
+  Operation *wait = collective.getWait();
+  return wait ? wait->getResults() : collective->getResults();
 }
 
 /// The value that the all-reduce that has this operand makes of it; null for

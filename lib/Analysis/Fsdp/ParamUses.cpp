@@ -159,9 +159,8 @@ void ParamUses::visitTensor(Operation *op, const Alias &alias) {
   case Access::Read:
     extend(alias.read, op);
     if (auto collective = dyn_cast<CollectiveOpInterface>(op))
-      if (Value future = collective.getInFlightFuture())
-        for (Operation *wait : future.getUsers())
-          extend(alias.read, wait);
+      if (Operation *wait = collective.getWait())
+        extend(alias.read, wait);
   }
 }
 

@@ -99,7 +99,7 @@ void BufferUses::check(SliceGather &gather) const {
     return;
   }
   // What is in flight is used until its wait, that of this gather too.
-  Operation *wait = *gather.gather.getFuture().user_begin();
+  Operation *wait = gather.gather.getWait();
   const int32_t *later =
       llvm::upper_bound(object.users, indexOf.at(gather.gather));
   for (; later != object.users.end(); ++later)

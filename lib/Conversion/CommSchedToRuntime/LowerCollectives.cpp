@@ -316,10 +316,7 @@ LogicalResult mlir::commsched::lowerCollective(Lowering &lowering,
         lowering.getRuntimeNs(start));
     return success();
   }
-  Value future = start.getInFlightFuture();
-  auto wait = future && future.hasOneUse()
-                  ? dyn_cast<WaitOp>(*future.user_begin())
-                  : WaitOp();
+  auto wait = dyn_cast_if_present<WaitOp>(start.getWait());
   auto group = dyn_cast<FlatSymbolRefAttr>(start.getGroupKey());
   if (!wait || !group)
     return start.emitError("has no lowering to the runtime");

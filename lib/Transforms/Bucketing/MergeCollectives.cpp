@@ -151,11 +151,6 @@ static Operation *getAbsorbedCast(CollectiveOpInterface start,
   return cast;
 }
 
-/// The one operation that waits for `start`.
-static Operation *getWait(CollectiveOpInterface start) {
-  return *start.getInFlightFuture().user_begin();
-}
-
 //===----------------------------------------------------------------------===//
 // What can be merged
 //===----------------------------------------------------------------------===//
@@ -199,7 +194,7 @@ getCommonReason(CollectiveOpInterface collective) {
     return "it is a bucket already";
   if (!collective.getDestinations().empty())
     return "it is written in place";
-  if (delivered.size() != 1 || getWait(collective)->getNumResults() != 1)
+  if (delivered.size() != 1 || collective.getWait()->getNumResults() != 1)
     return "it delivers several values";
   auto isDynamic = [](Type type) {
     auto shaped = dyn_cast<ShapedType>(type);
@@ -330,7 +325,7 @@ static MergeMembers findMembers(ArrayRef<CollectiveOpInterface> collectives,
   for (CollectiveOpInterface start : collectives) {
     MergeMember &member = bucket.members.emplace_back();
     member.start = start;
-    member.wait = getWait(start);
+    member.wait = start.getWait();
     member.sent = start.getSentValues().front();
     member.delivered = start.getDeliveredTypes().front();
     if (Operation *cast = member.sent.getDefiningOp(); casts.contains(cast))

@@ -216,7 +216,7 @@ SmallVector<FsdpGroup> Finder::run() {
     // Nothing hinders two collectives from sending one buffer.
     if (!copyIn || isTaken[nodeOf.at(copyIn)])
       continue;
-    Operation *wait = *collective.getInFlightFuture().user_begin();
+    Operation *wait = collective.getWait();
     FsdpGroup group = {collective,
                        collective.getCollectiveKind(),
                        nodeOf.at(copyIn),

@@ -160,7 +160,7 @@ SumBeforeReduceScatter::matchAndRewrite(Operation *last,
   auto place = cast<CollectiveOpInterface>(parts.sums.front()->place);
   auto start = cast<CollectiveOpInterface>(
       createStart(rewriter, place, wholes.at(last), parts.starts));
-  Operation *oldWait = *place.getInFlightFuture().user_begin();
+  Operation *oldWait = place.getWait();
   IRMapping mapping;
   mapping.map(place.getInFlightFuture(), start.getInFlightFuture());
   rewriter.setInsertionPoint(last);
