@@ -17,7 +17,6 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using cost::CollectiveKind;
 
 /// The start of `wait` if it is one of this dialect's that all ranks of the
 /// group take part in alike.

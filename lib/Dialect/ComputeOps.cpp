@@ -14,7 +14,6 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using partition::OperatorClass;
 
 LogicalResult ComputeOp::verify() {
   int64_t operands = getInputs().size();

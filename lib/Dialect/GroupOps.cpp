@@ -103,8 +103,8 @@ void WaitOp::getEffects(
 // BarrierOp
 //===----------------------------------------------------------------------===//
 
-cost::CollectiveKind BarrierOp::getCollectiveKind() {
-  return cost::CollectiveKind::Barrier;
+CollectiveKind BarrierOp::getCollectiveKind() {
+  return CollectiveKind::Barrier;
 }
 
 Attribute BarrierOp::getGroupKey() { return getGroupAttr(); }

@@ -12,7 +12,6 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using partition::OperatorClass;
 
 /// Operators that PyTorch itself marks as pointwise.
 static constexpr StringLiteral pointwise[] = {

@@ -25,7 +25,7 @@ namespace mlir::commsched {
 /// ".overload" behind it; none for an operator of which nothing is known.
 /// Constant is what makes values from nothing, unless it is given a tensor to
 /// take the shape or the value from.
-std::optional<partition::OperatorClass> lookupOperatorClass(StringRef callee);
+std::optional<OperatorClass> lookupOperatorClass(StringRef callee);
 
 } // namespace mlir::commsched
 

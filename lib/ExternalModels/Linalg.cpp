@@ -15,7 +15,6 @@ using namespace mlir;
 using namespace mlir::linalg;
 using namespace mlir::commsched;
 using namespace mlir::commsched::detail;
-using partition::OperatorClass;
 
 /// Bytes that are read through the operands that `isRead` accepts plus those
 /// written to the destinations; none when a size is not static.

@@ -109,10 +109,10 @@ struct CopyIntoCost
 };
 
 /// One class for every operation of a kind.
-template <partition::OperatorClass kind>
+template <OperatorClass kind>
 struct FixedClass
     : OperatorClassOpInterface::ExternalModel<FixedClass<kind>, Operation *> {
-  partition::OperatorClass getOperatorClass(Operation *) const { return kind; }
+  OperatorClass getOperatorClass(Operation *) const { return kind; }
 };
 
 } // namespace mlir::commsched::detail

@@ -14,7 +14,6 @@ using namespace mlir;
 using namespace mlir::tensor;
 using namespace mlir::commsched;
 using namespace mlir::commsched::detail;
-using partition::OperatorClass;
 
 namespace {
 /// One element is read, or written in place.

@@ -13,7 +13,6 @@
 using namespace mlir;
 using namespace mlir::commsched;
 using namespace mlir::commsched::detail;
-using partition::OperatorClass;
 
 /// The size of dimension `dim` of `value`; none when it is dynamic.
 static std::optional<double> getDim(Value value, int64_t dim) {

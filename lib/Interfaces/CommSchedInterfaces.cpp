@@ -20,10 +20,9 @@ using namespace mlir::commsched;
 Attribute mlir::commsched::detail::getDefaultBucketKey(Operation *op) {
   auto collective = cast<CollectiveOpInterface>(op);
   Builder builder(op->getContext());
-  SmallVector<Attribute> key = {
-      builder.getStringAttr(
-          cost::stringifyCollectiveKind(collective.getCollectiveKind())),
-      collective.getGroupKey()};
+  SmallVector<Attribute> key = {builder.getStringAttr(stringifyCollectiveKind(
+                                    collective.getCollectiveKind())),
+                                collective.getGroupKey()};
   if (std::optional<ReductionKind> reduction = collective.getReductionKind())
     key.push_back(builder.getStringAttr(stringifyReductionKind(*reduction)));
   for (Type type : collective.getDeliveredTypes())

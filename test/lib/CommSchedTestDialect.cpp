@@ -44,8 +44,8 @@ static void addCommunicationEffect(
 // ExchangeOp
 //===----------------------------------------------------------------------===//
 
-cost::CollectiveKind ExchangeOp::getCollectiveKind() {
-  return cost::CollectiveKind::AllToAll;
+CollectiveKind ExchangeOp::getCollectiveKind() {
+  return CollectiveKind::AllToAll;
 }
 
 // The channel is no symbol: nothing may ask for more than an attribute.
@@ -78,9 +78,9 @@ void ExchangeOp::getEffects(
 // TotalOp
 //===----------------------------------------------------------------------===//
 
-cost::CollectiveKind TotalOp::getCollectiveKind() {
-  return cost::parseCollectiveKind(getKind().value_or(""))
-      .value_or(cost::CollectiveKind::AllReduce);
+CollectiveKind TotalOp::getCollectiveKind() {
+  return symbolizeCollectiveKind(getKind().value_or(""))
+      .value_or(CollectiveKind::AllReduce);
 }
 
 Attribute TotalOp::getGroupKey() { return getChannelAttr(); }

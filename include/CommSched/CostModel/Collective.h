@@ -15,39 +15,12 @@
 #ifndef COMMSCHED_COSTMODEL_COLLECTIVE_H
 #define COMMSCHED_COSTMODEL_COLLECTIVE_H
 
-#include "llvm/ADT/StringRef.h"
+#include "CommSched/Support/CollectiveKind.h"
 
-#include <array>
 #include <cstdint>
 #include <optional>
 
 namespace mlir::commsched::cost {
-
-enum class CollectiveKind : uint8_t {
-  AllGather,
-  ReduceScatter,
-  AllReduce,
-  AllToAll,
-  Broadcast,
-  Permute,
-  Send,
-  Recv,
-  Barrier
-};
-
-/// Every kind, in the order of the enumeration.
-inline constexpr std::array<CollectiveKind, 9> allCollectiveKinds = {
-    CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
-    CollectiveKind::AllReduce, CollectiveKind::AllToAll,
-    CollectiveKind::Broadcast, CollectiveKind::Permute,
-    CollectiveKind::Send,      CollectiveKind::Recv,
-    CollectiveKind::Barrier};
-
-/// The operation's name without its dialect: `all_gather`, `barrier`, ...
-llvm::StringRef stringifyCollectiveKind(CollectiveKind kind);
-
-/// The inverse of `stringifyCollectiveKind`; nothing for any other text.
-std::optional<CollectiveKind> parseCollectiveKind(llvm::StringRef name);
 
 /// One launch, as the cost models see it.
 struct CollectiveQuery {

@@ -42,8 +42,8 @@ class CommSched_StartOp<string mnemonic, string kind, list<Trait> traits = []>
   }];
 
   code startDefinition = [{
-    ::mlir::commsched::cost::CollectiveKind $cppClass::getCollectiveKind() {
-      return ::mlir::commsched::cost::CollectiveKind::}] # kind # [{;
+    ::mlir::commsched::CollectiveKind $cppClass::getCollectiveKind() {
+      return ::mlir::commsched::CollectiveKind::}] # kind # [{;
     }
     ::mlir::Attribute $cppClass::getGroupKey() { return getGroupAttr(); }
     ::mlir::FailureOr<ProcessGroup> $cppClass::getProcessGroup(

@@ -14,8 +14,8 @@
 #ifndef COMMSCHED_INTERFACES_COMMSCHEDINTERFACES_H
 #define COMMSCHED_INTERFACES_COMMSCHEDINTERFACES_H
 
-#include "CommSched/CostModel/Collective.h"
-#include "CommSched/Partition/OperatorClass.h"
+#include "CommSched/Support/CollectiveKind.h"
+#include "CommSched/Support/OperatorClass.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

@@ -24,7 +24,7 @@ def CommSched_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<"The kind of communication.",
-      "::mlir::commsched::cost::CollectiveKind", "getCollectiveKind">,
+      "::mlir::commsched::CollectiveKind", "getCollectiveKind">,
     InterfaceMethod<[{
         Identifies the communicator: collectives with equal keys share one
         in-order stream. Never null.
@@ -184,7 +184,7 @@ def CommSched_OperatorClassOpInterface
   }];
   let methods = [
     InterfaceMethod<"The class of the operation.",
-      "::mlir::commsched::partition::OperatorClass", "getOperatorClass">,
+      "::mlir::commsched::OperatorClass", "getOperatorClass">,
   ];
 }
 

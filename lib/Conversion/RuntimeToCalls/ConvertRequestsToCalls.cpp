@@ -89,7 +89,7 @@ LogicalResult Converter::convertStart(rt::StartOp op) {
   if (op.getInPlace())
     for (auto [index, output] : llvm::enumerate(outputs)) {
       Value input = output;
-      if (op.getKind() == "all_gather") {
+      if (op.getKind() == CollectiveKind::AllGather) {
         FailureOr<int32_t> group = program.getGroup(op, op.getGroupAttr());
         if (failed(group))
           return failure();

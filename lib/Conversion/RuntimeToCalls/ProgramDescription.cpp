@@ -58,11 +58,11 @@ FailureOr<int32_t> ProgramDescription::getGroup(Operation *op,
 //===----------------------------------------------------------------------===//
 
 json::Object ProgramDescription::getSite(StringRef name, Location loc,
-                                         StringRef kind, int32_t group,
+                                         CollectiveKind kind, int32_t group,
                                          IntegerAttr runtimeNs) {
   json::Object site{{"name", name},
                     {"location", getLocationText(loc)},
-                    {"kind", kind},
+                    {"kind", stringifyCollectiveKind(kind)},
                     {"group", group}};
   if (runtimeNs)
     site["runtime_ns"] = runtimeNs.getInt();
@@ -119,8 +119,9 @@ FailureOr<int32_t> ProgramDescription::addSite(rt::BarrierOp op) {
   FailureOr<int32_t> group = getGroup(op, op.getGroupAttr());
   if (failed(group))
     return failure();
-  json::Object site = getSite(op.getName(), op.getLoc(), "barrier", *group,
-                              op.getRuntimeNsAttr());
+  json::Object site =
+      getSite(op.getName(), op.getLoc(), CollectiveKind::Barrier, *group,
+              op.getRuntimeNsAttr());
   site["tensors"] = json::Array();
   sites.push_back(std::move(site));
   return sites.size() - 1;

@@ -46,7 +46,7 @@ public:
 private:
   int32_t addOperator(StringRef name, Location loc, ValueRange inputs,
                       ValueRange outputs);
-  llvm::json::Object getSite(StringRef name, Location loc, StringRef kind,
+  llvm::json::Object getSite(StringRef name, Location loc, CollectiveKind kind,
                              int32_t group, IntegerAttr runtimeNs);
 
   llvm::MapVector<StringAttr, int32_t> groupIndices;

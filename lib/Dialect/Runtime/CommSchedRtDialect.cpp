@@ -16,13 +16,35 @@ using namespace mlir::commsched::rt;
 
 #include "CommSched/Dialect/Runtime/CommSchedRtDialect.cpp.inc"
 
+#define GET_ATTRDEF_CLASSES
+#include "CommSched/Dialect/Runtime/CommSchedRtAttributes.cpp.inc"
+
 #define GET_TYPEDEF_CLASSES
 #include "CommSched/Dialect/Runtime/CommSchedRtTypes.cpp.inc"
+
+/// The kind of a start. It is printed as a string; a keyword is accepted too.
+static ParseResult parseCollectiveKind(OpAsmParser &parser,
+                                       CollectiveKindAttr &kind) {
+  FailureOr<CollectiveKind> parsed = FieldParser<CollectiveKind>::parse(parser);
+  if (failed(parsed))
+    return failure();
+  kind = CollectiveKindAttr::get(parser.getContext(), *parsed);
+  return success();
+}
+
+static void printCollectiveKind(OpAsmPrinter &printer, Operation *,
+                                CollectiveKindAttr kind) {
+  printer << '"' << stringifyCollectiveKind(kind.getValue()) << '"';
+}
 
 #define GET_OP_CLASSES
 #include "CommSched/Dialect/Runtime/CommSchedRtOps.cpp.inc"
 
 void CommSchedRtDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "CommSched/Dialect/Runtime/CommSchedRtAttributes.cpp.inc"
+      >();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "CommSched/Dialect/Runtime/CommSchedRtTypes.cpp.inc"

@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/CostModel/Collective.h"
 #include "CommSched/Dialect/Runtime/CommSchedRtDialect.h"
 
 using namespace mlir;
@@ -32,9 +31,8 @@ static bool isAnyNegative(ArrayRef<int64_t> values) {
 }
 
 LogicalResult StartOp::verify() {
-  auto kind = cost::parseCollectiveKind(getKind());
-  if (!kind || *kind == cost::CollectiveKind::Barrier)
-    return emitOpError("has no collective '") << getKind() << "' to start (C1)";
+  if (getKind() == CollectiveKind::Barrier)
+    return emitOpError("has no collective 'barrier' to start (C1)");
   size_t tensors = getSent().size();
   if (getReceived().size() != tensors)
     return emitOpError("sends ") << tensors << " tensors, but receives "

@@ -28,6 +28,9 @@
 
 #include "CommSched/Dialect/Runtime/CommSchedRtDialect.h.inc"
 
+#define GET_ATTRDEF_CLASSES
+#include "CommSched/Dialect/Runtime/CommSchedRtAttributes.h.inc"
+
 #define GET_TYPEDEF_CLASSES
 #include "CommSched/Dialect/Runtime/CommSchedRtTypes.h.inc"
 

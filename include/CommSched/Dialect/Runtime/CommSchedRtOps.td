@@ -10,6 +10,7 @@
 #define COMMSCHED_DIALECT_RUNTIME_COMMSCHEDRTOPS_TD
 
 include "CommSched/Interfaces/CommSchedEnums.td"
+include "CommSched/Support/CollectiveKind.td"
 include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/DialectBase.td"
@@ -35,7 +36,13 @@ def CommSchedRt_Dialect : Dialect {
     the start that only its wait takes, in place, and hands on as its results,
     so that nobody reads them before.
   }];
+  let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
+}
+
+def CommSchedRt_CollectiveKindAttr
+    : EnumAttr<CommSchedRt_Dialect, CommSched_CollectiveKind, "kind"> {
+  let cppNamespace = "::mlir::commsched::rt";
 }
 
 def CommSchedRt_Request : TypeDef<CommSchedRt_Dialect, "Request"> {
@@ -69,8 +76,7 @@ def CommSchedRt_StartOp : CommSchedRt_Op<"start", [
     the wait.
 
     Constraints:
-    * (C1) `kind` is the name of a collective of `commsched` other than
-      `barrier`.
+    * (C1) `kind` is not `barrier`.
     * (C2) `sent` and `received` have one entry for each tensor, none negative.
     * (C3) there are as many `ins` as tensors, or none; the same for `outs`; with
       `in_place` there are `outs` and no `ins`.
@@ -79,7 +85,7 @@ def CommSchedRt_StartOp : CommSchedRt_Op<"start", [
     * (C5) the request has one use, a wait in the same block.
   }];
   let arguments = (ins
-    StrAttr:$kind,
+    CommSchedRt_CollectiveKindAttr:$kind,
     FlatSymbolRefAttr:$group,
     StrAttr:$name,
     DenseI64ArrayAttr:$sent,
@@ -98,7 +104,7 @@ def CommSchedRt_StartOp : CommSchedRt_Op<"start", [
   let results = (outs CommSchedRt_Request:$request,
                       Variadic<AnyRankedTensor>:$in_flight);
   let assemblyFormat = [{
-    $kind $name `on` $group (`ins` `(` $inputs^ `:` type($inputs) `)`)?
+    custom<CollectiveKind>($kind) $name `on` $group (`ins` `(` $inputs^ `:` type($inputs) `)`)?
     (`outs` `(` $outputs^ `:` type($outputs) `)`)? attr-dict
     `:` type($request) (`,` type($in_flight)^)?
   }];

@@ -1,0 +1,58 @@
+//===- CollectiveKind.h - Kinds of collectives ------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The enumeration of the collectives, shared by the interfaces of operations
+// and the cost models. TableGen generates it, because `commsched_rt` has an
+// attribute of it, but it depends on LLVM alone.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_SUPPORT_COLLECTIVEKIND_H
+#define COMMSCHED_SUPPORT_COLLECTIVEKIND_H
+
+#include "llvm/ADT/DenseMapInfo.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/LogicalResult.h"
+#include "llvm/Support/raw_ostream.h"
+#include <array>
+#include <cstdint>
+#include <optional>
+
+// The generated parser of attributes, a template, names these in `mlir`.
+namespace mlir {
+using llvm::failed;
+using llvm::FailureOr;
+} // namespace mlir
+
+#include "CommSched/Support/CollectiveKind.h.inc"
+
+namespace mlir::commsched {
+
+/// Every kind, in the order of the enumeration.
+inline constexpr std::array<CollectiveKind, 9> allCollectiveKinds = {
+    CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
+    CollectiveKind::AllReduce, CollectiveKind::AllToAll,
+    CollectiveKind::Broadcast, CollectiveKind::Permute,
+    CollectiveKind::Send,      CollectiveKind::Recv,
+    CollectiveKind::Barrier};
+static_assert(allCollectiveKinds.size() ==
+              getMaxEnumValForCollectiveKind() + 1);
+
+} // namespace mlir::commsched
+
+namespace mlir::commsched::cost {
+using commsched::allCollectiveKinds;
+using commsched::CollectiveKind;
+using commsched::stringifyCollectiveKind;
+
+inline std::optional<CollectiveKind> parseCollectiveKind(llvm::StringRef name) {
+  return symbolizeCollectiveKind(name);
+}
+} // namespace mlir::commsched::cost
+
+#endif // COMMSCHED_SUPPORT_COLLECTIVEKIND_H
