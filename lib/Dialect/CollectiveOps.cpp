@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StartOps.h"
+
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -86,7 +87,7 @@ LogicalResult AllGatherOp::verify() {
                                                   "C3")) ||
       failed(detail::verifyDimension(*this, "dim", getDim(), inputs, "C4")))
     return failure();
-  return detail::verifyInto(*this, getInto().getTypes(), delivered, "C6");
+  return detail::verifyInto(*this, getInto(), delivered, "C6");
 }
 
 LogicalResult
@@ -113,7 +114,7 @@ LogicalResult ReduceScatterOp::verify() {
   if (failed(detail::verifySameElementTypeAndRank(*this, inputs, delivered,
                                                   "C3")) ||
       failed(detail::verifyDimension(*this, "dim", getDim(), inputs, "C4")) ||
-      failed(detail::verifyInto(*this, getInto().getTypes(), delivered, "C6")))
+      failed(detail::verifyInto(*this, getInto(), delivered, "C6")))
     return failure();
   return detail::verifyReduction(*this, getReduction(), inputs, "C7");
 }
@@ -140,7 +141,7 @@ LogicalResult AllReduceOp::verify() {
   TypeRange inputs = getInputs().getTypes();
   ArrayRef<Type> delivered = getFutureTypes();
   if (failed(detail::verifySameTypes(*this, inputs, delivered, "C3")) ||
-      failed(detail::verifyInto(*this, getInto().getTypes(), delivered, "C4")))
+      failed(detail::verifyInto(*this, getInto(), delivered, "C4")))
     return failure();
   return detail::verifyReduction(*this, getReduction(), inputs, "C5");
 }
@@ -169,7 +170,7 @@ LogicalResult AllToAllOp::verify() {
     return emitOpError("has splits, so split_dim(")
            << static_cast<int64_t>(getSplitDim()) << ") and concat_dim("
            << static_cast<int64_t>(getConcatDim()) << ") must be equal (C6)";
-  return detail::verifyInto(*this, getInto().getTypes(), delivered, "C7");
+  return detail::verifyInto(*this, getInto(), delivered, "C7");
 }
 
 /// Checks one side of an uneven exchange: `rows` of dimension `dim` are cut by
@@ -266,7 +267,7 @@ LogicalResult BroadcastOp::verify() {
   ArrayRef<Type> delivered = getFutureTypes();
   if (failed(detail::verifySameTypes(*this, inputs, delivered, "C3")))
     return failure();
-  return detail::verifyInto(*this, getInto().getTypes(), delivered, "C5");
+  return detail::verifyInto(*this, getInto(), delivered, "C5");
 }
 
 LogicalResult
@@ -298,7 +299,7 @@ LogicalResult PermuteOp::verify() {
       return emitOpError("'pairs' repeats the ")
              << (isTarget ? "target " : "source ") << value << " (C6)";
   }
-  return detail::verifyInto(*this, getInto().getTypes(), delivered, "C7");
+  return detail::verifyInto(*this, getInto(), delivered, "C7");
 }
 
 LogicalResult PermuteOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
@@ -312,4 +313,47 @@ LogicalResult PermuteOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
             *group, "C5")))
       return failure();
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// SendOp and RecvOp
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyTag(Operation *op, std::optional<int64_t> tag) {
+  if (!tag || *tag >= 0)
+    return success();
+  return op->emitOpError("tag(") << *tag << ") is negative (C4)";
+}
+
+LogicalResult SendOp::verify() {
+  if (getInputs().empty())
+    return emitOpError("needs at least one operand (C2)");
+  if (!getFutureTypes().empty())
+    return emitOpError("delivers nothing, but its future holds ")
+           << getFutureTypes().size() << " type(s) (C2)";
+  return verifyTag(*this, getTag());
+}
+
+LogicalResult SendOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
+  FailureOr<GroupOp> group =
+      detail::requireGroup(*this, getGroupAttr(), symbolTables);
+  if (failed(group))
+    return failure();
+  return detail::verifyRank(*this, "to", getTo(), *group, "C3");
+}
+
+LogicalResult RecvOp::verify() {
+  if (getFutureTypes().empty())
+    return emitOpError("must deliver at least one value (C2)");
+  if (failed(verifyTag(*this, getTag())))
+    return failure();
+  return detail::verifyInto(*this, getInto(), getFutureTypes(), "C5");
+}
+
+LogicalResult RecvOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
+  FailureOr<GroupOp> group =
+      detail::requireGroup(*this, getGroupAttr(), symbolTables);
+  if (failed(group))
+    return failure();
+  return detail::verifyRank(*this, "from", getFrom(), *group, "C3");
 }

@@ -272,7 +272,9 @@ LogicalResult ResizeStorageOp::verify() {
     diag << " or the storage's " << *full;
   else
     diag << " or more";
-  return diag << " (C1)";
+  diag << " (C1)";
+  diag.attachNote(getStorage().getLoc()) << "the storage is defined here";
+  return diag;
 }
 
 // The allocator hands out memory without touching it.
@@ -284,5 +286,8 @@ LogicalResult FsdpCopyOp::verify() {
   bool sameShape = storage.hasRank() && source.getShape() == storage.getShape();
   if (sameShape && source.getElementType() == storage.getElementType())
     return success();
-  return emitOpError("copies a ") << source << " into a " << storage << " (C1)";
+  InFlightDiagnostic diag = emitOpError("copies a ")
+                            << source << " into a " << storage << " (C1)";
+  diag.attachNote(getStorage().getLoc()) << "the storage is defined here";
+  return diag;
 }

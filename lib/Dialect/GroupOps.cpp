@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "StartOps.h"
+
+#include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
@@ -96,7 +98,7 @@ void WaitOp::getEffects(
     SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
   auto start = dyn_cast_if_present<CollectiveOpInterface>(getStart());
   effects.push_back(
-      detail::getCommunicationEffect(start ? start.getGroupKey() : nullptr));
+      detail::getGroupEffect(start ? start.getGroupKey() : nullptr));
 }
 
 //===----------------------------------------------------------------------===//
@@ -124,9 +126,108 @@ SmallVector<Type> BarrierOp::getDeliveredTypes() { return {}; }
 
 void BarrierOp::getEffects(
     SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
-  effects.push_back(detail::getCommunicationEffect(getGroupAttr()));
+  effects.push_back(detail::getGroupEffect(getGroupAttr()));
 }
 
 LogicalResult BarrierOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
   return detail::requireGroup(*this, getGroupAttr(), symbolTables);
+}
+
+//===----------------------------------------------------------------------===//
+// Canonicalization
+//
+// Only folds on which all ranks of the group agree are correct: a group of one
+// rank, and a start and wait whose results are unused. Sends and receives are
+// never erased, since the other end of the pair is in another rank's program.
+//===----------------------------------------------------------------------===//
+
+/// The start of `wait` if it is one of this dialect's that all ranks of the
+/// group take part in alike.
+static CollectiveOpInterface getFoldableStart(WaitOp wait) {
+  auto start = dyn_cast_if_present<CollectiveOpInterface>(wait.getStart());
+  if (!start || !isa<CommSchedDialect>(start->getDialect()))
+    return {};
+  CollectiveKind kind = start.getCollectiveKind();
+  if (kind == CollectiveKind::Send || kind == CollectiveKind::Recv)
+    return {};
+  return start;
+}
+
+/// Whether the group of `collective`, one of this dialect's, has a single rank.
+/// Looks for it from the front of the module, where groups mostly stand: a
+/// pattern has nowhere to keep a symbol table.
+static bool isGroupOfOne(CollectiveOpInterface collective) {
+  auto group = SymbolTable::lookupNearestSymbolFrom<GroupOp>(
+      collective, cast<FlatSymbolRefAttr>(collective.getGroupKey()));
+  return group && group.getProcessGroup().size == 1;
+}
+
+namespace {
+
+/// Erases a start and its wait when nobody uses what they deliver.
+struct EraseUnusedPair : OpRewritePattern<WaitOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(WaitOp wait,
+                                PatternRewriter &rewriter) const override {
+    CollectiveOpInterface start = getFoldableStart(wait);
+    // What is written in place may be seen through other values of the same
+    // storage.
+    if (!start || !start.getDestinations().empty() || !wait->use_empty())
+      return failure();
+    rewriter.eraseOp(wait);
+    rewriter.eraseOp(start);
+    return success();
+  }
+};
+
+/// Replaces a collective over one rank by its operands: gathering, scattering,
+/// reducing and exchanging with nobody deliver what was sent.
+struct FoldGroupOfOne : OpRewritePattern<WaitOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(WaitOp wait,
+                                PatternRewriter &rewriter) const override {
+    CollectiveOpInterface start = getFoldableStart(wait);
+    if (!start || !start.getDestinations().empty())
+      return failure();
+    if (!isGroupOfOne(start))
+      return failure();
+    // A permute without a pair delivers zeros.
+    if (auto permute = dyn_cast<PermuteOp>(start.getOperation()))
+      if (permute.getPairs().empty())
+        return failure();
+    SmallVector<Value> sent = llvm::to_vector(start.getSentValues());
+    // Dynamic dimensions may be spelled differently on both sides.
+    if (TypeRange(ValueRange(sent)) != TypeRange(wait->getResultTypes()))
+      return failure();
+    rewriter.replaceOp(wait, sent);
+    rewriter.eraseOp(start);
+    return success();
+  }
+};
+
+/// A barrier of one rank waits for nobody.
+struct EraseBarrierOfOne : OpRewritePattern<BarrierOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(BarrierOp barrier,
+                                PatternRewriter &rewriter) const override {
+    if (!isGroupOfOne(barrier))
+      return failure();
+    rewriter.eraseOp(barrier);
+    return success();
+  }
+};
+
+} // namespace
+
+void WaitOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                         MLIRContext *context) {
+  patterns.add<EraseUnusedPair, FoldGroupOfOne>(context);
+}
+
+void BarrierOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                            MLIRContext *context) {
+  patterns.add<EraseBarrierOfOne>(context);
 }

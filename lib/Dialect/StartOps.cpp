@@ -16,7 +16,7 @@ using namespace mlir::commsched;
 //===----------------------------------------------------------------------===//
 
 MemoryEffects::EffectInstance
-mlir::commsched::detail::getCommunicationEffect(Attribute group) {
+mlir::commsched::detail::getGroupEffect(Attribute group) {
   MemoryEffects::Effect *write = MemoryEffects::Write::get();
   if (auto symbol = dyn_cast_if_present<SymbolRefAttr>(group))
     return {write, symbol, CommunicationResource::get()};
@@ -26,7 +26,7 @@ mlir::commsched::detail::getCommunicationEffect(Attribute group) {
 void mlir::commsched::detail::addStartEffects(
     CollectiveOpInterface start,
     SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
-  effects.push_back(getCommunicationEffect(start.getGroupKey()));
+  effects.push_back(getGroupEffect(start.getGroupKey()));
   OperandRange into = start.getDestinations();
   if (into.empty())
     return;
@@ -34,6 +34,29 @@ void mlir::commsched::detail::addStartEffects(
   for (unsigned index = first, end = first + into.size(); index < end; ++index)
     effects.emplace_back(MemoryEffects::Write::get(),
                          &start->getOpOperand(index));
+}
+
+//===----------------------------------------------------------------------===//
+// Merging
+//===----------------------------------------------------------------------===//
+
+Operation *mlir::commsched::detail::createMergedStart(Operation *start,
+                                                      OpBuilder &builder,
+                                                      Location location,
+                                                      ValueRange sent,
+                                                      TypeRange delivered) {
+  NamedAttrList attributes(
+      cast<DictionaryAttr>(start->getPropertiesAsAttribute()));
+  // Operands are what is sent, then the buffers to write into.
+  attributes.set(
+      AllGatherOp::getOperandSegmentSizeAttr(),
+      builder.getDenseI32ArrayAttr({static_cast<int32_t>(sent.size()), 0}));
+  OperationState state(location, start->getName());
+  state.addOperands(sent);
+  state.addTypes(
+      FutureType::get(builder.getContext(), llvm::to_vector(delivered)));
+  state.propertiesAttr = attributes.getDictionary(builder.getContext());
+  return builder.create(state);
 }
 
 //===----------------------------------------------------------------------===//
@@ -136,7 +159,8 @@ LogicalResult mlir::commsched::detail::verifyDimension(Operation *op,
   return success();
 }
 
-LogicalResult mlir::commsched::detail::verifyInto(Operation *op, TypeRange into,
+LogicalResult mlir::commsched::detail::verifyInto(Operation *op,
+                                                  ValueRange into,
                                                   ArrayRef<Type> delivered,
                                                   StringRef constraint) {
   if (into.empty())
@@ -145,11 +169,16 @@ LogicalResult mlir::commsched::detail::verifyInto(Operation *op, TypeRange into,
     return op->emitOpError("writes into ")
            << into.size() << " buffer(s) but delivers " << delivered.size()
            << " value(s) (" << constraint << ")";
-  for (auto [index, pair] : llvm::enumerate(llvm::zip(into, delivered)))
-    if (std::get<0>(pair) != std::get<1>(pair))
-      return op->emitOpError("'into' buffer ")
-             << index << " is a " << std::get<0>(pair) << ", but a "
-             << std::get<1>(pair) << " is delivered (" << constraint << ")";
+  for (auto [index, buffer, type] : llvm::enumerate(into, delivered)) {
+    if (buffer.getType() == type)
+      continue;
+    InFlightDiagnostic diag = op->emitOpError("'into' buffer ")
+                              << index << " is a " << buffer.getType()
+                              << ", but a " << type << " is delivered ("
+                              << constraint << ")";
+    diag.attachNote(buffer.getLoc()) << "the buffer is defined here";
+    return diag;
+  }
   return success();
 }
 

@@ -26,7 +26,14 @@ void addStartEffects(CollectiveOpInterface start,
 
 /// A write to the communication resource of the group `group`, or of an
 /// unknown group if it is null.
-MemoryEffects::EffectInstance getCommunicationEffect(Attribute group);
+MemoryEffects::EffectInstance getGroupEffect(Attribute group);
+
+/// Creates a start with the inherent attributes of `start`, a collective that
+/// may be merged, that sends `sent`, delivers `delivered` and writes into no
+/// given buffer.
+Operation *createMergedStart(Operation *start, OpBuilder &builder,
+                             Location location, ValueRange sent,
+                             TypeRange delivered);
 
 /// The group that `symbol` names, seen from `op`; null when there is none.
 GroupOp lookupGroup(Operation *op, FlatSymbolRefAttr symbol,
@@ -56,7 +63,7 @@ LogicalResult verifyDimension(Operation *op, StringRef name, int64_t dim,
                               TypeRange inputs, StringRef constraint);
 
 /// The `into` buffers are absent, or have the delivered types.
-LogicalResult verifyInto(Operation *op, TypeRange into,
+LogicalResult verifyInto(Operation *op, ValueRange into,
                          ArrayRef<Type> delivered, StringRef constraint);
 
 /// The reduction is defined for every operand's element type.

@@ -176,6 +176,7 @@ func.func @all_gather_c6_count(%shard: tensor<4xf32>, %a: tensor<32xf32>,
 
 commsched.group @dp size(8)
 
+// expected-note@below {{the buffer is defined here}}
 func.func @all_gather_c6_type(%shard: tensor<4xf32>, %buffer: tensor<16xf32>) {
   // expected-error@below {{'commsched.all_gather' op 'into' buffer 0 is a 'tensor<16xf32>', but a 'tensor<32xf32>' is delivered (C6)}}
   %future = commsched.all_gather %shard on @dp dim(0) into %buffer

@@ -47,6 +47,7 @@ func.func @all_reduce_c3(%x: tensor<3xf32>) {
 
 commsched.group @dp size(4)
 
+// expected-note@below {{the buffer is defined here}}
 func.func @all_reduce_c4(%x: tensor<3xf32>, %buffer: tensor<1x3xf32>) {
   // expected-error@below {{'commsched.all_reduce' op 'into' buffer 0 is a 'tensor<1x3xf32>', but a 'tensor<3xf32>' is delivered (C4)}}
   %0 = commsched.all_reduce %x on @dp reduction(sum) into %buffer

@@ -224,6 +224,7 @@ func.func @all_to_all_c6_other_dimension(%x: tensor<10x16xf32>) {
 
 commsched.group @ep size(2)
 
+// expected-note@below {{the buffer is defined here}}
 func.func @all_to_all_c7(%x: tensor<10xf32>, %buffer: tensor<12xf32>) {
   // expected-error@below {{'commsched.all_to_all' op 'into' buffer 0 is a 'tensor<12xf32>', but a 'tensor<10xf32>' is delivered (C7)}}
   %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0) into %buffer

@@ -88,6 +88,7 @@ func.func @broadcast_c4_negative(%x: tensor<3xf32>) {
 
 commsched.group @dp size(4)
 
+// expected-note@below {{the buffer is defined here}}
 func.func @broadcast_c5(%x: tensor<3xf32>, %buffer: tensor<4xf32>) {
   // expected-error@below {{'commsched.broadcast' op 'into' buffer 0 is a 'tensor<4xf32>', but a 'tensor<3xf32>' is delivered (C5)}}
   %0 = commsched.broadcast %x on @dp root(0) into %buffer

@@ -394,6 +394,7 @@ func.func @chunk_cat_c5_overflow(%a: tensor<9223372036854775807xf32>) {
 
 // -----
 
+// expected-note@below {{the storage is defined here}}
 func.func @resize_storage_c1(%p: memref<2x3xbf16>) {
   // expected-error@below {{'commsched.resize_storage' op bytes(11) must be 0 or the storage's 12 (C1)}}
   commsched.resize_storage %p bytes(11) : memref<2x3xbf16>
@@ -402,6 +403,7 @@ func.func @resize_storage_c1(%p: memref<2x3xbf16>) {
 
 // -----
 
+// expected-note@below {{the storage is defined here}}
 func.func @resize_storage_c1_dynamic(%p: memref<?xbf16>) {
   // expected-error@below {{'commsched.resize_storage' op bytes(-2) must be 0 or more (C1)}}
   commsched.resize_storage %p bytes(-2) : memref<?xbf16>
@@ -410,6 +412,7 @@ func.func @resize_storage_c1_dynamic(%p: memref<?xbf16>) {
 
 // -----
 
+// expected-note@below {{the storage is defined here}}
 func.func @fsdp_copy_c1_shape(%p: memref<2x3xbf16>, %full: tensor<6xbf16>) {
   // expected-error@below {{'commsched.fsdp_copy' op copies a 'tensor<6xbf16>' into a 'memref<2x3xbf16>' (C1)}}
   commsched.fsdp_copy %full into %p : tensor<6xbf16>, memref<2x3xbf16>
@@ -418,6 +421,7 @@ func.func @fsdp_copy_c1_shape(%p: memref<2x3xbf16>, %full: tensor<6xbf16>) {
 
 // -----
 
+// expected-note@below {{the storage is defined here}}
 func.func @fsdp_copy_c1_element_type(%p: memref<6xbf16>, %full: tensor<6xf32>) {
   // expected-error@below {{'commsched.fsdp_copy' op copies a 'tensor<6xf32>' into a 'memref<6xbf16>' (C1)}}
   commsched.fsdp_copy %full into %p : tensor<6xf32>, memref<6xbf16>

@@ -121,6 +121,7 @@ func.func @recv_c4() {
 
 commsched.group @pp size(2)
 
+// expected-note@below {{the buffer is defined here}}
 func.func @recv_c5(%buffer: tensor<4xf32>) {
   // expected-error@below {{'commsched.recv' op 'into' buffer 0 is a 'tensor<4xf32>', but a 'tensor<3xf32>' is delivered (C5)}}
   %0 = commsched.recv on @pp from(1) into %buffer

@@ -92,6 +92,7 @@ func.func @reduce_scatter_c5_size(%x: tensor<8xf32>) {
 
 commsched.group @dp size(4)
 
+// expected-note@below {{the buffer is defined here}}
 func.func @reduce_scatter_c6(%x: tensor<8xf32>, %buffer: tensor<2xf16>) {
   // expected-error@below {{'commsched.reduce_scatter' op 'into' buffer 0 is a 'tensor<2xf16>', but a 'tensor<2xf32>' is delivered (C6)}}
   %0 = commsched.reduce_scatter %x on @dp reduction(sum) dim(0) into %buffer

@@ -71,6 +71,19 @@ func.func @start_c5(%m: memref<4xf32>) {
 
 // -----
 
+func.func @start_c5_twice(%m: memref<4xf32>) {
+  // expected-error @below {{needs one wait in its block (C5)}}
+  %r = commsched_rt.start "all_reduce" "s" on @g outs(%m : memref<4xf32>) {in_place, received = array<i64: 4>, sent = array<i64: 4>} : !commsched_rt.request
+  // expected-note @below {{the request is used here}}
+  commsched_rt.wait %r outs(%m : memref<4xf32>)
+  // expected-note @below {{the request is used here}}
+  commsched_rt.wait %r outs(%m : memref<4xf32>)
+  return
+}
+
+// -----
+
+// expected-note @below {{the request is defined here}}
 func.func @wait_c1(%r: !commsched_rt.request) {
   // expected-error @below {{waits for something that is not a start (C1)}}
   commsched_rt.wait %r
@@ -117,5 +130,14 @@ func.func @copy_c2(%a: memref<4xf32>) {
 func.func @copy_c3(%a: memref<4xf32>) {
   // expected-error @below {{has one of two element types (C3)}}
   commsched_rt.copy ins(%a : memref<4xf32>) outs(%a : memref<4xf32>) {repeat = 1 : i64, rows = 1 : i64, row_elements = 1 : i64, source = array<i64: 0, 0, 0>, source_type = f32, target = array<i64: 0, 0, 0>}
+  return
+}
+
+// -----
+
+func.func @start_unknown_kind(%x: tensor<4xf32>) {
+  // expected-error @below {{expected one of [all_gather, reduce_scatter, all_reduce, all_to_all, broadcast, permute, send, recv, barrier] for the kind of a collective, got: gather}}
+  %r = commsched_rt.start "gather" "g" on @g {received = array<i64>, sent = array<i64>} : !commsched_rt.request
+  commsched_rt.wait %r
   return
 }

@@ -12,7 +12,7 @@
 include "CommSched/Dialect/CommSchedOpBase.td"
 
 def CommSched_AllGatherOp
-    : CommSched_MergeableOp<"all_gather", "AllGather", ["Dim"]> {
+    : CommSched_MergeableOp<"all_gather", "AllGather"> {
   let summary = "starts concatenating every rank's shard";
   let description = [{
     Delivers, for each operand, the operands of all ranks concatenated along
@@ -49,8 +49,7 @@ def CommSched_AllGatherOp
 }
 
 def CommSched_ReduceScatterOp
-    : CommSched_MergeableOp<"reduce_scatter", "ReduceScatter",
-                            ["Reduction", "Dim"]> {
+    : CommSched_MergeableOp<"reduce_scatter", "ReduceScatter"> {
   let summary = "starts reducing over the ranks and scattering the result";
   let description = [{
     Reduces each operand over the ranks and delivers this rank's part of the
@@ -93,7 +92,7 @@ def CommSched_ReduceScatterOp
 }
 
 def CommSched_AllReduceOp
-    : CommSched_MergeableOp<"all_reduce", "AllReduce", ["Reduction"]> {
+    : CommSched_MergeableOp<"all_reduce", "AllReduce"> {
   let summary = "starts reducing over the ranks";
   let description = [{
     Reduces each operand over the ranks and delivers the result to all.

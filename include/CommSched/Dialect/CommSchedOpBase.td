@@ -75,10 +75,8 @@ class CommSched_TransferOp<string mnemonic, string kind,
   let extraClassDefinition = transferDefinition;
 }
 
-/// A transfer of which one launch may stand for several. `attributes` are what
-/// the merged one takes over apart from the group, in the order of arguments.
-class CommSched_MergeableOp<string mnemonic, string kind,
-                            list<string> attributes>
+/// A transfer of which one launch may stand for several.
+class CommSched_MergeableOp<string mnemonic, string kind>
     : CommSched_TransferOp<mnemonic, kind> {
   code mergeableDeclaration = startDeclaration # [{
     bool isMergeable() { return true; }
@@ -94,12 +92,8 @@ class CommSched_MergeableOp<string mnemonic, string kind,
     ::mlir::Operation *$cppClass::createMergedStart(
         ::mlir::OpBuilder &builder, ::mlir::Location location,
         ::mlir::ValueRange sent, ::mlir::TypeRange delivered) {
-      return $cppClass::create(
-          builder, location,
-          FutureType::get(builder.getContext(), ::llvm::to_vector(delivered)),
-          sent, getGroupAttr(), }]
-      # !foldl("", attributes, call, name, call # "get" # name # "Attr(), ") # [{
-          /*into=*/::mlir::ValueRange());
+      return detail::createMergedStart(*this, builder, location, sent,
+                                       delivered);
     }
     ::mlir::Operation *$cppClass::createWait(::mlir::OpBuilder &builder,
                                              ::mlir::Location location) {

@@ -334,8 +334,11 @@ LogicalResult mlir::commsched::lowerCollective(Lowering &lowering,
   SmallVector<Type> resultTypes = {rt::RequestType::get(rewriter.getContext())};
   llvm::append_range(resultTypes, ValueRange(launch.outputs).getTypes());
   auto request = rt::StartOp::create(
-      rewriter, start.getLoc(), resultTypes, start.getCollectiveKind(), group,
-      rewriter.getStringAttr(name), rewriter.getDenseI64ArrayAttr(launch.sent),
+      rewriter, start.getLoc(), resultTypes,
+      rt::CollectiveKindAttr::get(rewriter.getContext(),
+                                  start.getCollectiveKind()),
+      group, rewriter.getStringAttr(name),
+      rewriter.getDenseI64ArrayAttr(launch.sent),
       rewriter.getDenseI64ArrayAttr(launch.received), launch.inputs,
       launch.outputs, launch.inPlace ? rewriter.getUnitAttr() : UnitAttr(),
       launch.reduction

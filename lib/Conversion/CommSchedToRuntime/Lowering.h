@@ -1,4 +1,4 @@
-//===- Lowering.h - What the lowerings to requests share --------*- C++ -*-===//
+//===- Lowering.h - Lowering from commsched to commsched_rt -----*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The state of turning one module from `commsched` to `commsched_rt`, and the
-// functions that do it for one kind of operation each. All of them report what
-// they cannot lower at the operation.
+// The state of the conversion of one module from `commsched` to `commsched_rt`,
+// the functions that lower one kind of operation each, and the copies of rows
+// that they create. Each function reports what it cannot lower at the
+// operation.
+//
+// The runtime moves contiguous parts, one for each rank, but a collective may
+// split or concatenate its tensors along any dimension. Row copies, which
+// become `commsched_rt.copy`, convert between the two layouts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,13 +21,54 @@
 #define COMMSCHED_LIB_CONVERSION_COMMSCHEDTORUNTIME_LOWERING_H
 
 #include "../RuntimeTypes.h"
-#include "RowCopies.h"
 
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Dialect/Runtime/CommSchedRtDialect.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/IR/Builders.h"
 
 namespace mlir::commsched {
+
+/// One side of a copy; bytes.
+struct RowLayout {
+  int64_t offset = 0;
+  int64_t rowStride = 0;
+  int64_t repeatStride = 0;
+};
+
+struct RowCopy {
+  RowLayout source, target;
+  int64_t repeat = 1;
+  int64_t rows = 1;
+  /// Elements, which are bytes unless types are given.
+  int64_t rowElements = 0;
+  Type sourceType = nullptr;
+  Type targetType = nullptr;
+};
+
+/// True if the parts of a tensor of `shape` along `dim` are not contiguous:
+/// some dimension before `dim` is larger than 1.
+bool needsPacking(ArrayRef<int64_t> shape, int64_t dim);
+
+/// The copies from a tensor of `shape` that is cut along `dim` into parts of
+/// the given sizes to the parts one after the other. `elementBytes` is the size
+/// of an element.
+SmallVector<RowCopy> getPackingCopies(ArrayRef<int64_t> shape, int64_t dim,
+                                      ArrayRef<int64_t> partSizes,
+                                      int64_t elementBytes);
+
+/// The copies in the other direction.
+SmallVector<RowCopy> getUnpackingCopies(ArrayRef<int64_t> shape, int64_t dim,
+                                        ArrayRef<int64_t> partSizes,
+                                        int64_t elementBytes);
+
+/// Appends operations that do `copies`, one after the other. `overwrites` says
+/// that together they fill the target. `offset`, if there is one, is added to
+/// the offset of the target. Returns the filled tensor.
+Value createCopies(OpBuilder &builder, Location loc, Value source, Value target,
+                   ArrayRef<RowCopy> copies, bool overwrites,
+                   Value offset = nullptr);
 
 struct Lowering {
   IRRewriter &rewriter;

@@ -1,4 +1,4 @@
-//===- Collectives.cpp - Gathers, exchanges, broadcasts, scatters ---------===//
+//===- Collectives.cpp - Conversion of the collectives of shard -----------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,9 +8,15 @@
 
 #include "Conversions.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 using namespace mlir;
 using namespace mlir::commsched;
 using namespace mlir::commsched::shardconversion;
+
+//===----------------------------------------------------------------------===//
+// Gathers, exchanges, broadcasts, scatters
+//===----------------------------------------------------------------------===//
 
 /// Concatenates along `dim` on every device.
 static LogicalResult convertGather(Operation *op, Value input, int64_t dim,
@@ -52,9 +58,10 @@ static LogicalResult verifyParts(Operation *op, StringRef name, Value input,
     return op->emitOpError("has ")
            << name << " " << dim << ", which is no dimension of " << type;
   if (type.getDimSize(dim) % group.size != 0)
-    return op->emitOpError("cuts dimension ")
-           << dim << " of " << type << " into " << group.size
-           << " parts, which does not divide " << type.getDimSize(dim);
+    return emitGridError(op, group.grid)
+           << "cuts dimension " << dim << " of " << type << " into "
+           << group.size << " parts, which does not divide "
+           << type.getDimSize(dim);
   return success();
 }
 
@@ -119,4 +126,237 @@ LogicalResult mlir::commsched::shardconversion::convert(shard::ScatterOp op,
       extractPart(op.getLoc(), wait->getResult(0), dim,
                   context.rewriter.getIndexAttr(*root * size), size, context);
   return replace(op, part, context);
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+static std::optional<ReductionKind> convertKind(shard::ReductionKind kind) {
+  switch (kind) {
+  case shard::ReductionKind::Sum:
+    return ReductionKind::Sum;
+  case shard::ReductionKind::Max:
+    return ReductionKind::Max;
+  case shard::ReductionKind::Min:
+    return ReductionKind::Min;
+  case shard::ReductionKind::Product:
+    return ReductionKind::Prod;
+  case shard::ReductionKind::Average:
+    return ReductionKind::Avg;
+  case shard::ReductionKind::BitwiseAnd:
+    return ReductionKind::BitAnd;
+  case shard::ReductionKind::BitwiseOr:
+    return ReductionKind::BitOr;
+  case shard::ReductionKind::BitwiseXor:
+    return ReductionKind::BitXor;
+  case shard::ReductionKind::Generic:
+    return std::nullopt;
+  }
+  llvm_unreachable("a reduction kind that shard does not have");
+}
+
+/// Converts the elements of `input` with a cast of arith.
+template <typename CastT>
+static Value createCast(Location location, Value input, Type target,
+                        OpBuilder &builder) {
+  Type type = cast<RankedTensorType>(input.getType()).clone(target);
+  return CastT::create(builder, location, type, input);
+}
+
+/// Converts the elements of `input` to `target`, or returns null where arith
+/// has no cast. Integers are signed, but i1 is a truth value: 0 or 1.
+static Value castElements(Location location, Value input, Type target,
+                          OpBuilder &builder) {
+  Type source = cast<RankedTensorType>(input.getType()).getElementType();
+  if (source == target)
+    return input;
+  auto create = [&](auto createCast) {
+    return createCast(location, input, target, builder);
+  };
+  bool isTruth = source.isInteger(1);
+  if (isa<FloatType>(source) && isa<FloatType>(target)) {
+    unsigned from = source.getIntOrFloatBitWidth();
+    unsigned to = target.getIntOrFloatBitWidth();
+    if (from != to)
+      return create(from < to ? createCast<arith::ExtFOp>
+                              : createCast<arith::TruncFOp>);
+    // Two formats of one width, such as f16 and bf16: f32 holds both.
+    if (from >= 32)
+      return {};
+    Value wide = createCast<arith::ExtFOp>(location, input,
+                                           builder.getF32Type(), builder);
+    return castElements(location, wide, target, builder);
+  }
+  if (source.isSignlessInteger() && isa<FloatType>(target))
+    return create(isTruth ? createCast<arith::UIToFPOp>
+                          : createCast<arith::SIToFPOp>);
+  if (isa<FloatType>(source) && target.isSignlessInteger())
+    return create(createCast<arith::FPToSIOp>);
+  if (source.isSignlessInteger() && target.isSignlessInteger()) {
+    if (source.getIntOrFloatBitWidth() > target.getIntOrFloatBitWidth())
+      return create(createCast<arith::TruncIOp>);
+    return create(isTruth ? createCast<arith::ExtUIOp>
+                          : createCast<arith::ExtSIOp>);
+  }
+  return {};
+}
+
+/// What a reduction starts from: its group, its kind, and the operand in the
+/// element type of the result, in which shard says to accumulate.
+namespace {
+struct Reduction {
+  DeviceGroup group;
+  ReductionKind kind;
+  Value input;
+};
+} // namespace
+
+template <typename OpT>
+static FailureOr<Reduction> prepare(OpT op, Context &context) {
+  FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
+  if (failed(group))
+    return failure();
+  std::optional<ReductionKind> kind = convertKind(op.getReduction());
+  if (!kind)
+    return op.emitOpError("cannot be converted: a generic reduction does not "
+                          "say how elements are combined");
+  auto result = cast<RankedTensorType>(op.getResult().getType());
+  Value input = castElements(op.getLoc(), op.getInput(),
+                             result.getElementType(), context.rewriter);
+  if (!input)
+    return op.emitOpError("cannot be converted: arith has no cast from ")
+           << cast<RankedTensorType>(op.getInput().getType()).getElementType()
+           << " to " << result.getElementType()
+           << ", the type in which to accumulate";
+  return Reduction{*group, *kind, input};
+}
+
+static LogicalResult convertAllReduce(Operation *op, const Reduction &reduction,
+                                      Context &context) {
+  if (reduction.group.size == 1)
+    return replace(op, reduction.input, context);
+  Operation *wait = createStartAndWait<AllReduceOp>(
+      op, context, getFutureOf(reduction.input.getType()), reduction.input,
+      context.groups.getSymbol(reduction.group), reduction.kind,
+      /*into=*/ValueRange());
+  return replace(op, wait->getResult(0), context);
+}
+
+LogicalResult mlir::commsched::shardconversion::convert(shard::AllReduceOp op,
+                                                        Context &context) {
+  FailureOr<Reduction> reduction = prepare(op, context);
+  if (failed(reduction))
+    return failure();
+  return convertAllReduce(op, *reduction, context);
+}
+
+/// The result on other devices than the root is undefined, so they may have the
+/// root's. An all-reduce sends up to twice the bytes of a reduction to one
+/// root; there is no start for the latter.
+LogicalResult mlir::commsched::shardconversion::convert(shard::ReduceOp op,
+                                                        Context &context) {
+  FailureOr<Reduction> reduction = prepare(op, context);
+  if (failed(reduction) ||
+      failed(getMember(op, "root", reduction->group, op.getRoot())))
+    return failure();
+  return convertAllReduce(op, *reduction, context);
+}
+
+LogicalResult
+mlir::commsched::shardconversion::convert(shard::ReduceScatterOp op,
+                                          Context &context) {
+  FailureOr<Reduction> reduction = prepare(op, context);
+  if (failed(reduction))
+    return failure();
+  if (reduction->group.size == 1)
+    return replace(op, reduction->input, context);
+  Operation *wait = createStartAndWait<ReduceScatterOp>(
+      op, context, getFutureOf(op.getType()), reduction->input,
+      context.groups.getSymbol(reduction->group), reduction->kind,
+      op.getScatterAxis().getSExtValue(), /*into=*/ValueRange());
+  return replace(op, wait->getResult(0), context);
+}
+
+//===----------------------------------------------------------------------===//
+// Sends, receives, shifts
+//===----------------------------------------------------------------------===//
+
+/// The operand stands for the result, of which shard says only the type.
+LogicalResult mlir::commsched::shardconversion::convert(shard::SendOp op,
+                                                        Context &context) {
+  FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
+  if (failed(group))
+    return failure();
+  FailureOr<int64_t> target =
+      getMember(op, "destination", *group, op.getDestination());
+  if (failed(target))
+    return failure();
+  createStartAndWait<SendOp>(op, context, FutureType::get(op.getContext(), {}),
+                             op.getInput(), context.groups.getSymbol(*group),
+                             *target, /*tag=*/IntegerAttr());
+  return replace(op, op.getInput(), context);
+}
+
+LogicalResult mlir::commsched::shardconversion::convert(shard::RecvOp op,
+                                                        Context &context) {
+  FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
+  if (failed(group))
+    return failure();
+  if (!op.getSource())
+    return op.emitOpError("cannot be converted: it receives from any device, "
+                          "and 'commsched.recv' from one that it names");
+  FailureOr<int64_t> source = getMember(op, "source", *group, *op.getSource());
+  if (failed(source))
+    return failure();
+  Operation *wait = createStartAndWait<RecvOp>(
+      op, context, getFutureOf(op.getType()), context.groups.getSymbol(*group),
+      *source, /*tag=*/IntegerAttr(), /*into=*/ValueRange());
+  return replace(op, wait->getResult(0), context);
+}
+
+/// Who sends to whom when every member's tensor moves on by `offset` along the
+/// axis at `position` of the group.
+static SmallVector<std::pair<int64_t, int64_t>>
+getShiftPairs(const DeviceGroup &group, unsigned position, int64_t offset,
+              bool rotate) {
+  int64_t size = group.shape[position], weight = group.getWeight(position);
+  if (rotate)
+    offset = (offset % size + size) % size;
+  SmallVector<std::pair<int64_t, int64_t>> pairs;
+  // Further than the axis is long, nobody sends; nor could it be added up.
+  if (offset <= -size || offset >= size)
+    return pairs;
+  for (int64_t source = 0; source < group.size; ++source) {
+    int64_t from = source / weight % size;
+    int64_t to = rotate ? (from + offset) % size : from + offset;
+    if (to >= 0 && to < size)
+      pairs.push_back({source, source + (to - from) * weight});
+  }
+  return pairs;
+}
+
+/// A shift by k takes a tensor from the device with index i to that with index
+/// i + k. Devices that receive nothing have an undefined result; a permute
+/// delivers zeros to them.
+LogicalResult mlir::commsched::shardconversion::convert(shard::ShiftOp op,
+                                                        Context &context) {
+  FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
+  if (failed(group))
+    return failure();
+  // The verifier has seen that it is one of the axes.
+  int64_t axis = op.getShiftAxis().getSExtValue();
+  unsigned position = llvm::find(group->axes, axis) - group->axes.begin();
+  int64_t offset = op.getOffset();
+  auto pairs = getShiftPairs(*group, position, offset, op.getRotate());
+  bool staysInPlace =
+      op.getRotate() ? offset % group->shape[position] == 0 : offset == 0;
+  // With nobody to send, the result is undefined everywhere.
+  if (staysInPlace || pairs.empty())
+    return replace(op, op.getInput(), context);
+  Operation *wait = createStartAndWait<PermuteOp>(
+      op, context, getFutureOf(op.getType()), op.getInput(),
+      context.groups.getSymbol(*group), getPairsAttr(op.getContext(), pairs),
+      /*into=*/ValueRange());
+  return replace(op, wait->getResult(0), context);
 }

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GridGroups.h"
+#include "Conversions.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/Support/MathExtras.h"
 #include <numeric>
@@ -36,7 +36,8 @@ int64_t DeviceGroup::getLinearIndex(ArrayRef<int64_t> index) const {
 // Look-up
 //===----------------------------------------------------------------------===//
 
-static InFlightDiagnostic emitGridError(Operation *op, shard::GridOp grid) {
+InFlightDiagnostic mlir::commsched::emitGridError(Operation *op,
+                                                  shard::GridOp grid) {
   InFlightDiagnostic diag = op->emitOpError();
   diag.attachNote(grid.getLoc())
       << "grid @" << grid.getSymName() << " is declared here";

@@ -115,8 +115,8 @@ mlir::commsched::shardconversion::convert(shard::NeighborsLinearIndicesOp op,
       failed(context.groups.lookup(op, op.getGridAttr(), op.getSplitAxes())))
     return failure();
   if (op.getDevice().size() != grid->shape.size())
-    return op.emitOpError("has ")
-           << op.getDevice().size() << " coordinates of a device of @"
+    return emitGridError(op, grid->grid)
+           << "has " << op.getDevice().size() << " coordinates of a device of @"
            << op.getGrid() << ", which has " << grid->shape.size() << " axes";
   if (op.getSplitAxes().size() != 1)
     return op.emitOpError("cannot be converted: it has ")

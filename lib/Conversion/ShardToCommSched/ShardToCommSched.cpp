@@ -1,4 +1,4 @@
-//===- ShardToCommSched.cpp - The pass from shard to commsched ------------===//
+//===- ShardToCommSched.cpp - Conversion from shard to commsched ----------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Conversions.h"
+
 #include "CommSched/Conversion/Passes.h"
 #include "CommSched/Dialect/Runtime/CommSchedRtDialect.h"
-#include "Conversions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Shard/IR/ShardDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -21,6 +22,96 @@ namespace mlir::commsched {
 
 using namespace mlir;
 using namespace mlir::commsched;
+using namespace mlir::commsched::shardconversion;
+
+//===----------------------------------------------------------------------===//
+// Helpers of the conversions
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+mlir::commsched::shardconversion::verifyStaticTensors(Operation *op) {
+  SmallVector<Type> types = llvm::to_vector(op->getOperandTypes());
+  llvm::append_range(types, op->getResultTypes());
+  for (Type type : types) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    if (!shaped)
+      continue;
+    if (!isa<RankedTensorType>(type))
+      return op->emitOpError("cannot be converted: ")
+             << type << " is a buffer, and commsched's collectives work on "
+             << "tensors; convert before bufferization";
+    if (!shaped.hasStaticShape())
+      return op->emitOpError("cannot be converted: ")
+             << type << " has a dynamic size";
+  }
+  return success();
+}
+
+FailureOr<int64_t>
+mlir::commsched::shardconversion::getMember(Operation *op, StringRef name,
+                                            const DeviceGroup &group,
+                                            ArrayRef<int64_t> coordinates) {
+  if (coordinates.size() != group.shape.size())
+    return emitGridError(op, group.grid)
+           << "has " << coordinates.size() << " coordinates of '" << name
+           << "' for " << group.shape.size() << " axes";
+  for (auto [coordinate, size] : llvm::zip_equal(coordinates, group.shape)) {
+    if (ShapedType::isDynamic(coordinate))
+      return op->emitOpError("cannot be converted: '")
+             << name << "' is known at run time only, and must be constant";
+    if (coordinate < 0 || coordinate >= size)
+      return emitGridError(op, group.grid)
+             << "has the coordinate " << coordinate << " in '" << name
+             << "', which is not in [0, " << size << ")";
+  }
+  return group.getLinearIndex(coordinates);
+}
+
+LogicalResult mlir::commsched::shardconversion::replace(Operation *op,
+                                                        Value value,
+                                                        Context &context) {
+  Type expected = op->getResult(0).getType();
+  if (value.getType() != expected)
+    return op->emitOpError("cannot be converted: its result would be ")
+           << value.getType() << ", not " << expected;
+  context.rewriter.replaceOp(op, value);
+  return success();
+}
+
+Value mlir::commsched::shardconversion::extractPart(Location location,
+                                                    Value tensor, int64_t dim,
+                                                    OpFoldResult offset,
+                                                    int64_t size,
+                                                    Context &context) {
+  IRRewriter &rewriter = context.rewriter;
+  auto type = cast<RankedTensorType>(tensor.getType());
+  SmallVector<OpFoldResult> offsets(type.getRank(), rewriter.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(type.getRank(), rewriter.getIndexAttr(1));
+  SmallVector<OpFoldResult> sizes =
+      getAsIndexOpFoldResult(rewriter.getContext(), type.getShape());
+  offsets[dim] = offset;
+  sizes[dim] = rewriter.getIndexAttr(size);
+  return tensor::ExtractSliceOp::create(rewriter, location, tensor, offsets,
+                                        sizes, strides);
+}
+
+FutureType mlir::commsched::shardconversion::getFutureOf(Type type) {
+  return FutureType::get(type.getContext(), type);
+}
+
+DenseIntElementsAttr mlir::commsched::shardconversion::getPairsAttr(
+    MLIRContext *context, ArrayRef<std::pair<int64_t, int64_t>> pairs) {
+  SmallVector<int64_t> values;
+  for (auto [source, target] : pairs)
+    values.append({source, target});
+  auto type = RankedTensorType::get({static_cast<int64_t>(pairs.size()), 2},
+                                    IntegerType::get(context, 64));
+  return DenseIntElementsAttr::get(type, values);
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
 
 /// An annotation of a program that is still written for one device.
 static bool isAnnotation(Operation *op) {

@@ -1,4 +1,4 @@
-//===- ExpandFloat8Casts.cpp - 8-bit floats on any processor --------------===//
+//===- ExpandFloat8Casts.cpp - Expansion of casts of 8-bit floats ---------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Conversions to and from f8E5M2 and f8E4M3FN as arithmetic on the patterns of
-// bits. All constants come from APFloat, whose results the arithmetic has.
+// Expands conversions to and from f8E5M2 and f8E4M3FN into integer arithmetic
+// on bit patterns. All constants come from APFloat, and the results are
+// APFloat's.
+//
+// MLIR's `convert-arith-to-apfloat` does not replace this pass: in MLIR 22.1 it
+// turns all floating-point arithmetic, that of f32 included, into calls of a
+// library, and it creates invalid IR for casts of f64.
 //
 //===----------------------------------------------------------------------===//
 

@@ -126,6 +126,7 @@ func.func @unknown_root(%x: tensor<8xf32>, %r: index) -> tensor<8xf32> {
 
 // -----
 
+// expected-note@below {{grid @grid is declared here}}
 shard.grid @grid(shape = 2)
 
 func.func @negative_root(%x: tensor<8xf32>) -> tensor<8xf32> {
@@ -148,6 +149,7 @@ func.func @any_source(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
+// expected-note@below {{grid @grid is declared here}}
 shard.grid @grid(shape = 2)
 
 func.func @uneven_parts(%x: tensor<3xf32>) -> tensor<3xf32> {
@@ -198,6 +200,7 @@ func.func @halo(%x: tensor<4xf32>, %m: memref<4xf32>, %h: i64) {
 
 // -----
 
+// expected-note@below {{grid @grid is declared here}}
 shard.grid @grid(shape = 2x2)
 
 func.func @neighbours(%i: index) {

@@ -1,4 +1,4 @@
-//===- RuntimeCalls.h - Writing calls of the runtime ------------*- C++ -*-===//
+//===- RuntimeInterface.h - Runtime calls and description -------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,17 +6,23 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Declares the functions of CommSched/Runtime/Runtime.h in a module as they are
-// needed, and appends calls of them.
+// What a converted module gives to the runtime: calls of the functions of
+// CommSched/Runtime/Runtime.h, which are declared in the module as they are
+// needed, and the description of the program, the JSON text that
+// `commsched_load_program` reads.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_CONVERSION_RUNTIMETOCALLS_RUNTIMECALLS_H
-#define COMMSCHED_LIB_CONVERSION_RUNTIMETOCALLS_RUNTIMECALLS_H
+#ifndef COMMSCHED_LIB_CONVERSION_RUNTIMETOCALLS_RUNTIMEINTERFACE_H
+#define COMMSCHED_LIB_CONVERSION_RUNTIMETOCALLS_RUNTIMEINTERFACE_H
 
+#include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Dialect/Runtime/CommSchedRtDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/JSON.h"
 
 namespace mlir::commsched {
 
@@ -35,9 +41,9 @@ struct CopyCall {
   int64_t rowElements = 0;
 };
 
-class RuntimeCalls {
+class RuntimeCallBuilder {
 public:
-  explicit RuntimeCalls(ModuleOp module);
+  explicit RuntimeCallBuilder(ModuleOp module);
 
   void setInsertionPoint(Operation *op);
   void setInsertionPointAfter(Operation *op);
@@ -80,6 +86,36 @@ private:
   Type i32, i64, pointerType;
 };
 
+class ProgramDescription {
+public:
+  explicit ProgramDescription(ModuleOp module);
+
+  /// The index of the group `symbol`; an error at `op` if there is none.
+  FailureOr<int32_t> getGroup(Operation *op, FlatSymbolRefAttr symbol);
+
+  /// Appends the collective, and returns its index.
+  FailureOr<int32_t> addSite(rt::StartOp op);
+  FailureOr<int32_t> addSite(rt::BarrierOp op);
+  /// Appends the operator, and returns its index.
+  int32_t addOperator(rt::ComputeOp op);
+  int32_t addOperator(rt::AccountOp op);
+  /// Remembers the first operation that works on buffers on the processor.
+  void addHostCode(Operation *op);
+
+  /// One line of JSON.
+  std::string getText() const;
+
+private:
+  int32_t addOperator(StringRef name, Location loc, ValueRange inputs,
+                      ValueRange outputs);
+  llvm::json::Object getSite(StringRef name, Location loc, CollectiveKind kind,
+                             int32_t group, IntegerAttr runtimeNs);
+
+  llvm::MapVector<StringAttr, int32_t> groupIndices;
+  llvm::json::Array groups, sites, operators;
+  std::string hostCode;
+};
+
 } // namespace mlir::commsched
 
-#endif // COMMSCHED_LIB_CONVERSION_RUNTIMETOCALLS_RUNTIMECALLS_H
+#endif // COMMSCHED_LIB_CONVERSION_RUNTIMETOCALLS_RUNTIMEINTERFACE_H

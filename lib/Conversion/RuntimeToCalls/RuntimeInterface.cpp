@@ -1,0 +1,385 @@
+//===- RuntimeInterface.cpp - Calls and description for the runtime -------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RuntimeInterface.h"
+#include "../RuntimeTypes.h"
+
+#include "CommSched/Analysis/OperationTexts.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+namespace json = llvm::json;
+
+//===----------------------------------------------------------------------===//
+// RuntimeCallBuilder
+//===----------------------------------------------------------------------===//
+
+RuntimeCallBuilder::RuntimeCallBuilder(ModuleOp module)
+    : module(module), builder(module.getContext()), loc(module.getLoc()),
+      symbols(module), i32(builder.getI32Type()), i64(builder.getI64Type()),
+      pointerType(LLVM::LLVMPointerType::get(module.getContext())) {}
+
+void RuntimeCallBuilder::setInsertionPoint(Operation *op) {
+  builder.setInsertionPoint(op);
+  loc = op->getLoc();
+}
+
+void RuntimeCallBuilder::setInsertionPointAfter(Operation *op) {
+  builder.setInsertionPointAfter(op);
+  loc = op->getLoc();
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+Value RuntimeCallBuilder::getConstant(Type type, int64_t value) {
+  return arith::ConstantOp::create(builder, loc,
+                                   builder.getIntegerAttr(type, value));
+}
+
+Value RuntimeCallBuilder::getI32(int32_t value) {
+  return getConstant(i32, value);
+}
+Value RuntimeCallBuilder::getI64(int64_t value) {
+  return getConstant(i64, value);
+}
+
+Value RuntimeCallBuilder::getNull() {
+  return LLVM::ZeroOp::create(builder, loc, pointerType);
+}
+
+Value RuntimeCallBuilder::addBytes(Value pointer, Value bytes) {
+  return LLVM::GEPOp::create(builder, loc, pointerType, builder.getI8Type(),
+                             pointer, ArrayRef<LLVM::GEPArg>{bytes});
+}
+
+Value RuntimeCallBuilder::getPointer(Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  Value address =
+      memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, memref);
+  Value integer = arith::IndexCastUIOp::create(builder, loc, i64, address);
+  Value pointer = LLVM::IntToPtrOp::create(builder, loc, pointerType, integer);
+  if (type.getLayout().isIdentity())
+    return pointer;
+  auto metadata =
+      memref::ExtractStridedMetadataOp::create(builder, loc, memref);
+  Value offset =
+      arith::IndexCastOp::create(builder, loc, i64, metadata.getOffset());
+  Value bytes = arith::MulIOp::create(
+      builder, loc, offset, getI64(*getElementBytes(type.getElementType())));
+  return addBytes(pointer, bytes);
+}
+
+Value RuntimeCallBuilder::getPart(Value pointer, int32_t group,
+                                  int64_t partBytes) {
+  Value rank = call("commsched_group_rank", i64, getI32(group)).getResult(0);
+  return addBytes(pointer,
+                  arith::MulIOp::create(builder, loc, rank, getI64(partBytes)));
+}
+
+Value RuntimeCallBuilder::getRank(int32_t group) {
+  Value rank = call("commsched_group_rank", i64, getI32(group)).getResult(0);
+  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), rank);
+}
+
+Value RuntimeCallBuilder::getArray(ArrayRef<Value> pointers) {
+  if (pointers.empty())
+    return getNull();
+  // In the entry block, so that a loop does not take more stack every time.
+  Value array;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    auto function = builder.getInsertionBlock()
+                        ->getParentOp()
+                        ->getParentOfType<func::FuncOp>();
+    if (!function)
+      function = cast<func::FuncOp>(builder.getInsertionBlock()->getParentOp());
+    builder.setInsertionPointToStart(&function.front());
+    array = LLVM::AllocaOp::create(
+        builder, loc, pointerType,
+        LLVM::LLVMArrayType::get(pointerType, pointers.size()), getI64(1));
+  }
+  for (auto [index, pointer] : llvm::enumerate(pointers)) {
+    Value slot = LLVM::GEPOp::create(
+        builder, loc, pointerType, pointerType, array,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
+    LLVM::StoreOp::create(builder, loc, pointer, slot);
+  }
+  return array;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+func::CallOp RuntimeCallBuilder::call(StringRef callee, TypeRange results,
+                                      ValueRange operands) {
+  if (!symbols.lookup(callee)) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    auto function = func::FuncOp::create(
+        builder, module.getLoc(), callee,
+        builder.getFunctionType(operands.getTypes(), results));
+    function.setPrivate();
+    symbols.insert(function);
+  }
+  return func::CallOp::create(builder, loc, callee, results, operands);
+}
+
+Value RuntimeCallBuilder::callStart(int32_t site, Value inputs, Value outputs) {
+  return call("commsched_start", i64, {getI32(site), inputs, outputs})
+      .getResult(0);
+}
+
+void RuntimeCallBuilder::callWait(Value request) {
+  call("commsched_wait", i32, request);
+}
+
+void RuntimeCallBuilder::callBarrier(int32_t site) {
+  call("commsched_barrier", i32, getI32(site));
+}
+
+void RuntimeCallBuilder::callCompute(int32_t index, int64_t ns, Value inputs,
+                                     Value outputs) {
+  call("commsched_compute", i32, {getI32(index), getI64(ns), inputs, outputs});
+}
+
+void RuntimeCallBuilder::callAccount(int32_t index, int64_t ns) {
+  Value indexValue = getI32(index);
+  call("commsched_account", i32, {indexValue, getI64(ns)});
+}
+
+void RuntimeCallBuilder::callPoll() { call("commsched_poll", {}, {}); }
+
+void RuntimeCallBuilder::callZero(Value pointer, int64_t bytes) {
+  call("commsched_zero", i32, {pointer, getI64(bytes)});
+}
+
+void RuntimeCallBuilder::callCopy(const CopyCall &copy) {
+  auto getEntry = [](ArrayRef<int64_t> layout, unsigned index) {
+    return layout.empty() ? 0 : layout[index];
+  };
+  Value target = copy.target, source = copy.source;
+  Value targetOffset = getI64(getEntry(copy.targetLayout, 0));
+  if (copy.offset)
+    targetOffset = arith::AddIOp::create(
+        builder, loc, targetOffset,
+        arith::IndexCastOp::create(builder, loc, i64, copy.offset));
+  target = addBytes(target, targetOffset);
+  source = addBytes(source, getI64(getEntry(copy.sourceLayout, 0)));
+  Value targetType = getI32(copy.targetType);
+  Value sourceType = getI32(copy.sourceType);
+  Value targetStride = getI64(getEntry(copy.targetLayout, 1));
+  Value sourceStride = getI64(getEntry(copy.sourceLayout, 1));
+  Value rows = getI64(copy.rows), rowElements = getI64(copy.rowElements);
+  auto emit = [&](Value target, Value source) {
+    call("commsched_copy", i32,
+         {target, targetType, targetStride, source, sourceType, sourceStride,
+          rows, rowElements});
+  };
+  if (copy.repeat == 1)
+    return emit(target, source);
+
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  Value end = arith::ConstantIndexOp::create(builder, loc, copy.repeat);
+  Value targetRepeat = getI64(getEntry(copy.targetLayout, 2));
+  Value sourceRepeat = getI64(getEntry(copy.sourceLayout, 2));
+  auto loop = scf::ForOp::create(builder, loc, zero, end, one);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value index =
+      arith::IndexCastOp::create(builder, loc, i64, loop.getInductionVar());
+  auto advance = [&](Value pointer, Value stride) {
+    return addBytes(pointer,
+                    arith::MulIOp::create(builder, loc, index, stride));
+  };
+  // The order of arguments would be the compiler's choice.
+  Value nextTarget = advance(target, targetRepeat);
+  Value nextSource = advance(source, sourceRepeat);
+  emit(nextTarget, nextSource);
+}
+
+void RuntimeCallBuilder::defineString(StringRef name, StringRef text) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(module.getBody());
+  std::string terminated = text.str();
+  terminated.push_back('\0');
+  auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), terminated.size());
+  LLVM::GlobalOp::create(builder, module.getLoc(), type, /*isConstant=*/true,
+                         LLVM::Linkage::External, name,
+                         builder.getStringAttr(terminated));
+}
+
+//===----------------------------------------------------------------------===//
+// ProgramDescription
+//===----------------------------------------------------------------------===//
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+static json::Object describeGroup(GroupOp group) {
+  json::Object object{{"name", group.getSymName()},
+                      {"size", int64_t(group.getSize())}};
+  if (group.getRanks()) {
+    json::Array rows;
+    auto values = group.getRanks()->getValues<int64_t>();
+    for (auto [index, rank] : llvm::enumerate(values)) {
+      if (index % group.getSize() == 0)
+        rows.push_back(json::Array());
+      rows.back().getAsArray()->push_back(rank);
+    }
+    object["ranks"] = std::move(rows);
+  } else {
+    object["stride"] = group.getStride() ? int64_t(*group.getStride()) : 1;
+  }
+  return object;
+}
+
+ProgramDescription::ProgramDescription(ModuleOp module) {
+  module.walk([&](GroupOp group) {
+    groupIndices[group.getSymNameAttr()] = groups.size();
+    groups.push_back(describeGroup(group));
+  });
+}
+
+FailureOr<int32_t> ProgramDescription::getGroup(Operation *op,
+                                                FlatSymbolRefAttr symbol) {
+  auto found = groupIndices.find(symbol.getAttr());
+  if (found == groupIndices.end())
+    return op->emitError("group ") << symbol << " does not exist";
+  return found->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives and operators
+//===----------------------------------------------------------------------===//
+
+json::Object ProgramDescription::getSite(StringRef name, Location loc,
+                                         CollectiveKind kind, int32_t group,
+                                         IntegerAttr runtimeNs) {
+  json::Object site{{"name", name},
+                    {"location", getLocationText(loc)},
+                    {"kind", stringifyCollectiveKind(kind)},
+                    {"group", group}};
+  if (runtimeNs)
+    site["runtime_ns"] = runtimeNs.getInt();
+  return site;
+}
+
+FailureOr<int32_t> ProgramDescription::addSite(rt::StartOp op) {
+  FailureOr<int32_t> group = getGroup(op, op.getGroupAttr());
+  if (failed(group))
+    return failure();
+  json::Object site = getSite(op.getName(), op.getLoc(), op.getKind(), *group,
+                              op.getRuntimeNsAttr());
+  if (op.getReduction())
+    site["reduction"] = stringifyReductionKind(*op.getReduction());
+  if (op.getPeer())
+    site["peer"] = int64_t(*op.getPeer());
+  if (op.getTag())
+    site["tag"] = int64_t(*op.getTag());
+  if (op.getPairs()) {
+    json::Array pairs;
+    auto values = op.getPairs()->getValues<int64_t>();
+    for (auto it = values.begin(), end = values.end(); it != end;) {
+      int64_t source = *it++, target = *it++;
+      pairs.push_back(json::Array{source, target});
+    }
+    site["pairs"] = std::move(pairs);
+  }
+  auto addSplits = [&](StringRef key, std::optional<ArrayAttr> lists) {
+    if (!lists)
+      return;
+    json::Array splits;
+    for (auto list : lists->getAsRange<DenseI64ArrayAttr>())
+      splits.push_back(json::Array(list.asArrayRef()));
+    site[key] = std::move(splits);
+  };
+  addSplits("input_splits", op.getInputSplits());
+  addSplits("output_splits", op.getOutputSplits());
+  OperandRange buffers =
+      op.getOutputs().empty() ? op.getInputs() : op.getOutputs();
+  json::Array tensors;
+  for (auto [buffer, sent, received] :
+       llvm::zip_equal(buffers, op.getSent(), op.getReceived()))
+    tensors.push_back(json::Object{
+        {"type", getRuntimeTypeName(
+                     cast<ShapedType>(buffer.getType()).getElementType())},
+        {"inputs", sent},
+        {"outputs", received}});
+  site["tensors"] = std::move(tensors);
+  sites.push_back(std::move(site));
+  return sites.size() - 1;
+}
+
+FailureOr<int32_t> ProgramDescription::addSite(rt::BarrierOp op) {
+  FailureOr<int32_t> group = getGroup(op, op.getGroupAttr());
+  if (failed(group))
+    return failure();
+  json::Object site =
+      getSite(op.getName(), op.getLoc(), CollectiveKind::Barrier, *group,
+              op.getRuntimeNsAttr());
+  site["tensors"] = json::Array();
+  sites.push_back(std::move(site));
+  return sites.size() - 1;
+}
+
+int32_t ProgramDescription::addOperator(StringRef name, Location loc,
+                                        ValueRange inputs, ValueRange outputs) {
+  auto describe = [](ValueRange buffers) {
+    json::Array list;
+    for (Value buffer : buffers) {
+      auto type = cast<MemRefType>(buffer.getType());
+      list.push_back(
+          json::Object{{"type", getRuntimeTypeName(type.getElementType())},
+                       {"elements", type.getNumElements()}});
+    }
+    return list;
+  };
+  operators.push_back(json::Object{
+      {"name", json::isUTF8(name) ? name.str() : json::fixUTF8(name)},
+      {"location", getLocationText(loc)},
+      {"inputs", describe(inputs)},
+      {"outputs", describe(outputs)}});
+  return operators.size() - 1;
+}
+
+int32_t ProgramDescription::addOperator(rt::ComputeOp op) {
+  return addOperator(op.getName(), op.getLoc(), op.getInputs(),
+                     op.getOutputs());
+}
+
+int32_t ProgramDescription::addOperator(rt::AccountOp op) {
+  return addOperator(op.getName(), op.getLoc(), {}, {});
+}
+
+void ProgramDescription::addHostCode(Operation *op) {
+  if (hostCode.empty())
+    hostCode = op->getName().getStringRef().str() + " at " +
+               getLocationText(op->getLoc());
+}
+
+std::string ProgramDescription::getText() const {
+  json::Object program{{"version", 1},
+                       {"groups", json::Array(groups)},
+                       {"sites", json::Array(sites)},
+                       {"operators", json::Array(operators)}};
+  if (!hostCode.empty())
+    program["host_code"] = hostCode;
+  std::string text;
+  llvm::raw_string_ostream(text) << json::Value(std::move(program));
+  return text;
+}
