@@ -1,4 +1,4 @@
-//===- OperationTexts.cpp - How texts name operations ---------------------===//
+//===- OperationTexts.cpp - Names of operations in texts ------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ChromeTrace.cpp - Writes Chrome's trace event format ---------------===//
+//===- ChromeTrace.cpp - Traces in the Chrome trace event format ----------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

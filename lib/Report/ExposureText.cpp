@@ -1,4 +1,4 @@
-//===- ExposureText.cpp - Why a collective is not hidden, in words --------===//
+//===- ExposureText.cpp - Texts on exposed collectives --------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -289,7 +289,7 @@ void PairProblemBuilder::addBackwardBuffers() {
     BufferId inPair = forwardOf[id];
     if (inPair == StorageAnalysis::none) {
       // What is there when the backward starts comes between the halves, and
-      // stays where nobody uses it, as it does in the backward alone.
+      // stays if it is not used, as it does in the backward alone.
       bool isMade = buffer.producer != noNode;
       inPair = result.problem.addBuffer(
           buffer.bytes, isMade ? offset + buffer.producer : result.getBetween(),

@@ -1,4 +1,4 @@
-//===- StepReport.cpp - What a schedule costs -----------------------------===//
+//===- StepReport.cpp - Reports on simulated steps ------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- TextTable.cpp - Numbers for people ---------------------------------===//
+//===- TextTable.cpp - Tables of text -------------------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- OperationTexts.h - How texts name operations -------------*- C++ -*-===//
+//===- OperationTexts.h - Names of operations in texts ----------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Names and places of operations as remarks, reports and the runtime's program
-// descriptions have them: all agree, so that what one says can be found in the
-// other.
+// Names and locations of operations in remarks, reports and the runtime's
+// program descriptions. All use these functions, so that a name in one can be
+// found in the others.
 //
 //===----------------------------------------------------------------------===//
 

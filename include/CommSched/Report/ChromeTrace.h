@@ -1,4 +1,4 @@
-//===- ChromeTrace.h - Writes Chrome's trace event format -------*- C++ -*-===//
+//===- ChromeTrace.h - Traces in the Chrome trace event format --*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -40,7 +40,7 @@ public:
                 function_ref<void(llvm::json::OStream &)> printArguments = {});
 
   /// An arrow, called "wait", from one thread of the process to another. `id`
-  /// tells the arrows of a trace apart.
+  /// identifies the arrow in the trace.
   void addWait(int64_t id, int64_t process, int64_t fromThread, int64_t fromNs,
                int64_t toThread, int64_t toNs);
 

@@ -1,4 +1,4 @@
-//===- ExposureText.h - Why a collective is not hidden, in words *- C++ -*-===//
+//===- ExposureText.h - Texts on exposed collectives ------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What remarks and reports say about an exposed collective: its limiting
-// factor, and what would change it.
+// The texts of remarks and reports on an exposed collective: its limiting
+// factor and the change that would remove it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- PairReport.h - What both halves of a step cost -----------*- C++ -*-===//
+//===- PairReport.h - Reports on a forward and its backward -----*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ReportFormats.h - Prints simulated steps -----------------*- C++ -*-===//
+//===- ReportFormats.h - Reports as JSON, tables and traces -----*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What commsched-report prints: simulated steps as JSON, as tables for people,
-// and as Chrome traces.
+// The output formats of commsched-report: simulated steps as JSON, as text
+// tables, and as Chrome traces.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ namespace mlir::commsched {
 /// One function as a JSON object on one line.
 void printJson(const StepReport &report, raw_ostream &os);
 
-/// One function as a table for people.
+/// One function as a text table.
 void printTable(const StepReport &report, raw_ostream &os);
 
 /// All functions as one Chrome trace: a process a function, a thread a stream,

@@ -1,4 +1,4 @@
-//===- StepReport.h - What a schedule costs ---------------------*- C++ -*-===//
+//===- StepReport.h - Reports on simulated steps ----------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -38,10 +38,11 @@ struct CollectiveReport {
   int64_t waitNs = 0;
   /// How long the compute stream then stands still.
   int64_t exposedNs = 0;
-  /// If it does: what keeps it from being hidden, and what would change that.
+  /// The reason that it is not hidden, and the change that would hide it; empty
+  /// if it is hidden.
   std::string limitedBy;
   std::string remedy;
-  /// What passes say that they did to the start and to the wait.
+  /// How passes have moved the start and the wait, by their attributes.
   std::optional<ReorderInfo> startReorder;
   std::optional<ReorderInfo> waitReorder;
 };
@@ -59,7 +60,7 @@ struct MemorySample {
   int64_t bytes = 0;
 };
 
-/// Something that takes memory at the peak.
+/// A value that is live at the peak.
 struct LiveValue {
   /// Of the argument, or of the operation that makes it and, after the first,
   /// the number of its result: `name#1`.
@@ -70,7 +71,7 @@ struct LiveValue {
   std::optional<int64_t> producer;
 };
 
-/// What there is to say of a step that runs both halves of a partition.
+/// Facts about a step that runs both halves of a partition.
 struct HalvesReport {
   /// The names of the functions.
   std::string forward;

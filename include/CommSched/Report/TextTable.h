@@ -1,4 +1,4 @@
-//===- TextTable.h - Numbers for people -------------------------*- C++ -*-===//
+//===- TextTable.h - Tables of text -----------------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Times, bytes and shares in readable units, and columns of them: what the
-// tables of reports and measurements are made of.
+// Formats times, bytes and shares in readable units, and prints tables of them
+// for reports and measurements.
 //
 //===----------------------------------------------------------------------===//
 

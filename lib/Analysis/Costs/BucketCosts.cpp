@@ -1,4 +1,4 @@
-//===- BucketCosts.cpp - What merged collectives cost ---------------------===//
+//===- BucketCosts.cpp - Costs of merged collectives ----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -22,8 +22,8 @@ using schedule::BucketMemory;
 
 namespace {
 
-/// What is copied in and out; none where a size is not known or the sum does
-/// not fit.
+/// The bytes that are copied in and out; none where a size is not known or the
+/// sum does not fit.
 struct CopiedBytes {
   std::optional<int64_t> read;
   std::optional<int64_t> sent;

@@ -1,4 +1,4 @@
-//===- GroupContention.cpp - Collectives that share devices and links -----===//
+//===- GroupContention.cpp - Contention between groups --------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -27,7 +27,7 @@ static constexpr double millionths = 1e6;
 
 OptionalError mlir::commsched::check(const ContentionOptions &options) {
   constexpr int64_t most = Contention::maxComputeSlowdownPpm / 1'000'000;
-  // Written so that what is no number fails, too.
+  // Written so that a NaN fails, too.
   if (options.computeSlowdown >= 0 && options.computeSlowdown <= most)
     return std::nullopt;
   return "must be from 0 to " + std::to_string(most) + ", but is " +
@@ -56,7 +56,7 @@ class GroupMembers {
 public:
   explicit GroupMembers(GroupOp op);
 
-  /// What tells the rows of one declaration apart.
+  /// Identifies a row of one declaration.
   using Row = std::pair<int64_t, int64_t>;
 
   /// The row that has `rank`; none if no row has. O(1) for a stride; for listed
@@ -69,7 +69,7 @@ public:
 
   int64_t getSize() const { return size; }
   int64_t getStride() const { return stride; }
-  /// By how many ranks the first of a block and that of the next are apart.
+  /// The distance between the first ranks of consecutive blocks.
   int64_t getBlock() const { return block; }
 
 private:
@@ -77,13 +77,13 @@ private:
   int64_t stride;
   int64_t block;
   std::optional<DenseIntElementsAttr> ranks;
-  /// The listed ranks with their rows, ascending, once somebody asks.
+  /// The listed ranks with their rows, ascending; computed on first use.
   std::vector<std::pair<int64_t, int64_t>> rowOf;
 };
 
 } // namespace
 
-/// The product, or the largest number if that does not fit: ranks are below.
+/// The product, saturated; ranks are smaller.
 static int64_t multiply(int64_t a, int64_t b) {
   int64_t product;
   return llvm::MulOverflow(a, b, product) ? std::numeric_limits<int64_t>::max()
@@ -151,14 +151,14 @@ static bool shareTwoRanks(GroupMembers &a, GroupMembers &b) {
 
 namespace {
 
-/// What is known of the group of one stream.
+/// The known facts about the group of one stream.
 struct StreamGroup {
   /// None if the ranks are not known.
   std::optional<GroupMembers> members;
   /// None if it is not known how they are placed.
   std::optional<ProcessGroup> placement;
 
-  /// Whether it has one rank, which meets no other.
+  /// Whether it has only one rank, so that it contends with no other.
   bool isAlone() const { return placement && placement->size == 1; }
 };
 
@@ -178,8 +178,8 @@ static StreamGroup getGroup(CollectiveOpInterface collective,
   return group;
 }
 
-/// Finds the pairs of groups that share more than one device. Says which groups
-/// may share it with all.
+/// Finds the pairs of groups that share more than one device. Marks the groups
+/// whose ranks are unknown.
 static void addExclusive(MutableArrayRef<StreamGroup> groups,
                          Contention &contention, std::vector<bool> &isUnknown) {
   for (size_t second = 0; second < groups.size(); ++second) {
@@ -197,8 +197,8 @@ static void addExclusive(MutableArrayRef<StreamGroup> groups,
   }
 }
 
-/// Puts each group on the link of its node or that of the network. Says which
-/// groups may be on either.
+/// Assigns each group to the link of its node or that of the network. Marks the
+/// groups whose placement is unknown.
 static void addLinks(ArrayRef<StreamGroup> groups, Contention &contention,
                      std::vector<bool> &isUnknown) {
   constexpr int32_t ofItsOwn = -1, insideNode = 0, betweenNodes = 1;

@@ -1,4 +1,4 @@
-//===- OperationCosts.cpp - What operations cost --------------------------===//
+//===- OperationCosts.cpp - Costs of operations ---------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

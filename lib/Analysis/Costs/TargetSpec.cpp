@@ -1,4 +1,4 @@
-//===- TargetSpec.cpp - The target in a module's specification ------------===//
+//===- TargetSpec.cpp - Target specification of a module ------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- EqualGathers.cpp - Which gathers deliver the same ------------------===//
+//===- EqualGathers.cpp - Gathers with equal results ----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -33,7 +33,7 @@ private:
   DenseMap<unsigned, SmallVector<Operation *, 1>> byHash;
 };
 
-/// What a value is made of by preparations.
+/// The value that preparations compute another value from.
 struct Source {
   /// What they start from; null if from constants, or from several things.
   Value root;
@@ -53,8 +53,8 @@ struct Gather {
   Value parameter;
   /// The first operation that reads the parameter for it.
   Operation *firstRead;
-  /// Who writes in place what it sends, until it is waited for, or what it
-  /// delivers; null if nobody does.
+  /// The operation that writes in place what it sends, before the wait, or what
+  /// it delivers; null if there is none.
   Operation *writer;
 };
 
@@ -203,7 +203,7 @@ void Finder::collectPreparations(const FsdpAnalysis &fsdp) {
     sources.try_emplace(op);
 }
 
-/// All that had better not be written.
+/// The values whose writes matter.
 SmallVector<Value> Finder::getWatchedValues(const FsdpAnalysis &fsdp) const {
   SmallVector<Value> values;
   for (Operation *op : preparations)
@@ -259,7 +259,8 @@ void Finder::addGather(CollectiveOpInterface start, Value parameter) {
 // Classes
 //===----------------------------------------------------------------------===//
 
-/// Who makes the two, which are equal, gather or deliver different things.
+/// The write because of which two equal gathers deliver different values, or
+/// null.
 Operation *Finder::findWriter(const Gather &earlier,
                               const Gather &later) const {
   if (earlier.writer || later.writer)

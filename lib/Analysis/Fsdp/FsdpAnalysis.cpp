@@ -25,7 +25,7 @@ namespace {
 /// Where a value ends up.
 struct End {
   enum class Kind {
-    /// Nobody uses it, or what is made of it.
+    /// It is not used, nor is any value computed from it.
     Unused,
     /// In the function's results, and nowhere else.
     Returned,
@@ -186,7 +186,7 @@ GradientEnds::findReductions(ArrayRef<Value> gradients) const {
 // FsdpAnalysis
 //===----------------------------------------------------------------------===//
 
-/// What keeps `gather` from being one of parameters.
+/// Why `gather` is no gather of parameters, or none.
 static std::optional<FsdpObstacle>
 findObstacle(CollectiveOpInterface gather, const ParameterOrigins &origins) {
   FsdpObstacle nothing{ObstacleKind::NoParameter, {}, {}, nullptr};
@@ -202,7 +202,7 @@ findObstacle(CollectiveOpInterface gather, const ParameterOrigins &origins) {
   return std::nullopt;
 }
 
-/// What keeps `scatter` from being one of gradients.
+/// Why `scatter` is no reduction of gradients, or none.
 static std::optional<FsdpObstacle> findObstacle(CollectiveOpInterface scatter,
                                                 const GradientEnds &ends) {
   FsdpObstacle unused{ObstacleKind::Unused, {}, {}, nullptr};

@@ -1,4 +1,4 @@
-//===- ParamUses.cpp - What happens to an unsharded parameter -------------===//
+//===- ParamUses.cpp - Uses of an unsharded parameter ---------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -17,13 +17,13 @@ using bufferization::ToTensorOp;
 
 namespace {
 
-/// What an operation does with the storage behind one of its operands.
+/// The access of an operation to the storage of one of its operands.
 enum class Access {
   Read,
   Write,
-  /// Nobody knows.
+  /// The access is not known.
   Unknown,
-  /// Nothing, but it hands it on to where nothing tells it apart.
+  /// None, but a result may alias the operand in an unknown way.
   PassOn,
 };
 

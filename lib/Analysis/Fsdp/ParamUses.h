@@ -1,4 +1,4 @@
-//===- ParamUses.h - What happens to an unsharded parameter -----*- C++ -*-===//
+//===- ParamUses.h - Uses of an unsharded parameter -------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -71,7 +71,7 @@ bool mlir::commsched::mayDoArithmetic(Operation *op) {
   if (!cost)
     return false;
   std::optional<double> flops = cost.getFlopCount();
-  // A region whose arithmetic nobody counts, as a size is dynamic, may do some.
+  // A region without a flop count, as a size is dynamic, may do arithmetic.
   return (flops ? *flops > 0 : op->getNumRegions() > 0) || cost.isExpensive();
 }
 

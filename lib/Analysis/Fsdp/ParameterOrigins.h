@@ -20,7 +20,7 @@
 
 namespace mlir::commsched {
 
-/// What a value is made of.
+/// What a value is computed from.
 struct Origin {
   enum class Kind {
     /// Nothing that the program gets from outside or computes from that.
@@ -74,14 +74,14 @@ private:
   DenseMap<Operation *, Origin> origins;
 };
 
-/// What the results of `op` are made of, apart from numbers: its operands, and
-/// the values that its regions use from around it.
+/// The inputs of `op` that are no numbers: operands, and values that its
+/// regions capture.
 SmallVector<Value> getTensorInputs(Operation *op);
 
-/// Whether the results of `op` are made of its tensor inputs and nothing else,
-/// as it neither communicates nor draws random numbers nor does what nobody
-/// knows, and its regions, if any, compute only numbers. Linear in what is
-/// nested in `op`.
+/// Whether the results of `op` depend on its inputs only: it neither
+/// communicates nor draws random numbers nor has unknown effects, and its
+/// regions, if any, compute only numbers. Linear in the operations nested in
+/// `op`.
 bool isLocalComputation(Operation *op);
 
 /// Whether `op`, a local computation, does arithmetic, or might.

@@ -1,4 +1,4 @@
-//===- ReinplaceableGathers.cpp - Gathers that may be in place ------------===//
+//===- ReinplaceableGathers.cpp - Gathers that can be done in place -------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -24,7 +24,7 @@ static AllGatherCopyInOp getCopyIn(AllGatherOp gather) {
   return {};
 }
 
-/// What the two operations alone tell.
+/// The obstacle that follows from the two operations alone.
 static GatherObstacle findObstacle(AllGatherOp gather,
                                    AllGatherCopyInOp copyIn) {
   if (gather.getInputs().size() > 1)
@@ -40,7 +40,7 @@ static GatherObstacle findObstacle(AllGatherOp gather,
 
 namespace {
 
-/// Who uses the storage of copy-ins' buffers in one block, and when.
+/// The uses of the storage of copy-ins' buffers in one block.
 class BufferUses {
 public:
   BufferUses(Block &block, ArrayRef<SliceGather *> gathers);

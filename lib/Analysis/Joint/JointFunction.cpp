@@ -162,7 +162,7 @@ static bool communicatesOnce(Operation *op) {
 
 namespace {
 
-/// What the operations of a block write.
+/// The storages that the operations of a block write.
 class Writes {
 public:
   explicit Writes(const StorageAnalysis &storages)
@@ -197,7 +197,7 @@ private:
   MemoryAccesses accesses;
   /// By object.
   std::vector<char> isWritten;
-  /// Whether nobody knows all that is written.
+  /// Whether an operation with unknown effects may write anything.
   bool anywhere = false;
 };
 
@@ -293,7 +293,7 @@ NodeId JointFunctionBuilder::addNode(const JointNode &node, Value value,
   return id;
 }
 
-/// Sets what the type of `value` and its storage tell.
+/// Sets the facts that follow from the type and the storage of `value`.
 LogicalResult JointFunctionBuilder::measure(JointNode &node, Value value) {
   node.isSaveable = isSaveable(value);
   node.storage = storages.getStorage(value);

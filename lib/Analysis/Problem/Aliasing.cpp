@@ -25,7 +25,7 @@ Value mlir::commsched::getAliasedValue(OpResult result) {
   if (auto view = dyn_cast<ViewLikeOpInterface>(op))
     return view.getViewDest() == result ? view.getViewSource() : Value();
   if (auto destination = dyn_cast<DestinationStyleOpInterface>(op)) {
-    // Bufferization writes in place only what nobody else reads.
+    // Bufferization writes in place only values without other users.
     OpOperand *init = destination.getTiedOpOperand(result);
     bool isFree =
         init && llvm::all_of(init->get().getUsers(),

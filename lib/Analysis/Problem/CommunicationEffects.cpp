@@ -1,4 +1,4 @@
-//===- CommunicationEffects.cpp - Who communicates, and how surely --------===//
+//===- CommunicationEffects.cpp - Communication effects of operations -----===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

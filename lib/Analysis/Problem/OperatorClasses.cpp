@@ -26,8 +26,8 @@ bool mlir::commsched::isNumber(Type type) {
   return type.isIntOrIndexOrFloat() || isa<ComplexType>(type);
 }
 
-/// Whether `op` communicates. Of an operation whose effects nothing tells, that
-/// is not known; its class need not say so, as nobody may repeat it anyway.
+/// Whether `op` communicates. That is not known of an operation with unknown
+/// effects; it counts as one that does not, as it cannot be recomputed anyway.
 static bool communicates(Operation *op) {
   switch (getCommunicationEffect(op)) {
   case CommunicationEffect::None:

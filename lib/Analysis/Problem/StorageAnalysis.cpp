@@ -1,4 +1,4 @@
-//===- StorageAnalysis.cpp - Which values share storage, and how long -----===//
+//===- StorageAnalysis.cpp - Storages of a block --------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

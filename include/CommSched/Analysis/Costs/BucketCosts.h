@@ -1,4 +1,4 @@
-//===- BucketCosts.h - What merged collectives cost -------------*- C++ -*-===//
+//===- BucketCosts.h - Costs of merged collectives --------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What several collectives would cost as one, before anything is rewritten:
+// Estimates the cost of several collectives as one, before the IR is rewritten:
 // the merged launch and the copies around it. The times are those that
-// `OperationCosts` gives the operations that a merge makes.
+// `OperationCosts` gives the operations that a merge creates.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 
 namespace mlir::commsched {
 
-/// How the tensors of a bucket travel together.
+/// How the tensors of a bucket are sent together.
 enum class BucketMode {
   /// Copied into one buffer. Gathers and reduce-scatters of the commsched
   /// dialect, and all-reduces of any.
@@ -40,7 +40,7 @@ enum class BucketMode {
 ///    once more each tensor whose rows are then brought together because it is
 ///    gathered along another dimension than the first (that is larger than 1);
 ///    the results of the other kinds are views.
-/// `memory` is where their tensors lie then.
+/// `memory` says where their tensors are stored then.
 /// `absorbed` of the result is left empty: it names nodes of a problem.
 ///
 /// `members` are one or more gathers, one or more reduce_scatters, or one or

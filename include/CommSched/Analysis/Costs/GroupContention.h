@@ -1,4 +1,4 @@
-//===- GroupContention.h - How groups hold each other up --------*- C++ -*-===//
+//===- GroupContention.h - Contention between groups ------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which collectives of a program slow each other down, told by the ranks of
-// their groups: groups that share more than one device, which must not be in
-// flight together, and groups whose data travels over the same link. Also the
-// options by which passes ask for it.
+// Determines from the ranks of groups which collectives of a program slow each
+// other down: groups that share more than one device, which must not be in
+// flight together, and groups whose data travels over the same link. Defines
+// the options of passes that turn contention on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,49 +22,50 @@
 
 namespace mlir::commsched {
 
-/// What the time model counts beyond streams that run freely beside each other;
-/// by default nothing.
+/// The contention that the time model includes. By default all streams run
+/// independently.
 struct ContentionOptions {
   /// Groups that share more than one device are never in flight together.
   bool exclusiveGroups = false;
   /// Groups on the same link share its bandwidth.
   bool linkSharing = false;
-  /// By which part of its own time a computation takes longer beside a
-  /// collective in flight, such as 0.19; see check().
+  /// The slowdown of a computation beside a collective in flight, as a fraction
+  /// of its own time, such as 0.19; see check().
   double computeSlowdown = 0;
 };
 
-/// What is wrong with the slowdown, which alone can be: it has to be between 0
-/// and the most that a simulation takes. As text behind the option's name.
+/// Checks that the slowdown is between 0 and the maximum of the simulation; the
+/// other options are always valid. The error is the text after the option's
+/// name.
 OptionalError check(const ContentionOptions &options);
 
 struct GroupContention {
   schedule::Contention contention;
-  /// The keys of the groups of which it is not known what they share with
-  /// others, in the order of their streams: those whose ranks are not known if
-  /// groups are to be exclusive, and they are with all; those whose placement
-  /// is not known if links are to be shared, and they cross nodes.
+  /// The keys of the groups for which a fact is missing, in the order of their
+  /// streams. With exclusive groups, those whose ranks are not known: they
+  /// count as exclusive with all others. With shared links, those whose
+  /// placement is not known: they count as crossing nodes.
   SmallVector<Attribute> unknownGroups;
 };
 
-/// What passes say, in a remark, of one of the unknown groups.
+/// The text of a remark about one of the unknown groups.
 std::string explainUnknownGroup(Attribute key);
 
-/// The most streams between which exclusive ones are looked for: each may be
-/// exclusive with each.
+/// The maximal number of streams for exclusive groups, as all pairs are
+/// compared.
 inline constexpr size_t maxExclusiveStreams = 4096;
 
-/// How the streams hold each other up, of which `streams` lists one collective
+/// Computes the contention between streams; `streams` has one collective of
 /// each.
 ///
-/// Exclusive are two groups if one rank and another are in one group together
-/// in the rows of both. That is a formula for groups by stride, and takes
-/// O(ranks * log ranks) for a pair of which one lists its ranks.
+/// Two groups are exclusive if some two ranks are in one row of the first and
+/// also in one row of the second. For groups by stride that is a formula; a
+/// pair of which one lists its ranks takes O(ranks * log ranks).
 ///
-/// There are two links. The program is one rank's, which is in each group that
-/// it uses, so that all groups inside a node travel over that rank's link to
-/// the others of its node, and all groups that cross nodes over its link to the
-/// network. A group of one rank shares nothing.
+/// There are two links. The program is that of one rank, which is a member of
+/// each group that it uses. So all groups inside a node share the rank's link
+/// to the other ranks of its node, and all groups that cross nodes share its
+/// link to the network. A group of one rank shares nothing.
 ///
 /// `options` have passed check(). Emits an error if groups are to be exclusive
 /// and there are more than maxExclusiveStreams.

@@ -1,4 +1,4 @@
-//===- OperationCosts.h - What operations cost ------------------*- C++ -*-===//
+//===- OperationCosts.h - Costs of operations -------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -26,7 +26,7 @@ namespace mlir::commsched {
 
 class BlockProblem;
 
-/// What one launch of a collective costs, and which model says so.
+/// The cost of one launch of a collective, and the model that it comes from.
 struct CollectiveEstimate {
   enum class Source {
     /// A row, or an interpolation between rows, of the measured profile.
@@ -68,8 +68,8 @@ public:
   ///  * an operation whose results are all views of its operands: 0;
   ///  * an operation with regions: what is in them, times the number of
   ///    iterations where that is static (else once), and of several
-  ///    alternative regions the dearest. If no interface tells how the regions
-  ///    are run, at least the roofline over operands and results;
+  ///    alternative regions the dearest. If no interface describes how the
+  ///    regions are run, at least the roofline over operands and results;
   ///  * an operation that only allocates or frees: 0;
   ///  * any other: the roofline over the bytes of operands and results.
   /// None when a size that is needed is not static; sums that do not fit
@@ -81,13 +81,13 @@ public:
   std::optional<CollectiveEstimate>
   estimateCollective(CollectiveOpInterface collective);
 
-  /// The measured profile's answer, else the model's: what a collective costs
-  /// of which no operation says more than that.
+  /// The measured profile's answer, else the model's. For a launch that no
+  /// operation stands for.
   CollectiveEstimate
   estimateCollective(const cost::CollectiveQuery &query) const;
 
-  /// The launch that `collective` is; none when a size or the group is not
-  /// known.
+  /// The query that describes the launch of `collective`; none when a size or
+  /// the group is not known.
   std::optional<cost::CollectiveQuery>
   getQuery(CollectiveOpInterface collective);
 
@@ -109,9 +109,9 @@ private:
   SymbolTableCollection &symbolTables;
 };
 
-/// Why `op` has no cost: the operation (itself or in its regions) and the value
-/// whose size is not static or not known, as text for a remark. Only for
-/// operations for which `costs` gives none.
+/// Why `op` has no cost, as the text of a remark: names the operation (itself
+/// or one in its regions) and the value whose size is not static or not known.
+/// Only for operations that `costs` gives no cost.
 std::string explainUnknownCost(OperationCosts &costs, Operation *op);
 
 /// Why the costs of `block` are not all known: its first operation without a

@@ -1,4 +1,4 @@
-//===- TargetSpec.h - The target in a module's specification ----*- C++ -*-===//
+//===- TargetSpec.h - Target specification of a module ----------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

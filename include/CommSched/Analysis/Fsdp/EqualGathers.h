@@ -1,4 +1,4 @@
-//===- EqualGathers.h - Which gathers deliver the same ----------*- C++ -*-===//
+//===- EqualGathers.h - Gathers with equal results --------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Finds the gathers of a parameter that deliver what another one has delivered
-// before: they gather the same shard, made in the same way of the same
-// contents.
+// Finds gathers of a parameter that deliver the same values as an earlier one:
+// they gather the same shard, computed in the same way from the same contents.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +18,8 @@
 
 namespace mlir::commsched {
 
-/// A gather that would deliver what an earlier one does, if it were not for an
-/// operation that writes in place what one of them gathers or delivers.
+/// A gather that would deliver the same as an earlier one, except that `writer`
+/// writes in place what one of them gathers or delivers.
 struct RewrittenGather {
   Operation *gather;
   Operation *earlier;

@@ -1,4 +1,4 @@
-//===- FsdpAnalysis.h - Which collectives shard parameters ------*- C++ -*-===//
+//===- FsdpAnalysis.h - Collectives of sharded parameters -------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Recognizes fully sharded data parallelism by what flows where, not by names:
-// gathers of one parameter, and reductions of gradients that leave the
-// function.
+// Recognizes fully sharded data parallelism from the dataflow, not from names:
+// gathers of one parameter, and reductions of gradients that the function
+// returns.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,9 +21,9 @@
 
 namespace mlir::commsched {
 
-/// What a collective has to do with sharded parameters. "Reaches" is about SSA
-/// values: what is written in place is seen where the operation that writes
-/// also gives it as a result.
+/// The role of a collective for sharded parameters. Dataflow is that of SSA
+/// values: a value that is written in place is followed where the operation
+/// that writes it also has it as a result.
 enum class FsdpRole {
   /// Nothing.
   None,
@@ -64,7 +64,7 @@ struct FsdpObstacle {
     SecondParameter,
     /// It gathers what `op` makes, which is no cast, padding or view.
     OtherSource,
-    /// Nobody uses what it scatters.
+    /// Its results are not used.
     Unused,
     /// What it scatters goes to `op`, which neither leaves the function nor has
     /// just one operand.
@@ -103,8 +103,8 @@ public:
     return groups.contains(groupKey);
   }
 
-  /// What keeps a collective of the block from having a role; undefined for one
-  /// that has one.
+  /// Why a collective of the block has no role; undefined for one that has a
+  /// role.
   FsdpObstacle getObstacle(Operation *collective) const {
     return obstacles.lookup(collective);
   }

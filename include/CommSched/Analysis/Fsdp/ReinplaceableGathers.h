@@ -1,4 +1,4 @@
-//===- ReinplaceableGathers.h - Gathers that may be in place ----*- C++ -*-===//
+//===- ReinplaceableGathers.h - Gathers done in place -----------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A copy-in packs this rank's shards into its slice of a buffer for all ranks.
-// The gather of that slice may write the buffer instead of a second one if
-// nobody can tell: nothing uses the buffer's storage once the gather has
-// started, apart from the gather itself.
+// The gather of that slice may write the buffer instead of a second one if the
+// difference cannot be observed: no other operation uses the buffer's storage
+// once the gather has started.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 
 namespace mlir::commsched {
 
-/// What keeps a gather from writing its copy-in's buffer.
+/// Why a gather cannot write the buffer of its copy-in.
 enum class GatherObstacle {
   None,
   /// It sends other operands along with the slice.
@@ -32,7 +32,7 @@ enum class GatherObstacle {
   OtherGroup,
   /// It delivers another type than the buffer's.
   OtherType,
-  /// A memref reaches the buffer, so that code that nobody knows may read it.
+  /// A memref reaches the buffer, so that unknown code may read it.
   Memory,
   /// The buffer, or a view of it, is used outside of the block or returned.
   LivesOn,

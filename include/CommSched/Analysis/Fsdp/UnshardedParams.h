@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 //
 // FSDP grows the storage of an unsharded parameter, copies the gathered tensor
-// into it, computes with it and frees it again. Whoever reads the parameter may
-// read the gathered tensor instead, if nothing else happens to the storage.
-// This analysis checks that; what it knows of the pattern is that of PyTorch
-// Inductor's remove_fsdp2_unsharded_param_graph_input_usage (torch 2.13,
+// into it, computes with it and frees it again. A read of the parameter may be
+// replaced by the gathered tensor if the storage has no other use. This
+// analysis checks that. The pattern is that of PyTorch Inductor's
+// remove_fsdp2_unsharded_param_graph_input_usage (torch 2.13,
 // _inductor/comms.py), with more checks.
 //
 //===----------------------------------------------------------------------===//
@@ -27,7 +27,7 @@
 
 namespace mlir::commsched {
 
-/// What keeps the storage of a parameter.
+/// Why the storage of a parameter is needed.
 enum class ParamObstacle {
   None,
   /// The storage that is resized or filled is no argument of the function.
@@ -98,7 +98,7 @@ public:
   bool isRemovable(Value storage) const { return removable.contains(storage); }
 
   /// What `read`, of a removable storage, yields: a tensor that dominates it
-  /// and keeps its contents up to the last use. Null if nobody uses `read`.
+  /// and keeps its contents up to the last use. Null if `read` is unused.
   Value getContents(bufferization::ToTensorOp read) const {
     return contents.lookup(read.getOperation());
   }

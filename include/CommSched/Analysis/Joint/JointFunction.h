@@ -1,4 +1,4 @@
-//===- JointFunction.h - The joint graph of a function ----------*- C++ -*-===//
+//===- JointFunction.h - Joint graph of a function --------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

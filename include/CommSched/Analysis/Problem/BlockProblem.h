@@ -44,20 +44,20 @@ using CollectiveOrder = StreamOrder;
 ///     all be the same memory; a call may write its arguments,
 ///   - the order of collectives on each stream as far as it is kept (see
 ///     StreamOrder), and `commsched.order` (order),
-///   - operations whose communication nothing describes, operations that hold
-///     collectives in a region, and blocking collectives: no start, wait or
-///     other such operation crosses them (barrier).
+///   - operations with unknown communication, operations that hold collectives
+///     in a region, and blocking collectives: no start, wait or other such
+///     operation crosses them (barrier).
 ///
 /// Buffers are the block's storages. The wait of a collective uses what the
 /// collective has in flight.
 class BlockProblem {
 public:
-  /// The cost of an operation in nanoseconds; none when it cannot be told.
+  /// The cost of an operation in nanoseconds; none when it is not known.
   using CostFunction = function_ref<std::optional<int64_t>(Operation *)>;
 
   /// Builds and checks the problem. Emits an error when `commsched.order`
   /// contradicts the program order, or the costs or sizes do not add up within
-  /// 64 bits. Costs that cannot be told count as 0, and so do unknown sizes;
+  /// 64 bits. Unknown costs and sizes count as 0;
   /// see getUnpriced() and getUnsized(). Linear in the operations, operands and
   /// effects of the block.
   static FailureOr<BlockProblem>
@@ -79,7 +79,7 @@ public:
   /// The group key of each stream, in the order of first appearance.
   ArrayRef<Attribute> getStreams() const { return streams; }
 
-  /// The first operation whose cost could not be told, or null.
+  /// The first operation whose cost is not known, or null.
   Operation *getUnpriced() const { return unpriced; }
 
   /// The first value whose storage has no static size, or null.
@@ -101,8 +101,8 @@ private:
   Value unsized;
 };
 
-/// Why the sizes of `block` are not all known: the first value without one.
-/// Nothing if they are.
+/// Why the sizes of `block` are not all known: the type of the first value
+/// without one. None if all are known.
 std::optional<std::string> getUnsizedReason(const BlockProblem &block);
 
 /// Checks that of two collectives of one block, both with `commsched.order`,

@@ -1,4 +1,4 @@
-//===- CommunicationEffects.h - Who communicates, and how surely *- C++ -*-===//
+//===- CommunicationEffects.h - Effects on communication --------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tells apart what a pass may reorder: operations that do not communicate,
-// collectives and waits that the interfaces describe, and everything else,
-// which nothing that communicates may cross.
+// Classifies operations by their communication: those that do not communicate,
+// collectives and waits that the interfaces describe, and all others, which no
+// communication may cross.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,14 +28,15 @@ enum class CommunicationEffect {
   Wait,
   /// A blocking collective, described by `CollectiveOpInterface`.
   Blocking,
-  /// Communicates in a way that is not described, or might: an effect on the
+  /// Communicates, or may, in a way that no interface describes: an effect on
+  /// the
   /// communication resource without an interface, unknown effects, an effect on
   /// a resource of another dialect, or collectives in a region.
   Unknown,
 };
 
-/// Whether `op` itself, apart from its regions, may touch any memory: it has no
-/// interface or trait that says what it does.
+/// Whether `op` itself, apart from its regions, may access any memory, as it
+/// has no interface or trait that describes its effects.
 bool hasUnknownMemoryEffects(Operation *op);
 
 /// The communication effect of `op`, regions included. Linear in the operations

@@ -1,4 +1,4 @@
-//===- StorageAnalysis.h - Who shares storage, and how long -----*- C++ -*-===//
+//===- StorageAnalysis.h - Storages of a block ------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Maps the values of one block to storages: what allocates them, which values
-// are views of which, who uses them, and whether their last user frees them.
-// This is the memory model's half of a scheduling problem. It also says which
-// storages might be the same memory, which is what keeps accesses in order.
+// Maps the values of one block to storages: the operation that allocates a
+// storage, the values that are views of it, the operations that use it, and
+// whether the last use frees it. The buffers of a scheduling problem are these
+// storages. Also determines which storages may be the same memory, so that
+// accesses to them keep their order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,15 +38,15 @@ struct Storage {
   int32_t producer = -1;
   /// Its size; none when a dimension is dynamic.
   std::optional<int64_t> bytes;
-  /// Whether it goes after its last use. Otherwise it stays to the end of the
-  /// block: returned values, and arguments that are not freeable.
+  /// Whether it is freed after its last use. Otherwise it stays to the end of
+  /// the block: returned values, and arguments that are not freeable.
   bool freed = true;
   /// The first of the storages that may be the same memory: those of a
-  /// parameter that is freed and grown again, of memrefs that nothing tells
-  /// apart, of the results of a loop and what it starts from.
+  /// parameter that is freed and grown again, of memrefs that may
+  /// alias, of the results of a loop and what it starts from.
   int32_t object = 0;
-  /// Whether a memref reaches the object, so that code that nobody knows may
-  /// write it.
+  /// Whether a memref reaches the object, so that unknown code may write
+  /// it.
   bool isMemory = false;
 };
 
@@ -125,7 +126,7 @@ private:
   DenseSet<int32_t> released;
   /// Stands for all values from outside of the block.
   int32_t outside = none;
-  /// One of the memrefs that nothing tells apart.
+  /// One of the memrefs that may all alias.
   int32_t unknownMemory = none;
 };
 
