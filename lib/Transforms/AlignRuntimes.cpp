@@ -10,6 +10,7 @@
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Report/RankTimes.h"
+#include "CommSched/Support/OptionErrors.h"
 #include "CommSched/Transforms/Passes.h"
 #include "OutputFile.h"
 #include "Remarks.h"
@@ -40,8 +41,11 @@ struct AlignRuntimes : mlir::commsched::impl::AlignRuntimesBase<AlignRuntimes> {
   void runOnOperation() override;
 
 private:
+  std::optional<std::string> findBadOption();
   LogicalResult writeTimes(ArrayRef<TimedFunction> functions);
   LogicalResult alignTimes(ArrayRef<TimedFunction> functions);
+
+  std::optional<std::string> optionError;
 };
 
 } // namespace
@@ -188,19 +192,25 @@ LogicalResult AlignRuntimes::alignTimes(ArrayRef<TimedFunction> functions) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult AlignRuntimes::initialize(MLIRContext *context) {
-  auto fail = [&] { return emitError(UnknownLoc::get(context)); };
-  if (output.empty() == ranks.empty())
-    return fail() << "commsched-align-runtimes takes one of the options "
-                     "'output' and 'ranks', but has "
-                  << (ranks.empty() ? "neither" : "both");
-  llvm::StringSet<> seen;
-  for (StringRef path : ranks)
-    if (!seen.insert(path).second)
-      return fail() << "option 'ranks' has the file '" << path << "' twice";
+  optionError = findBadOption();
   return success();
 }
 
+std::optional<std::string> AlignRuntimes::findBadOption() {
+  if (output.empty() && ranks.empty())
+    return makeOptionError(*this, ranks, "or 'output' must be given");
+  if (!output.empty() && !ranks.empty())
+    return makeOptionError(*this, ranks, "cannot be given beside 'output'");
+  llvm::StringSet<> seen;
+  for (StringRef path : ranks)
+    if (!seen.insert(path).second)
+      return makeOptionError(*this, ranks, "has the file '" + path + "' twice");
+  return std::nullopt;
+}
+
 void AlignRuntimes::runOnOperation() {
+  if (failed(emitOptionError(getOperation(), optionError)))
+    return signalPassFailure();
   SmallVector<TimedFunction> functions = getTimedFunctions(getOperation());
   if (ranks.empty()) {
     markAllAnalysesPreserved();

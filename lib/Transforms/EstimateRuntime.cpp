@@ -9,6 +9,7 @@
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Support/OptionErrors.h"
 #include "CommSched/Transforms/Passes.h"
 #include "Remarks.h"
 #include "mlir/IR/Builders.h"
@@ -23,20 +24,6 @@ namespace mlir::commsched {
 
 using namespace mlir;
 using namespace mlir::commsched;
-
-/// The values of the option `model`.
-static constexpr llvm::StringLiteral modelNames[] = {"nccl"};
-
-/// Reports an option whose value is not one of `choices`.
-static LogicalResult checkChoice(MLIRContext *context, StringRef option,
-                                 StringRef value,
-                                 ArrayRef<llvm::StringLiteral> choices) {
-  if (llvm::is_contained(choices, value))
-    return success();
-  return emitError(UnknownLoc::get(context), "option '")
-         << option << "' must be one of " << llvm::join(choices, ", ")
-         << ", but is '" << value << "'";
-}
 
 /// Who says what the collective costs: the profile, the operation, or an
 /// algorithm and protocol of the model.
@@ -63,21 +50,20 @@ struct EstimateRuntime
   using EstimateRuntimeBase::EstimateRuntimeBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    if (failed(checkChoice(context, "target", target,
-                           cost::targetPresetNames())) ||
-        failed(checkChoice(context, "model", model, modelNames)))
-      return failure();
+    optionError.reset();
     llvm::Expected<std::shared_ptr<const cost::MeasuredTable>> loaded =
-        loadProfile(profile, getArgument());
-    if (!loaded)
-      return emitError(UnknownLoc::get(context),
-                       llvm::toString(loaded.takeError()));
-    table = std::move(*loaded);
+        loadProfile(profile, ("pass '" + getArgument() + "'").str());
+    if (loaded)
+      table = std::move(*loaded);
+    else
+      optionError = llvm::toString(loaded.takeError());
     return success();
   }
 
   void runOnOperation() override {
-    CostAnalysis analysis(getOperation(), table.get(), target);
+    if (failed(emitOptionError(getOperation(), optionError)))
+      return signalPassFailure();
+    CostAnalysis analysis(getOperation(), table.get(), getPresetName(target));
     OperationCosts *costs = analysis.getCosts();
     if (!costs)
       return signalPassFailure();
@@ -145,6 +131,7 @@ private:
 
   /// Shared by the copies of the pass that run on several functions at once.
   std::shared_ptr<const cost::MeasuredTable> table;
+  std::optional<std::string> optionError;
   /// What is written, looked up once.
   StringAttr attrName;
   IntegerType timeType;

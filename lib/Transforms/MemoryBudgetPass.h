@@ -15,6 +15,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_MEMORYBUDGETPASS_H
 #define COMMSCHED_LIB_TRANSFORMS_MEMORYBUDGETPASS_H
 
+#include "CommSched/Support/OptionErrors.h"
 #include "IterativePasses.h"
 
 namespace mlir::commsched {
@@ -46,14 +47,13 @@ public:
                                                     : MemoryModel::Exact;
     if (this->maxCollectives >= 0)
       pass.options.maxCollectives = this->maxCollectives;
-    if (std::optional<std::string> error = findBadOption()) {
-      emitError(UnknownLoc::get(context), *error);
-      return failure();
-    }
+    optionError = findBadOption();
     return success();
   }
 
   void runOnOperation() final {
+    if (failed(emitOptionError(this->getOperation(), optionError)))
+      return this->signalPassFailure();
     FailureOr<bool> changed = runIterativePass(this->getOperation(), pass);
     if (failed(changed))
       this->signalPassFailure();
@@ -68,8 +68,7 @@ private:
   /// Reads the budget, and says what is wrong with an option.
   std::optional<std::string> findBadOption() {
     auto explain = [&](const llvm::cl::Option &option, const Twine &what) {
-      return ("option '" + option.ArgStr + "' of " + pass.name + " " + what)
-          .str();
+      return makeOptionError(*this, option, what);
     };
     auto isFactor = [](double value) { return value >= 0 && value <= 1e6; };
     auto mustBeFactor = [](double value) {
@@ -102,6 +101,7 @@ private:
   }
 
   IterativePass pass;
+  std::optional<std::string> optionError;
 };
 
 } // namespace mlir::commsched

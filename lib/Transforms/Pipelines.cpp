@@ -9,48 +9,9 @@
 #include "CommSched/Transforms/Pipelines.h"
 #include "CommSched/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
-
-namespace {
-
-struct NamedInductorPass {
-  StringLiteral name;
-  InductorPass pass;
-};
-
-} // namespace
-
-static constexpr NamedInductorPass inductorPasses[] = {
-    {"sink_waits", InductorPass::SinkWaits},
-    {"raise_comms", InductorPass::RaiseComms},
-    {"reorder_compute_for_overlap", InductorPass::ReorderComputeForOverlap},
-    {"reorder_communication_preserving_peak_memory",
-     InductorPass::ReorderCommunicationPreservingPeakMemory},
-    {"sink_waits_iterative", InductorPass::SinkWaitsIterative},
-    {"simple_overlap", InductorPass::SimpleOverlap},
-};
-
-bool llvm::cl::parser<InductorPass>::parse(Option &option, StringRef argName,
-                                           StringRef text, InductorPass &pass) {
-  for (const NamedInductorPass &entry : inductorPasses)
-    if (text == entry.name) {
-      pass = entry.pass;
-      return false;
-    }
-  auto names = map_range(
-      inductorPasses,
-      [](const NamedInductorPass &entry) -> StringRef { return entry.name; });
-  return option.error("'" + text + "' is none of " + join(names, ", "));
-}
-
-void llvm::cl::parser<InductorPass>::print(raw_ostream &os, InductorPass pass) {
-  for (const NamedInductorPass &entry : inductorPasses)
-    if (pass == entry.pass)
-      os << entry.name;
-}
 
 static std::unique_ptr<Pass>
 createInductorPass(InductorPass pass, const InductorPipelineOptions &options) {

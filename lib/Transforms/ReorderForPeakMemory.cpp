@@ -77,19 +77,7 @@ struct ReorderForPeakMemory
   using ReorderForPeakMemoryBase::ReorderForPeakMemoryBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    sorts.clear();
-    for (const std::string &name : methods) {
-      const auto *sort =
-          llvm::find_if(peakMemorySorts, [&](PeakMemoryMethod method) {
-            return name == toString(method);
-          });
-      if (sort == peakMemorySorts.end())
-        return emitError(UnknownLoc::get(context),
-                         "option 'methods' must be of lpmf, bfs, dfs, but has "
-                         "'")
-               << name << "'";
-      sorts.push_back(*sort);
-    }
+    sorts.assign(methods.begin(), methods.end());
     if (sorts.empty())
       sorts.assign(peakMemorySorts.begin(), peakMemorySorts.end());
     return success();

@@ -10,6 +10,7 @@
 #include "CommSched/Report/PairReport.h"
 #include "CommSched/Report/ReportFormats.h"
 #include "CommSched/Report/StepReport.h"
+#include "CommSched/Support/OptionErrors.h"
 #include "CommSched/Transforms/Passes.h"
 #include "OutputFile.h"
 #include "Remarks.h"
@@ -39,6 +40,7 @@ private:
 
   /// What is asked for by the options.
   ContentionOptions contention;
+  std::optional<std::string> optionError;
   std::vector<StepReport> reports;
   /// By function: which of the reports is its.
   DenseMap<Operation *, size_t> reportOf;
@@ -48,10 +50,9 @@ private:
 
 LogicalResult Report::initialize(MLIRContext *context) {
   contention = {exclusiveGroups, linkSharing, computeSlowdown};
+  optionError.reset();
   if (OptionalError error = check(contention))
-    return emitError(UnknownLoc::get(context), "option '")
-           << computeSlowdown.ArgStr << "' of " << getArgument() << " "
-           << *error;
+    optionError = makeOptionError(*this, computeSlowdown, *error);
   return success();
 }
 
@@ -102,6 +103,8 @@ LogicalResult Report::simulate(FunctionPair pair, OperationCosts &costs) {
 
 void Report::runOnOperation() {
   markAllAnalysesPreserved();
+  if (failed(emitOptionError(getOperation(), optionError)))
+    return signalPassFailure();
   reports.clear();
   reportOf.clear();
   OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();

@@ -6,12 +6,12 @@
 // RUN: not commsched-opt %t/program.mlir --commsched-estimate-runtime=profile=%t/no-column.json 2>&1 | FileCheck %s --check-prefixes=BAD,COLUMN
 // RUN: not commsched-opt %t/program.mlir --commsched-estimate-runtime=profile=%t/negative.json 2>&1 | FileCheck %s --check-prefixes=BAD,NEGATIVE
 
-// BAD: error: option 'profile' of commsched-estimate-runtime cannot be used:
+// BAD: error: option 'profile' of pass 'commsched-estimate-runtime' cannot be used:
 // MISSING-SAME: missing.json
 // SYNTAX-SAME: not-json.json
 // COLUMN-SAME: no-column.json{{.*}}row 1{{.*}}time_ns
 // NEGATIVE-SAME: negative.json{{.*}}row 0{{.*}}time_ns
-// BAD-NOT: func.func
+// BAD-NOT: commsched.group
 
 //--- program.mlir
 commsched.group @dp size(4)

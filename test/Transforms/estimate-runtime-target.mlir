@@ -3,9 +3,9 @@
 // RUN: not commsched-opt %s --commsched-estimate-runtime=target=h1 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not commsched-opt %s --commsched-estimate-runtime=model=ncc 2>&1 | FileCheck %s --check-prefix=MODEL
 
-// UNKNOWN: error: option 'target' must be one of a100, h100, h200, gh200, b200, but is 'h1'
+// UNKNOWN: for the --target option: Cannot find option named 'h1'!
 // UNKNOWN-NOT: func.func
-// MODEL: error: option 'model' must be one of nccl, but is 'ncc'
+// MODEL: for the --model option: Cannot find option named 'ncc'!
 // MODEL-NOT: func.func
 
 // Without a preset of its own, the module overrides that of the option: 2^30

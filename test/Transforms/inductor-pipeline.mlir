@@ -83,13 +83,13 @@
 // NO-PASS: '' is none of sink_waits,
 // REDEFINE: %{options} = memory-budget=-5
 // RUN: not %{dump} | FileCheck %s --check-prefix=BAD-BUDGET
-// BAD-BUDGET: error: option 'memory-budget' of commsched-reorder-comms-preserving-peak-memory must not be negative, but is '-5'
+// BAD-BUDGET: error: option 'memory-budget' of pass 'commsched-reorder-comms-preserving-peak-memory' must not be negative, but is '-5'
 // REDEFINE: %{options} = bucket_all_gathers_fx=some
 // RUN: not %{dump} | FileCheck %s --check-prefix=UNKNOWN-BUCKETS
 // UNKNOWN-BUCKETS: bucket_all_gathers_fx option: Cannot find option named 'some'
 // REDEFINE: %{options} = bucket_all_gathers_fx=all bucket-cap-mb=0
 // RUN: not %{dump} | FileCheck %s --check-prefix=BAD-CAP
-// BAD-CAP: error: option 'cap-mb' of commsched-bucket-all-gather must be of sizes above 0
+// BAD-CAP: error: option 'cap-mb' of pass 'commsched-bucket-all-gather' must be of sizes above 0
 // REDEFINE: %{options} = reorder_iterative_peak_memory_budget=0.2
 // RUN: not %{dump} | FileCheck %s --check-prefix=UNKNOWN-OPTION
 // UNKNOWN-OPTION: no such option reorder_iterative_peak_memory_budget

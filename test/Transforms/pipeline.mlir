@@ -41,13 +41,13 @@
 // Options that make no sense.
 // REDEFINE: %{options} = memory-budget=-5
 // RUN: not %{dump} | FileCheck %s --check-prefix=BAD-BUDGET
-// BAD-BUDGET: error: option 'memory-budget' of commsched-schedule must not be negative, but is '-5'
+// BAD-BUDGET: error: option 'memory-budget' of pass 'commsched-schedule' must not be negative, but is '-5'
 // REDEFINE: %{options} = target=abacus
 // RUN: not %{dump} | FileCheck %s --check-prefix=BAD-TARGET
-// BAD-TARGET: error: option 'target' of commsched-schedule must be one of {{.*}}h100{{.*}}, but is 'abacus'
+// BAD-TARGET: for the --target option: Cannot find option named 'abacus'!
 // REDEFINE: %{options} = profile=%t.missing
 // RUN: not %{dump} | FileCheck %s --check-prefix=BAD-PROFILE
-// BAD-PROFILE: error: option 'profile' of commsched-schedule cannot be used: {{.*}}.missing
+// BAD-PROFILE: error: option 'profile' of pass 'commsched-schedule' cannot be used: {{.*}}.missing
 // REDEFINE: %{options} = frontier=%t.missing/frontier.csv
 // RUN: not %{dump} | FileCheck %s --check-prefix=BAD-FRONTIER
 // BAD-FRONTIER: error: cannot write the frontier: {{.*}}.missing/frontier.csv

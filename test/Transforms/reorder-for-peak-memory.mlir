@@ -14,7 +14,7 @@
 
 // The best order is taken, each time another method's.
 
-// BAD: error: option 'methods' must be of lpmf, bfs, dfs, but has 'fast'
+// BAD: for the --methods option: 'fast' is none of lpmf, bfs, dfs
 
 // Least peak memory first. Depth first is as good, but comes after it.
 // BEFORE: "function":"lpmf"

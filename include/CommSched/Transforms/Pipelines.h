@@ -14,37 +14,8 @@
 #ifndef COMMSCHED_TRANSFORMS_PIPELINES_H
 #define COMMSCHED_TRANSFORMS_PIPELINES_H
 
-#include "CommSched/Partition/RecomputePolicies.h"
+#include "CommSched/Transforms/PassOptionEnums.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassOptions.h"
-
-namespace mlir::commsched {
-
-/// The passes that may stand in
-/// `torch._inductor.config.reorder_for_compute_comm_overlap_passes`, and
-/// simple_overlap, which has a switch of its own there.
-enum class InductorPass {
-  SinkWaits,
-  RaiseComms,
-  ReorderComputeForOverlap,
-  ReorderCommunicationPreservingPeakMemory,
-  SinkWaitsIterative,
-  SimpleOverlap,
-};
-
-} // namespace mlir::commsched
-
-/// Reads the reference's name of a pass. A parser of its own, as the elements
-/// of a pass's list option do not see the option's values.
-template <>
-class llvm::cl::parser<mlir::commsched::InductorPass>
-    : public llvm::cl::basic_parser<mlir::commsched::InductorPass> {
-public:
-  using basic_parser::basic_parser;
-  bool parse(Option &option, StringRef argName, StringRef text,
-             mlir::commsched::InductorPass &pass);
-  static void print(raw_ostream &os, mlir::commsched::InductorPass pass);
-};
 
 namespace mlir::commsched {
 
@@ -120,11 +91,10 @@ struct PipelineOptions : public PassPipelineOptions<PipelineOptions> {
       llvm::cl::desc("What the step may take: live bytes, or a percentage over "
                      "the peak of the input"),
       llvm::cl::init("5%")};
-  Option<std::string> target{
+  Option<TargetPreset> target{
       *this, "target",
-      llvm::cl::desc("Preset of the device where the module's specification "
-                     "is silent"),
-      llvm::cl::init("h100")};
+      llvm::cl::desc("Preset for modules that do not name one"),
+      llvm::cl::init(TargetPreset::H100), getTargetPresetValues()};
   Option<std::string> profile{
       *this, "profile", llvm::cl::desc("JSON file of measured collectives"),
       llvm::cl::init("")};

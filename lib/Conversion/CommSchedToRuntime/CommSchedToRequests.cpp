@@ -162,7 +162,7 @@ struct ConvertCommSchedToRequests
 
   LogicalResult initialize(MLIRContext *context) override {
     llvm::Expected<std::shared_ptr<const cost::MeasuredTable>> loaded =
-        loadProfile(profile, getArgument());
+        loadProfile(profile, ("pass '" + getArgument() + "'").str());
     if (!loaded)
       return emitError(UnknownLoc::get(context),
                        llvm::toString(loaded.takeError()));

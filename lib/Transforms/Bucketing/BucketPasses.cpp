@@ -15,6 +15,7 @@
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Support/OptionErrors.h"
 #include "CommSched/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -279,14 +280,13 @@ public:
     bucketing.fsdpOnly = this->fsdpOnly;
     bucketing.preserveOverlap = this->preserveOverlap;
     readOwnOptions(bucketing);
-    if (std::optional<std::string> error = findBadOption()) {
-      emitError(UnknownLoc::get(context), *error);
-      return failure();
-    }
+    optionError = findBadOption();
     return success();
   }
 
   void runOnOperation() final {
+    if (failed(emitOptionError(this->getOperation(), optionError)))
+      return this->signalPassFailure();
     FailureOr<bool> prepared = prepare();
     if (failed(prepared))
       return this->signalPassFailure();
@@ -311,9 +311,7 @@ private:
   /// Reads the other options, and says what is wrong with one.
   std::optional<std::string> findBadOption() {
     auto explain = [&](const llvm::cl::Option &option, const Twine &what) {
-      return ("option '" + option.ArgStr + "' of " + this->getArgument() + " " +
-              what)
-          .str();
+      return makeOptionError(*this, option, what);
     };
     if (std::optional<std::string> error =
             parseBucketModes(this->mode, bucketing.modes))
@@ -333,7 +331,8 @@ private:
     if (std::optional<std::string> error = parseSteps(this->plan, bucketing))
       return explain(this->plan, *error);
     llvm::Expected<std::shared_ptr<const cost::MeasuredTable>> loaded =
-        loadProfile(this->profile, this->getArgument());
+        loadProfile(this->profile,
+                    ("pass '" + this->getArgument() + "'").str());
     if (!loaded)
       return llvm::toString(loaded.takeError());
     bucketing.profile = std::move(*loaded);
@@ -353,6 +352,7 @@ private:
   }
 
   BucketingPassOptions bucketing;
+  std::optional<std::string> optionError;
 };
 
 struct BucketAllGather

@@ -12,6 +12,7 @@
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Report/PairReport.h"
+#include "CommSched/Support/OptionErrors.h"
 #include "CommSched/Transforms/Passes.h"
 #include "FunctionUsers.h"
 #include "PartitionPlan.h"
@@ -48,6 +49,7 @@ private:
     PartitionHalves halves;
   };
 
+  std::optional<std::string> findBadOption();
   PartitionPlanOptions getPlanOptions() const;
   LogicalResult partition(func::FuncOp joint, const PairNames &names,
                           OperationCosts &costs);
@@ -60,6 +62,7 @@ private:
                                                 const PairNames &names);
 
   PartitionBudget budget;
+  std::optional<std::string> optionError;
   std::vector<Replacement> replacements;
   std::vector<Proposal> proposals;
 };
@@ -67,21 +70,26 @@ private:
 } // namespace
 
 LogicalResult PartitionJoint::initialize(MLIRContext *context) {
-  auto emit = [&](const Twine &text) {
-    return emitError(UnknownLoc::get(context), text);
-  };
+  optionError = findBadOption();
+  return success();
+}
+
+std::optional<std::string> PartitionJoint::findBadOption() {
   if (std::optional<std::string> wrong =
           parsePartitionBudget(memoryBudget, budget))
-    return emit("option 'memory-budget' " + *wrong);
+    return makeOptionError(*this, memoryBudget, *wrong);
   if (strategy == PartitionStrategy::Default &&
       (budget.peakBytes || budget.fraction < 1))
-    return emit("option 'memory-budget' is '" + memoryBudget +
-                "', but 'strategy=default' saves what eager execution does; "
-                "use 'strategy=min-cut'");
+    return makeOptionError(
+        *this, memoryBudget,
+        "is '" + memoryBudget +
+            "', but 'strategy=default' saves what eager execution does; use "
+            "'strategy=min-cut'");
   if (maxDistFromBw < 0)
-    return emit("option 'max-dist-from-bw' must not be negative, but is " +
-                Twine(maxDistFromBw));
-  return success();
+    return makeOptionError(*this, maxDistFromBw,
+                           "must not be negative, but is " +
+                               Twine(maxDistFromBw));
+  return std::nullopt;
 }
 
 PartitionPlanOptions PartitionJoint::getPlanOptions() const {
@@ -244,6 +252,8 @@ void PartitionJoint::runOnOperation() {
   replacements.clear();
   proposals.clear();
   ModuleOp module = getOperation();
+  if (failed(emitOptionError(module, optionError)))
+    return signalPassFailure();
   auto joints = llvm::to_vector(
       llvm::make_filter_range(module.getOps<func::FuncOp>(), isJointFunction));
   // Who reads proposals wants a file from every rank, be it empty.

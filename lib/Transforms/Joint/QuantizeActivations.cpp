@@ -9,6 +9,7 @@
 #include "../Remarks.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Support/OptionErrors.h"
 #include "CommSched/Transforms/Passes.h"
 #include "Float8Tensors.h"
 #include "QuantizePair.h"
@@ -27,15 +28,28 @@ namespace mlir::commsched {
 using namespace mlir;
 using namespace mlir::commsched;
 
-/// The floating-point type of that name; null if there is none among `types`.
-static FloatType findType(ArrayRef<FloatType> types, StringRef name) {
-  for (FloatType type : types) {
-    std::string text;
-    llvm::raw_string_ostream(text) << type;
-    if (text == name)
-      return type;
+static FloatType getType(MLIRContext *context, ActivationType type) {
+  switch (type) {
+  case ActivationType::BF16:
+    return BFloat16Type::get(context);
+  case ActivationType::F16:
+    return Float16Type::get(context);
+  case ActivationType::F32:
+    return Float32Type::get(context);
+  case ActivationType::F64:
+    return Float64Type::get(context);
   }
-  return {};
+  llvm_unreachable("unknown type");
+}
+
+static FloatType getType(MLIRContext *context, QuantType type) {
+  switch (type) {
+  case QuantType::F8E5M2:
+    return Float8E5M2Type::get(context);
+  case QuantType::F8E4M3FN:
+    return Float8E4M3FNType::get(context);
+  }
+  llvm_unreachable("unknown type");
 }
 
 static void remarkQuantized(const PairQuantization &plan,
@@ -69,35 +83,24 @@ struct QuantizeActivations
 
 private:
   QuantizationRules rules;
+  std::optional<std::string> optionError;
 };
 
 } // namespace
 
 LogicalResult QuantizeActivations::initialize(MLIRContext *context) {
-  Builder builder(context);
-  auto fail = [&] { return emitError(UnknownLoc::get(context)); };
-  FloatType quantTypes[] = {Float8E5M2Type::get(context),
-                            Float8E4M3FNType::get(context)};
-  rules.quantType = findType(quantTypes, quantType);
-  if (!rules.quantType)
-    return fail() << "option 'quant-type' must be f8E5M2 or f8E4M3FN, not '"
-                  << quantType << "'";
-
-  FloatType wideTypes[] = {builder.getBF16Type(), builder.getF16Type(),
-                           builder.getF32Type(), builder.getF64Type()};
+  rules.quantType = getType(context, quantType);
   rules.allowedTypes.clear();
-  for (const std::string &name : allowedDtypes) {
-    rules.allowedTypes.push_back(findType(wideTypes, name));
-    if (!rules.allowedTypes.back())
-      return fail() << "option 'allowed-dtypes' must be of bf16, f16, f32, "
-                    << "f64, but has '" << name << "'";
-  }
+  for (ActivationType type : allowedDtypes)
+    rules.allowedTypes.push_back(getType(context, type));
   if (rules.allowedTypes.empty())
-    rules.allowedTypes.push_back(builder.getBF16Type());
+    rules.allowedTypes.push_back(BFloat16Type::get(context));
 
+  optionError.reset();
   if (!std::isfinite(sizeInMb) || sizeInMb < 0)
-    return fail() << "option 'size-in-mb' must be finite and not negative, "
-                  << "but is " << sizeInMb;
+    optionError = makeOptionError(*this, sizeInMb,
+                                  "must be finite and not negative, but is " +
+                                      std::to_string(sizeInMb));
   rules.smallestSizeMb = sizeInMb;
   rules.useScaling = useScaling;
   rules.excludePrimals = excludePrimals;
@@ -122,6 +125,8 @@ static LogicalResult checkUsers(func::FuncOp half, func::FuncOp other,
 
 void QuantizeActivations::runOnOperation() {
   ModuleOp module = getOperation();
+  if (failed(emitOptionError(module, optionError)))
+    return signalPassFailure();
   SymbolTableCollection symbolTables;
   SymbolTable &symbols = symbolTables.getSymbolTable(module);
   SmallVector<PairQuantization> plans;

@@ -11,6 +11,7 @@
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Report/RankTimes.h"
+#include "CommSched/Support/OptionErrors.h"
 #include "CommSched/Transforms/Passes.h"
 #include "Proposal.h"
 #include "mlir/IR/Builders.h"
@@ -39,7 +40,6 @@ struct Choice {
 struct SyncPartition : mlir::commsched::impl::SyncPartitionBase<SyncPartition> {
   using SyncPartitionBase::SyncPartitionBase;
 
-  LogicalResult initialize(MLIRContext *context) override;
   void runOnOperation() override;
 
 private:
@@ -183,14 +183,12 @@ static ArrayAttr getSavedNames(MLIRContext *context, const Proposal &chosen) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-LogicalResult SyncPartition::initialize(MLIRContext *context) {
-  if (!proposals.empty())
-    return success();
-  return emitError(UnknownLoc::get(context),
-                   "commsched-sync-partition needs the option 'proposals'");
-}
-
 void SyncPartition::runOnOperation() {
+  if (proposals.empty()) {
+    emitError(getOperation().getLoc(),
+              makeOptionError(*this, proposals, "must be given"));
+    return signalPassFailure();
+  }
   auto functions = llvm::to_vector(llvm::make_filter_range(
       getOperation().getOps<func::FuncOp>(), isJointFunction));
   FailureOr<Files> files = readFiles();

@@ -9,6 +9,7 @@
 #include "../BlockScheduling.h"
 #include "../Remarks.h"
 #include "CommSched/Analysis/Costs/TargetSpec.h"
+#include "CommSched/Support/OptionErrors.h"
 #include "Frontier.h"
 #include "ScheduleRemarks.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -23,6 +24,9 @@ namespace mlir::commsched {
 
 using namespace mlir;
 using namespace mlir::commsched;
+
+static_assert(schedule::StepSchedulerOptions::defaultSlackPercent == 40,
+              "Schedule.td repeats the default of the option `slack`");
 
 namespace {
 
@@ -54,6 +58,7 @@ private:
   LogicalResult addFrontier(MutableArrayRef<ScheduledBlock> blocks);
 
   StepScheduling scheduling;
+  std::optional<std::string> optionError;
   /// Shared with the copies of this pass that run at the same time.
   std::shared_ptr<FrontierFile> frontierFile;
 };
@@ -62,8 +67,7 @@ private:
 
 std::optional<std::string> Schedule::findBadOption() {
   auto explain = [&](const llvm::cl::Option &option, const Twine &what) {
-    return ("option '" + option.ArgStr + "' of " + getArgument() + " " + what)
-        .str();
+    return makeOptionError(*this, option, what);
   };
   if (std::optional<std::string> error =
           parseMemoryBudget(memoryBudget, scheduling.budget))
@@ -74,12 +78,8 @@ std::optional<std::string> Schedule::findBadOption() {
                               ", but is " + Twine(slack));
   if (OptionalError error = check(scheduling.contention))
     return explain(computeSlowdown, *error);
-  if (!llvm::is_contained(cost::targetPresetNames(), target.getValue()))
-    return explain(target, "must be one of " +
-                               llvm::join(cost::targetPresetNames(), ", ") +
-                               ", but is '" + target + "'");
   llvm::Expected<std::shared_ptr<const cost::MeasuredTable>> loaded =
-      loadProfile(profile, getArgument());
+      loadProfile(profile, ("pass '" + getArgument() + "'").str());
   if (!loaded)
     return llvm::toString(loaded.takeError());
   scheduling.profile = std::move(*loaded);
@@ -95,10 +95,7 @@ LogicalResult Schedule::initialize(MLIRContext *context) {
   scheduling.contention.exclusiveGroups = exclusiveGroups;
   scheduling.contention.linkSharing = linkSharing;
   scheduling.contention.computeSlowdown = computeSlowdown;
-  if (std::optional<std::string> error = findBadOption()) {
-    emitError(UnknownLoc::get(context), *error);
-    return failure();
-  }
+  optionError = findBadOption();
   frontierFile =
       frontier.empty() ? nullptr : std::make_shared<FrontierFile>(frontier);
   return success();
@@ -108,7 +105,7 @@ FailureOr<std::vector<ScheduledBlock>>
 Schedule::decide(ArrayRef<Block *> blocks, ScheduleBuckets buckets) {
   func::FuncOp function = getOperation();
   auto pricing = std::make_shared<CostAnalysis>(
-      function, scheduling.profile.get(), target);
+      function, scheduling.profile.get(), getPresetName(target));
   if (!pricing->getCosts())
     return failure();
   std::vector<ScheduledBlock> decided;
@@ -204,6 +201,8 @@ LogicalResult Schedule::remarkExposed(ArrayRef<ScheduledBlock> blocks) {
 
 void Schedule::runOnOperation() {
   func::FuncOp function = getOperation();
+  if (failed(emitOptionError(function, optionError)))
+    return signalPassFailure();
   SmallVector<Block *> toSchedule = getBlocksWithCollectives(function);
   FailureOr<std::vector<ScheduledBlock>> blocks =
       decide(toSchedule, scheduling.buckets);

@@ -3,22 +3,22 @@
 // RUN: not commsched-opt %s -o /dev/null 2>&1 \
 // RUN:   --commsched-quantize-activations=quant-type=f8E4M3 \
 // RUN:   | FileCheck %s --check-prefix=QUANT
-// QUANT: error: option 'quant-type' must be f8E5M2 or f8E4M3FN, not 'f8E4M3'
+// QUANT: for the --quant-type option: Cannot find option named 'f8E4M3'!
 
 // RUN: not commsched-opt %s -o /dev/null 2>&1 \
 // RUN:   --commsched-quantize-activations=allowed-dtypes=bf16,f8E5M2 \
 // RUN:   | FileCheck %s --check-prefix=ALLOWED
-// ALLOWED: error: option 'allowed-dtypes' must be of bf16, f16, f32, f64, but has 'f8E5M2'
+// ALLOWED: for the --allowed-dtypes option: 'f8E5M2' is none of bf16, f16, f32, f64
 
 // RUN: not commsched-opt %s -o /dev/null 2>&1 \
 // RUN:   --commsched-quantize-activations=size-in-mb=-1 \
 // RUN:   | FileCheck %s --check-prefix=SIZE
-// SIZE: error: option 'size-in-mb' must be finite and not negative, but is -1
+// SIZE: error: option 'size-in-mb' of pass 'commsched-quantize-activations' must be finite and not negative, but is -1
 
 // RUN: not commsched-opt %s -o /dev/null 2>&1 \
 // RUN:   --commsched-quantize-activations=size-in-mb=nan \
 // RUN:   | FileCheck %s --check-prefix=NAN
-// NAN: error: option 'size-in-mb' must be finite and not negative, but is nan
+// NAN: error: option 'size-in-mb' of pass 'commsched-quantize-activations' must be finite and not negative, but is nan
 
 // By default bf16 of 100 MiB and more.
 

@@ -24,6 +24,9 @@
 namespace mlir::commsched::schedule {
 
 struct StepSchedulerOptions {
+  /// The default of the option `slack` of commsched-schedule, too.
+  static constexpr int32_t defaultSlackPercent = 40;
+
   /// Live bytes, as simulateMemory() counts them, that are never exceeded.
   int64_t limitBytes = std::numeric_limits<int64_t>::max();
   /// How operations that run at once slow each other down.
@@ -31,7 +34,7 @@ struct StepSchedulerOptions {
   /// By how many percent longer than their costs collectives are taken to be,
   /// where that makes the step longer by no more than a thousandth. Such a
   /// schedule is less sensitive to costs that are too low.
-  int32_t slackPercent = 40;
+  int32_t slackPercent = defaultSlackPercent;
   /// How many operations all simulations of the improvement phase together may
   /// run through. A number of operations and not of seconds, so that all ranks
   /// compute the same schedule.

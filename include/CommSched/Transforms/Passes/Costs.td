@@ -32,13 +32,20 @@ def EstimateRuntime : Pass<"commsched-estimate-runtime", "::mlir::func::FuncOp">
     there is.
   }];
   let options = [
-    Option<"target", "target", "std::string", /*default=*/"\"h100\"",
+    Option<"target", "target", "::mlir::commsched::TargetPreset",
+           /*default=*/"::mlir::commsched::TargetPreset::H100",
            "Preset for modules that do not name one: a100, h100, h200, gh200 "
-           "or b200">,
+           "or b200",
+           "::mlir::commsched::getTargetPresetValues()">,
     Option<"profile", "profile", "std::string", /*default=*/"",
            "JSON file of measured collectives">,
-    Option<"model", "model", "std::string", /*default=*/"\"nccl\"",
-           "What prices a collective that the profile does not cover: nccl">,
+    Option<"model", "model", "::mlir::commsched::CollectiveModel",
+           /*default=*/"::mlir::commsched::CollectiveModel::Nccl",
+           "Model of the time of a collective that the profile does not "
+           "cover: nccl",
+           [{::llvm::cl::values(
+               clEnumValN(::mlir::commsched::CollectiveModel::Nccl, "nccl",
+                          "NCCL's algorithms and protocols"))}]>,
   ];
   let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
 }

@@ -254,13 +254,20 @@ def QuantizeActivations
     ```
   }];
   let options = [
-    ListOption<"allowedDtypes", "allowed-dtypes", "std::string",
+    ListOption<"allowedDtypes", "allowed-dtypes",
+               "::mlir::commsched::ActivationType",
                "Element types of what is converted, of bf16, f16, f32, f64 "
                "(default: bf16)">,
     Option<"sizeInMb", "size-in-mb", "double", /*default=*/"100",
            "Smallest size of what is converted, in units of 2^20 bytes">,
-    Option<"quantType", "quant-type", "std::string", /*default=*/"\"f8E5M2\"",
-           "Type to convert to: f8E5M2 or f8E4M3FN">,
+    Option<"quantType", "quant-type", "::mlir::commsched::QuantType",
+           /*default=*/"::mlir::commsched::QuantType::F8E5M2",
+           "Type to convert to: f8E5M2 or f8E4M3FN",
+           [{::llvm::cl::values(
+               clEnumValN(::mlir::commsched::QuantType::F8E5M2, "f8E5M2",
+                          "5 bits of exponent, with infinities"),
+               clEnumValN(::mlir::commsched::QuantType::F8E4M3FN, "f8E4M3FN",
+                          "4 bits of exponent, without infinities"))}]>,
     Option<"useScaling", "use-scaling", "bool", /*default=*/"true",
            "Scale each row to the range of the type">,
     Option<"excludePrimals", "exclude-primals", "bool", /*default=*/"false",

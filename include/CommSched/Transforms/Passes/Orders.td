@@ -83,7 +83,8 @@ def ReorderForPeakMemory
     stays as it is. A remark for each block tells the peaks.
   }];
   let options = [
-    ListOption<"methods", "methods", "std::string",
+    ListOption<"methods", "methods",
+               "::mlir::commsched::schedule::PeakMemoryMethod",
                "What to try: lpmf, bfs, dfs (default: all of them)">,
   ];
 }

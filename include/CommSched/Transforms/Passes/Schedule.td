@@ -78,7 +78,7 @@ def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
            "Merge reductions only in a way that leaves every element at its "
            "place of a message">,
     Option<"slack", "slack", "int32_t",
-           /*default=*/"::mlir::commsched::schedule::StepSchedulerOptions().slackPercent",
+           /*default=*/"40",
            "By how many percent longer than they are collectives are taken to "
            "be, in case that times are off, where that makes the step no longer "
            "than by a thousandth">,
@@ -90,8 +90,11 @@ def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
     Option<"computeSlowdown", "compute-slowdown", "double", /*default=*/"0.0",
            "By which part of its own time computation takes longer beside a "
            "collective in flight, such as 0.19">,
-    Option<"target", "target", "std::string", /*default=*/"\"h100\"",
-           "Preset of the device where the module's specification is silent">,
+    Option<"target", "target", "::mlir::commsched::TargetPreset",
+           /*default=*/"::mlir::commsched::TargetPreset::H100",
+           "Preset for modules that do not name one: a100, h100, h200, gh200 "
+           "or b200",
+           "::mlir::commsched::getTargetPresetValues()">,
     Option<"profile", "profile", "std::string", /*default=*/"",
            "JSON file of measured collectives">,
     Option<"frontier", "frontier", "std::string", /*default=*/"",

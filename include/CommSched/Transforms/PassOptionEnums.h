@@ -1,0 +1,142 @@
+//===- PassOptionEnums.h - Enum values of pass options ----------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The enums of options of passes and pipelines, and the parsers of those that
+// are elements of list options.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_TRANSFORMS_PASSOPTIONENUMS_H
+#define COMMSCHED_TRANSFORMS_PASSOPTIONENUMS_H
+
+#include "CommSched/Partition/RecomputePolicies.h"
+#include "CommSched/Partition/SavedValues.h"
+#include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Support/LLVM.h"
+
+namespace mlir::commsched {
+
+/// The output format of `commsched-report`.
+enum class ReportFormat { Table, Json, Trace };
+
+/// How `commsched-partition-joint` chooses what the forward saves.
+enum class PartitionStrategy { Default, MinCut };
+
+/// The unit in which `commsched-partition-joint` measures recomputation.
+enum class RuntimeEstimator { Flops, Model, Testing };
+
+/// Which collectives `commsched-schedule` merges.
+enum class ScheduleBuckets { Auto, Off };
+
+/// The machines of cost::targetPresetNames(), in their order.
+enum class TargetPreset { A100, H100, H200, GH200, B200 };
+
+/// Returns the name that cost::getTargetPreset() takes.
+StringRef getPresetName(TargetPreset preset);
+
+/// The values of an option of that type.
+inline llvm::cl::ValuesClass getTargetPresetValues() {
+  return llvm::cl::values(
+      clEnumValN(TargetPreset::A100, "a100", "NVIDIA A100"),
+      clEnumValN(TargetPreset::H100, "h100", "NVIDIA H100"),
+      clEnumValN(TargetPreset::H200, "h200", "NVIDIA H200"),
+      clEnumValN(TargetPreset::GH200, "gh200", "NVIDIA GH200"),
+      clEnumValN(TargetPreset::B200, "b200", "NVIDIA B200"));
+}
+
+/// The models of the time of a collective.
+enum class CollectiveModel { Nccl };
+
+/// The element types of activations that commsched-quantize-activations can
+/// convert.
+enum class ActivationType { BF16, F16, F32, F64 };
+
+/// The element types that it converts them to.
+enum class QuantType { F8E5M2, F8E4M3FN };
+
+/// The passes that may stand in
+/// `torch._inductor.config.reorder_for_compute_comm_overlap_passes`, and
+/// simple_overlap, which has a switch of its own there.
+enum class InductorPass {
+  SinkWaits,
+  RaiseComms,
+  ReorderComputeForOverlap,
+  ReorderCommunicationPreservingPeakMemory,
+  SinkWaitsIterative,
+  SimpleOverlap,
+};
+
+namespace detail {
+
+/// A value of an option, and its name on the command line.
+template <typename Enum> struct NamedValue {
+  StringRef name;
+  Enum value;
+};
+
+ArrayRef<NamedValue<ActivationType>> getNamedValues(ActivationType);
+ArrayRef<NamedValue<InductorPass>> getNamedValues(InductorPass);
+ArrayRef<NamedValue<schedule::PeakMemoryMethod>>
+    getNamedValues(schedule::PeakMemoryMethod);
+
+/// Parses an element of a list option: the parser that LLVM has for enums does
+/// not pass the option's values on to the elements of a pass's list option.
+template <typename Enum>
+class ListElementParser : public llvm::cl::basic_parser<Enum> {
+public:
+  using llvm::cl::basic_parser<Enum>::basic_parser;
+
+  bool parse(llvm::cl::Option &option, StringRef argName, StringRef text,
+             Enum &value) {
+    std::string names;
+    for (const NamedValue<Enum> &entry : getNamedValues(Enum())) {
+      if (text == entry.name) {
+        value = entry.value;
+        return false;
+      }
+      names += (names.empty() ? "" : ", ") + entry.name.str();
+    }
+    return option.error("'" + text + "' is none of " + names);
+  }
+
+  static void print(raw_ostream &os, Enum value) {
+    for (const NamedValue<Enum> &entry : getNamedValues(Enum()))
+      if (entry.value == value)
+        os << entry.name;
+  }
+};
+
+} // namespace detail
+} // namespace mlir::commsched
+
+template <>
+class llvm::cl::parser<mlir::commsched::ActivationType>
+    : public mlir::commsched::detail::ListElementParser<
+          mlir::commsched::ActivationType> {
+public:
+  using ListElementParser::ListElementParser;
+};
+
+template <>
+class llvm::cl::parser<mlir::commsched::InductorPass>
+    : public mlir::commsched::detail::ListElementParser<
+          mlir::commsched::InductorPass> {
+public:
+  using ListElementParser::ListElementParser;
+};
+
+template <>
+class llvm::cl::parser<mlir::commsched::schedule::PeakMemoryMethod>
+    : public mlir::commsched::detail::ListElementParser<
+          mlir::commsched::schedule::PeakMemoryMethod> {
+public:
+  using ListElementParser::ListElementParser;
+};
+
+#endif // COMMSCHED_TRANSFORMS_PASSOPTIONENUMS_H
