@@ -11,7 +11,7 @@
 #include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/ProblemTransforms.h"
-#include "IterativePasses.h"
+#include "MoveCollectives.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -62,7 +62,7 @@ Problem mlir::commsched::completeFor(Solver solver, Problem problem) {
   return problem;
 }
 
-static Result<Order> solveWithin(IterativePass::Solver *solver,
+static Result<Order> solveWithin(IterativeSolver::Function *solver,
                                  const Problem &problem,
                                  func::FuncOp function) {
   Result<MemoryTimeline> before =

@@ -8,7 +8,7 @@
 
 #include "CommSched/Schedule/Reordering/SimpleOverlap.h"
 #include "CommSched/Transforms/Passes.h"
-#include "IterativePasses.h"
+#include "MoveCollectives.h"
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_SIMPLEOVERLAP
@@ -24,10 +24,10 @@ struct SimpleOverlap : mlir::commsched::impl::SimpleOverlapBase<SimpleOverlap> {
   void runOnOperation() override {
     IterativePass pass;
     pass.name = getArgument();
-    // To check that the step gets no longer.
-    pass.usesCosts = true;
-    pass.solver = [](const schedule::Problem &problem,
-                     const schedule::IterativeReorderingOptions &) {
+    // The solver checks that the step gets no longer.
+    pass.solver.needsCosts = true;
+    pass.solver.run = [](const schedule::Problem &problem,
+                         const schedule::IterativeReorderingOptions &) {
       return schedule::overlapSimply(problem);
     };
     FailureOr<bool> changed = runIterativePass(getOperation(), pass);

@@ -12,9 +12,7 @@
 
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Partition/SavedStorages.h"
-#include "Joint/FunctionUsers.h"
-#include "Joint/RandomStates.h"
-#include "Joint/SavedValueNames.h"
+#include "Joint/SavedValues.h"
 #include "Joint/SplitFunction.h"
 #include "TestPasses.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -81,14 +79,14 @@ LogicalResult TestSplitFunction::splitJoint(func::FuncOp function) {
 }
 
 void TestSplitFunction::runOnOperation() {
-  SymbolTable symbols(getOperation());
-  llvm::DenseMap<StringAttr, Operation *> users =
-      findFunctionUsers(getOperation());
+  SymbolTableCollection symbolTables;
+  SymbolTable &symbols = symbolTables.getSymbolTable(getOperation());
+  SymbolUserMap users(symbolTables, getOperation());
   auto functions = llvm::filter_to_vector(getOperation().getOps<func::FuncOp>(),
                                           isJointFunction);
   for (func::FuncOp function : functions)
-    if (failed(checkPairSymbols(function, getPairNames(function), symbols,
-                                users.lookup(function.getSymNameAttr()))))
+    if (failed(
+            checkPairSymbols(function, getPairNames(function), symbols, users)))
       return signalPassFailure();
   for (func::FuncOp function : functions)
     if (failed(splitJoint(function)))

@@ -7,8 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "../BlockScheduling.h"
-#include "../Fsdp/DeduplicateGathers.h"
-#include "../Fsdp/SumBeforeReduceScatter.h"
 #include "../MemoryBudget.h"
 #include "../Remarks.h"
 #include "BucketRemarks.h"
@@ -17,6 +15,8 @@
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Support/OptionErrors.h"
 #include "CommSched/Transforms/Passes.h"
+#include "DeduplicateGathers.h"
+#include "SumBeforeReduceScatter.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/Pass.h"

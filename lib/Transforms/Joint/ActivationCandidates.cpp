@@ -1,4 +1,4 @@
-//===- ActivationCandidates.cpp - What to save in 8-bit floats ------------===//
+//===- ActivationCandidates.cpp - Choice of activations to quantize -------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,17 +7,161 @@
 //===----------------------------------------------------------------------===//
 
 #include "ActivationCandidates.h"
-
 #include "../Remarks.h"
-#include "ActivationOrigins.h"
-#include "ActivationPlaces.h"
+#include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
+#include "CommSched/Analysis/Problem/Aliasing.h"
+#include "CommSched/Analysis/Problem/OperatorClasses.h"
+#include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "Float8Tensors.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "llvm/Support/Format.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
+
+//===----------------------------------------------------------------------===//
+// Origins of saved values
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class ActivationOrigins {
+public:
+  struct Origin {
+    /// The argument with the same numbers; null if they were computed.
+    BlockArgument argument;
+    /// Whether the value lives in the storage of the argument.
+    bool isView = true;
+  };
+
+  /// Linear in what FsdpAnalysis is linear in.
+  explicit ActivationOrigins(Block &block) : fsdp(block) {}
+
+  /// Through views, casts, and gathers of a parameter. Linear in all values
+  /// together, over all calls.
+  Origin getOrigin(Value value);
+
+private:
+  Value getSource(Value value, bool &isView) const;
+
+  FsdpAnalysis fsdp;
+  DenseMap<Value, Origin> known;
+};
+
+} // namespace
+
+/// The value whose numbers `value` has; null if it is computed. Clears `isView`
+/// if it has a storage of its own.
+Value ActivationOrigins::getSource(Value value, bool &isView) const {
+  auto result = dyn_cast<OpResult>(value);
+  if (!result)
+    return {};
+  Operation *op = result.getOwner();
+  if (auto wait = dyn_cast<WaitOpInterface>(op)) {
+    isView = false;
+    return fsdp.getParameter(wait.getStart());
+  }
+  if (isCast(op)) {
+    isView = false;
+    return op->getOperand(0);
+  }
+  // What is written into a destination is computed.
+  if (isa<DestinationStyleOpInterface>(op))
+    return {};
+  return getAliasedValue(result);
+}
+
+ActivationOrigins::Origin ActivationOrigins::getOrigin(Value value) {
+  SmallVector<std::pair<Value, bool>> chain;
+  Origin origin;
+  for (Value current = value; current;) {
+    if (auto it = known.find(current); it != known.end()) {
+      origin = it->second;
+      break;
+    }
+    if (auto argument = dyn_cast<BlockArgument>(current)) {
+      origin.argument = argument;
+      break;
+    }
+    bool isView = true;
+    Value source = getSource(current, isView);
+    chain.emplace_back(current, isView);
+    current = source;
+  }
+  for (auto [link, isView] : llvm::reverse(chain)) {
+    origin.isView &= isView;
+    known[link] = origin;
+  }
+  return origin;
+}
+
+//===----------------------------------------------------------------------===//
+// Places of the conversions
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Where the storages of one block are used for the last time.
+class LastUses {
+public:
+  /// Linear in what StorageAnalysis is linear in.
+  explicit LastUses(Block &block);
+
+  /// The operation behind the last one that makes or uses `value` or what
+  /// shares its storage; for a collective in flight, behind its wait.
+  Operation *getNext(Value value) const;
+
+private:
+  Block &block;
+  StorageAnalysis storages;
+  SmallVector<Operation *> operations;
+  DenseMap<Operation *, int32_t> indices;
+  SmallVector<int32_t> lastUse;
+};
+
+} // namespace
+
+LastUses::LastUses(Block &block) : block(block), storages(block) {
+  for (Operation &op : getScheduledOperations(block)) {
+    indices[&op] = static_cast<int32_t>(operations.size());
+    operations.push_back(&op);
+  }
+  lastUse.assign(storages.getStorages().size(), -1);
+  int32_t numOperations = static_cast<int32_t>(operations.size());
+  for (int32_t index = 0; index < numOperations; ++index)
+    for (int32_t storage : storages.getUses(index))
+      lastUse[storage] = index;
+}
+
+Operation *LastUses::getNext(Value value) const {
+  int32_t last = -1;
+  if (Operation *op = value.getDefiningOp())
+    last = indices.lookup(op);
+  int32_t storage = storages.getStorage(value);
+  if (storage != StorageAnalysis::none)
+    last = std::max(last, lastUse[storage]);
+  size_t next = static_cast<size_t>(last + 1);
+  return next < operations.size() ? operations[next] : block.getTerminator();
+}
+
+/// The first operation of the block of `argument` that uses it, be it in a
+/// region; null if none does.
+static Operation *findFirstUser(BlockArgument argument) {
+  Block *block = argument.getOwner();
+  Operation *first = nullptr;
+  for (Operation *user : argument.getUsers()) {
+    Operation *inBlock = block->findAncestorOpInBlock(*user);
+    if (!first || inBlock->isBeforeInBlock(first))
+      first = inBlock;
+  }
+  return first;
+}
+
+//===----------------------------------------------------------------------===//
+// Choice of the activations
+//===----------------------------------------------------------------------===//
 
 //===----------------------------------------------------------------------===//
 // The halves

@@ -7,18 +7,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Remarks.h"
-#include "AutogradOrder.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Report/PairReport.h"
 #include "CommSched/Support/OptionErrors.h"
 #include "CommSched/Transforms/Passes.h"
-#include "FunctionUsers.h"
+#include "MimicAutogradOrder.h"
 #include "PartitionPlan.h"
-#include "Proposal.h"
-#include "RandomStates.h"
-#include "SavedValueNames.h"
+#include "SavedValues.h"
 #include "SplitFunction.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -262,14 +259,14 @@ void PartitionJoint::runOnOperation() {
   OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
   if (!costs)
     return signalPassFailure();
-  SymbolTable symbols(module);
-  llvm::DenseMap<StringAttr, Operation *> users = findFunctionUsers(module);
+  SymbolTableCollection symbolTables;
+  SymbolTable &symbols = symbolTables.getSymbolTable(module);
+  SymbolUserMap users(symbolTables, module);
   bool failedAny = false;
   for (func::FuncOp joint : joints) {
     PairNames names = getPairNames(joint);
     if ((propose.empty() &&
-         failed(checkPairSymbols(joint, names, symbols,
-                                 users.lookup(joint.getSymNameAttr())))) ||
+         failed(checkPairSymbols(joint, names, symbols, users))) ||
         failed(partition(joint, names, *costs))) {
       failedAny = true;
       break;

@@ -10,7 +10,7 @@
 #include "PartitionPlan.h"
 #include "CommSched/Partition/GatherPrices.h"
 #include "CommSched/Partition/SavedStorages.h"
-#include "SavedValueNames.h"
+#include "SavedValues.h"
 
 using namespace mlir;
 using namespace mlir::commsched;

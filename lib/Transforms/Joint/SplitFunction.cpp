@@ -1,4 +1,4 @@
-//===- SplitFunction.cpp - Two functions from a joint one -----------------===//
+//===- SplitFunction.cpp - Splits a joint function in two -----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -9,6 +9,7 @@
 #include "SplitFunction.h"
 #include "CommSched/Analysis/Problem/OperatorClasses.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/RandomState.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -19,6 +20,64 @@ using partition::JointGraph;
 using partition::JointNodeKind;
 using partition::NodeId;
 using partition::Split;
+
+//===----------------------------------------------------------------------===//
+// States of random operators
+//===----------------------------------------------------------------------===//
+
+/// The bytes of a counter-based generator's state: a seed and an offset.
+static constexpr int64_t stateBytes = 16;
+
+static bool isRecomputedAtRandom(ComputeOp op) {
+  auto policy = dyn_cast_if_present<StringAttr>(
+      op->getDiscardableAttr(recomputeAttrName));
+  return policy && policy.getValue() == "must_recompute" &&
+         op.getOperatorClass() == partition::OperatorClass::Random;
+}
+
+/// The state that `op` starts from. It belongs where `op` does.
+static Value createState(ComputeOp op) {
+  OpBuilder builder(op);
+  auto type = RankedTensorType::get({stateBytes}, builder.getI8Type());
+  auto state = ComputeOp::create(
+      builder, op.getLoc(), TypeRange(type), getStateCallee, ValueRange(),
+      /*flops=*/{}, /*bytes=*/{}, /*alias=*/{}, /*mutates=*/{},
+      /*random=*/true);
+  for (StringRef kept : {moduleAttrName, partitionAttrName})
+    if (Attribute value = op->getDiscardableAttr(kept))
+      state->setDiscardableAttr(kept, value);
+  if (StringRef name = getStableName(op); !name.empty())
+    state->setDiscardableAttr(nameAttrName,
+                              builder.getStringAttr(name + ".rng_state"));
+  state->setDiscardableAttr(recomputeAttrName,
+                            builder.getStringAttr("must_save"));
+  return state.getResult(0);
+}
+
+RandomStates::RandomStates(func::FuncOp joint) {
+  for (auto op : joint.getOps<ComputeOp>())
+    if (isRecomputedAtRandom(op))
+      threaded.push_back({op, op.getRandom()});
+  for (auto [op, isRandom] : threaded) {
+    op.getInputsMutable().append(createState(op));
+    op.setRandom(false);
+  }
+}
+
+RandomStates::~RandomStates() {
+  for (auto [op, isRandom] : threaded) {
+    MutableOperandRange inputs = op.getInputsMutable();
+    unsigned last = inputs.size() - 1;
+    Operation *state = op.getInputs()[last].getDefiningOp();
+    inputs.erase(last);
+    op.setRandom(isRandom);
+    state->erase();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Creation of the two halves
+//===----------------------------------------------------------------------===//
 
 //===----------------------------------------------------------------------===//
 // Symbols
@@ -32,7 +91,7 @@ PairNames mlir::commsched::getPairNames(func::FuncOp joint) {
 LogicalResult mlir::commsched::checkPairSymbols(func::FuncOp joint,
                                                 const PairNames &names,
                                                 SymbolTable &symbols,
-                                                Operation *user) {
+                                                const SymbolUserMap &users) {
   for (StringRef half : {names.forward, names.backward})
     if (Operation *other = symbols.lookup(half)) {
       InFlightDiagnostic diag = joint.emitOpError()
@@ -42,12 +101,13 @@ LogicalResult mlir::commsched::checkPairSymbols(func::FuncOp joint,
       diag.attachNote(other->getLoc()) << "it is here";
       return diag;
     }
-  if (!user)
+  ArrayRef<Operation *> jointUsers = users.getUsers(joint);
+  if (jointUsers.empty())
     return success();
   InFlightDiagnostic diag =
       joint.emitOpError() << "is to become '@" << names.forward << "' and '@"
                           << names.backward << "', but something refers to it";
-  diag.attachNote(user->getLoc()) << "here";
+  diag.attachNote(jointUsers.front()->getLoc()) << "here";
   return diag;
 }
 

@@ -16,6 +16,7 @@
 #define COMMSCHED_LIB_TRANSFORMS_JOINT_SPLITFUNCTION_H
 
 #include "CommSched/Analysis/Joint/JointFunction.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Partition/Split.h"
 #include "mlir/IR/SymbolTable.h"
 
@@ -34,10 +35,11 @@ struct PairNames {
 PairNames getPairNames(func::FuncOp joint);
 
 /// Emits an error if the joint function cannot be replaced by its halves: one
-/// of their symbols is among those of the module, or an operation, `user`,
-/// refers to the joint function, such as a call.
+/// of their symbols is among those of the module, or an operation such as a
+/// call refers to the joint function.
 LogicalResult checkPairSymbols(func::FuncOp joint, const PairNames &names,
-                               SymbolTable &symbols, Operation *user);
+                               SymbolTable &symbols,
+                               const SymbolUserMap &users);
 
 struct PartitionHalves {
   func::FuncOp forward;
@@ -59,6 +61,37 @@ struct PartitionHalves {
 PartitionHalves splitFunction(const JointFunction &joint,
                               const partition::Split &split,
                               const PairNames &names);
+
+/// Threads states through a joint function as long as it lives.
+///
+/// In front of every random compute whose policy is `must_recompute` it sets
+///
+///   %state = commsched.compute "rng.get_state"() {random, commsched.recompute
+///       = "must_save"} : () -> tensor<16xi8>
+///
+/// which yields the generator's state (as many bytes as a counter-based one
+/// has: a seed and an offset) and moves the generator on, as the operator would
+/// have; the operator reads %state as its last operand and is no longer
+/// `random`. It is then a function of its operands, as often as it is computed.
+///
+/// The destructor takes all of this back, so that a pass that fails afterwards
+/// leaves no trace. Build the JointFunction in this object's life, and end that
+/// or call keep() before the joint function is erased.
+class RandomStates {
+public:
+  explicit RandomStates(func::FuncOp joint);
+  ~RandomStates();
+  RandomStates(const RandomStates &) = delete;
+  RandomStates &operator=(const RandomStates &) = delete;
+
+  /// Leaves the function as it is now.
+  void keep() { threaded.clear(); }
+
+private:
+  /// What reads a state, in program order, and whether it was `random`: some
+  /// operators are so by their names.
+  SmallVector<std::pair<ComputeOp, bool>> threaded;
+};
 
 } // namespace mlir::commsched
 

@@ -13,7 +13,7 @@
 #include "CommSched/Report/RankTimes.h"
 #include "CommSched/Support/OptionErrors.h"
 #include "CommSched/Transforms/Passes.h"
-#include "Proposal.h"
+#include "SavedValues.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSet.h"
 

@@ -1,4 +1,4 @@
-//===- MemoryBudgetPass.h - Passes with a memory budget ---------*- C++ -*-===//
+//===- IterativePasses.cpp - Passes that move collectives one by one ------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,21 +6,31 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What TableGen leaves to say about the two passes that move collectives one by
-// one: how their options, which have the same names in C++, become the options
-// of the solver.
+// The passes commsched-reorder-comms-preserving-peak-memory and
+// commsched-sink-waits-iterative, which move one collective at a time within a
+// memory budget. They correspond to
+// `_reorder_communication_preserving_peak_memory_internal` and
+// `_sink_waits_iterative_internal` in PyTorch's torch/_inductor/comms.py.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_TRANSFORMS_MEMORYBUDGETPASS_H
-#define COMMSCHED_LIB_TRANSFORMS_MEMORYBUDGETPASS_H
-
+#include "../MoveCollectives.h"
 #include "CommSched/Support/OptionErrors.h"
-#include "IterativePasses.h"
+#include "CommSched/Transforms/Passes.h"
 
 namespace mlir::commsched {
+#define GEN_PASS_DEF_REORDERCOMMSPRESERVINGPEAKMEMORY
+#define GEN_PASS_DEF_SINKWAITSITERATIVE
+#include "CommSched/Transforms/Passes.h.inc"
+} // namespace mlir::commsched
 
-/// `Base` is what TableGen makes of a CommSched_MemoryBudgetPass.
+using namespace mlir;
+using namespace mlir::commsched;
+
+namespace {
+
+/// A pass with the options of CommSched_MemoryBudgetPass; `Base` is the class
+/// that TableGen generates for it.
 template <typename Base> class MemoryBudgetPass : public Base {
 public:
   using Base::Base;
@@ -28,7 +38,7 @@ public:
   LogicalResult initialize(MLIRContext *context) final {
     pass = {};
     pass.name = this->getArgument();
-    pass.solver = getSolver();
+    pass.solver = {getSolver()};
     pass.options.useRuntimeEstimations = this->useRuntimeEstimations;
     pass.options.extraOverlap = this->extraOverlap;
     pass.options.commMultiplier = this->commMultiplier;
@@ -62,10 +72,10 @@ public:
   }
 
 protected:
-  virtual IterativePass::Solver *getSolver() const = 0;
+  virtual IterativeSolver::Function *getSolver() const = 0;
 
 private:
-  /// Reads the budget, and says what is wrong with an option.
+  /// Reads the budget. Returns the first error in the options.
   std::optional<std::string> findBadOption() {
     auto explain = [&](const llvm::cl::Option &option, const Twine &what) {
       return makeOptionError(*this, option, what);
@@ -104,6 +114,27 @@ private:
   std::optional<std::string> optionError;
 };
 
-} // namespace mlir::commsched
+struct ReorderCommsPreservingPeakMemory
+    : MemoryBudgetPass<
+          mlir::commsched::impl::ReorderCommsPreservingPeakMemoryBase<
+              ReorderCommsPreservingPeakMemory>> {
+  using MemoryBudgetPass::MemoryBudgetPass;
 
-#endif // COMMSCHED_LIB_TRANSFORMS_MEMORYBUDGETPASS_H
+protected:
+  IterativeSolver::Function *getSolver() const override {
+    return schedule::reorderComms;
+  }
+};
+
+struct SinkWaitsIterative
+    : MemoryBudgetPass<
+          mlir::commsched::impl::SinkWaitsIterativeBase<SinkWaitsIterative>> {
+  using MemoryBudgetPass::MemoryBudgetPass;
+
+protected:
+  IterativeSolver::Function *getSolver() const override {
+    return schedule::sinkWaitsIteratively;
+  }
+};
+
+} // namespace

@@ -1,16 +1,30 @@
-//===- ListSchedule.cpp - Applies the list scheduler to a function --------===//
+//===- ListSchedulePasses.cpp - List scheduling of collectives ------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The passes that apply ListScheduler: commsched-raise-comms,
+// commsched-sink-waits and commsched-reorder-compute-for-overlap. They
+// correspond to `_schedule_for_comm` in PyTorch's torch/_inductor/comms.py.
+//
+//===----------------------------------------------------------------------===//
 
-#include "ListSchedule.h"
-#include "BlockScheduling.h"
+#include "../BlockScheduling.h"
+#include "../Remarks.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Schedule/Inductor/ListScheduler.h"
-#include "Remarks.h"
+#include "CommSched/Transforms/Passes.h"
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_RAISECOMMS
+#define GEN_PASS_DEF_SINKWAITS
+#define GEN_PASS_DEF_REORDERCOMPUTEFOROVERLAP
+#include "CommSched/Transforms/Passes.h.inc"
+} // namespace mlir::commsched
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -22,9 +36,13 @@ using schedule::noNode;
 using schedule::Positions;
 using schedule::Problem;
 
+//===----------------------------------------------------------------------===//
+// Application of the list scheduler
+//===----------------------------------------------------------------------===//
+
 namespace {
 
-/// Tells what became of the collectives of one block.
+/// Emits the remarks on the collectives of one block.
 class MoveReporter {
 public:
   MoveReporter(func::FuncOp function, const BlockProblem &blockProblem,
@@ -119,9 +137,13 @@ static FailureOr<bool> scheduleBlock(func::FuncOp function, Block &block,
   return blockProblem->apply(*order);
 }
 
-FailureOr<bool> mlir::commsched::listSchedule(func::FuncOp function,
-                                              ListSchedulerOptions options,
-                                              OperationCosts *costs) {
+/// Orders every block of `function` that holds collectives, and emits a remark
+/// for each collective. `costs` prices operations; null prices all of them at
+/// 0, which only reordering for overlap depends on. A block with an unknown
+/// cost keeps its order, with a remark. Returns whether anything moved.
+static FailureOr<bool> listSchedule(func::FuncOp function,
+                                    ListSchedulerOptions options,
+                                    OperationCosts *costs = nullptr) {
   bool moved = false;
   for (Block *block : getBlocksWithCollectives(function)) {
     FailureOr<bool> blockMoved =
@@ -132,3 +154,71 @@ FailureOr<bool> mlir::commsched::listSchedule(func::FuncOp function,
   }
   return moved;
 }
+
+//===----------------------------------------------------------------------===//
+// commsched-raise-comms
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct RaiseComms : mlir::commsched::impl::RaiseCommsBase<RaiseComms> {
+  void runOnOperation() override {
+    schedule::ListSchedulerOptions options;
+    options.raiseComms = true;
+    FailureOr<bool> moved = listSchedule(getOperation(), options);
+    if (failed(moved))
+      signalPassFailure();
+    else if (!*moved)
+      markAllAnalysesPreserved();
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// commsched-sink-waits
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct SinkWaits : mlir::commsched::impl::SinkWaitsBase<SinkWaits> {
+  void runOnOperation() override {
+    schedule::ListSchedulerOptions options;
+    options.sinkWaits = true;
+    FailureOr<bool> moved = listSchedule(getOperation(), options);
+    if (failed(moved))
+      signalPassFailure();
+    else if (!*moved)
+      markAllAnalysesPreserved();
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// commsched-reorder-compute-for-overlap
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct ReorderComputeForOverlap
+    : mlir::commsched::impl::ReorderComputeForOverlapBase<
+          ReorderComputeForOverlap> {
+  void runOnOperation() override {
+    OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
+    if (!costs)
+      return signalPassFailure();
+    markAnalysesPreserved<CostAnalysis>();
+    schedule::ListSchedulerOptions options;
+    options.raiseComms = true;
+    options.sinkWaits = true;
+    options.reorderForOverlap = true;
+    FailureOr<bool> moved = listSchedule(getOperation(), options, costs);
+    if (failed(moved))
+      signalPassFailure();
+    else if (!*moved)
+      markAllAnalysesPreserved();
+  }
+};
+
+} // namespace

@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BlockScheduling.h"
+#include "../BlockScheduling.h"
+#include "../MemoryBudget.h"
+#include "../Remarks.h"
 #include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
 #include "CommSched/Transforms/Passes.h"
-#include "MemoryBudget.h"
-#include "Remarks.h"
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_REORDERFORPEAKMEMORY

@@ -1,4 +1,4 @@
-//===- IterativePasses.h - Applies the iterative solvers --------*- C++ -*-===//
+//===- MoveCollectives.h - Moves collectives within a limit -----*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,34 +6,41 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the passes that move collectives within a memory limit have in common:
-// the budget, the schedule that needs least where the budget is too small, and
-// the account of every move as remarks and as `commsched.reorder_info`.
+// Applies a solver that moves collectives one by one within a memory limit to a
+// function: computes the limit of each block from the budget, reduces the peak
+// first where it is over the limit, and reports every move as a remark and as
+// `commsched.reorder_info`.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_TRANSFORMS_ITERATIVEPASSES_H
-#define COMMSCHED_LIB_TRANSFORMS_ITERATIVEPASSES_H
+#ifndef COMMSCHED_LIB_TRANSFORMS_MOVECOLLECTIVES_H
+#define COMMSCHED_LIB_TRANSFORMS_MOVECOLLECTIVES_H
 
 #include "CommSched/Schedule/Inductor/IterativeReordering.h"
 #include "MemoryBudget.h"
 
 namespace mlir::commsched {
 
-/// One of these passes. The solver gets `options` with the limit of the block.
-struct IterativePass {
-  using Solver = Result<schedule::IterativeReordering>(
+/// A solver and what it reads of the problem.
+struct IterativeSolver {
+  using Function = Result<schedule::IterativeReordering>(
       const schedule::Problem &, const schedule::IterativeReorderingOptions &);
 
-  /// The pass's flag.
+  Function *run = nullptr;
+  /// Whether it reads costs even without estimations.
+  bool needsCosts = false;
+};
+
+/// A pass that applies such a solver. The solver gets `options` with the limit
+/// of the block.
+struct IterativePass {
+  /// The name of the pass on the command line.
   StringRef name;
-  Solver *solver = nullptr;
+  IterativeSolver solver;
   schedule::IterativeReorderingOptions options;
-  /// None: no block may exceed its own peak, whatever it was before.
+  /// Without a budget, no block may exceed its own peak.
   std::optional<MemoryBudget> budget;
   StreamOrder collectiveOrder = StreamOrder::Kept;
-  /// Whether the solver looks at costs even without estimations.
-  bool usesCosts = false;
   /// Keep the order of a block whose simulated step would get longer.
   bool neverLonger = false;
   /// Write `commsched.reorder_info` on each start or wait.
@@ -41,11 +48,11 @@ struct IterativePass {
 };
 
 /// Runs `pass` on every block of `function` that holds collectives. A block
-/// with a size that is not known, or with estimations a cost, is left as it is,
+/// with an unknown size, or with estimations an unknown cost, keeps its order,
 /// with a remark. Returns whether anything moved or was written.
 FailureOr<bool> runIterativePass(func::FuncOp function,
                                  const IterativePass &pass);
 
 } // namespace mlir::commsched
 
-#endif // COMMSCHED_LIB_TRANSFORMS_ITERATIVEPASSES_H
+#endif // COMMSCHED_LIB_TRANSFORMS_MOVECOLLECTIVES_H

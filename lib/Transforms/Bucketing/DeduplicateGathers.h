@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_TRANSFORMS_FSDP_DEDUPLICATEGATHERS_H
-#define COMMSCHED_LIB_TRANSFORMS_FSDP_DEDUPLICATEGATHERS_H
+#ifndef COMMSCHED_LIB_TRANSFORMS_BUCKETING_DEDUPLICATEGATHERS_H
+#define COMMSCHED_LIB_TRANSFORMS_BUCKETING_DEDUPLICATEGATHERS_H
 
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
@@ -39,4 +39,4 @@ FailureOr<bool> deduplicateGathers(func::FuncOp function, Block &block,
 
 } // namespace mlir::commsched
 
-#endif // COMMSCHED_LIB_TRANSFORMS_FSDP_DEDUPLICATEGATHERS_H
+#endif // COMMSCHED_LIB_TRANSFORMS_BUCKETING_DEDUPLICATEGATHERS_H

@@ -1,4 +1,4 @@
-//===- MarkedRegions.h - What is to be compiled by itself -------*- C++ -*-===//
+//===- Regions.h - Marked regions and their functions -----------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,14 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Finds the operations that carry `commsched.compile_with`, by region and by
-// block, and decides which of them become one function together. Changes
-// nothing.
+// The steps of commsched-compile-regions: collect the operations that carry
+// `commsched.compile_with`, decide which of them become one function, and
+// outline these functions.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_TRANSFORMS_REGIONS_MARKEDREGIONS_H
-#define COMMSCHED_LIB_TRANSFORMS_REGIONS_MARKEDREGIONS_H
+#ifndef COMMSCHED_LIB_TRANSFORMS_REGIONS_REGIONS_H
+#define COMMSCHED_LIB_TRANSFORMS_REGIONS_REGIONS_H
 
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -93,6 +93,37 @@ struct MarkedBlock {
 FailureOr<MarkedBlock> planBlock(Block &block,
                                  ArrayRef<MarkedOperation> marked);
 
+class OperationCosts;
+
+/// A set that has become a function.
+struct OutlinedRegion {
+  func::FuncOp function;
+  func::CallOp call;
+  int32_t region = 0;
+  /// The first member, as it was.
+  Location loc;
+  OperationName name;
+  /// How many members there are.
+  size_t numOperations = 0;
+  /// Whether a member has a pinned cost.
+  bool isPinned = false;
+};
+
+/// Outlines the sets of `blocks` to private functions next to those that they
+/// are called from, in program order of the calls: `@__marked_region_0` and so
+/// on, where that is no symbol yet. They take the values that the set uses, in
+/// the order of use, and return those that others use, in program order.
+/// Constants are copied instead, and go where nothing is left that uses them.
+/// The marks are taken off. Linear in the
+/// operations of the module.
+SmallVector<OutlinedRegion> outlineRegions(ModuleOp module,
+                                           ArrayRef<MarkedBlock> blocks);
+
+/// Describes what is called on the call: `commsched.pure` if the function has
+/// no effect, and `commsched.runtime_ns`, the time that its schedule takes as
+/// `costs` price it, if members had pinned costs and all are known.
+LogicalResult describeCall(OutlinedRegion outlined, OperationCosts &costs);
+
 } // namespace mlir::commsched
 
-#endif // COMMSCHED_LIB_TRANSFORMS_REGIONS_MARKEDREGIONS_H
+#endif // COMMSCHED_LIB_TRANSFORMS_REGIONS_REGIONS_H

@@ -1,4 +1,4 @@
-//===- AutogradOrder.h - The order of an autograd engine --------*- C++ -*-===//
+//===- MimicAutogradOrder.h - The order of an autograd engine ---*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_TRANSFORMS_JOINT_AUTOGRADORDER_H
-#define COMMSCHED_LIB_TRANSFORMS_JOINT_AUTOGRADORDER_H
+#ifndef COMMSCHED_LIB_TRANSFORMS_JOINT_MIMICAUTOGRADORDER_H
+#define COMMSCHED_LIB_TRANSFORMS_JOINT_MIMICAUTOGRADORDER_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -29,4 +29,4 @@ FailureOr<bool> applyAutogradOrder(func::FuncOp function,
 
 } // namespace mlir::commsched
 
-#endif // COMMSCHED_LIB_TRANSFORMS_JOINT_AUTOGRADORDER_H
+#endif // COMMSCHED_LIB_TRANSFORMS_JOINT_MIMICAUTOGRADORDER_H

@@ -1,4 +1,4 @@
-//===- Proposal.h - What one rank would save --------------------*- C++ -*-===//
+//===- SavedValues.h - Decisions on what to save ----------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,20 +6,24 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What one rank would save of each joint function, as a file that the other
-// ranks read: JSON, one object a line and function,
+// Decisions on what the forward of a joint function saves that are made outside
+// of the partitioner: the attribute `commsched.saved_values`, and the proposals
+// that ranks exchange as files. A file holds JSON, one object per line and
+// function:
 //
 //   {"function": "step", "values": [{"name": "mm", "bytes": 4096}, …],
 //    "saved": ["mm"], "saved_bytes": 4096}
 //
-// `values` are all values that could be saved, in program order. Ranks may
-// differ in their sizes, but not in their names.
+// `values` are all values that could be saved, in program order. Their sizes
+// may differ between ranks, but not their names.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_TRANSFORMS_JOINT_PROPOSAL_H
-#define COMMSCHED_LIB_TRANSFORMS_JOINT_PROPOSAL_H
+#ifndef COMMSCHED_LIB_TRANSFORMS_JOINT_SAVEDVALUES_H
+#define COMMSCHED_LIB_TRANSFORMS_JOINT_SAVEDVALUES_H
 
+#include "CommSched/Analysis/Joint/JointFunction.h"
+#include "CommSched/Partition/Split.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/Error.h"
 
@@ -59,6 +63,16 @@ LogicalResult writeProposals(Location loc, StringRef path,
 /// saved value that is none of the values, another sum of bytes.
 llvm::Expected<std::vector<Proposal>> readProposals(StringRef path);
 
+/// The values that `commsched.saved_values` names, ascending; empty without the
+/// attribute. Emits an error for a name that no node has (JointFunction's
+/// names), that of something that cannot be saved, and one that occurs twice.
+FailureOr<std::vector<partition::NodeId>>
+readSavedValues(const JointFunction &joint);
+
+/// Emits the error that `conflict` is, with a note at the other node.
+InFlightDiagnostic emitConflict(const JointFunction &joint,
+                                const partition::PartitionConflict &conflict);
+
 } // namespace mlir::commsched
 
-#endif // COMMSCHED_LIB_TRANSFORMS_JOINT_PROPOSAL_H
+#endif // COMMSCHED_LIB_TRANSFORMS_JOINT_SAVEDVALUES_H

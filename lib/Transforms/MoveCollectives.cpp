@@ -1,0 +1,343 @@
+//===- MoveCollectives.cpp - Moves collectives within a memory limit ------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MoveCollectives.h"
+#include "BlockScheduling.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/Simulator.h"
+#include "Remarks.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using schedule::CollectiveMoves;
+using schedule::Exposure;
+using schedule::IterativeReordering;
+using schedule::IterativeReorderingOptions;
+using schedule::MoveLimit;
+using schedule::NodeId;
+using schedule::NodeKind;
+using schedule::PeakMemoryChoice;
+using schedule::Problem;
+
+//===----------------------------------------------------------------------===//
+// Report of the moves
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Reports what a solver did with each collective: as remarks, and as the
+/// attribute `commsched.reorder_info`, which commsched-report prints.
+class MoveReport {
+public:
+  /// `pass` is the name of the pass, `limitBytes` the limit of live bytes.
+  MoveReport(func::FuncOp function, const BlockProblem &block, StringRef pass,
+             int64_t limitBytes, const schedule::IterativeReordering &result);
+
+  /// One remark for each collective: `CollectiveMoved` or `CollectiveKept`.
+  void remark() const;
+  /// Sets the attribute on each start or wait.
+  void write() const;
+
+private:
+  ReorderInfo getInfo(const schedule::CollectiveMoves &moves) const;
+  std::string describeLimit(const schedule::CollectiveMoves &moves) const;
+  std::string describeDependence(const schedule::CollectiveMoves &moves) const;
+
+  StringRef functionName;
+  const BlockProblem &block;
+  const schedule::Problem &problem;
+  StringRef pass;
+  int64_t limitBytes;
+  const schedule::IterativeReordering &result;
+  std::vector<schedule::Exposure> before;
+  std::vector<schedule::Exposure> after;
+};
+
+} // namespace
+
+MoveReport::MoveReport(func::FuncOp function, const BlockProblem &block,
+                       StringRef pass, int64_t limitBytes,
+                       const IterativeReordering &result)
+    : functionName(function.getSymName()), block(block),
+      problem(block.getProblem()), pass(pass), limitBytes(limitBytes),
+      result(result) {
+  before = computeExposure(problem, problem.programOrder());
+  after = computeExposure(problem, result.order);
+}
+
+std::string MoveReport::describeDependence(const CollectiveMoves &moves) const {
+  std::string text =
+      (Twine(schedule::toString(moves.dependence)) + " dependence with " +
+       describe(block.getOperation(moves.obstacle)))
+          .str();
+  switch (problem.kind(moves.obstacle)) {
+  case NodeKind::Start:
+  case NodeKind::Blocking:
+    return text + ", a collective";
+  case NodeKind::Wait:
+    return text + ", a wait";
+  case NodeKind::Compute:
+    return problem.isExpensive(moves.obstacle) ? text + ", which is expensive"
+                                               : text;
+  }
+  llvm_unreachable("unknown kind of operation");
+}
+
+std::string MoveReport::describeLimit(const CollectiveMoves &moves) const {
+  auto obstacle = [&] { return describe(block.getOperation(moves.obstacle)); };
+  switch (moves.limit) {
+  case MoveLimit::None:
+    return "nothing";
+  case MoveLimit::Dependence:
+    return describeDependence(moves);
+  case MoveLimit::GroupSize:
+    return describeDependence(moves) + "; the group is full";
+  case MoveLimit::Collective:
+    return "the collective " + obstacle();
+  case MoveLimit::Memory:
+    return "memory: passing " + obstacle() + " takes " +
+           std::to_string(moves.neededBytes) + " bytes of " +
+           std::to_string(limitBytes);
+  case MoveLimit::Hidden:
+    return "estimates: computation hides it";
+  case MoveLimit::Exposure:
+    return "estimates: passing " + obstacle() + " exposes more than it hides";
+  }
+  llvm_unreachable("unknown limit");
+}
+
+ReorderInfo MoveReport::getInfo(const CollectiveMoves &moves) const {
+  NodeId start = problem.kind(moves.node) == NodeKind::Wait
+                     ? problem.startOf(moves.node)
+                     : moves.node;
+  ReorderInfo info;
+  info.commNs = after[start].commNs;
+  info.computeNs = after[start].computeNs;
+  info.exposedBeforeNs = before[start].exposedNs();
+  info.exposedAfterNs = after[start].exposedNs();
+  info.moves = moves.moves;
+  info.grouped = moves.grouped;
+  info.limitingFactor = describeLimit(moves);
+  info.pass = pass.str();
+  return info;
+}
+
+void MoveReport::remark() const {
+  for (const CollectiveMoves &moves : result.collectives) {
+    Operation *op = block.getOperation(moves.node);
+    ReorderInfo info = getInfo(moves);
+    bool isWait = problem.kind(moves.node) == NodeKind::Wait;
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    Operation *start =
+        isWait ? block.getOperation(problem.startOf(moves.node)) : op;
+    os << describe(start) << ": its " << (isWait ? "wait" : "start");
+    if (moves.moves == 0)
+      os << " stays";
+    else
+      os << " moves " << (isWait ? "down" : "up") << " by " << moves.moves;
+    if (moves.grouped > 0)
+      os << ", with " << moves.grouped
+         << (moves.grouped == 1 ? " other" : " others");
+    os << ", limited by " << info.limitingFactor;
+    auto emit = [&](remark::detail::InFlightRemark remark) {
+      remark << text << remark::metric("Moved", info.moves)
+             << remark::metric("Grouped", info.grouped)
+             << remark::metric("CommNs", info.commNs)
+             << remark::metric("ComputeNs", info.computeNs)
+             << remark::metric("ExposedBeforeNs", info.exposedBeforeNs)
+             << remark::metric("ExposedAfterNs", info.exposedAfterNs)
+             << remark::metric("LimitingFactor", info.limitingFactor);
+    };
+    StringRef name = functionName;
+    if (moves.moves > 0)
+      emit(remark::passed(op->getLoc(), makeRemark("CollectiveMoved", name)));
+    else
+      emit(remark::missed(op->getLoc(), makeRemark("CollectiveKept", name)));
+  }
+}
+
+void MoveReport::write() const {
+  for (const CollectiveMoves &moves : result.collectives)
+    setReorderInfo(block.getOperation(moves.node), getInfo(moves));
+}
+
+//===----------------------------------------------------------------------===//
+// Application of a solver
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Runs one pass on one function.
+class CollectiveMover {
+public:
+  CollectiveMover(func::FuncOp function, const IterativePass &pass,
+                  OperationCosts &costs)
+      : function(function), pass(pass), costs(costs) {}
+
+  FailureOr<bool> run(Block &block);
+
+private:
+  FailureOr<BlockProblem> createProblem(Block &block);
+  bool declines(const BlockProblem &problem);
+  bool getsLonger(const BlockProblem &problem, const schedule::Order &order);
+  FailureOr<bool> reduce(Block &block, const BlockProblem &problem,
+                         int64_t peakBytes, int64_t limitBytes);
+
+  func::FuncOp function;
+  const IterativePass &pass;
+  OperationCosts &costs;
+};
+
+} // namespace
+
+static int64_t getPeakBytes(const Problem &problem) {
+  return simulateMemory(problem, problem.programOrder())->peakBytes;
+}
+
+FailureOr<BlockProblem> CollectiveMover::createProblem(Block &block) {
+  // Costs take longer to compute than everything else, so they are computed
+  // only where the solver or a remark uses them.
+  bool isPriced = pass.solver.needsCosts || pass.neverLonger ||
+                  pass.writeInfo || pass.options.useRuntimeEstimations ||
+                  areRemarksEnabled(function);
+  return BlockProblem::create(
+      block,
+      [&](Operation *op) {
+        return isPriced ? costs.getRuntimeNs(op) : std::optional<int64_t>(0);
+      },
+      pass.collectiveOrder);
+}
+
+/// Returns whether a fact that the pass needs is unknown, after a remark.
+bool CollectiveMover::declines(const BlockProblem &problem) {
+  if (std::optional<std::string> reason = getUnsizedReason(problem)) {
+    remarkBlockKept(function, problem.getUnsized().getLoc(), *reason);
+    return true;
+  }
+  if (!pass.options.useRuntimeEstimations && !pass.neverLonger)
+    return false;
+  if (std::optional<std::string> reason = getUnpricedReason(problem, costs)) {
+    remarkBlockKept(function, problem.getUnpriced()->getLoc(), *reason);
+    return true;
+  }
+  return false;
+}
+
+/// Puts a block that is over its limit into the order with the lowest known
+/// peak. Emits a remark, and another one if that is still over the limit.
+FailureOr<bool> CollectiveMover::reduce(Block &block,
+                                        const BlockProblem &problem,
+                                        int64_t peakBytes, int64_t limitBytes) {
+  Result<PeakMemoryChoice> choice = choosePeakMemoryOrder(problem.getProblem());
+  if (!choice) {
+    emitError(function.getLoc(), "no order was found: ") << choice.error();
+    return failure();
+  }
+  int64_t least = choice->best.peakBytes;
+  if (least > limitBytes)
+    remarkBudgetExceeded(function, problem.getProblem(), least, limitBytes);
+  // Nothing is gained by less memory that is still too much.
+  if (least > limitBytes && pass.neverLonger &&
+      getsLonger(problem, choice->order))
+    return false;
+  if (!problem.apply(choice->order))
+    return false;
+  StringRef method = toString(choice->best.method);
+  remark::passed(function.getLoc(),
+                 makeRemark("BlockReordered", function.getSymName()))
+      << (method + " lowers the peak memory from " + Twine(peakBytes) + " to " +
+          Twine(least) + " bytes, for a budget of " + Twine(limitBytes))
+             .str()
+      << remark::metric("Method", method)
+      << remark::metric("PeakBytesBefore", peakBytes)
+      << remark::metric("PeakBytesAfter", least)
+      << remark::metric("BudgetBytes", limitBytes);
+  keepBaselineBytes(function, block, peakBytes);
+  return true;
+}
+
+/// Returns whether the program would take longer in `order`, after a remark.
+bool CollectiveMover::getsLonger(const BlockProblem &problem,
+                                 const schedule::Order &order) {
+  const Problem &program = problem.getProblem();
+  int64_t before = simulate(program, program.programOrder())->stepNs;
+  int64_t after = simulate(program, order)->stepNs;
+  if (after <= before)
+    return false;
+  remarkBlockKept(function, function.getLoc(),
+                  "the step would take " + Twine(after) + " ns instead of " +
+                      Twine(before))
+      << remark::metric("StepNs", before);
+  return true;
+}
+
+FailureOr<bool> CollectiveMover::run(Block &block) {
+  FailureOr<BlockProblem> problem = createProblem(block);
+  if (failed(problem))
+    return failure();
+  if (declines(*problem))
+    return false;
+  int64_t peakBytes = getPeakBytes(problem->getProblem());
+  int64_t limitBytes =
+      pass.budget ? getLimitBytes(function, block, problem->getProblem(),
+                                  peakBytes, *pass.budget)
+                  : peakBytes;
+  bool reduced = false;
+  if (peakBytes > limitBytes) {
+    FailureOr<bool> moved = reduce(block, *problem, peakBytes, limitBytes);
+    if (failed(moved))
+      return failure();
+    reduced = *moved;
+    problem = createProblem(block);
+    if (failed(problem))
+      return failure();
+    if (getPeakBytes(problem->getProblem()) > limitBytes)
+      return reduced;
+  }
+  IterativeReorderingOptions options = pass.options;
+  options.limitBytes = limitBytes;
+  Result<IterativeReordering> result =
+      pass.solver.run(problem->getProblem(), options);
+  if (!result) {
+    emitError(function.getLoc(), "not reordered: ") << result.error();
+    return failure();
+  }
+  if (pass.neverLonger && getsLonger(*problem, result->order))
+    return reduced;
+  if (pass.writeInfo || areRemarksEnabled(function)) {
+    MoveReport report(function, *problem, pass.name, limitBytes, *result);
+    report.remark();
+    if (pass.writeInfo)
+      report.write();
+  }
+  bool moved = problem->apply(result->order);
+  if (moved)
+    keepBaselineBytes(function, block, peakBytes);
+  return reduced || moved || pass.writeInfo;
+}
+
+FailureOr<bool> mlir::commsched::runIterativePass(func::FuncOp function,
+                                                  const IterativePass &pass) {
+  CostAnalysis analysis(function);
+  OperationCosts *costs = analysis.getCosts();
+  if (!costs)
+    return failure();
+  CollectiveMover mover(function, pass, *costs);
+  bool changed = false;
+  for (Block *block : getBlocksWithCollectives(function)) {
+    FailureOr<bool> blockChanged = mover.run(*block);
+    if (failed(blockChanged))
+      return failure();
+    changed |= *blockChanged;
+  }
+  return changed;
+}
