@@ -10,15 +10,22 @@ its peak and how long it takes.
 import argparse
 import json
 import pathlib
+import re
 import sys
 
 from tools import Failure, memory, milliseconds, run_passes
 
 
+def get_option(budget):
+    """The option of the training pipeline for a fraction or for bytes."""
+    is_fraction = re.fullmatch(r"0(\.\d+)?|1(\.0+)?", budget)
+    return f"{'activation-' if is_fraction else ''}memory-budget={budget}"
+
+
 def partition(opt, step, target, budget, output):
     """The report of the step that a budget gives: one JSON object."""
     estimate = f"func.func(commsched-estimate-runtime{{target={target}}})"
-    pipeline = f"commsched-training-pipeline{{memory-budget={budget}}}"
+    pipeline = f"commsched-training-pipeline{{{get_option(budget)}}}"
     run_passes(opt, step, [estimate, pipeline],
                "--emit-bytecode", "-o", output)
     text = run_passes(opt, output, [estimate, "commsched-report{format=json}"],
@@ -50,9 +57,9 @@ def main(argv=None):
     parser.add_argument("--target", default="h100",
                         help="preset that prices the operations")
     parser.add_argument("--budgets", nargs="+", default=["1.0", "0.5", "0.2"],
-                        help="fractions of the activation bytes that are "
-                        "saved at most, or bytes that the step may hold "
-                        "(default: %(default)s)")
+                        help="fractions from 0 to 1 of the activation bytes "
+                        "that may be saved, or limits on the live bytes of "
+                        "the step, such as 64GiB (default: %(default)s)")
     parser.add_argument("--output-dir", type=pathlib.Path, default=".",
                         help="where the partitioned steps go")
     args = parser.parse_args(argv)

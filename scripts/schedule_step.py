@@ -163,8 +163,9 @@ def main(argv=None):
                 [estimate, f"commsched-report{{format=trace output={traces[when]}}}"],
                 "-o", "/dev/null")
 
+        limit = memory(int(budget)) if budget.isdigit() else budget
         print(f"{args.step} on {args.target}, scheduled and verified; memory "
-              f"budget: {memory(int(budget))} ({args.memory_budget})")
+              f"budget: {limit} ({args.memory_budget})")
         for name in before:
             print_table(f"@{name}", before[name], after[name])
         if len(before) > 1:

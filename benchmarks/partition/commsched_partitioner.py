@@ -39,7 +39,7 @@ def imported(case):
 def get_flag(strategy, budget, **options):
     options = {"strategy": strategy, **options}
     if strategy == "min-cut":
-        options["memory-budget"] = budget
+        options["activation-memory-budget"] = budget
         options["runtime-estimator"] = "flops"
     text = " ".join(f"{key}={value}" for key, value in options.items())
     return f"--commsched-partition-joint={text}"

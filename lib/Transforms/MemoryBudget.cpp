@@ -1,4 +1,4 @@
-//===- MemoryBudget.cpp - How much memory a schedule may take -------------===//
+//===- MemoryBudget.cpp - Memory budgets of schedules ---------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -11,6 +11,7 @@
 #include "CommSched/Support/Unlimited.h"
 #include "Remarks.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/Support/MathExtras.h"
 #include <cmath>
 
 using namespace mlir;
@@ -19,7 +20,8 @@ using schedule::Buffer;
 using schedule::noNode;
 using schedule::Problem;
 
-/// Live bytes that the reference does not count. They are so all the time.
+/// Returns the live bytes that the reference does not count. They are live all
+/// the time.
 static int64_t getUncountedBytes(const Problem &problem) {
   int64_t bytes = 0;
   for (schedule::BufferId id = 0; id < problem.numBuffers(); ++id) {
@@ -31,24 +33,72 @@ static int64_t getUncountedBytes(const Problem &problem) {
   return bytes;
 }
 
-std::optional<std::string>
-mlir::commsched::parseMemoryBudget(StringRef text, MemoryBudget &budget) {
+namespace {
+
+struct ByteUnit {
+  StringLiteral suffix;
+  int64_t bytes;
+};
+
+} // namespace
+
+/// A suffix comes before those that it ends with.
+static constexpr ByteUnit byteUnits[] = {
+    {"KiB", int64_t(1) << 10},
+    {"MiB", int64_t(1) << 20},
+    {"GiB", int64_t(1) << 30},
+    {"TiB", int64_t(1) << 40},
+    {"KB", 1000},
+    {"MB", 1000 * 1000},
+    {"GB", 1000 * 1000 * 1000},
+    {"TB", int64_t(1000) * 1000 * 1000 * 1000},
+    {"B", 1}};
+
+/// parseByteCount(), where the error message lists `otherForms` as well.
+static std::optional<std::string>
+parseByteCount(StringRef text, StringRef otherForms, int64_t &bytes) {
   if (text.starts_with("-"))
     return ("must not be negative, but is '" + text + "'").str();
   StringRef number = text;
+  int64_t unitBytes = 1;
+  for (const ByteUnit &unit : byteUnits)
+    if (number.consume_back(unit.suffix)) {
+      unitBytes = unit.bytes;
+      break;
+    }
+  if (number.empty() || !llvm::all_of(number, llvm::isDigit))
+    return ("must be bytes such as 68719476736, 64GiB or 640MB" + otherForms +
+            ", but is '" + text + "'")
+        .str();
+  int64_t count;
+  if (number.getAsInteger(10, count) ||
+      llvm::MulOverflow(count, unitBytes, bytes))
+    return ("must be at most " + Twine(std::numeric_limits<int64_t>::max()) +
+            " bytes, but is '" + text + "'")
+        .str();
+  return std::nullopt;
+}
+
+std::optional<std::string> mlir::commsched::parseByteCount(StringRef text,
+                                                           int64_t &bytes) {
+  return ::parseByteCount(text, /*otherForms=*/"", bytes);
+}
+
+std::optional<std::string>
+mlir::commsched::parseMemoryBudget(StringRef text, MemoryBudget &budget) {
+  StringRef number = text;
   double percent;
-  if (number.consume_back("%") && !number.getAsDouble(percent) &&
-      std::isfinite(percent)) {
+  if (!text.starts_with("-") && number.consume_back("%") &&
+      !number.getAsDouble(percent) && std::isfinite(percent)) {
     budget.bytes.reset();
     budget.fraction = percent / 100;
     return std::nullopt;
   }
-  int64_t bytes;
-  if (text.getAsInteger(10, bytes))
-    return ("must be bytes such as 12884901888, or a percentage such as 5%, "
-            "but is '" +
-            text + "'")
-        .str();
+  int64_t bytes = 0;
+  if (std::optional<std::string> problem = ::parseByteCount(
+          text, ", or a percentage over the peak of the input such as 5%",
+          bytes))
+    return problem;
   budget.bytes = bytes;
   return std::nullopt;
 }
@@ -84,7 +134,7 @@ void mlir::commsched::keepBaselineBytes(func::FuncOp function, Block &block,
         Builder(function.getContext()).getI64IntegerAttr(peakBytes));
 }
 
-/// Of what is there before the first operation.
+/// Returns the bytes that are live before the first operation.
 static int64_t getArgumentBytes(const Problem &problem) {
   int64_t bytes = 0;
   for (schedule::BufferId id = 0; id < problem.numBuffers(); ++id)

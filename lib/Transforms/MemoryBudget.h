@@ -1,4 +1,4 @@
-//===- MemoryBudget.h - How much memory a schedule may take -----*- C++ -*-===//
+//===- MemoryBudget.h - Memory budgets of schedules -------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -38,8 +38,14 @@ struct MemoryBudget {
   MemoryModel model = MemoryModel::Exact;
 };
 
-/// Reads "12884901888" (bytes) or "5%" (of the baseline, on top of it). Returns
-/// what is wrong with the text, as the end of an error message.
+/// Parses a number of bytes, such as "68719476736", "64GiB" or "640MB". The
+/// units are B, the powers of 1000 KB, MB, GB and TB, and the powers of 1024
+/// KiB, MiB, GiB and TiB. Returns a problem as the predicate of an error
+/// message, such as "must not be negative, but is '-5'".
+std::optional<std::string> parseByteCount(StringRef text, int64_t &bytes);
+
+/// Parses a number of bytes, as parseByteCount() does, or a percentage over the
+/// baseline, such as "5%". Returns a problem likewise.
 std::optional<std::string> parseMemoryBudget(StringRef text,
                                              MemoryBudget &budget);
 

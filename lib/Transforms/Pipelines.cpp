@@ -88,6 +88,7 @@ void mlir::commsched::buildPipeline(OpPassManager &manager,
 void mlir::commsched::buildTrainingPipeline(
     OpPassManager &manager, const TrainingPipelineOptions &options) {
   PartitionJointOptions partition;
+  partition.activationMemoryBudget = options.activationMemoryBudget;
   partition.memoryBudget = options.memoryBudget;
   partition.collectives = options.collectives;
   partition.runtimeEstimator = RuntimeEstimator::Model;

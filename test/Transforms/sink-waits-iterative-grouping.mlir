@@ -10,11 +10,6 @@
 // REDEFINE:   sink_waits_iterative_swap_with_collectives=true
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=REMARK,SWAP
 // RUN: FileCheck %s --check-prefixes=CHECK,SWAP-IR < %t
-// Whether collectives keep their order is no matter: they do.
-// REDEFINE: %{options} = memory-budget=1000000 \
-// REDEFINE:   sink_waits_iterative_unsafe_collectives_reorder=false
-// RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=REMARK,STOP
-// RUN: FileCheck %s --check-prefixes=CHECK,STOP-IR < %t
 // REDEFINE: %{options} = memory-budget=1000000 max-group-size=1
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefix=ONE
 

@@ -63,8 +63,9 @@ struct InductorPipelineOptions
       llvm::cl::init(true)};
   Option<std::string> memoryBudget{
       *this, "memory-budget",
-      llvm::cl::desc("Of the passes that have one: live bytes, or a percentage "
-                     "over the peak of the input; by default 20%"),
+      llvm::cl::desc("Memory budget of the passes that have one: live bytes "
+                     "such as 64GiB, or a percentage over the peak of the "
+                     "input; by default 20%"),
       llvm::cl::init("")};
 
 private:
@@ -88,8 +89,9 @@ void buildInductorPipeline(OpPassManager &manager,
 struct PipelineOptions : public PassPipelineOptions<PipelineOptions> {
   Option<std::string> memoryBudget{
       *this, "memory-budget",
-      llvm::cl::desc("What the step may take: live bytes, or a percentage over "
-                     "the peak of the input"),
+      llvm::cl::desc(
+          "Memory budget of the step: live bytes such as 64GiB, or a "
+          "percentage over the peak of the input"),
       llvm::cl::init("5%")};
   Option<TargetPreset> target{
       *this, "target",
@@ -116,12 +118,16 @@ void buildPipeline(OpPassManager &manager, const PipelineOptions &options);
 
 struct TrainingPipelineOptions
     : public PassPipelineOptions<TrainingPipelineOptions> {
+  Option<double> activationMemoryBudget{
+      *this, "activation-memory-budget",
+      llvm::cl::desc("Fraction from 0 to 1 of the activation bytes of the "
+                     "minimum cut that may be saved"),
+      llvm::cl::init(1.0)};
   Option<std::string> memoryBudget{
       *this, "memory-budget",
-      llvm::cl::desc(
-          "For saved activations: a fraction from 0 to 1 of what the "
-          "minimum cut saves, or bytes that the step may hold"),
-      llvm::cl::init("1.0")};
+      llvm::cl::desc("Memory budget of the partition: live bytes of the step, "
+                     "forward and backward together, such as 64GiB"),
+      llvm::cl::init("")};
   Option<partition::CollectivePolicy> collectives{
       *this, "collectives",
       llvm::cl::desc("What becomes of gathered parameters"),
@@ -139,8 +145,8 @@ struct TrainingPipelineOptions
   Option<std::string> scheduleMemoryBudget{
       *this, "schedule-memory-budget",
       llvm::cl::desc(
-          "For starting collectives earlier, by half: live bytes, or "
-          "a percentage over its peak"),
+          "Memory budget of the schedule of each half: live bytes such as "
+          "64GiB, or a percentage over its peak"),
       llvm::cl::init("5%")};
   Option<bool> bitwise{
       *this, "bitwise",

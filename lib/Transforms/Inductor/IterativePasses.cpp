@@ -43,12 +43,12 @@ public:
     pass.options.extraOverlap = this->extraOverlap;
     pass.options.commMultiplier = this->commMultiplier;
     pass.options.computeMultiplier = this->computeMultiplier;
-    pass.options.reorderCollectives = this->unsafeCollectivesReorder;
+    pass.options.reorderCollectives = mayReorderCollectives();
     pass.options.withCollectives = this->withCollectives;
     pass.options.maxGroupSize = this->maxGroupSize;
     pass.options.recomputeMemory = this->debugMemoryRecompute;
     pass.collectiveOrder =
-        this->unsafeCollectivesReorder ? StreamOrder::Free : StreamOrder::Kept;
+        mayReorderCollectives() ? StreamOrder::Free : StreamOrder::Kept;
     pass.neverLonger = this->neverLonger;
     pass.writeInfo = this->verboseLogging;
     pass.budget.emplace();
@@ -73,6 +73,8 @@ public:
 
 protected:
   virtual IterativeSolver::Function *getSolver() const = 0;
+  /// Whether collectives need not keep their order on each stream.
+  virtual bool mayReorderCollectives() const { return true; }
 
 private:
   /// Reads the budget. Returns the first error in the options.
@@ -123,6 +125,9 @@ struct ReorderCommsPreservingPeakMemory
 protected:
   IterativeSolver::Function *getSolver() const override {
     return schedule::reorderComms;
+  }
+  bool mayReorderCollectives() const override {
+    return unsafeCollectivesReorder;
   }
 };
 

@@ -72,16 +72,30 @@ LogicalResult PartitionJoint::initialize(MLIRContext *context) {
 }
 
 std::optional<std::string> PartitionJoint::findBadOption() {
-  if (std::optional<std::string> wrong =
-          parsePartitionBudget(memoryBudget, budget))
-    return makeOptionError(*this, memoryBudget, *wrong);
-  if (strategy == PartitionStrategy::Default &&
-      (budget.peakBytes || budget.fraction < 1))
-    return makeOptionError(
-        *this, memoryBudget,
-        "is '" + memoryBudget +
-            "', but 'strategy=default' saves what eager execution does; use "
-            "'strategy=min-cut'");
+  double fraction = activationMemoryBudget;
+  // NaN compares with nothing.
+  if (!(fraction >= 0 && fraction <= 1))
+    return makeOptionError(*this, activationMemoryBudget,
+                           "must be a fraction from 0 to 1, but is " +
+                               std::to_string(fraction));
+  budget = {fraction, std::nullopt};
+  if (!memoryBudget.empty()) {
+    int64_t bytes = 0;
+    if (std::optional<std::string> problem =
+            parsePeakBudget(memoryBudget, bytes))
+      return makeOptionError(*this, memoryBudget, *problem);
+    budget.peakBytes = bytes;
+    if (fraction < 1)
+      return makeOptionError(*this, activationMemoryBudget,
+                             "cannot be given beside 'memory-budget'");
+  }
+  constexpr StringLiteral needsCut =
+      "cannot be kept with 'strategy=default', which saves what eager "
+      "execution does; use 'strategy=min-cut'";
+  if (strategy == PartitionStrategy::Default && budget.peakBytes)
+    return makeOptionError(*this, memoryBudget, needsCut);
+  if (strategy == PartitionStrategy::Default && fraction < 1)
+    return makeOptionError(*this, activationMemoryBudget, needsCut);
   if (maxDistFromBw < 0)
     return makeOptionError(*this, maxDistFromBw,
                            "must not be negative, but is " +

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PartitionPlan.h"
+#include "../MemoryBudget.h"
 #include "CommSched/Partition/GatherPrices.h"
 #include "CommSched/Partition/SavedStorages.h"
 #include "SavedValues.h"
@@ -20,21 +21,23 @@ using partition::PartitionResult;
 using partition::SavedValuesLadder;
 using partition::Split;
 
-std::optional<std::string>
-mlir::commsched::parsePartitionBudget(StringRef text, PartitionBudget &budget) {
+std::optional<std::string> mlir::commsched::parsePeakBudget(StringRef text,
+                                                            int64_t &bytes) {
+  if (text.ends_with("%"))
+    return ("must be bytes such as 68719476736, 64GiB or 640MB, but is '" +
+            text +
+            "': a joint function does not run, so that it has no peak to take "
+            "a percentage of")
+        .str();
   double fraction = 0;
-  int64_t bytes = 0;
-  // NaN compares with nothing.
   if (!text.getAsDouble(fraction) && fraction >= 0 && fraction <= 1)
-    budget = {fraction, std::nullopt};
-  else if (!text.getAsInteger(10, bytes) && bytes > 1)
-    budget = {1, bytes};
-  else
-    return ("must be a fraction from 0 to 1 or a whole number of bytes above "
-            "1, but is '" +
+    return ("must be bytes such as 68719476736, 64GiB or 640MB, but is '" +
+            text +
+            "'; the option for a fraction of the saved activations is "
+            "'activation-memory-budget=" +
             text + "'")
         .str();
-  return std::nullopt;
+  return parseByteCount(text, bytes);
 }
 
 /// What `result` holds, or failure after an error.

@@ -22,19 +22,18 @@
 
 namespace mlir::commsched {
 
-/// What a partition may take.
+/// The memory budget of a partition.
 struct PartitionBudget {
-  /// Of the activation bytes that the minimum cut saves.
+  /// The fraction of the activation bytes that the minimum cut saves.
   double fraction = 1;
-  /// If it is given, it counts instead: live bytes at the peak of forward and
-  /// backward together.
+  /// If given, the live bytes at the peak of forward and backward together; the
+  /// fraction has no meaning then.
   std::optional<int64_t> peakBytes;
 };
 
-/// Reads "0.5" (a fraction) or "12884901888" (bytes, more than one). Returns
-/// what is wrong with the text, as the end of an error message.
-std::optional<std::string> parsePartitionBudget(StringRef text,
-                                                PartitionBudget &budget);
+/// Parses a budget for the peak of the step, in bytes. Returns a problem as the
+/// predicate of an error message.
+std::optional<std::string> parsePeakBudget(StringRef text, int64_t &bytes);
 
 struct PartitionPlanOptions {
   PartitionStrategy strategy = PartitionStrategy::MinCut;

@@ -27,10 +27,11 @@ from random_joint import PROLOGUE, JointProgram
 from value_numbers import check_halves, read_functions
 
 VARIANTS = [
-    "strategy=default", "", "memory-budget=0.5", "memory-budget=0.0",
-    "collectives=recompute", "collectives=cost memory-budget=0.7",
+    "strategy=default", "", "activation-memory-budget=0.5",
+    "activation-memory-budget=0.0", "collectives=recompute",
+    "collectives=cost activation-memory-budget=0.7",
     "memory-budget=2000",
-    "memory-budget=0.2 memory-budget-solver=greedy "
+    "activation-memory-budget=0.2 memory-budget-solver=greedy "
     "mimic-autograd-order=false runtime-estimator=testing",
     "aggressive-recomputation recompute-views=false "
     "treat-parameters-as-free-to-save=false ban-recompute-reductions=false"]
@@ -90,7 +91,7 @@ class Checker:
         for solver in SOLVERS:
             most = {}
             for tenths in range(10, -1, -1):
-                options = (f"memory-budget={tenths / 10} "
+                options = (f"activation-memory-budget={tenths / 10} "
                            f"memory-budget-solver={solver}")
                 output = self.partition(
                     module, options, "-o", "/dev/null",

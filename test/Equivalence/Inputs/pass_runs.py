@@ -116,15 +116,15 @@ RUNS = [
                "compute-slowdown=0.19",
                steps=()),
     *make_runs(
-        "commsched-partition-joint", "strategy=default",
-        "memory-budget=0.5 memory-budget-solver=greedy "
+        "commsched-partition-joint", "strategy=default", "memory-budget=1GiB",
+        "activation-memory-budget=0.5 memory-budget-solver=greedy "
         "runtime-estimator=testing ban-recompute-used-far-apart=false "
         "ban-recompute-long-fusible-chains=false "
         "ban-recompute-materialized-backward=false",
         "collectives=recompute recompute-views=false max-dist-from-bw=10 "
         "treat-parameters-as-free-to-save=false mimic-autograd-order=false "
         "ban-recompute-not-in-allowlist=false ban-recompute-reductions=false",
-        "collectives=cost memory-budget=0 aggressive-recomputation",
+        "collectives=cost activation-memory-budget=0 aggressive-recomputation",
         steps=("joint",)),
     *make_runs("commsched-partition-joint", "propose=%folder/proposal",
                steps=()),
@@ -181,7 +181,6 @@ RUNS = [
         "sink_iterative_peak_memory_budget=0.2 reference-memory-model "
         "sink_waits_iterative_swap_with_collectives "
         "reorder_iterative_debug_memory_recompute",
-        "sink_waits_iterative_unsafe_collectives_reorder "
         "sink_waits_iterative_debug_limit_to_sink=10",
         "sink_iterative_use_runtime_estimations "
         f"sink_iterative_extra_comm_comp_overlap=0.5 {ITERATIVE}"),
@@ -215,8 +214,9 @@ RUNS = [
         "passes=simple_overlap"),
     *make_runs(
         "commsched-training-pipeline", "collectives=cost",
-        "memory-budget=0.2 collectives=recompute quantize-activations "
-        "schedule-memory-budget=10% bitwise", steps=("joint",)),
+        "activation-memory-budget=0.2 collectives=recompute "
+        "quantize-activations schedule-memory-budget=10% bitwise",
+        "memory-budget=1GiB", steps=("joint",)),
 ]
 
 

@@ -6,25 +6,25 @@
 // DEFINE:   --commsched-partition-joint="propose=- %{options}"
 
 // RUN: %{saved} | FileCheck %s --check-prefix=ALL
-// REDEFINE: %{options} = memory-budget=1
+// REDEFINE: %{options} = activation-memory-budget=1
 // RUN: %{saved} | FileCheck %s --check-prefix=ALL
-// REDEFINE: %{options} = memory-budget=0.999
+// REDEFINE: %{options} = activation-memory-budget=0.999
 // RUN: %{saved} | FileCheck %s --check-prefix=LESS
-// REDEFINE: %{options} = memory-budget=0.625
+// REDEFINE: %{options} = activation-memory-budget=0.625
 // RUN: %{saved} | FileCheck %s --check-prefix=DP
-// REDEFINE: %{options} = memory-budget=0.625 memory-budget-solver=greedy
+// REDEFINE: %{options} = activation-memory-budget=0.625 memory-budget-solver=greedy
 // RUN: %{saved} | FileCheck %s --check-prefix=GREEDY
-// REDEFINE: %{options} = memory-budget=0
+// REDEFINE: %{options} = activation-memory-budget=0
 // RUN: %{saved} | FileCheck %s --check-prefix=NONE
 
-// REDEFINE: %{options} = memory-budget=0.34
+// REDEFINE: %{options} = activation-memory-budget=0.34
 // RUN: %{saved} | FileCheck %s --check-prefix=FLOPS
-// REDEFINE: %{options} = memory-budget=0.34 runtime-estimator=model
+// REDEFINE: %{options} = activation-memory-budget=0.34 runtime-estimator=model
 // RUN: %{saved} | FileCheck %s --check-prefix=MODEL
-// REDEFINE: %{options} = memory-budget=0.34 runtime-estimator=testing
+// REDEFINE: %{options} = activation-memory-budget=0.34 runtime-estimator=testing
 // RUN: %{saved} | FileCheck %s --check-prefix=TESTING
 
-// RUN: commsched-opt %s --commsched-partition-joint=memory-budget=0.3 \
+// RUN: commsched-opt %s --commsched-partition-joint=activation-memory-budget=0.3 \
 // RUN:   --remarks-filter=commsched -o /dev/null 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK
 

@@ -3,21 +3,25 @@
 
 // DEFINE: %{budget} =
 // DEFINE: %{partition} = commsched-opt %s -o /dev/null \
-// DEFINE:   --commsched-partition-joint=memory-budget=%{budget} \
+// DEFINE:   --commsched-partition-joint=%{budget} \
 // DEFINE:   --remarks-filter=commsched \
 // DEFINE:   --commsched-report=format=json 2>&1
 
-// REDEFINE: %{budget} = 1.0
+// REDEFINE: %{budget} = activation-memory-budget=1.0
 // RUN: %{partition} | FileCheck %s --check-prefix=ALL
-// REDEFINE: %{budget} = 2130
+// REDEFINE: %{budget} = memory-budget=2130
 // RUN: %{partition} | FileCheck %s --check-prefix=ALL
-// REDEFINE: %{budget} = 2129
+// REDEFINE: %{budget} = memory-budget=3KB
+// RUN: %{partition} | FileCheck %s --check-prefix=ALL
+// REDEFINE: %{budget} = memory-budget=2KiB
 // RUN: %{partition} | FileCheck %s --check-prefix=LESS
-// REDEFINE: %{budget} = 1440
+// REDEFINE: %{budget} = memory-budget=2129
 // RUN: %{partition} | FileCheck %s --check-prefix=LESS
-// REDEFINE: %{budget} = 1439
+// REDEFINE: %{budget} = memory-budget=1440
+// RUN: %{partition} | FileCheck %s --check-prefix=LESS
+// REDEFINE: %{budget} = memory-budget=1439
 // RUN: %{partition} | FileCheck %s --check-prefixes=OVER,LESS
-// REDEFINE: %{budget} = 0.0
+// REDEFINE: %{budget} = activation-memory-budget=0.0
 // RUN: %{partition} | FileCheck %s --check-prefix=NONE
 
 // ALL-NOT: PartitionOverBudget

@@ -11,11 +11,11 @@
 // RUN: %{saved} | FileCheck %s --check-prefix=EAGER
 // REDEFINE: %{options} = collectives=cost
 // RUN: %{saved} | FileCheck %s --check-prefix=COST
-// REDEFINE: %{options} = collectives=cost memory-budget=0.6
+// REDEFINE: %{options} = collectives=cost activation-memory-budget=0.6
 // RUN: %{saved} | FileCheck %s --check-prefix=TIGHT
-// REDEFINE: %{options} = collectives=save memory-budget=0
+// REDEFINE: %{options} = collectives=save activation-memory-budget=0
 // RUN: %{saved} | FileCheck %s --check-prefix=LEAST
-// REDEFINE: %{options} = collectives=cost memory-budget=0
+// REDEFINE: %{options} = collectives=cost activation-memory-budget=0
 // RUN: %{saved} | FileCheck %s --check-prefix=NONE
 
 // RUN: commsched-opt %s --commsched-partition-joint=collectives=recompute \

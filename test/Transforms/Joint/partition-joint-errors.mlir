@@ -3,7 +3,7 @@
 // RUN: commsched-opt %s --split-input-file --verify-diagnostics \
 // RUN:   --commsched-partition-joint
 // RUN: commsched-opt %s --split-input-file --verify-diagnostics \
-// RUN:   --commsched-partition-joint="memory-budget=0.3 collectives=recompute"
+// RUN:   --commsched-partition-joint="activation-memory-budget=0.3 collectives=recompute"
 // RUN: commsched-opt %s --split-input-file --verify-diagnostics \
 // RUN:   --commsched-partition-joint=memory-budget=1000
 

@@ -4,7 +4,7 @@
 // RUN: commsched-opt %s --commsched-partition-joint=strategy=default \
 // RUN:   --commsched-verify-partition | FileCheck %s
 // RUN: commsched-opt %s --commsched-verify-partition \
-// RUN:   --commsched-partition-joint="memory-budget=0 aggressive-recomputation" \
+// RUN:   --commsched-partition-joint="activation-memory-budget=0 aggressive-recomputation" \
 // RUN:   | FileCheck %s
 
 // A proposal leaves the operators as they were.

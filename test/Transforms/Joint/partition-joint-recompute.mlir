@@ -6,7 +6,7 @@
 // RUN: %{saved} | FileCheck %s --check-prefixes=CHECK,CUT
 // REDEFINE: %{options} = strategy=default
 // RUN: %{saved} | FileCheck %s --check-prefixes=CHECK,EAGER
-// REDEFINE: %{options} = memory-budget=0
+// REDEFINE: %{options} = activation-memory-budget=0
 // RUN: %{saved} | FileCheck %s --check-prefixes=CHECK,LEAST
 // RUN: commsched-opt %s --commsched-partition-joint \
 // RUN:   --commsched-verify-partition | FileCheck %s --check-prefix=CODE

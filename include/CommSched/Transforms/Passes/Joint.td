@@ -28,13 +28,14 @@ def PartitionJoint : Pass<"commsched-partition-joint", "::mlir::ModuleOp"> {
     again what is cheap: a minimum cut between what may not be computed again
     and what the backward needs.
 
-    `memory-budget` is either a fraction between 0 and 1 of the activation bytes
-    that the minimum cut saves, or a number of bytes above 1 that the peak of
-    the step, forward and backward together, keeps to as far as it can. The
-    smaller it is, the more expensive operations are computed again: which, a
-    knapsack decides over what each takes and how large it is. A smaller
-    fraction never saves more. If no choice is within the budget, the smallest
-    is taken, and a remark says what is missing.
+    `activation-memory-budget` is the fraction of the activation bytes of the
+    minimum cut that may be saved, as PyTorch's option of that name.
+    `memory-budget` is a limit in bytes, such as `68719476736`, `64GiB` or
+    `640MB`, on the peak of the step, forward and backward together. Only one of
+    the two can be given. The smaller the budget, the more expensive operations
+    are computed again; a knapsack solver chooses them by their cost and size. A
+    smaller fraction never saves more. If no choice is within the budget, the
+    smallest is taken, and a remark gives both figures.
 
     Operations tagged `must_save` are saved and those tagged `must_recompute`
     computed again; `prefer_save` yields to the budget only, `prefer_recompute`
@@ -65,10 +66,13 @@ def PartitionJoint : Pass<"commsched-partition-joint", "::mlir::ModuleOp"> {
                           "default", "what eager execution saves"),
                clEnumValN(::mlir::commsched::PartitionStrategy::MinCut,
                           "min-cut", "few bytes, within the budget"))}]>,
-    Option<"memoryBudget", "memory-budget", "std::string",
-           /*default=*/"\"1.0\"",
-           "Fraction from 0 to 1 of what the minimum cut saves, or bytes that "
-           "the step may hold">,
+    Option<"activationMemoryBudget", "activation-memory-budget", "double",
+           /*default=*/"1.0",
+           "Fraction from 0 to 1 of the activation bytes of the minimum cut "
+           "that may be saved">,
+    Option<"memoryBudget", "memory-budget", "std::string", /*default=*/"",
+           "Limit on the live bytes of the step, such as 68719476736, 64GiB or "
+           "640MB">,
     Option<"memoryBudgetSolver", "memory-budget-solver",
            "::mlir::commsched::partition::KnapsackSolver",
            /*default=*/"::mlir::commsched::partition::KnapsackSolver::DynamicProgramming",

@@ -93,8 +93,8 @@ class CommSched_MemoryBudgetPass<string flag, string budgetKnob>
     : Pass<flag, "::mlir::func::FuncOp"> {
   list<Option> budgetOptions = [
     Option<"memoryBudget", "memory-budget", "std::string", /*default=*/"",
-           "Live bytes, or a percentage over the baseline such as 5%; instead "
-           "of " # budgetKnob>,
+           "Live bytes such as 68719476736, 64GiB or 640MB, or a percentage "
+           "over the baseline such as 5%; instead of " # budgetKnob>,
     Option<"peakMemoryBudget", budgetKnob, "double", /*default=*/"0.2",
            "What may come on top of the baseline, as a fraction of it">,
     Option<"referenceMemoryModel", "reference-memory-model", "bool",
@@ -197,11 +197,6 @@ def SinkWaitsIterative
            "much longer, as a fraction">,
     Option<"withCollectives", "sink_waits_iterative_swap_with_collectives",
            "bool", /*default=*/"false", "Let waits pass starts">,
-    Option<"unsafeCollectivesReorder",
-           "sink_waits_iterative_unsafe_collectives_reorder", "bool",
-           /*default=*/"true",
-           "Do not demand that collectives keep their order on each stream; "
-           "they do">,
     Option<"maxCollectives", "sink_waits_iterative_debug_limit_to_sink",
            "int64_t", /*default=*/"-1", "Move only so many waits; -1: all">,
   ]);

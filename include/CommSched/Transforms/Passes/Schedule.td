@@ -24,8 +24,8 @@ def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
     nothing gets better. All ranks have to run the pass on the same program with
     the same costs.
 
-    `memory-budget` is a number of live bytes, arguments included, or a
-    percentage on top of the baseline, which is the peak of the input of the
+    `memory-budget` is a number of live bytes, arguments included, such as
+    `68719476736`, `64GiB` or `640MB`, or a percentage over the baseline, which is the peak of the input of the
     first memory-aware pass (`commsched.baseline_peak_bytes`). Blocks other than
     the only one of the function's body may not exceed their own peak. Where no
     order that is known fits, the one that needs least is taken, and a remark
@@ -63,7 +63,8 @@ def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
   let options = [
     Option<"memoryBudget", "memory-budget", "std::string",
            /*default=*/"\"0%\"",
-           "Live bytes, or a percentage over the baseline such as 5%">,
+           "Live bytes such as 68719476736, 64GiB or 640MB, or a percentage "
+           "over the baseline such as 5%">,
     Option<"strict", "strict", "bool", /*default=*/"false",
            "Fail where the schedule that needs least is over the budget">,
     Option<"buckets", "buckets", "::mlir::commsched::ScheduleBuckets",

@@ -1,0 +1,68 @@
+// DEFINE: %{budget} =
+// DEFINE: %{pass} = --commsched-reorder-comms-preserving-peak-memory=memory-budget=%{budget}
+// DEFINE: %{run} = commsched-opt %s %{pass} --remark-policy=all \
+// DEFINE:   --remark-format=emitRemark --remarks-filter=commsched \
+// DEFINE:   -o /dev/null 2>&1 | FileCheck %s --check-prefix
+
+// The units of a memory budget, each in the remark of a program that is over it.
+
+// REDEFINE: %{budget} = 7
+// RUN: %{run} NONE
+// NONE: BudgetExceeded {{.*}} BudgetBytes=7,
+// REDEFINE: %{budget} = 7B
+// RUN: %{run} NONE
+// REDEFINE: %{budget} = 7KB
+// RUN: %{run} KB
+// KB: BudgetExceeded {{.*}} BudgetBytes=7000,
+// REDEFINE: %{budget} = 7MB
+// RUN: %{run} MB
+// MB: BudgetExceeded {{.*}} BudgetBytes=7000000,
+// REDEFINE: %{budget} = 7GB
+// RUN: %{run} GB
+// GB: BudgetExceeded {{.*}} BudgetBytes=7000000000,
+// REDEFINE: %{budget} = 7TB
+// RUN: %{run} TB
+// TB: BudgetExceeded {{.*}} BudgetBytes=7000000000000,
+// REDEFINE: %{budget} = 7KiB
+// RUN: %{run} KIB
+// KIB: BudgetExceeded {{.*}} BudgetBytes=7168,
+// REDEFINE: %{budget} = 7MiB
+// RUN: %{run} MIB
+// MIB: BudgetExceeded {{.*}} BudgetBytes=7340032,
+// REDEFINE: %{budget} = 7GiB
+// RUN: %{run} GIB
+// GIB: BudgetExceeded {{.*}} BudgetBytes=7516192768,
+// REDEFINE: %{budget} = 7TiB
+// RUN: %{run} TIB
+// TIB: BudgetExceeded {{.*}} BudgetBytes=7696581394432,
+
+// The other passes and the pipelines parse it in the same way.
+
+// REDEFINE: %{pass} = --commsched-sink-waits-iterative=memory-budget=%{budget}
+// REDEFINE: %{budget} = 7MiB
+// RUN: %{run} MIB
+// REDEFINE: %{pass} = --commsched-schedule=memory-budget=%{budget}
+// RUN: %{run} MIB
+// REDEFINE: %{pass} = --commsched-pipeline=memory-budget=%{budget}
+// RUN: %{run} MIB
+// REDEFINE: %{pass} = --commsched-inductor-pipeline=memory-budget=%{budget}
+// RUN: %{run} MIB
+
+// The largest budget that a number of bytes can be allows everything.
+
+// REDEFINE: %{pass} = --commsched-schedule=memory-budget=%{budget}
+// REDEFINE: %{budget} = 8388607TiB
+// RUN: %{run} FITS
+// REDEFINE: %{budget} = 9223372036854775807B
+// RUN: %{run} FITS
+// FITS-NOT: BudgetExceeded
+
+commsched.group @g size(2)
+
+func.func @step(%x: tensor<9000000000000xi8>)
+    -> tensor<9000000000000xi8> {
+  %f = commsched.all_reduce %x on @g reduction(max)
+      : tensor<9000000000000xi8> -> !commsched.future<tensor<9000000000000xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<9000000000000xi8>>
+  return %w : tensor<9000000000000xi8>
+}
