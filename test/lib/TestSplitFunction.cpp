@@ -66,8 +66,8 @@ LogicalResult TestSplitFunction::splitJoint(func::FuncOp function) {
       splitAtStorages(joint->getGraph(), *saved, /*allowCollectives=*/false);
   if (auto *conflict = std::get_if<PartitionConflict>(&halves))
     return emitConflict(*joint, *conflict);
-  PartitionHalves pair =
-      splitFunction(*joint, std::get<Split>(halves), getPairNames(function));
+  PartitionHalves pair = splitFunction(*joint, std::get<Split>(halves),
+                                       getPartitionNames(function));
   if (isTrial) {
     pair.forward.erase();
     pair.backward.erase();
@@ -85,8 +85,8 @@ void TestSplitFunction::runOnOperation() {
   auto functions = llvm::filter_to_vector(getOperation().getOps<func::FuncOp>(),
                                           isJointFunction);
   for (func::FuncOp function : functions)
-    if (failed(
-            checkPairSymbols(function, getPairNames(function), symbols, users)))
+    if (failed(checkPartitionSymbols(function, getPartitionNames(function),
+                                     symbols, users)))
       return signalPassFailure();
   for (func::FuncOp function : functions)
     if (failed(splitJoint(function)))

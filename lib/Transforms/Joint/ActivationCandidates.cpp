@@ -331,7 +331,7 @@ static void remarkKept(func::FuncOp forward, unsigned index, Value value,
 // The plan
 //===----------------------------------------------------------------------===//
 
-FailureOr<PairQuantization>
+FailureOr<QuantizationPlan>
 mlir::commsched::planQuantization(func::FuncOp forward,
                                   const QuantizationRules &rules,
                                   SymbolTable &symbols) {
@@ -344,7 +344,7 @@ mlir::commsched::planQuantization(func::FuncOp forward,
     return forward.emitOpError() << "has a backward, but no attribute '"
                                  << numForwardOutputsAttrName << "'";
 
-  PairQuantization plan;
+  QuantizationPlan plan;
   plan.forward = forward;
   plan.backward = *backward;
   plan.numForwardOutputs = count.getInt();

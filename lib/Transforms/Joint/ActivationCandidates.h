@@ -48,7 +48,7 @@ struct QuantizedActivation {
 };
 
 /// What becomes of the two halves of a partition.
-struct PairQuantization {
+struct QuantizationPlan {
   func::FuncOp forward;
   func::FuncOp backward;
   int64_t numForwardOutputs = 0;
@@ -65,7 +65,7 @@ struct PairQuantization {
 /// Emits an error when a half has several blocks or none, or does not return,
 /// there is no such backward, it does not name the forward in turn, or it does
 /// not take what the forward saves. `symbols` is that of the module.
-FailureOr<PairQuantization> planQuantization(func::FuncOp forward,
+FailureOr<QuantizationPlan> planQuantization(func::FuncOp forward,
                                              const QuantizationRules &rules,
                                              SymbolTable &symbols);
 

@@ -48,15 +48,17 @@ private:
 
   std::optional<std::string> findBadOption();
   PartitionPlanOptions getPlanOptions() const;
-  LogicalResult partition(func::FuncOp joint, const PairNames &names,
+  LogicalResult partition(func::FuncOp joint, const PartitionNames &names,
                           OperationCosts &costs);
-  FailureOr<Split> choose(const JointFunction &working, const PairNames &names);
+  FailureOr<Split> choose(const JointFunction &working,
+                          const PartitionNames &names);
   FailureOr<PartitionHalves> createHalves(const JointFunction &working,
                                           const Split &split,
-                                          const PairNames &names, bool isTrial);
+                                          const PartitionNames &names,
+                                          bool isTrial);
   FailureOr<std::optional<int64_t>> measurePeak(const JointFunction &working,
                                                 const Split &split,
-                                                const PairNames &names);
+                                                const PartitionNames &names);
 
   PartitionBudget budget;
   std::optional<std::string> optionError;
@@ -125,7 +127,7 @@ PartitionPlanOptions PartitionJoint::getPlanOptions() const {
 
 FailureOr<PartitionHalves>
 PartitionJoint::createHalves(const JointFunction &working, const Split &split,
-                             const PairNames &names, bool isTrial) {
+                             const PartitionNames &names, bool isTrial) {
   PartitionHalves halves = splitFunction(working, split, names);
   if (mimicAutogradOrder &&
       failed(applyAutogradOrder(halves.backward, /*emitRemarks=*/!isTrial))) {
@@ -138,7 +140,7 @@ PartitionJoint::createHalves(const JointFunction &working, const Split &split,
 
 FailureOr<std::optional<int64_t>>
 PartitionJoint::measurePeak(const JointFunction &working, const Split &split,
-                            const PairNames &names) {
+                            const PartitionNames &names) {
   FailureOr<PartitionHalves> halves =
       createHalves(working, split, names, /*isTrial=*/true);
   if (failed(halves))
@@ -160,7 +162,7 @@ PartitionJoint::measurePeak(const JointFunction &working, const Split &split,
 }
 
 FailureOr<Split> PartitionJoint::choose(const JointFunction &working,
-                                        const PairNames &names) {
+                                        const PartitionNames &names) {
   func::FuncOp function = working.getFunction();
   if (function->hasAttr(savedValuesAttrName)) {
     FailureOr<std::vector<NodeId>> saved = readSavedValues(working);
@@ -211,7 +213,7 @@ static Proposal makeProposal(const JointFunction &working, const Split &split) {
 }
 
 LogicalResult PartitionJoint::partition(func::FuncOp joint,
-                                        const PairNames &names,
+                                        const PartitionNames &names,
                                         OperationCosts &costs) {
   RuntimeEstimator estimator = collectives == CollectivePolicy::Cost
                                    ? RuntimeEstimator::Model
@@ -278,9 +280,9 @@ void PartitionJoint::runOnOperation() {
   SymbolUserMap users(symbolTables, module);
   bool failedAny = false;
   for (func::FuncOp joint : joints) {
-    PairNames names = getPairNames(joint);
+    PartitionNames names = getPartitionNames(joint);
     if ((propose.empty() &&
-         failed(checkPairSymbols(joint, names, symbols, users))) ||
+         failed(checkPartitionSymbols(joint, names, symbols, users))) ||
         failed(partition(joint, names, *costs))) {
       failedAny = true;
       break;

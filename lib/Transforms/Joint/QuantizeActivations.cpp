@@ -54,9 +54,9 @@ static DictionaryAttr withRole(DictionaryAttr attrs, StringAttr role) {
 namespace {
 
 /// Rewrites both halves of a partition.
-class PairRewriter {
+class HalvesRewriter {
 public:
-  PairRewriter(const PairQuantization &plan, const QuantizationRules &rules)
+  HalvesRewriter(const QuantizationPlan &plan, const QuantizationRules &rules)
       : plan(plan), rules(rules), context(rules.quantType.getContext()),
         forward(plan.forward), backward(plan.backward) {}
 
@@ -78,7 +78,7 @@ private:
     return name ? name.getValue() : StringRef();
   }
 
-  const PairQuantization &plan;
+  const QuantizationPlan &plan;
   const QuantizationRules &rules;
   MLIRContext *context;
   func::FuncOp forward;
@@ -87,7 +87,7 @@ private:
 
 } // namespace
 
-void PairRewriter::rewriteForward() {
+void HalvesRewriter::rewriteForward() {
   Operation *terminator = forward.front().getTerminator();
   SmallVector<Type> results(forward.getResultTypes());
   SmallVector<Value> scales;
@@ -117,7 +117,7 @@ void PairRewriter::rewriteForward() {
 }
 
 /// Gives the backward its new arguments. Their users are still the old ones.
-void PairRewriter::rewriteArguments() {
+void HalvesRewriter::rewriteArguments() {
   auto role = StringAttr::get(context, savedActivationRole);
   SmallVector<DictionaryAttr> attrs, scaleAttrs;
   backward.getAllArgAttrs(attrs);
@@ -142,7 +142,7 @@ void PairRewriter::rewriteArguments() {
   (void)backward.insertArguments(places, scaleTypes, scaleAttrs, locations);
 }
 
-void PairRewriter::dequantizeActivation(unsigned number) {
+void HalvesRewriter::dequantizeActivation(unsigned number) {
   const QuantizedActivation &activation = plan.activations[number];
   if (!activation.dequantizeBefore)
     return;
@@ -164,9 +164,9 @@ void PairRewriter::dequantizeActivation(unsigned number) {
 /// that are no saved values stay. The pair stays linked: scales have the names
 /// of their tensors and `.scale` behind, and what is quantized has the role
 /// `saved_activation`. Nothing else may refer to the two functions.
-static void quantizePair(const PairQuantization &plan,
-                         const QuantizationRules &rules) {
-  PairRewriter(plan, rules).rewrite();
+static void quantizeHalves(const QuantizationPlan &plan,
+                           const QuantizationRules &rules) {
+  HalvesRewriter(plan, rules).rewrite();
 }
 
 //===----------------------------------------------------------------------===//
@@ -197,7 +197,7 @@ static FloatType getType(MLIRContext *context, QuantType type) {
   llvm_unreachable("unknown type");
 }
 
-static void remarkQuantized(const PairQuantization &plan,
+static void remarkQuantized(const QuantizationPlan &plan,
                             const QuantizationRules &rules) {
   std::string quantType;
   llvm::raw_string_ostream(quantType) << rules.quantType;
@@ -274,11 +274,11 @@ void QuantizeActivations::runOnOperation() {
     return signalPassFailure();
   SymbolTableCollection symbolTables;
   SymbolTable &symbols = symbolTables.getSymbolTable(module);
-  SmallVector<PairQuantization> plans;
+  SmallVector<QuantizationPlan> plans;
   for (auto function : module.getOps<func::FuncOp>()) {
     if (!function->hasAttr(backwardAttrName))
       continue;
-    FailureOr<PairQuantization> plan =
+    FailureOr<QuantizationPlan> plan =
         planQuantization(function, rules, symbols);
     if (failed(plan))
       return signalPassFailure();
@@ -289,12 +289,12 @@ void QuantizeActivations::runOnOperation() {
     return markAllAnalysesPreserved();
 
   SymbolUserMap users(symbolTables, module);
-  for (const PairQuantization &plan : plans)
+  for (const QuantizationPlan &plan : plans)
     if (failed(checkUsers(plan.forward, plan.backward, users)) ||
         failed(checkUsers(plan.backward, plan.forward, users)))
       return signalPassFailure();
-  for (const PairQuantization &plan : plans) {
+  for (const QuantizationPlan &plan : plans) {
     remarkQuantized(plan, rules);
-    quantizePair(plan, rules);
+    quantizeHalves(plan, rules);
   }
 }

@@ -83,15 +83,14 @@ RandomStates::~RandomStates() {
 // Symbols
 //===----------------------------------------------------------------------===//
 
-PairNames mlir::commsched::getPairNames(func::FuncOp joint) {
+PartitionNames mlir::commsched::getPartitionNames(func::FuncOp joint) {
   std::string name = joint.getSymName().str();
   return {name, name + "_forward", name + "_backward"};
 }
 
-LogicalResult mlir::commsched::checkPairSymbols(func::FuncOp joint,
-                                                const PairNames &names,
-                                                SymbolTable &symbols,
-                                                const SymbolUserMap &users) {
+LogicalResult mlir::commsched::checkPartitionSymbols(
+    func::FuncOp joint, const PartitionNames &names, SymbolTable &symbols,
+    const SymbolUserMap &users) {
   for (StringRef half : {names.forward, names.backward})
     if (Operation *other = symbols.lookup(half)) {
       InFlightDiagnostic diag = joint.emitOpError()
@@ -198,7 +197,7 @@ static func::FuncOp createHalf(OpBuilder &builder, const JointFunction &joint,
 
 /// The attributes of the joint function that hold for each half: not the ones
 /// that say something of its results, its values or its memory.
-static NamedAttrList getHalfAttributes(const PairNames &names,
+static NamedAttrList getHalfAttributes(const PartitionNames &names,
                                        func::FuncOp joint) {
   NamedAttrList attrs(joint->getDiscardableAttrDictionary());
   for (StringRef dropped : {numForwardOutputsAttrName, savedValuesAttrName,
@@ -256,7 +255,7 @@ static void addOwnPorts(const JointFunction &joint, Half &forward,
 
 PartitionHalves mlir::commsched::splitFunction(const JointFunction &joint,
                                                const Split &split,
-                                               const PairNames &names) {
+                                               const PartitionNames &names) {
   func::FuncOp function = joint.getFunction();
   MLIRContext *context = function.getContext();
   OpBuilder builder(context);

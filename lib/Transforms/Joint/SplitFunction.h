@@ -25,21 +25,22 @@
 namespace mlir::commsched {
 
 /// The symbols of a partition, without `@`.
-struct PairNames {
+struct PartitionNames {
   std::string joint;
   std::string forward;
   std::string backward;
 };
 
 /// `f`, `f_forward` and `f_backward`.
-PairNames getPairNames(func::FuncOp joint);
+PartitionNames getPartitionNames(func::FuncOp joint);
 
 /// Emits an error if the joint function cannot be replaced by its halves: one
 /// of their symbols is among those of the module, or an operation such as a
 /// call refers to the joint function.
-LogicalResult checkPairSymbols(func::FuncOp joint, const PairNames &names,
-                               SymbolTable &symbols,
-                               const SymbolUserMap &users);
+LogicalResult checkPartitionSymbols(func::FuncOp joint,
+                                    const PartitionNames &names,
+                                    SymbolTable &symbols,
+                                    const SymbolUserMap &users);
 
 struct PartitionHalves {
   func::FuncOp forward;
@@ -60,7 +61,7 @@ struct PartitionHalves {
 /// forward's and backward's names are free.
 PartitionHalves splitFunction(const JointFunction &joint,
                               const partition::Split &split,
-                              const PairNames &names);
+                              const PartitionNames &names);
 
 /// Threads states through a joint function as long as it lives.
 ///

@@ -1,4 +1,4 @@
-//===- Costs.td - What operations take ---------------------*- tablegen -*-===//
+//===- Costs.td - Passes on the costs of operations --------*- tablegen -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -17,19 +17,19 @@ def EstimateRuntime : Pass<"commsched-estimate-runtime", "::mlir::func::FuncOp">
     Sets `commsched.runtime_ns` on every operation that is not pinned, in the
     function's body and in regions inside it. Collectives take the time of the
     measured table `profile` where it covers them, else that of the model. Other
-    operations take the larger of their arithmetic and their memory traffic on
-    the target, by their own account where they have one and else by the bytes
-    of their operands and results. Waits, constants and views take 0.
+    operations take the larger of the times of their arithmetic and of their
+    memory traffic on the target. An operation that implements CostOpInterface
+    states both; of other operations the bytes of operands and results count.
+    Waits, constants and views take 0.
 
-    Terminators are left alone, and so are the bodies of operations that account
-    for them themselves, such as those of linalg. An operation with a dynamic
+    Terminators get no time, nor do the operations in the body of an operation
+    that states its own cost, such as those of linalg. An operation with a dynamic
     size stays as it is, with a remark.
 
-    The target is what the device "GPU" of the module's DLTI target system
-    specification says: its key `commsched.preset` names the preset to start
-    from, and its other `commsched.` keys override single fields. Without that
-    key the preset is the option `target`; without a specification it is all
-    there is.
+    The device "GPU" of the module's DLTI target system specification describes
+    the target: its key `commsched.preset` names a preset, and its other
+    `commsched.` keys override single fields. Without that key, or without a
+    specification, the preset is that of the option `target`.
   }];
   let options = [
     Option<"target", "target", "::mlir::commsched::TargetPreset",
@@ -63,12 +63,12 @@ def AlignRuntimes : Pass<"commsched-align-runtimes", "::mlir::ModuleOp"> {
      * `ranks=FILE,FILE,…` reads the files of all ranks, this one's included, in
        any order, and sets `commsched.runtime_ns` of each operation to the
        median; of an even number of times, to the lower of the two in the
-       middle. A remark tells how far the ranks are apart.
+       middle. A remark reports how much the ranks differ.
 
     The operations are those that `commsched-estimate-runtime` writes a time on,
-    free ones included. A time that is not known, as a size is dynamic, is
-    `null`; the median is that of the ranks that know one, and an operation
-    whose time no rank knows is left without.
+    also those that take 0. A time that is unknown because a size is dynamic is
+    `null`. The median is that of the ranks with a known time; an operation
+    without a known time on any rank gets none.
 
     A file that lists other functions, or other operations in a function, than
     the module has, is an error, and nothing is aligned.

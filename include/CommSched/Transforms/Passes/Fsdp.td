@@ -14,8 +14,8 @@ include "mlir/Pass/PassBase.td"
 def AnnotateFsdp : Pass<"commsched-annotate-fsdp", "::mlir::func::FuncOp"> {
   let summary = "mark the collectives that shard parameters";
   let description = [{
-    Writes on collectives, those of every dialect, what they have to do with
-    fully sharded data parallelism, as `commsched.fsdp`:
+    Sets `commsched.fsdp` on each collective, of any dialect, that takes part in
+    fully sharded data parallelism:
 
     - `"parameter_gather"`: an all-gather of one parameter, through casts,
       padding and views, or of a bucket that a copy-in has packed parameters
@@ -26,10 +26,10 @@ def AnnotateFsdp : Pass<"commsched-annotate-fsdp", "::mlir::func::FuncOp"> {
     - `"gradient_reduce"`: the all-reduce of a gradient scatter's result
       (hybrid sharding).
 
-    What flows where decides, no name. The attribute is removed where it is
-    wrong. A remark counts the collectives of a function, and one for each
-    other collective on a group on which parameters are gathered says why it is
-    none of them.
+    The pass decides by the data flow, not by names, and removes the attribute
+    where it is wrong. One remark counts the collectives of a function. Another
+    remark gives the reason for each collective that is none of these though its
+    group gathers parameters.
   }];
 }
 
@@ -37,10 +37,10 @@ def EnforceFsdpOrder
     : Pass<"commsched-enforce-fsdp-order", "::mlir::func::FuncOp"> {
   let summary = "keep the collectives of sharded parameters in step";
   let description = [{
-    Bounds what is gathered at a time: each gather starts only when the one
-    before it has been waited for and copied out. So next to what is in use
-    there is one gather in flight at most, whatever made starts rise. Run it
-    last, after the passes that reorder.
+    Limits the gathers in flight: each gather starts only after the wait and the
+    copy-out of the gather before it. Beside the parameters in use, at most one
+    gather is then in flight, however early other passes start gathers. Run this
+    pass last, after the passes that reorder.
 
     In each block it puts directly one after the other
 
@@ -52,22 +52,23 @@ def EnforceFsdpOrder
     - the wait for that reduce-scatter and the casts and views that follow from
       it alone,
 
-    and then the wait of a gather, with what stands with it, ahead of the next
-    gather's copy-in, and so for reduce-scatters. For that the next gather moves
-    down, as the wait stands where the parameters are needed, but the wait for a
-    reduce-scatter moves up, as the next one starts where its gradients are
-    ready. Gathers and reduce-scatters without such a copy are left alone, as
-    they are in PyTorch Inductor.
+    and then the wait of a gather, with its group of operations, before the
+    copy-in of the next gather; likewise for reduce-scatters. To this end the next
+    gather moves down, because the wait stands where the parameters are needed,
+    whereas the wait for a reduce-scatter moves up, because the next one starts
+    where its gradients are ready. Gathers and reduce-scatters without such a
+    copy keep their places, as in PyTorch Inductor.
 
-    When a layer is used twice, the second gather may depend on what the first
-    one gave. Only what lies between its own shards and its own copy-out belongs
-    to it, and what would belong to two gathers is the first one's. Everything
-    else, collectives on their streams in particular, keeps its order.
+    When a layer is used twice, the second gather may depend on the result of the
+    first. Only the operations between its own shards and its own copy-out belong
+    to a gather, and an operation that would belong to two gathers belongs to the
+    first. All other operations, and the collectives of each stream, keep their
+    order.
 
-    A group that something else has to split stays as it is, and a gather that
-    has to start before an earlier one's wait does so; a remark names the
-    operations. The order is all that this pass leaves behind:
-    `commsched-order-collectives` makes later passes keep that of collectives.
+    A group that another operation has to split stays as it is, and a gather that
+    has to start before the wait of an earlier one does so; a remark names the
+    operations. The pass leaves no attribute: run `commsched-order-collectives`
+    to make later passes keep the order of collectives.
   }];
 }
 
@@ -101,7 +102,7 @@ def ReinplaceAllGather
 
     Peak memory does not rise, and no time changes. Other collectives stay out
     of place: their operands may be results of pure operations, which generic
-    passes may merge with equal ones, as if nobody wrote them.
+    passes may merge with equal ones, as if no operation wrote them.
   }];
 }
 
@@ -109,9 +110,10 @@ def RemoveUnshardedParamUsage
     : Pass<"commsched-remove-unsharded-param-usage", "::mlir::func::FuncOp"> {
   let summary = "compute with gathered tensors, not with copies of them";
   let description = [{
-    For memref arguments that `commsched.resize_storage` grows and frees, and
-    `commsched.fsdp_copy` fills: what reads such an unsharded parameter takes
-    the tensor that was copied into it last, and the copies and resizes go.
+    Treats memref arguments that `commsched.resize_storage` grows and frees, and
+    `commsched.fsdp_copy` fills. Operations that read such an unsharded parameter
+    use the tensor that was copied into it last instead, and the copies and
+    resizes are erased.
 
     ```mlir
     commsched.resize_storage %p bytes(33554432) : memref<4096x4096xbf16>
@@ -135,9 +137,9 @@ def RemoveUnshardedParamUsage
 
     A parameter that is filled several times, as that of a layer that is used
     again, has a range for each copy: up to the next one, or to where it is
-    freed. The signature of the function stays, but arguments that nothing uses
-    any more get the role `"unsharded_param"`, if they have none: as the model
-    has it, they then have no storage.
+    freed. The signature of the function stays, but arguments without remaining
+    uses get the role `"unsharded_param"`, if they have no role: the memory model
+    then counts no storage for them.
 
     A parameter is taken to be no other argument's memory, and out of reach of
     code that it is not passed to. It is left alone, with a remark that says
@@ -147,11 +149,9 @@ def RemoveUnshardedParamUsage
       beginning with the one and ending with the other: if it outlives the
       function, the caller sees it,
     - if it is read as a memref or through a view, or if a tensor that is read
-      of it is returned, passed to code that nobody knows, or copied into a
-      parameter,
-    - if such a tensor, or a view of it, is used after the end of its range: it
-      is for the reader of the program to say whether the tensor changes with
-      the storage,
+      of it is returned, passed to unknown code, or copied into a parameter,
+    - if such a tensor, or a view of it, is used after the end of its range: the
+      program does not define whether the tensor changes with the storage,
     - if the tensor that was copied is written in place before the last use of
       the copy.
 

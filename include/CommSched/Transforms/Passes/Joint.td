@@ -51,11 +51,11 @@ def PartitionJoint : Pass<"commsched-partition-joint", "::mlir::ModuleOp"> {
     exposed time is worth the bytes to the budget's knapsack.
 
     `commsched.saved_values` on the function, as `commsched-sync-partition`
-    writes it, says instead of all this what to save.
+    writes it, replaces this decision.
 
     The names of the bans and the default of each are those of PyTorch's
-    partitioner (torch/_functorch/config.py), but for `recompute-views`: a saved
-    view keeps the storage of what it shows.
+    partitioner (torch/_functorch/config.py), except for `recompute-views`: a
+    saved view keeps its whole storage.
   }];
   let options = [
     Option<"strategy", "strategy", "::mlir::commsched::PartitionStrategy",
@@ -153,17 +153,17 @@ def MimicAutogradOrder
     would run it.
 
     Operations in front that write memory (in-place updates, copies into
-    parameters, resizes, calls that nobody knows) stay in front, with all that
-    they depend on. What nobody needs comes at the end. All dependences are
-    kept; collectives of a group may change their order, the same way on all
+    parameters, resizes, unknown calls) stay in front, with all that they depend
+    on. Operations without users come at the end. All dependences are kept;
+    collectives of a group may change their order, the same way on all
     ranks, but sends, receives and `commsched.order` hold theirs. A collective
     that is computed again starts right before its wait: passes that raise
     starts come later.
 
     A function without operations that use a tangent stays as it is, and so does
-    one with `commsched.num_forward_outputs`, which holds a forward, too. A
-    remark tells how many operations moved and what that does to the peak
-    memory. Linear in operations and dependences.
+    a function with `commsched.num_forward_outputs`, which contains a forward. A
+    remark reports how many operations moved and the peak memory before and after.
+    Linear in operations and dependences.
   }];
 }
 
@@ -237,9 +237,9 @@ def QuantizeActivations
     Without scaling, numbers that are too large for the type become infinite, or
     NaN in f8E4M3FN, which has no infinity.
 
-    A remark for each saved tensor says what became of it. A second run changes
-    nothing. Errors are functions that do not fit together, and calls of either,
-    for its type changes.
+    A remark for each saved tensor reports whether it is converted, or the reason
+    why not. A second run changes nothing. Functions that do not fit together are
+    an error, and so are calls of either function, whose type changes.
 
     ```mlir
     %h = linalg.exp ins(%x : tensor<64x4096xbf16>) …

@@ -29,18 +29,18 @@ class CommSched_ListSchedulePass<string flag>
 def RaiseComms : CommSched_ListSchedulePass<"commsched-raise-comms"> {
   let summary = "start collectives as early as their operands allow";
   let description = [{
-    List scheduling in which an operation comes the earlier the earlier the
-    first collective that depends on it. Collectives keep their relative order.
-    The result is never an invalid order; a remark for each collective says how
-    far its start moved and what holds it.
+    List scheduling whose priority of an operation is the position of the first
+    collective that depends on it. Collectives keep their relative order. A remark
+    for each collective reports how far its start moved and which operation limits
+    it.
   }];
 }
 
 def SinkWaits : CommSched_ListSchedulePass<"commsched-sink-waits"> {
   let summary = "wait for collectives as late as their users allow";
   let description = [{
-    List scheduling in which a wait comes after everything that does not need
-    it. A remark for each collective says how far its wait moved and which
+    List scheduling in which a wait comes after all operations that do not depend
+    on it. A remark for each collective reports how far its wait moved and which
     operation needs the result.
   }];
 }
@@ -67,20 +67,19 @@ def ReorderForPeakMemory
     - `lpmf`, least peak memory first: of the operations that fit below the peak
       so far, the one after which least stays; else the one that raises it
       least,
-    - `bfs`, breadth first: the operation whose operands are there longest,
-    - `dfs`, depth first: operations with small results and operands first, and
-      before each one what it needs.
+    - `bfs`, breadth first: the operation whose operands were computed earliest,
+    - `dfs`, depth first: operations with small results and operands first, each
+      preceded by the operations that it depends on.
 
     The order of the program stays unless a method is better, so the peak never
-    rises; of several methods the first counts. Ties within a method are broken
-    by the order of the program. Once such a tie is broken otherwise, another
-    method may come out better, so running the pass again can lower the peak
-    again.
+    rises; of several equal methods the first is used. Ties within a method are
+    broken by the order of the program. Because a run changes that order, a second
+    run may break ties otherwise and lower the peak again.
 
-    The peak of the input is kept on the function as
+    The peak of the input is stored on the function as
     `commsched.baseline_peak_bytes`, for the budgets of later passes.
     Collectives keep their order on every stream. A block with a dynamic size
-    stays as it is. A remark for each block tells the peaks.
+    stays as it is. A remark for each block reports the peaks.
   }];
   let options = [
     ListOption<"methods", "methods",
@@ -96,25 +95,25 @@ class CommSched_MemoryBudgetPass<string flag, string budgetKnob>
            "Live bytes such as 68719476736, 64GiB or 640MB, or a percentage "
            "over the baseline such as 5%; instead of " # budgetKnob>,
     Option<"peakMemoryBudget", budgetKnob, "double", /*default=*/"0.2",
-           "What may come on top of the baseline, as a fraction of it">,
+           "Live bytes over the baseline, as a fraction of it">,
     Option<"referenceMemoryModel", "reference-memory-model", "bool",
            /*default=*/"false",
-           "Take fractions of what PyTorch Inductor counts: no arguments that "
-           "stay">,
+           "Take fractions of the bytes that PyTorch Inductor counts, without "
+           "arguments that stay live">,
     Option<"commMultiplier", "reorder_sink_runtime_estimations_comm_mult",
            "double", /*default=*/"2.0",
-           "With estimations, what times of collectives are multiplied by">,
+           "With estimations, the factor of the times of collectives">,
     Option<"computeMultiplier",
            "reorder_sink_runtime_estimations_non_comm_mult", "double",
            /*default=*/"1.0",
-           "With estimations, what other times are multiplied by">,
+           "With estimations, the factor of all other times">,
     Option<"neverLonger", "never-longer", "bool", /*default=*/"false",
            "Keep the order of a block whose simulated step would get longer">,
     Option<"maxGroupSize", "max-group-size", "int64_t", /*default=*/"256",
-           "How many operations a collective takes along at most">,
+           "Largest number of operations that move with a collective">,
     Option<"verboseLogging", "reorder_sink_verbose_logging", "bool",
            /*default=*/"false",
-           "Write commsched.reorder_info on what was looked at">,
+           "Set commsched.reorder_info on each start or wait considered">,
     Option<"debugMemoryRecompute", "reorder_iterative_debug_memory_recompute",
            "bool", /*default=*/"false",
            "Compare live memory with a simulation after every move">,
@@ -135,19 +134,19 @@ def ReorderCommsPreservingPeakMemory
     The budget holds for all live bytes at every step. A fraction is one of the
     peak before the first memory-aware pass, which is kept on the function as
     `commsched.baseline_peak_bytes`: the fractions of several passes do not add
-    up. A function that is over the budget first gets the order with the lowest
-    peak that `commsched-reorder-for-peak-memory` knows. If that is still over
-    it, that is the result, and a remark says by how much. Blocks other than the
-    only one of the function's body may not exceed their own peak.
+    up. A function that is over the budget first gets the order of
+    `commsched-reorder-for-peak-memory` with the lowest peak. If that order is
+    still over the budget, it is the result, and a remark gives the excess. Blocks
+    other than the only one of the function's body may not exceed their own peak.
 
     By default collectives may change their order on a stream, where no
     `commsched.order` holds them; sends, receives and blocking communication
     keep it. All ranks have to run the pass on the same program.
 
     The options in snake case are those of `torch._inductor.config_comms`. A
-    remark for each collective, and with `reorder_sink_verbose_logging` the
-    attribute `commsched.reorder_info`, which the report prints as a table, say
-    what became of it.
+    remark for each collective reports its moves, and with
+    `reorder_sink_verbose_logging` so does the attribute
+    `commsched.reorder_info`, which commsched-report prints as a table.
   }];
   let options = !listconcat(budgetOptions, [
     Option<"useRuntimeEstimations",
@@ -182,9 +181,9 @@ def SinkWaitsIterative
     the budget. Cheap operations that need its result move with it. No start or
     blocking collective ever does, so that the order of collectives stays.
 
-    Budget, remarks and the options in snake case are as for
+    Budget, remarks and the options in snake case are those of
     `commsched-reorder-comms-preserving-peak-memory`; the attribute
-    `commsched.reorder_info` goes on waits.
+    `commsched.reorder_info` is set on waits.
   }];
   let options = !listconcat(budgetOptions, [
     Option<"useRuntimeEstimations", "sink_iterative_use_runtime_estimations",
@@ -211,8 +210,8 @@ def SimpleOverlap : Pass<"commsched-simple-overlap", "::mlir::func::FuncOp"> {
     step gets longer by it, whatever the costs are; the simulation of the step
     checks that. A second run changes nothing.
 
-    This is the pass to run without thinking. A remark for each start and wait
-    says how far it moved and what holds it.
+    This pass is the safe default. A remark for each start and wait reports how
+    far it moved and which operation limits it.
   }];
 }
 
