@@ -1,4 +1,4 @@
-//===- BufferReads.cpp - Who reads which buffer -----------------*- C++ -*-===//
+//===- BufferReads.cpp - Uses that matter to memory -----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

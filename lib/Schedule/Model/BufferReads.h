@@ -1,4 +1,4 @@
-//===- BufferReads.h - Who reads which buffer -------------------*- C++ -*-===//
+//===- BufferReads.h - Uses that matter to memory ---------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

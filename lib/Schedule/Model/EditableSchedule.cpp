@@ -1,4 +1,4 @@
-//===- EditableSchedule.cpp - An order under change -------------*- C++ -*-===//
+//===- EditableSchedule.cpp - Orders with incremental memory --------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

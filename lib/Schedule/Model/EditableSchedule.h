@@ -1,4 +1,4 @@
-//===- EditableSchedule.h - An order under change ---------------*- C++ -*-===//
+//===- EditableSchedule.h - Orders with incremental memory ------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An order whose operations move while live bytes, last uses and computation
-// times stay right: the incremental form of simulateMemory(). Solvers that try
-// one move after the other ask it what a move would cost before they make it.
+// An order whose operations can be moved, with its live bytes, last uses and
+// computation times: the incremental form of simulateMemory(). Solvers that
+// move operations query the effect of a move before they make it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 
 namespace mlir::commsched::schedule {
 
-/// What one operation does to the memory, and how long it computes.
+/// The bytes that one operation allocates and frees, and its computation time.
 struct OperationLoad {
   /// Bytes that it allocates, and that it frees by being their last user.
   int64_t allocated = 0;
@@ -30,8 +30,8 @@ struct OperationLoad {
   NodeKind kind = NodeKind::Compute;
 };
 
-/// What a stretch of an order does to the memory. Levels are live bytes over
-/// those before the stretch.
+/// A summary of consecutive operations of an order. Levels are live bytes
+/// relative to those before the first of them.
 struct StretchLoad {
   StretchLoad() = default;
   explicit StretchLoad(const OperationLoad &load)
@@ -41,16 +41,16 @@ struct StretchLoad {
         netBytes(load.allocated - load.freed), peakBytes(load.allocated),
         peakRemaining(netBytes), computeTime(load.computeTime) {}
 
-  /// This stretch with `next` behind it.
+  /// Returns the summary of this stretch followed by `next`.
   StretchLoad then(const StretchLoad &next) const;
 
   int32_t numNodes = 0;
   int32_t numStarts = 0;
   int32_t numWaits = 0;
   int32_t numBlocking = 0;
-  /// What is live behind the stretch.
+  /// The level after the stretch.
   int64_t netBytes = 0;
-  /// The highest level: of all operations, after it allocated.
+  /// The highest level after an operation allocated.
   int64_t peakBytes = 0;
   /// The highest level before an operation begins.
   int64_t peakBefore = 0;
@@ -124,12 +124,12 @@ public:
   int64_t remainingBytes(NodeId node) const {
     return allocatedBytes(node) - tree.leaf(node).freed;
   }
-  /// Who frees the buffer; noNode if it stays to the end. O(1).
+  /// Returns the operation that frees the buffer, or noNode. O(1).
   NodeId lastUser(BufferId buffer) const { return lastUsers[buffer]; }
 
   //===--------------------------------------------------------------------===//
-  // Moves. Dependences are the caller's matter, but no user of a buffer may end
-  // up before its producer.
+  // Moves. They do not check dependences, but no user of a buffer may be moved
+  // before its producer.
   //===--------------------------------------------------------------------===//
 
   /// Moves the operations at [first, end) up so that they begin at `to`, which
@@ -148,7 +148,7 @@ public:
   }
   void setLastUser(BufferId buffer, NodeId user);
 
-  /// Says that `node` holds the compute stream for that long. O(log n).
+  /// Sets how long `node` holds the compute stream. O(log n).
   void setComputeTime(NodeId node, int64_t computeTime) {
     OperationLoad load = tree.leaf(node);
     load.computeTime = computeTime;

@@ -1,4 +1,4 @@
-//===- MemoryTimeline.cpp - What an order keeps in memory -------*- C++ -*-===//
+//===- MemoryTimeline.cpp - Memory model ----------------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

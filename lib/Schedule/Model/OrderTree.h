@@ -1,4 +1,4 @@
-//===- OrderTree.h - An order that changes, with summaries ------*- C++ -*-===//
+//===- OrderTree.h - Order-statistics tree with summaries -------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A balanced tree over the positions of an order. Where an operation stands,
-// what stands at a position, a summary of any stretch, the nearest operation
-// with a property, and the exchange of two neighbouring stretches of any length
-// each cost O(log n) on average.
+// A balanced tree over the positions of an order. It finds the position of an
+// operation, the operation at a position, a summary of any stretch of
+// consecutive operations, and the nearest operation with a property, and
+// exchanges two adjacent stretches of any length, each in O(log n) on average.
 //
 // It is a treap (R. Seidel and C. R. Aragon, "Randomized Search Trees",
 // Algorithmica 16, 1996) whose keys are the positions themselves, and whose
@@ -30,8 +30,8 @@
 namespace mlir::commsched::schedule {
 
 /// `Summary` describes a stretch of the order: default-constructed, the empty
-/// one; constructed from a `Leaf`, that of one operation; and `a.then(b)` is
-/// that of stretch a with b behind it, which has to be associative.
+/// one; constructed from a `Leaf`, one operation; and `a.then(b)` is the
+/// summary of stretch a followed by b. `then` has to be associative.
 template <typename Leaf, typename Summary> class OrderTree {
 public:
   OrderTree() = default;
@@ -44,7 +44,7 @@ public:
 
   int32_t size() const { return count(root); }
 
-  /// Where `node` stands, counted from 0.
+  /// Returns the position of `node`, counted from 0.
   int32_t position(NodeId node) const {
     int32_t before = count(links[node].left);
     for (NodeId child = node, up = links[node].parent; up != noNode;
@@ -54,7 +54,7 @@ public:
     return before;
   }
 
-  /// What stands at `position`, which is in [0, size()).
+  /// Returns the operation at `position`, which is in [0, size()).
   NodeId at(int32_t position) const {
     NodeId node = root;
     while (true) {
@@ -97,16 +97,16 @@ public:
     return rangeOf(root, first, end);
   }
 
-  /// The last position in [first, end) for which `has(before, stretch)` holds,
-  /// or -1. It is asked with the summary of all that stands before a stretch
-  /// and that of the stretch; for a stretch of one it decides, for a longer one
-  /// it says whether any operation of it may be a hit.
+  /// Returns the last position in [first, end) for which `has(before, stretch)`
+  /// holds, or -1. `before` is the summary of all operations before the
+  /// stretch. For a stretch of one operation the predicate decides; for a
+  /// longer one it returns whether it may hold for any operation of it.
   template <typename Predicate>
   int32_t findLast(int32_t first, int32_t end, Predicate has) const {
     return findLastIn(root, Summary(), 0, first, end, has);
   }
 
-  /// The first position in [first, end) for which `has` holds, or -1.
+  /// Returns the first position in [first, end) for which `has` holds, or -1.
   template <typename Predicate>
   int32_t findFirst(int32_t first, int32_t end, Predicate has) const {
     return findFirstIn(root, Summary(), 0, first, end, has);
@@ -122,7 +122,7 @@ public:
       links[root].parent = noNode;
   }
 
-  /// The order as it stands. O(n).
+  /// Returns the order. O(n).
   Order order() const {
     Order result;
     result.reserve(links.size());
@@ -169,7 +169,7 @@ private:
                           .then(summary(link.right));
   }
 
-  /// Renews what `node` knows of its children, and they of it.
+  /// Updates the summary of `node` and the parent links of its children.
   void adopt(NodeId node) {
     Links &link = links[node];
     link.count = count(link.left) + 1 + count(link.right);
@@ -215,7 +215,8 @@ private:
                                end - left - 1));
   }
 
-  /// `before` and `offset`: what stands before the subtree, and how many.
+  /// `before` and `offset`: the summary and the number of the operations before
+  /// the subtree.
   template <typename Predicate>
   int32_t findLastIn(NodeId node, const Summary &before, int32_t offset,
                      int32_t first, int32_t end, Predicate &has) const {
@@ -254,7 +255,7 @@ private:
                        has);
   }
 
-  /// The first `length` operations of a subtree, and the others.
+  /// Splits a subtree into its first `length` operations and the others.
   std::pair<NodeId, NodeId> split(NodeId node, int32_t length) {
     if (node == noNode)
       return {noNode, noNode};

@@ -1,4 +1,4 @@
-//===- ProblemTransforms.cpp - Problems made from others ------------------===//
+//===- ProblemTransforms.cpp - Changes of scheduling problems -------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

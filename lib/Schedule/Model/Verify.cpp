@@ -1,4 +1,4 @@
-//===- Verify.cpp - Is this order legal -------------------------*- C++ -*-===//
+//===- Verify.cpp - Check of the legality of orders -----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

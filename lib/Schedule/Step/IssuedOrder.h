@@ -1,4 +1,4 @@
-//===- IssuedOrder.h - An order that grows ----------------------*- C++ -*-===//
+//===- IssuedOrder.h - Orders under construction ----------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

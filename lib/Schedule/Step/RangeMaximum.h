@@ -1,4 +1,4 @@
-//===- RangeMaximum.h - Range maxima under range additions -----*- C++ -*-===//
+//===- RangeMaximum.h - Range maxima under range additions ------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A sequence of numbers that answers what the largest of a range is, and lets
-// whole ranges grow: a segment tree whose nodes know what was added to all that
-// is below them.
+// A sequence of numbers with two operations: the maximum of a range, and the
+// addition of a number to a range. It is a segment tree whose nodes store what
+// was added to all of their descendants.
 //
 //===----------------------------------------------------------------------===//
 

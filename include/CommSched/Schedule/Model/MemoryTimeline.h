@@ -1,4 +1,4 @@
-//===- MemoryTimeline.h - What an order keeps in memory ---------*- C++ -*-===//
+//===- MemoryTimeline.h - Memory model --------------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -34,11 +34,11 @@ struct MemoryTimeline {
 
 /// Live bytes at each position of `order`.
 ///
-/// A freed buffer goes when its last user (in this order) ends. One that nobody
-/// uses goes when its producer ends; one without users and producer stays, as
-/// nobody is there to free it. Error: the problem has one, or the order does
-/// not have each operation once; that users come after the producer is
-/// verify()'s matter. O(nodes + buffers + uses).
+/// A buffer that is freed is freed when its last user (in this order) ends; one
+/// without users, when its producer ends; one without users and producer is
+/// never freed. Error: the problem has one, or the order does not have each
+/// operation once. Whether users come after the producer is not checked:
+/// verify() checks it. O(nodes + buffers + uses).
 Result<MemoryTimeline> simulateMemory(const Problem &problem,
                                       const Order &order);
 

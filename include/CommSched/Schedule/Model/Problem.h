@@ -1,4 +1,4 @@
-//===- Problem.h - What is to be scheduled ----------------------*- C++ -*-===//
+//===- Problem.h - Scheduling problems --------------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,9 +8,9 @@
 //
 // A scheduling problem on dense indices: operations with a kind, a cost and a
 // stream; dependences between them; buffers with a size, a producer and users.
-// It is built by the add functions, closed by finalize(), and read-only input
-// to every solver, simulator and bound of this library. Nothing here knows what
-// the operations are.
+// It is built by the add functions, closed by finalize(), and then the
+// read-only input of every solver, simulator and bound of this library. It is
+// independent of MLIR and of what the operations compute.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +20,7 @@
 #include "CommSched/Support/Csr.h"
 #include "CommSched/Support/Result.h"
 
+#include <cassert>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -35,10 +36,10 @@ using StreamId = int32_t;
 
 /// No operation: the producer of a buffer that is live from the start.
 inline constexpr NodeId noNode = -1;
-/// No stream: what operations on the compute stream have.
+/// No stream: the value for operations on the compute stream.
 inline constexpr StreamId noStream = -1;
-/// Streams are numbered below this: every function that looks at streams keeps
-/// an array over them.
+/// Stream indices are below this number: most functions allocate an array that
+/// is indexed by streams.
 inline constexpr StreamId maxStreams = 1 << 20;
 
 /// An order of execution: position -> operation.
@@ -51,21 +52,21 @@ enum class NodeKind : uint8_t {
   Start,
   /// Holds the compute stream until the collective of its start has ended.
   Wait,
-  /// A collective that is start and wait in one, such as a barrier: begins when
-  /// both the compute stream and its own stream are free, and holds both.
+  /// A collective that is start and wait in one, such as a barrier: it begins
+  /// when both the compute stream and its own stream are free, and holds both.
   Blocking,
 };
 
-/// Why one operation has to come after another. Ordered by how hard the reason
-/// is: of several reasons for one pair, the first is the one to tell.
+/// Why one operation has to come after another. Of several reasons for one pair
+/// the first in this list is reported.
 enum class DependenceKind : uint8_t {
-  /// It reads a value that the other makes.
+  /// It reads a result of the other operation.
   Data,
-  /// It touches memory that the other touches.
+  /// Both access the same memory, and at least one writes it.
   Memory,
   /// Both are collectives whose relative order is kept.
   Order,
-  /// One of them may communicate in a way that nobody knows.
+  /// One of them may communicate in an unknown way.
   Barrier,
 };
 
@@ -87,10 +88,10 @@ struct DependenceEnd {
   DependenceKind kind;
 };
 
-/// Storage that an operation makes, or that is there from the start.
+/// Storage that an operation allocates, or that is live from the start.
 struct Buffer {
   int64_t bytes;
-  /// Who allocates it; noNode: it is live from the start.
+  /// The operation that allocates it; noNode: it is live from the start.
   NodeId producer;
   /// Whether its last user frees it; otherwise it stays to the end.
   bool freed;
@@ -117,7 +118,7 @@ public:
   /// uses.
   NodeId addWait(NodeId start);
 
-  /// Says that `to` runs after `from`. Several dependences between one pair
+  /// Requires that `to` runs after `from`. Several dependences between one pair
   /// are allowed, also of the same kind; one of an operation on itself is not.
   /// A dependence may point backwards in the program (then the program is not
   /// itself a valid order), as long as there is no cycle.
@@ -129,15 +130,18 @@ public:
   /// that the caller owns).
   BufferId addBuffer(int64_t bytes, NodeId producer, bool freed);
 
-  /// Says that `node` needs `buffer`, itself or through any alias of it. The
+  /// Adds `node` as a user of `buffer`, directly or through an alias. The
   /// producer need not be added. Repeated uses count once.
   void addUse(BufferId buffer, NodeId node);
 
-  /// Says that `node` is one of the large computations that communication
-  /// hides behind: solvers that move groups of operations leave it in place.
-  void setExpensive(NodeId node) { nodes[node].isExpensive = true; }
+  /// Marks `node` as one of the large computations that hide communication:
+  /// solvers that move groups of operations do not move it.
+  void setExpensive(NodeId node) {
+    assert(isNode(node) && "no such operation");
+    nodes[node].isExpensive = true;
+  }
 
-  /// Reserves memory for what will be added; never needed, only faster.
+  /// Reserves memory for operations and dependences. Optional.
   void reserve(size_t numNodes, size_t numDependences);
 
   /// Closes the problem: checks it and builds the adjacency. Returns check().
@@ -145,9 +149,9 @@ public:
   /// buffers + uses).
   const OptionalError &finalize();
 
-  /// What is wrong with the problem, naming the operations by their index; or
-  /// nothing. Before finalize() that is itself the error. Costs nothing: the
-  /// answer is finalize()'s. A problem without error has
+  /// Returns the error that finalize() found, which names the operations by
+  /// their index, or nothing. Before finalize() there is an error. O(1). A
+  /// problem without error has
   ///   - all indices in range, streams exactly on Start and Blocking,
   ///   - no negative cost or size, and sums of all costs and of all sizes that
   ///     fit 64 bits (so that nothing computed from them overflows),
@@ -162,11 +166,11 @@ public:
   /// The operations as they were added: 0, 1, ….
   Order programOrder() const;
   NodeId numNodes() const { return static_cast<NodeId>(nodes.size()); }
-  NodeKind kind(NodeId node) const { return nodes[node].kind; }
+  NodeKind kind(NodeId node) const { return at(node).kind; }
   /// Duration in nanoseconds; 0 for a Wait.
-  int64_t costNs(NodeId node) const { return nodes[node].costNs; }
+  int64_t costNs(NodeId node) const { return at(node).costNs; }
   /// The stream of a Start or Blocking; noStream otherwise.
-  StreamId stream(NodeId node) const { return nodes[node].stream; }
+  StreamId stream(NodeId node) const { return at(node).stream; }
   /// The Start that a Wait completes; noNode otherwise.
   NodeId startOf(NodeId wait) const {
     return kind(wait) == NodeKind::Wait ? nodes[wait].partner : noNode;
@@ -180,7 +184,7 @@ public:
     return kind(node) == NodeKind::Start || kind(node) == NodeKind::Blocking;
   }
   /// Whether the operation was marked by setExpensive().
-  bool isExpensive(NodeId node) const { return nodes[node].isExpensive; }
+  bool isExpensive(NodeId node) const { return at(node).isExpensive; }
   /// The operation as error texts name it, such as "node 3 (wait)".
   std::string describe(NodeId node) const;
   /// The number of streams: the largest index of one, plus 1.
@@ -191,15 +195,15 @@ public:
   //===--------------------------------------------------------------------===//
 
   size_t numDependences() const { return dependences.size(); }
-  /// Who has to come after `node`, one entry per dependence.
+  /// The operations that depend on `node`, one entry per dependence.
   ArrayView<DependenceEnd> successors(NodeId node) const {
     return successorRows[node];
   }
-  /// Who has to come before `node`, one entry per dependence.
+  /// The operations that `node` depends on, one entry per dependence.
   ArrayView<DependenceEnd> predecessors(NodeId node) const {
     return predecessorRows[node];
   }
-  /// Some order that respects all dependences: the program's if that does.
+  /// An order that respects all dependences: that of the program if it does.
   const Order &topologicalOrder() const { return topological; }
 
   //===--------------------------------------------------------------------===//
@@ -207,7 +211,10 @@ public:
   //===--------------------------------------------------------------------===//
 
   BufferId numBuffers() const { return static_cast<BufferId>(buffers.size()); }
-  const Buffer &buffer(BufferId buffer) const { return buffers[buffer]; }
+  const Buffer &buffer(BufferId buffer) const {
+    assert(buffer >= 0 && buffer < numBuffers() && "no such buffer");
+    return buffers[buffer];
+  }
   ArrayView<NodeId> users(BufferId buffer) const { return userRows[buffer]; }
   ArrayView<BufferId> buffersUsedBy(NodeId node) const {
     return usedRows[node];
@@ -232,6 +239,10 @@ private:
 
   void reopen();
   bool isNode(NodeId node) const { return node >= 0 && node < numNodes(); }
+  const Node &at(NodeId node) const {
+    assert(isNode(node) && "no such operation");
+    return nodes[node];
+  }
   OptionalError checkNodes();
   OptionalError pairWaits();
   OptionalError checkDependences() const;

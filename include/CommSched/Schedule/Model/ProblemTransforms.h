@@ -1,4 +1,4 @@
-//===- ProblemTransforms.h - Problems made from others ----------*- C++ -*-===//
+//===- ProblemTransforms.h - Changes of scheduling problems -----*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -31,15 +31,16 @@ enum class CollectiveOrderScope {
   Global,
 };
 
-/// The collectives (Start and Blocking) in program order. O(nodes).
+/// Returns the collectives (Start and Blocking) in program order. O(nodes).
 std::vector<NodeId> collectivesInProgramOrder(const Problem &problem);
 
 /// Adds an Order dependence from each collective to the next one in `scope`.
 /// The problem has to be finalized afterwards. O(nodes).
 void addCollectiveOrder(Problem &problem, CollectiveOrderScope scope);
 
-/// `problem` as the program that has `order`, which is a legal one: node i is
-/// the operation at position i. Buffers keep their numbers. Finalized.
+/// Returns `problem` with `order`, which is a legal one, as its program: node i
+/// is the operation at position i. Buffers keep their numbers. The result is
+/// finalized.
 /// O(nodes + dependences + uses).
 Problem renumber(const Problem &problem, const Order &order);
 

@@ -1,4 +1,4 @@
-//===- Simulator.h - When an order runs what --------------------*- C++ -*-===//
+//===- Simulator.h - Time model ---------------------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The time model: one compute stream, one in-order stream per process group.
-// Operations issue in the given order with the clock of the compute stream.
+// The time model: one compute stream, and one in-order stream per process
+// group. Operations are issued in the given order by the compute stream. With
+// contention, operations that run at once slow each other down.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,13 +45,12 @@ struct Contention {
   }
 };
 
-/// What is wrong with `contention` for a `problem` without error, naming the
-/// streams: an index out of range, a stream that is exclusive with itself,
-/// links for another number of streams, a slowdown out of range. O(what it
-/// has).
+/// Checks `contention` for a `problem` without error. Errors name the streams:
+/// an index out of range, a stream that is exclusive with itself, links for
+/// another number of streams, a slowdown out of range. O(pairs + streams).
 OptionalError check(const Contention &contention, const Problem &problem);
 
-/// When everything happens, in nanoseconds from the start of the step.
+/// The times of all operations, in nanoseconds from the start of the step.
 struct Timeline {
   /// By operation. Start: when the collective begins on its stream. Wait: when
   /// the compute stream reaches it.
@@ -58,9 +58,9 @@ struct Timeline {
   /// By operation. Start: when the collective ends on its stream. Wait: when
   /// the compute stream goes on.
   std::vector<int64_t> endNs;
-  /// By operation: how long the compute stream stood still for it. The stall of
-  /// a wait is stated at the wait and at its start. For a Blocking it runs from
-  /// when the compute stream reaches it to its end. 0 for a Compute.
+  /// By operation: how long the compute stream is stalled by it. The stall of a
+  /// wait is stored for the wait and for its start. That of a Blocking lasts
+  /// from when the compute stream reaches it to its end. 0 for a Compute.
   std::vector<int64_t> exposedNs;
   /// When every stream is idle.
   int64_t stepNs = 0;
@@ -83,8 +83,8 @@ struct Timeline {
 ///   - Blocking: begins at max(t, clock of its stream) and sets both to its
 ///     end.
 /// Error: the problem has one, the order does not have each operation once, or
-/// a wait comes before its start. Other dependences are verify()'s matter and
-/// are not looked at. O(nodes).
+/// a wait comes before its start. Other dependences are not checked: verify()
+/// checks them. O(nodes).
 Result<Timeline> simulate(const Problem &problem, const Order &order);
 
 /// The same where operations that run at once slow each other down:

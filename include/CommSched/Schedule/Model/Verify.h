@@ -1,4 +1,4 @@
-//===- Verify.h - Is this order legal ---------------------------*- C++ -*-===//
+//===- Verify.h - Check of the legality of orders ---------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The check that every order passes before anybody uses it: each operation
-// once, everything after what it depends on.
+// The check that every order has to pass before it is used: it has each
+// operation once, and behind all that the operation depends on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,10 +25,11 @@ using Positions = std::vector<int32_t>;
 /// have each operation exactly once. O(nodes).
 Result<Positions> invert(const Problem &problem, const Order &order);
 
-/// Why `order` is not a legal order of `problem`, naming the operations that
-/// stand wrongly and where; nothing if it is one. Legal means: each operation
-/// once; each dependence respected (hence each wait after its start); no buffer
-/// used before it is made. O(nodes + dependences + uses).
+/// Checks that `order` is a legal order of `problem`. The error names the
+/// operations that are in the wrong order and their positions. An order is
+/// legal if it has each operation once, respects each dependence (hence each
+/// wait comes after its start), and uses no buffer before it is allocated.
+/// O(nodes + dependences + uses).
 OptionalError verify(const Problem &problem, const Order &order);
 
 } // namespace mlir::commsched::schedule
