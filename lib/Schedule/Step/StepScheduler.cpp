@@ -32,9 +32,9 @@ namespace {
 
 /// One round of the scheduler: makes candidates for the order of one program
 /// and keeps the best.
-class StepSearch {
+class StepScheduler {
 public:
-  StepSearch(const Problem &problem, const StepSchedulerOptions &options)
+  StepScheduler(const Problem &problem, const StepSchedulerOptions &options)
       : problem(problem), options(options) {}
 
   /// Returns the best of all candidates.
@@ -82,7 +82,8 @@ private:
 
 } // namespace
 
-bool StepSearch::isBetter(const StepSchedule &a, const StepSchedule &b) const {
+bool StepScheduler::isBetter(const StepSchedule &a,
+                             const StepSchedule &b) const {
   bool fitsA = a.fits(options.limitBytes), fitsB = b.fits(options.limitBytes);
   if (fitsA != fitsB)
     return fitsA;
@@ -93,7 +94,7 @@ bool StepSearch::isBetter(const StepSchedule &a, const StepSchedule &b) const {
 }
 
 /// Keeps an order if it is the best so far. Error: the order is not legal.
-OptionalError StepSearch::offer(const Order &order, ScheduleOrigin origin) {
+OptionalError StepScheduler::offer(const Order &order, ScheduleOrigin origin) {
   if (OptionalError error = verify(problem, order))
     return error;
   Result<Timeline> timeline = simulate(problem, order, options.contention);
@@ -126,9 +127,9 @@ static std::vector<int64_t> listLookAheads(const Problem &problem) {
 /// construction estimates memory; if its order exceeds the limit, it is
 /// repeated with a limit that is lower by the excess, then by twice the excess,
 /// and so on.
-void StepSearch::construct(const StepConstruction &construction,
-                           int64_t lookAheadNs, int64_t limitBytes,
-                           Plan &plan) const {
+void StepScheduler::construct(const StepConstruction &construction,
+                              int64_t lookAheadNs, int64_t limitBytes,
+                              Plan &plan) const {
   ConstructionOptions with;
   with.slackPercent = plan.slackPercent;
   with.exclusive = options.contention.exclusive;
@@ -156,10 +157,10 @@ void StepSearch::construct(const StepConstruction &construction,
 }
 
 /// Returns the best order that is constructed for a compute order.
-StepSearch::Plan
-StepSearch::construct(const StepStructure &structure, const Order &computeOrder,
-                      int32_t slackPercent,
-                      const std::vector<int64_t> &lookAheadsNs) const {
+StepScheduler::Plan
+StepScheduler::construct(const StepStructure &structure,
+                         const Order &computeOrder, int32_t slackPercent,
+                         const std::vector<int64_t> &lookAheadsNs) const {
   StepConstruction construction(structure, computeOrder);
   Plan plan;
   plan.slackPercent = slackPercent;
@@ -179,9 +180,9 @@ StepSearch::construct(const StepStructure &structure, const Order &computeOrder,
 
 /// Constructs orders for the compute order of the program, and for others that
 /// fill idle times. The plan has no order if none is within the limit.
-Result<StepSearch::Plan>
-StepSearch::construct(const StepStructure &structure, int32_t slackPercent,
-                      const std::vector<int64_t> &lookAheadsNs) const {
+Result<StepScheduler::Plan>
+StepScheduler::construct(const StepStructure &structure, int32_t slackPercent,
+                         const std::vector<int64_t> &lookAheadsNs) const {
   Plan plan = construct(structure, getProgramComputeOrder(structure),
                         slackPercent, lookAheadsNs);
   if (plan.order.empty())
@@ -213,7 +214,7 @@ StepSearch::construct(const StepStructure &structure, int32_t slackPercent,
 }
 
 /// Constructs orders with and without slack.
-OptionalError StepSearch::constructAll() {
+OptionalError StepScheduler::constructAll() {
   Result<StepStructure> structure = StepStructure::create(problem);
   if (!structure)
     return structure.error();
@@ -249,7 +250,7 @@ OptionalError StepSearch::constructAll() {
 
 /// Runs the searches for small steps, if the program is small enough for the
 /// effort.
-OptionalError StepSearch::improve() {
+OptionalError StepScheduler::improve() {
   int64_t numNodes = problem.numNodes();
   if (!best.fits(options.limitBytes) || best.stepNs <= boundNs ||
       options.effort / (numNodes + 1) < 4 * numNodes)
@@ -280,7 +281,7 @@ OptionalError StepSearch::improve() {
 }
 
 /// Offers the orders with the least memory if nothing is within the limit.
-OptionalError StepSearch::saveMemory() {
+OptionalError StepScheduler::saveMemory() {
   if (best.fits(options.limitBytes))
     return std::nullopt;
   Result<StepStructure> structure = StepStructure::create(problem);
@@ -297,7 +298,7 @@ OptionalError StepSearch::saveMemory() {
 }
 
 /// Computes the lower bound, and offers the order of the program.
-OptionalError StepSearch::begin() {
+OptionalError StepScheduler::begin() {
   Result<LowerBound> bound = computeLowerBound(problem);
   if (!bound)
     return bound.error();
@@ -305,7 +306,7 @@ OptionalError StepSearch::begin() {
   return offer(problem.programOrder(), ScheduleOrigin::Program);
 }
 
-Result<StepSchedule> StepSearch::sketch() {
+Result<StepSchedule> StepScheduler::sketch() {
   OptionalError error = begin();
   Result<StepStructure> structure = StepStructure::create(problem);
   if (!structure)
@@ -321,7 +322,7 @@ Result<StepSchedule> StepSearch::sketch() {
   return std::move(best);
 }
 
-Result<StepSchedule> StepSearch::run() {
+Result<StepSchedule> StepScheduler::run() {
   OptionalError error = begin();
   Result<IterativeReordering> simple = overlapSimply(problem);
   if (!simple)
@@ -388,7 +389,7 @@ static std::optional<Problem> orderUses(const Problem &problem) {
 /// Schedules a problem whose dependences order all uses.
 static Result<StepSchedule> searchStep(const Problem &problem,
                                        const StepSchedulerOptions &options) {
-  Result<StepSchedule> schedule = StepSearch(problem, options).run();
+  Result<StepSchedule> schedule = StepScheduler(problem, options).run();
   if (!schedule)
     return schedule;
   // Repeat with the schedule as the program until nothing improves, so that
@@ -398,7 +399,7 @@ static Result<StepSchedule> searchStep(const Problem &problem,
        round < maxRounds && schedule->origin != ScheduleOrigin::Program;
        ++round) {
     Problem program = renumber(problem, schedule->order);
-    Result<StepSchedule> next = StepSearch(program, options).run();
+    Result<StepSchedule> next = StepScheduler(program, options).run();
     if (!next)
       return next;
     if (next->origin == ScheduleOrigin::Program)
@@ -437,6 +438,6 @@ schedule::scheduleStep(const Problem &problem,
 Result<StepSchedule> schedule::sketchStep(const Problem &problem,
                                           const StepSchedulerOptions &options) {
   return checkAndSearch(problem, [&](const Problem &ordered) {
-    return StepSearch(ordered, options).sketch();
+    return StepScheduler(ordered, options).sketch();
   });
 }
