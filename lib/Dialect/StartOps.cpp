@@ -1,4 +1,4 @@
-//===- StartOps.cpp - What all starts share -------------------------------===//
+//===- StartOps.cpp - Shared parts of collective starts -------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

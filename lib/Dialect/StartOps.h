@@ -1,4 +1,4 @@
-//===- StartOps.h - What all starts share -----------------------*- C++ -*-===//
+//===- StartOps.h - Shared parts of collective starts -----------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,15 +1,14 @@
-//===- Models.h - What the models of all dialects share ---------*- C++ -*-===//
+//===- Models.h - Shared parts of external models ---------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // Attaching a model to many operations at once, and counting elements,
-// arithmetic and bytes. Counts of operations are doubles: they go past 2^63 in
-// large programs, and costs need no more than their leading digits.
+// arithmetic and bytes. Counts of operations are doubles: they exceed 2^63
+// in large programs, and costs need only their leading digits.
 //
 //===----------------------------------------------------------------------===//
 

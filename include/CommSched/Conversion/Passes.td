@@ -19,10 +19,9 @@ def ConvertShardToCommSched
     : Pass<"convert-shard-to-commsched", "::mlir::ModuleOp"> {
   let summary = "turn collectives of the shard dialect into starts and waits";
   let description = [{
-    Takes the program of one device, as `--sharding-propagation` and
-    `--shard-partition` leave it, and turns each of its collectives into a start
-    with its wait right behind it. When to start and when to wait is the
-    business of the scheduling passes.
+    Converts the program of one device, as `--sharding-propagation` and
+    `--shard-partition` produce it: each collective becomes a start, immediately
+    followed by its wait. The scheduling passes move starts and waits apart.
 
     ```mlir
     shard.grid @grid(shape = 2x4)
@@ -46,47 +45,48 @@ def ConvertShardToCommSched
     ```
 
     **Groups.** Device `(i, j, …)` of a grid is the rank with the row-major
-    number of its coordinates. The axes of a grid that an operation names are
-    one `commsched.group`, declared behind the grid under the grid's name and
-    the axes; grids go when nothing names them any more. Members are given by
-    `size` and `stride` where these describe them, else by `ranks`: axes that
-    are not next to each other, or listed from the inner to the outer.
-    `ranks_per_node` is added where consecutive numbers on a node say other than
-    the default. Along axes of a single device, or none, nothing is sent.
+    number of its coordinates. The axes of a grid that an operation names become
+    one `commsched.group`, declared after the grid and named after the grid and
+    the axes; grids without remaining uses are erased. The members are given by
+    `size` and `stride` where possible, otherwise by `ranks`: for axes that are
+    not adjacent, or that are listed from the inner to the outer.
+    `ranks_per_node` is added where it differs from the default. Along axes of a
+    single device, or along no axes, no data is sent.
 
     **Operations.** `all_gather`, `all_reduce`, `all_to_all`, `broadcast`,
     `reduce_scatter`, `send` and `recv` become the start of the same name.
-    Reductions convert their operand first where the result's element type
-    differs, for that is the type in which shard accumulates; integers are
-    signed, but for `i1`. Of the others,
+    A reduction converts its operand first if the result's element type differs,
+    because shard accumulates in the result's type; integers other than `i1` are
+    signed. The other operations are converted as follows:
 
-     * `gather` becomes an all_gather and `reduce` an all_reduce: what is not
-       the root has an undefined result, and gets the root's. A gather costs the
-       root, which sets the pace, no more than before; an all_reduce sends up to
-       twice the bytes of a reduction.
+     * `gather` becomes an all_gather and `reduce` an all_reduce: on ranks other
+       than the root, shard's result is undefined, and here it is the root's. A
+       gather costs the root, which is the slowest rank, no more than before; an
+       all_reduce sends up to twice the bytes of a reduction.
      * `scatter` becomes an all_to_all, of which each rank keeps the part that
-       came from the root. The root sends (n-1)/n of its tensor, what it has to
-       send anyway; a broadcast would send it all. The other ranks send as much,
+       the root sent. The root sends (n-1)/n of its tensor, as in a scatter;
+       with a broadcast it would send all of it. The other ranks send as much,
        and every rank holds a buffer of the root's size.
      * `shift` becomes a permute from index i to index i + `offset` of the axis.
-       Where nothing arrives, shard's result is undefined and the permute's zero.
+       On ranks that receive nothing, shard's result is undefined and the
+       permute's is zero.
      * `update_halo` becomes a permute for each halo, along the last dimension
        first, so that corners arrive through two neighbours. Halos at the border
-       of the grid stay as they are.
-     * `all_slice` and `process_multi_index`, `process_linear_index`, which send
+       of the grid do not change.
+     * `all_slice`, `process_multi_index` and `process_linear_index`, which send
        nothing, compute with `commsched_rt.rank`; `neighbors_linear_indices`
-       with the coordinates that it is given; `grid_shape` becomes constants.
+       computes with its operands; `grid_shape` becomes constants.
 
-    What a `send` blocks for, its wait behind it blocks for: two devices that
-    both send to each other before they receive wait forever, unless the
-    scheduling passes or the backend put that right. A `permute` does not.
+    A wait after a `send` blocks as the `send` of shard does: two devices that
+    both send to each other before they receive deadlock, unless the scheduling
+    passes or the backend reorder the operations. A `permute` does not deadlock.
 
-    Attributes such as `commsched.name` move on to the start.
+    The start takes over attributes such as `commsched.name`.
 
     Errors: grids or tensors with dynamic sizes; roots, peers and halo sizes
     that are not constant; `recv` without a source; generic reductions; buffers
-    instead of tensors; and operations that annotate (`shard.shard`,
-    `shard.sharding`, …), which say that the program is not partitioned.
+    instead of tensors; and annotations (`shard.shard`, `shard.sharding`, …),
+    which occur only in programs that are not partitioned.
   }];
   let options = [
     Option<"ranksPerNode", "ranks-per-node", "int64_t", /*default=*/"8",
@@ -108,20 +108,22 @@ def ConvertCommSchedToRequests
     : Pass<"convert-commsched-to-requests", "::mlir::ModuleOp"> {
   let summary = "turn futures into requests of the runtime, on tensors";
   let description = [{
-    The first step of `convert-commsched-to-runtime`: starts, waits and FSDP's
-    copies become operations of `commsched_rt` on tensors, which say what is read
-    and written while a collective is in flight. Collectives that cut or join
-    along another dimension than the first get copies that make the parts of the
-    ranks contiguous. A gather into the buffer that its operand is a slice of,
-    and an all_reduce or broadcast into its own operand, is in place.
+    The first step of `convert-commsched-to-runtime`: starts, waits and the
+    copies of FSDP become operations of `commsched_rt` on tensors, whose
+    operands and results are the data that a collective in flight reads and
+    writes. Collectives that split or concatenate along a dimension other than
+    the first get copies that make the parts of the ranks contiguous. An
+    all_gather into the buffer that its operand is a slice of, and an all_reduce
+    or broadcast into its own operand, are in place.
 
     A `commsched.compute` becomes an operation that takes its predicted time and
-    makes up its results; if it is a view, a view of the first elements. The
-    predicted times come as everywhere from pins, the profile, and the model.
+    fills its results with emulated values; if it is a view, it becomes a view
+    of the first elements. Predicted times come from pinned costs, the profile,
+    and the cost model, as in all passes.
 
-    Tensor arguments are marked as not writable for bufferization, unless they
-    are `commsched.freeable`: the caller keeps them. `commsched.resize_storage`
-    disappears, for the caller owns the storage too.
+    Tensor arguments are marked as not writable for bufferization unless they
+    are `commsched.freeable`, because the caller keeps them.
+    `commsched.resize_storage` is erased, because the caller owns the storage.
 
     Example: in
 
@@ -131,7 +133,7 @@ def ConvertCommSchedToRequests
     %full = commsched.wait %f : !commsched.future<tensor<16xf32>>
     ```
 
-    the wait then reads what was sent, and hands on what was received:
+    the wait reads the sent tensor, and returns the received one:
 
     ```mlir
     %e = tensor.empty() : tensor<16xf32>
@@ -159,10 +161,10 @@ def PackRequestBuffers
     : Pass<"commsched-pack-request-buffers", "::mlir::func::FuncOp"> {
   let summary = "give the runtime contiguous buffers";
   let description = [{
-    The runtime takes a pointer and a number of elements. Where bufferization
-    left a memref with gaps as an operand of `commsched_rt`, this takes a packed
-    copy: before the operation for what it reads, after it (after the wait, for
-    a collective) for what it writes.
+    The runtime takes a pointer and a number of elements. If an operand of
+    `commsched_rt` is a memref with gaps after bufferization, this pass replaces
+    it by a packed copy: filled before the operation if it is read, copied back
+    after it (after the wait, for a collective) if it is written.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
@@ -175,9 +177,9 @@ def ConvertRequestsToCalls
     `commsched_rt` on memrefs become calls of the C functions in
     `CommSched/Runtime/Runtime.h`, copies between contiguous memrefs become the
     runtime's copies, and the collectives, operators and groups of the module
-    become its description, the text of the global `commsched_program`. Between
-    operations on the processor, the runtime is polled while something is in
-    flight. Declarations of groups disappear.
+    are listed in its description, the text of the global `commsched_program`.
+    Between operations on the processor, the runtime is polled while a
+    collective is in flight. Declarations of groups are erased.
   }];
   let dependentDialects = [
     "::mlir::LLVM::LLVMDialect",
@@ -193,16 +195,16 @@ def ConvertRequestsToCalls
 //===----------------------------------------------------------------------===//
 
 def ExpandFloat8Casts : Pass<"commsched-expand-float8-casts"> {
-  let summary = "convert 8-bit floats with operations that processors have";
+  let summary = "expand casts of 8-bit floats into integer arithmetic";
   let description = [{
-    Turns `arith.truncf` to f8E5M2 and f8E4M3FN, and `arith.extf` from them, on
-    numbers and vectors, into arithmetic on patterns of bits. Part of
-    `commsched-to-llvm`: LLVM knows neither type, and keeps both as i8.
+    Expands `arith.truncf` to f8E5M2 and f8E4M3FN, and `arith.extf` from them,
+    on scalars and vectors, into integer arithmetic on bit patterns. Part of
+    `commsched-to-llvm`: LLVM has neither type, and stores both as i8.
 
-    What is converted is rounded once to the nearest, ties to even. What is too
-    large is infinite in f8E5M2 and NaN in f8E4M3FN, which has no infinity; it
-    does not saturate. Other rounding modes, and types of more than 64 bits, are
-    left alone.
+    Values are rounded once to the nearest, ties to even. Values that are too
+    large become infinite in f8E5M2 and NaN in f8E4M3FN, which has no infinity;
+    they do not saturate. Casts with other rounding modes, or of types of more
+    than 64 bits, are not expanded.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

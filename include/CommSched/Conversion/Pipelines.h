@@ -1,4 +1,4 @@
-//===- Pipelines.h - From tensors to calls and to LLVM ----------*- C++ -*-===//
+//===- Pipelines.h - Lowering pipelines to the runtime ----------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -28,21 +28,22 @@ struct CommSchedToRuntimeOptions
       llvm::cl::init("")};
 };
 
-/// From tensors to calls of the runtime: requests on tensors, one-shot
-/// bufferization of the whole module with identity layouts at the borders of
-/// functions, deallocation, and calls. The module may hold any dialect that
-/// one-shot bufferization knows.
+/// Lowers tensors to calls of the runtime: requests on tensors, one-shot
+/// bufferization of the whole module with identity layouts at function
+/// boundaries, deallocation, and calls. The module may contain any dialect that
+/// one-shot bufferization supports.
 void buildCommSchedToRuntimePipeline(OpPassManager &manager,
                                      const CommSchedToRuntimeOptions &options);
 
-/// The same, and then everything to the LLVM dialect: for programs of the
+/// The same, followed by a lowering to the LLVM dialect, for programs of the
 /// dialects linalg, tensor, arith, math, scf, cf, memref and func. Public
-/// functions get C interfaces (`_mlir_ciface_<name>`), and memory comes from
-/// `_mlir_memref_to_llvm_alloc` and its like, which the runtime has.
+/// functions get C interfaces (`_mlir_ciface_<name>`), and memory is allocated
+/// by `_mlir_memref_to_llvm_alloc` and its counterparts, which the runtime
+/// defines.
 void buildCommSchedToLLVMPipeline(OpPassManager &manager,
                                   const CommSchedToRuntimeOptions &options);
 
-/// Registers both under their names.
+/// Registers both pipelines.
 void registerConversionPipelines();
 
 } // namespace mlir::commsched

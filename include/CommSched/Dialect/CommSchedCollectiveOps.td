@@ -16,9 +16,9 @@ def CommSched_AllGatherOp
   let summary = "starts concatenating every rank's shard";
   let description = [{
     Delivers, for each operand, the operands of all ranks concatenated along
-    `dim` in the order of the ranks. Several operands are one coalesced launch.
-    With `into`, the result is written in place into the given buffer, of
-    which the operand may be this rank's slice.
+    `dim` in the order of the ranks. Several operands form one coalesced
+    launch. With `into`, the result is written in place into the given buffer;
+    the operand may be this rank's slice of that buffer.
 
     Constraints (n is the group's size):
     * (C1) the group exists.
@@ -53,7 +53,7 @@ def CommSched_ReduceScatterOp
   let summary = "starts reducing over the ranks and scattering the result";
   let description = [{
     Reduces each operand over the ranks and delivers this rank's part of the
-    result, cut along `dim` in the order of the ranks.
+    result, which is split along `dim` in the order of the ranks.
 
     Constraints (n is the group's size):
     * (C1) the group exists.
@@ -64,8 +64,8 @@ def CommSched_ReduceScatterOp
       the n-th part; the other dimensions are equal.
     * (C6) `into` is absent, or has the delivered types.
     * (C7) the reduction is legal for the element type: `band`, `bor` and
-      `bxor` need integers, `avg` floating-point or complex numbers, `min` and
-      `max` anything but complex numbers.
+      `bxor` require integers, `avg` requires floating-point or complex numbers,
+      and `min` and `max` accept anything but complex numbers.
 
     Example:
 
@@ -130,7 +130,7 @@ def CommSched_AllReduceOp
 def CommSched_AllToAllOp : CommSched_TransferOp<"all_to_all", "AllToAll"> {
   let summary = "starts exchanging a different part with every rank";
   let description = [{
-    Cuts each operand along `split_dim`, sends the i-th part to rank i, and
+    Splits each operand along `split_dim`, sends the i-th part to rank i, and
     delivers the received parts concatenated along `concat_dim`. The parts are
     equal, unless `input_splits` or `output_splits` give the number of rows for
     each rank.
@@ -212,7 +212,7 @@ def CommSched_PermuteOp : CommSched_TransferOp<"permute", "Permute"> {
   let summary = "starts sending along pairs of ranks";
   let description = [{
     Each row `[source, target]` of `pairs` sends the source's operands to the
-    target. A rank that is no target is delivered zeros.
+    target. A rank that is not a target receives zeros.
 
     Constraints (n is the group's size):
     * (C1) the group exists.

@@ -19,23 +19,27 @@ def CommSched_ComputeOp : CommSched_Op<"compute", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "an opaque operator of an imported graph";
   let description = [{
-    An operator that CommSched does not look into: what it reads and yields,
-    and what it costs. `flops` are its floating-point operations; `bytes` what
-    it moves through memory (by default its operands and results); `alias` the
-    index of the operand that the results are views of; `mutates` the indices
-    of the operands that it writes in place; `random` says that it draws random
-    numbers: from the state that it is given if one of its operands is an
-    argument with the role `rng_state`, else from a hidden one.
+    An operator whose implementation CommSched does not know, described by its
+    operands, its results and its cost:
 
-    An operator without results is there for its effect: it is never removed,
-    and keeps its place among the operations with effects.
+    * `flops` is the number of floating-point operations.
+    * `bytes` is the number of bytes moved through memory; by default, those of
+      the operands and results.
+    * `alias` is the index of the operand that the results are views of.
+    * `mutates` lists the indices of the operands that are written in place.
+    * `random` marks an operator that draws random numbers. It draws them from
+      the state that it is given if one of its operands is an argument with the
+      role `rng_state`, otherwise from a hidden state.
+
+    An operator without results has an effect: it is never removed, and its
+    order among the operations with effects does not change.
 
     Constraints:
     * (C1) the operator's name is not empty.
     * (C2) `flops` is finite and not negative.
     * (C3) `bytes` is not negative.
     * (C4) `alias` is the index of an operand.
-    * (C5) `mutates` holds indices of operands, none twice.
+    * (C5) `mutates` lists indices of operands, each at most once.
 
     Example:
 

@@ -18,14 +18,15 @@ def CommSched_Dialect : Dialect {
   let cppNamespace = "::mlir::commsched";
   let summary = "communication of distributed programs, open to scheduling";
   let description = [{
-    A program says where its collectives start and where their results are
-    needed. A start returns a `!commsched.future`, `commsched.wait` consumes it
-    and yields the values; what lies between them may hide the communication.
+    A program states where each collective starts and where its result is
+    needed. A start returns a `!commsched.future`; `commsched.wait` consumes the
+    future and yields the values. The computation between the two can hide the
+    communication.
 
     Every start and wait has a write effect on the communication resource,
-    tagged with the symbol of its group: generic passes keep their hands off
-    them, and passes that understand the dialect see one in-order stream per
-    group.
+    tagged with the symbol of its group. The effect keeps generic passes from
+    reordering them; passes that know the dialect see one in-order stream for
+    each group.
 
     The constraints that the verifiers enforce are numbered `C1`, `C2`, … for
     each operation; error messages end with the number, and the tests name it.
@@ -42,14 +43,14 @@ def CommSched_Dialect : Dialect {
     | `commsched.recompute` | `"must_save"`, `"prefer_save"`, `"prefer_recompute"`, `"must_recompute"` | recomputation policy |
     | `commsched.recompute_region` | i64, not negative | region of activation checkpointing that the policy belongs to |
     | `commsched.compile_with` | dictionary of the strings `pipeline` and `region` | pass pipeline for the operation's region |
-    | `commsched.pure` | unit | on a call: all that the callee does is to compute results in storage of their own |
-    | `commsched.reorder_info` | dictionary of the i64 `comm_ns`, `compute_ns`, `exposed_before_ns`, `exposed_after_ns`, `moves` and `grouped` and the strings `limiting_factor` and `pass` | on a start or wait: what a reordering pass did to it. `compute_ns` of computation hide the `comm_ns` of the collective; the `exposed_*_ns` are their difference (negative: more computation than needed); it passed `moves` operations, `grouped` of its own moved along; only `exposed_*_ns` may be negative |
-    | `commsched.fsdp` | `"parameter_gather"`, `"gradient_scatter"`, `"gradient_reduce"` | what a collective has to do with sharded parameters |
+    | `commsched.pure` | unit | on a call: the callee only computes results, in storage of their own |
+    | `commsched.reorder_info` | dictionary of the i64 `comm_ns`, `compute_ns`, `exposed_before_ns`, `exposed_after_ns`, `moves` and `grouped` and the strings `limiting_factor` and `pass` | on a start or wait: the report of a reordering pass. `compute_ns` of computation overlap with the `comm_ns` of the collective; the `exposed_*_ns` are their difference (negative: more computation than needed); the operation moved past `moves` operations, and `grouped` operations moved with it; only `exposed_*_ns` may be negative |
+    | `commsched.fsdp` | `"parameter_gather"`, `"gradient_scatter"`, `"gradient_reduce"` | the purpose of a collective on sharded parameters |
     | `commsched.baseline_peak_bytes` | i64, not negative | on a function: its peak memory before the passes |
-    | `commsched.num_forward_outputs` | i64, at most the results | on a joint function: how many of its results, the first, are its forward's; on the forward made of it: how many are not saved values |
-    | `commsched.saved_values` | array of strings | on a joint function: the names of the values that its forward has to save |
-    | `commsched.backward`, `commsched.forward` | symbol | on the forward of a joint function its backward, and the reverse |
-    | `commsched.joint` | string | on both: the name of the joint function |
+    | `commsched.num_forward_outputs` | i64, at most the results | on a joint function: the number of its leading results that belong to the forward; on the forward split from it: the number of results that are not saved values |
+    | `commsched.saved_values` | array of strings | on a joint function: the names of the values that its forward must save |
+    | `commsched.backward`, `commsched.forward` | symbol | on the forward split from a joint function, its backward; on the backward, its forward |
+    | `commsched.joint` | string | on both: the name of the joint function that they were split from |
 
     and on arguments:
 

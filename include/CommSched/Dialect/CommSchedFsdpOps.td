@@ -22,8 +22,8 @@ def CommSched_AllGatherCopyInOp
     after the other, into this rank's slice of it (first result, a view of the
     second). The copy may convert the element type.
 
-    Operands of different element types travel as bytes: `packed` says which
-    element type each operand is converted to before its bytes are packed.
+    Operands of different element types are sent as bytes: `packed` lists the
+    element type that each operand is converted to before its bytes are packed.
 
     Constraints (n is the group's size):
     * (C1) the group exists.
@@ -31,8 +31,8 @@ def CommSched_AllGatherCopyInOp
     * (C3) both results have one dimension and the same element type.
     * (C4) the first result has as many elements as the operands together.
     * (C5) the second result has n times as many elements as the first.
-    * (C6) `packed` is absent, or has one element type for each operand, of
-      which every element takes a known number of bytes (rounded up).
+    * (C6) `packed` is absent, or has one element type for each operand, whose
+      elements have a known size in bytes (rounded up).
     * (C7) with `packed`, the results' element type is i8, and the first result
       has as many elements as the converted operands have bytes, instead of C4.
 
@@ -74,7 +74,7 @@ def CommSched_SplitWithSizesCopyOp
     * (C1) the group exists.
     * (C2) at least one result.
     * (C3) every result has the operand's element type, or the operand's is i8
-      and the result's elements take a known number of bytes (rounded up).
+      and the result's elements have a known size in bytes (rounded up).
     * (C4) the results together have as many elements as the operand; if the
       operand holds bytes of other element types, as many bytes.
     * (C5) every result has a dimension 0 that n divides.
@@ -97,10 +97,10 @@ def CommSched_SplitWithSizesCopyOp
 def CommSched_ChunkCatOp : CommSched_GroupUserOp<"chunk_cat", [Pure]> {
   let summary = "reduce-scatter copy-in: chunks by rank and concatenates";
   let description = [{
-    Cuts every operand along dimension 0 into one chunk a rank, the last ones
-    padded with zeros to the size of the first, and lays the chunks of rank 0
-    one after the other, then those of rank 1, and so on. The copy may widen
-    the element type.
+    Splits every operand along dimension 0 into one chunk for each rank, pads
+    the last chunks with zeros to the size of the first, and concatenates the
+    chunks of rank 0, then those of rank 1, and so on. The copy may widen the
+    element type.
 
     Constraints (n is the group's size):
     * (C1) the group exists.
@@ -157,6 +157,8 @@ def CommSched_ResizeStorageOp : CommSched_Op<"resize_storage", [
 def CommSched_FsdpCopyOp : CommSched_Op<"fsdp_copy"> {
   let summary = "fills the storage of an unsharded parameter";
   let description = [{
+    Copies the gathered tensor `source` into `storage`.
+
     Constraints:
     * (C1) source and storage have the same shape and element type.
 

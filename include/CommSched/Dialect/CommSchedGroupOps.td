@@ -14,11 +14,11 @@ include "CommSched/Dialect/CommSchedOpBase.td"
 def CommSched_GroupOp : CommSched_Op<"group", [Symbol]> {
   let summary = "a process group: one communicator, one in-order stream";
   let description = [{
-    Declares the process groups of one axis: every rank is in one group of
-    `size` ranks. The members are every `stride`-th rank (1 if absent, that is
-    consecutive ranks), or are listed by `ranks`, one row a group.
-    `ranks_per_node` says how many of a group's ranks share a node; by default
-    as many as fit in 8.
+    Declares the process groups of one axis: every rank belongs to one group of
+    `size` ranks. The members of a group are `stride` ranks apart (1 if absent:
+    consecutive ranks), or `ranks` lists them, one row for each group.
+    `ranks_per_node` is the number of ranks of a group that share a node; the
+    default is the smaller of `size` and 8.
 
     Constraints:
     * (C1) the group is declared at module level, in a symbol table.
@@ -62,8 +62,8 @@ def CommSched_WaitOp : CommSched_Op<"wait", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "makes a collective's values valid on the compute stream";
   let description = [{
-    Blocks the compute stream until the collective has ended, and yields what
-    it delivered.
+    Blocks the compute stream until the collective has ended, and yields the
+    values that it delivered.
 
     Constraints, checked for waits and starts of every dialect:
     * (C1) the future comes from a collective of the same block.
@@ -86,7 +86,7 @@ def CommSched_WaitOp : CommSched_Op<"wait", [
 def CommSched_BarrierOp : CommSched_GroupUserOp<"barrier", [
     DeclareOpInterfaceMethods<CommSched_CollectiveOpInterface>,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "start and wait in one: every rank of the group arrives";
+  let summary = "waits until every rank of the group arrives";
   let description = [{
     Blocks the compute stream until all ranks of the group have reached the
     barrier.

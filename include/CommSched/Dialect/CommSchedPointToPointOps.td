@@ -14,8 +14,8 @@ include "CommSched/Dialect/CommSchedOpBase.td"
 def CommSched_SendOp : CommSched_StartOp<"send", "Send"> {
   let summary = "starts sending to one rank";
   let description = [{
-    Sends the operands to rank `to` of the group. The wait delivers nothing; it
-    says when the operands may be freed or overwritten.
+    Sends the operands to rank `to` of the group. The wait delivers no values;
+    after it, the operands may be freed or overwritten.
 
     Constraints (n is the group's size):
     * (C1) the group exists.
@@ -51,7 +51,7 @@ def CommSched_SendOp : CommSched_StartOp<"send", "Send"> {
 def CommSched_RecvOp : CommSched_StartOp<"recv", "Recv"> {
   let summary = "starts receiving from one rank";
   let description = [{
-    Receives from rank `from` of the group what it sends with the same tag.
+    Receives the tensors that rank `from` of the group sends with the same tag.
 
     Constraints (n is the group's size):
     * (C1) the group exists.

@@ -1,4 +1,4 @@
-//===- CommSchedInterfaces.h - How passes see operations --------*- C++ -*-===//
+//===- CommSchedInterfaces.h - Interfaces of operations ---------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The op interfaces through which every analysis and pass of CommSched looks at
-// a program. A dialect joins by implementing them, or by external models.
+// The op interfaces that the analyses and passes of CommSched use. A dialect
+// takes part by implementing them, or through external models.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ namespace mlir::commsched {
 struct ProcessGroup {
   /// Ranks in the group, at least 1.
   int64_t size;
-  /// How many of the group's ranks share a node, in [1, size].
+  /// The number of the group's ranks that share a node, in [1, size].
   int64_t ranksPerNode;
 };
 

@@ -1,4 +1,4 @@
-//===- CommSchedInterfaces.td - How passes see operations --*- tablegen -*-===//
+//===- CommSchedInterfaces.td - Interfaces of operations ---*- tablegen -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -17,7 +17,7 @@ def CommSched_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
     A communication of a process group. Most collectives are asynchronous: the
     operation is a *start*, its result is a *future*, and an operation with
     `WaitOpInterface` makes the transferred values valid. A collective without
-    a future is *blocking*: it starts and waits in one.
+    a future is *blocking*: it is start and wait in one.
 
     A future is consumed by exactly one wait in the start's own block; the
     interface verifies that for every dialect that implements it.
@@ -67,14 +67,13 @@ def CommSched_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
         return ::mlir::commsched::detail::getDefaultBucketKey($_op);
       }]>,
     InterfaceMethod<[{
-        Whether one launch may stand for several operations like this one with
-        equal bucket keys: the two methods below are implemented.
+        Whether several operations like this one with equal bucket keys may be
+        merged into one launch; if so, the two methods below are implemented.
       }], "bool", "isMergeable", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
-        Creates a start that does in one launch with each of `sent` what this
-        operation does with what it sends, delivers `delivered`, one for each,
-        and writes nothing in place. It has no discardable attributes. Null if
-        `isMergeable` is false.
+        Creates a start like this one that transfers each of `sent` in one
+        launch, delivers `delivered`, one for each, and writes nothing in place.
+        It has no discardable attributes. Null if `isMergeable` is false.
       }], "::mlir::Operation *", "createMergedStart",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$location,
            "::mlir::ValueRange":$sent, "::mlir::TypeRange":$delivered), "",
@@ -123,8 +122,8 @@ def CommSched_WaitOpInterface : OpInterface<"WaitOpInterface"> {
 def CommSched_CostOpInterface : OpInterface<"CostOpInterface"> {
   let cppNamespace = "::mlir::commsched";
   let description = [{
-    What an operation that computes costs. An operation without this interface
-    is priced by the bytes of its operands and results.
+    The cost of an operation that computes. The cost of an operation without
+    this interface follows from the bytes of its operands and results.
   }];
   let methods = [
     InterfaceMethod<[{
@@ -146,11 +145,11 @@ def CommSched_CostOpInterface : OpInterface<"CostOpInterface"> {
         return ::mlir::commsched::detail::getDefaultComputeType($_op);
       }]>,
     InterfaceMethod<[{
-        Whether this is one of the large computations that communication hides
-        behind, such as a matrix product or attention: moving it along with a
-        collective would defeat the purpose. By default: whether it does more
-        than 8 floating-point operations per byte moved, which no element-wise
-        operation, reduction or normalization does.
+        Whether this is one of the large computations that hide communication,
+        such as a matrix product or attention, which must not move together with
+        a collective. By default: whether it does more than 8 floating-point
+        operations for each byte moved, as no element-wise operation, reduction
+        or normalization does.
       }], "bool", "isExpensive", (ins), "", [{
         return ::mlir::commsched::detail::isExpensiveByDefault($_op);
       }]>,
@@ -160,14 +159,14 @@ def CommSched_CostOpInterface : OpInterface<"CostOpInterface"> {
 def CommSched_AliasOpInterface : OpInterface<"AliasOpInterface"> {
   let cppNamespace = "::mlir::commsched";
   let description = [{
-    Says which results are views: they live in the storage of another value
+    Identifies the results that are views: they use the storage of another value
     and allocate nothing. Operations with `ViewLikeOpInterface` or
     `DestinationStyleOpInterface` need no implementation.
   }];
   let methods = [
     InterfaceMethod<[{
         The operand, or other result of this operation, whose storage `result`
-        lives in; null when `result` has a storage of its own.
+        uses; null when `result` has its own storage.
       }], "::mlir::Value", "getAliasedValue",
       (ins "::mlir::OpResult":$result)>,
   ];
@@ -177,10 +176,11 @@ def CommSched_OperatorClassOpInterface
     : OpInterface<"OperatorClassOpInterface"> {
   let cppNamespace = "::mlir::commsched";
   let description = [{
-    What computing an operation a second time means: whether it is cheap, can
-    be done in one kernel with its neighbours, or must not be done. Operations
-    without this interface are classified by their traits and other interfaces;
-    see `getOperatorClass` in CommSched/Analysis/Problem/OperatorClasses.h.
+    Classifies an operation for recomputation: whether computing it a second
+    time is cheap, can be fused with its neighbours, or is not allowed.
+    Operations without this interface are classified by their traits and other
+    interfaces; see `getOperatorClass` in
+    CommSched/Analysis/Problem/OperatorClasses.h.
   }];
   let methods = [
     InterfaceMethod<"The class of the operation.",

@@ -23,18 +23,18 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def CommSchedRt_Dialect : Dialect {
   let name = "commsched_rt";
   let cppNamespace = "::mlir::commsched::rt";
-  let summary = "what the runtime does, before buffers and after";
+  let summary = "operations of the runtime, on tensors and on buffers";
   let description = [{
     The level between `commsched` and calls of the runtime. Its operations take
-    tensors, and after bufferization memrefs; data is contiguous, and parts for
-    the ranks lie one after the other.
+    tensors, and memrefs after bufferization. Data is contiguous, and the parts
+    of the ranks are stored one after the other.
 
-    A collective in flight reads and writes memory behind the program's back.
-    Two rules tell bufferization and deallocation: what a start sends is also an
-    operand of the wait, which reads it, so that until then no other operation
-    may write there in place; and the buffers that a start fills are results of
-    the start that only its wait takes, in place, and hands on as its results,
-    so that nobody reads them before.
+    A collective in flight reads and writes memory asynchronously. Two rules
+    make this visible to bufferization and deallocation. First, the tensors that
+    a start sends are also operands of its wait, which reads them; so no other
+    operation may write them in place before the wait. Second, the buffers that
+    a start fills are results of the start that only its wait uses, in place,
+    and returns as its own results; so no operation reads them before the wait.
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
@@ -64,22 +64,23 @@ def CommSchedRt_StartOp : CommSchedRt_Op<"start", [
   let summary = "starts a collective";
   let description = [{
     Sends `ins` and fills `outs`, one of each for every tensor of the launch
-    (none where the kind sends or delivers nothing). With `in_place` there are
-    no `ins`: what is sent lies in `outs`, for an all_gather in this rank's
-    part. `sent` and `received` are elements for each tensor.
+    (none if the kind sends or delivers nothing). With `in_place` there are no
+    `ins`: the data to send is in `outs`, for an all_gather in this rank's part
+    of it. `sent` and `received` are numbers of elements, one for each tensor.
 
-    `input_splits` and `output_splits` of an uneven `all_to_all` are, for each
-    tensor, elements for each rank of the group. `peer` is the root of a
-    broadcast, the target of a send, or the source of a receive.
+    `kind` is printed as a string; a keyword is accepted as well.
+    `input_splits` and `output_splits` of an uneven `all_to_all` hold, for each
+    tensor, the number of elements for each rank of the group. `peer` is the
+    root of a broadcast, the target of a send, or the source of a receive.
 
-    On tensors, the results after the request are the buffers in flight, for
-    the wait.
+    On tensors, the results after the request are the buffers in flight, which
+    are operands of the wait.
 
     Constraints:
     * (C1) `kind` is not `barrier`.
     * (C2) `sent` and `received` have one entry for each tensor, none negative.
-    * (C3) there are as many `ins` as tensors, or none; the same for `outs`; with
-      `in_place` there are `outs` and no `ins`.
+    * (C3) there are as many `ins` as tensors, or none; the same for `outs`;
+      with `in_place` there are `outs` and no `ins`.
     * (C4) the buffers in flight have the types of the tensors among `outs`, and
       none of `outs` is a tensor while another is a memref.
     * (C5) the request has one use, a wait in the same block.
@@ -119,14 +120,14 @@ def CommSchedRt_WaitOp : CommSchedRt_Op<"wait", [
          "mustBufferizeInPlace", "getAliasingValues", "bufferize"]>]> {
   let summary = "ends a collective";
   let description = [{
-    From here on `ins` may be overwritten and `outs` read: the results, on
-    tensors.
+    After the wait, `ins` may be overwritten and `outs` may be read; on tensors,
+    the results take the place of `outs`.
 
     Constraints:
     * (C1) the request comes from a start.
     * (C2) the results have the types of the tensors among `outs`.
-    * (C3) `ins` are those of the start. `outs` are what is in flight, or the
-      `outs` of the start where these are memrefs.
+    * (C3) `ins` are those of the start. `outs` are the buffers in flight, or
+      the `outs` of the start if these are memrefs.
   }];
   let arguments = (ins
     CommSchedRt_Request:$request,
@@ -144,7 +145,7 @@ def CommSchedRt_WaitOp : CommSchedRt_Op<"wait", [
 
 def CommSchedRt_BarrierOp : CommSchedRt_Op<"barrier", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "every rank of the group arrives";
+  let summary = "waits until every rank of the group arrives";
   let arguments = (ins StrAttr:$name, FlatSymbolRefAttr:$group,
                        OptionalAttr<I64Attr>:$runtime_ns);
   let assemblyFormat = "$name `on` $group attr-dict";
@@ -181,13 +182,13 @@ def CommSchedRt_CopyOp : CommSchedRt_Op<"copy", [
     added to the target's offset.
 
     Elements are converted from `source_type` to `target_type`; without these
-    they are bytes. What the copy does not reach keeps its content, unless
-    `overwrites` says that it fills all of the target.
+    types, elements are bytes. The rest of the target keeps its content;
+    `overwrites` states that the copy fills all of the target.
 
     Constraints:
     * (C1) `source` and `target` have three entries, none negative.
     * (C2) `repeat`, `rows` and `row_elements` are not negative.
-    * (C3) both types are given, or none.
+    * (C3) both types are given, or neither.
   }];
   let arguments = (ins
     CommSchedRt_Buffer:$input,
@@ -243,9 +244,9 @@ def CommSchedRt_ComputeOp : CommSchedRt_Op<"compute", [
          "getAliasingValues", "bufferize"]>]> {
   let summary = "takes the time of an operator";
   let description = [{
-    Stands for an opaque operator: takes `runtime_ns` nanoseconds of the compute
-    stream and, if the runtime is told to, fills `outs` with values that depend
-    on the operator's name and on `ins`.
+    Emulates an opaque operator: occupies the compute stream for `runtime_ns`
+    nanoseconds and, if the runtime is configured to do so, fills `outs` with
+    values that depend on the operator's name and on `ins`.
   }];
   let arguments = (ins
     StrAttr:$name,
@@ -268,11 +269,11 @@ def CommSchedRt_ComputeOp : CommSchedRt_Op<"compute", [
 
 def CommSchedRt_AccountOp : CommSchedRt_Op<"account", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "says what the program's own work is predicted to take";
+  let summary = "states the predicted time of an operation of the program";
   let description = [{
-    Stands beside operations that the program carries out itself. Where time is
-    modelled, the compute stream takes `runtime_ns` nanoseconds; elsewhere the
-    work takes the time that it takes.
+    Precedes an operation that the program executes itself. A backend that
+    models time advances the compute stream by `runtime_ns` nanoseconds; on
+    other backends, the operation takes its actual time.
 
     Example:
 
