@@ -106,8 +106,25 @@ def joined_literals(text):
                    for part in re.findall(r'"((?:[^"\\]|\\.)*)"', text))
 
 
+def shared_values():
+    """{function: values} of the functions in headers that list enum values."""
+    values = {}
+    for header in sorted((ROOT / "include/CommSched").glob("*/*.h")):
+        for match in re.finditer(r"(get\w+Values)\(\) \{(.*?)\n\s*\}",
+                                 header.read_text(encoding="utf-8"), re.DOTALL):
+            values[match[1]] = own_values(match[2])
+    return values
+
+
 def enum_values(flags):
-    """[(C++ name, option text, description)] of the clEnumValN in `flags`."""
+    """[(C++ name, option text, description)] of the values that `flags` list,
+    in place or by a function."""
+    call = re.search(r"(get\w+Values)\(\)", flags)
+    return shared_values()[call[1]] if call else own_values(flags)
+
+
+def own_values(flags):
+    """The same of the clEnumValN in `flags`."""
     return [(match[1].split("::")[-1], match[2], joined_literals(match[3]))
             for match in re.finditer(
                 r'clEnumValN\(\s*([\w:]+)\s*,\s*"([^"]*)"\s*,((?:\s*"(?:[^"\\]|\\.)*")+)',
@@ -130,7 +147,7 @@ def option_table(rows):
     lines = ["| option | type | default | description |", "|---|---|---|---|"]
     for name, kind, default, description, values in rows:
         if values:
-            kind = "one of"
+            kind = "list of" if kind.startswith("list of") else "one of"
             description = description.rstrip(".") + ". " + "; ".join(
                 f"`{text}`: {explanation}" for _, text, explanation in values)
         default = f"`{default}`" if default else ""
@@ -203,8 +220,6 @@ def pipeline_options(header):
     for text in declarations:
         struct = re.match(r"\w+", text)[0]
         text = text[:text.index("\n};")]
-        shared = enum_values(text[text.find("private:"):]) if (
-            "private:" in text) else []
         rows = []
         for match in re.finditer(
                 r"(List)?Option<([\w:]+)> \w+\{(.*?)\};", text, re.DOTALL):
@@ -213,8 +228,6 @@ def pipeline_options(header):
             description = joined_literals(
                 re.search(r"cl::desc\(((?:\s*\"(?:[^\"\\]|\\.)*\")+)\)", body)[1])
             values = enum_values(body)
-            if "getBucketValues()" in body:
-                values = shared
             init = re.search(r"cl::init\(\s*(.*?)\)\s*(?:,|$)", body, re.DOTALL)
             rows.append((name, plain_type(match[2], bool(match[1])),
                          default_text(init[1], values) if init else "",
