@@ -6,14 +6,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Times one point after the other on one rank, together with all others, and
-// checks what arrives. All ranks come to the same results, since they exchange
-// their samples and each takes the slowest rank's.
+// Times one point after the other on one rank, together with all other ranks,
+// and checks the received data. All ranks have the same results, since they
+// exchange their samples and use those of the slowest rank.
 //
 // A call is timed in two ways. Isolated: all ranks meet, then each takes the
 // time from its start to the end of its wait. Back to back: a batch of launches
-// is issued, then waited for; a launch has its share of the batch. The first is
-// how long dependent work waits, the second what a link can carry.
+// is issued, then waited for, and a launch has its share of the batch. The
+// first is the time that dependent work waits, the second the throughput of a
+// link.
+//
+// Of the samples the order statistics are kept, which a few disturbed samples
+// do not change.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,12 +25,35 @@
 #define COMMSCHED_TOOLS_BENCH_MEASUREMENT_H
 
 #include "Calls.h"
-#include "Statistics.h"
+#include "llvm/ADT/ArrayRef.h"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace commsched::bench {
+
+/// Nanoseconds.
+struct Summary {
+  int64_t p5 = 0;
+  int64_t median = 0;
+  int64_t p95 = 0;
+};
+
+/// The sample below or at which `percent` of the samples lie, counted up: the
+/// nearest rank, always one of the samples. `sorted` is ascending and not
+/// empty, `percent` from 0 to 100.
+int64_t getPercentile(llvm::ArrayRef<int64_t> sorted, int32_t percent);
+
+/// `samples` must not be empty. The median of an even number is the mean of the
+/// two in the middle, rounded down.
+Summary summarize(std::vector<int64_t> samples);
+
+/// `perRank` holds the samples of one rank after those of another. The result
+/// has each sample's largest value over the ranks.
+std::vector<int64_t> maximumOverRanks(llvm::ArrayRef<int64_t> perRank,
+                                      int32_t ranks);
 
 /// Nanoseconds of one call.
 struct Timing {

@@ -1,4 +1,4 @@
-//===- Operation.h - What can be timed --------------------------*- C++ -*-===//
+//===- Operation.h - Operations and element types ---------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,20 +7,43 @@
 //===----------------------------------------------------------------------===//
 //
 // The operations that the benchmark times: what each sends and receives, its
-// in-place form, and how its bytes and bandwidths are counted, which is as
-// nccl-tests counts them.
+// in-place form, and its bytes and bandwidths, which are counted as in nccl-
+// tests. The element types that can be timed, and how a small integer is
+// written in each of them.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_TOOLS_BENCH_OPERATION_H
 #define COMMSCHED_TOOLS_BENCH_OPERATION_H
 
+#include "CommSched/Runtime/Runtime.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
 
 namespace commsched::bench {
+
+struct Element {
+  llvm::StringRef name;
+  commsched_type type;
+  int64_t bytes;
+  /// 2 for a complex type, whose parts are one after the other.
+  int32_t components;
+  /// All integers from 0 to this one are exact; at most 2^16.
+  int64_t maxExact;
+};
+
+/// Every type, in the order of `commsched_type`.
+llvm::ArrayRef<Element> getElements();
+
+/// The type of that name; null if there is none.
+const Element *findElement(llvm::StringRef name);
+
+/// Writes the integer, at most `maxExact`, into all components' bytes of one
+/// element: `real` and, for a complex type, `imaginary`.
+void writeElement(const Element &element, int64_t real, int64_t imaginary,
+                  char *target);
 
 enum class Operation : uint8_t {
   AllGather,
@@ -37,6 +60,10 @@ enum class Operation : uint8_t {
 /// Every operation, in the order of the enumeration.
 llvm::ArrayRef<Operation> getOperations();
 
+/// The runtime's kind of collective; of SendRecv that of the sender.
+commsched_kind getKind(Operation operation);
+
+/// The runtime's name of the kind, or "send_recv".
 llvm::StringRef stringifyOperation(Operation operation);
 
 /// Buffers in parts of one size: how many a rank of a group of `ranks` reads
@@ -58,7 +85,7 @@ int32_t getLeastRanks(Operation operation);
 /// Bytes of the full buffer over time, in GB/s (bytes a nanosecond).
 double computeAlgorithmBandwidth(int64_t bytes, double timeNs);
 
-/// What the algorithm bandwidth is multiplied with to make groups of all sizes
+/// The factor of the algorithm bandwidth that makes groups of all sizes
 /// comparable with the speed of their links.
 double computeBusFactor(Operation operation, int64_t ranks);
 

@@ -1,4 +1,4 @@
-//===- Pattern.cpp - Inputs and what they must become ---------------------===//
+//===- Pattern.cpp - Inputs and expected outputs --------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Pattern.h - Inputs and what they must become -------------*- C++ -*-===//
+//===- Pattern.h - Inputs and expected outputs ------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,17 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What ranks send when results are checked, and what they must then receive:
-// small integers whose reductions are exact in the element type, in any order.
-// They differ by rank, by part of the buffer and from element to element, so
-// that data of a wrong rank or place is noticed.
+// The inputs that ranks send when results are checked, and the outputs that
+// they must receive: small integers whose reductions are exact in the element
+// type, in any order. They differ by rank, by part of the buffer and by
+// element, so that data of a wrong rank or place is noticed.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_TOOLS_BENCH_PATTERN_H
 #define COMMSCHED_TOOLS_BENCH_PATTERN_H
 
-#include "Elements.h"
 #include "Operation.h"
 
 #include <optional>

@@ -74,7 +74,7 @@ public:
   static constexpr int32_t maxSlots = 1024;
 };
 
-/// What a peer is made from.
+/// The parameters of a peer's creation.
 struct PeerConfig {
   int32_t rank = 0;
   int32_t numRanks = 1;

@@ -1,4 +1,4 @@
-//===- EntryFunction.cpp - Which function runs ----------------------------===//
+//===- EntryFunction.cpp - Entry functions and their collectives ----------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,13 +7,26 @@
 //===----------------------------------------------------------------------===//
 
 #include "EntryFunction.h"
+
+#include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
+
+#include <deque>
+#include <map>
+#include <tuple>
 
 using namespace mlir;
 using namespace mlir::commsched;
 using namespace mlir::commsched::run;
+namespace json = llvm::json;
+
+//===----------------------------------------------------------------------===//
+// The entry function
+//===----------------------------------------------------------------------===//
 
 static bool hasCollectives(func::FuncOp function) {
   return function
@@ -90,4 +103,112 @@ mlir::commsched::run::getSignature(func::FuncOp function) {
       return error;
   }
   return signature;
+}
+
+//===----------------------------------------------------------------------===//
+// The description
+//===----------------------------------------------------------------------===//
+
+static std::string getText(const json::Object &object, StringRef key) {
+  return object.getString(key).value_or("").str();
+}
+
+/// Calls `add` for each object of the list `key`.
+static void forEach(const json::Object &program, StringRef key,
+                    function_ref<void(const json::Object &)> add) {
+  if (const json::Array *list = program.getArray(key))
+    for (const json::Value &value : *list)
+      if (const json::Object *object = value.getAsObject())
+        add(*object);
+}
+
+llvm::Expected<ProgramSites> ProgramSites::parse(StringRef description) {
+  llvm::Expected<json::Value> value = json::parse(description);
+  if (!value)
+    return value.takeError();
+  const json::Object *object = value->getAsObject();
+  if (!object)
+    return llvm::createStringError("is no JSON object");
+  ProgramSites program;
+  forEach(*object, "groups", [&](const json::Object &group) {
+    program.groups.push_back(getText(group, "name"));
+  });
+  forEach(*object, "sites", [&](const json::Object &site) {
+    size_t group = static_cast<size_t>(site.getInteger("group").value_or(0));
+    program.sites.push_back(
+        {getText(site, "name"), getText(site, "location"),
+         getText(site, "kind"),
+         group < program.groups.size() ? program.groups[group] : ""});
+  });
+  forEach(*object, "operators", [&](const json::Object &op) {
+    program.operators.push_back({getText(op, "name"), getText(op, "location")});
+  });
+  return program;
+}
+
+//===----------------------------------------------------------------------===//
+// Finding operations
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Indices by the texts that identify operations; equal ones in program order.
+class IndexQueues {
+public:
+  using Key = std::tuple<std::string, std::string, std::string>;
+
+  void add(Key key, size_t index) {
+    queues[std::move(key)].push_back(static_cast<int32_t>(index));
+  }
+
+  /// Takes the next index of `key`.
+  std::optional<int32_t> take(const Key &key) {
+    auto queue = queues.find(key);
+    if (queue == queues.end() || queue->second.empty())
+      return std::nullopt;
+    int32_t index = queue->second.front();
+    queue->second.pop_front();
+    return index;
+  }
+
+private:
+  std::map<Key, std::deque<int32_t>> queues;
+};
+
+} // namespace
+
+static std::string toUtf8(std::string text) {
+  return json::isUTF8(text) ? text : json::fixUTF8(text);
+}
+
+SiteMap::SiteMap(ModuleOp module, const ProgramSites &program) {
+  IndexQueues siteIndices, operatorIndices;
+  for (auto [index, site] : llvm::enumerate(program.sites))
+    siteIndices.add({site.kind, site.name, site.location}, index);
+  for (auto [index, op] : llvm::enumerate(program.operators))
+    operatorIndices.add({"", op.name, op.location}, index);
+
+  module.walk<WalkOrder::PreOrder>([&](Block *block) {
+    unsigned indexInBlock = 0;
+    for (Operation &op : *block) {
+      std::string location = getLocationText(op.getLoc());
+      if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
+        std::string kind =
+            cost::stringifyCollectiveKind(collective.getCollectiveKind()).str();
+        std::string name = getCollectiveName(collective, indexInBlock++);
+        if (auto index = siteIndices.take({kind, name, location}))
+          sites[&op] = *index;
+      } else if (auto compute = dyn_cast<ComputeOp>(op)) {
+        std::string name = toUtf8(compute.getCallee().str());
+        if (auto index = operatorIndices.take({"", name, location}))
+          operators[&op] = *index;
+      }
+    }
+  });
+}
+
+int32_t SiteMap::lookup(const llvm::DenseMap<Operation *, int32_t> &map,
+                        Operation *op) {
+  auto entry = map.find(op);
+  return entry == map.end() ? -1 : entry->second;
 }

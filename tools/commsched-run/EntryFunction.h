@@ -1,4 +1,4 @@
-//===- EntryFunction.h - Which function runs --------------------*- C++ -*-===//
+//===- EntryFunction.h - Entry functions and their collectives --*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The function of a module that is run, and the types of what it is given and
-// gives back.
+// The entry function of a module with the types of its arguments and results,
+// and the collectives and emulated operators of the lowered program with the
+// operations that they come from.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +18,11 @@
 #include "Values.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+#include <vector>
 
 namespace mlir::commsched::run {
 
@@ -41,6 +47,43 @@ llvm::Expected<func::FuncOp> findEntry(ModuleOp module, StringRef name);
 /// Fails, with a text that names the argument or result, when it cannot be
 /// passed.
 llvm::Expected<Signature> getSignature(func::FuncOp function);
+
+/// A collective. Its index is what the runtime's records have.
+struct Site {
+  std::string name;
+  std::string location;
+  std::string kind;
+  std::string group;
+};
+
+/// An emulated operator, likewise.
+struct Operator {
+  std::string name;
+  std::string location;
+};
+
+struct ProgramSites {
+  std::vector<Site> sites;
+  std::vector<Operator> operators;
+  std::vector<std::string> groups;
+
+  /// Reads the text that commsched_load_program takes.
+  static llvm::Expected<ProgramSites> parse(StringRef description);
+};
+
+/// Operations, as they were before lowering, and their indices.
+struct SiteMap {
+  llvm::DenseMap<Operation *, int32_t> sites;
+  llvm::DenseMap<Operation *, int32_t> operators;
+
+  /// Finds the operations of `module` by name and location. Operations that
+  /// lowering has dropped or copied have no index.
+  SiteMap(ModuleOp module, const ProgramSites &program);
+
+  /// The index, or -1.
+  static int32_t lookup(const llvm::DenseMap<Operation *, int32_t> &map,
+                        Operation *op);
+};
 
 } // namespace mlir::commsched::run
 

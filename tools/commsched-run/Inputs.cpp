@@ -1,4 +1,4 @@
-//===- Inputs.cpp - What programs are given -------------------------------===//
+//===- Inputs.cpp - Inputs and outputs of programs ------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,15 +7,223 @@
 //===----------------------------------------------------------------------===//
 
 #include "Inputs.h"
-#include "Npy.h"
+
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Regex.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <cstring>
 
 using namespace mlir;
 using namespace mlir::commsched::run;
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+llvm::Error
+mlir::commsched::run::writeFile(StringRef path,
+                                function_ref<void(raw_ostream &)> print) {
+  auto fail = [&](const std::string &reason) {
+    return llvm::createStringError("cannot write '" + path + "': " + reason);
+  };
+  StringRef directory = llvm::sys::path::parent_path(path);
+  if (!directory.empty())
+    if (std::error_code code = llvm::sys::fs::create_directories(directory))
+      return fail(code.message());
+  llvm::Error error = llvm::writeToOutput(path, [&](raw_ostream &os) {
+    print(os);
+    return llvm::Error::success();
+  });
+  if (error)
+    return fail(llvm::toString(std::move(error)));
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// NumPy arrays
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral magic = "\x93NUMPY";
+/// The data begins at a multiple of this.
+static constexpr size_t alignment = 64;
+
+static bool isNumPyFloat(const llvm::fltSemantics *semantics) {
+  return semantics == &llvm::APFloat::IEEEhalf() ||
+         semantics == &llvm::APFloat::IEEEsingle() ||
+         semantics == &llvm::APFloat::IEEEdouble();
+}
+
+/// The kind of NumPy's type that stands for the format.
+static char getKind(const ElementFormat &format) {
+  switch (format.numberClass) {
+  case NumberClass::Bool:
+    return 'b';
+  case NumberClass::Signed:
+    return 'i';
+  case NumberClass::Unsigned:
+    return 'u';
+  case NumberClass::Float:
+    return isNumPyFloat(format.semantics) ? 'f' : 'u';
+  case NumberClass::Complex:
+    return 'c';
+  }
+  llvm_unreachable("all classes are handled");
+}
+
+static std::string getDescription(const ElementFormat &format) {
+  return (Twine(format.bytes == 1 ? "|" : "<") + Twine(getKind(format)) +
+          Twine(format.bytes))
+      .str();
+}
+
+/// A Python tuple.
+static std::string getShapeText(ArrayRef<int64_t> shape) {
+  std::string text =
+      "(" +
+      llvm::join(llvm::map_range(
+                     shape, [](int64_t size) { return std::to_string(size); }),
+                 ", ");
+  return text + (shape.size() == 1 ? ",)" : ")");
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+llvm::Error mlir::commsched::run::writeNpy(StringRef path,
+                                           const ValueType &type,
+                                           const Bytes &bytes) {
+  std::string header =
+      "{'descr': '" + getDescription(type.element) +
+      "', 'fortran_order': False, 'shape': " + getShapeText(type.shape) + ", }";
+  size_t prefix = magic.size() + 4;
+  header.append(alignment - 1 - (prefix + header.size()) % alignment, ' ');
+  header += '\n';
+  char sizes[4] = {1, 0, 0, 0};
+  llvm::support::endian::write16le(sizes + 2,
+                                   static_cast<uint16_t>(header.size()));
+
+  return writeFile(path, [&](raw_ostream &os) {
+    os << magic;
+    os.write(sizes, sizeof(sizes));
+    os << header;
+    os.write(bytes.data(), bytes.size());
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// Whether an array of that description has the elements of the format.
+static bool matches(StringRef description, const ElementFormat &format) {
+  if (description.size() < 3)
+    return false;
+  char order = description[0], kind = description[1];
+  int64_t size = 0;
+  if (description.drop_front(2).getAsInteger(10, size) || size != format.bytes)
+    return false;
+  if (size > 1 && order != '<')
+    return kind == 'V' && order == '|' && getKind(format) == 'u' &&
+           format.semantics;
+  // Arrays of ml_dtypes come as opaque elements.
+  bool opaque = kind == 'V' && format.numberClass == NumberClass::Float &&
+                !isNumPyFloat(format.semantics);
+  return opaque || kind == getKind(format);
+}
+
+/// Splits a file into its header and its data.
+static bool splitFile(StringRef file, StringRef &header, StringRef &data) {
+  if (!file.consume_front(magic) || file.size() < 4)
+    return false;
+  unsigned version = static_cast<unsigned char>(file[0]);
+  file = file.drop_front(2);
+  size_t size = 0;
+  if (version == 1) {
+    size = llvm::support::endian::read16le(file.data());
+    file = file.drop_front(2);
+  } else if (version == 2 && file.size() >= 4) {
+    size = llvm::support::endian::read32le(file.data());
+    file = file.drop_front(4);
+  } else {
+    return false;
+  }
+  if (file.size() < size)
+    return false;
+  header = file.take_front(size);
+  data = file.drop_front(size);
+  return true;
+}
+
+/// The first group of `pattern` in `header`; empty if there is none.
+static StringRef findGroup(StringRef pattern, StringRef header) {
+  SmallVector<StringRef, 2> groups;
+  return llvm::Regex(pattern).match(header, &groups) ? groups[1] : StringRef();
+}
+
+static bool parseShape(StringRef text, SmallVectorImpl<int64_t> &shape) {
+  SmallVector<StringRef> sizes;
+  text.split(sizes, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef size : sizes) {
+    if (size.trim().empty())
+      continue;
+    if (size.trim().getAsInteger(10, shape.emplace_back()))
+      return false;
+  }
+  return true;
+}
+
+static llvm::Expected<Bytes> parseNpy(StringRef file, const ValueType &type) {
+  StringRef header, data;
+  if (!splitFile(file, header, data))
+    return llvm::createStringError("is not a .npy file of version 1.0 or 2.0");
+  StringRef description = findGroup("'descr': *'([^']*)'", header);
+  StringRef fortran = findGroup("'fortran_order': *(True|False)", header);
+  SmallVector<int64_t> shape;
+  if (description.empty() || fortran.empty() ||
+      !llvm::Regex("'shape': *\\(").match(header) ||
+      !parseShape(findGroup("'shape': *\\(([^)]*)\\)", header), shape))
+    return llvm::createStringError(
+        "has a header without 'descr', 'fortran_order' and 'shape' of an array "
+        "of numbers");
+  if (fortran == "True" && shape.size() > 1)
+    return llvm::createStringError(
+        "is in column-major order; save numpy.ascontiguousarray of it");
+  if (!matches(description, type.element) || shape != type.shape)
+    return llvm::createStringError(
+        "holds an array '" + description + "' of shape " + getShapeText(shape) +
+        ", but " + type.text + " needs '" + getDescription(type.element) +
+        "' of shape " + getShapeText(type.shape));
+  if (data.size() != static_cast<size_t>(type.getNumBytes()))
+    return llvm::createStringError("has " + Twine(data.size()) +
+                                   " bytes of data, but its header says " +
+                                   Twine(type.getNumBytes()));
+  return Bytes(data.begin(), data.end());
+}
+
+llvm::Expected<Bytes> mlir::commsched::run::readNpy(StringRef path,
+                                                    const ValueType &type) {
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer =
+      llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                  /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return llvm::createStringError("cannot read '" + path +
+                                   "': " + buffer.getError().message());
+  llvm::Expected<Bytes> bytes = parseNpy((*buffer)->getBuffer(), type);
+  if (!bytes)
+    return llvm::createStringError("'" + path + "' " +
+                                   llvm::toString(bytes.takeError()));
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
 
 std::string mlir::commsched::run::replaceRank(StringRef path, int32_t rank) {
   SmallVector<StringRef> parts;

@@ -1,4 +1,4 @@
-//===- Inputs.h - What programs are given -----------------------*- C++ -*-===//
+//===- Inputs.h - Inputs and outputs of programs ----------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The values of a program's arguments on one rank: from files, or made up from
-// a seed. Made-up floats are eighths of small integers, so that sums of a few
-// of them are exact in any order.
+// The values of a program's arguments on one rank, which come from files or
+// from a seed, and the files that the tool reads and writes. Floats made from a
+// seed are eighths of small integers, so that sums of a few of them are exact
+// in any order.
+//
+// NumPy files have the format version 1.0 (and 2.0 for reading), row-major and
+// little endian. Element formats that NumPy lacks, such as bf16, are written as
+// unsigned integers of the same bits; what NumPy saves for arrays of ml_dtypes,
+// opaque elements of the same size, is read too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,10 +22,25 @@
 #define COMMSCHED_TOOLS_COMMSCHED_RUN_INPUTS_H
 
 #include "Values.h"
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/Error.h"
 
 #include <map>
 
 namespace mlir::commsched::run {
+
+/// Writes what `print` prints to the file of that path; `-` is standard output.
+/// Makes the directories that are missing. Errors name the file.
+llvm::Error writeFile(StringRef path, function_ref<void(raw_ostream &)> print);
+
+/// Writes the elements of a value of that type. The file appears when it is
+/// complete.
+llvm::Error writeNpy(StringRef path, const ValueType &type, const Bytes &bytes);
+
+/// Reads the elements of a value of that type. Fails, with a text that names
+/// the file and both types, when it holds an array of another type or shape.
+llvm::Expected<Bytes> readNpy(StringRef path, const ValueType &type);
 
 struct InputSettings {
   uint64_t seed = 0;

@@ -1,4 +1,4 @@
-//===- Measurements.cpp - What runs of a program took ---------------------===//
+//===- Measurements.cpp - Times and memory of runs ------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,12 +7,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "Measurements.h"
+
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <algorithm>
 
 using namespace mlir;
 using namespace mlir::commsched::run;
+
+//===----------------------------------------------------------------------===//
+// Measurements
+//===----------------------------------------------------------------------===//
 
 /// How many numbers precede those of the sites.
 static constexpr size_t numStepNumbers = 3;
@@ -41,7 +46,7 @@ int64_t mlir::commsched::run::getMedian(std::vector<int64_t> values) {
 }
 
 /// The numbers of one run.
-static Summary getNumbers(const Run &run, size_t numSites) {
+static Summary getNumbers(const MeasuredRun &run, size_t numSites) {
   Summary summary;
   summary.stepNs = run.stepNs;
   summary.peakBytes = run.peakBytes;
@@ -82,9 +87,10 @@ static Summary combine(ArrayRef<std::vector<int64_t>> lists,
   return Summary::fromNumbers(chosen);
 }
 
-Summary mlir::commsched::run::summarize(ArrayRef<Run> runs, size_t numSites) {
+Summary mlir::commsched::run::summarize(ArrayRef<MeasuredRun> runs,
+                                        size_t numSites) {
   std::vector<std::vector<int64_t>> lists;
-  for (const Run &run : runs)
+  for (const MeasuredRun &run : runs)
     lists.push_back(getNumbers(run, numSites).toNumbers());
   return combine(lists, getMedian);
 }
@@ -99,10 +105,10 @@ Summary mlir::commsched::run::getLargest(ArrayRef<Summary> ranks) {
 }
 
 std::vector<std::optional<int64_t>>
-mlir::commsched::run::getMedianTimes(ArrayRef<Run> runs,
+mlir::commsched::run::getMedianTimes(ArrayRef<MeasuredRun> runs,
                                      commsched_record_kind kind, size_t count) {
   std::vector<std::vector<int64_t>> times(count);
-  for (const Run &run : runs)
+  for (const MeasuredRun &run : runs)
     for (const commsched_record &record : run.records)
       if (record.kind == kind && static_cast<size_t>(record.index) < count)
         times[record.index].push_back(record.end_ns - record.begin_ns);
@@ -111,4 +117,60 @@ mlir::commsched::run::getMedianTimes(ArrayRef<Run> runs,
     if (!times[index].empty())
       medians[index] = getMedian(std::move(times[index]));
   return medians;
+}
+
+//===----------------------------------------------------------------------===//
+// Exchange between ranks
+//===----------------------------------------------------------------------===//
+
+llvm::Error mlir::commsched::run::getRuntimeError() {
+  StringRef text = commsched_last_error();
+  if (text.empty())
+    return llvm::Error::success();
+  return llvm::createStringError(text);
+}
+
+/// Equally many elements of every rank, one rank after the other.
+template <typename T>
+static llvm::Expected<std::vector<T>> gather(ArrayRef<T> mine) {
+  std::vector<T> all(mine.size() * commsched_num_ranks());
+  if (!mine.empty() &&
+      commsched_exchange(mine.data(), all.data(),
+                         static_cast<int64_t>(mine.size() * sizeof(T))))
+    return getRuntimeError();
+  return all;
+}
+
+llvm::Expected<std::vector<std::vector<int64_t>>>
+mlir::commsched::run::exchangeNumbers(ArrayRef<int64_t> mine) {
+  llvm::Expected<std::vector<int64_t>> all = gather(mine);
+  if (!all)
+    return all.takeError();
+  std::vector<std::vector<int64_t>> numbers;
+  for (int32_t rank = 0; rank < commsched_num_ranks(); ++rank) {
+    auto first = all->begin() + rank * mine.size();
+    numbers.emplace_back(first, first + mine.size());
+  }
+  return numbers;
+}
+
+llvm::Expected<std::vector<std::vector<commsched_record>>>
+mlir::commsched::run::exchangeRecords(ArrayRef<commsched_record> mine) {
+  llvm::Expected<std::vector<int64_t>> counts =
+      gather(ArrayRef<int64_t>(static_cast<int64_t>(mine.size())));
+  if (!counts)
+    return counts.takeError();
+  size_t most = *std::max_element(counts->begin(), counts->end());
+  std::vector<commsched_record> padded(mine.begin(), mine.end());
+  padded.resize(most);
+  llvm::Expected<std::vector<commsched_record>> all =
+      gather(ArrayRef<commsched_record>(padded));
+  if (!all)
+    return all.takeError();
+  std::vector<std::vector<commsched_record>> records;
+  for (auto [rank, count] : llvm::enumerate(*counts)) {
+    auto first = all->begin() + rank * most;
+    records.emplace_back(first, first + count);
+  }
+  return records;
 }

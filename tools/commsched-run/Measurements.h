@@ -1,4 +1,4 @@
-//===- Measurements.h - What runs of a program took -------------*- C++ -*-===//
+//===- Measurements.h - Times and memory of runs ----------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Times and memory of a rank's runs, their medians, and the largest of all
-// ranks: a collective takes as long as on the rank where it takes longest.
+// Times and memory of a rank's runs, their medians, and the largest values over
+// all ranks: a collective takes as long as on the rank where it takes longest.
+//
+// The runtime gathers equally many bytes from every rank; the functions here
+// gather numbers and records. They are collective, and their errors are the
+// runtime's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +21,7 @@
 #include "CommSched/Runtime/Runtime.h"
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Error.h"
 
 #include <optional>
 #include <vector>
@@ -24,7 +29,7 @@
 namespace mlir::commsched::run {
 
 /// One run on one rank. Times are nanoseconds since the step began.
-struct Run {
+struct MeasuredRun {
   int64_t stepNs = 0;
   int64_t peakBytes = 0;
   std::vector<commsched_record> records;
@@ -58,15 +63,27 @@ struct Summary {
 int64_t getMedian(std::vector<int64_t> values);
 
 /// The medians of a rank's runs, of which there is at least one.
-Summary summarize(ArrayRef<Run> runs, size_t numSites);
+Summary summarize(ArrayRef<MeasuredRun> runs, size_t numSites);
 
 /// The largest of each number over ranks.
 Summary getLargest(ArrayRef<Summary> ranks);
 
 /// The median time of one execution of each site, or of each operator; none for
 /// what did not run.
-std::vector<std::optional<int64_t>>
-getMedianTimes(ArrayRef<Run> runs, commsched_record_kind kind, size_t count);
+std::vector<std::optional<int64_t>> getMedianTimes(ArrayRef<MeasuredRun> runs,
+                                                   commsched_record_kind kind,
+                                                   size_t count);
+
+/// The first error of this rank; success if there is none.
+llvm::Error getRuntimeError();
+
+/// The numbers of all ranks; each has as many.
+llvm::Expected<std::vector<std::vector<int64_t>>>
+exchangeNumbers(ArrayRef<int64_t> mine);
+
+/// The records of all ranks; each has as many as it likes.
+llvm::Expected<std::vector<std::vector<commsched_record>>>
+exchangeRecords(ArrayRef<commsched_record> mine);
 
 } // namespace mlir::commsched::run
 

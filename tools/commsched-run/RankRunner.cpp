@@ -1,4 +1,4 @@
-//===- RankRunner.cpp - One rank from beginning to end --------------------===//
+//===- RankRunner.cpp - One rank of a run ---------------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,11 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RankRunner.h"
-#include "Exchange.h"
-#include "Files.h"
-#include "Npy.h"
-#include "OperationTimes.h"
-#include "Timeline.h"
+
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -107,7 +103,8 @@ llvm::Error RankRunner::runAll() {
 // Running
 //===----------------------------------------------------------------------===//
 
-llvm::Error RankRunner::runProgram(const Program &program, Findings &findings) {
+llvm::Error RankRunner::runProgram(const CompiledProgram &program,
+                                   Findings &findings) {
   begin("preparing '" + program.getPath() + "'");
   std::vector<Bytes> inputs;
   for (auto [index, argument] :
@@ -127,7 +124,7 @@ llvm::Error RankRunner::runProgram(const Program &program, Findings &findings) {
   for (int32_t index = 0; index <= settings.repeats; ++index) {
     begin("run " + Twine(index + 1) + " of " + Twine(settings.repeats + 1) +
           " of '" + program.getPath() + "'");
-    Run run;
+    MeasuredRun run;
     if (llvm::Error error = runOnce(program, invocation, run))
       return error;
     if (index != 0)
@@ -140,8 +137,8 @@ llvm::Error RankRunner::runProgram(const Program &program, Findings &findings) {
   return llvm::Error::success();
 }
 
-llvm::Error RankRunner::runOnce(const Program &program, Invocation &invocation,
-                                Run &run) {
+llvm::Error RankRunner::runOnce(const CompiledProgram &program,
+                                Invocation &invocation, MeasuredRun &run) {
   if (!invocation.restore())
     return getRuntimeError();
   commsched_reset_peak();
@@ -158,8 +155,8 @@ llvm::Error RankRunner::runOnce(const Program &program, Invocation &invocation,
   return getRuntimeError();
 }
 
-llvm::Expected<MeasuredStep> RankRunner::measure(const Program &program,
-                                                 ArrayRef<Run> runs) {
+llvm::Expected<MeasuredStep> RankRunner::measure(const CompiledProgram &program,
+                                                 ArrayRef<MeasuredRun> runs) {
   Summary mine = summarize(runs, program.getSites().sites.size());
   llvm::Expected<std::vector<std::vector<int64_t>>> all =
       exchangeNumbers(mine.toNumbers());
@@ -174,7 +171,8 @@ llvm::Expected<MeasuredStep> RankRunner::measure(const Program &program,
 
 llvm::Error RankRunner::compareFindings(ArrayRef<Findings> findings,
                                         std::string &outcome) {
-  const Program &left = *job.programs.front(), &right = *job.programs.back();
+  const CompiledProgram &left = *job.programs.front(),
+                        &right = *job.programs.back();
   Difference mine =
       compareOutputs(right.getSignature(), findings.front().outputs,
                      findings.back().outputs, settings.tolerance);
@@ -195,7 +193,7 @@ llvm::Error RankRunner::compareFindings(ArrayRef<Findings> findings,
 // Writing
 //===----------------------------------------------------------------------===//
 
-llvm::Error RankRunner::writeOutputs(const Program &program,
+llvm::Error RankRunner::writeOutputs(const CompiledProgram &program,
                                      const Findings &findings) {
   if (!settings.times.empty())
     if (llvm::Error error = writeOperationTimes(
@@ -228,12 +226,12 @@ llvm::Error RankRunner::writeOutputs(const Program &program,
 
 /// Writes the run whose step, on the rank where it takes longest, is the
 /// median.
-llvm::Error RankRunner::writeTimeline(const Program &program,
-                                      ArrayRef<Run> runs) {
+llvm::Error RankRunner::writeTimeline(const CompiledProgram &program,
+                                      ArrayRef<MeasuredRun> runs) {
   if (settings.timeline.empty())
     return llvm::Error::success();
   std::vector<int64_t> stepsNs;
-  for (const Run &run : runs)
+  for (const MeasuredRun &run : runs)
     stepsNs.push_back(run.stepNs);
   llvm::Expected<std::vector<std::vector<int64_t>>> all =
       exchangeNumbers(stepsNs);

@@ -1,4 +1,4 @@
-//===- RankRunner.h - One rank from beginning to end ------------*- C++ -*-===//
+//===- RankRunner.h - One rank of a run -------------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,30 +6,31 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What each rank does: joins, runs the programs, exchanges what it found with
-// the other ranks, writes its files, and leaves. Rank 0 also prints for all.
+// The work of one rank: it joins, runs the programs, exchanges its results with
+// the other ranks, writes its files and leaves. Rank 0 also prints the results
+// of all ranks.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_TOOLS_COMMSCHED_RUN_RANKRUNNER_H
 #define COMMSCHED_TOOLS_COMMSCHED_RUN_RANKRUNNER_H
 
-#include "Comparison.h"
 #include "Measurements.h"
-#include "Progress.h"
+#include "OutputComparison.h"
+#include "ProgressLine.h"
 #include "Settings.h"
 #include "StepFormats.h"
 
 namespace mlir::commsched::run {
 
-/// What ranks of a process share. Nothing of it changes while they run.
+/// The state that ranks of a process share. It does not change while they run.
 struct Job {
   const Settings *settings = nullptr;
   /// Joins the ranks of this process, if they are threads.
   std::string name;
   /// In the order in which they run: what is compared with comes first.
-  std::vector<const Program *> programs;
-  Progress *progress = nullptr;
+  std::vector<const CompiledProgram *> programs;
+  ProgressLine *progress = nullptr;
 };
 
 class RankRunner {
@@ -44,17 +45,20 @@ public:
 private:
   llvm::Error join();
   llvm::Error runAll();
-  /// What one program left on this rank.
+  /// The results of one program on this rank.
   struct Findings {
-    std::vector<Run> runs;
+    std::vector<MeasuredRun> runs;
     Invocation::Outputs outputs;
   };
-  llvm::Error runProgram(const Program &program, Findings &findings);
-  llvm::Error runOnce(const Program &program, Invocation &invocation, Run &run);
-  llvm::Expected<MeasuredStep> measure(const Program &program,
-                                       ArrayRef<Run> runs);
-  llvm::Error writeOutputs(const Program &program, const Findings &findings);
-  llvm::Error writeTimeline(const Program &program, ArrayRef<Run> runs);
+  llvm::Error runProgram(const CompiledProgram &program, Findings &findings);
+  llvm::Error runOnce(const CompiledProgram &program, Invocation &invocation,
+                      MeasuredRun &run);
+  llvm::Expected<MeasuredStep> measure(const CompiledProgram &program,
+                                       ArrayRef<MeasuredRun> runs);
+  llvm::Error writeOutputs(const CompiledProgram &program,
+                           const Findings &findings);
+  llvm::Error writeTimeline(const CompiledProgram &program,
+                            ArrayRef<MeasuredRun> runs);
   llvm::Error compareFindings(ArrayRef<Findings> findings,
                               std::string &outcome);
   llvm::Error print(ArrayRef<MeasuredStep> steps, StringRef outcome);

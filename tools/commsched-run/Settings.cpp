@@ -1,4 +1,4 @@
-//===- Settings.cpp - What the command line says --------------------------===//
+//===- Settings.cpp - Command line of commsched-run -----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Settings.h"
+
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 
@@ -137,6 +138,17 @@ static llvm::Error parseInputs(const CommandLineOptions &options,
   return llvm::Error::success();
 }
 
+/// The launcher that the runtime finds for `backend` (empty: any); none for a
+/// process that was started by itself. Fails if its variables are incomplete.
+static llvm::Expected<std::optional<commsched_launcher>>
+findLauncher(const std::string &backend) {
+  commsched_launcher launcher;
+  int32_t found = commsched_find_launcher(backend.c_str(), &launcher);
+  if (found < 0)
+    return llvm::createStringError(commsched_last_error());
+  return found ? std::optional(launcher) : std::nullopt;
+}
+
 /// Decides on the backend and on which ranks this process is.
 static llvm::Error chooseRanks(const CommandLineOptions &options,
                                Settings &settings) {
@@ -146,12 +158,20 @@ static llvm::Error chooseRanks(const CommandLineOptions &options,
     return llvm::createStringError("--ranks must be from 1 to " +
                                    Twine(mostThreads) + ", but is " +
                                    Twine(ranks));
-  settings.launcher = detectLauncher();
   settings.backend = options.backend;
+  llvm::Expected<std::optional<commsched_launcher>> found =
+      findLauncher(settings.backend);
+  if (found)
+    settings.launcher = *found;
+  else if (settings.backend == "local")
+    // This backend needs no launcher.
+    llvm::consumeError(found.takeError());
+  else
+    return found.takeError();
   if (settings.backend.empty())
     settings.backend = settings.launcher ? settings.launcher->backend : "local";
-  const std::optional<Launcher> &launcher = settings.launcher;
-  int32_t started = launcher ? launcher->numRanks : 1;
+  const std::optional<commsched_launcher> &launcher = settings.launcher;
+  int32_t started = launcher ? launcher->num_ranks : 1;
   if (settings.backend == "local") {
     if (started > 1)
       return llvm::createStringError(
@@ -197,8 +217,8 @@ static llvm::Error checkSettings(const CommandLineOptions &options,
   return llvm::Error::success();
 }
 
-llvm::Expected<Settings> mlir::commsched::run::parseCommandLine(int argc,
-                                                                char **argv) {
+llvm::Expected<Settings> mlir::commsched::run::parseCommandLine(
+    int argc, char **argv, std::optional<commsched_launcher> &launcher) {
   CommandLineOptions options;
   cl::HideUnrelatedOptions(options.category);
   cl::ParseCommandLineOptions(
@@ -226,8 +246,10 @@ llvm::Expected<Settings> mlir::commsched::run::parseCommandLine(int argc,
   settings.format = options.format;
   settings.output = options.output;
   settings.progress = options.progress;
-  if (llvm::Error error = chooseRanks(options, settings))
-    return error;
+  llvm::Error ranksError = chooseRanks(options, settings);
+  launcher = settings.launcher;
+  if (ranksError)
+    return ranksError;
   if (llvm::Error error = parseInputs(options, settings.inputs))
     return error;
   if (llvm::Error error = checkSettings(options, settings))

@@ -1,4 +1,4 @@
-//===- Settings.h - What the command line says ------------------*- C++ -*-===//
+//===- Settings.h - Command line of commsched-run ---------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,15 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The tool's options, checked as far as that is possible without a program.
+// The options of the tool, checked as far as that is possible without a
+// program.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_TOOLS_COMMSCHED_RUN_SETTINGS_H
 #define COMMSCHED_TOOLS_COMMSCHED_RUN_SETTINGS_H
 
+#include "CommSched/Runtime/Runtime.h"
 #include "Inputs.h"
-#include "Launcher.h"
 
 namespace mlir::commsched::run {
 
@@ -30,7 +31,7 @@ struct Settings {
 
   std::string backend;
   /// None for a process that was started by itself.
-  std::optional<Launcher> launcher;
+  std::optional<commsched_launcher> launcher;
   /// Ranks in this process, which are threads.
   int32_t numThreads = 1;
   /// Of all processes.
@@ -55,8 +56,11 @@ struct Settings {
 };
 
 /// Parses the command line; prints help and exits where that is asked for.
-/// Fails with a text for people.
-llvm::Expected<Settings> parseCommandLine(int argc, char **argv);
+/// Fails with a message.
+/// Sets `launcher` also where it fails, for the message.
+llvm::Expected<Settings>
+parseCommandLine(int argc, char **argv,
+                 std::optional<commsched_launcher> &launcher);
 
 } // namespace mlir::commsched::run
 

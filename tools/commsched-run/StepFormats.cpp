@@ -1,4 +1,4 @@
-//===- StepFormats.cpp - Prints measured steps ----------------------------===//
+//===- StepFormats.cpp - Output formats of measured steps -----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,7 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "StepFormats.h"
+
+#include "CommSched/Report/RankTimes.h"
+#include "CommSched/Report/ReportFormats.h"
 #include "CommSched/Report/TextTable.h"
+#include "Inputs.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
@@ -16,9 +20,13 @@ using namespace mlir::commsched;
 using namespace mlir::commsched::run;
 namespace json = llvm::json;
 
+//===----------------------------------------------------------------------===//
+// Tables and JSON
+//===----------------------------------------------------------------------===//
+
 /// For each site what the model says about it; null where it says nothing.
 static std::vector<const CollectiveReport *>
-getPredictions(const Program &program) {
+getPredictions(const CompiledProgram &program) {
   std::vector<const CollectiveReport *> predictions(
       program.getSites().sites.size());
   const std::optional<StepReport> &report = program.getPrediction();
@@ -34,7 +42,7 @@ getPredictions(const Program &program) {
 
 using Number = std::optional<int64_t>;
 
-/// What was measured beyond what was predicted.
+/// The measured value relative to the predicted one.
 static std::string formatChange(Number predicted, int64_t measured) {
   if (!predicted || *predicted == 0)
     return "-";
@@ -106,7 +114,7 @@ static void printCollectives(const MeasuredStep &step, raw_ostream &os) {
 
 void mlir::commsched::run::printTable(const MeasuredStep &step,
                                       raw_ostream &os) {
-  const Program &program = *step.program;
+  const CompiledProgram &program = *step.program;
   os << program.getPath() << ": @" << program.getSignature().name << " on "
      << step.numRanks << (step.numRanks == 1 ? " rank" : " ranks")
      << ", backend " << step.backend << ", ";
@@ -140,7 +148,7 @@ static void printTimes(json::OStream &stream, StringRef key, Number startNs,
 
 void mlir::commsched::run::printJson(const MeasuredStep &step,
                                      raw_ostream &os) {
-  const Program &program = *step.program;
+  const CompiledProgram &program = *step.program;
   const std::optional<StepReport> &report = program.getPrediction();
   auto toText = [](StringRef text) {
     return json::isUTF8(text) ? text.str() : json::fixUTF8(text);
@@ -186,4 +194,89 @@ void mlir::commsched::run::printJson(const MeasuredStep &step,
     });
   });
   os << "\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Measured times of operations
+//===----------------------------------------------------------------------===//
+
+llvm::Error
+mlir::commsched::run::writeOperationTimes(StringRef path,
+                                          const CompiledProgram &program,
+                                          ArrayRef<MeasuredRun> runs) {
+  const ProgramSites &sites = program.getSites();
+  const SiteMap &map = program.getSiteMap();
+  auto siteTimes =
+      getMedianTimes(runs, COMMSCHED_RECORD_COLLECTIVE, sites.sites.size());
+  auto operatorTimes =
+      getMedianTimes(runs, COMMSCHED_RECORD_COMPUTE, sites.operators.size());
+  auto getTimeNs = [&](Operation *op) -> std::optional<int64_t> {
+    if (int32_t site = SiteMap::lookup(map.sites, op); site >= 0)
+      return siteTimes[site];
+    if (int32_t index = SiteMap::lookup(map.operators, op); index >= 0)
+      return operatorTimes[index];
+    return std::nullopt;
+  };
+  RankTimes times;
+  for (const TimedFunction &timed : getTimedFunctions(program.getModule()))
+    times[toFileText(timed.name)] = makeFunctionTimes(timed, getTimeNs);
+  return writeFile(path, [&](raw_ostream &os) { printRankTimes(times, os); });
+}
+
+//===----------------------------------------------------------------------===//
+// Chrome traces
+//===----------------------------------------------------------------------===//
+
+/// Adds the records of a rank as the slices of `process`.
+static void addRank(const ProgramSites &program,
+                    ArrayRef<commsched_record> records,
+                    const StreamThreads &threads, int64_t process,
+                    ChromeTrace &trace) {
+  constexpr int64_t compute = StreamThreads::computeThread;
+  // The arrow to a wait begins at the last start of its site.
+  std::vector<int64_t> startNs(program.sites.size());
+  for (auto [index, record] : llvm::enumerate(records)) {
+    if (record.kind == COMMSCHED_RECORD_COMPUTE) {
+      trace.addSlice(process, compute, program.operators[record.index].name,
+                     "compute", record.begin_ns, record.end_ns);
+      continue;
+    }
+    const Site &site = program.sites[record.index];
+    int64_t thread = threads.lookup(site.group);
+    if (record.kind == COMMSCHED_RECORD_COLLECTIVE) {
+      startNs[record.index] = record.begin_ns;
+      trace.addSlice(process, thread, site.name, site.kind, record.begin_ns,
+                     record.end_ns);
+      continue;
+    }
+    trace.addSlice(process, compute, "wait for " + site.name, "wait",
+                   record.begin_ns, record.end_ns);
+    trace.addWait(process << 32 | static_cast<int64_t>(index), process, thread,
+                  startNs[record.index], compute, record.end_ns);
+  }
+}
+
+void mlir::commsched::run::printTimeline(
+    const CompiledProgram &program,
+    ArrayRef<std::vector<commsched_record>> ranks, raw_ostream &os) {
+  const ProgramSites &sites = program.getSites();
+  const std::optional<StepReport> &report = program.getPrediction();
+  StreamThreads threads;
+  if (report)
+    addGroups(*report, threads);
+  for (const Site &site : sites.sites)
+    threads.add(site.group);
+
+  ChromeTrace trace(os);
+  int64_t process = 1;
+  if (report) {
+    threads.nameIn(trace, process, "predicted");
+    addStep(*report, threads, process, trace);
+  }
+  for (auto [rank, records] : llvm::enumerate(ranks)) {
+    ++process;
+    threads.nameIn(trace, process,
+                   "rank " + std::to_string(rank) + " measured");
+    addRank(sites, records, threads, process, trace);
+  }
 }

@@ -1,4 +1,4 @@
-//===- StepFormats.h - Prints measured steps --------------------*- C++ -*-===//
+//===- StepFormats.h - Output formats of measured steps ---------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,23 +6,28 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the model predicted beside what was measured: a table for people and
-// JSON.
+// Writes measured steps: predictions beside measurements as a table and as
+// JSON, a Chrome trace, and the file with a rank's measured times that
+// commsched-align-runtimes reads.
+//
+// The Chrome trace shows one step as the model predicts it and as each rank
+// measured it: there is a process for the prediction and for each rank, each
+// with the compute stream and the groups.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_TOOLS_COMMSCHED_RUN_STEPFORMATS_H
 #define COMMSCHED_TOOLS_COMMSCHED_RUN_STEPFORMATS_H
 
+#include "CompiledProgram.h"
 #include "Measurements.h"
-#include "Program.h"
 
 namespace mlir::commsched::run {
 
 /// A program's measurements: of each rank the median of its runs, of these the
 /// largest.
 struct MeasuredStep {
-  const Program *program = nullptr;
+  const CompiledProgram *program = nullptr;
   std::string backend;
   int32_t numRanks = 1;
   /// Measured runs after a warm-up; 0: the only run was measured.
@@ -34,6 +39,16 @@ void printTable(const MeasuredStep &step, raw_ostream &os);
 
 /// One object on one line.
 void printJson(const MeasuredStep &step, raw_ostream &os);
+
+/// Writes the median times of collectives and emulated operators; none for
+/// operations that were not measured. The file appears when it is complete.
+llvm::Error writeOperationTimes(StringRef path, const CompiledProgram &program,
+                                ArrayRef<MeasuredRun> runs);
+
+/// `ranks` holds the records of one run on each rank.
+void printTimeline(const CompiledProgram &program,
+                   ArrayRef<std::vector<commsched_record>> ranks,
+                   raw_ostream &os);
 
 } // namespace mlir::commsched::run
 

@@ -1,4 +1,4 @@
-//===- Values.cpp - What arguments and results hold -----------------------===//
+//===- Values.cpp - Values of arguments and results -----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Values.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -150,7 +151,7 @@ void mlir::commsched::run::writeNumber(const ElementFormat &format,
 
 static std::string formatFloat(const llvm::fltSemantics &semantics,
                                const char *source) {
-  // Digits that tell a value apart from its neighbours.
+  // Digits that distinguish a value from its neighbours.
   int digits = static_cast<int>(
       1 + std::ceil(llvm::APFloat::semanticsPrecision(semantics) * 0.30103));
   std::string text;

@@ -1,4 +1,4 @@
-//===- Values.h - What arguments and results hold ---------------*- C++ -*-===//
+//===- Values.h - Values of arguments and results ---------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,9 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Arguments and results of an entry function in host memory: scalars, and
-// tensors or memrefs of static shape with dense elements in row-major order.
-// Numbers are held as their bytes; floats of every format go through
-// llvm::APFloat.
+// tensors or memrefs of static shape with dense elements in row-major order. A
+// number is held as its bytes; floats of every format go through llvm::APFloat.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,7 +61,7 @@ llvm::Expected<ValueType> getValueType(Type type);
 /// if any, too.
 void writeNumber(const ElementFormat &format, double value, char *element);
 
-/// An element with as many digits as tell it apart.
+/// An element with as many digits as identify it.
 std::string formatElement(const ElementFormat &format, const char *element);
 
 /// Whether two elements count as equal: the same bytes, both not a number, or

@@ -25,9 +25,9 @@
 using namespace mlir;
 using namespace mlir::commsched::run;
 
-/// Prints the error of a process before its ranks run; `launcher` is who
-/// started it.
-static void reportError(const std::optional<Launcher> &launcher,
+/// Prints the error of a process before its ranks run, with the rank that its
+/// launcher assigned.
+static void reportError(const std::optional<commsched_launcher> &launcher,
                         llvm::Error error) {
   std::string text = llvm::toString(std::move(error));
   if (launcher)
@@ -37,16 +37,17 @@ static void reportError(const std::optional<Launcher> &launcher,
 }
 
 /// Compiles what is to run.
-static llvm::Expected<std::vector<std::unique_ptr<Program>>>
+static llvm::Expected<std::vector<std::unique_ptr<CompiledProgram>>>
 createPrograms(MLIRContext &context, const Settings &settings,
-               Progress &progress) {
-  std::vector<std::unique_ptr<Program>> programs;
+               ProgressLine &progress) {
+  std::vector<std::unique_ptr<CompiledProgram>> programs;
   for (StringRef path : {settings.compared, settings.program}) {
     if (path.empty())
       continue;
     progress.begin(("compiling '" + path + "'").str());
-    llvm::Expected<std::unique_ptr<Program>> program = Program::create(
-        context, path, settings.entry, settings.profile, settings.optLevel);
+    llvm::Expected<std::unique_ptr<CompiledProgram>> program =
+        CompiledProgram::create(context, path, settings.entry, settings.profile,
+                                settings.optLevel);
     if (!program)
       return program.takeError();
     programs.push_back(std::move(*program));
@@ -81,9 +82,10 @@ static bool runRanks(const Job &job) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  llvm::Expected<Settings> settings = parseCommandLine(argc, argv);
+  std::optional<commsched_launcher> launcher;
+  llvm::Expected<Settings> settings = parseCommandLine(argc, argv, launcher);
   if (!settings) {
-    reportError(detectLauncher(), settings.takeError());
+    reportError(launcher, settings.takeError());
     return EXIT_FAILURE;
   }
 
@@ -95,10 +97,9 @@ int main(int argc, char **argv) {
   // Ranks share the processors with each other.
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
 
-  const std::optional<Launcher> &launcher = settings->launcher;
-  Progress progress(/*shown=*/!launcher || launcher->rank == 0,
-                    settings->progress);
-  llvm::Expected<std::vector<std::unique_ptr<Program>>> programs =
+  ProgressLine progress(/*shown=*/!launcher || launcher->rank == 0,
+                        settings->progress);
+  llvm::Expected<std::vector<std::unique_ptr<CompiledProgram>>> programs =
       createPrograms(context, *settings, progress);
   if (!programs) {
     reportError(launcher, programs.takeError());
@@ -108,7 +109,7 @@ int main(int argc, char **argv) {
   job.settings = &*settings;
   job.name = "commsched-run";
   job.progress = &progress;
-  for (const std::unique_ptr<Program> &program : *programs)
+  for (const std::unique_ptr<CompiledProgram> &program : *programs)
     job.programs.push_back(program.get());
   return runRanks(job) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

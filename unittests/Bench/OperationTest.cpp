@@ -54,6 +54,22 @@ TEST(OperationTest, HasNoBandwidthWithoutTime) {
   EXPECT_EQ(computeAlgorithmBandwidth(1024, 0), 0);
 }
 
+TEST(OperationTest, HasTheNamesOfTheRuntime) {
+  EXPECT_EQ(stringifyOperation(Operation::ReduceScatter), "reduce_scatter");
+  EXPECT_EQ(stringifyOperation(Operation::SendRecv), "send_recv");
+  EXPECT_EQ(getElements().size(), 17u);
+  for (const Element &element : getElements()) {
+    EXPECT_EQ(&element - getElements().begin(), element.type);
+    EXPECT_EQ(findElement(element.name), &element);
+  }
+  EXPECT_EQ(findElement("complex<f64>")->bytes, 16);
+  EXPECT_EQ(commsched_type_name(static_cast<commsched_type>(17)), nullptr);
+  EXPECT_EQ(commsched_type_bytes(static_cast<commsched_type>(-1)), 0);
+  EXPECT_EQ(commsched_kind_name(static_cast<commsched_kind>(9)), nullptr);
+  EXPECT_EQ(commsched_reduction_name(static_cast<commsched_reduction>(8)),
+            nullptr);
+}
+
 TEST(OperationTest, HasInPlaceFormsLikeTheRuntime) {
   EXPECT_TRUE(hasInPlaceForm(Operation::AllGather));
   EXPECT_TRUE(hasInPlaceForm(Operation::Broadcast));

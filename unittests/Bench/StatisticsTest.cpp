@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Statistics.h"
+#include "Measurement.h"
 
 #include "gtest/gtest.h"
 

@@ -19,7 +19,7 @@ constexpr int32_t wait = COMMSCHED_RECORD_WAIT;
 constexpr int32_t compute = COMMSCHED_RECORD_COMPUTE;
 
 /// Site 0 runs twice and is waited for twice, site 1 never; operator 1 runs.
-Run makeRun(int64_t stepNs, int64_t shift) {
+MeasuredRun makeRun(int64_t stepNs, int64_t shift) {
   return {stepNs,
           1000 + shift,
           {{collective, 0, 10 + shift, 30 + shift},

@@ -1,4 +1,4 @@
-//===- Backend.h - What carries out the runtime's calls ---------*- C++ -*-===//
+//===- Backend.h - Interface of the runtime's backends ----------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -106,7 +106,7 @@ struct Request {
   Launch launch;
 };
 
-/// What a backend tells the core about time. Nanoseconds since `beginStep`.
+/// An interval that a backend reports, in nanoseconds since `beginStep`.
 struct Interval {
   int64_t beginNs = 0;
   int64_t endNs = 0;
@@ -140,8 +140,8 @@ struct Operator {
   std::vector<OperatorBuffer> outputs;
 };
 
-/// What the core hears from a backend when intervals become known. They may
-/// come late (GPU events), but before `endStep` returns.
+/// Receives the intervals and states that a backend reports. They may come late
+/// (GPU events), but before `endStep` returns.
 class Recorder {
 public:
   virtual ~Recorder() = default;
@@ -166,8 +166,8 @@ public:
   virtual Error exchange(const std::string &mine, std::vector<std::string> &all,
                          Deadline deadline) = 0;
 
-  /// Tells the other ranks that this one has failed, so that they stop waiting
-  /// with an error that quotes `text`. Does not wait for them.
+  /// Notifies the other ranks that this one has failed, so that they stop
+  /// waiting with an error that quotes `text`. Does not wait for them.
   virtual void fail(const std::string &text) = 0;
 
   /// Why the backend cannot run `site`, as "'nccl' has no type i16", if so.
@@ -212,7 +212,7 @@ public:
   virtual Error shutdown(bool failed, Deadline deadline) = 0;
 };
 
-/// What a backend is made from.
+/// The parameters of a backend's creation.
 struct BackendConfig {
   int32_t version = backendVersion;
   const commsched_options *options = nullptr;

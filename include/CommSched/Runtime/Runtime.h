@@ -15,11 +15,11 @@
 // process groups and compares the programs of all ranks; then it runs the
 // program, which names its collectives by their index in that description.
 //
-// Errors stick. A function that fails says so by its result (non-zero, or
-// null) and leaves a text for commsched_last_error; from then on all calls
+// Errors are permanent. A function that fails returns a non-zero number or
+// null and leaves a text for commsched_last_error; from then on all calls
 // of that rank return at once without effect, until commsched_finalize.
-// Lowered programs therefore need not look at results: they run to their
-// end, and the host asks once. Nothing waits longer than the deadline.
+// Lowered programs therefore need not check results: they run to their end,
+// and the host checks once. No call waits longer than the deadline.
 //
 //===----------------------------------------------------------------------===//
 
@@ -83,6 +83,39 @@ typedef enum commsched_reduction {
   COMMSCHED_BOR = 6,
   COMMSCHED_BXOR = 7
 } commsched_reduction;
+
+/** The names that program descriptions use, such as "bf16", "all_gather" and
+ *  "sum"; null for other numbers. */
+COMMSCHED_RUNTIME_API const char *commsched_type_name(commsched_type type);
+COMMSCHED_RUNTIME_API const char *commsched_kind_name(commsched_kind kind);
+COMMSCHED_RUNTIME_API const char *
+commsched_reduction_name(commsched_reduction reduction);
+
+/** The bytes of one element; an i1 takes one. 0 for other numbers. */
+COMMSCHED_RUNTIME_API int64_t commsched_type_bytes(commsched_type type);
+
+/** The launcher that started this process as one of several ranks. */
+typedef struct commsched_launcher {
+  /** "torchrun" or "mpirun". */
+  const char *name;
+  /** The backend to use by default: "nccl" or "mpi". */
+  const char *backend;
+  int32_t rank;
+  int32_t num_ranks;
+  /** The rank among those of this machine; -1 if the launcher does not set
+   *  it. */
+  int32_t local_rank;
+} commsched_launcher;
+
+/** Finds the launcher in the environment: torchrun (RANK, WORLD_SIZE,
+ *  LOCAL_RANK), Open MPI (OMPI_COMM_WORLD_RANK, ...) or another MPI (PMI_RANK,
+ *  PMI_SIZE). If several have set their variables, torchrun counts, except for
+ *  the backend "mpi", for which MPI's variables count. `backend` may be null.
+ *  Backends take their rank from the same function. Returns 1 and fills
+ *  `launcher`, or 0 if there is none, or -1 if its variables are incomplete or
+ *  no numbers; commsched_last_error then names the variable. */
+COMMSCHED_RUNTIME_API int32_t
+commsched_find_launcher(const char *backend, commsched_launcher *launcher);
 
 /** How a rank joins. Start with commsched_default_options. */
 typedef struct commsched_options {

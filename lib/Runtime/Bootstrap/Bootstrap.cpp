@@ -75,8 +75,8 @@ Error Bootstrap::connect(Deadline deadline) {
          std::to_string(ms) + " ms: " + reason;
 }
 
-/// Says hello and waits for the answer. What answers otherwise is not rank 0;
-/// it may still be about to come.
+/// Sends a hello and waits for the answer. If another program answers, rank 0
+/// may still be about to come.
 Error Bootstrap::introduce(Connection &candidate, Deadline deadline,
                            bool &accepted, std::string &reason) {
   Hello hello{backendVersion, address.job, address.rank, address.numRanks};
@@ -114,7 +114,7 @@ Error Bootstrap::waitForAll(Deadline deadline) {
   }
   std::string missing;
   std::vector<Standing> all = ask();
-  // Who has given up meanwhile says why.
+  // A rank that has given up meanwhile has sent the reason.
   if (Error error = getFailure())
     return error;
   for (size_t rank = 0; rank < all.size(); ++rank)
@@ -246,7 +246,8 @@ void Bootstrap::run() {
     pollfd entries[2] = {
         {pipe.getDescriptor(), POLLIN, 0},
         {connection.getDescriptor(), connection.getEvents(), 0}};
-    // What was just put into the outbox is sent before the next sleep.
+    // Messages that were just put into the outbox are sent before the next
+    // sleep.
     int64_t ms = now.requested ? getMsUntil(now.deadline) : -1;
     ::poll(entries, alive ? 2 : 1, ms);
     pipe.clear();
@@ -261,8 +262,8 @@ void Bootstrap::run() {
       setFailure("rank 0 sends what is no message of a rank");
     }
   }
-  // Who closes with something unread may lose what it has sent: the other side
-  // closes first.
+  // A side that closes with unread data may lose what it has sent, so the other
+  // side closes first.
   if (alive)
     connection.closeWriting();
   while (alive && Clock::now() < now.deadline) {

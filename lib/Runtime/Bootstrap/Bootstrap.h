@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Connects the ranks of a job, one process (or thread) each, in a star around
-// rank 0, and keeps it open: the ranks exchange texts, learn at once who has
-// failed or died, and can ask how the others stand, to name who is missing when
-// something takes too long. Nothing here knows of CUDA or NCCL.
+// rank 0, and keeps the connections open. The ranks exchange texts, are
+// notified at once of ranks that have failed or died, and can query the status
+// of the others to name the missing ranks after a timeout. This code is
+// independent of CUDA and NCCL.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,14 +28,14 @@
 
 namespace commsched::runtime {
 
-/// What rank 0 knows of a rank.
+/// The status of a rank as rank 0 sees it.
 struct Standing {
   bool isThere = false;
   /// Whether it has come to the exchange that is under way.
   bool hasMet = false;
   /// Why there is no status: "is gone", "has left", "does not answer".
   std::string absence;
-  /// What the rank said of itself.
+  /// The text that the rank sent about itself.
   std::optional<std::string> status;
 };
 
@@ -50,7 +51,7 @@ public:
   /// Gathers the texts of all ranks, in their order.
   Error exchange(const std::string &mine, std::vector<std::string> &all,
                  Deadline deadline);
-  /// Tells the others that this rank has failed. Does not wait.
+  /// Notifies the other ranks that this one has failed. Does not wait.
   void fail(const std::string &text);
   /// The first failure that was heard of: "rank 2 failed: ...", "rank 2 is
   /// gone". Cheap while there is none.

@@ -9,6 +9,7 @@
 // The address of rank 0 and the connections to it. A `Connection` never blocks:
 // what cannot be sent yet is kept, and received bytes are handed out message by
 // message. The owner of the connection polls it.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_BOOTSTRAP_CONNECTION_H
@@ -26,7 +27,7 @@ struct JobAddress {
   /// Where rank 0 listens.
   std::string address = "127.0.0.1";
   int32_t port = 29501;
-  /// Tells jobs of one machine apart; empty when the launcher has no name.
+  /// Distinguishes jobs of one machine; empty when the launcher has no name.
   std::string job;
 };
 
@@ -57,7 +58,7 @@ private:
 };
 
 enum class MessageKind : uint32_t {
-  Hello,    ///< to rank 0: who connects
+  Hello,    ///< to rank 0: the rank that connects
   Accepted, ///< from rank 0: the hello was right
   Refused,  ///< from rank 0: why it was not
   Busy,     ///< from rank 0: that it belongs to another job, which may end
@@ -85,14 +86,14 @@ public:
   int getDescriptor() const { return descriptor.get(); }
   bool isOpen() const { return static_cast<bool>(descriptor); }
   void close() { descriptor.reset(); }
-  /// Tells the other side that nothing more will come.
+  /// Signals the other side that nothing more will come.
   void closeWriting();
 
   void send(MessageKind kind, const std::string &payload);
   bool hasUnsent() const { return sent < out.size(); }
   /// Sends what can be without waiting; false when the connection is broken.
   bool flush();
-  /// What poll() should wait for.
+  /// The events that poll() should wait for.
   short getEvents() const;
   /// Sends and receives what can be without waiting. False when the other side
   /// has closed or broken the connection; messages may have come before. All
@@ -111,10 +112,11 @@ private:
 /// Listens at `address`; if that is not an address of this machine, at all of
 /// its addresses.
 Error listenAt(const std::string &address, int32_t port, Descriptor &result);
-/// Tries once; `result` stays empty and `reason` says why when nobody listens.
+/// Tries once. If there is no listener, `result` stays empty and `reason` is
+/// set.
 void connectTo(const std::string &address, int32_t port, Deadline deadline,
                Descriptor &result, std::string &reason);
-/// A connection that somebody has made to `listener`; empty if there is none.
+/// The next connection to `listener`; empty if there is none.
 Descriptor acceptFrom(const Descriptor &listener);
 
 /// Two ends of a pipe, to wake a thread that polls.

@@ -90,7 +90,7 @@ void Hub::pollOnce() {
     bool alive = it->progress();
     if (it->receive(message, mostHelloBytes))
       greet(*it, message);
-    // Who has been let in has taken the connection along.
+    // An accepted rank has taken the connection.
     it = alive && it->isOpen() ? std::next(it) : visitors.erase(it);
   }
   for (int32_t rank = 0; rank < address.numRanks; ++rank) {
@@ -120,8 +120,8 @@ void Hub::greet(Connection &visitor, const Message &message) {
   }
   std::string name = "rank " + std::to_string(who.rank);
   std::string reason;
-  // Whoever belongs to another job must not end this one, but can come again
-  // when it has ended.
+  // A rank of another job must not end this one, but can come again when it
+  // has ended.
   bool ours = !complete && !finishing;
   if (who.version != backendVersion) {
     reason = name + " has version " + std::to_string(who.version) +

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A thread in the process of rank 0 that all ranks are connected to, rank 0
-// among them. It gathers texts, passes on who has failed, and knows who is
+// among them. It gathers texts, forwards failures, and tracks which ranks are
 // still there. It never waits for a single rank.
 //
 //===----------------------------------------------------------------------===//
@@ -61,7 +61,7 @@ private:
   void takePart(int32_t rank, const std::string &text);
   void startAsk(int32_t rank);
   void finishAsks();
-  /// Tells all ranks but `rank` itself; -1 for none of them.
+  /// Notifies all ranks that `rank` has ended; only the first notice counts.
   void announce(int32_t rank, const std::string &text);
   void sendToAll(MessageKind kind, const std::string &payload);
   int32_t count(State state) const;
@@ -69,7 +69,7 @@ private:
   const JobAddress address;
   Descriptor listener;
   WakePipe pipe;
-  /// Connections that have not said who they are.
+  /// Connections that have not sent their hello.
   std::list<Connection> visitors;
   std::vector<Member> members;
   std::vector<Ask> asks;

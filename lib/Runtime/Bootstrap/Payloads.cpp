@@ -1,4 +1,4 @@
-//===- Payloads.cpp - What the messages of the bootstrap carry ------------===//
+//===- Payloads.cpp - Messages of the bootstrap ---------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

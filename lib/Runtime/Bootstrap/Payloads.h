@@ -1,4 +1,4 @@
-//===- Payloads.h - What the messages of the bootstrap carry ----*- C++ -*-===//
+//===- Payloads.h - Messages of the bootstrap -------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// How the ranks' introductions, texts and standings become bytes and come back.
+// Conversion of the ranks' introductions, texts and standings to bytes and
+// back.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +23,7 @@ namespace commsched::runtime {
 /// More than this in one message is taken for garbage.
 inline constexpr uint64_t mostMessageBytes = uint64_t(1) << 36;
 
-/// Who connects.
+/// The first message of a rank.
 struct Hello {
   int32_t version = 0;
   std::string job;

@@ -46,7 +46,7 @@ void *Arena::allocate(int64_t bytes, int64_t alignment, Error &error) {
   } else {
     pointer = backend.allocate(sizeClass.first, sizeClass.second, error);
     if (!pointer) {
-      // What is cached in other sizes may make room.
+      // Cached blocks of other sizes may make room.
       releaseCached();
       error.reset();
       pointer = backend.allocate(sizeClass.first, sizeClass.second, error);

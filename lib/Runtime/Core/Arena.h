@@ -36,7 +36,7 @@ public:
   /// An error when the block is not one of this arena's live ones.
   Error release(void *block);
 
-  /// What the callers asked for, in bytes.
+  /// The bytes that callers requested.
   int64_t getLiveBytes() const { return liveBytes; }
   int64_t getPeakBytes() const { return peakBytes; }
   void resetPeak() { peakBytes = liveBytes; }

@@ -20,7 +20,7 @@
 
 namespace commsched::runtime {
 
-/// Null and an error that says what was looked for, where, and what there is.
+/// Null and an error that names the file, the folders and the backends there.
 /// Shared objects stay loaded: MPI cannot be started twice.
 std::unique_ptr<Backend> createBackend(const std::string &name,
                                        const BackendConfig &config,

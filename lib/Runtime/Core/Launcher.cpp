@@ -1,4 +1,4 @@
-//===- Launcher.cpp - Which rank a launcher made this process ---*- C++ -*-===//
+//===- Launcher.cpp - Ranks that launchers assign -------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -10,23 +10,35 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <iterator>
 
 using namespace commsched::runtime;
 
 namespace {
-struct Variables {
+struct LauncherVariables {
+  const char *name;
+  const char *backend;
   const char *rank;
   const char *numRanks;
   const char *localRank;
 };
 } // namespace
 
-static const Variables launchers[] = {
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+/// By priority. A process that one launcher starts under another has the
+/// variables of both, and the innermost launcher, which has started the process
+/// itself, gives the rank. The variables do not say which one that is. The
+/// usual nesting is torchrun under mpirun (or srun with PMI), where MPI starts
+/// one agent of torchrun for each machine and the agents start the ranks: MPI's
+/// variables then count the agents. Scripts that start PyTorch by mpirun alone
+/// set RANK and WORLD_SIZE to MPI's numbers. So torchrun's variables are first.
+/// A worker of torchrun that calls mpirun is a rank itself; programs started
+/// that way use the backend "mpi", see `findLauncher`.
+static const LauncherVariables launchers[] = {
+    {"torchrun", "nccl", "RANK", "WORLD_SIZE", "LOCAL_RANK"},
+    {"mpirun", "mpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
      "OMPI_COMM_WORLD_LOCAL_RANK"},
-    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
-    {"RANK", "WORLD_SIZE", "LOCAL_RANK"}};
+    {"mpirun", "mpi", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"}};
 
 /// -1 when the variable is not set.
 static Error readVariable(const char *name, int32_t &value) {
@@ -44,7 +56,7 @@ static Error readVariable(const char *name, int32_t &value) {
 
 bool commsched::runtime::isLaunched() {
   return std::any_of(std::begin(launchers), std::end(launchers),
-                     [](const Variables &variables) {
+                     [](const LauncherVariables &variables) {
                        return std::getenv(variables.rank) ||
                               std::getenv(variables.numRanks);
                      });
@@ -57,26 +69,56 @@ Error commsched::runtime::checkRank(int32_t rank, int32_t numRanks) {
          " ranks does not exist";
 }
 
+/// Reads the variables of one launcher; none if they are not set.
+static Error readLauncher(const LauncherVariables &variables,
+                          std::optional<commsched_launcher> &result) {
+  int32_t rank, numRanks, localRank;
+  if (Error error = readVariable(variables.rank, rank))
+    return error;
+  if (Error error = readVariable(variables.numRanks, numRanks))
+    return error;
+  if (Error error = readVariable(variables.localRank, localRank))
+    return error;
+  if (rank == -1 && numRanks == -1)
+    return std::nullopt;
+  if (rank == -1 || numRanks == -1)
+    return std::string(rank == -1 ? variables.rank : variables.numRanks) +
+           " is not set, but " +
+           (rank == -1 ? variables.numRanks : variables.rank) + " is";
+  result = commsched_launcher{variables.name, variables.backend, rank, numRanks,
+                              localRank};
+  return std::nullopt;
+}
+
+Error commsched::runtime::findLauncher(
+    const std::string &backend, std::optional<commsched_launcher> &result) {
+  result.reset();
+  Error first;
+  // MPI assigns the ranks of its backend whatever other launchers set, so its
+  // own launchers come first there.
+  for (bool isPreferred : {true, false})
+    for (const LauncherVariables &variables : launchers) {
+      bool isOfMpi = std::strcmp(variables.backend, "mpi") == 0;
+      if ((backend != "mpi" || isOfMpi) != isPreferred)
+        continue;
+      Error error = readLauncher(variables, result);
+      if (result)
+        return std::nullopt;
+      if (error && !first)
+        first = error;
+    }
+  return first;
+}
+
 Error commsched::runtime::findLaunchedRank(const commsched_options &options,
                                            LaunchedRank &result) {
   result = LaunchedRank();
-  for (const Variables &variables : launchers) {
-    int32_t rank, numRanks, localRank;
-    if (Error error = readVariable(variables.rank, rank))
-      return error;
-    if (Error error = readVariable(variables.numRanks, numRanks))
-      return error;
-    if (Error error = readVariable(variables.localRank, localRank))
-      return error;
-    if (rank == -1 && numRanks == -1)
-      continue;
-    if (rank == -1 || numRanks == -1)
-      return std::string(rank == -1 ? variables.rank : variables.numRanks) +
-             " is not set, but " +
-             (rank == -1 ? variables.numRanks : variables.rank) + " is";
-    result = {rank, numRanks, localRank};
-    break;
-  }
+  std::optional<commsched_launcher> launcher;
+  if (Error error =
+          findLauncher(options.backend ? options.backend : "", launcher))
+    return error;
+  if (launcher)
+    result = {launcher->rank, launcher->num_ranks, launcher->local_rank};
   if ((options.rank == -1) != (options.num_ranks == -1))
     return std::string("a rank and a number of ranks are given together or "
                        "not at all");

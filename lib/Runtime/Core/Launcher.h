@@ -1,4 +1,4 @@
-//===- Launcher.h - Which rank a launcher made this process -----*- C++ -*-===//
+//===- Launcher.h - Ranks that launchers assign -----------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For backends whose ranks are processes: mpirun and torchrun say in the
-// environment which rank a process is.
+// The one table of launchers. The launchers mpirun and torchrun set environment
+// variables that give each process its rank. Backends whose ranks are processes
+// use these functions, and tools commsched_find_launcher.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,21 +22,25 @@ namespace commsched::runtime {
 struct LaunchedRank {
   int32_t rank = -1;
   int32_t numRanks = -1;
-  /// Among the ranks of this machine; -1 if the launcher does not say.
+  /// Among the ranks of this machine; -1 if the launcher does not set it.
   int32_t localRank = -1;
 };
 
+/// Finds the launcher for `backend` (empty: any) as commsched_find_launcher
+/// does; none if no variable is set. The first complete set of variables
+/// counts; if there is none, an error names what is missing or no number.
+Error findLauncher(const std::string &backend,
+                   std::optional<commsched_launcher> &result);
+
 /// The rank and number of ranks that the options give, and otherwise the
-/// environment: Open MPI's variables, then those of other MPIs (PMI_RANK), then
-/// torchrun's (RANK). An error that names the variables when nothing says it,
-/// or only a half.
+/// launcher's. An error if neither gives them.
 COMMSCHED_RUNTIME_API Error findLaunchedRank(const commsched_options &options,
                                              LaunchedRank &result);
 
-/// Whether any of these variables is set.
+/// Whether a variable of any launcher is set.
 COMMSCHED_RUNTIME_API bool isLaunched();
 
-/// Whether the numbers make sense together.
+/// An error unless there is a rank `rank` of `numRanks` ranks.
 COMMSCHED_RUNTIME_API Error checkRank(int32_t rank, int32_t numRanks);
 
 } // namespace commsched::runtime

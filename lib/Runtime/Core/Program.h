@@ -9,6 +9,7 @@
 // The program description that `commsched_load_program` reads. Parsing checks
 // every key, index and number of elements as far as that is possible without
 // the number of ranks; `expandGroup` checks the groups against it.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_CORE_PROGRAM_H
@@ -31,7 +32,7 @@ struct Program {
   std::vector<GroupDescription> groups;
   std::vector<Site> sites;
   std::vector<Operator> operators;
-  /// What of it runs on the processor; empty: nothing.
+  /// The code that runs on the processor; empty if there is none.
   std::string hostCode;
 };
 

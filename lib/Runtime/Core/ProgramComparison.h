@@ -10,6 +10,7 @@
 // ranks compare their programs when they load them: first a digest of a text
 // that has one line for each group and each site, then the texts themselves if
 // the digests differ. Names count, locations and predicted times do not.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_CORE_PROGRAMCOMPARISON_H
@@ -21,8 +22,8 @@
 
 namespace commsched::runtime {
 
-/// One line for each group, then one for each site. What an uneven all_to_all
-/// sends may differ between ranks and is not in it; see `describeSplits`.
+/// One line for each group, then one for each site. The splits of an uneven
+/// all_to_all may differ between ranks and are left out; see `describeSplits`.
 std::string describeProgram(const Program &program);
 
 /// 16 hexadecimal digits.

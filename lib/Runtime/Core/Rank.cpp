@@ -71,7 +71,7 @@ Deadline Rank::getDeadline() const {
   return Clock::now() + std::chrono::milliseconds(options.deadline_ms);
 }
 
-/// What all ranks must say alike.
+/// The options that must be equal on all ranks.
 static std::string describeOptions(const commsched_options &options) {
   return "modelled_times=" + std::to_string(options.modelled_times != 0) +
          " emulate_data=" + std::to_string(options.emulate_data);

@@ -9,6 +9,7 @@
 // The state of one rank: its backend, programs, requests, buffers and records,
 // and its first error. Each function of the C interface is a method of `Rank`.
 // Methods return their error; `fail` makes it permanent.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_CORE_RANK_H
@@ -60,7 +61,7 @@ public:
   Rank() = default;
   Rank(const Rank &) = delete;
   Rank &operator=(const Rank &) = delete;
-  /// Tells the other ranks if this one never left.
+  /// Notifies the other ranks if this one never left.
   ~Rank() override;
 
   /// Makes the backend and meets all ranks.
@@ -69,7 +70,8 @@ public:
   void leave();
   bool hasLeft() const { return !backend; }
 
-  /// Keeps the first error, tells the other ranks and writes the flight record.
+  /// Keeps the first error, notifies the other ranks and writes the flight
+  /// record.
   void fail(const std::string &text);
   bool hasFailed() const { return error.has_value(); }
   const Error &getError() const { return error; }

@@ -15,6 +15,7 @@
 //
 // The step records are the intervals that a backend reports between beginStep
 // and endStep.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_CORE_RECORDS_H
@@ -24,7 +25,7 @@
 
 namespace commsched::runtime {
 
-/// What a flight record says besides the launches.
+/// The fields of a flight record besides the launches.
 struct FlightRecordHeader {
   std::string backend;
   int32_t rank = 0;
@@ -37,8 +38,8 @@ class FlightRecord {
 public:
   explicit FlightRecord(int64_t capacity = 2000) : capacity(capacity) {}
 
-  /// Notes the launch as scheduled; returns its number. What it points to is
-  /// copied only when the record is written: sites and groups must live on.
+  /// Adds the launch as scheduled and returns its number. Its site and group
+  /// are copied only when the record is written, and must live until then.
   int64_t add(const Launch &launch);
   void setStarted(int64_t record);
   void setCompleted(int64_t record);

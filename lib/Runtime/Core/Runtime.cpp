@@ -9,8 +9,10 @@
 // Each function of Runtime.h finds the rank of the calling thread, returns at
 // once after an error, and calls the method of `Rank`. No exception leaves
 // these functions.
+//
 //===----------------------------------------------------------------------===//
 
+#include "Core/Launcher.h"
 #include "Core/Rank.h"
 #include "Numerics/ElementTypes.h"
 
@@ -58,6 +60,43 @@ static bool callRank(const char *function, Body &&body,
   if (error)
     rank->fail(*error);
   return !error;
+}
+
+//===----------------------------------------------------------------------===//
+// Names and launchers
+//===----------------------------------------------------------------------===//
+
+const char *commsched_type_name(commsched_type type) {
+  return isType(type) ? getName(type) : nullptr;
+}
+
+const char *commsched_kind_name(commsched_kind kind) {
+  auto number = static_cast<int32_t>(kind);
+  bool isKind = number >= 0 && number <= COMMSCHED_BARRIER;
+  return isKind ? getName(kind) : nullptr;
+}
+
+const char *commsched_reduction_name(commsched_reduction reduction) {
+  auto number = static_cast<int32_t>(reduction);
+  bool isReduction = number >= 0 && number <= COMMSCHED_BXOR;
+  return isReduction ? getName(reduction) : nullptr;
+}
+
+int64_t commsched_type_bytes(commsched_type type) {
+  return isType(type) ? getByteSize(type) : 0;
+}
+
+int32_t commsched_find_launcher(const char *backend,
+                                commsched_launcher *launcher) {
+  std::optional<commsched_launcher> found;
+  if (Error error = findLauncher(backend ? backend : "", found)) {
+    lastError = *error;
+    return -1;
+  }
+  if (!found)
+    return 0;
+  *launcher = *found;
+  return 1;
 }
 
 //===----------------------------------------------------------------------===//

@@ -11,6 +11,7 @@
 // checks the description of each site when a program is loaded and the buffers
 // of each launch before a backend sees them. All error messages name sites and
 // launches by the functions below. See also `describeTimeout` in Backend.h.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_CORE_SITES_H
@@ -34,15 +35,16 @@ inline bool isPointToPoint(commsched_kind kind) {
   return kind == COMMSCHED_SEND || kind == COMMSCHED_RECV;
 }
 
-/// What is wrong with `site` on a group of `size` ranks. `hasPairs`: the
-/// description gave pairs, if only an empty list.
+/// Checks `site` on a group of `size` ranks. `hasPairs`: the description has
+/// pairs, be it an empty list.
 Error checkSiteDescription(const Site &site, int64_t size, bool hasPairs);
 
 /// Whether the rank of the launch's group sends the inputs: of a broadcast only
 /// the root does, of a permute only sources.
 COMMSCHED_RUNTIME_API bool sendsInputs(const Site &site, const Group &group);
 
-/// What is wrong with the launch's pointers, if anything.
+/// Checks the pointers of the launch: buffers that are sent or received are not
+/// null and do not overlap, except in place.
 Error checkLaunch(const Launch &launch);
 
 } // namespace commsched::runtime

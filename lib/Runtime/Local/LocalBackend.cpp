@@ -10,6 +10,7 @@
 // job name. It needs no other software, reduces in the order of the ranks,
 // checks how programs use their buffers, and can take the times of collectives
 // and operators from the program's description.
+//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Runtime/Backend.h"

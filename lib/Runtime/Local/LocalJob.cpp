@@ -250,7 +250,7 @@ std::shared_ptr<Meeting> LocalJob::findMeeting(const Arrival &arrival,
             meeting->firstText + " in its place";
     return nullptr;
   }
-  // Nobody else needs to find it once all have come.
+  // No other rank needs to find it once all have come.
   if (std::count(meeting->hasCome.begin(), meeting->hasCome.end(), false) == 1)
     meetings.erase(found);
   return meeting;
@@ -381,8 +381,8 @@ void commsched::runtime::arrive(
     return;
   size_t next = completed.size();
   completed.push_back(meeting);
-  // What completes makes others complete: a list of work, since chains are
-  // long.
+  // A completed meeting may complete its followers. A list and no recursion,
+  // since chains are long.
   for (; next < completed.size(); ++next) {
     Meeting &done = *completed[next];
     done.isComplete = true;

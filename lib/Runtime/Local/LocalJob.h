@@ -15,6 +15,7 @@
 // before it on the same group. A send does not wait for its recv; the recv
 // waits for its send. The job's mutex guards all of this except the data that
 // the members have staged, which does not change once it is there.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_LOCAL_LOCALJOB_H
@@ -33,15 +34,15 @@ namespace commsched::runtime {
 struct Meeting {
   /// World ranks; a send or recv has one.
   std::vector<int32_t> members;
-  /// By place in `members`: who has come, and what they sent.
+  /// By place in `members`: whether the member has come, and its data.
   std::vector<bool> hasCome;
   std::vector<Staged> staged;
-  /// Of a recv: who sends, the send once it is there, and the bytes that are
+  /// Of a recv: the sender, the send once it is there, and the bytes that are
   /// expected of each tensor.
   int32_t sender = -1;
   std::shared_ptr<Meeting> send;
   std::vector<int64_t> expectedBytes;
-  /// What the first member started: all must start the same site.
+  /// The site that the first member started: all must start the same one.
   int32_t site = -1;
   int32_t firstRank = -1;
   std::string firstText;

@@ -1,4 +1,4 @@
-//===- Staging.cpp - What ranks send to each other --------------*- C++ -*-===//
+//===- Staging.cpp - Staged inputs of collectives -------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Staging.h - What ranks send to each other ----------------*- C++ -*-===//
+//===- Staging.h - Staged inputs of collectives -----------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -19,7 +19,7 @@
 
 namespace commsched::runtime {
 
-/// What one rank sends of one tensor.
+/// The data of one tensor that one rank sends.
 struct StagedTensor {
   std::unique_ptr<char[]> bytes;
   int64_t size = 0;
@@ -27,7 +27,7 @@ struct StagedTensor {
   std::vector<int64_t> splits;
 };
 
-/// What one rank sends; empty if it sends nothing.
+/// The data that one rank sends; empty if it sends nothing.
 using Staged = std::vector<StagedTensor>;
 
 /// Copies what the launch's rank sends.

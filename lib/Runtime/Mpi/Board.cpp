@@ -31,7 +31,7 @@ using namespace commsched::runtime::mpi;
 
 namespace commsched::runtime::mpi {
 
-/// Groups beyond are not on the board; their timeouts tell less.
+/// Further groups are not on the board; their timeouts name no ranks.
 inline constexpr int32_t maxGroups = 256;
 /// How far two ranks may be apart for their collectives to be compared.
 inline constexpr int64_t numRecent = 8;
@@ -76,7 +76,7 @@ struct CollectiveBoard {
   SharedText<56> site;
 };
 
-/// What a rank has started on one group.
+/// The launches that a rank has started on one group.
 struct GroupBoard {
   SharedText<104> last;
   std::atomic<int64_t> numCollectives{0};
@@ -222,7 +222,7 @@ static bool isGone(const RankBoard &board) {
   return process != 0 && kill(process, 0) != 0 && errno == ESRCH;
 }
 
-/// What has ended the rank; empty if nothing has.
+/// The reason that the rank has ended; empty if it has not.
 std::string Board::describeEnd(int32_t rank, bool lookForProcesses) const {
   const RankBoard *other = ranks[rank];
   if (!other)
@@ -254,7 +254,7 @@ std::string Board::describeMissing(const Launch &launch, int32_t rank,
   if (!isPair && other.numCollectives > launch.sequence)
     return "";
   std::string last = other.last.get();
-  // What a partner has sent may be on its way.
+  // The data of a partner may be on its way.
   if (!isPair && ranks[rank]->numMeetings > ranks[self]->numMeetings)
     return "has not started it, but waits for all ranks to meet" +
            (last.empty() ? "" : " (its last: " + last + ")");

@@ -16,6 +16,7 @@
 // then compares it with the launches that the other members have started at the
 // same place. If two ranks start different collectives, at least one of them
 // therefore sees it before MPI would match the two.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_MPI_BOARD_H
@@ -30,7 +31,7 @@
 
 namespace commsched::runtime::mpi {
 
-/// One rank's part, see BoardLayout.h.
+/// One rank's part, see Board.cpp.
 struct RankBoard;
 
 /// Ranks with what is known of each, as describeTimeout takes them.
@@ -52,7 +53,7 @@ public:
   bool isSingle() const { return ranks.size() == 1; }
   int32_t getNumRanksOnNode() const { return numRanksOnNode; }
 
-  /// Writes that this rank starts `launch`. The error says that another member
+  /// Writes that this rank starts `launch`. An error if another member
   /// has started another collective in its place.
   Error start(const Launch &launch);
   /// Writes that this rank waits for all others, for the n-th time.

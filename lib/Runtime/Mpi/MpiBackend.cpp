@@ -104,7 +104,7 @@ Error MpiBackend::createGroup(const Group &group, Deadline deadline) {
     return error;
   Watchdog watchdog("the making of group '" + group.name + "'", deadline);
   MPI_Comm &communicator = communicators[group.index];
-  // Rows are disjoint, so that their first ranks tell them apart.
+  // Rows are disjoint, so that their first ranks distinguish them.
   int color = group.rank < 0 ? MPI_UNDEFINED : group.members.front();
   if (Error error =
           checkMpi(MPI_Comm_split(world, color, group.rank, &communicator),
@@ -146,8 +146,8 @@ Error MpiBackend::shutdown(bool failed, Deadline deadline) {
 // Waiting for other ranks
 //===----------------------------------------------------------------------===//
 
-/// How long a wait gives the processor only to those who ask for it, before it
-/// sleeps between its polls.
+/// How long a wait yields the processor to other threads before it sleeps
+/// between its polls.
 static constexpr auto awakeTime = std::chrono::milliseconds(2);
 /// Polls between two looks at the clock and the board. MPI yields by itself
 /// when mpirun has seen more ranks than cores; a yield of ours in every poll,
@@ -337,7 +337,7 @@ bool MpiBackend::test(Request &request, Error &error) {
 
 Error MpiBackend::wait(Request &request, Deadline deadline) {
   Clock::time_point begin = Clock::now();
-  // Who stands still anyway has nothing to make up for.
+  // A rank that waits anyway has no lost time to make up for.
   if (!static_cast<MpiRequest &>(request).isDone)
     overslept = {};
   if (Error error = await(static_cast<MpiRequest &>(request), deadline))
@@ -364,8 +364,8 @@ Error MpiBackend::poll() {
 
 Error MpiBackend::compute(const Operator &op, int64_t ns,
                           const void *const *inputs, void *const *outputs) {
-  // A sleep takes longer than it is asked to. What this operator oversleeps,
-  // the next one has less to wait: the errors of many small ones do not add up.
+  // A sleep takes longer than requested. The next operator sleeps shorter by
+  // that time, so that the errors of many small operators do not add up.
   Clock::time_point begin = Clock::now() - overslept;
   Clock::time_point end = begin + std::chrono::nanoseconds(ns);
   if (emulatesData)

@@ -8,6 +8,7 @@
 //
 // A rank is a process, a collective is one or more non-blocking calls of MPI,
 // and compute sleeps and polls. All time stamps are the host's.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_MPI_MPIBACKEND_H

@@ -11,6 +11,7 @@
 // only on properties that are equal on all ranks of the group, so that they
 // match. All requests in flight are tested together, since MPI makes progress
 // only within its calls.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_MPI_MPICOLLECTIVES_H

@@ -81,8 +81,8 @@ static MPI_Op getNativeOperation(commsched_type type,
 static constexpr int numReductions = COMMSCHED_BXOR + 1;
 static constexpr int numTypes = COMMSCHED_COMPLEX_F64 + 1;
 
-/// MPI tells an operation neither the element type nor the reduction in our
-/// terms, so that there is a function for each pair.
+/// MPI gives an operation neither our element type nor our reduction, so there
+/// is a function for each pair.
 template <int Pair>
 static void reduce(void *input, void *inOut, int *count, MPI_Datatype *) {
   accumulate(static_cast<commsched_type>(Pair / numReductions),

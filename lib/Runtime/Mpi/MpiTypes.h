@@ -12,6 +12,7 @@
 // one element and the operation calls `accumulate`. MPI's counts have 32 bits,
 // and its algorithms multiply them by the number of ranks, so a larger number
 // of bytes is one element of a datatype that holds all of them.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_MPI_MPITYPES_H

@@ -76,7 +76,8 @@ public:
   /// not come.
   Error awaitOthers(int64_t deadlineMs, Deadline deadline) const;
 
-  /// Whether the launcher says who the others are, so that `awaitOthers` waits.
+  /// Whether the launcher lists the other processes, so that `awaitOthers`
+  /// waits.
   bool knowsOthers() const { return socket >= 0; }
 
 private:
@@ -154,7 +155,7 @@ bool Arrival::hasCome(int32_t localRank) const {
 Error Arrival::awaitOthers(int64_t deadlineMs, Deadline deadline) const {
   if (socket < 0)
     return {};
-  // Who has been seen may go on, and need not be looked for again.
+  // A process that was seen may go on, and need not be looked for again.
   int32_t first = 0;
   while (first != numLocalRanks) {
     if (hasCome(first)) {
@@ -193,7 +194,7 @@ struct State {
   bool isOpen = false;
   bool hasFailed = false;
   int64_t deadlineMs = 0;
-  /// Of the last session: stays until nobody looks for it any more.
+  /// Of the last session: it stays until no process looks for it any more.
   std::unique_ptr<Arrival> arrival;
   Board board;
 };
@@ -206,8 +207,8 @@ static State &getState() {
   return *state;
 }
 
-/// A launcher kills the other processes when one has ended badly. So that all
-/// can say what they have seen, they go together.
+/// A launcher kills the other processes when one has ended with an error. The
+/// processes therefore end together, after all have reported their errors.
 static void awaitReports(Board &board) {
   // Of what is buffered, too.
   std::fflush(nullptr);

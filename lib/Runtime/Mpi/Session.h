@@ -9,6 +9,7 @@
 // MPI starts once in a process and cannot start again, but a host may join and
 // leave several times: MPI and the board stay until the process ends. After an
 // error MPI_Finalize is not called, since it would wait for all ranks.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_MPI_SESSION_H

@@ -10,6 +10,7 @@
 // split off it. The ranks therefore have to meet only once, and a split is a
 // call of all ranks in one order, as `createGroup` is. All communicators are
 // non-blocking, so that operations that never end can be aborted.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_NCCL_COMMUNICATORS_H

@@ -57,7 +57,7 @@ Error commsched::runtime::nccl::getElapsed(const Event &from, const Event &to,
 //===----------------------------------------------------------------------===//
 
 static constexpr int64_t pageBytes = int64_t(2) << 20;
-/// What cudaMalloc gives.
+/// The alignment of cudaMalloc.
 static constexpr int64_t leastAlignment = 256;
 
 void *Memory::allocate(int64_t bytes, int64_t alignment, Error &error) {

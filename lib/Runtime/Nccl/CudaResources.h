@@ -8,6 +8,7 @@
 //
 // Converts the results of CUDA and NCCL calls into errors, and manages events
 // and device memory.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_NCCL_CUDARESOURCES_H

@@ -1,4 +1,4 @@
-//===- Kernels.cu - What the backend runs on the GPU itself ---------------===//
+//===- Kernels.cu - GPU kernels of the backend ----------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Kernels.h - What the backend runs on the GPU itself ------*- C++ -*-===//
+//===- Kernels.h - GPU kernels of the backend -------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

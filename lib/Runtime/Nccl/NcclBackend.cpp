@@ -64,7 +64,7 @@ Error NcclBackend::join(const BackendConfig &config) {
   if (Error error = readJobAddress(
           [](const char *name) { return std::getenv(name); }, address))
     return error;
-  // The ranks meet first: who has no GPU can then tell the others.
+  // The ranks meet first: a rank without a GPU can then notify the others.
   if (Error error = Bootstrap::join(
           address, [this] { return progress.write(); }, config.deadline,
           bootstrap))
@@ -245,13 +245,14 @@ Deadline NcclBackend::getDeadline() const {
   return Clock::now() + std::chrono::milliseconds(deadlineMs);
 }
 
-/// A function that pauses, or says why there is nothing to wait for any more.
+/// Returns a function that pauses, or fails when there is nothing to wait for
+/// any more.
 KeepWaiting NcclBackend::watch(Deadline deadline, DescribeTimeout describe) {
   return [this, deadline, describe = std::move(describe),
           begin = Clock::now()]() -> Error {
     Error error = bootstrap->getFailure();
     if (!error && (error = communicators.check())) {
-      // NCCL does not say which rank it has lost; rank 0 may know.
+      // NCCL does not report which rank it has lost; rank 0 may know.
       bootstrap->ask();
       if (Error failure = bootstrap->getFailure())
         error = *failure + "; " + *error;
@@ -294,7 +295,7 @@ std::string NcclBackend::describeStuck() {
     return "timed out after " + std::to_string(deadlineMs) +
            " ms in the wait for the GPU";
   MissingRanks missing = findMissing(*launch, bootstrap->ask());
-  // Who has given up meanwhile says why.
+  // A rank that has given up meanwhile has sent the reason.
   if (Error failure = bootstrap->getFailure())
     return "in the wait for " + describeLaunch(*launch) + ": " + *failure;
   return describeTimeout(*launch, deadlineMs, missing);

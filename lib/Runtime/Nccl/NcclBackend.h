@@ -16,6 +16,7 @@
 //
 // Sends and receives that are started one after the other run together, so that
 // two ranks may send to each other before they receive.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_NCCL_NCCLBACKEND_H
@@ -92,7 +93,7 @@ private:
     Event begin;
     Event end;
   };
-  /// What to say when time is up.
+  /// Makes the message of a timeout.
   using DescribeTimeout = std::function<std::string()>;
 
   explicit NcclBackend(const BackendConfig &config);
@@ -106,7 +107,7 @@ private:
   // Launches (Launches.cpp).
   LaunchStatePtr launch(const Launch &launch, Error &error);
   Error enqueue(Channel &channel, const std::vector<LaunchStatePtr> &states);
-  Error awaitFlight(const LaunchStatePtr &state, Deadline deadline);
+  Error awaitLaunch(const LaunchStatePtr &state, Deadline deadline);
   /// Enqueues sends and receives that have been put off.
   Error flush();
   /// Waits until NCCL has enqueued what it was given.
@@ -152,7 +153,7 @@ private:
   std::deque<Channel> channels;
   /// Sends and receives of one group that are not yet enqueued.
   std::vector<LaunchStatePtr> putOff;
-  /// What NCCL has been given last, while it still prepares it.
+  /// The last launches given to NCCL, while it still prepares them.
   std::vector<LaunchStatePtr> unsettled;
 
   /// Null outside of steps.

@@ -135,7 +135,7 @@ namespace {
 using Call = std::function<Error()>;
 
 /// Collects the calls of launches: how many there are decides whether they need
-/// a group. What must be on the stream before them is enqueued at once.
+/// a group. Work that must precede them on the stream is enqueued at once.
 class CallCollector {
 public:
   explicit CallCollector(const NcclStream &target) : target(target) {}

@@ -11,6 +11,7 @@
 // calls, which NCCL launches as one.
 //
 // Elements that are only sent need no NCCL type: they travel as bytes.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_NCCL_NCCLCOLLECTIVES_H

@@ -8,6 +8,7 @@
 //
 // The methods of NcclBackend that enqueue work on streams: launches and waits,
 // compute, copies and buffers.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Nccl/NcclBackend.h"
@@ -40,8 +41,8 @@ std::unique_ptr<Request> NcclBackend::start(Launch given, Error &error) {
 
 LaunchStatePtr NcclBackend::launch(const Launch &launch, Error &error) {
   error = hasGivenUp ? Error("'nccl' has given up") : bootstrap->getFailure();
-  // What others wait for goes first; what NCCL still prepares must not be
-  // overtaken by another group's.
+  // Launches that other ranks wait for go first. A launch that NCCL still
+  // prepares must not be overtaken by one of another group.
   bool isPutOff = isPointToPoint(launch.site->kind);
   bool joins = isPutOff && !putOff.empty() &&
                putOff.front()->launch.group == launch.group;
@@ -137,7 +138,8 @@ Error NcclBackend::finishEnqueuing() {
   return std::nullopt;
 }
 
-/// Tells the recorder how far the GPU is, and forgets what is complete.
+/// Reports the progress of the GPU to the recorder, and drops completed
+/// launches.
 void NcclBackend::reportProgress(Channel &channel) {
   while (!channel.states.empty()) {
     LaunchState &state = *channel.states.front();
@@ -164,16 +166,16 @@ bool NcclBackend::test(Request &request, Error &error) {
 }
 
 Error NcclBackend::wait(Request &request, Deadline deadline) {
-  return awaitFlight(static_cast<NcclRequest &>(request).state, deadline);
+  return awaitLaunch(static_cast<NcclRequest &>(request).state, deadline);
 }
 
 Error NcclBackend::barrier(const Launch &given, Deadline deadline) {
   Error error;
   LaunchStatePtr state = launch(given, error);
-  return state ? awaitFlight(state, deadline) : error;
+  return state ? awaitLaunch(state, deadline) : error;
 }
 
-Error NcclBackend::awaitFlight(const LaunchStatePtr &state, Deadline deadline) {
+Error NcclBackend::awaitLaunch(const LaunchStatePtr &state, Deadline deadline) {
   if (Error error = bootstrap->getFailure())
     return "in the wait for " + describeLaunch(state->launch) + ": " + *error;
   if (Error error = flush())

@@ -56,7 +56,7 @@ std::string RankProgress::write() const {
 }
 
 namespace {
-/// What another rank's RankProgress has written.
+/// The text of another rank's RankProgress.
 struct OtherProgress {
   int32_t numGroups = 0;
   json started = json::array();
@@ -76,7 +76,7 @@ struct OtherProgress {
   }
 
   /// Why the collective is not the other rank's, too; empty if it is, or if it
-  /// is too long ago to tell.
+  /// is too long ago to compare.
   std::string compare(const Launch &launch) const {
     size_t index = launch.group->index;
     int64_t count = 0;

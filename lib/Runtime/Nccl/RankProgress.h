@@ -9,6 +9,7 @@
 // The answer of a rank to ranks that wait for it: how many collectives it has
 // started on each group, the last ones on each, and the last of all. The rank
 // updates it at every start; the thread that answers questions reads it.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_NCCL_RANKPROGRESS_H

@@ -15,6 +15,7 @@
 // wrap around. The minimum and maximum of floating-point numbers are NaN if
 // either operand is NaN, and order -0 below 0. Types of 8 and 16 bits are
 // computed in float.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_NUMERICS_ELEMENTARITHMETIC_H

@@ -9,6 +9,7 @@
 // The names that program descriptions use for element types, reductions and
 // kinds of collectives, the sizes of the types, and the reductions that each
 // type has. All backends use these functions, so that they agree.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_NUMERICS_ELEMENTTYPES_H

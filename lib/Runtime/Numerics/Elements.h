@@ -9,6 +9,7 @@
 // A C++ type for every commsched_type, and functions that read, write and
 // convert its values. Elements need not be aligned: buckets of several types
 // place them at any byte.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_NUMERICS_ELEMENTS_H
@@ -76,8 +77,8 @@ struct SmallFloat {
     uint64_t fraction = pattern & ((uint64_t(1) << 52) - 1);
     if (exponent == 1024)
       return static_cast<Bits>(sign | (fraction ? quietNan : overflow));
-    // What the last place of the result weighs depends on its exponent, which
-    // does not sink below that of the subnormal numbers.
+    // The weight of the result's last place depends on its exponent, which is
+    // at least that of the subnormal numbers.
     int scale = exponent < 1 - bias ? 1 - bias : exponent;
     int shift = 52 - MantissaBits + (scale - exponent);
     if (shift >= 54)
@@ -203,9 +204,9 @@ template <class Integer> double roundToOdd(Integer value) {
   return negative ? -result : result;
 }
 
-/// What `widen` gave, as a T: integers wrap around, floating-point numbers
-/// round to the nearest, ties to even; to integers they lose their fraction and
-/// saturate, and NaN is 0. As an i1 everything but 0 is 1.
+/// Converts a result of `widen` to a T: integers wrap around, floating-point
+/// numbers round to the nearest, ties to even; to integers they lose their
+/// fraction and saturate, and NaN is 0. As an i1 everything but 0 is 1.
 template <class T, class Wide> T narrow(Wide value) {
   if constexpr (std::is_same_v<T, Bool>) {
     return Bool{static_cast<uint8_t>(value != 0)};

@@ -45,6 +45,20 @@ struct LauncherTest : ::testing::Test {
            std::to_string(result.localRank);
   }
 
+  /// As tools ask.
+  static std::string findByC(const char *backend) {
+    commsched_launcher launcher;
+    int32_t found = commsched_find_launcher(backend, &launcher);
+    if (found == 0)
+      return "none";
+    if (found < 0)
+      return std::string("error: ") + commsched_last_error();
+    return std::string(launcher.name) + " for " + launcher.backend + ": " +
+           std::to_string(launcher.rank) + " of " +
+           std::to_string(launcher.num_ranks) + ", local " +
+           std::to_string(launcher.local_rank);
+  }
+
   commsched_options options;
 };
 } // namespace
@@ -58,6 +72,13 @@ TEST_F(LauncherTest, Environment) {
   EXPECT_EQ(find(), "3 of 8, local -1");
   setenv("LOCAL_RANK", "1", 1);
   EXPECT_EQ(find(), "3 of 8, local 1");
+  setenv("WORLD_SIZE", "3", 1);
+  EXPECT_EQ(find(), "rank 3 of 3 ranks does not exist");
+  setenv("WORLD_SIZE", "5x", 1);
+  EXPECT_EQ(find(), "WORLD_SIZE='5x' is no rank or number of ranks");
+}
+
+TEST_F(LauncherTest, OtherMpi) {
   setenv("PMI_RANK", "0", 1);
   setenv("PMI_SIZE", "2", 1);
   EXPECT_EQ(find(), "0 of 2, local -1");
@@ -65,11 +86,38 @@ TEST_F(LauncherTest, Environment) {
   setenv("OMPI_COMM_WORLD_SIZE", "6", 1);
   setenv("OMPI_COMM_WORLD_LOCAL_RANK", "2", 1);
   EXPECT_EQ(find(), "5 of 6, local 2");
-  setenv("OMPI_COMM_WORLD_SIZE", "5", 1);
-  EXPECT_EQ(find(), "rank 5 of 5 ranks does not exist");
-  setenv("OMPI_COMM_WORLD_SIZE", "5x", 1);
-  EXPECT_EQ(find(), "OMPI_COMM_WORLD_SIZE='5x' is no rank or number of ranks");
 }
+
+/// torchrun under mpirun: the agents of torchrun are MPI's ranks.
+TEST_F(LauncherTest, TorchrunComesBeforeMpirun) {
+  setenv("OMPI_COMM_WORLD_RANK", "1", 1);
+  setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+  setenv("OMPI_COMM_WORLD_LOCAL_RANK", "0", 1);
+  setenv("RANK", "5", 1);
+  setenv("WORLD_SIZE", "8", 1);
+  setenv("LOCAL_RANK", "1", 1);
+  for (const char *backend : {"local", "nccl", "/lib/own.so"}) {
+    options.backend = backend;
+    EXPECT_EQ(find(), "5 of 8, local 1") << backend;
+  }
+  EXPECT_EQ(findByC("nccl"), "torchrun for nccl: 5 of 8, local 1");
+  EXPECT_EQ(findByC(nullptr), "torchrun for nccl: 5 of 8, local 1");
+  // The ranks of this backend are MPI's.
+  options.backend = "mpi";
+  EXPECT_EQ(find(), "1 of 2, local 0");
+  EXPECT_EQ(findByC("mpi"), "mpirun for mpi: 1 of 2, local 0");
+}
+
+TEST_F(LauncherTest, CompleteVariablesComeFirst) {
+  setenv("RANK", "3", 1);
+  EXPECT_EQ(findByC(nullptr), "error: WORLD_SIZE is not set, but RANK is");
+  setenv("OMPI_COMM_WORLD_RANK", "1", 1);
+  setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+  EXPECT_EQ(find(), "1 of 2, local -1");
+  EXPECT_EQ(findByC(nullptr), "mpirun for mpi: 1 of 2, local -1");
+}
+
+TEST_F(LauncherTest, NoLauncher) { EXPECT_EQ(findByC(nullptr), "none"); }
 
 TEST_F(LauncherTest, OptionsComeFirst) {
   setenv("RANK", "1", 1);

@@ -1,4 +1,4 @@
-//===- Comparison.h - Whether two programs gave the same --------*- C++ -*-===//
+//===- OutputComparison.h - Comparison of outputs ---------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,15 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Compares what two programs left on one rank, element by element. A rank's
-// findings are numbers, so that ranks can exchange them.
+// Compares the outputs of two programs on one rank, element by element. The
+// result of a rank is a list of numbers, so that ranks can exchange it.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_TOOLS_COMMSCHED_RUN_COMPARISON_H
-#define COMMSCHED_TOOLS_COMMSCHED_RUN_COMPARISON_H
+#ifndef COMMSCHED_TOOLS_COMMSCHED_RUN_OUTPUTCOMPARISON_H
+#define COMMSCHED_TOOLS_COMMSCHED_RUN_OUTPUTCOMPARISON_H
 
-#include "Invocation.h"
+#include "CompiledProgram.h"
 
 namespace mlir::commsched::run {
 
@@ -34,7 +34,8 @@ struct Difference {
 
 /// Fails, with a text that names both programs, unless they take and give the
 /// same types.
-llvm::Error checkComparable(const Program &left, const Program &right);
+llvm::Error checkComparable(const CompiledProgram &left,
+                            const CompiledProgram &right);
 
 /// Compares the outputs of programs of that signature.
 Difference compareOutputs(const Signature &signature,
@@ -43,9 +44,10 @@ Difference compareOutputs(const Signature &signature,
                           std::optional<double> tolerance);
 
 /// One line for people, of the findings of all ranks.
-std::string describeComparison(const Program &left, const Program &right,
+std::string describeComparison(const CompiledProgram &left,
+                               const CompiledProgram &right,
                                ArrayRef<Difference> ranks);
 
 } // namespace mlir::commsched::run
 
-#endif // COMMSCHED_TOOLS_COMMSCHED_RUN_COMPARISON_H
+#endif // COMMSCHED_TOOLS_COMMSCHED_RUN_OUTPUTCOMPARISON_H

@@ -1,4 +1,4 @@
-//===- Program.h - A program that is ready to run ---------------*- C++ -*-===//
+//===- CompiledProgram.h - Compiled programs and their calls ----*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,18 +6,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A module from its file to code: parsed, predicted by the model, lowered, and
-// compiled. All ranks of a process share one.
+// A program that is ready to run, and the buffers with which one rank runs it.
+// A module is parsed, simulated by the cost model, lowered and compiled; all
+// ranks of a process share the result.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_TOOLS_COMMSCHED_RUN_PROGRAM_H
-#define COMMSCHED_TOOLS_COMMSCHED_RUN_PROGRAM_H
-
-#include "EntryFunction.h"
-#include "ProgramSites.h"
+#ifndef COMMSCHED_TOOLS_COMMSCHED_RUN_COMPILEDPROGRAM_H
+#define COMMSCHED_TOOLS_COMMSCHED_RUN_COMPILEDPROGRAM_H
 
 #include "CommSched/Report/StepReport.h"
+#include "EntryFunction.h"
 #include "mlir/IR/OwningOpRef.h"
 
 #include <memory>
@@ -28,16 +27,16 @@ class ExecutionEngine;
 
 namespace mlir::commsched::run {
 
-class Program {
+class CompiledProgram {
 public:
   /// Of the file `path`, the function `entry` (empty: the one that there is).
   /// `profile` is the path of a table of measured collectives, or empty.
   /// `optLevel`, of 0 to 3, is how hard LLVM tries. Fails with all diagnostics,
   /// or what else is wrong, in words.
-  static llvm::Expected<std::unique_ptr<Program>>
+  static llvm::Expected<std::unique_ptr<CompiledProgram>>
   create(MLIRContext &context, StringRef path, StringRef entry,
          StringRef profile, unsigned optLevel);
-  ~Program();
+  ~CompiledProgram();
 
   StringRef getPath() const { return path; }
   const Signature &getSignature() const { return signature; }
@@ -45,8 +44,8 @@ public:
   ModuleOp getModule() const { return *module; }
   func::FuncOp getEntry() const { return entry; }
 
-  /// What the model says about the entry function; none, with the reason in
-  /// words, where it says nothing.
+  /// The prediction of the cost model for the entry function; none, with the
+  /// reason as text, where there is none.
   const std::optional<StepReport> &getPrediction() const { return prediction; }
   StringRef getNoPredictionReason() const { return noPredictionReason; }
 
@@ -62,7 +61,7 @@ public:
   void call(void **arguments) const { function(arguments); }
 
 private:
-  explicit Program(StringRef path);
+  explicit CompiledProgram(StringRef path);
 
   LogicalResult load(MLIRContext &context, StringRef entryName,
                      std::string &error);
@@ -84,6 +83,52 @@ private:
   std::vector<int32_t> predictedSites;
 };
 
+class Invocation {
+public:
+  /// `inputs` are the values of the arguments.
+  Invocation(const CompiledProgram &program, std::vector<Bytes> inputs);
+  ~Invocation();
+  Invocation(const Invocation &) = delete;
+  Invocation &operator=(const Invocation &) = delete;
+
+  /// Allocates the arguments. Whether that succeeded, the runtime knows.
+  bool allocate();
+
+  /// Gives the arguments the values of the inputs.
+  bool restore();
+
+  /// Runs the program once.
+  void call();
+
+  /// Reads what the last call returned and left in memref arguments; then the
+  /// results are released.
+  struct Outputs {
+    std::vector<Bytes> results;
+    /// By argument; empty for all but memrefs whose content means something.
+    std::vector<Bytes> arguments;
+  };
+  bool takeOutputs(Outputs &outputs);
+
+  /// Releases the results of the last call.
+  void releaseResults();
+
+private:
+  /// A descriptor: allocated and aligned pointer, offset, sizes, strides.
+  using Descriptor = std::vector<int64_t>;
+
+  const CompiledProgram &program;
+  std::vector<Bytes> inputs;
+  /// By argument; null for scalars.
+  std::vector<void *> buffers;
+  std::vector<Descriptor> descriptors;
+  /// The struct of all results, and where each of them lies in it.
+  std::vector<int64_t> results;
+  std::vector<size_t> resultOffsets;
+  /// The passed pointers: addresses of descriptors, and scalars as they are.
+  std::vector<void *> pointers;
+  std::vector<void *> packed;
+};
+
 } // namespace mlir::commsched::run
 
-#endif // COMMSCHED_TOOLS_COMMSCHED_RUN_PROGRAM_H
+#endif // COMMSCHED_TOOLS_COMMSCHED_RUN_COMPILEDPROGRAM_H

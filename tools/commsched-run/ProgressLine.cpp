@@ -1,4 +1,4 @@
-//===- Progress.cpp - Says what takes long --------------------------------===//
+//===- ProgressLine.cpp - Progress on standard error ----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Progress.h"
+#include "ProgressLine.h"
+
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -21,12 +22,13 @@ static constexpr std::chrono::milliseconds refresh(500);
 /// Back to the first column, and clear the line.
 static constexpr StringLiteral clearLine = "\r\x1b[K";
 
-Progress::Progress(bool shown, bool demanded) : lines(shown && demanded) {
+ProgressLine::ProgressLine(bool shown, bool demanded)
+    : lines(shown && demanded) {
   if (shown && !demanded && llvm::sys::Process::StandardErrIsDisplayed())
     watcher = std::thread([this] { watch(); });
 }
 
-Progress::~Progress() {
+ProgressLine::~ProgressLine() {
   if (!watcher.joinable())
     return;
   {
@@ -39,14 +41,14 @@ Progress::~Progress() {
     llvm::errs() << clearLine;
 }
 
-void Progress::begin(std::string what) {
+void ProgressLine::begin(std::string what) {
   std::lock_guard<std::mutex> lock(mutex);
   current = std::move(what);
   if (lines)
     llvm::errs() << "commsched-run: " + current + "\n";
 }
 
-void Progress::watch() {
+void ProgressLine::watch() {
   std::unique_lock<std::mutex> lock(mutex);
   Clock::time_point start = Clock::now();
   changed.wait_for(lock, patience, [this] { return stopped; });

@@ -1,4 +1,4 @@
-//===- Run.cpp - One rank's part of a benchmark ---------------------------===//
+//===- BenchRank.cpp - One rank of a benchmark ----------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,23 +6,75 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Run.h"
+#include "BenchRank.h"
 
-#include "CostTable.h"
-#include "Progress.h"
-#include "ResultTable.h"
-
+#include "Tables.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <chrono>
 
 namespace commsched::bench {
+
+/// A line on standard error that shows the current point: in place on a
+/// terminal, elsewhere every 30 seconds, so that logs of long runs show life
+/// and those of short runs stay empty.
+class BenchProgress {
+public:
+  explicit BenchProgress(const Plan &plan);
+
+  /// Before the point of that index is measured.
+  void begin(size_t index);
+  /// Before anything else is printed.
+  void clear();
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  const Plan &plan;
+  bool isTerminal;
+  Clock::time_point started;
+  Clock::time_point printed;
+};
+
+/// Between two lines that do not go to a terminal.
+static constexpr std::chrono::seconds interval(30);
+
+BenchProgress::BenchProgress(const Plan &plan)
+    : plan(plan), isTerminal(llvm::sys::Process::StandardErrIsDisplayed()),
+      started(Clock::now()), printed(started) {}
+
+void BenchProgress::begin(size_t index) {
+  Clock::time_point now = Clock::now();
+  if (!isTerminal && now - printed < interval)
+    return;
+  printed = now;
+  const Point &point = plan.points[index];
+  int64_t seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(now - started).count();
+  llvm::errs() << llvm::formatv(
+      "[{0}/{1}] {2} on {3}, {4} bytes of {5}, after {6} s", index + 1,
+      plan.points.size(), stringifyOperation(point.operation),
+      plan.groups[point.group].name, point.bytes, point.element->name, seconds);
+  if (!isTerminal)
+    llvm::errs() << "\n";
+}
+
+void BenchProgress::clear() {
+  // To the line's beginning, and erase it.
+  if (isTerminal)
+    llvm::errs() << "\r\x1b[K";
+}
 
 namespace {
 
 /// A rank between init and finalize. Functions return what went wrong here.
-class Rank {
+class BenchRank {
 public:
-  explicit Rank(const Settings &settings) : settings(settings) {}
+  explicit BenchRank(const Settings &settings) : settings(settings) {}
   std::string run();
 
 private:
@@ -43,10 +95,10 @@ private:
 
 } // namespace
 
-/// What the runtime says, after one of its functions has failed.
+/// The runtime's error, after one of its functions has failed.
 static std::string getRuntimeError() { return commsched_last_error(); }
 
-bool Rank::agreeOnPeer(std::unique_ptr<Peer> &peer) {
+bool BenchRank::agreeOnPeer(std::unique_ptr<Peer> &peer) {
   char mine = peer != nullptr;
   std::vector<char> all(commsched_num_ranks());
   if (commsched_exchange(&mine, all.data(), 1) != 0)
@@ -59,7 +111,7 @@ bool Rank::agreeOnPeer(std::unique_ptr<Peer> &peer) {
   return true;
 }
 
-std::string Rank::run() {
+std::string BenchRank::run() {
   llvm::Expected<Plan> created = Plan::create(settings, commsched_num_ranks());
   // The same on all ranks: none waits for another.
   if (!created)
@@ -86,14 +138,14 @@ std::string Rank::run() {
   return measureAll(settings.compareDirect ? peer.get() : nullptr);
 }
 
-std::string Rank::measureAll(Peer *peer) {
+std::string BenchRank::measureAll(Peer *peer) {
   Measurement measurement(settings, plan, peer);
   if (!measurement.prepare())
     return getRuntimeError();
   ResultTable table(settings, plan, environment,
                     isFirst ? llvm::outs() : llvm::nulls());
   table.printHeader(settings.compareDirect ? direct : "");
-  std::optional<Progress> progress;
+  std::optional<BenchProgress> progress;
   if (isFirst)
     progress.emplace(plan);
   for (size_t i = 0; i < plan.points.size(); ++i) {
@@ -109,7 +161,7 @@ std::string Rank::measureAll(Peer *peer) {
   return report(table);
 }
 
-std::string Rank::report(ResultTable &table) {
+std::string BenchRank::report(ResultTable &table) {
   table.printFooter();
   // Known to all ranks. A table of a backend that gives wrong results is none.
   if (table.getWrong() != 0)
@@ -142,7 +194,7 @@ std::string runRank(const Settings &settings, int32_t rank) {
     commsched_finalize();
     return error;
   }
-  std::string error = Rank(settings).run();
+  std::string error = BenchRank(settings).run();
   if (commsched_finalize() != 0 && error.empty())
     error = getRuntimeError();
   return error;

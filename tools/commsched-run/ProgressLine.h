@@ -1,4 +1,4 @@
-//===- Progress.h - Says what takes long ------------------------*- C++ -*-===//
+//===- ProgressLine.h - Progress on standard error --------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,14 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A line on standard error that says what is being done and for how long, once
-// that takes more than a few seconds. Where standard error is no terminal,
-// lines appear only on demand, one for each thing that is begun.
+// A line on standard error that shows the current activity and its duration
+// once it takes more than a few seconds. Where standard error is no terminal,
+// lines appear only on demand, one for each activity.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_TOOLS_COMMSCHED_RUN_PROGRESS_H
-#define COMMSCHED_TOOLS_COMMSCHED_RUN_PROGRESS_H
+#ifndef COMMSCHED_TOOLS_COMMSCHED_RUN_PROGRESSLINE_H
+#define COMMSCHED_TOOLS_COMMSCHED_RUN_PROGRESSLINE_H
 
 #include "mlir/Support/LLVM.h"
 
@@ -24,11 +24,11 @@
 
 namespace mlir::commsched::run {
 
-class Progress {
+class ProgressLine {
 public:
   /// `shown`: by a process that speaks for all. `demanded`: by the user.
-  Progress(bool shown, bool demanded);
-  ~Progress();
+  ProgressLine(bool shown, bool demanded);
+  ~ProgressLine();
 
   /// Any thread may call this.
   void begin(std::string what);
@@ -47,4 +47,4 @@ private:
 
 } // namespace mlir::commsched::run
 
-#endif // COMMSCHED_TOOLS_COMMSCHED_RUN_PROGRESS_H
+#endif // COMMSCHED_TOOLS_COMMSCHED_RUN_PROGRESSLINE_H

@@ -1,4 +1,4 @@
-//===- Comparison.cpp - Whether two programs gave the same ----------------===//
+//===- OutputComparison.cpp - Comparison of outputs -----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Comparison.h"
+#include "OutputComparison.h"
 
 #include <cstring>
 
@@ -27,10 +27,11 @@ Difference Difference::fromNumbers(ArrayRef<int64_t> numbers) {
           {numbers[6], numbers[7]}};
 }
 
-llvm::Error mlir::commsched::run::checkComparable(const Program &left,
-                                                  const Program &right) {
+llvm::Error
+mlir::commsched::run::checkComparable(const CompiledProgram &left,
+                                      const CompiledProgram &right) {
   const Signature &a = left.getSignature(), &b = right.getSignature();
-  auto describe = [](const Program &program) {
+  auto describe = [](const CompiledProgram &program) {
     return "@" + program.getSignature().name + " of '" +
            program.getPath().str() + "'";
   };
@@ -116,8 +117,10 @@ static std::string formatIndex(ArrayRef<int64_t> shape, int64_t element) {
   return "[" + text + "]";
 }
 
-std::string mlir::commsched::run::describeComparison(
-    const Program &left, const Program &right, ArrayRef<Difference> ranks) {
+std::string
+mlir::commsched::run::describeComparison(const CompiledProgram &left,
+                                         const CompiledProgram &right,
+                                         ArrayRef<Difference> ranks) {
   int64_t numElements = 0, numDifferent = 0;
   for (const Difference &rank : ranks) {
     numElements += rank.numElements;

@@ -1,4 +1,4 @@
-//===- Run.h - One rank's part of a benchmark -------------------*- C++ -*-===//
+//===- BenchRank.h - One rank of a benchmark --------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,15 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Joins the runtime as one rank, measures everything, and leaves. The first
-// rank prints and writes.
+// Joins the runtime as one rank, measures all points, and leaves. The first
+// rank prints and writes the tables.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_TOOLS_BENCH_RUN_H
-#define COMMSCHED_TOOLS_BENCH_RUN_H
+#ifndef COMMSCHED_TOOLS_BENCH_BENCHRANK_H
+#define COMMSCHED_TOOLS_BENCH_BENCHRANK_H
 
-#include "Settings.h"
+#include "Plan.h"
 
 namespace commsched::bench {
 
@@ -24,4 +24,4 @@ std::string runRank(const Settings &settings, int32_t rank);
 
 } // namespace commsched::bench
 
-#endif // COMMSCHED_TOOLS_BENCH_RUN_H
+#endif // COMMSCHED_TOOLS_BENCH_BENCHRANK_H
