@@ -19,6 +19,7 @@
 
 #include "CommSched/Runtime/Runtime.h"
 
+#include <cassert>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -29,11 +30,34 @@
 
 namespace commsched::runtime {
 
-/// Raised by the version of this file's layout: the core refuses others.
-inline constexpr int32_t backendVersion = 1;
+/// The version of this interface: the core refuses backends of other versions.
+inline constexpr int32_t backendVersion = 2;
 
-/// Empty on success; otherwise what went wrong, in words.
-using Error = std::optional<std::string>;
+/// The outcome of an operation: success, or a message that describes the
+/// failure. True on success.
+class Status {
+public:
+  /// Success.
+  Status() = default;
+  /// Failure; the constructors are implicit, so that functions return messages.
+  Status(std::string message) : message(std::move(message)) {}
+  Status(const char *message) : message(message) {}
+
+  explicit operator bool() const { return !message; }
+  /// Only of a failure.
+  const std::string &getMessage() const {
+    assert(message && "a success has no message");
+    return *message;
+  }
+
+  friend bool operator==(const Status &a, const Status &b) {
+    return a.message == b.message;
+  }
+  friend bool operator!=(const Status &a, const Status &b) { return !(a == b); }
+
+private:
+  std::optional<std::string> message;
+};
 
 using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;
@@ -163,53 +187,53 @@ public:
 
   /// Gathers the texts of all ranks, in their order. Collective. On expiry the
   /// error names the ranks that have not come.
-  virtual Error exchange(const std::string &mine, std::vector<std::string> &all,
-                         Deadline deadline) = 0;
+  virtual Status exchange(const std::string &mine,
+                          std::vector<std::string> &all, Deadline deadline) = 0;
 
   /// Notifies the other ranks that this one has failed, so that they stop
   /// waiting with an error that quotes `text`. Does not wait for them.
   virtual void fail(const std::string &text) = 0;
 
   /// Why the backend cannot run `site`, as "'nccl' has no type i16", if so.
-  virtual Error checkSite(const Site &site) const = 0;
+  virtual Status checkSite(const Site &site) const = 0;
   /// Why a program with code on the processor cannot run here, if so.
-  virtual Error checkHostCode(const std::string &where) const = 0;
+  virtual Status checkHostCode(const std::string &where) const = 0;
 
   /// Makes the communicator of a group. Called for all groups in one order on
   /// all ranks, also where `group` has no members here.
-  virtual Error createGroup(const Group &group, Deadline deadline) = 0;
+  virtual Status createGroup(const Group &group, Deadline deadline) = 0;
 
   /// Starts a collective; null and an error if it cannot.
-  virtual std::unique_ptr<Request> start(Launch launch, Error &error) = 0;
+  virtual std::unique_ptr<Request> start(Launch launch, Status &status) = 0;
   /// Whether `wait` would not wait.
-  virtual bool test(Request &request, Error &error) = 0;
+  virtual bool test(Request &request, Status &status) = 0;
   /// Makes compute wait for the request. On expiry of the deadline the error
   /// has the form of `describeTimeout`.
-  virtual Error wait(Request &request, Deadline deadline) = 0;
-  virtual Error barrier(const Launch &launch, Deadline deadline) = 0;
-  virtual Error poll() = 0;
+  virtual Status wait(Request &request, Deadline deadline) = 0;
+  virtual Status barrier(const Launch &launch, Deadline deadline) = 0;
+  virtual Status poll() = 0;
 
-  virtual Error compute(const Operator &op, int64_t ns,
-                        const void *const *inputs, void *const *outputs) = 0;
-  virtual Error copy(const StridedCopy &copy) = 0;
-  virtual Error zero(void *target, int64_t bytes) = 0;
+  virtual Status compute(const Operator &op, int64_t ns,
+                         const void *const *inputs, void *const *outputs) = 0;
+  virtual Status copy(const StridedCopy &copy) = 0;
+  virtual Status zero(void *target, int64_t bytes) = 0;
 
   /// `bytes` is positive; aligned to 64 bytes or `alignment`, whichever is
   /// more. Null on an error.
-  virtual void *allocate(int64_t bytes, int64_t alignment, Error &error) = 0;
+  virtual void *allocate(int64_t bytes, int64_t alignment, Status &status) = 0;
   virtual void release(void *buffer) = 0;
-  virtual Error upload(void *buffer, const void *host, int64_t bytes) = 0;
-  virtual Error download(void *host, const void *buffer, int64_t bytes) = 0;
+  virtual Status upload(void *buffer, const void *host, int64_t bytes) = 0;
+  virtual Status download(void *host, const void *buffer, int64_t bytes) = 0;
 
   /// The caller has met all ranks. Time starts.
-  virtual Error beginStep() = 0;
+  virtual Status beginStep() = 0;
   /// Waits until all streams are idle and hands over what is not yet recorded.
-  virtual Error endStep(int64_t &stepNs, Deadline deadline) = 0;
-  virtual Error synchronize(Deadline deadline) = 0;
+  virtual Status endStep(int64_t &stepNs, Deadline deadline) = 0;
+  virtual Status synchronize(Deadline deadline) = 0;
 
   /// After an error, or when the rank leaves. Must not wait for ranks that may
   /// have failed when `failed`.
-  virtual Error shutdown(bool failed, Deadline deadline) = 0;
+  virtual Status shutdown(bool failed, Deadline deadline) = 0;
 };
 
 /// The parameters of a backend's creation.

@@ -27,31 +27,31 @@ static void appendItem(std::string &list, const std::string &item) {
   list += item;
 }
 
-Error Bootstrap::join(const JobAddress &address,
-                      std::function<std::string()> getStatus, Deadline deadline,
-                      std::unique_ptr<Bootstrap> &result) {
+Status Bootstrap::join(const JobAddress &address,
+                       std::function<std::string()> getStatus,
+                       Deadline deadline, std::unique_ptr<Bootstrap> &result) {
   std::unique_ptr<Bootstrap> bootstrap(
       new Bootstrap(address, std::move(getStatus)));
   if (address.numRanks > 1) {
     if (address.rank == 0)
-      if (Error error = Hub::start(address, bootstrap->hub))
-        return error;
-    Error error = bootstrap->connect(deadline);
-    if (!error)
-      error = bootstrap->waitForAll(deadline);
-    if (error) {
-      bootstrap->fail(*error);
+      if (Status status = Hub::start(address, bootstrap->hub); !status)
+        return status;
+    Status status = bootstrap->connect(deadline);
+    if (status)
+      status = bootstrap->waitForAll(deadline);
+    if (!status) {
+      bootstrap->fail(status.getMessage());
       bootstrap->leave(/*failed=*/true, Clock::now() + answerTime);
-      return error;
+      return status;
     }
   }
   result = std::move(bootstrap);
-  return std::nullopt;
+  return Status();
 }
 
 Bootstrap::~Bootstrap() { leave(/*failed=*/true, Clock::now()); }
 
-Error Bootstrap::connect(Deadline deadline) {
+Status Bootstrap::connect(Deadline deadline) {
   int64_t ms = getMsUntil(deadline);
   std::string reason = "nobody listens";
   do {
@@ -60,12 +60,13 @@ Error Bootstrap::connect(Deadline deadline) {
     if (descriptor) {
       Connection candidate(std::move(descriptor));
       bool accepted = false;
-      if (Error error = introduce(candidate, deadline, accepted, reason))
-        return error;
+      if (Status status = introduce(candidate, deadline, accepted, reason);
+          !status)
+        return status;
       if (accepted) {
         connection = std::move(candidate);
         thread = std::thread([this] { run(); });
-        return std::nullopt;
+        return Status();
       }
     }
     std::this_thread::sleep_for(milliseconds(20));
@@ -77,8 +78,8 @@ Error Bootstrap::connect(Deadline deadline) {
 
 /// Sends a hello and waits for the answer. If another program answers, rank 0
 /// may still be about to come.
-Error Bootstrap::introduce(Connection &candidate, Deadline deadline,
-                           bool &accepted, std::string &reason) {
+Status Bootstrap::introduce(Connection &candidate, Deadline deadline,
+                            bool &accepted, std::string &reason) {
   Hello hello{backendVersion, address.job, address.rank, address.numRanks};
   candidate.send(MessageKind::Hello, hello.write());
   reason = "what listens there does not answer as a rank 0";
@@ -92,31 +93,31 @@ Error Bootstrap::introduce(Connection &candidate, Deadline deadline,
         return message.payload;
       if (message.kind == MessageKind::Busy)
         reason = "another job is there: " + message.payload;
-      return std::nullopt;
+      return Status();
     }
     if (!alive || !candidate.isOpen())
-      return std::nullopt;
+      return Status();
     pollfd entry = {candidate.getDescriptor(), candidate.getEvents(), 0};
     ::poll(&entry, 1, std::min<int64_t>(getMsUntil(deadline), 1000));
   }
-  return std::nullopt;
+  return Status();
 }
 
-Error Bootstrap::waitForAll(Deadline deadline) {
+Status Bootstrap::waitForAll(Deadline deadline) {
   int64_t ms = getMsUntil(deadline);
   {
     std::unique_lock<std::mutex> lock(mutex);
     changed.wait_until(lock, deadline, [&] { return complete || failure; });
     if (failure)
-      return failure;
+      return *failure;
     if (complete)
-      return std::nullopt;
+      return Status();
   }
   std::string missing;
   std::vector<Standing> all = ask();
   // A rank that has given up meanwhile has sent the reason.
-  if (Error error = getFailure())
-    return error;
+  if (Status status = getFailure(); !status)
+    return status;
   for (size_t rank = 0; rank < all.size(); ++rank)
     if (!all[rank].isThere)
       appendItem(missing,
@@ -126,11 +127,11 @@ Error Bootstrap::waitForAll(Deadline deadline) {
          (missing.empty() ? "" : ": " + missing);
 }
 
-Error Bootstrap::exchange(const std::string &mine,
-                          std::vector<std::string> &all, Deadline deadline) {
+Status Bootstrap::exchange(const std::string &mine,
+                           std::vector<std::string> &all, Deadline deadline) {
   if (address.numRanks == 1) {
     all = {mine};
-    return std::nullopt;
+    return Status();
   }
   int64_t ms = getMsUntil(deadline);
   send(MessageKind::Part, mine);
@@ -140,15 +141,15 @@ Error Bootstrap::exchange(const std::string &mine,
     if (gathered) {
       all = std::move(*gathered);
       gathered.reset();
-      return std::nullopt;
+      return Status();
     }
     if (failure)
-      return failure;
+      return *failure;
   }
   std::string missing;
   std::vector<Standing> standings = ask();
-  if (Error error = getFailure())
-    return error;
+  if (Status status = getFailure(); !status)
+    return status;
   for (size_t rank = 0; rank < standings.size(); ++rank)
     if (!standings[rank].hasMet)
       appendItem(missing, "rank " + std::to_string(rank) + " " +
@@ -165,11 +166,11 @@ void Bootstrap::fail(const std::string &text) {
     send(MessageKind::Notice, text);
 }
 
-Error Bootstrap::getFailure() const {
+Status Bootstrap::getFailure() const {
   if (!hasFailure.load(std::memory_order_acquire))
-    return std::nullopt;
+    return Status();
   std::lock_guard<std::mutex> lock(mutex);
-  return failure;
+  return *failure;
 }
 
 std::vector<Standing> Bootstrap::ask() {

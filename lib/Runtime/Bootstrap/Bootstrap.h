@@ -43,19 +43,19 @@ class Bootstrap {
 public:
   /// Returns when all ranks have joined. `getStatus` answers other ranks'
   /// questions from another thread; it must not throw.
-  static Error join(const JobAddress &address,
-                    std::function<std::string()> getStatus, Deadline deadline,
-                    std::unique_ptr<Bootstrap> &result);
+  static Status join(const JobAddress &address,
+                     std::function<std::string()> getStatus, Deadline deadline,
+                     std::unique_ptr<Bootstrap> &result);
   ~Bootstrap();
 
   /// Gathers the texts of all ranks, in their order.
-  Error exchange(const std::string &mine, std::vector<std::string> &all,
-                 Deadline deadline);
+  Status exchange(const std::string &mine, std::vector<std::string> &all,
+                  Deadline deadline);
   /// Notifies the other ranks that this one has failed. Does not wait.
   void fail(const std::string &text);
   /// The first failure that was heard of: "rank 2 failed: ...", "rank 2 is
   /// gone". Cheap while there is none.
-  Error getFailure() const;
+  Status getFailure() const;
   /// How all ranks stand; one entry a rank. Takes at most a second.
   std::vector<Standing> ask();
   /// Leaves. Rank 0 stays until all others have left, or the deadline; if
@@ -71,10 +71,10 @@ private:
   Bootstrap(const JobAddress &address, std::function<std::string()> getStatus)
       : address(address), getStatus(std::move(getStatus)) {}
 
-  Error connect(Deadline deadline);
-  Error introduce(Connection &candidate, Deadline deadline, bool &accepted,
-                  std::string &reason);
-  Error waitForAll(Deadline deadline);
+  Status connect(Deadline deadline);
+  Status introduce(Connection &candidate, Deadline deadline, bool &accepted,
+                   std::string &reason);
+  Status waitForAll(Deadline deadline);
   void run();
   void handle(const Message &message);
   void send(MessageKind kind, const std::string &payload);

@@ -44,13 +44,14 @@ public:
     auto [stop, code] = std::from_chars(text, end, value);
     if (code == std::errc() && stop == end && value >= 1 && value <= most)
       return value;
-    if (!error)
-      error = "the environment variable " + std::string(name) + " is '" + text +
-              "', not an integer from 1 to " + std::to_string(most);
+    if (status)
+      status = "the environment variable " + std::string(name) + " is '" +
+               text + "', not an integer from 1 to " + std::to_string(most);
     return std::nullopt;
   }
 
-  Error error;
+  /// The first error.
+  Status status;
 
 private:
   const GetEnvironment &get;
@@ -61,16 +62,16 @@ constexpr const char *jobNames[] = {"TORCHELASTIC_RUN_ID", "PMIX_NAMESPACE",
 
 } // namespace
 
-Error commsched::runtime::readJobAddress(const GetEnvironment &getEnvironment,
-                                         JobAddress &result) {
+Status commsched::runtime::readJobAddress(const GetEnvironment &getEnvironment,
+                                          JobAddress &result) {
   IntegerReader reader(getEnvironment);
   std::optional<int32_t> port = reader.read("COMMSCHED_PORT", 65535);
   std::optional<int32_t> masterPort = reader.read("MASTER_PORT", 65534);
   std::optional<int32_t> size = reader.read("OMPI_COMM_WORLD_SIZE", INT32_MAX);
   std::optional<int32_t> localSize =
       reader.read("OMPI_COMM_WORLD_LOCAL_SIZE", INT32_MAX);
-  if (reader.error)
-    return reader.error;
+  if (!reader.status)
+    return reader.status;
 
   const char *address = getEnvironment("MASTER_ADDR");
   if (address && *address)
@@ -88,7 +89,7 @@ Error commsched::runtime::readJobAddress(const GetEnvironment &getEnvironment,
   for (const char *name : jobNames)
     if (const char *job = getEnvironment(name); job && result.job.empty())
       result.job = job;
-  return std::nullopt;
+  return Status();
 }
 
 //===----------------------------------------------------------------------===//
@@ -213,8 +214,8 @@ bool Connection::receive(Message &message, uint64_t mostBytes) {
   return true;
 }
 
-static Error resolve(const std::string &address, int32_t port,
-                     AddressList &list) {
+static Status resolve(const std::string &address, int32_t port,
+                      AddressList &list) {
   addrinfo hints = {};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
@@ -223,16 +224,16 @@ static Error resolve(const std::string &address, int32_t port,
   int code =
       getaddrinfo(host, std::to_string(port).c_str(), &hints, &list.first);
   if (code == 0)
-    return std::nullopt;
+    return Status();
   return "the address '" + address +
          "' of rank 0 is unknown: " + gai_strerror(code);
 }
 
-Error commsched::runtime::listenAt(const std::string &address, int32_t port,
-                                   Descriptor &result) {
+Status commsched::runtime::listenAt(const std::string &address, int32_t port,
+                                    Descriptor &result) {
   AddressList list;
-  if (Error error = resolve(address, port, list))
-    return error;
+  if (Status status = resolve(address, port, list); !status)
+    return status;
   Descriptor socket(
       ::socket(list.first->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   int on = 1;
@@ -241,7 +242,7 @@ Error commsched::runtime::listenAt(const std::string &address, int32_t port,
       ::listen(socket.get(), SOMAXCONN) == 0) {
     makeNonBlocking(socket.get());
     result = std::move(socket);
-    return std::nullopt;
+    return Status();
   }
   int code = errno;
   if (code == EADDRNOTAVAIL && !address.empty())
@@ -265,8 +266,8 @@ void commsched::runtime::connectTo(const std::string &address, int32_t port,
                                    Deadline deadline, Descriptor &result,
                                    std::string &reason) {
   AddressList list;
-  if (Error error = resolve(address, port, list)) {
-    reason = *error;
+  if (Status status = resolve(address, port, list); !status) {
+    reason = status.getMessage();
     return;
   }
   for (addrinfo *info = list.first; info; info = info->ai_next) {

@@ -37,7 +37,8 @@ using GetEnvironment = std::function<const char *(const char *)>;
 /// Reads the address of rank 0 from MASTER_ADDR, and its port from
 /// COMMSCHED_PORT or MASTER_PORT; since the latter is PyTorch's own, the port
 /// is the next one. Leaves `rank` and `numRanks` as they are.
-Error readJobAddress(const GetEnvironment &getEnvironment, JobAddress &address);
+Status readJobAddress(const GetEnvironment &getEnvironment,
+                      JobAddress &address);
 
 /// Owns a file descriptor.
 class Descriptor {
@@ -111,7 +112,7 @@ private:
 
 /// Listens at `address`; if that is not an address of this machine, at all of
 /// its addresses.
-Error listenAt(const std::string &address, int32_t port, Descriptor &result);
+Status listenAt(const std::string &address, int32_t port, Descriptor &result);
 /// Tries once. If there is no listener, `result` stays empty and `reason` is
 /// set.
 void connectTo(const std::string &address, int32_t port, Deadline deadline,

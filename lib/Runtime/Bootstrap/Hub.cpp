@@ -23,12 +23,13 @@ Hub::Hub(const JobAddress &address, Descriptor listener)
   thread = std::thread([this] { run(); });
 }
 
-Error Hub::start(const JobAddress &address, std::unique_ptr<Hub> &hub) {
+Status Hub::start(const JobAddress &address, std::unique_ptr<Hub> &hub) {
   Descriptor listener;
-  if (Error error = listenAt(address.address, address.port, listener))
-    return error;
+  if (Status status = listenAt(address.address, address.port, listener);
+      !status)
+    return status;
   hub.reset(new Hub(address, std::move(listener)));
-  return std::nullopt;
+  return Status();
 }
 
 Hub::~Hub() { finish(Clock::now()); }

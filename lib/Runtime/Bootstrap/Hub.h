@@ -29,7 +29,7 @@ inline constexpr std::chrono::milliseconds answerTime(500);
 class Hub {
 public:
   /// Listens; ranks may come from here on.
-  static Error start(const JobAddress &address, std::unique_ptr<Hub> &hub);
+  static Status start(const JobAddress &address, std::unique_ptr<Hub> &hub);
   ~Hub();
 
   /// Ends when all ranks have left, at the latest at `deadline`.

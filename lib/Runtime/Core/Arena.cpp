@@ -27,13 +27,13 @@ int64_t Arena::roundUp(int64_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
-void *Arena::allocate(int64_t bytes, int64_t alignment, Error &error) {
+void *Arena::allocate(int64_t bytes, int64_t alignment, Status &status) {
   if (bytes < 0 || bytes > mostBytes) {
-    error = "cannot allocate " + std::to_string(bytes) + " bytes";
+    status = "cannot allocate " + std::to_string(bytes) + " bytes";
     return nullptr;
   }
   if (alignment < 0 || (alignment & (alignment - 1)) != 0) {
-    error =
+    status =
         "an alignment of " + std::to_string(alignment) + " is no power of two";
     return nullptr;
   }
@@ -44,17 +44,17 @@ void *Arena::allocate(int64_t bytes, int64_t alignment, Error &error) {
     pointer = blocks.back();
     blocks.pop_back();
   } else {
-    pointer = backend.allocate(sizeClass.first, sizeClass.second, error);
+    pointer = backend.allocate(sizeClass.first, sizeClass.second, status);
     if (!pointer) {
       // Cached blocks of other sizes may make room.
       releaseCached();
-      error.reset();
-      pointer = backend.allocate(sizeClass.first, sizeClass.second, error);
+      status = Status();
+      pointer = backend.allocate(sizeClass.first, sizeClass.second, status);
     }
     if (!pointer) {
-      error = "cannot allocate " + std::to_string(bytes) + " bytes with " +
-              std::to_string(liveBytes) + " in use" +
-              (error ? ": " + *error : "");
+      status = "cannot allocate " + std::to_string(bytes) + " bytes with " +
+               std::to_string(liveBytes) + " in use" +
+               (status ? "" : ": " + status.getMessage());
       return nullptr;
     }
   }
@@ -64,14 +64,14 @@ void *Arena::allocate(int64_t bytes, int64_t alignment, Error &error) {
   return pointer;
 }
 
-Error Arena::release(void *block) {
+Status Arena::release(void *block) {
   auto found = live.find(block);
   if (found == live.end())
     return "released a buffer that is not allocated";
   liveBytes -= found->second.bytes;
   cached[found->second.sizeClass].push_back(block);
   live.erase(found);
-  return std::nullopt;
+  return Status();
 }
 
 void Arena::releaseCached() {

@@ -32,9 +32,9 @@ public:
   /// Null and an error when `bytes` is negative, `alignment` no power of two,
   /// or there is no memory left even after giving back what is cached. Zero
   /// bytes give a block, too.
-  void *allocate(int64_t bytes, int64_t alignment, Error &error);
+  void *allocate(int64_t bytes, int64_t alignment, Status &status);
   /// An error when the block is not one of this arena's live ones.
-  Error release(void *block);
+  Status release(void *block);
 
   /// The bytes that callers requested.
   int64_t getLiveBytes() const { return liveBytes; }

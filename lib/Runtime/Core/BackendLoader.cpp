@@ -70,7 +70,7 @@ std::vector<std::string> commsched::runtime::listBackends() {
 }
 
 /// The path of the backend's file; empty and an error if there is none.
-static std::string findBackend(const std::string &name, Error &error) {
+static std::string findBackend(const std::string &name, Status &status) {
   if (name.find('/') != std::string::npos)
     return name;
   std::string looked;
@@ -86,40 +86,41 @@ static std::string findBackend(const std::string &name, Error &error) {
       looked += (looked.empty() ? "" : ", ") + ("'" + path + "'");
     }
   }
-  error = "there is no backend '" + name + "'";
+  std::string text = "there is no backend '" + name + "'";
   if (!looked.empty())
-    *error += ": looked for " + looked;
-  *error += "; there is";
+    text += ": looked for " + looked;
+  text += "; there is";
   const char *separator = " ";
   for (const std::string &other : listBackends()) {
-    *error += separator + ("'" + other + "'");
+    text += separator + ("'" + other + "'");
     separator = ", ";
   }
+  status = text;
   return "";
 }
 
 std::unique_ptr<Backend>
 commsched::runtime::createBackend(const std::string &name,
-                                  const BackendConfig &config, Error &error) {
+                                  const BackendConfig &config, Status &status) {
   if (name == "local")
-    return createLocalBackend(config, error);
-  std::string path = findBackend(name, error);
+    return createLocalBackend(config, status);
+  std::string path = findBackend(name, status);
   if (path.empty())
     return nullptr;
   void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
-    error = "cannot load the backend '" + name + "': " + dlerror();
+    status = "cannot load the backend '" + name + "': " + dlerror();
     return nullptr;
   }
   auto *create = reinterpret_cast<decltype(&commsched_create_backend)>(
       dlsym(library, "commsched_create_backend"));
   if (!create) {
-    error = "'" + path + "' is no backend: it has no commsched_create_backend";
+    status = "'" + path + "' is no backend: it has no commsched_create_backend";
     return nullptr;
   }
   std::string text;
   std::unique_ptr<Backend> backend(create(&config, &text));
   if (!backend)
-    error = "the backend '" + name + "' cannot start: " + text;
+    status = "the backend '" + name + "' cannot start: " + text;
   return backend;
 }

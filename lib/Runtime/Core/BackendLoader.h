@@ -24,12 +24,12 @@ namespace commsched::runtime {
 /// Shared objects stay loaded: MPI cannot be started twice.
 std::unique_ptr<Backend> createBackend(const std::string &name,
                                        const BackendConfig &config,
-                                       Error &error);
+                                       Status &status);
 
 /// The built-in backend "local", defined in Local/LocalBackend.cpp: ranks as
 /// threads of one process. Joins the job and does not wait for the other ranks.
 std::unique_ptr<Backend> createLocalBackend(const BackendConfig &config,
-                                            Error &error);
+                                            Status &status);
 
 /// "local" and the backends found, sorted.
 std::vector<std::string> listBackends();

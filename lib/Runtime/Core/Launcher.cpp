@@ -41,17 +41,17 @@ static const LauncherVariables launchers[] = {
     {"mpirun", "mpi", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"}};
 
 /// -1 when the variable is not set.
-static Error readVariable(const char *name, int32_t &value) {
+static Status readVariable(const char *name, int32_t &value) {
   value = -1;
   const char *text = std::getenv(name);
   if (!text)
-    return std::nullopt;
+    return Status();
   char *end = nullptr;
   long number = std::strtol(text, &end, 10);
   if (end == text || *end != '\0' || number < 0 || number > INT32_MAX)
     return std::string(name) + "='" + text + "' is no rank or number of ranks";
   value = static_cast<int32_t>(number);
-  return std::nullopt;
+  return Status();
 }
 
 bool commsched::runtime::isLaunched() {
@@ -62,38 +62,39 @@ bool commsched::runtime::isLaunched() {
                      });
 }
 
-Error commsched::runtime::checkRank(int32_t rank, int32_t numRanks) {
+Status commsched::runtime::checkRank(int32_t rank, int32_t numRanks) {
   if (numRanks >= 1 && rank >= 0 && rank < numRanks)
-    return std::nullopt;
+    return Status();
   return "rank " + std::to_string(rank) + " of " + std::to_string(numRanks) +
          " ranks does not exist";
 }
 
 /// Reads the variables of one launcher; none if they are not set.
-static Error readLauncher(const LauncherVariables &variables,
-                          std::optional<commsched_launcher> &result) {
+static Status readLauncher(const LauncherVariables &variables,
+                           std::optional<commsched_launcher> &result) {
   int32_t rank, numRanks, localRank;
-  if (Error error = readVariable(variables.rank, rank))
-    return error;
-  if (Error error = readVariable(variables.numRanks, numRanks))
-    return error;
-  if (Error error = readVariable(variables.localRank, localRank))
-    return error;
+  if (Status status = readVariable(variables.rank, rank); !status)
+    return status;
+  if (Status status = readVariable(variables.numRanks, numRanks); !status)
+    return status;
+  if (Status status = readVariable(variables.localRank, localRank); !status)
+    return status;
   if (rank == -1 && numRanks == -1)
-    return std::nullopt;
+    return Status();
   if (rank == -1 || numRanks == -1)
     return std::string(rank == -1 ? variables.rank : variables.numRanks) +
            " is not set, but " +
            (rank == -1 ? variables.numRanks : variables.rank) + " is";
   result = commsched_launcher{variables.name, variables.backend, rank, numRanks,
                               localRank};
-  return std::nullopt;
+  return Status();
 }
 
-Error commsched::runtime::findLauncher(
-    const std::string &backend, std::optional<commsched_launcher> &result) {
+Status
+commsched::runtime::findLauncher(const std::string &backend,
+                                 std::optional<commsched_launcher> &result) {
   result.reset();
-  Error first;
+  Status first;
   // MPI assigns the ranks of its backend whatever other launchers set, so its
   // own launchers come first there.
   for (bool isPreferred : {true, false})
@@ -101,22 +102,23 @@ Error commsched::runtime::findLauncher(
       bool isOfMpi = std::strcmp(variables.backend, "mpi") == 0;
       if ((backend != "mpi" || isOfMpi) != isPreferred)
         continue;
-      Error error = readLauncher(variables, result);
+      Status status = readLauncher(variables, result);
       if (result)
-        return std::nullopt;
-      if (error && !first)
-        first = error;
+        return Status();
+      if (first)
+        first = status;
     }
   return first;
 }
 
-Error commsched::runtime::findLaunchedRank(const commsched_options &options,
-                                           LaunchedRank &result) {
+Status commsched::runtime::findLaunchedRank(const commsched_options &options,
+                                            LaunchedRank &result) {
   result = LaunchedRank();
   std::optional<commsched_launcher> launcher;
-  if (Error error =
-          findLauncher(options.backend ? options.backend : "", launcher))
-    return error;
+  if (Status status =
+          findLauncher(options.backend ? options.backend : "", launcher);
+      !status)
+    return status;
   if (launcher)
     result = {launcher->rank, launcher->num_ranks, launcher->local_rank};
   if ((options.rank == -1) != (options.num_ranks == -1))

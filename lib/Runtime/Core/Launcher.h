@@ -29,19 +29,19 @@ struct LaunchedRank {
 /// Finds the launcher for `backend` (empty: any) as commsched_find_launcher
 /// does; none if no variable is set. The first complete set of variables
 /// counts; if there is none, an error names what is missing or no number.
-Error findLauncher(const std::string &backend,
-                   std::optional<commsched_launcher> &result);
+Status findLauncher(const std::string &backend,
+                    std::optional<commsched_launcher> &result);
 
 /// The rank and number of ranks that the options give, and otherwise the
 /// launcher's. An error if neither gives them.
-COMMSCHED_RUNTIME_API Error findLaunchedRank(const commsched_options &options,
-                                             LaunchedRank &result);
+COMMSCHED_RUNTIME_API Status findLaunchedRank(const commsched_options &options,
+                                              LaunchedRank &result);
 
 /// Whether a variable of any launcher is set.
 COMMSCHED_RUNTIME_API bool isLaunched();
 
 /// An error unless there is a rank `rank` of `numRanks` ranks.
-COMMSCHED_RUNTIME_API Error checkRank(int32_t rank, int32_t numRanks);
+COMMSCHED_RUNTIME_API Status checkRank(int32_t rank, int32_t numRanks);
 
 } // namespace commsched::runtime
 

@@ -157,8 +157,9 @@ static constexpr int64_t maxNs = int64_t(1) << 60;
 
 static ElementType readType(const JsonReader &reader) {
   ElementType element;
-  if (Error error = parseElementType(reader.getString("type"), element))
-    reader.fail(*error);
+  if (Status status = parseElementType(reader.getString("type"), element);
+      !status)
+    reader.fail(status.getMessage());
   return element;
 }
 
@@ -293,8 +294,9 @@ static Site readSite(JsonReader &reader, const Program &program) {
       site.pairs.emplace_back(ranks[0], ranks[1]);
     }
   }
-  if (Error error = checkSiteDescription(site, size, reader.has("pairs")))
-    reader.fail(*error);
+  if (Status status = checkSiteDescription(site, size, reader.has("pairs"));
+      !status)
+    reader.fail(status.getMessage());
   return site;
 }
 
@@ -351,13 +353,13 @@ static Program readProgram(const JsonReader &reader) {
   return program;
 }
 
-Error commsched::runtime::parseProgram(const std::string &json,
-                                       Program &program) {
+Status commsched::runtime::parseProgram(const std::string &json,
+                                        Program &program) {
   const std::string prefix = "program description: ";
   try {
     JsonReader::Json document = JsonReader::Json::parse(json);
     program = readProgram(JsonReader(document, ""));
-    return std::nullopt;
+    return Status();
   } catch (const JsonError &error) {
     return prefix + error.what();
   } catch (const JsonReader::Json::exception &error) {
@@ -373,8 +375,8 @@ bool commsched::runtime::isUnevenAllToAll(const Site &site) {
 // Groups
 //===----------------------------------------------------------------------===//
 
-Error commsched::runtime::expandGroup(const GroupDescription &group,
-                                      int64_t numRanks, Rows &rows) {
+Status commsched::runtime::expandGroup(const GroupDescription &group,
+                                       int64_t numRanks, Rows &rows) {
   const std::string name = "group '" + group.name + "' ";
   const std::string butRun = ", but " + std::to_string(numRanks) + " run";
   rows.clear();
@@ -384,7 +386,7 @@ Error commsched::runtime::expandGroup(const GroupDescription &group,
         if (rank >= numRanks)
           return name + "names rank " + std::to_string(rank) + butRun;
     rows = group.ranks;
-    return std::nullopt;
+    return Status();
   }
   if (group.size > numRanks)
     return name + "has " + std::to_string(group.size) + " ranks" + butRun;
@@ -401,5 +403,5 @@ Error commsched::runtime::expandGroup(const GroupDescription &group,
         row.push_back(static_cast<int32_t>(first + i * group.stride));
       rows.push_back(std::move(row));
     }
-  return std::nullopt;
+  return Status();
 }

@@ -39,7 +39,7 @@ struct Program {
 /// Reads the JSON. Errors name the key and the place, such as
 /// "program description: sites[2] 'ag': 'outputs' of tensor 0 is 7, but 4 ranks
 /// gather 8".
-Error parseProgram(const std::string &json, Program &program);
+Status parseProgram(const std::string &json, Program &program);
 
 /// Whether the ranks send each other parts of different sizes.
 bool isUnevenAllToAll(const Site &site);
@@ -49,7 +49,7 @@ using Rows = std::vector<std::vector<int32_t>>;
 /// The rows of the group when `numRanks` ranks run, each of `size` ranks.
 /// Without a list they cover all ranks. An error when ranks are named that do
 /// not run, or the rows do not cover those that do.
-Error expandGroup(const GroupDescription &group, int64_t numRanks, Rows &rows);
+Status expandGroup(const GroupDescription &group, int64_t numRanks, Rows &rows);
 
 } // namespace commsched::runtime
 

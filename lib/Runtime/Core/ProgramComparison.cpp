@@ -96,8 +96,8 @@ static std::vector<std::string> splitLines(const std::string &text) {
   return lines;
 }
 
-Error commsched::runtime::findDifference(
-    const std::vector<std::string> &texts) {
+Status
+commsched::runtime::findDifference(const std::vector<std::string> &texts) {
   std::vector<std::string> mine = splitLines(texts.front());
   size_t firstLine = SIZE_MAX;
   size_t firstRank = 0;
@@ -117,7 +117,7 @@ Error commsched::runtime::findDifference(
     }
   }
   if (firstRank == 0)
-    return std::nullopt;
+    return Status();
   auto describe = [&](const std::vector<std::string> &lines, size_t rank) {
     std::string text =
         firstLine < lines.size() ? lines[firstLine] : "nothing more";
@@ -136,9 +136,9 @@ std::string commsched::runtime::describeSplits(const Program &program) {
   return splits.empty() ? std::string() : splits.dump();
 }
 
-Error commsched::runtime::checkSplits(const Program &program,
-                                      const std::vector<Rows> &rows,
-                                      const std::vector<std::string> &texts) {
+Status commsched::runtime::checkSplits(const Program &program,
+                                       const std::vector<Rows> &rows,
+                                       const std::vector<std::string> &texts) {
   std::vector<nlohmann::json> splits;
   for (const std::string &text : texts)
     splits.push_back(nlohmann::json::parse(text));
@@ -160,28 +160,28 @@ Error commsched::runtime::checkSplits(const Program &program,
                      std::to_string(expected);
           }
   }
-  return std::nullopt;
+  return Status();
 }
 
-Error commsched::runtime::comparePrograms(const Program &program,
-                                          const std::vector<Rows> &rows,
-                                          const Exchange &exchange) {
+Status commsched::runtime::comparePrograms(const Program &program,
+                                           const std::vector<Rows> &rows,
+                                           const Exchange &exchange) {
   std::string text = describeProgram(program);
   std::vector<std::string> all;
-  if (Error error = exchange(digest(text), all))
-    return error;
+  if (Status status = exchange(digest(text), all); !status)
+    return status;
   bool differ = std::any_of(all.begin(), all.end(), [&](const auto &other) {
     return other != all.front();
   });
   if (differ) {
-    if (Error error = exchange(text, all))
-      return error;
+    if (Status status = exchange(text, all); !status)
+      return status;
     return findDifference(all);
   }
   std::string splits = describeSplits(program);
   if (splits.empty())
-    return std::nullopt;
-  if (Error error = exchange(splits, all))
-    return error;
+    return Status();
+  if (Status status = exchange(splits, all); !status)
+    return status;
   return checkSplits(program, rows, all);
 }

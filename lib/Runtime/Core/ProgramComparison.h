@@ -31,23 +31,23 @@ std::string digest(const std::string &text);
 
 /// The first difference between texts of `describeProgram`, one for each rank;
 /// nothing when all are equal.
-Error findDifference(const std::vector<std::string> &texts);
+Status findDifference(const std::vector<std::string> &texts);
 
 /// The splits of the program's uneven all_to_alls; empty if there is none.
 std::string describeSplits(const Program &program);
 
 /// Whether every rank sends what the other expects, from the texts of
 /// `describeSplits` of all ranks and the rows of the groups.
-Error checkSplits(const Program &program, const std::vector<Rows> &rows,
-                  const std::vector<std::string> &texts);
+Status checkSplits(const Program &program, const std::vector<Rows> &rows,
+                   const std::vector<std::string> &texts);
 
 /// Gathers texts of all ranks, as Backend::exchange does.
 using Exchange =
-    std::function<Error(const std::string &mine, std::vector<std::string> &)>;
+    std::function<Status(const std::string &mine, std::vector<std::string> &)>;
 
 /// Everything above, in the order that all ranks must follow.
-Error comparePrograms(const Program &program, const std::vector<Rows> &rows,
-                      const Exchange &exchange);
+Status comparePrograms(const Program &program, const std::vector<Rows> &rows,
+                       const Exchange &exchange);
 
 } // namespace commsched::runtime
 

@@ -29,7 +29,7 @@ int64_t RequestTable::add(std::unique_ptr<Request> request) {
 }
 
 Request *RequestTable::find(int64_t number, const std::vector<Site> &sites,
-                            Error &error) const {
+                            Status &status) const {
   int64_t serial = number / maxSites;
   int64_t site = number % maxSites;
   auto found = inFlight.find(serial);
@@ -38,10 +38,10 @@ Request *RequestTable::find(int64_t number, const std::vector<Site> &sites,
   bool wasGiven = serial >= firstSerial && serial <= lastSerial &&
                   site < static_cast<int64_t>(sites.size());
   if (wasGiven && found == inFlight.end())
-    error = "the request of " + describeSite(sites[site]) +
-            " has already been waited for";
+    status = "the request of " + describeSite(sites[site]) +
+             " has already been waited for";
   else
-    error = "there is no request " + std::to_string(number);
+    status = "there is no request " + std::to_string(number);
   return nullptr;
 }
 
@@ -77,7 +77,7 @@ static std::string describeOptions(const commsched_options &options) {
          " emulate_data=" + std::to_string(options.emulate_data);
 }
 
-Error Rank::join(const commsched_options &given) {
+Status Rank::join(const commsched_options &given) {
   options = given;
   backendName = given.backend ? given.backend : "local";
   job = given.job ? given.job : "default";
@@ -95,21 +95,22 @@ Error Rank::join(const commsched_options &given) {
   config.options = &options;
   config.recorder = this;
   config.deadline = getDeadline();
-  Error failure;
-  backend = createBackend(backendName, config, failure);
+  Status created;
+  backend = createBackend(backendName, config, created);
   if (!backend)
-    return failure;
+    return created;
   arena = std::make_unique<Arena>(*backend);
 
   std::vector<std::string> all;
-  if (Error failure =
-          backend->exchange(describeOptions(options), all, getDeadline()))
-    return failure;
+  if (Status status =
+          backend->exchange(describeOptions(options), all, getDeadline());
+      !status)
+    return status;
   for (size_t other = 1; other < all.size(); ++other)
     if (all[other] != all[0])
       return "ranks joined with different options: rank 0 with " + all[0] +
              ", but rank " + std::to_string(other) + " with " + all[other];
-  return std::nullopt;
+  return Status();
 }
 
 void Rank::leave() {
@@ -119,20 +120,20 @@ void Rank::leave() {
     std::vector<std::string> all;
     if (const Launch *launch = requests.getOldest())
       fail("commsched_finalize before the wait for " + describeLaunch(*launch));
-    else if (Error failure = backend->exchange("", all, getDeadline()))
-      fail(*failure);
+    else if (Status status = backend->exchange("", all, getDeadline()); !status)
+      fail(status.getMessage());
   }
-  if (Error failure = backend->shutdown(hasFailed(), getDeadline()))
-    fail(*failure);
+  if (Status status = backend->shutdown(hasFailed(), getDeadline()); !status)
+    fail(status.getMessage());
   requests.clear();
   arena.reset();
   backend.reset();
 }
 
 void Rank::fail(const std::string &text) {
-  if (error)
+  if (hasFailed())
     return;
-  error = text;
+  status = text;
   if (backend)
     backend->fail(text);
   if (flightRecordPath.empty())
@@ -143,47 +144,50 @@ void Rank::fail(const std::string &text) {
   header.numRanks = backend ? backend->getNumRanks() : options.num_ranks;
   header.deadlineMs = options.deadline_ms;
   header.error = text;
-  if (Error failure = writeFlightRecord(flightRecordPath, header.rank,
-                                        flightRecord.toJson(header)))
-    *error += "; and " + *failure;
+  if (Status written = writeFlightRecord(flightRecordPath, header.rank,
+                                         flightRecord.toJson(header));
+      !written)
+    status = text + "; and " + written.getMessage();
 }
 
-Error Rank::load(const std::string &json) {
+Status Rank::load(const std::string &json) {
   if (const Launch *launch = requests.getOldest())
     return "commsched_load_program before the wait for " +
            describeLaunch(*launch);
   auto program = std::make_unique<Program>();
-  if (Error failure = parseProgram(json, *program))
-    return failure;
+  if (Status status = parseProgram(json, *program); !status)
+    return status;
   if (static_cast<int64_t>(program->sites.size()) > RequestTable::maxSites)
     return "program description: more than " +
            std::to_string(RequestTable::maxSites) + " sites";
   std::vector<Rows> rows(program->groups.size());
   for (size_t i = 0; i < rows.size(); ++i)
-    if (Error failure =
-            expandGroup(program->groups[i], backend->getNumRanks(), rows[i]))
-      return failure;
+    if (Status status =
+            expandGroup(program->groups[i], backend->getNumRanks(), rows[i]);
+        !status)
+      return status;
   if (!program->hostCode.empty())
-    if (Error failure = backend->checkHostCode(program->hostCode))
-      return failure;
+    if (Status status = backend->checkHostCode(program->hostCode); !status)
+      return status;
   for (const Site &site : program->sites)
-    if (Error failure = backend->checkSite(site))
-      return describeSite(site) + ": " + *failure;
+    if (Status status = backend->checkSite(site); !status)
+      return describeSite(site) + ": " + status.getMessage();
   Deadline deadline = getDeadline();
-  if (Error failure = comparePrograms(
+  if (Status status = comparePrograms(
           *program, rows,
           [&](const std::string &mine, std::vector<std::string> &all) {
             return backend->exchange(mine, all, deadline);
-          }))
-    return failure;
-  if (Error failure = makeGroups(*program, rows))
-    return failure;
+          });
+      !status)
+    return status;
+  if (Status status = makeGroups(*program, rows); !status)
+    return status;
   requests.startProgram();
   programs.push_back(std::move(program));
-  return std::nullopt;
+  return Status();
 }
 
-Error Rank::makeGroups(const Program &program, const std::vector<Rows> &rows) {
+Status Rank::makeGroups(const Program &program, const std::vector<Rows> &rows) {
   Deadline deadline = getDeadline();
   groups.clear();
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -208,11 +212,11 @@ Error Rank::makeGroups(const Program &program, const std::vector<Rows> &rows) {
       made.group.members = row;
       made.group.rank = static_cast<int32_t>(place - row.begin());
     }
-    if (Error failure = backend->createGroup(made.group, deadline))
-      return "group '" + name + "': " + *failure;
+    if (Status status = backend->createGroup(made.group, deadline); !status)
+      return "group '" + name + "': " + status.getMessage();
     groups.push_back(&made);
   }
-  return std::nullopt;
+  return Status();
 }
 
 int32_t Rank::getGroupRank(int32_t group) const {
@@ -245,8 +249,9 @@ void Rank::addStagedBytes(int64_t bytes) { count("staged_bytes", bytes); }
 // Calls of a program
 //===----------------------------------------------------------------------===//
 
-Error Rank::makeLaunch(int32_t index, bool isBarrier, const void *const *inputs,
-                       void *const *outputs, Launch &launch) {
+Status Rank::makeLaunch(int32_t index, bool isBarrier,
+                        const void *const *inputs, void *const *outputs,
+                        Launch &launch) {
   if (programs.empty())
     return std::string("no program has been loaded");
   const Program &program = *programs.back();
@@ -269,68 +274,70 @@ Error Rank::makeLaunch(int32_t index, bool isBarrier, const void *const *inputs,
     launch.inputs.push_back(inputs ? inputs[i] : nullptr);
     launch.outputs.push_back(outputs ? outputs[i] : nullptr);
   }
-  if (Error failure = checkLaunch(launch))
-    return failure;
+  if (Status status = checkLaunch(launch); !status)
+    return status;
   launch.sequence = isPointToPoint(site.kind) ? made.numPointToPoint++
                                               : made.numCollectives++;
   launch.record = flightRecord.add(launch);
-  return std::nullopt;
+  return Status();
 }
 
-Error Rank::start(int32_t site, const void *const *inputs, void *const *outputs,
-                  int64_t &request) {
+Status Rank::start(int32_t site, const void *const *inputs,
+                   void *const *outputs, int64_t &request) {
   Launch launch;
-  if (Error failure =
-          makeLaunch(site, /*isBarrier=*/false, inputs, outputs, launch))
-    return failure;
+  if (Status status =
+          makeLaunch(site, /*isBarrier=*/false, inputs, outputs, launch);
+      !status)
+    return status;
   count("starts", 1);
-  Error failure;
-  std::unique_ptr<Request> made = backend->start(launch, failure);
+  Status started;
+  std::unique_ptr<Request> made = backend->start(launch, started);
   if (!made)
-    return failure;
+    return started;
   made->launch = std::move(launch);
   request = requests.add(std::move(made));
-  return std::nullopt;
+  return Status();
 }
 
-Error Rank::test(int64_t number, bool &done) {
-  Error failure;
+Status Rank::test(int64_t number, bool &done) {
+  Status found;
   static const std::vector<Site> none;
   Request *request = requests.find(
-      number, programs.empty() ? none : programs.back()->sites, failure);
+      number, programs.empty() ? none : programs.back()->sites, found);
   if (request)
-    done = backend->test(*request, failure);
-  return failure;
+    done = backend->test(*request, found);
+  return found;
 }
 
-Error Rank::wait(int64_t number) {
-  Error failure;
+Status Rank::wait(int64_t number) {
+  Status found;
   static const std::vector<Site> none;
   Request *request = requests.find(
-      number, programs.empty() ? none : programs.back()->sites, failure);
+      number, programs.empty() ? none : programs.back()->sites, found);
   if (!request)
-    return failure;
-  if ((failure = backend->wait(*request, getDeadline())))
-    return failure;
+    return found;
+  if (Status status = backend->wait(*request, getDeadline()); !status)
+    return status;
   flightRecord.setRetired(request->launch.record);
   requests.remove(number);
-  return std::nullopt;
+  return Status();
 }
 
-Error Rank::barrier(int32_t site) {
+Status Rank::barrier(int32_t site) {
   Launch launch;
-  if (Error failure =
-          makeLaunch(site, /*isBarrier=*/true, nullptr, nullptr, launch))
-    return failure;
+  if (Status status =
+          makeLaunch(site, /*isBarrier=*/true, nullptr, nullptr, launch);
+      !status)
+    return status;
   count("starts", 1);
-  if (Error failure = backend->barrier(launch, getDeadline()))
-    return failure;
+  if (Status status = backend->barrier(launch, getDeadline()); !status)
+    return status;
   flightRecord.setRetired(launch.record);
-  return std::nullopt;
+  return Status();
 }
 
-Error Rank::compute(int32_t index, int64_t ns, const void *const *inputs,
-                    void *const *outputs) {
+Status Rank::compute(int32_t index, int64_t ns, const void *const *inputs,
+                     void *const *outputs) {
   if (programs.empty())
     return std::string("no program has been loaded");
   const Program &program = *programs.back();
@@ -354,13 +361,13 @@ Error Rank::compute(int32_t index, int64_t ns, const void *const *inputs,
   return backend->compute(op, ns, inputs, outputs);
 }
 
-Error Rank::account(int32_t index, int64_t ns) {
+Status Rank::account(int32_t index, int64_t ns) {
   // The operator has no buffers, so that there is nothing to make up.
   return options.modelled_times ? compute(index, ns, nullptr, nullptr)
-                                : std::nullopt;
+                                : Status();
 }
 
-Error Rank::copy(const StridedCopy &copy) {
+Status Rank::copy(const StridedCopy &copy) {
   if (copy.rows < 0 || copy.rowElements < 0)
     return "cannot copy " + std::to_string(copy.rows) + " rows of " +
            std::to_string(copy.rowElements) + " elements";
@@ -369,33 +376,34 @@ Error Rank::copy(const StridedCopy &copy) {
     return std::string("cannot copy: the ") +
            (copy.target ? "source" : "target") + " is null";
   if (copy.targetType && copy.sourceType)
-    if (Error failure = checkConversion(*copy.targetType, *copy.sourceType))
-      return failure;
+    if (Status status = checkConversion(*copy.targetType, *copy.sourceType);
+        !status)
+      return status;
   count("copies", 1);
   count("copied_bytes",
         elements * (copy.targetType ? getByteSize(*copy.targetType) : 1));
   return backend->copy(copy);
 }
 
-Error Rank::beginStep() {
+Status Rank::beginStep() {
   if (const Launch *launch = requests.getOldest())
     return "commsched_begin_step before the wait for " +
            describeLaunch(*launch);
   std::vector<std::string> all;
-  if (Error failure = backend->exchange("", all, getDeadline()))
-    return failure;
+  if (Status status = backend->exchange("", all, getDeadline()); !status)
+    return status;
   records.begin();
   return backend->beginStep();
 }
 
-Error Rank::endStep(int64_t &ns) {
+Status Rank::endStep(int64_t &ns) {
   if (!records.isRunning())
     return std::string("commsched_end_step without commsched_begin_step");
-  Error failure = backend->endStep(ns, getDeadline());
+  Status ended = backend->endStep(ns, getDeadline());
   records.end();
-  return failure;
+  return ended;
 }
 
-Error Rank::exchange(const std::string &mine, std::vector<std::string> &all) {
+Status Rank::exchange(const std::string &mine, std::vector<std::string> &all) {
   return backend->exchange(mine, all, getDeadline());
 }

@@ -37,7 +37,7 @@ public:
   /// The request, or null and why there is none. `sites` are those of the
   /// program that runs.
   Request *find(int64_t number, const std::vector<Site> &sites,
-                Error &error) const;
+                Status &status) const;
 
   void remove(int64_t number) { inFlight.erase(number / maxSites); }
   void clear() { inFlight.clear(); }
@@ -65,7 +65,7 @@ public:
   ~Rank() override;
 
   /// Makes the backend and meets all ranks.
-  Error join(const commsched_options &options);
+  Status join(const commsched_options &options);
   /// Meets all ranks, unless this one has failed, and leaves.
   void leave();
   bool hasLeft() const { return !backend; }
@@ -73,24 +73,25 @@ public:
   /// Keeps the first error, notifies the other ranks and writes the flight
   /// record.
   void fail(const std::string &text);
-  bool hasFailed() const { return error.has_value(); }
-  const Error &getError() const { return error; }
+  bool hasFailed() const { return !status; }
+  /// The first error, if it has failed.
+  const Status &getStatus() const { return status; }
 
-  Error load(const std::string &json);
+  Status load(const std::string &json);
 
-  Error start(int32_t site, const void *const *inputs, void *const *outputs,
-              int64_t &request);
-  Error test(int64_t request, bool &done);
-  Error wait(int64_t request);
-  Error barrier(int32_t site);
-  Error account(int32_t index, int64_t ns);
-  Error compute(int32_t index, int64_t ns, const void *const *inputs,
-                void *const *outputs);
-  Error copy(const StridedCopy &copy);
+  Status start(int32_t site, const void *const *inputs, void *const *outputs,
+               int64_t &request);
+  Status test(int64_t request, bool &done);
+  Status wait(int64_t request);
+  Status barrier(int32_t site);
+  Status account(int32_t index, int64_t ns);
+  Status compute(int32_t index, int64_t ns, const void *const *inputs,
+                 void *const *outputs);
+  Status copy(const StridedCopy &copy);
 
-  Error beginStep();
-  Error endStep(int64_t &ns);
-  Error exchange(const std::string &mine, std::vector<std::string> &all);
+  Status beginStep();
+  Status endStep(int64_t &ns);
+  Status exchange(const std::string &mine, std::vector<std::string> &all);
 
   /// A rank of the group, or -1.
   int32_t getGroupRank(int32_t group) const;
@@ -120,16 +121,16 @@ private:
     int64_t numPointToPoint = 0;
   };
 
-  Error makeGroups(const Program &program, const std::vector<Rows> &rows);
-  Error makeLaunch(int32_t site, bool isBarrier, const void *const *inputs,
-                   void *const *outputs, Launch &launch);
+  Status makeGroups(const Program &program, const std::vector<Rows> &rows);
+  Status makeLaunch(int32_t site, bool isBarrier, const void *const *inputs,
+                    void *const *outputs, Launch &launch);
 
   /// The strings that `options` points to.
   std::string backendName, job, flightRecordPath;
   commsched_options options = {};
   std::unique_ptr<Backend> backend;
   std::unique_ptr<Arena> arena;
-  Error error;
+  Status status;
 
   /// All that were loaded, since launches of the past refer to them; the last
   /// one runs.

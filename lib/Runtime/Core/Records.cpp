@@ -105,11 +105,11 @@ static void addTensors(Json &entry, const Site &site, const char *side,
 std::string FlightRecord::toJson(const FlightRecordHeader &header) const {
   Json list = Json::array();
   /// The last sequence number of each group in each state; -1 for none.
-  struct Status {
+  struct GroupStatus {
     const Group *group = nullptr;
     int64_t last[3] = {-1, -1, -1};
   };
-  std::map<int32_t, Status> groups;
+  std::map<int32_t, GroupStatus> groups;
   for (int64_t i = std::max<int64_t>(0, count - capacity); i < count; ++i) {
     const Entry &entry = entries[i % capacity];
     const Site &site = *entry.site;
@@ -139,7 +139,7 @@ std::string FlightRecord::toJson(const FlightRecordHeader &header) const {
     json["frames"] = Json::array({makeFrame(site)});
     list.push_back(std::move(json));
 
-    Status &status = groups[entry.group->index];
+    GroupStatus &status = groups[entry.group->index];
     status.group = entry.group;
     if (pointToPoint)
       continue;
@@ -168,9 +168,9 @@ std::string FlightRecord::toJson(const FlightRecordHeader &header) const {
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Error commsched::runtime::writeFlightRecord(const std::string &path,
-                                            int32_t rank,
-                                            const std::string &text) {
+Status commsched::runtime::writeFlightRecord(const std::string &path,
+                                             int32_t rank,
+                                             const std::string &text) {
   std::string name = path;
   for (size_t at = name.find("%r"); at != std::string::npos;
        at = name.find("%r", at + 1))
@@ -180,7 +180,7 @@ Error commsched::runtime::writeFlightRecord(const std::string &path,
   file.close();
   if (!file)
     return "cannot write the flight record '" + name + "'";
-  return std::nullopt;
+  return Status();
 }
 
 //===----------------------------------------------------------------------===//

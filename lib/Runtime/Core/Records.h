@@ -70,8 +70,8 @@ private:
 };
 
 /// Writes `text` into `path`, in which "%r" stands for the rank.
-Error writeFlightRecord(const std::string &path, int32_t rank,
-                        const std::string &text);
+Status writeFlightRecord(const std::string &path, int32_t rank,
+                         const std::string &text);
 
 class StepRecords {
 public:

@@ -42,7 +42,7 @@ static Rank *getCurrentRank(const char *function) {
   return nullptr;
 }
 
-/// Runs `body(rank)`, which returns an Error, and keeps that error in the rank.
+/// Runs `body(rank)`, which returns a Status, and keeps its error in the rank.
 /// Returns whether it succeeded. After an earlier error the body runs only with
 /// `evenIfFailed`.
 template <class Body>
@@ -51,15 +51,15 @@ static bool callRank(const char *function, Body &&body,
   Rank *rank = getCurrentRank(function);
   if (!rank || (rank->hasFailed() && !evenIfFailed))
     return false;
-  Error error;
+  Status status;
   try {
-    error = body(*rank);
+    status = body(*rank);
   } catch (const std::exception &exception) {
-    error = std::string(function) + ": " + exception.what();
+    status = std::string(function) + ": " + exception.what();
   }
-  if (error)
-    rank->fail(*error);
-  return !error;
+  if (!status)
+    rank->fail(status.getMessage());
+  return static_cast<bool>(status);
 }
 
 //===----------------------------------------------------------------------===//
@@ -89,8 +89,8 @@ int64_t commsched_type_bytes(commsched_type type) {
 int32_t commsched_find_launcher(const char *backend,
                                 commsched_launcher *launcher) {
   std::optional<commsched_launcher> found;
-  if (Error error = findLauncher(backend ? backend : "", found)) {
-    lastError = *error;
+  if (Status status = findLauncher(backend ? backend : "", found); !status) {
+    lastError = status.getMessage();
     return -1;
   }
   if (!found)
@@ -133,17 +133,19 @@ int32_t commsched_finalize(void) {
       "commsched_finalize",
       [](Rank &rank) {
         rank.leave();
-        return rank.getError();
+        return rank.getStatus();
       },
       /*evenIfFailed=*/true);
-  lastError = rank->getError().value_or("");
+  lastError = rank->hasFailed() ? rank->getStatus().getMessage() : "";
   currentRank.reset();
   return lastError.empty() ? 0 : 1;
 }
 
 const char *commsched_last_error(void) {
   if (currentRank)
-    return currentRank->hasFailed() ? currentRank->getError()->c_str() : "";
+    return currentRank->hasFailed()
+               ? currentRank->getStatus().getMessage().c_str()
+               : "";
   return lastError.c_str();
 }
 
@@ -192,7 +194,7 @@ int64_t commsched_start(int32_t site, const void *const *inputs,
 
 int32_t commsched_wait(int64_t request) {
   bool ok = callRank("commsched_wait", [&](Rank &rank) {
-    return request == 0 ? Error() : rank.wait(request);
+    return request == 0 ? Status() : rank.wait(request);
   });
   return ok ? 0 : 1;
 }
@@ -200,7 +202,7 @@ int32_t commsched_wait(int64_t request) {
 int32_t commsched_test(int64_t request) {
   bool done = true;
   bool ok = callRank("commsched_test", [&](Rank &rank) {
-    return request == 0 ? Error() : rank.test(request, done);
+    return request == 0 ? Status() : rank.test(request, done);
   });
   return ok ? done : -1;
 }
@@ -240,7 +242,7 @@ int32_t commsched_copy(void *target, int32_t targetType, int64_t targetStride,
                        const void *source, int32_t sourceType,
                        int64_t sourceStride, int64_t rows,
                        int64_t rowElements) {
-  bool ok = callRank("commsched_copy", [&](Rank &rank) -> Error {
+  bool ok = callRank("commsched_copy", [&](Rank &rank) -> Status {
     StridedCopy copy;
     copy.target = target;
     copy.source = source;
@@ -261,11 +263,11 @@ int32_t commsched_copy(void *target, int32_t targetType, int64_t targetStride,
 }
 
 int32_t commsched_zero(void *target, int64_t bytes) {
-  bool ok = callRank("commsched_zero", [&](Rank &rank) -> Error {
+  bool ok = callRank("commsched_zero", [&](Rank &rank) -> Status {
     if (bytes < 0 || (bytes > 0 && !target))
       return "cannot set " + std::to_string(bytes) + " bytes of " +
              (target ? "a buffer" : "null") + " to zero";
-    return bytes == 0 ? Error() : rank.getBackend()->zero(target, bytes);
+    return bytes == 0 ? Status() : rank.getBackend()->zero(target, bytes);
   });
   return ok ? 0 : 1;
 }
@@ -281,12 +283,12 @@ void *commsched_allocate(int64_t bytes, int64_t alignment) {
   callRank(
       "commsched_allocate",
       [&](Rank &rank) {
-        Error error;
+        Status status;
         if (Arena *arena = rank.getArena()) {
-          buffer = arena->allocate(bytes, alignment, error);
+          buffer = arena->allocate(bytes, alignment, status);
           rank.count("allocations", 1);
         }
-        return error;
+        return status;
       },
       /*evenIfFailed=*/true);
   return buffer;
@@ -298,35 +300,35 @@ void commsched_release(void *buffer) {
   callRank(
       "commsched_release",
       [&](Rank &rank) {
-        return rank.getArena() ? rank.getArena()->release(buffer) : Error();
+        return rank.getArena() ? rank.getArena()->release(buffer) : Status();
       },
       /*evenIfFailed=*/true);
 }
 
 /// Whether bytes can be copied between the two.
-static Error checkTransfer(const char *what, const void *buffer,
-                           const void *host, int64_t bytes) {
+static Status checkTransfer(const char *what, const void *buffer,
+                            const void *host, int64_t bytes) {
   if (bytes < 0 || (bytes > 0 && (!buffer || !host)))
     return std::string("cannot ") + what + " " + std::to_string(bytes) +
            " bytes" + (bytes < 0 ? "" : ": a pointer is null");
-  return std::nullopt;
+  return Status();
 }
 
 int32_t commsched_upload(void *buffer, const void *host, int64_t bytes) {
-  bool ok = callRank("commsched_upload", [&](Rank &rank) -> Error {
-    if (Error error = checkTransfer("upload", buffer, host, bytes))
-      return error;
-    return bytes == 0 ? Error()
+  bool ok = callRank("commsched_upload", [&](Rank &rank) -> Status {
+    if (Status status = checkTransfer("upload", buffer, host, bytes); !status)
+      return status;
+    return bytes == 0 ? Status()
                       : rank.getBackend()->upload(buffer, host, bytes);
   });
   return ok ? 0 : 1;
 }
 
 int32_t commsched_download(void *host, const void *buffer, int64_t bytes) {
-  bool ok = callRank("commsched_download", [&](Rank &rank) -> Error {
-    if (Error error = checkTransfer("download", buffer, host, bytes))
-      return error;
-    return bytes == 0 ? Error()
+  bool ok = callRank("commsched_download", [&](Rank &rank) -> Status {
+    if (Status status = checkTransfer("download", buffer, host, bytes); !status)
+      return status;
+    return bytes == 0 ? Status()
                       : rank.getBackend()->download(host, buffer, bytes);
   });
   return ok ? 0 : 1;
@@ -407,13 +409,14 @@ int32_t commsched_synchronize(void) {
 }
 
 int32_t commsched_exchange(const void *mine, void *all, int64_t bytes) {
-  bool ok = callRank("commsched_exchange", [&](Rank &rank) -> Error {
+  bool ok = callRank("commsched_exchange", [&](Rank &rank) -> Status {
     if (bytes < 0)
       return "cannot exchange " + std::to_string(bytes) + " bytes";
     std::vector<std::string> texts;
-    if (Error error = rank.exchange(
-            std::string(static_cast<const char *>(mine), bytes), texts))
-      return error;
+    if (Status status = rank.exchange(
+            std::string(static_cast<const char *>(mine), bytes), texts);
+        !status)
+      return status;
     for (size_t i = 0; i < texts.size(); ++i) {
       if (static_cast<int64_t>(texts[i].size()) != bytes)
         return "ranks exchange different numbers of bytes: this one " +
@@ -421,7 +424,7 @@ int32_t commsched_exchange(const void *mine, void *all, int64_t bytes) {
                std::to_string(texts[i].size());
       std::memcpy(static_cast<char *>(all) + i * bytes, texts[i].data(), bytes);
     }
-    return std::nullopt;
+    return Status();
   });
   return ok ? 0 : 1;
 }

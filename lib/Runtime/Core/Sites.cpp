@@ -60,8 +60,8 @@ std::string commsched::runtime::describeTimeout(
 
 static std::string str(int64_t value) { return std::to_string(value); }
 
-static Error checkSplits(const char *what, const std::vector<int64_t> &splits,
-                         int64_t elements, int64_t size) {
+static Status checkSplits(const char *what, const std::vector<int64_t> &splits,
+                          int64_t elements, int64_t size) {
   if (static_cast<int64_t>(splits.size()) != size)
     return std::string(what) + "_splits has " + str(splits.size()) +
            " entries for " + str(size) + " ranks";
@@ -71,15 +71,16 @@ static Error checkSplits(const char *what, const std::vector<int64_t> &splits,
   if (sum != elements)
     return std::string(what) + "_splits adds up to " + str(sum) + ", but '" +
            what + "s' is " + str(elements);
-  return std::nullopt;
+  return Status();
 }
 
-static Error checkTensor(const Site &site, const Tensor &tensor, int64_t size) {
+static Status checkTensor(const Site &site, const Tensor &tensor,
+                          int64_t size) {
   int64_t inputs = tensor.inputs;
   int64_t outputs = tensor.outputs;
-  auto expectOutputs = [&](int64_t expected) -> Error {
+  auto expectOutputs = [&](int64_t expected) -> Status {
     if (outputs == expected)
-      return std::nullopt;
+      return Status();
     return "'outputs' is " + str(outputs) + ", but " + getName(site.kind) +
            " of 'inputs' = " + str(inputs) + " on " + str(size) +
            " ranks gives " + str(expected);
@@ -97,8 +98,10 @@ static Error checkTensor(const Site &site, const Tensor &tensor, int64_t size) {
     return expectOutputs(inputs);
   case COMMSCHED_ALL_TO_ALL:
     if (!tensor.inputSplits.empty()) {
-      if (Error error = checkSplits("input", tensor.inputSplits, inputs, size))
-        return error;
+      if (Status status =
+              checkSplits("input", tensor.inputSplits, inputs, size);
+          !status)
+        return status;
       return checkSplits("output", tensor.outputSplits, outputs, size);
     }
     if (inputs % size != 0)
@@ -107,18 +110,18 @@ static Error checkTensor(const Site &site, const Tensor &tensor, int64_t size) {
   case COMMSCHED_SEND:
     if (outputs != 0)
       return "a send has no 'outputs', but " + str(outputs);
-    return std::nullopt;
+    return Status();
   case COMMSCHED_RECV:
     if (inputs != 0)
       return "a recv has no 'inputs', but " + str(inputs);
-    return std::nullopt;
+    return Status();
   case COMMSCHED_BARRIER:
     break;
   }
-  return std::nullopt;
+  return Status();
 }
 
-static Error checkPairs(const Site &site, bool hasPairs) {
+static Status checkPairs(const Site &site, bool hasPairs) {
   if (hasPairs != (site.kind == COMMSCHED_PERMUTE))
     return hasPairs ? std::string("only permute has 'pairs'")
                     : std::string("'pairs' is missing");
@@ -129,11 +132,11 @@ static Error checkPairs(const Site &site, bool hasPairs) {
     if (!targets.insert(target).second)
       return "rank " + str(target) + " is the target of two pairs";
   }
-  return std::nullopt;
+  return Status();
 }
 
-Error commsched::runtime::checkSiteDescription(const Site &site, int64_t size,
-                                               bool hasPairs) {
+Status commsched::runtime::checkSiteDescription(const Site &site, int64_t size,
+                                                bool hasPairs) {
   const std::string kind = getName(site.kind);
   bool reduces = site.kind == COMMSCHED_REDUCE_SCATTER ||
                  site.kind == COMMSCHED_ALL_REDUCE;
@@ -150,21 +153,22 @@ Error commsched::runtime::checkSiteDescription(const Site &site, int64_t size,
     return kind + " has no 'peer'";
   if (!isPointToPoint && site.tag != 0)
     return kind + " has no 'tag'";
-  if (Error error = checkPairs(site, hasPairs))
-    return error;
+  if (Status status = checkPairs(site, hasPairs); !status)
+    return status;
   if (site.kind == COMMSCHED_BARRIER)
-    return site.tensors.empty() ? Error() : Error("a barrier has no 'tensors'");
+    return site.tensors.empty() ? Status()
+                                : Status("a barrier has no 'tensors'");
   if (site.tensors.empty())
     return kind + " needs 'tensors'";
   for (size_t i = 0; i < site.tensors.size(); ++i) {
     const Tensor &tensor = site.tensors[i];
-    Error error = checkTensor(site, tensor, size);
-    if (!error && site.reduction)
-      error = checkReduction(tensor.element, *site.reduction);
-    if (error)
-      return "tensor " + str(i) + ": " + *error;
+    Status status = checkTensor(site, tensor, size);
+    if (status && site.reduction)
+      status = checkReduction(tensor.element, *site.reduction);
+    if (!status)
+      return "tensor " + str(i) + ": " + status.getMessage();
   }
-  return std::nullopt;
+  return Status();
 }
 
 //===----------------------------------------------------------------------===//
@@ -212,8 +216,8 @@ static std::string nameBuffer(const char *what, size_t tensor) {
   return std::string(what) + " " + std::to_string(tensor);
 }
 
-static Error checkOverlaps(const Launch &launch, std::vector<Range> inputs,
-                           std::vector<Range> outputs) {
+static Status checkOverlaps(const Launch &launch, std::vector<Range> inputs,
+                            std::vector<Range> outputs) {
   auto error = [&](const std::string &a, const std::string &b,
                    const char *unless) {
     return describeSite(*launch.site) + ": " + a + " overlaps " + b + unless;
@@ -235,10 +239,10 @@ static Error checkOverlaps(const Launch &launch, std::vector<Range> inputs,
                      nameBuffer("output", output->tensor),
                      ", but not as in place");
   }
-  return std::nullopt;
+  return Status();
 }
 
-Error commsched::runtime::checkLaunch(const Launch &launch) {
+Status commsched::runtime::checkLaunch(const Launch &launch) {
   const Site &site = *launch.site;
   bool sends = sendsInputs(site, *launch.group);
   std::vector<Range> inputs, outputs;

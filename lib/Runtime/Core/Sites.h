@@ -37,7 +37,7 @@ inline bool isPointToPoint(commsched_kind kind) {
 
 /// Checks `site` on a group of `size` ranks. `hasPairs`: the description has
 /// pairs, be it an empty list.
-Error checkSiteDescription(const Site &site, int64_t size, bool hasPairs);
+Status checkSiteDescription(const Site &site, int64_t size, bool hasPairs);
 
 /// Whether the rank of the launch's group sends the inputs: of a broadcast only
 /// the root does, of a permute only sources.
@@ -45,7 +45,7 @@ COMMSCHED_RUNTIME_API bool sendsInputs(const Site &site, const Group &group);
 
 /// Checks the pointers of the launch: buffers that are sent or received are not
 /// null and do not overlap, except in place.
-Error checkLaunch(const Launch &launch);
+Status checkLaunch(const Launch &launch);
 
 } // namespace commsched::runtime
 

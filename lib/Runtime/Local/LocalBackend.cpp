@@ -92,65 +92,63 @@ public:
   int32_t getRank() const override { return rank; }
   int32_t getNumRanks() const override { return numRanks; }
 
-  Error exchange(const std::string &mine, std::vector<std::string> &all,
-                 Deadline deadline) override {
+  Status exchange(const std::string &mine, std::vector<std::string> &all,
+                  Deadline deadline) override {
     return job->exchange(rank, mine, all, options.deadline_ms, deadline);
   }
   void fail(const std::string &text) override { job->fail(rank, text); }
 
-  Error checkSite(const Site &) const override { return std::nullopt; }
-  Error checkHostCode(const std::string &) const override {
-    return std::nullopt;
-  }
-  Error createGroup(const Group &, Deadline) override { return std::nullopt; }
+  Status checkSite(const Site &) const override { return Status(); }
+  Status checkHostCode(const std::string &) const override { return Status(); }
+  Status createGroup(const Group &, Deadline) override { return Status(); }
 
-  std::unique_ptr<Request> start(Launch launch, Error &error) override;
-  bool test(Request &request, Error &error) override;
-  Error wait(Request &request, Deadline deadline) override;
-  Error barrier(const Launch &launch, Deadline deadline) override;
-  Error poll() override { return job->getFailure(); }
+  std::unique_ptr<Request> start(Launch launch, Status &status) override;
+  bool test(Request &request, Status &status) override;
+  Status wait(Request &request, Deadline deadline) override;
+  Status barrier(const Launch &launch, Deadline deadline) override;
+  Status poll() override { return job->getFailure(); }
 
-  Error compute(const Operator &op, int64_t ns, const void *const *inputs,
-                void *const *outputs) override;
-  Error copy(const StridedCopy &copy) override { return copyRows(copy); }
-  Error zero(void *target, int64_t bytes) override {
+  Status compute(const Operator &op, int64_t ns, const void *const *inputs,
+                 void *const *outputs) override;
+  Status copy(const StridedCopy &copy) override { return copyRows(copy); }
+  Status zero(void *target, int64_t bytes) override {
     std::memset(target, 0, bytes);
-    return std::nullopt;
+    return Status();
   }
 
-  void *allocate(int64_t bytes, int64_t alignment, Error &error) override;
+  void *allocate(int64_t bytes, int64_t alignment, Status &status) override;
   void release(void *buffer) override { std::free(buffer); }
-  Error upload(void *buffer, const void *host, int64_t bytes) override {
+  Status upload(void *buffer, const void *host, int64_t bytes) override {
     std::memcpy(buffer, host, bytes);
-    return std::nullopt;
+    return Status();
   }
-  Error download(void *host, const void *buffer, int64_t bytes) override {
+  Status download(void *host, const void *buffer, int64_t bytes) override {
     std::memcpy(host, buffer, bytes);
-    return std::nullopt;
+    return Status();
   }
 
-  Error beginStep() override {
+  Status beginStep() override {
     streams.clear();
     clock.begin();
-    return std::nullopt;
+    return Status();
   }
-  Error endStep(int64_t &stepNs, Deadline deadline) override;
-  Error synchronize(Deadline deadline) override;
-  Error shutdown(bool, Deadline) override {
+  Status endStep(int64_t &stepNs, Deadline deadline) override;
+  Status synchronize(Deadline deadline) override;
+  Status shutdown(bool, Deadline) override {
     job->leave(rank);
-    return std::nullopt;
+    return Status();
   }
 
 private:
   std::shared_ptr<Meeting> post(const Launch &launch, Staged staged,
-                                Error &error);
+                                Status &status);
   /// Waits until the meeting is complete and records it as `launch`.
-  Error finish(LocalRequest &request, Deadline deadline);
+  Status finish(LocalRequest &request, Deadline deadline);
   Interval getInterval(const Meeting &meeting, Clock::time_point startedAt);
   /// Lets real time catch up with the modelled one.
-  Error sleepUntilClock() {
+  Status sleepUntilClock() {
     if (!clock.isModelled())
-      return std::nullopt;
+      return Status();
     return job->sleepUntil(rank, clock.getRealTime(clock.now()));
   }
 
@@ -168,7 +166,7 @@ private:
 
 std::unique_ptr<Backend>
 commsched::runtime::createLocalBackend(const BackendConfig &config,
-                                       Error &error) {
+                                       Status &status) {
   const commsched_options &options = *config.options;
   int32_t rank = options.rank;
   int32_t numRanks = options.num_ranks;
@@ -176,17 +174,18 @@ commsched::runtime::createLocalBackend(const BackendConfig &config,
     rank = 0;
     numRanks = 1;
   }
-  if ((error = checkRank(rank, numRanks)))
+  status = checkRank(rank, numRanks);
+  if (!status)
     return nullptr;
   std::shared_ptr<LocalJob> job =
-      LocalJob::join(options.job, rank, numRanks, error);
+      LocalJob::join(options.job, rank, numRanks, status);
   if (!job)
     return nullptr;
   return std::make_unique<LocalBackend>(config, rank, numRanks, std::move(job));
 }
 
 std::shared_ptr<Meeting> LocalBackend::post(const Launch &launch, Staged staged,
-                                            Error &error) {
+                                            Status &status) {
   LocalJob::Arrival arrival;
   arrival.launch = &launch;
   arrival.rank = rank;
@@ -195,7 +194,7 @@ std::shared_ptr<Meeting> LocalBackend::post(const Launch &launch, Staged staged,
   arrival.clockNs = clock.now();
   if (clock.isModelled())
     arrival.before = streams[launch.group->index];
-  std::shared_ptr<Meeting> meeting = job->post(std::move(arrival), error);
+  std::shared_ptr<Meeting> meeting = job->post(std::move(arrival), status);
   if (!meeting)
     return nullptr;
   if (clock.isModelled())
@@ -204,14 +203,14 @@ std::shared_ptr<Meeting> LocalBackend::post(const Launch &launch, Staged staged,
   return meeting;
 }
 
-std::unique_ptr<Request> LocalBackend::start(Launch launch, Error &error) {
+std::unique_ptr<Request> LocalBackend::start(Launch launch, Status &status) {
   auto request = std::make_unique<LocalRequest>();
   request->startedAt = Clock::now();
   Staged staged = stageInputs(launch);
   recorder.addStagedBytes(countBytes(staged));
   if (options.check_buffers)
     spoilOutputs(launch, staged);
-  request->meeting = post(launch, std::move(staged), error);
+  request->meeting = post(launch, std::move(staged), status);
   if (!request->meeting)
     return nullptr;
   request->launch = std::move(launch);
@@ -219,10 +218,10 @@ std::unique_ptr<Request> LocalBackend::start(Launch launch, Error &error) {
   return request;
 }
 
-bool LocalBackend::test(Request &base, Error &error) {
+bool LocalBackend::test(Request &base, Status &status) {
   auto &request = static_cast<LocalRequest &>(base);
   if (!job->isComplete(*request.meeting)) {
-    error = job->getFailure();
+    status = job->getFailure();
     return false;
   }
   if (!clock.isModelled())
@@ -239,27 +238,28 @@ Interval LocalBackend::getInterval(const Meeting &meeting,
   return {begin, std::max(begin, clock.getNs(meeting.completeAt))};
 }
 
-Error LocalBackend::finish(LocalRequest &request, Deadline deadline) {
+Status LocalBackend::finish(LocalRequest &request, Deadline deadline) {
   const Launch &launch = request.launch;
-  if (Error error = job->wait(request.meeting, launch, rank,
-                              options.deadline_ms, deadline))
-    return error;
+  if (Status status = job->wait(request.meeting, launch, rank,
+                                options.deadline_ms, deadline);
+      !status)
+    return status;
   if (request.isRecorded)
-    return std::nullopt;
+    return Status();
   request.isRecorded = true;
   recorder.record(COMMSCHED_RECORD_COLLECTIVE, launch.site->index,
                   getInterval(*request.meeting, request.startedAt));
   recorder.setCompleted(launch);
-  return std::nullopt;
+  return Status();
 }
 
-Error LocalBackend::wait(Request &base, Deadline deadline) {
+Status LocalBackend::wait(Request &base, Deadline deadline) {
   auto &request = static_cast<LocalRequest &>(base);
   const Launch &launch = request.launch;
   const Meeting &meeting = *request.meeting;
   int64_t beginNs = clock.now();
-  if (Error error = finish(request, deadline))
-    return error;
+  if (Status status = finish(request, deadline); !status)
+    return status;
   inFlight.erase(std::find(inFlight.begin(), inFlight.end(), &request));
 
   bool isRecv = launch.site->kind == COMMSCHED_RECV;
@@ -267,8 +267,8 @@ Error LocalBackend::wait(Request &base, Deadline deadline) {
                     ? 0
                     : static_cast<size_t>(launch.group->rank);
   if (options.check_buffers)
-    if (Error error = checkBuffers(launch, meeting.staged[self]))
-      return error;
+    if (Status status = checkBuffers(launch, meeting.staged[self]); !status)
+      return status;
   std::vector<const Staged *> sent;
   for (const Staged &staged : isRecv ? meeting.send->staged : meeting.staged)
     sent.push_back(&staged);
@@ -276,57 +276,58 @@ Error LocalBackend::wait(Request &base, Deadline deadline) {
 
   // Moving data takes real time, which is a part of the modelled time.
   clock.advanceTo(meeting.interval.endNs);
-  if (Error error = sleepUntilClock())
-    return error;
+  if (Status status = sleepUntilClock(); !status)
+    return status;
   recorder.record(COMMSCHED_RECORD_WAIT, launch.site->index,
                   {beginNs, clock.now()});
-  return std::nullopt;
+  return Status();
 }
 
-Error LocalBackend::barrier(const Launch &launch, Deadline deadline) {
+Status LocalBackend::barrier(const Launch &launch, Deadline deadline) {
   LocalRequest request;
   request.launch = launch;
   request.startedAt = Clock::now();
   int64_t beginNs = clock.now();
-  Error error;
-  request.meeting = post(launch, Staged(), error);
+  Status posted;
+  request.meeting = post(launch, Staged(), posted);
   if (!request.meeting)
-    return error;
-  if ((error = finish(request, deadline)))
-    return error;
+    return posted;
+  if (Status status = finish(request, deadline); !status)
+    return status;
   clock.advanceTo(request.meeting->interval.endNs);
-  if ((error = sleepUntilClock()))
-    return error;
+  if (Status status = sleepUntilClock(); !status)
+    return status;
   recorder.record(COMMSCHED_RECORD_WAIT, launch.site->index,
                   {beginNs, clock.now()});
-  return std::nullopt;
+  return Status();
 }
 
-Error LocalBackend::compute(const Operator &op, int64_t ns,
-                            const void *const *inputs, void *const *outputs) {
+Status LocalBackend::compute(const Operator &op, int64_t ns,
+                             const void *const *inputs, void *const *outputs) {
   int64_t beginNs = clock.now();
   if (options.emulate_data)
     emulateData(op, inputs, outputs);
   clock.advanceTo(beginNs + ns);
-  if (Error error = job->sleepUntil(rank, clock.getRealTime(beginNs + ns)))
-    return error;
+  if (Status status = job->sleepUntil(rank, clock.getRealTime(beginNs + ns));
+      !status)
+    return status;
   recorder.record(COMMSCHED_RECORD_COMPUTE, op.index, {beginNs, clock.now()});
-  return std::nullopt;
+  return Status();
 }
 
-void *LocalBackend::allocate(int64_t bytes, int64_t alignment, Error &error) {
+void *LocalBackend::allocate(int64_t bytes, int64_t alignment, Status &status) {
   void *buffer = nullptr;
   if (posix_memalign(&buffer, alignment, bytes) != 0) {
-    error = "out of memory";
+    status = "out of memory";
     return nullptr;
   }
   return buffer;
 }
 
-Error LocalBackend::synchronize(Deadline deadline) {
+Status LocalBackend::synchronize(Deadline deadline) {
   for (LocalRequest *request : inFlight)
-    if (Error error = finish(*request, deadline))
-      return error;
+    if (Status status = finish(*request, deadline); !status)
+      return status;
   // The last on a stream ends after all others there.
   for (const auto &[group, meeting] : streams)
     if (job->isComplete(*meeting))
@@ -334,9 +335,9 @@ Error LocalBackend::synchronize(Deadline deadline) {
   return sleepUntilClock();
 }
 
-Error LocalBackend::endStep(int64_t &stepNs, Deadline deadline) {
-  if (Error error = synchronize(deadline))
-    return error;
+Status LocalBackend::endStep(int64_t &stepNs, Deadline deadline) {
+  if (Status status = synchronize(deadline); !status)
+    return status;
   stepNs = clock.getNs(Clock::now());
-  return std::nullopt;
+  return Status();
 }

@@ -19,7 +19,7 @@ using namespace commsched::runtime;
 //===----------------------------------------------------------------------===//
 
 std::shared_ptr<LocalJob> LocalJob::join(const std::string &name, int32_t rank,
-                                         int32_t numRanks, Error &error) {
+                                         int32_t numRanks, Status &status) {
   // Jobs live as long as ranks hold them.
   static std::mutex registryMutex;
   static std::map<std::string, std::weak_ptr<LocalJob>> registry;
@@ -33,15 +33,15 @@ std::shared_ptr<LocalJob> LocalJob::join(const std::string &name, int32_t rank,
     // others have yet to leave it.
     if (!isTaken || !job->seats[rank].hasLeft) {
       if (numJoined != numRanks)
-        error = "the job '" + name + "' has " + std::to_string(numJoined) +
-                " ranks, but rank " + std::to_string(rank) + " says " +
-                std::to_string(numRanks);
+        status = "the job '" + name + "' has " + std::to_string(numJoined) +
+                 " ranks, but rank " + std::to_string(rank) + " says " +
+                 std::to_string(numRanks);
       else if (isTaken)
-        error = "the job '" + name + "' has a rank " + std::to_string(rank) +
-                " already";
+        status = "the job '" + name + "' has a rank " + std::to_string(rank) +
+                 " already";
       else
         job->seats[rank].hasJoined = true;
-      return error ? nullptr : job;
+      return status ? job : nullptr;
     }
   }
   auto job = std::make_shared<LocalJob>(numRanks);
@@ -64,9 +64,9 @@ std::string LocalJob::describeFailure() const {
   return "rank " + std::to_string(failedRank) + " failed: " + failure;
 }
 
-Error LocalJob::getFailure() {
+Status LocalJob::getFailure() {
   std::lock_guard<std::mutex> lock(mutex);
-  return failedRank < 0 ? Error() : Error(describeFailure());
+  return failedRank < 0 ? Status() : Status(describeFailure());
 }
 
 void LocalJob::fail(int32_t rank, const std::string &text) {
@@ -84,9 +84,9 @@ void LocalJob::leave(int32_t rank) {
   notifyAll();
 }
 
-Error LocalJob::exchange(int32_t rank, const std::string &mine,
-                         std::vector<std::string> &all, int64_t deadlineMs,
-                         Deadline deadline) {
+Status LocalJob::exchange(int32_t rank, const std::string &mine,
+                          std::vector<std::string> &all, int64_t deadlineMs,
+                          Deadline deadline) {
   std::unique_lock<std::mutex> lock(mutex);
   int64_t number = seats[rank].numExchanges++;
   auto numRanks = static_cast<int32_t>(seats.size());
@@ -109,7 +109,7 @@ Error LocalJob::exchange(int32_t rank, const std::string &mine,
     // The last one to go clears up.
     if (++round.numLeft == numRanks)
       rounds.erase(number);
-    return std::nullopt;
+    return Status();
   }
   if (failedRank >= 0)
     return describeFailure();
@@ -173,9 +173,9 @@ bool LocalJob::isComplete(const Meeting &meeting) {
   return meeting.isComplete;
 }
 
-Error LocalJob::wait(const std::shared_ptr<Meeting> &meeting,
-                     const Launch &launch, int32_t rank, int64_t deadlineMs,
-                     Deadline deadline) {
+Status LocalJob::wait(const std::shared_ptr<Meeting> &meeting,
+                      const Launch &launch, int32_t rank, int64_t deadlineMs,
+                      Deadline deadline) {
   std::unique_lock<std::mutex> lock(mutex);
   std::vector<std::pair<int32_t, std::string>> gone;
   auto isOver = [&] {
@@ -186,7 +186,7 @@ Error LocalJob::wait(const std::shared_ptr<Meeting> &meeting,
   };
   bool inTime = seats[rank].wake.wait_until(lock, deadline, isOver);
   if (meeting->isComplete)
-    return std::nullopt;
+    return Status();
   if (failedRank >= 0)
     return "in the wait for " + describeLaunch(launch) + ": " +
            describeFailure();
@@ -206,10 +206,10 @@ Error LocalJob::wait(const std::shared_ptr<Meeting> &meeting,
   return text;
 }
 
-Error LocalJob::sleepUntil(int32_t rank, Clock::time_point time) {
+Status LocalJob::sleepUntil(int32_t rank, Clock::time_point time) {
   std::unique_lock<std::mutex> lock(mutex);
   seats[rank].wake.wait_until(lock, time, [&] { return failedRank >= 0; });
-  return failedRank < 0 ? Error() : Error(describeFailure());
+  return failedRank < 0 ? Status() : Status(describeFailure());
 }
 
 //===----------------------------------------------------------------------===//
@@ -231,7 +231,7 @@ static std::shared_ptr<Meeting> makeMeeting(std::vector<int32_t> members,
 }
 
 std::shared_ptr<Meeting> LocalJob::findMeeting(const Arrival &arrival,
-                                               Error &error) {
+                                               Status &status) {
   const Launch &launch = *arrival.launch;
   const Group &group = *launch.group;
   std::pair<RowKey, int64_t> key(RowKey(group.index, group.members.front()),
@@ -244,10 +244,10 @@ std::shared_ptr<Meeting> LocalJob::findMeeting(const Arrival &arrival,
                 .first;
   std::shared_ptr<Meeting> meeting = found->second;
   if (meeting->site != launch.site->index) {
-    error = "rank " + std::to_string(arrival.rank) + " starts " +
-            describeLaunch(launch) + ", but rank " +
-            std::to_string(meeting->firstRank) + " has started " +
-            meeting->firstText + " in its place";
+    status = "rank " + std::to_string(arrival.rank) + " starts " +
+             describeLaunch(launch) + ", but rank " +
+             std::to_string(meeting->firstRank) + " has started " +
+             meeting->firstText + " in its place";
     return nullptr;
   }
   // No other rank needs to find it once all have come.
@@ -257,12 +257,12 @@ std::shared_ptr<Meeting> LocalJob::findMeeting(const Arrival &arrival,
 }
 
 /// Why the recv cannot take what the send sends.
-static Error checkPair(const Meeting &send, const Meeting &recv) {
+static Status checkPair(const Meeting &send, const Meeting &recv) {
   std::vector<int64_t> sentBytes;
   for (const StagedTensor &tensor : send.staged[0])
     sentBytes.push_back(tensor.size);
   if (sentBytes == recv.expectedBytes)
-    return std::nullopt;
+    return Status();
   auto describe = [](const Meeting &meeting, const char *does,
                      const std::vector<int64_t> &sizes) {
     std::string text = meeting.firstText + " of rank " +
@@ -279,7 +279,7 @@ static Error checkPair(const Meeting &send, const Meeting &recv) {
 }
 
 std::shared_ptr<Meeting> LocalJob::makePointToPoint(Arrival &arrival,
-                                                    Error &error) {
+                                                    Status &status) {
   const Site &site = *arrival.launch->site;
   const Group &group = *arrival.launch->group;
   bool isSend = site.kind == COMMSCHED_SEND;
@@ -308,32 +308,32 @@ std::shared_ptr<Meeting> LocalJob::makePointToPoint(Arrival &arrival,
   if (isSend) {
     partner->send = meeting;
     meeting->followers.push_back({partner, /*onlyBegin=*/true});
-    error = checkPair(*meeting, *partner);
+    status = checkPair(*meeting, *partner);
   } else {
     meeting->send = partner;
     follow(meeting, partner, /*onlyBegin=*/true);
-    error = checkPair(*partner, *meeting);
+    status = checkPair(*partner, *meeting);
   }
-  return error ? nullptr : meeting;
+  return status ? meeting : nullptr;
 }
 
-std::shared_ptr<Meeting> LocalJob::post(Arrival arrival, Error &error) {
+std::shared_ptr<Meeting> LocalJob::post(Arrival arrival, Status &status) {
   std::lock_guard<std::mutex> lock(mutex);
   const Launch &launch = *arrival.launch;
   if (failedRank >= 0) {
-    error =
+    status =
         "at the start of " + describeLaunch(launch) + ": " + describeFailure();
     return nullptr;
   }
   seats[arrival.rank].last = describeLast(launch);
   std::shared_ptr<Meeting> meeting;
   if (isPointToPoint(launch.site->kind)) {
-    meeting = makePointToPoint(arrival, error);
+    meeting = makePointToPoint(arrival, status);
     if (!meeting)
       return nullptr;
     meeting->hasCome[0] = true;
   } else {
-    meeting = findMeeting(arrival, error);
+    meeting = findMeeting(arrival, status);
     if (!meeting)
       return nullptr;
     meeting->staged[launch.group->rank] = std::move(arrival.staged);

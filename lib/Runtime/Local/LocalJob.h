@@ -82,14 +82,14 @@ public:
   /// Joins the job of the name, or makes it. An error when the rank is there
   /// already, or the ranks disagree on how many they are.
   static std::shared_ptr<LocalJob> join(const std::string &name, int32_t rank,
-                                        int32_t numRanks, Error &error);
+                                        int32_t numRanks, Status &status);
 
   explicit LocalJob(int32_t numRanks) : seats(numRanks) {}
 
   /// As Backend::exchange.
-  Error exchange(int32_t rank, const std::string &mine,
-                 std::vector<std::string> &all, int64_t deadlineMs,
-                 Deadline deadline);
+  Status exchange(int32_t rank, const std::string &mine,
+                  std::vector<std::string> &all, int64_t deadlineMs,
+                  Deadline deadline);
 
   /// The first failure of the job stays.
   void fail(int32_t rank, const std::string &text);
@@ -110,16 +110,16 @@ public:
 
   /// Brings the launch to its meeting; null and an error when another member
   /// has started another site in its place.
-  std::shared_ptr<Meeting> post(Arrival arrival, Error &error);
+  std::shared_ptr<Meeting> post(Arrival arrival, Status &status);
 
   bool isComplete(const Meeting &meeting);
   /// Waits until the meeting is complete.
-  Error wait(const std::shared_ptr<Meeting> &meeting, const Launch &launch,
-             int32_t rank, int64_t deadlineMs, Deadline deadline);
+  Status wait(const std::shared_ptr<Meeting> &meeting, const Launch &launch,
+              int32_t rank, int64_t deadlineMs, Deadline deadline);
   /// Waits until the time has come, or a rank has failed: then an error.
-  Error sleepUntil(int32_t rank, Clock::time_point time);
+  Status sleepUntil(int32_t rank, Clock::time_point time);
   /// "rank 2 failed: ...", if one did.
-  Error getFailure();
+  Status getFailure();
 
 private:
   /// A rank, as the others see it.
@@ -144,8 +144,8 @@ private:
   using Channel = std::tuple<RowKey, int32_t, int32_t, int32_t>;
   using Queue = std::deque<std::shared_ptr<Meeting>>;
 
-  std::shared_ptr<Meeting> findMeeting(const Arrival &arrival, Error &error);
-  std::shared_ptr<Meeting> makePointToPoint(Arrival &arrival, Error &error);
+  std::shared_ptr<Meeting> findMeeting(const Arrival &arrival, Status &status);
+  std::shared_ptr<Meeting> makePointToPoint(Arrival &arrival, Status &status);
   void notifyAll();
   /// Whether the rank stands in an exchange that others have yet to come to.
   bool standsInExchange(const Seat &seat) const;

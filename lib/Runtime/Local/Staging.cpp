@@ -157,15 +157,15 @@ void commsched::runtime::spoilOutputs(const Launch &launch,
     });
 }
 
-Error commsched::runtime::checkBuffers(const Launch &launch,
-                                       const Staged &staged) {
-  Error error;
+Status commsched::runtime::checkBuffers(const Launch &launch,
+                                        const Staged &staged) {
+  Status status;
   auto report = [&](const char *what, size_t tensor, int64_t byte) {
-    if (!error)
-      error = describeLaunch(launch) + ": " + what + " " +
-              std::to_string(tensor) +
-              " was overwritten between start and wait, first at byte " +
-              std::to_string(byte);
+    if (status)
+      status = describeLaunch(launch) + ": " + what + " " +
+               std::to_string(tensor) +
+               " was overwritten between start and wait, first at byte " +
+               std::to_string(byte);
   };
   for (size_t i = 0; i < staged.size(); ++i) {
     const char *input = static_cast<const char *>(launch.inputs[i]);
@@ -183,5 +183,5 @@ Error commsched::runtime::checkBuffers(const Launch &launch,
         report("output", i,
                found - static_cast<const char *>(launch.outputs[i]));
     });
-  return error;
+  return status;
 }

@@ -47,7 +47,7 @@ void spoilOutputs(const Launch &launch, const Staged &staged);
 
 /// An error that names the tensor and the byte where the inputs are not what
 /// was staged, or the outputs have been written since `spoilOutputs`.
-Error checkBuffers(const Launch &launch, const Staged &staged);
+Status checkBuffers(const Launch &launch, const Staged &staged);
 
 } // namespace commsched::runtime
 

@@ -111,7 +111,7 @@ static uint64_t getIdentity(const Launch &launch) {
          static_cast<uint32_t>(launch.site->index);
 }
 
-Error Board::open() {
+Status Board::open() {
   if (isOpen()) {
     pid_t process = ranks[self]->process;
     (new (ranks[self]) RankBoard)->process = process;
@@ -121,36 +121,40 @@ Error Board::open() {
   MPI_Comm_rank(MPI_COMM_WORLD, &self);
   MPI_Comm_size(MPI_COMM_WORLD, &numRanks);
   ranks.assign(numRanks, nullptr);
-  if (Error error =
+  if (Status status =
           checkMpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED,
                                        self, MPI_INFO_NULL, &node),
-                   "MPI_Comm_split_type"))
-    return error;
+                   "MPI_Comm_split_type");
+      !status)
+    return status;
   MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
   MPI_Comm_size(node, &numRanksOnNode);
 
   void *memory = nullptr;
-  if (Error error =
+  if (Status status =
           checkMpi(MPI_Win_allocate_shared(sizeof(RankBoard), 1, MPI_INFO_NULL,
                                            node, &memory, &window),
-                   "MPI_Win_allocate_shared"))
-    return error;
+                   "MPI_Win_allocate_shared");
+      !status)
+    return status;
   RankBoard *mine = new (memory) RankBoard;
   mine->process = getpid();
 
   std::vector<int> worldRanks(numRanksOnNode);
-  if (Error error =
+  if (Status status =
           checkMpi(MPI_Allgather(&self, 1, MPI_INT32_T, worldRanks.data(), 1,
                                  MPI_INT32_T, node),
-                   "MPI_Allgather"))
-    return error;
+                   "MPI_Allgather");
+      !status)
+    return status;
   for (int i = 0; i != numRanksOnNode; ++i) {
     MPI_Aint size = 0;
     int unit = 0;
-    if (Error error =
+    if (Status status =
             checkMpi(MPI_Win_shared_query(window, i, &size, &unit, &memory),
-                     "MPI_Win_shared_query"))
-      return error;
+                     "MPI_Win_shared_query");
+        !status)
+      return status;
     ranks[worldRanks[i]] = static_cast<RankBoard *>(memory);
   }
   return {};
@@ -164,7 +168,7 @@ void Board::close() {
   ranks.clear();
 }
 
-Error Board::start(const Launch &launch) {
+Status Board::start(const Launch &launch) {
   int32_t group = launch.group->index;
   if (!isOnBoard(group))
     return {};

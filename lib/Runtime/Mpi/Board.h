@@ -44,7 +44,7 @@ class Board {
 public:
   /// Makes the board, or clears this rank's part of it. The first call waits
   /// for all ranks, and others may only read when all have come here.
-  Error open();
+  Status open();
   /// Waits for the ranks of the node.
   void close();
 
@@ -55,7 +55,7 @@ public:
 
   /// Writes that this rank starts `launch`. An error if another member
   /// has started another collective in its place.
-  Error start(const Launch &launch);
+  Status start(const Launch &launch);
   /// Writes that this rank waits for all others, for the n-th time.
   void meet();
 

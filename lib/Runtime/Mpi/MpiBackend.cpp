@@ -35,17 +35,18 @@ MpiBackend::~MpiBackend() {
     shutdown(/*failed=*/true, Clock::now());
 }
 
-Error MpiBackend::join(const commsched_options &options, Deadline deadline) {
-  if (Error error = beginSession(deadlineMs, deadline))
-    return error;
+Status MpiBackend::join(const commsched_options &options, Deadline deadline) {
+  if (Status status = beginSession(deadlineMs, deadline); !status)
+    return status;
   isOpen = true;
   // The start of MPI is no wait for others.
   deadline = Clock::now() + std::chrono::milliseconds(deadlineMs);
   {
     Watchdog watchdog("the making of communicators", deadline);
-    if (Error error =
-            checkMpi(MPI_Comm_dup(MPI_COMM_WORLD, &world), "MPI_Comm_dup"))
-      return error;
+    if (Status status =
+            checkMpi(MPI_Comm_dup(MPI_COMM_WORLD, &world), "MPI_Comm_dup");
+        !status)
+      return status;
     MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
   }
   MPI_Comm_rank(world, &rank);
@@ -65,18 +66,20 @@ Error MpiBackend::join(const commsched_options &options, Deadline deadline) {
   return meet(deadline);
 }
 
-Error MpiBackend::exchange(const std::string &mine,
-                           std::vector<std::string> &all, Deadline deadline) {
+Status MpiBackend::exchange(const std::string &mine,
+                            std::vector<std::string> &all, Deadline deadline) {
   board.meet();
   MPI_Request handle = MPI_REQUEST_NULL;
   int64_t size = mine.size();
   std::vector<int64_t> sizes(numRanks);
-  if (Error error = checkMpi(MPI_Iallgather(&size, 1, MPI_INT64_T, sizes.data(),
-                                            1, MPI_INT64_T, world, &handle),
-                             "MPI_Iallgather"))
-    return error;
-  if (Error error = awaitAll(handle, deadline))
-    return error;
+  if (Status status =
+          checkMpi(MPI_Iallgather(&size, 1, MPI_INT64_T, sizes.data(), 1,
+                                  MPI_INT64_T, world, &handle),
+                   "MPI_Iallgather");
+      !status)
+    return status;
+  if (Status status = awaitAll(handle, deadline); !status)
+    return status;
 
   all.assign(numRanks, {});
   all[rank] = mine;
@@ -85,51 +88,53 @@ Error MpiBackend::exchange(const std::string &mine,
       continue;
     all[root].resize(sizes[root]);
     Extent extent;
-    if (Error error = types.getBytes(sizes[root], 1, extent))
-      return error;
-    if (Error error = checkMpi(MPI_Ibcast(all[root].data(), extent.count,
-                                          extent.type, root, world, &handle),
-                               "MPI_Ibcast"))
-      return error;
-    if (Error error = awaitAll(handle, deadline))
-      return error;
+    if (Status status = types.getBytes(sizes[root], 1, extent); !status)
+      return status;
+    if (Status status = checkMpi(MPI_Ibcast(all[root].data(), extent.count,
+                                            extent.type, root, world, &handle),
+                                 "MPI_Ibcast");
+        !status)
+      return status;
+    if (Status status = awaitAll(handle, deadline); !status)
+      return status;
   }
   return {};
 }
 
-Error MpiBackend::createGroup(const Group &group, Deadline deadline) {
+Status MpiBackend::createGroup(const Group &group, Deadline deadline) {
   if (group.index >= static_cast<int32_t>(communicators.size()))
     communicators.resize(group.index + 1, MPI_COMM_NULL);
-  if (Error error = meet(deadline))
-    return error;
+  if (Status status = meet(deadline); !status)
+    return status;
   Watchdog watchdog("the making of group '" + group.name + "'", deadline);
   MPI_Comm &communicator = communicators[group.index];
   // Rows are disjoint, so that their first ranks distinguish them.
   int color = group.rank < 0 ? MPI_UNDEFINED : group.members.front();
-  if (Error error =
+  if (Status status =
           checkMpi(MPI_Comm_split(world, color, group.rank, &communicator),
-                   "MPI_Comm_split"))
-    return error;
+                   "MPI_Comm_split");
+      !status)
+    return status;
   if (communicator != MPI_COMM_NULL)
     MPI_Comm_set_errhandler(communicator, MPI_ERRORS_RETURN);
   return {};
 }
 
-Error MpiBackend::shutdown(bool failed, Deadline deadline) {
+Status MpiBackend::shutdown(bool failed, Deadline deadline) {
   if (!isOpen)
     return {};
   isOpen = false;
   prctl(PR_SET_TIMERSLACK, oldTimerSlack);
-  Error error;
+  Status status;
   if (!failed) {
-    error = synchronize(deadline);
-    if (!error)
-      error = meet(deadline);
+    status = synchronize(deadline);
+    if (status)
+      status = meet(deadline);
   }
-  if (failed || error) {
-    board.fail(error ? *error : "an error of its own");
+  if (failed || !status) {
+    board.fail(status ? "an error of its own" : status.getMessage());
     endSession(/*failed=*/true, deadlineMs);
-    return error;
+    return status;
   }
 
   Watchdog watchdog("the end of communicators", deadline);
@@ -175,14 +180,14 @@ Ranks MpiBackend::findFailed(Clock::time_point now, const Launch *launch) {
   return failed;
 }
 
-Error MpiBackend::pollUntil(const std::function<bool()> &isDone,
-                            const Launch *launch, Deadline deadline,
-                            Ranks &failed, bool &isDue) {
+Status MpiBackend::pollUntil(const std::function<bool()> &isDone,
+                             const Launch *launch, Deadline deadline,
+                             Ranks &failed, bool &isDue) {
   Clock::time_point begin = Clock::now();
   isDue = false;
   for (uint32_t numPolls = 1;; ++numPolls) {
-    if (Error error = progress())
-      return error;
+    if (Status status = progress(); !status)
+      return status;
     if (isDone())
       return {};
     if (numPolls % pollsPerLook != 0)
@@ -203,13 +208,14 @@ Error MpiBackend::pollUntil(const std::function<bool()> &isDone,
   }
 }
 
-Error MpiBackend::await(MpiRequest &request, Deadline deadline) {
+Status MpiBackend::await(MpiRequest &request, Deadline deadline) {
   Ranks failed;
   bool isDue;
   const Launch &launch = request.launch;
-  if (Error error = pollUntil([&] { return request.isDone; }, &launch, deadline,
-                              failed, isDue))
-    return error;
+  if (Status status = pollUntil([&] { return request.isDone; }, &launch,
+                                deadline, failed, isDue);
+      !status)
+    return status;
   if (!isDue)
     return {};
   if (!failed.empty())
@@ -220,7 +226,7 @@ Error MpiBackend::await(MpiRequest &request, Deadline deadline) {
          (missing.empty() ? ": all ranks have started it" : "");
 }
 
-Error MpiBackend::awaitAll(MPI_Request &handle, Deadline deadline) {
+Status MpiBackend::awaitAll(MPI_Request &handle, Deadline deadline) {
   Ranks failed;
   bool isDue;
   int code = MPI_SUCCESS;
@@ -229,9 +235,10 @@ Error MpiBackend::awaitAll(MPI_Request &handle, Deadline deadline) {
     code = MPI_Test(&handle, &isComplete, MPI_STATUS_IGNORE);
     return isComplete || code != MPI_SUCCESS;
   };
-  if (Error error =
-          pollUntil(isDone, /*launch=*/nullptr, deadline, failed, isDue))
-    return error;
+  if (Status status =
+          pollUntil(isDone, /*launch=*/nullptr, deadline, failed, isDue);
+      !status)
+    return status;
   if (!isDue)
     return checkMpi(code, "MPI_Test");
   if (!failed.empty())
@@ -242,18 +249,19 @@ Error MpiBackend::awaitAll(MPI_Request &handle, Deadline deadline) {
          (missing.empty() ? "" : ": " + describeRanks(missing));
 }
 
-Error MpiBackend::meet(Deadline deadline) {
+Status MpiBackend::meet(Deadline deadline) {
   board.meet();
   MPI_Request handle = MPI_REQUEST_NULL;
-  if (Error error = checkMpi(MPI_Ibarrier(world, &handle), "MPI_Ibarrier"))
-    return error;
+  if (Status status = checkMpi(MPI_Ibarrier(world, &handle), "MPI_Ibarrier");
+      !status)
+    return status;
   return awaitAll(handle, deadline);
 }
 
-Error MpiBackend::synchronize(Deadline deadline) {
+Status MpiBackend::synchronize(Deadline deadline) {
   while (MpiRequest *first = pending.getFirst())
-    if (Error error = await(*first, deadline))
-      return error;
+    if (Status status = await(*first, deadline); !status)
+      return status;
   return {};
 }
 
@@ -266,15 +274,16 @@ MpiBackend::MpiBackend(const BackendConfig &config, int64_t maxCount)
       emulatesData(config.options->emulate_data != 0), board(getBoard()),
       types(maxCount) {}
 
-Error MpiBackend::checkSite(const Site &site) const {
+Status MpiBackend::checkSite(const Site &site) const {
   if (site.reduction)
     for (const Tensor &tensor : site.tensors)
-      if (Error error = checkReduction(tensor.element, *site.reduction))
-        return error;
+      if (Status status = checkReduction(tensor.element, *site.reduction);
+          !status)
+        return status;
   return checkLimits(site);
 }
 
-Error MpiBackend::checkHostCode(const std::string &) const { return {}; }
+Status MpiBackend::checkHostCode(const std::string &) const { return {}; }
 
 int64_t MpiBackend::getStepNs(Clock::time_point time) const {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(time - stepBegin)
@@ -293,77 +302,77 @@ void MpiBackend::complete(MpiRequest &request) {
   recorder.setCompleted(request.launch);
 }
 
-Error MpiBackend::progress() {
+Status MpiBackend::progress() {
   ended.clear();
-  Error error = pending.poll(ended);
-  if (error)
-    return error;
+  if (Status status = pending.poll(ended); !status)
+    return status;
   for (MpiRequest *request : ended)
     complete(*request);
   return {};
 }
 
-Error MpiBackend::startRequest(MpiRequest &request) {
+Status MpiBackend::startRequest(MpiRequest &request) {
   const Launch &launch = request.launch;
   MPI_Comm communicator = launch.group->rank < 0
                               ? MPI_COMM_NULL
                               : communicators[launch.group->index];
   if (communicator == MPI_COMM_NULL)
     return describeLaunch(launch) + ": this rank is not in the group";
-  if (Error error = board.start(launch))
-    return error;
+  if (Status status = board.start(launch); !status)
+    return status;
   request.begin = Clock::now();
   recorder.setStarted(launch);
-  if (Error error = startCollective(request, communicator, types))
-    return describeLaunch(launch) + ": " + *error;
+  if (Status status = startCollective(request, communicator, types); !status)
+    return describeLaunch(launch) + ": " + status.getMessage();
   if (request.numPending == 0)
     complete(request);
   return {};
 }
 
-std::unique_ptr<Request> MpiBackend::start(Launch launch, Error &error) {
+std::unique_ptr<Request> MpiBackend::start(Launch launch, Status &status) {
   auto request = std::make_unique<MpiRequest>(pending);
   request->launch = std::move(launch);
-  error = startRequest(*request);
-  if (error)
+  status = startRequest(*request);
+  if (!status)
     return nullptr;
   return request;
 }
 
-bool MpiBackend::test(Request &request, Error &error) {
-  error = poll();
-  return !error && static_cast<MpiRequest &>(request).isDone;
+bool MpiBackend::test(Request &request, Status &status) {
+  status = poll();
+  return status && static_cast<MpiRequest &>(request).isDone;
 }
 
-Error MpiBackend::wait(Request &request, Deadline deadline) {
+Status MpiBackend::wait(Request &request, Deadline deadline) {
   Clock::time_point begin = Clock::now();
   // A rank that waits anyway has no lost time to make up for.
   if (!static_cast<MpiRequest &>(request).isDone)
     overslept = {};
-  if (Error error = await(static_cast<MpiRequest &>(request), deadline))
-    return error;
+  if (Status status = await(static_cast<MpiRequest &>(request), deadline);
+      !status)
+    return status;
   recorder.record(COMMSCHED_RECORD_WAIT, request.launch.site->index,
                   {getStepNs(begin), getStepNs(Clock::now())});
   return {};
 }
 
-Error MpiBackend::barrier(const Launch &launch, Deadline deadline) {
+Status MpiBackend::barrier(const Launch &launch, Deadline deadline) {
   MpiRequest request(pending);
   request.launch = launch;
-  if (Error error = startRequest(request))
-    return error;
+  if (Status status = startRequest(request); !status)
+    return status;
   return wait(request, deadline);
 }
 
-Error MpiBackend::poll() {
-  if (Error error = progress())
-    return error;
+Status MpiBackend::poll() {
+  if (Status status = progress(); !status)
+    return status;
   Ranks failed = findFailed(Clock::now(), /*launch=*/nullptr);
-  return failed.empty() ? Error() : describeRanks(failed);
+  return failed.empty() ? Status() : describeRanks(failed);
 }
 
-Error MpiBackend::compute(const Operator &op, int64_t ns,
-                          const void *const *inputs, void *const *outputs) {
+Status MpiBackend::compute(const Operator &op, int64_t ns,
+                           const void *const *inputs, void *const *outputs) {
   // A sleep takes longer than requested. The next operator sleeps shorter by
   // that time, so that the errors of many small operators do not add up.
   Clock::time_point begin = Clock::now() - overslept;
@@ -374,10 +383,10 @@ Error MpiBackend::compute(const Operator &op, int64_t ns,
   constexpr auto margin = std::chrono::microseconds(60);
   Clock::time_point now;
   for (;;) {
-    if (Error error = poll())
+    if (Status status = poll(); !status)
       return "in operator '" + op.name +
              (op.location.empty() ? "'" : "' (" + op.location + ")") + ": " +
-             *error;
+             status.getMessage();
     now = Clock::now();
     if (now >= end)
       break;
@@ -392,42 +401,42 @@ Error MpiBackend::compute(const Operator &op, int64_t ns,
   return {};
 }
 
-Error MpiBackend::copy(const StridedCopy &copy) { return copyRows(copy); }
+Status MpiBackend::copy(const StridedCopy &copy) { return copyRows(copy); }
 
-Error MpiBackend::zero(void *target, int64_t bytes) {
+Status MpiBackend::zero(void *target, int64_t bytes) {
   std::memset(target, 0, bytes);
   return {};
 }
 
-void *MpiBackend::allocate(int64_t bytes, int64_t alignment, Error &error) {
+void *MpiBackend::allocate(int64_t bytes, int64_t alignment, Status &status) {
   void *buffer = nullptr;
   if (posix_memalign(&buffer, std::max<int64_t>(alignment, 64), bytes) == 0)
     return buffer;
-  error = "no memory for a buffer of " + std::to_string(bytes) + " bytes";
+  status = "no memory for a buffer of " + std::to_string(bytes) + " bytes";
   return nullptr;
 }
 
 void MpiBackend::release(void *buffer) { std::free(buffer); }
 
-Error MpiBackend::upload(void *buffer, const void *host, int64_t bytes) {
+Status MpiBackend::upload(void *buffer, const void *host, int64_t bytes) {
   std::memcpy(buffer, host, bytes);
   return {};
 }
 
-Error MpiBackend::download(void *host, const void *buffer, int64_t bytes) {
+Status MpiBackend::download(void *host, const void *buffer, int64_t bytes) {
   std::memcpy(host, buffer, bytes);
   return {};
 }
 
-Error MpiBackend::beginStep() {
+Status MpiBackend::beginStep() {
   stepBegin = Clock::now();
   overslept = {};
   return {};
 }
 
-Error MpiBackend::endStep(int64_t &stepNs, Deadline deadline) {
-  if (Error error = synchronize(deadline))
-    return error;
+Status MpiBackend::endStep(int64_t &stepNs, Deadline deadline) {
+  if (Status status = synchronize(deadline); !status)
+    return status;
   stepNs = getStepNs(Clock::now());
   return {};
 }
@@ -444,11 +453,11 @@ Backend *commsched_create_backend(const BackendConfig *config,
   }
   try {
     auto backend = std::make_unique<MpiBackend>(*config, defaultMaxCount);
-    Error problem = backend->join(*config->options, config->deadline);
-    if (!problem)
+    Status joined = backend->join(*config->options, config->deadline);
+    if (joined)
       return backend.release();
-    backend->fail(*problem);
-    *error = *problem;
+    backend->fail(joined.getMessage());
+    *error = joined.getMessage();
   } catch (const std::exception &exception) {
     *error = exception.what();
   }

@@ -35,54 +35,54 @@ public:
   ~MpiBackend() override;
 
   /// Starts MPI and meets all ranks.
-  Error join(const commsched_options &options, Deadline deadline);
+  Status join(const commsched_options &options, Deadline deadline);
 
   int32_t getRank() const override { return rank; }
   int32_t getNumRanks() const override { return numRanks; }
-  Error exchange(const std::string &mine, std::vector<std::string> &all,
-                 Deadline deadline) override;
+  Status exchange(const std::string &mine, std::vector<std::string> &all,
+                  Deadline deadline) override;
   void fail(const std::string &text) override { board.fail(text); }
-  Error checkSite(const Site &site) const override;
-  Error checkHostCode(const std::string &where) const override;
-  Error createGroup(const Group &group, Deadline deadline) override;
+  Status checkSite(const Site &site) const override;
+  Status checkHostCode(const std::string &where) const override;
+  Status createGroup(const Group &group, Deadline deadline) override;
 
-  std::unique_ptr<Request> start(Launch launch, Error &error) override;
-  bool test(Request &request, Error &error) override;
-  Error wait(Request &request, Deadline deadline) override;
-  Error barrier(const Launch &launch, Deadline deadline) override;
-  Error poll() override;
+  std::unique_ptr<Request> start(Launch launch, Status &status) override;
+  bool test(Request &request, Status &status) override;
+  Status wait(Request &request, Deadline deadline) override;
+  Status barrier(const Launch &launch, Deadline deadline) override;
+  Status poll() override;
 
-  Error compute(const Operator &op, int64_t ns, const void *const *inputs,
-                void *const *outputs) override;
-  Error copy(const StridedCopy &copy) override;
-  Error zero(void *target, int64_t bytes) override;
+  Status compute(const Operator &op, int64_t ns, const void *const *inputs,
+                 void *const *outputs) override;
+  Status copy(const StridedCopy &copy) override;
+  Status zero(void *target, int64_t bytes) override;
 
-  void *allocate(int64_t bytes, int64_t alignment, Error &error) override;
+  void *allocate(int64_t bytes, int64_t alignment, Status &status) override;
   void release(void *buffer) override;
-  Error upload(void *buffer, const void *host, int64_t bytes) override;
-  Error download(void *host, const void *buffer, int64_t bytes) override;
+  Status upload(void *buffer, const void *host, int64_t bytes) override;
+  Status download(void *host, const void *buffer, int64_t bytes) override;
 
-  Error beginStep() override;
-  Error endStep(int64_t &stepNs, Deadline deadline) override;
-  Error synchronize(Deadline deadline) override;
-  Error shutdown(bool failed, Deadline deadline) override;
+  Status beginStep() override;
+  Status endStep(int64_t &stepNs, Deadline deadline) override;
+  Status synchronize(Deadline deadline) override;
+  Status shutdown(bool failed, Deadline deadline) override;
 
 private:
   int64_t getStepNs(Clock::time_point time) const;
   void complete(MpiRequest &request);
-  Error progress();
-  Error startRequest(MpiRequest &request);
+  Status progress();
+  Status startRequest(MpiRequest &request);
 
   // Waiting.cpp
   /// Ranks that have ended, and those that will never come to `launch`.
   Ranks findFailed(Clock::time_point now, const Launch *launch);
   /// Polls until `isDone`, or until it is no use any more: `isDue` at the
   /// deadline, or because ranks have `failed`.
-  Error pollUntil(const std::function<bool()> &isDone, const Launch *launch,
-                  Deadline deadline, Ranks &failed, bool &isDue);
-  Error await(MpiRequest &request, Deadline deadline);
-  Error awaitAll(MPI_Request &handle, Deadline deadline);
-  Error meet(Deadline deadline);
+  Status pollUntil(const std::function<bool()> &isDone, const Launch *launch,
+                   Deadline deadline, Ranks &failed, bool &isDue);
+  Status await(MpiRequest &request, Deadline deadline);
+  Status awaitAll(MPI_Request &handle, Deadline deadline);
+  Status meet(Deadline deadline);
 
   Recorder &recorder;
   int64_t deadlineMs;

@@ -43,8 +43,8 @@ void PendingRequests::abandon(MpiRequest &owner) {
     abandoned.push_back(std::move(staged));
 }
 
-Error PendingRequests::checkReceived(const MPI_Status &status,
-                                     size_t place) const {
+Status PendingRequests::checkReceived(const MPI_Status &status,
+                                      size_t place) const {
   MPI_Count bytes = 0;
   MPI_Get_elements_x(&status, MPI_BYTE, &bytes);
   if (entries[place].bytes < 0 || bytes == entries[place].bytes)
@@ -53,7 +53,7 @@ Error PendingRequests::checkReceived(const MPI_Status &status,
          std::to_string(entries[place].bytes);
 }
 
-Error PendingRequests::poll(std::vector<MpiRequest *> &ended) {
+Status PendingRequests::poll(std::vector<MpiRequest *> &ended) {
   if (handles.empty())
     return {};
   places.resize(handles.size());
@@ -66,18 +66,18 @@ Error PendingRequests::poll(std::vector<MpiRequest *> &ended) {
   if (numEnded == 0)
     return {};
 
-  Error error;
+  Status status;
   for (int i = 0; i != numEnded; ++i) {
     MpiRequest *owner = entries[places[i]].owner;
-    Error one;
+    Status one;
     if (code == MPI_ERR_IN_STATUS && statuses[i].MPI_ERROR != MPI_ERR_PENDING)
       one = checkMpi(statuses[i].MPI_ERROR, "MPI");
-    if (!one)
+    if (one)
       one = checkReceived(statuses[i], places[i]);
     if (!owner)
       continue;
-    if (one && !error)
-      error = describeLaunch(owner->launch) + ": " + *one;
+    if (!one && status)
+      status = describeLaunch(owner->launch) + ": " + one.getMessage();
     if (--owner->numPending == 0)
       ended.push_back(owner);
   }
@@ -91,7 +91,7 @@ Error PendingRequests::poll(std::vector<MpiRequest *> &ended) {
   }
   handles.resize(kept);
   entries.resize(kept);
-  return error;
+  return status;
 }
 
 //===----------------------------------------------------------------------===//
@@ -115,30 +115,30 @@ public:
         communicator(communicator), types(types) {}
 
   /// The calls for one tensor.
-  Error start(size_t index);
-  Error startBarrier();
+  Status start(size_t index);
+  Status startBarrier();
 
 private:
   /// Adds the request that a call has made.
-  Error add(int code, const char *call, int64_t bytes = -1) {
-    if (Error error = checkMpi(code, call))
-      return error;
+  Status add(int code, const char *call, int64_t bytes = -1) {
+    if (Status status = checkMpi(code, call); !status)
+      return status;
     request.pending.add(handle, request, bytes);
     return {};
   }
   char *output(int64_t offset = 0) const { return out + offset; }
   const char *input(int64_t offset = 0) const { return in + offset; }
 
-  Error allGather();
-  Error reduceScatter();
-  Error reduceParts(MPI_Datatype type, MPI_Op operation);
-  Error allReduce();
-  Error allToAll();
-  Error unevenAllToAll();
-  Error broadcast();
-  Error permute();
-  Error send(const void *data, int64_t bytes, int32_t rank, int tag);
-  Error receive(void *data, int64_t bytes, int32_t rank, int tag);
+  Status allGather();
+  Status reduceScatter();
+  Status reduceParts(MPI_Datatype type, MPI_Op operation);
+  Status allReduce();
+  Status allToAll();
+  Status unevenAllToAll();
+  Status broadcast();
+  Status permute();
+  Status send(const void *data, int64_t bytes, int32_t rank, int tag);
+  Status receive(void *data, int64_t bytes, int32_t rank, int tag);
 
   MpiRequest &request;
   const Site &site;
@@ -157,7 +157,7 @@ private:
 
 } // namespace
 
-Error mpi::checkLimits(const Site &site) {
+Status mpi::checkLimits(const Site &site) {
   if (!isPointToPoint(site.kind))
     return {};
   int *upperBound = nullptr;
@@ -170,7 +170,7 @@ Error mpi::checkLimits(const Site &site) {
          std::to_string(site.tag);
 }
 
-Error Starter::start(size_t index) {
+Status Starter::start(size_t index) {
   tensor = &site.tensors[index];
   in = static_cast<const char *>(request.launch.inputs[index]);
   out = static_cast<char *>(request.launch.outputs[index]);
@@ -201,18 +201,18 @@ Error Starter::start(size_t index) {
   return {};
 }
 
-Error Starter::startBarrier() {
+Status Starter::startBarrier() {
   return add(MPI_Ibarrier(communicator, &handle), "MPI_Ibarrier");
 }
 
-Error mpi::startCollective(MpiRequest &request, MPI_Comm communicator,
-                           MpiTypes &types) {
+Status mpi::startCollective(MpiRequest &request, MPI_Comm communicator,
+                            MpiTypes &types) {
   Starter starter(request, communicator, types);
   if (request.launch.site->kind == COMMSCHED_BARRIER)
     return starter.startBarrier();
   for (size_t i = 0; i != request.launch.site->tensors.size(); ++i)
-    if (Error error = starter.start(i))
-      return error;
+    if (Status status = starter.start(i); !status)
+      return status;
   return {};
 }
 
@@ -232,12 +232,12 @@ void mpi::finishCollective(MpiRequest &request) {
 // Collectives that move data
 //===----------------------------------------------------------------------===//
 
-Error Starter::allGather() {
+Status Starter::allGather() {
   if (inBytes == 0)
     return {};
   Extent extent;
-  if (Error error = types.getBytes(inBytes, numRanks, extent))
-    return error;
+  if (Status status = types.getBytes(inBytes, numRanks, extent); !status)
+    return status;
   bool isInPlace = in == output(group.rank * inBytes);
   return add(MPI_Iallgather(isInPlace ? MPI_IN_PLACE : in, extent.count,
                             extent.type, out, extent.count, extent.type,
@@ -245,12 +245,13 @@ Error Starter::allGather() {
              "MPI_Iallgather");
 }
 
-Error Starter::allToAll() {
+Status Starter::allToAll() {
   if (inBytes == 0)
     return {};
   Extent extent;
-  if (Error error = types.getBytes(inBytes / numRanks, numRanks, extent))
-    return error;
+  if (Status status = types.getBytes(inBytes / numRanks, numRanks, extent);
+      !status)
+    return status;
   return add(MPI_Ialltoall(in, extent.count, extent.type, out, extent.count,
                            extent.type, communicator, &handle),
              "MPI_Ialltoall");
@@ -258,7 +259,7 @@ Error Starter::allToAll() {
 
 /// By messages: MPI_Ialltoallv places its parts with 32 bits, and whether they
 /// suffice may differ between ranks, since each has its own splits.
-Error Starter::unevenAllToAll() {
+Status Starter::unevenAllToAll() {
   auto getPart = [&](const std::vector<int64_t> &splits, int64_t total,
                      int32_t rank) {
     return (splits.empty() ? total / numRanks : splits[rank]) *
@@ -267,68 +268,69 @@ Error Starter::unevenAllToAll() {
   int64_t offset = 0;
   for (int32_t rank = 0; rank != numRanks; ++rank) {
     int64_t bytes = getPart(tensor->outputSplits, tensor->outputs, rank);
-    if (Error error = receive(output(offset), bytes, rank, allToAllTag))
-      return error;
+    if (Status status = receive(output(offset), bytes, rank, allToAllTag);
+        !status)
+      return status;
     offset += bytes;
   }
   offset = 0;
   for (int32_t rank = 0; rank != numRanks; ++rank) {
     int64_t bytes = getPart(tensor->inputSplits, tensor->inputs, rank);
-    if (Error error = send(input(offset), bytes, rank, allToAllTag))
-      return error;
+    if (Status status = send(input(offset), bytes, rank, allToAllTag); !status)
+      return status;
     offset += bytes;
   }
   return {};
 }
 
-Error Starter::broadcast() {
+Status Starter::broadcast() {
   if (outBytes == 0)
     return {};
   Extent extent;
-  if (Error error = types.getBytes(outBytes, numRanks, extent))
-    return error;
+  if (Status status = types.getBytes(outBytes, numRanks, extent); !status)
+    return status;
   // The root sends what it is given, and copies it meanwhile.
   bool isRoot = group.rank == site.peer;
   void *buffer = isRoot ? const_cast<char *>(in) : out;
-  Error error = add(MPI_Ibcast(buffer, extent.count, extent.type, site.peer,
-                               communicator, &handle),
-                    "MPI_Ibcast");
-  if (!error && isRoot && in != out)
+  Status status = add(MPI_Ibcast(buffer, extent.count, extent.type, site.peer,
+                                 communicator, &handle),
+                      "MPI_Ibcast");
+  if (status && isRoot && in != out)
     std::memcpy(out, in, outBytes);
-  return error;
+  return status;
 }
 
-Error Starter::permute() {
+Status Starter::permute() {
   bool isTarget = false;
   for (auto [source, target] : site.pairs) {
     if (target != group.rank)
       continue;
     isTarget = true;
-    if (Error error = receive(out, outBytes, source, permuteTag))
-      return error;
+    if (Status status = receive(out, outBytes, source, permuteTag); !status)
+      return status;
   }
   if (!isTarget && outBytes > 0)
     std::memset(out, 0, outBytes);
   for (auto [source, target] : site.pairs)
     if (source == group.rank)
-      if (Error error = send(in, inBytes, target, permuteTag))
-        return error;
+      if (Status status = send(in, inBytes, target, permuteTag); !status)
+        return status;
   return {};
 }
 
-Error Starter::send(const void *data, int64_t bytes, int32_t rank, int tag) {
+Status Starter::send(const void *data, int64_t bytes, int32_t rank, int tag) {
   Extent extent;
-  if (Error error = types.getBytes(bytes, 1, extent))
-    return error;
+  if (Status status = types.getBytes(bytes, 1, extent); !status)
+    return status;
   return add(MPI_Isend(data, extent.count, extent.type, rank, tag, communicator,
                        &handle),
              "MPI_Isend");
 }
 
-Error Starter::receive(void *data, int64_t bytes, int32_t rank, int tag) {
+Status Starter::receive(void *data, int64_t bytes, int32_t rank, int tag) {
   Extent extent;
-  if (Error error = types.getBytes(bytes, 1, extent))
-    return error;
+  if (Status status = types.getBytes(bytes, 1, extent); !status)
+    return status;
   return add(MPI_Irecv(data, extent.count, extent.type, rank, tag, communicator,
                        &handle),
              "MPI_Irecv", bytes);
@@ -338,40 +340,43 @@ Error Starter::receive(void *data, int64_t bytes, int32_t rank, int tag) {
 // Collectives that reduce
 //===----------------------------------------------------------------------===//
 
-Error Starter::allReduce() {
+Status Starter::allReduce() {
   int64_t count = tensor->inputs;
   if (count == 0)
     return {};
   MPI_Datatype type;
   MPI_Op operation;
-  if (Error error = types.getElement(*tensor->element.type, type))
-    return error;
-  if (Error error =
-          types.getOperation(*tensor->element.type, *site.reduction, operation))
-    return error;
+  if (Status status = types.getElement(*tensor->element.type, type); !status)
+    return status;
+  if (Status status =
+          types.getOperation(*tensor->element.type, *site.reduction, operation);
+      !status)
+    return status;
   for (int64_t begin = 0; begin < count; begin += types.getMaxCount()) {
     int64_t offset = begin * tensor->element.bytes;
     auto size = static_cast<int>(std::min(count - begin, types.getMaxCount()));
-    if (Error error =
+    if (Status status =
             add(MPI_Iallreduce(in == out ? MPI_IN_PLACE : input(offset),
                                output(offset), size, type, operation,
                                communicator, &handle),
-                "MPI_Iallreduce"))
-      return error;
+                "MPI_Iallreduce");
+        !status)
+      return status;
   }
   return {};
 }
 
-Error Starter::reduceScatter() {
+Status Starter::reduceScatter() {
   if (outBytes == 0)
     return {};
   MPI_Datatype type;
   MPI_Op operation;
-  if (Error error = types.getElement(*tensor->element.type, type))
-    return error;
-  if (Error error =
-          types.getOperation(*tensor->element.type, *site.reduction, operation))
-    return error;
+  if (Status status = types.getElement(*tensor->element.type, type); !status)
+    return status;
+  if (Status status =
+          types.getOperation(*tensor->element.type, *site.reduction, operation);
+      !status)
+    return status;
   if (tensor->outputs > types.getMaxCount() / numRanks)
     return reduceParts(type, operation);
 
@@ -391,7 +396,7 @@ Error Starter::reduceScatter() {
 
 /// A range of elements of all parts is not one range of the input: each part is
 /// reduced to its owner.
-Error Starter::reduceParts(MPI_Datatype type, MPI_Op operation) {
+Status Starter::reduceParts(MPI_Datatype type, MPI_Op operation) {
   bool isInPlace = out == input(group.rank * outBytes);
   for (int root = 0; root != numRanks; ++root) {
     for (int64_t begin = 0; begin < tensor->outputs;
@@ -402,10 +407,12 @@ Error Starter::reduceParts(MPI_Datatype type, MPI_Op operation) {
       const void *source = isInPlace && root == group.rank
                                ? MPI_IN_PLACE
                                : input(root * outBytes + offset);
-      if (Error error = add(MPI_Ireduce(source, output(offset), size, type,
-                                        operation, root, communicator, &handle),
-                            "MPI_Ireduce"))
-        return error;
+      if (Status status =
+              add(MPI_Ireduce(source, output(offset), size, type, operation,
+                              root, communicator, &handle),
+                  "MPI_Ireduce");
+          !status)
+        return status;
     }
   }
   return {};

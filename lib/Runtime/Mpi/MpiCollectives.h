@@ -59,10 +59,10 @@ public:
   }
 
   /// Lets MPI work, and appends the launches that have ended.
-  Error poll(std::vector<MpiRequest *> &ended);
+  Status poll(std::vector<MpiRequest *> &ended);
 
 private:
-  Error checkReceived(const MPI_Status &status, size_t place) const;
+  Status checkReceived(const MPI_Status &status, size_t place) const;
 
   struct Entry {
     MpiRequest *owner = nullptr;
@@ -78,12 +78,12 @@ private:
 };
 
 /// Why a tag or anything else of `site` does not fit into MPI's limits.
-Error checkLimits(const Site &site);
+Status checkLimits(const Site &site);
 
 /// Makes the calls for `request.launch` on the group's communicator. Stages
 /// results where MPI knows no such in-place form.
-Error startCollective(MpiRequest &request, MPI_Comm communicator,
-                      MpiTypes &types);
+Status startCollective(MpiRequest &request, MPI_Comm communicator,
+                       MpiTypes &types);
 
 /// Completes the results when all MPI requests have ended.
 void finishCollective(MpiRequest &request);

@@ -99,59 +99,64 @@ listReduceFunctions(std::integer_sequence<int, Pairs...>) {
 static constexpr auto reduceFunctions = listReduceFunctions(
     std::make_integer_sequence<int, numTypes * numReductions>());
 
-Error MpiTypes::getBytes(int64_t bytes, int64_t parts, Extent &extent) {
+Status MpiTypes::getBytes(int64_t bytes, int64_t parts, Extent &extent) {
   if (bytes <= maxCount / parts) {
     extent = {static_cast<int>(bytes), MPI_BYTE};
     return {};
   }
   MPI_Datatype &type = bytesTypes.try_emplace(bytes, MPI_BYTE).first->second;
   if (type == MPI_BYTE)
-    if (Error error = makeBytes(bytes, type))
-      return error;
+    if (Status status = makeBytes(bytes, type); !status)
+      return status;
   extent = {1, type};
   return {};
 }
 
 /// Blocks of `maxCount` bytes, and what remains.
-Error MpiTypes::makeBytes(int64_t bytes, MPI_Datatype &datatype) {
+Status MpiTypes::makeBytes(int64_t bytes, MPI_Datatype &datatype) {
   MPI_Datatype block;
-  if (Error error = checkMpi(
+  if (Status status = checkMpi(
           MPI_Type_contiguous(static_cast<int>(maxCount), MPI_BYTE, &block),
-          "MPI_Type_contiguous"))
-    return error;
+          "MPI_Type_contiguous");
+      !status)
+    return status;
   int lengths[] = {static_cast<int>(bytes / maxCount),
                    static_cast<int>(bytes % maxCount)};
   MPI_Aint places[] = {0, bytes / maxCount * maxCount};
   MPI_Datatype types[] = {block, MPI_BYTE};
-  Error error =
+  Status status =
       checkMpi(MPI_Type_create_struct(2, lengths, places, types, &datatype),
                "MPI_Type_create_struct");
   MPI_Type_free(&block);
-  if (error)
-    return error;
+  if (!status)
+    return status;
   return checkMpi(MPI_Type_commit(&datatype), "MPI_Type_commit");
 }
 
-Error MpiTypes::getElement(commsched_type type, MPI_Datatype &datatype) {
+Status MpiTypes::getElement(commsched_type type, MPI_Datatype &datatype) {
   datatype = getNativeType(type);
   if (datatype != MPI_DATATYPE_NULL)
     return {};
   auto [it, isNew] = elementTypes.try_emplace(type, MPI_DATATYPE_NULL);
   if (isNew) {
-    if (Error error =
+    if (Status status =
             checkMpi(MPI_Type_contiguous(static_cast<int>(getByteSize(type)),
                                          MPI_BYTE, &it->second),
-                     "MPI_Type_contiguous"))
-      return error;
-    if (Error error = checkMpi(MPI_Type_commit(&it->second), "MPI_Type_commit"))
-      return error;
+                     "MPI_Type_contiguous");
+        !status)
+      return status;
+    if (Status status =
+            checkMpi(MPI_Type_commit(&it->second), "MPI_Type_commit");
+        !status)
+      return status;
   }
   datatype = it->second;
   return {};
 }
 
-Error MpiTypes::getOperation(commsched_type type, commsched_reduction reduction,
-                             MPI_Op &operation) {
+Status MpiTypes::getOperation(commsched_type type,
+                              commsched_reduction reduction,
+                              MPI_Op &operation) {
   operation = getNativeOperation(type, reduction);
   if (operation != MPI_OP_NULL)
     return {};
@@ -160,11 +165,12 @@ Error MpiTypes::getOperation(commsched_type type, commsched_reduction reduction,
   auto [it, isNew] =
       operations.try_emplace(std::make_pair(type, reduction), MPI_OP_NULL);
   if (isNew)
-    if (Error error = checkMpi(
+    if (Status status = checkMpi(
             MPI_Op_create(reduceFunctions[type * numReductions + reduction],
                           /*commute=*/1, &it->second),
-            "MPI_Op_create"))
-      return error;
+            "MPI_Op_create");
+        !status)
+      return status;
   operation = it->second;
   return {};
 }

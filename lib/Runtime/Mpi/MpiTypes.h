@@ -42,17 +42,17 @@ public:
   int64_t getMaxCount() const { return maxCount; }
 
   /// `bytes` bytes, of which a call moves `parts` times as many.
-  Error getBytes(int64_t bytes, int64_t parts, Extent &extent);
-  Error getElement(commsched_type type, MPI_Datatype &datatype);
+  Status getBytes(int64_t bytes, int64_t parts, Extent &extent);
+  Status getElement(commsched_type type, MPI_Datatype &datatype);
   /// An average is a sum for MPI.
-  Error getOperation(commsched_type type, commsched_reduction reduction,
-                     MPI_Op &operation);
+  Status getOperation(commsched_type type, commsched_reduction reduction,
+                      MPI_Op &operation);
 
   /// MPI must still run, and nothing be in pending.
   void release();
 
 private:
-  Error makeBytes(int64_t bytes, MPI_Datatype &datatype);
+  Status makeBytes(int64_t bytes, MPI_Datatype &datatype);
 
   int64_t maxCount;
   std::map<int64_t, MPI_Datatype> bytesTypes;

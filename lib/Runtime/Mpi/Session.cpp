@@ -74,7 +74,7 @@ public:
 
   /// Waits for the others on this machine; the error names the ranks that have
   /// not come.
-  Error awaitOthers(int64_t deadlineMs, Deadline deadline) const;
+  Status awaitOthers(int64_t deadlineMs, Deadline deadline) const;
 
   /// Whether the launcher lists the other processes, so that `awaitOthers`
   /// waits.
@@ -152,7 +152,7 @@ bool Arrival::hasCome(int32_t localRank) const {
   return isBound;
 }
 
-Error Arrival::awaitOthers(int64_t deadlineMs, Deadline deadline) const {
+Status Arrival::awaitOthers(int64_t deadlineMs, Deadline deadline) const {
   if (socket < 0)
     return {};
   // A process that was seen may go on, and need not be looked for again.
@@ -246,7 +246,7 @@ static void handleExit() {
   MPI_Finalize();
 }
 
-Error mpi::checkMpi(int code, const char *call) {
+Status mpi::checkMpi(int code, const char *call) {
   if (code == MPI_SUCCESS)
     return {};
   char text[MPI_MAX_ERROR_STRING] = "";
@@ -259,7 +259,7 @@ Error mpi::checkMpi(int code, const char *call) {
 /// of a second, but a busy machine needs longer.
 static constexpr auto startTime = std::chrono::seconds(30);
 
-static Error initialize(State &state, Deadline deadline) {
+static Status initialize(State &state, Deadline deadline) {
   int isInitialized = 0;
   int isFinalized = 0;
   MPI_Initialized(&isInitialized);
@@ -272,15 +272,16 @@ static Error initialize(State &state, Deadline deadline) {
     deadline = std::max<Deadline>(deadline, Clock::now() + startTime);
   Watchdog watchdog("MPI_Init", deadline);
   int provided = 0;
-  if (Error error = checkMpi(
+  if (Status status = checkMpi(
           MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided),
-          "MPI_Init_thread"))
-    return error;
+          "MPI_Init_thread");
+      !status)
+    return status;
   state.isOurs = true;
   return {};
 }
 
-Error mpi::beginSession(int64_t deadlineMs, Deadline deadline) {
+Status mpi::beginSession(int64_t deadlineMs, Deadline deadline) {
   State &state = getState();
   std::lock_guard lock(state.mutex);
   if (state.isOpen)
@@ -291,15 +292,15 @@ Error mpi::beginSession(int64_t deadlineMs, Deadline deadline) {
   // Until all have come.
   state.hasFailed = true;
   state.arrival = std::make_unique<Arrival>();
-  if (Error error = state.arrival->awaitOthers(deadlineMs, deadline))
-    return error;
-  if (Error error = initialize(state, deadline))
-    return error;
+  if (Status status = state.arrival->awaitOthers(deadlineMs, deadline); !status)
+    return status;
+  if (Status status = initialize(state, deadline); !status)
+    return status;
   {
     Watchdog watchdog("the making of communicators",
                       Clock::now() + std::chrono::milliseconds(deadlineMs));
-    if (Error error = state.board.open())
-      return error;
+    if (Status status = state.board.open(); !status)
+      return status;
   }
   state.isOpen = true;
   return {};

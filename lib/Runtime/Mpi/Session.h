@@ -42,7 +42,7 @@ private:
 
 /// Makes MPI and the board usable for one rank. Waits for all ranks;
 /// `deadlineMs` says for how long.
-Error beginSession(int64_t deadlineMs, Deadline deadline);
+Status beginSession(int64_t deadlineMs, Deadline deadline);
 /// `deadlineMs` is for the end of MPI, when the process ends.
 void endSession(bool failed, int64_t deadlineMs);
 
@@ -50,7 +50,7 @@ void endSession(bool failed, int64_t deadlineMs);
 Board &getBoard();
 
 /// Empty if `code` is MPI_SUCCESS, otherwise the text of MPI for it.
-Error checkMpi(int code, const char *call);
+Status checkMpi(int code, const char *call);
 
 } // namespace commsched::runtime::mpi
 

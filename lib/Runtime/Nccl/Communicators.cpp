@@ -11,86 +11,89 @@
 using namespace commsched::runtime;
 using namespace commsched::runtime::nccl;
 
-Error Communicators::isSettled(ncclComm_t comm, bool &settled) const {
+Status Communicators::isSettled(ncclComm_t comm, bool &settled) const {
   ncclResult_t state = ncclSuccess;
   settled = false;
-  if (Error error = checkNccl(ncclCommGetAsyncError(comm, &state),
-                              "ncclCommGetAsyncError", comm))
-    return error;
+  if (Status status = checkNccl(ncclCommGetAsyncError(comm, &state),
+                                "ncclCommGetAsyncError", comm);
+      !status)
+    return status;
   settled = state == ncclSuccess;
   return checkNccl(state, "NCCL", comm);
 }
 
-Error Communicators::settle(ncclComm_t comm,
-                            const KeepWaiting &keepWaiting) const {
+Status Communicators::settle(ncclComm_t comm,
+                             const KeepWaiting &keepWaiting) const {
   while (true) {
     bool settled = false;
-    if (Error error = isSettled(comm, settled))
-      return error;
+    if (Status status = isSettled(comm, settled); !status)
+      return status;
     if (settled)
-      return std::nullopt;
-    if (Error error = keepWaiting())
-      return error;
+      return Status();
+    if (Status status = keepWaiting(); !status)
+      return status;
   }
 }
 
-Error Communicators::check() const {
+Status Communicators::check() const {
   bool settled = false;
   if (world)
-    if (Error error = isSettled(world, settled))
-      return error;
+    if (Status status = isSettled(world, settled); !status)
+      return status;
   for (ncclComm_t comm : groups)
     if (comm)
-      if (Error error = isSettled(comm, settled))
-        return error;
-  return std::nullopt;
+      if (Status status = isSettled(comm, settled); !status)
+        return status;
+  return Status();
 }
 
-Error Communicators::init(int32_t rank, int32_t numRanks,
-                          const ncclUniqueId &id,
-                          const KeepWaiting &keepWaiting) {
+Status Communicators::init(int32_t rank, int32_t numRanks,
+                           const ncclUniqueId &id,
+                           const KeepWaiting &keepWaiting) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
-  if (Error error =
+  if (Status status =
           checkNccl(ncclCommInitRankConfig(&world, numRanks, id, rank, &config),
-                    "ncclCommInitRankConfig"))
-    return error;
+                    "ncclCommInitRankConfig");
+      !status)
+    return status;
   return settle(world, keepWaiting);
 }
 
-Error Communicators::split(const Group &group, const KeepWaiting &keepWaiting,
-                           ncclComm_t &result) {
+Status Communicators::split(const Group &group, const KeepWaiting &keepWaiting,
+                            ncclComm_t &result) {
   // Rows have no rank in common: the first one names the row.
   int color = group.members.empty() ? NCCL_SPLIT_NOCOLOR : group.members[0];
   ncclComm_t &comm = groups.emplace_back(nullptr);
-  if (Error error =
+  if (Status status =
           checkNccl(ncclCommSplit(world, color, group.rank < 0 ? 0 : group.rank,
                                   &comm, nullptr),
-                    "ncclCommSplit", world))
-    return error;
+                    "ncclCommSplit", world);
+      !status)
+    return status;
   // The new communicator is there when the old one is done.
-  if (Error error = settle(world, keepWaiting))
-    return error;
+  if (Status status = settle(world, keepWaiting); !status)
+    return status;
   result = comm;
-  return comm ? settle(comm, keepWaiting) : std::nullopt;
+  return comm ? settle(comm, keepWaiting) : Status();
 }
 
-Error Communicators::finalize(const KeepWaiting &keepWaiting) {
-  auto leave = [&](ncclComm_t &comm) -> Error {
+Status Communicators::finalize(const KeepWaiting &keepWaiting) {
+  auto leave = [&](ncclComm_t &comm) -> Status {
     if (!comm)
-      return std::nullopt;
-    Error error = checkNccl(ncclCommFinalize(comm), "ncclCommFinalize", comm);
-    if (!error)
-      error = settle(comm, keepWaiting);
-    if (error)
-      return error;
-    error = checkNccl(ncclCommDestroy(comm), "ncclCommDestroy");
+      return Status();
+    Status status = checkNccl(ncclCommFinalize(comm), "ncclCommFinalize", comm);
+    if (status)
+      status = settle(comm, keepWaiting);
+    if (!status)
+      return status;
+    status = checkNccl(ncclCommDestroy(comm), "ncclCommDestroy");
     comm = nullptr;
-    return error;
+    return status;
   };
   for (ncclComm_t &comm : groups)
-    if (Error error = leave(comm))
-      return error;
+    if (Status status = leave(comm); !status)
+      return status;
   return leave(world);
 }
 

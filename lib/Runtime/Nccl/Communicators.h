@@ -24,7 +24,7 @@
 namespace commsched::runtime::nccl {
 
 /// Called again and again while something is in progress; an error ends that.
-using KeepWaiting = std::function<Error()>;
+using KeepWaiting = std::function<Status()>;
 
 class Communicators {
 public:
@@ -34,22 +34,22 @@ public:
   ~Communicators() { abort(); }
 
   /// Joins all ranks.
-  Error init(int32_t rank, int32_t numRanks, const ncclUniqueId &id,
-             const KeepWaiting &keepWaiting);
+  Status init(int32_t rank, int32_t numRanks, const ncclUniqueId &id,
+              const KeepWaiting &keepWaiting);
   /// A communicator for the group; null where it has no members here.
-  Error split(const Group &group, const KeepWaiting &keepWaiting,
-              ncclComm_t &result);
+  Status split(const Group &group, const KeepWaiting &keepWaiting,
+               ncclComm_t &result);
   ncclComm_t getWorld() const { return world; }
 
   /// Waits until NCCL is done with what it does in the background.
-  Error settle(ncclComm_t comm, const KeepWaiting &keepWaiting) const;
+  Status settle(ncclComm_t comm, const KeepWaiting &keepWaiting) const;
   /// Whether it is done.
-  Error isSettled(ncclComm_t comm, bool &settled) const;
+  Status isSettled(ncclComm_t comm, bool &settled) const;
   /// The first error of any communicator.
-  Error check() const;
+  Status check() const;
 
   /// Leaves all communicators together with the other ranks.
-  Error finalize(const KeepWaiting &keepWaiting);
+  Status finalize(const KeepWaiting &keepWaiting);
   /// Stops what is under way, without the other ranks.
   void abort();
 

@@ -22,34 +22,35 @@ EventPool::~EventPool() {
     cudaEventDestroy(event);
 }
 
-Error EventPool::record(cudaStream_t stream, Event &event) {
+Status EventPool::record(cudaStream_t stream, Event &event) {
   cudaEvent_t raw = nullptr;
   if (!idle.empty()) {
     raw = idle.back();
     idle.pop_back();
-  } else if (Error error =
-                 checkCuda(cudaEventCreate(&raw), "cudaEventCreate")) {
-    return error;
+  } else if (Status status =
+                 checkCuda(cudaEventCreate(&raw), "cudaEventCreate");
+             !status) {
+    return status;
   }
   event = Event(raw, [this](cudaEvent_t given) { idle.push_back(given); });
   return checkCuda(cudaEventRecord(raw, stream), "cudaEventRecord");
 }
 
-Error commsched::runtime::nccl::queryEvent(const Event &event, bool &passed) {
+Status commsched::runtime::nccl::queryEvent(const Event &event, bool &passed) {
   cudaError_t code = cudaEventQuery(event.get());
   passed = code == cudaSuccess;
   if (code == cudaErrorNotReady)
-    return std::nullopt;
+    return Status();
   return checkCuda(code, "cudaEventQuery");
 }
 
-Error commsched::runtime::nccl::getElapsed(const Event &from, const Event &to,
-                                           int64_t &ns) {
+Status commsched::runtime::nccl::getElapsed(const Event &from, const Event &to,
+                                            int64_t &ns) {
   float ms = 0;
-  Error error = checkCuda(cudaEventElapsedTime(&ms, from.get(), to.get()),
-                          "cudaEventElapsedTime");
+  Status status = checkCuda(cudaEventElapsedTime(&ms, from.get(), to.get()),
+                            "cudaEventElapsedTime");
   ns = std::llround(double(ms) * 1e6);
-  return error;
+  return status;
 }
 
 //===----------------------------------------------------------------------===//
@@ -60,7 +61,7 @@ static constexpr int64_t pageBytes = int64_t(2) << 20;
 /// The alignment of cudaMalloc.
 static constexpr int64_t leastAlignment = 256;
 
-void *Memory::allocate(int64_t bytes, int64_t alignment, Error &error) {
+void *Memory::allocate(int64_t bytes, int64_t alignment, Status &status) {
   Block block{nullptr, false};
   if (triesNccl && bytes >= pageBytes && alignment <= pageBytes) {
     if (ncclMemAlloc(&block.begin, bytes) == ncclSuccess) {
@@ -72,8 +73,8 @@ void *Memory::allocate(int64_t bytes, int64_t alignment, Error &error) {
     cudaGetLastError();
   }
   int64_t slack = alignment > leastAlignment ? alignment : 0;
-  if ((error =
-           checkCuda(cudaMalloc(&block.begin, bytes + slack), "cudaMalloc"))) {
+  status = checkCuda(cudaMalloc(&block.begin, bytes + slack), "cudaMalloc");
+  if (!status) {
     // The next call shall not see this error.
     cudaGetLastError();
     return nullptr;

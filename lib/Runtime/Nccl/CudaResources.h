@@ -22,17 +22,17 @@
 
 namespace commsched::runtime::nccl {
 
-inline Error checkCuda(cudaError_t code, const char *call) {
+inline Status checkCuda(cudaError_t code, const char *call) {
   if (code == cudaSuccess)
-    return std::nullopt;
+    return Status();
   return std::string(call) + ": " + cudaGetErrorString(code);
 }
 
 /// Work that goes on in the background is no error: communicators do not block.
-inline Error checkNccl(ncclResult_t code, const char *call,
-                       ncclComm_t comm = nullptr) {
+inline Status checkNccl(ncclResult_t code, const char *call,
+                        ncclComm_t comm = nullptr) {
   if (code == ncclSuccess || code == ncclInProgress)
-    return std::nullopt;
+    return Status();
   std::string text = std::string(call) + ": " + ncclGetErrorString(code);
   const char *last = ncclGetLastError(comm);
   return last && *last ? text + " (" + last + ")" : text;
@@ -50,22 +50,22 @@ public:
   ~EventPool();
 
   /// Records an event that knows its time.
-  Error record(cudaStream_t stream, Event &event);
+  Status record(cudaStream_t stream, Event &event);
 
 private:
   std::vector<cudaEvent_t> idle;
 };
 
 /// Whether the GPU has come past the event.
-Error queryEvent(const Event &event, bool &passed);
+Status queryEvent(const Event &event, bool &passed);
 
 /// Nanoseconds from one event to another, both passed.
-Error getElapsed(const Event &from, const Event &to, int64_t &ns);
+Status getElapsed(const Event &from, const Event &to, int64_t &ns);
 
 class Memory {
 public:
   /// Aligned to 256 bytes or `alignment`. Null and an error if there is none.
-  void *allocate(int64_t bytes, int64_t alignment, Error &error);
+  void *allocate(int64_t bytes, int64_t alignment, Status &status);
   /// The GPU must not use the buffer any more.
   void release(void *buffer);
 

@@ -27,21 +27,22 @@ NcclBackend::NcclBackend(const BackendConfig &config)
       emulatesData(config.options->emulate_data != 0) {}
 
 std::unique_ptr<Backend> NcclBackend::create(const BackendConfig &config,
-                                             Error &error) {
+                                             Status &status) {
   if (config.version != backendVersion) {
-    error = "'nccl' has version " + std::to_string(backendVersion) +
-            " of the runtime, but the program has " +
-            std::to_string(config.version);
+    status = "'nccl' has version " + std::to_string(backendVersion) +
+             " of the runtime, but the program has " +
+             std::to_string(config.version);
     return nullptr;
   }
   if (config.options->modelled_times) {
-    error = "'nccl' measures times and cannot model them";
+    status = "'nccl' measures times and cannot model them";
     return nullptr;
   }
   std::unique_ptr<NcclBackend> backend(new NcclBackend(config));
-  if ((error = backend->join(config))) {
+  status = backend->join(config);
+  if (!status) {
     if (backend->bootstrap) {
-      backend->fail(*error);
+      backend->fail(status.getMessage());
       backend->shutdown(/*failed=*/true, config.deadline);
     }
     return nullptr;
@@ -49,7 +50,7 @@ std::unique_ptr<Backend> NcclBackend::create(const BackendConfig &config,
   return backend;
 }
 
-Error NcclBackend::join(const BackendConfig &config) {
+Status NcclBackend::join(const BackendConfig &config) {
   // Without a launcher there is one rank.
   commsched_options options = *config.options;
   if (options.rank == -1 && options.num_ranks == -1 && !isLaunched()) {
@@ -57,28 +58,33 @@ Error NcclBackend::join(const BackendConfig &config) {
     options.num_ranks = 1;
   }
   LaunchedRank launched;
-  if (Error error = findLaunchedRank(options, launched))
-    return error;
+  if (Status status = findLaunchedRank(options, launched); !status)
+    return status;
   address.rank = launched.rank;
   address.numRanks = launched.numRanks;
-  if (Error error = readJobAddress(
-          [](const char *name) { return std::getenv(name); }, address))
-    return error;
+  if (Status status = readJobAddress(
+          [](const char *name) { return std::getenv(name); }, address);
+      !status)
+    return status;
   // The ranks meet first: a rank without a GPU can then notify the others.
-  if (Error error = Bootstrap::join(
+  if (Status status = Bootstrap::join(
           address, [this] { return progress.write(); }, config.deadline,
-          bootstrap))
-    return error;
-  if (Error error = openDevice(launched.localRank < 0 ? launched.rank
-                                                      : launched.localRank))
-    return error;
+          bootstrap);
+      !status)
+    return status;
+  if (Status status = openDevice(launched.localRank < 0 ? launched.rank
+                                                        : launched.localRank);
+      !status)
+    return status;
   return openWorld(config.deadline);
 }
 
-Error NcclBackend::openDevice(int32_t localRank) {
+Status NcclBackend::openDevice(int32_t localRank) {
   int count = 0;
-  if (Error error = checkCuda(cudaGetDeviceCount(&count), "cudaGetDeviceCount"))
-    return "there is no GPU: " + *error;
+  if (Status status =
+          checkCuda(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
+      !status)
+    return "there is no GPU: " + status.getMessage();
   // NCCL takes several ranks on one GPU only if they claim to be on different
   // hosts.
   const char *host = std::getenv("NCCL_HOSTID");
@@ -88,44 +94,45 @@ Error NcclBackend::openDevice(int32_t localRank) {
            std::to_string(count) + (count == 1 ? " GPU" : " GPUs");
   int device = localRank % count;
   int major = 0, minor = 0;
-  Error error = checkCuda(cudaSetDevice(device), "cudaSetDevice");
-  if (!error)
-    error = checkCuda(cudaDeviceGetAttribute(
-                          &major, cudaDevAttrComputeCapabilityMajor, device),
-                      "cudaDeviceGetAttribute");
-  if (!error)
-    error = checkCuda(cudaDeviceGetAttribute(
-                          &minor, cudaDevAttrComputeCapabilityMinor, device),
-                      "cudaDeviceGetAttribute");
+  Status status = checkCuda(cudaSetDevice(device), "cudaSetDevice");
+  if (status)
+    status = checkCuda(cudaDeviceGetAttribute(
+                           &major, cudaDevAttrComputeCapabilityMajor, device),
+                       "cudaDeviceGetAttribute");
+  if (status)
+    status = checkCuda(cudaDeviceGetAttribute(
+                           &minor, cudaDevAttrComputeCapabilityMinor, device),
+                       "cudaDeviceGetAttribute");
   capability = 10 * major + minor;
-  if (!error)
-    error = checkCuda(
+  if (status)
+    status = checkCuda(
         cudaStreamCreateWithFlags(&computeStream, cudaStreamNonBlocking),
         "cudaStreamCreateWithFlags");
-  if (!error)
-    error = checkCuda(cudaEventCreateWithFlags(&ready, cudaEventDisableTiming),
-                      "cudaEventCreateWithFlags");
-  if (!error)
-    error = checkCuda(cudaMalloc(&scratch, 1), "cudaMalloc");
-  if (!error)
-    error = checkCuda(cudaMemset(scratch, 0, 1), "cudaMemset");
-  return error;
+  if (status)
+    status = checkCuda(cudaEventCreateWithFlags(&ready, cudaEventDisableTiming),
+                       "cudaEventCreateWithFlags");
+  if (status)
+    status = checkCuda(cudaMalloc(&scratch, 1), "cudaMalloc");
+  if (status)
+    status = checkCuda(cudaMemset(scratch, 0, 1), "cudaMemset");
+  return status;
 }
 
-Error NcclBackend::openWorld(Deadline deadline) {
+Status NcclBackend::openWorld(Deadline deadline) {
   // Groups of one GPU have streams of their own; with this, NCCL keeps the
   // order in which the host starts their collectives.
   setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", /*overwrite=*/0);
   ncclUniqueId id = {};
   std::string text;
   if (address.rank == 0) {
-    if (Error error = checkNccl(ncclGetUniqueId(&id), "ncclGetUniqueId"))
-      return error;
+    if (Status status = checkNccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
+        !status)
+      return status;
     text.assign(id.internal, sizeof(id.internal));
   }
   std::vector<std::string> all;
-  if (Error error = bootstrap->exchange(text, all, deadline))
-    return error;
+  if (Status status = bootstrap->exchange(text, all, deadline); !status)
+    return status;
   if (all[0].size() != sizeof(id.internal))
     return "rank 0 has no identifier of NCCL's communicator";
   std::memcpy(id.internal, all[0].data(), sizeof(id.internal));
@@ -136,28 +143,28 @@ Error NcclBackend::openWorld(Deadline deadline) {
       }));
 }
 
-Error NcclBackend::exchange(const std::string &mine,
-                            std::vector<std::string> &all, Deadline deadline) {
-  if (Error error = flush())
-    return error;
+Status NcclBackend::exchange(const std::string &mine,
+                             std::vector<std::string> &all, Deadline deadline) {
+  if (Status status = flush(); !status)
+    return status;
   return bootstrap->exchange(mine, all, deadline);
 }
 
 void NcclBackend::fail(const std::string &text) { bootstrap->fail(text); }
 
-Error NcclBackend::checkSite(const Site &site) const {
+Status NcclBackend::checkSite(const Site &site) const {
   return nccl::checkSite(site, capability);
 }
 
-Error NcclBackend::checkHostCode(const std::string &where) const {
+Status NcclBackend::checkHostCode(const std::string &where) const {
   return "'nccl' keeps buffers on the GPU, but " + where +
          " runs on the processor";
 }
 
-Error NcclBackend::createGroup(const Group &group, Deadline deadline) {
+Status NcclBackend::createGroup(const Group &group, Deadline deadline) {
   progress.setGroups(group.index + 1);
-  if (Error error = settle(deadline))
-    return error;
+  if (Status status = settle(deadline); !status)
+    return status;
   if (channels.size() <= static_cast<size_t>(group.index))
     channels.resize(group.index + 1);
   Channel &channel = channels[group.index];
@@ -165,8 +172,8 @@ Error NcclBackend::createGroup(const Group &group, Deadline deadline) {
     std::string text = "timed out after " + std::to_string(deadlineMs) +
                        " ms while NCCL connects its ranks";
     MissingRanks missing = findMissing(group.index, bootstrap->ask());
-    if (Error failure = bootstrap->getFailure())
-      return *failure;
+    if (Status status = bootstrap->getFailure(); !status)
+      return status.getMessage();
     const char *separator = ": ";
     for (auto &[rank, what] : missing) {
       text += separator + ("rank " + std::to_string(rank)) + " " + what;
@@ -174,45 +181,46 @@ Error NcclBackend::createGroup(const Group &group, Deadline deadline) {
     }
     return text;
   };
-  if (Error error =
-          communicators.split(group, watch(deadline, describe), channel.comm))
-    return giveUp(error);
+  if (Status status =
+          communicators.split(group, watch(deadline, describe), channel.comm);
+      !status)
+    return giveUp(status);
   if (!channel.comm)
-    return std::nullopt;
+    return Status();
   return checkCuda(
       cudaStreamCreateWithFlags(&channel.stream, cudaStreamNonBlocking),
       "cudaStreamCreateWithFlags");
 }
 
-Error NcclBackend::giveUp(Error error) {
+Status NcclBackend::giveUp(Status status) {
   communicators.abort();
   putOff.clear();
   unsettled.clear();
   hasGivenUp = true;
-  return error;
+  return status;
 }
 
-Error NcclBackend::shutdown(bool failed, Deadline deadline) {
-  Error error;
+Status NcclBackend::shutdown(bool failed, Deadline deadline) {
+  Status status;
   if (!failed) {
-    error = waitForIdle(deadline);
-    if (!error)
-      error = communicators.finalize(watch(deadline, [this] {
+    status = waitForIdle(deadline);
+    if (status)
+      status = communicators.finalize(watch(deadline, [this] {
         return "timed out after " + std::to_string(deadlineMs) +
                " ms while NCCL's ranks leave";
       }));
   }
-  if (failed || error)
-    giveUp(error);
+  if (failed || !status)
+    giveUp(status);
   for (Channel &channel : channels)
     channel.states.clear();
   if (bootstrap)
-    bootstrap->leave(failed || error, deadline);
-  return error;
+    bootstrap->leave(failed || !status, deadline);
+  return status;
 }
 
 NcclBackend::~NcclBackend() {
-  giveUp(std::nullopt);
+  giveUp(Status());
   intervals.clear();
   stepBegin.reset();
   // Streams that still have work are destroyed when it is done.
@@ -230,10 +238,10 @@ NcclBackend::~NcclBackend() {
 
 Backend *commsched_create_backend(const BackendConfig *config,
                                   std::string *error) {
-  Error failure;
-  std::unique_ptr<Backend> backend = NcclBackend::create(*config, failure);
-  if (failure)
-    *error = *failure;
+  Status status;
+  std::unique_ptr<Backend> backend = NcclBackend::create(*config, status);
+  if (!status)
+    *error = status.getMessage();
   return backend.release();
 }
 
@@ -249,19 +257,23 @@ Deadline NcclBackend::getDeadline() const {
 /// any more.
 KeepWaiting NcclBackend::watch(Deadline deadline, DescribeTimeout describe) {
   return [this, deadline, describe = std::move(describe),
-          begin = Clock::now()]() -> Error {
-    Error error = bootstrap->getFailure();
-    if (!error && (error = communicators.check())) {
+          begin = Clock::now()]() -> Status {
+    Status status = bootstrap->getFailure();
+    if (status) {
+      status = communicators.check();
       // NCCL does not report which rank it has lost; rank 0 may know.
-      bootstrap->ask();
-      if (Error failure = bootstrap->getFailure())
-        error = *failure + "; " + *error;
+      if (!status) {
+        bootstrap->ask();
+        if (Status failure = bootstrap->getFailure(); !failure)
+          status = failure.getMessage() + "; " + status.getMessage();
+      }
     }
-    if (error) {
+    if (!status) {
       const Launch *launch = findOldest();
       if (launch)
-        error = "in the wait for " + describeLaunch(*launch) + ": " + *error;
-      return error;
+        status = "in the wait for " + describeLaunch(*launch) + ": " +
+                 status.getMessage();
+      return status;
     }
     Deadline now = Clock::now();
     if (now >= deadline)
@@ -271,7 +283,7 @@ KeepWaiting NcclBackend::watch(Deadline deadline, DescribeTimeout describe) {
       std::this_thread::yield();
     else
       std::this_thread::sleep_for(std::chrono::microseconds(20));
-    return std::nullopt;
+    return Status();
   };
 }
 
@@ -296,53 +308,54 @@ std::string NcclBackend::describeStuck() {
            " ms in the wait for the GPU";
   MissingRanks missing = findMissing(*launch, bootstrap->ask());
   // A rank that has given up meanwhile has sent the reason.
-  if (Error failure = bootstrap->getFailure())
-    return "in the wait for " + describeLaunch(*launch) + ": " + *failure;
+  if (Status status = bootstrap->getFailure(); !status)
+    return "in the wait for " + describeLaunch(*launch) + ": " +
+           status.getMessage();
   return describeTimeout(*launch, deadlineMs, missing);
 }
 
-static Error isStreamIdle(cudaStream_t stream, bool &idle) {
+static Status isStreamIdle(cudaStream_t stream, bool &idle) {
   if (!stream)
-    return std::nullopt;
+    return Status();
   cudaError_t code = cudaStreamQuery(stream);
   if (code == cudaErrorNotReady) {
     idle = false;
-    return std::nullopt;
+    return Status();
   }
   return checkCuda(code, "cudaStreamQuery");
 }
 
-Error NcclBackend::isIdle(bool &idle) const {
+Status NcclBackend::isIdle(bool &idle) const {
   idle = true;
-  if (Error error = isStreamIdle(computeStream, idle))
-    return error;
+  if (Status status = isStreamIdle(computeStream, idle); !status)
+    return status;
   for (const Channel &channel : channels)
-    if (Error error = isStreamIdle(channel.stream, idle))
-      return error;
-  return std::nullopt;
+    if (Status status = isStreamIdle(channel.stream, idle); !status)
+      return status;
+  return Status();
 }
 
-Error NcclBackend::waitForIdle(Deadline deadline) {
-  if (Error error = flush())
-    return error;
-  if (Error error = settle(deadline))
-    return error;
+Status NcclBackend::waitForIdle(Deadline deadline) {
+  if (Status status = flush(); !status)
+    return status;
+  if (Status status = settle(deadline); !status)
+    return status;
   KeepWaiting keepWaiting = watch(deadline, [this] { return describeStuck(); });
   while (true) {
     bool idle = false;
-    if (Error error = isIdle(idle))
-      return giveUp(error);
+    if (Status status = isIdle(idle); !status)
+      return giveUp(status);
     if (idle)
       break;
-    if (Error error = keepWaiting())
-      return giveUp(error);
+    if (Status status = keepWaiting(); !status)
+      return giveUp(status);
   }
   for (Channel &channel : channels)
     reportProgress(channel);
-  return std::nullopt;
+  return Status();
 }
 
-Error NcclBackend::synchronize(Deadline deadline) {
+Status NcclBackend::synchronize(Deadline deadline) {
   return waitForIdle(deadline);
 }
 
@@ -351,8 +364,8 @@ Error NcclBackend::synchronize(Deadline deadline) {
 //===----------------------------------------------------------------------===//
 
 /// Records an event on the stream, but only within a step.
-Error NcclBackend::recordStep(cudaStream_t stream, Event &event) {
-  return stepBegin ? events.record(stream, event) : std::nullopt;
+Status NcclBackend::recordStep(cudaStream_t stream, Event &event) {
+  return stepBegin ? events.record(stream, event) : Status();
 }
 
 void NcclBackend::addInterval(commsched_record_kind kind, int32_t index,
@@ -361,45 +374,47 @@ void NcclBackend::addInterval(commsched_record_kind kind, int32_t index,
     intervals.push_back({kind, index, std::move(begin), std::move(end)});
 }
 
-Error NcclBackend::beginStep() {
+Status NcclBackend::beginStep() {
   intervals.clear();
   stepBegin.reset();
   Deadline deadline = getDeadline();
-  if (Error error = waitForIdle(deadline))
-    return error;
+  if (Status status = waitForIdle(deadline); !status)
+    return status;
   // The hosts have met, but not to the microsecond. This barrier also makes the
   // GPUs' clocks start together.
   ncclComm_t world = communicators.getWorld();
-  if (Error error = enqueueBarrier({world, computeStream, scratch}))
-    return giveUp(error);
-  if (Error error = communicators.settle(
-          world, watch(deadline, [this] { return describeStuck(); })))
-    return giveUp(error);
+  if (Status status = enqueueBarrier({world, computeStream, scratch}); !status)
+    return giveUp(status);
+  if (Status status = communicators.settle(
+          world, watch(deadline, [this] { return describeStuck(); }));
+      !status)
+    return giveUp(status);
   return events.record(computeStream, stepBegin);
 }
 
-Error NcclBackend::endStep(int64_t &stepNs, Deadline deadline) {
-  if (Error error = flush())
-    return error;
-  if (Error error = settle(deadline))
-    return error;
+Status NcclBackend::endStep(int64_t &stepNs, Deadline deadline) {
+  if (Status status = flush(); !status)
+    return status;
+  if (Status status = settle(deadline); !status)
+    return status;
   // The step ends when all streams have come to their ends.
   for (Channel &channel : channels) {
     if (!channel.stream)
       continue;
     Event last;
-    if (Error error = events.record(channel.stream, last))
-      return error;
-    if (Error error =
+    if (Status status = events.record(channel.stream, last); !status)
+      return status;
+    if (Status status =
             checkCuda(cudaStreamWaitEvent(computeStream, last.get(), 0),
-                      "cudaStreamWaitEvent"))
-      return error;
+                      "cudaStreamWaitEvent");
+        !status)
+      return status;
   }
   Event stepEnd;
-  if (Error error = events.record(computeStream, stepEnd))
-    return error;
-  if (Error error = waitForIdle(deadline))
-    return error;
+  if (Status status = events.record(computeStream, stepEnd); !status)
+    return status;
+  if (Status status = waitForIdle(deadline); !status)
+    return status;
 
   Event begin = std::move(stepBegin);
   stepBegin.reset();
@@ -407,10 +422,11 @@ Error NcclBackend::endStep(int64_t &stepNs, Deadline deadline) {
   intervals.clear();
   for (const TimedInterval &timed : list) {
     Interval interval;
-    if (Error error = getElapsed(begin, timed.begin, interval.beginNs))
-      return error;
-    if (Error error = getElapsed(begin, timed.end, interval.endNs))
-      return error;
+    if (Status status = getElapsed(begin, timed.begin, interval.beginNs);
+        !status)
+      return status;
+    if (Status status = getElapsed(begin, timed.end, interval.endNs); !status)
+      return status;
     recorder.record(timed.kind, timed.index, interval);
   }
   return getElapsed(begin, stepEnd, stepNs);

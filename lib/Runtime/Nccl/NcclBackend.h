@@ -46,37 +46,37 @@ struct NcclRequest final : Request {
 class NcclBackend final : public Backend {
 public:
   static std::unique_ptr<Backend> create(const BackendConfig &config,
-                                         Error &error);
+                                         Status &status);
   ~NcclBackend() override;
 
   int32_t getRank() const override { return address.rank; }
   int32_t getNumRanks() const override { return address.numRanks; }
-  Error exchange(const std::string &mine, std::vector<std::string> &all,
-                 Deadline deadline) override;
+  Status exchange(const std::string &mine, std::vector<std::string> &all,
+                  Deadline deadline) override;
   void fail(const std::string &text) override;
-  Error checkSite(const Site &site) const override;
-  Error checkHostCode(const std::string &where) const override;
-  Error createGroup(const Group &group, Deadline deadline) override;
+  Status checkSite(const Site &site) const override;
+  Status checkHostCode(const std::string &where) const override;
+  Status createGroup(const Group &group, Deadline deadline) override;
 
-  std::unique_ptr<Request> start(Launch launch, Error &error) override;
-  bool test(Request &request, Error &error) override;
-  Error wait(Request &request, Deadline deadline) override;
-  Error barrier(const Launch &launch, Deadline deadline) override;
-  Error poll() override;
+  std::unique_ptr<Request> start(Launch launch, Status &status) override;
+  bool test(Request &request, Status &status) override;
+  Status wait(Request &request, Deadline deadline) override;
+  Status barrier(const Launch &launch, Deadline deadline) override;
+  Status poll() override;
 
-  Error compute(const Operator &op, int64_t ns, const void *const *inputs,
-                void *const *outputs) override;
-  Error copy(const StridedCopy &copy) override;
-  Error zero(void *target, int64_t bytes) override;
-  void *allocate(int64_t bytes, int64_t alignment, Error &error) override;
+  Status compute(const Operator &op, int64_t ns, const void *const *inputs,
+                 void *const *outputs) override;
+  Status copy(const StridedCopy &copy) override;
+  Status zero(void *target, int64_t bytes) override;
+  void *allocate(int64_t bytes, int64_t alignment, Status &status) override;
   void release(void *buffer) override;
-  Error upload(void *buffer, const void *host, int64_t bytes) override;
-  Error download(void *host, const void *buffer, int64_t bytes) override;
+  Status upload(void *buffer, const void *host, int64_t bytes) override;
+  Status download(void *host, const void *buffer, int64_t bytes) override;
 
-  Error beginStep() override;
-  Error endStep(int64_t &stepNs, Deadline deadline) override;
-  Error synchronize(Deadline deadline) override;
-  Error shutdown(bool failed, Deadline deadline) override;
+  Status beginStep() override;
+  Status endStep(int64_t &stepNs, Deadline deadline) override;
+  Status synchronize(Deadline deadline) override;
+  Status shutdown(bool failed, Deadline deadline) override;
 
 private:
   /// A group's communicator and stream.
@@ -99,38 +99,38 @@ private:
   explicit NcclBackend(const BackendConfig &config);
 
   // Starting and stopping (NcclBackend.cpp).
-  Error join(const BackendConfig &config);
-  Error openDevice(int32_t localRank);
-  Error openWorld(Deadline deadline);
-  Error giveUp(Error error);
+  Status join(const BackendConfig &config);
+  Status openDevice(int32_t localRank);
+  Status openWorld(Deadline deadline);
+  Status giveUp(Status error);
 
   // Launches (Launches.cpp).
-  LaunchStatePtr launch(const Launch &launch, Error &error);
-  Error enqueue(Channel &channel, const std::vector<LaunchStatePtr> &states);
-  Error awaitLaunch(const LaunchStatePtr &state, Deadline deadline);
+  LaunchStatePtr launch(const Launch &launch, Status &status);
+  Status enqueue(Channel &channel, const std::vector<LaunchStatePtr> &states);
+  Status awaitLaunch(const LaunchStatePtr &state, Deadline deadline);
   /// Enqueues sends and receives that have been put off.
-  Error flush();
+  Status flush();
   /// Waits until NCCL has enqueued what it was given.
-  Error settle(Deadline deadline);
-  Error trySettle(bool &settled);
-  Error finishEnqueuing();
+  Status settle(Deadline deadline);
+  Status trySettle(bool &settled);
+  Status finishEnqueuing();
   void reportProgress(Channel &channel);
 
   // Waiting on the host (Waiting.cpp).
-  Error waitForIdle(Deadline deadline);
-  Error isIdle(bool &idle) const;
+  Status waitForIdle(Deadline deadline);
+  Status isIdle(bool &idle) const;
   KeepWaiting watch(Deadline deadline, DescribeTimeout describe);
   std::string describeStuck();
   const Launch *findOldest();
   Deadline getDeadline() const;
 
   // Time (Steps.cpp).
-  Error recordStep(cudaStream_t stream, Event &event);
+  Status recordStep(cudaStream_t stream, Event &event);
   void addInterval(commsched_record_kind kind, int32_t index, Event begin,
                    Event end);
 
-  Error emulate(const Operator &op, const void *const *inputs,
-                void *const *outputs);
+  Status emulate(const Operator &op, const void *const *inputs,
+                 void *const *outputs);
 
   Recorder &recorder;
   const int64_t deadlineMs;

@@ -101,9 +101,9 @@ commsched::runtime::nccl::getReduction(commsched_reduction reduction) {
   return findReduction(reduction).value_or(ncclSum);
 }
 
-Error commsched::runtime::nccl::checkSite(const Site &site, int capability) {
+Status commsched::runtime::nccl::checkSite(const Site &site, int capability) {
   if (!site.reduction)
-    return std::nullopt;
+    return Status();
   commsched_reduction reduction = *site.reduction;
   for (const Tensor &tensor : site.tensors) {
     const ElementType &element = tensor.element;
@@ -123,7 +123,7 @@ Error commsched::runtime::nccl::checkSite(const Site &site, int capability) {
              std::to_string(capability / 10) + "." +
              std::to_string(capability % 10) + ", not 9.0 or newer";
   }
-  return std::nullopt;
+  return Status();
 }
 
 //===----------------------------------------------------------------------===//
@@ -132,7 +132,7 @@ Error commsched::runtime::nccl::checkSite(const Site &site, int capability) {
 
 namespace {
 
-using Call = std::function<Error()>;
+using Call = std::function<Status()>;
 
 /// Collects the calls of launches: how many there are decides whether they need
 /// a group. Work that must precede them on the stream is enqueued at once.
@@ -140,13 +140,13 @@ class CallCollector {
 public:
   explicit CallCollector(const NcclStream &target) : target(target) {}
 
-  Error collect(const Launch &launch);
-  Error run();
+  Status collect(const Launch &launch);
+  Status run();
 
 private:
   void collectTensor(const Launch &launch, size_t index, const WireType &wire);
   void allToAll(const Launch &launch, size_t index, const WireType &wire);
-  Error permute(const Launch &launch, size_t index, const WireType &wire);
+  Status permute(const Launch &launch, size_t index, const WireType &wire);
   void send(const void *data, int64_t count, const WireType &wire,
             int32_t peer);
   void receive(void *data, int64_t count, const WireType &wire, int32_t peer);
@@ -205,8 +205,8 @@ void CallCollector::allToAll(const Launch &launch, size_t index,
   }
 }
 
-Error CallCollector::permute(const Launch &launch, size_t index,
-                             const WireType &wire) {
+Status CallCollector::permute(const Launch &launch, size_t index,
+                              const WireType &wire) {
   const Tensor &tensor = launch.site->tensors[index];
   int32_t rank = launch.group->rank;
   bool receives = false;
@@ -219,7 +219,7 @@ Error CallCollector::permute(const Launch &launch, size_t index,
     }
   }
   if (receives)
-    return std::nullopt;
+    return Status();
   return checkCuda(cudaMemsetAsync(launch.outputs[index], 0,
                                    tensor.outputs * tensor.element.bytes,
                                    target.stream),
@@ -278,7 +278,7 @@ static bool isAligned(const Launch &launch, size_t index, int64_t bytes) {
   return isMultiple(launch.inputs[index]) && isMultiple(launch.outputs[index]);
 }
 
-Error CallCollector::collect(const Launch &launch) {
+Status CallCollector::collect(const Launch &launch) {
   const Site &site = *launch.site;
   for (size_t i = 0; i < site.tensors.size(); ++i) {
     const Tensor &tensor = site.tensors[i];
@@ -293,44 +293,47 @@ Error CallCollector::collect(const Launch &launch) {
       wire = getByteWireType(tensor.element);
     }
     if (site.kind == COMMSCHED_PERMUTE) {
-      if (Error error = permute(launch, i, wire))
-        return error;
+      if (Status status = permute(launch, i, wire); !status)
+        return status;
       continue;
     }
     collectTensor(launch, i, wire);
   }
-  return std::nullopt;
+  return Status();
 }
 
-Error CallCollector::run() {
+Status CallCollector::run() {
   if (calls.size() == 1)
     return calls.front()();
   if (calls.empty())
-    return std::nullopt;
-  if (Error error = checkNccl(ncclGroupStart(), "ncclGroupStart", target.comm))
-    return error;
-  Error failure;
+    return Status();
+  if (Status status =
+          checkNccl(ncclGroupStart(), "ncclGroupStart", target.comm);
+      !status)
+    return status;
+  Status result;
   for (const Call &call : calls)
-    if (!failure)
-      failure = call();
+    if (result)
+      result = call();
   // A group must end, even where a call was refused.
-  Error end = checkNccl(ncclGroupEnd(), "ncclGroupEnd", target.comm);
-  return failure ? failure : end;
+  Status end = checkNccl(ncclGroupEnd(), "ncclGroupEnd", target.comm);
+  return result ? end : result;
 }
 
-Error commsched::runtime::nccl::enqueue(
-    const std::vector<const Launch *> &launches, const NcclStream &target) {
+Status
+commsched::runtime::nccl::enqueue(const std::vector<const Launch *> &launches,
+                                  const NcclStream &target) {
   CallCollector collector(target);
   for (const Launch *launch : launches) {
     if (launch->site->kind == COMMSCHED_BARRIER)
       return enqueueBarrier(target);
-    if (Error error = collector.collect(*launch))
-      return error;
+    if (Status status = collector.collect(*launch); !status)
+      return status;
   }
   return collector.run();
 }
 
-Error commsched::runtime::nccl::enqueueBarrier(const NcclStream &target) {
+Status commsched::runtime::nccl::enqueueBarrier(const NcclStream &target) {
   // A maximum leaves the zero as it is, however many run at the same time.
   return checkNccl(ncclAllReduce(target.scratch, target.scratch, 1, ncclUint8,
                                  ncclMax, target.comm, target.stream),

@@ -41,7 +41,7 @@ ncclRedOp_t getReduction(commsched_reduction reduction);
 
 /// Why NCCL cannot run the site on a GPU of compute capability
 /// `capability` / 10 . `capability` % 10, as "'nccl' cannot reduce i16 by sum".
-Error checkSite(const Site &site, int capability);
+Status checkSite(const Site &site, int capability);
 
 /// Where calls go.
 struct NcclStream {
@@ -53,11 +53,11 @@ struct NcclStream {
 
 /// Enqueues the launches, which run as one; there are several only for sends
 /// and receives. Does not wait, and leaves a communicator in progress as it is.
-Error enqueue(const std::vector<const Launch *> &launches,
-              const NcclStream &target);
+Status enqueue(const std::vector<const Launch *> &launches,
+               const NcclStream &target);
 
 /// Meets all ranks of the communicator on the stream.
-Error enqueueBarrier(const NcclStream &target);
+Status enqueueBarrier(const NcclStream &target);
 
 } // namespace commsched::runtime::nccl
 

@@ -27,50 +27,51 @@ using namespace commsched::runtime::nccl;
 // Launches and waits
 //===----------------------------------------------------------------------===//
 
-static Error atStart(const Launch &launch, const Error &error) {
-  if (!error)
-    return error;
-  return "at the start of " + describeLaunch(launch) + ": " + *error;
+static Status atStart(const Launch &launch, const Status &status) {
+  if (status)
+    return status;
+  return "at the start of " + describeLaunch(launch) + ": " +
+         status.getMessage();
 }
 
-std::unique_ptr<Request> NcclBackend::start(Launch given, Error &error) {
+std::unique_ptr<Request> NcclBackend::start(Launch given, Status &status) {
   auto request = std::make_unique<NcclRequest>();
-  request->state = launch(given, error);
+  request->state = launch(given, status);
   return request->state ? std::move(request) : nullptr;
 }
 
-LaunchStatePtr NcclBackend::launch(const Launch &launch, Error &error) {
-  error = hasGivenUp ? Error("'nccl' has given up") : bootstrap->getFailure();
+LaunchStatePtr NcclBackend::launch(const Launch &launch, Status &status) {
+  status = hasGivenUp ? Status("'nccl' has given up") : bootstrap->getFailure();
   // Launches that other ranks wait for go first. A launch that NCCL still
   // prepares must not be overtaken by one of another group.
   bool isPutOff = isPointToPoint(launch.site->kind);
   bool joins = isPutOff && !putOff.empty() &&
                putOff.front()->launch.group == launch.group;
-  if (!error && !joins)
-    error = flush();
-  if (!error && !joins)
-    error = settle(getDeadline());
+  if (status && !joins)
+    status = flush();
+  if (status && !joins)
+    status = settle(getDeadline());
   progress.setStarted(launch);
   auto state = std::make_shared<LaunchState>();
   state->launch = launch;
   Channel &channel = channels[launch.group->index];
-  if (!error && isPutOff)
+  if (status && isPutOff)
     putOff.push_back(state);
-  else if (!error)
-    error = enqueue(channel, {state});
-  if (!error) {
+  else if (status)
+    status = enqueue(channel, {state});
+  if (status) {
     reportProgress(channel);
     return state;
   }
-  error = atStart(launch, error);
+  status = atStart(launch, status);
   return nullptr;
 }
 
-Error NcclBackend::flush() {
+Status NcclBackend::flush() {
   if (putOff.empty())
-    return std::nullopt;
-  if (Error error = settle(getDeadline()))
-    return error;
+    return Status();
+  if (Status status = settle(getDeadline()); !status)
+    return status;
   std::vector<LaunchStatePtr> states = std::move(putOff);
   putOff.clear();
   return atStart(
@@ -78,17 +79,19 @@ Error NcclBackend::flush() {
       enqueue(channels[states.front()->launch.group->index], states));
 }
 
-Error NcclBackend::enqueue(Channel &channel,
-                           const std::vector<LaunchStatePtr> &states) {
-  if (Error error =
-          checkCuda(cudaEventRecord(ready, computeStream), "cudaEventRecord"))
-    return error;
-  if (Error error = checkCuda(cudaStreamWaitEvent(channel.stream, ready, 0),
-                              "cudaStreamWaitEvent"))
-    return error;
+Status NcclBackend::enqueue(Channel &channel,
+                            const std::vector<LaunchStatePtr> &states) {
+  if (Status status =
+          checkCuda(cudaEventRecord(ready, computeStream), "cudaEventRecord");
+      !status)
+    return status;
+  if (Status status = checkCuda(cudaStreamWaitEvent(channel.stream, ready, 0),
+                                "cudaStreamWaitEvent");
+      !status)
+    return status;
   Event begin;
-  if (Error error = events.record(channel.stream, begin))
-    return error;
+  if (Status status = events.record(channel.stream, begin); !status)
+    return status;
   std::vector<const Launch *> launches;
   for (const LaunchStatePtr &state : states) {
     state->begin = begin;
@@ -97,45 +100,46 @@ Error NcclBackend::enqueue(Channel &channel,
   }
   unsettled = states;
   NcclStream target{channel.comm, channel.stream, scratch};
-  if (Error error = nccl::enqueue(launches, target))
-    return giveUp(error);
+  if (Status status = nccl::enqueue(launches, target); !status)
+    return giveUp(status);
   bool settled = false;
   return trySettle(settled);
 }
 
-Error NcclBackend::trySettle(bool &settled) {
+Status NcclBackend::trySettle(bool &settled) {
   settled = unsettled.empty();
   if (settled)
-    return std::nullopt;
+    return Status();
   Channel &channel = channels[unsettled.front()->launch.group->index];
-  if (Error error = communicators.isSettled(channel.comm, settled))
-    return giveUp(error);
-  return settled ? finishEnqueuing() : std::nullopt;
+  if (Status status = communicators.isSettled(channel.comm, settled); !status)
+    return giveUp(status);
+  return settled ? finishEnqueuing() : Status();
 }
 
-Error NcclBackend::settle(Deadline deadline) {
+Status NcclBackend::settle(Deadline deadline) {
   if (unsettled.empty())
-    return std::nullopt;
+    return Status();
   Channel &channel = channels[unsettled.front()->launch.group->index];
-  if (Error error = communicators.settle(
-          channel.comm, watch(deadline, [this] { return describeStuck(); })))
-    return giveUp(error);
+  if (Status status = communicators.settle(
+          channel.comm, watch(deadline, [this] { return describeStuck(); }));
+      !status)
+    return giveUp(status);
   return finishEnqueuing();
 }
 
-Error NcclBackend::finishEnqueuing() {
+Status NcclBackend::finishEnqueuing() {
   std::vector<LaunchStatePtr> states = std::move(unsettled);
   unsettled.clear();
   Channel &channel = channels[states.front()->launch.group->index];
   Event end;
-  if (Error error = events.record(channel.stream, end))
-    return error;
+  if (Status status = events.record(channel.stream, end); !status)
+    return status;
   for (const LaunchStatePtr &state : states) {
     state->end = end;
     addInterval(COMMSCHED_RECORD_COLLECTIVE, state->launch.site->index,
                 state->begin, end);
   }
-  return std::nullopt;
+  return Status();
 }
 
 /// Reports the progress of the GPU to the recorder, and drops completed
@@ -144,63 +148,70 @@ void NcclBackend::reportProgress(Channel &channel) {
   while (!channel.states.empty()) {
     LaunchState &state = *channel.states.front();
     bool passed = false;
-    if (!state.begin || queryEvent(state.begin, passed) || !passed)
+    if (!state.begin || !queryEvent(state.begin, passed) || !passed)
       return;
     if (!state.isReported)
       recorder.setStarted(state.launch);
     state.isReported = true;
-    if (!state.end || queryEvent(state.end, passed) || !passed)
+    if (!state.end || !queryEvent(state.end, passed) || !passed)
       return;
     recorder.setCompleted(state.launch);
     channel.states.pop_front();
   }
 }
 
-bool NcclBackend::test(Request &request, Error &error) {
+bool NcclBackend::test(Request &request, Status &status) {
   const LaunchState &state = *static_cast<NcclRequest &>(request).state;
   bool passed = false;
-  if (!(error = bootstrap->getFailure()) && !(error = flush()) &&
-      !(error = trySettle(passed)) && state.end)
-    error = queryEvent(state.end, passed);
-  return !error && state.end && passed;
+  status = bootstrap->getFailure();
+  if (status)
+    status = flush();
+  if (status)
+    status = trySettle(passed);
+  if (status && state.end)
+    status = queryEvent(state.end, passed);
+  return status && state.end && passed;
 }
 
-Error NcclBackend::wait(Request &request, Deadline deadline) {
+Status NcclBackend::wait(Request &request, Deadline deadline) {
   return awaitLaunch(static_cast<NcclRequest &>(request).state, deadline);
 }
 
-Error NcclBackend::barrier(const Launch &given, Deadline deadline) {
-  Error error;
-  LaunchStatePtr state = launch(given, error);
-  return state ? awaitLaunch(state, deadline) : error;
+Status NcclBackend::barrier(const Launch &given, Deadline deadline) {
+  Status launched;
+  LaunchStatePtr state = launch(given, launched);
+  return state ? awaitLaunch(state, deadline) : launched;
 }
 
-Error NcclBackend::awaitLaunch(const LaunchStatePtr &state, Deadline deadline) {
-  if (Error error = bootstrap->getFailure())
-    return "in the wait for " + describeLaunch(state->launch) + ": " + *error;
-  if (Error error = flush())
-    return error;
+Status NcclBackend::awaitLaunch(const LaunchStatePtr &state,
+                                Deadline deadline) {
+  if (Status status = bootstrap->getFailure(); !status)
+    return "in the wait for " + describeLaunch(state->launch) + ": " +
+           status.getMessage();
+  if (Status status = flush(); !status)
+    return status;
   if (!state->end)
-    if (Error error = settle(deadline))
-      return error;
+    if (Status status = settle(deadline); !status)
+      return status;
   Event begin, end;
-  if (Error error = recordStep(computeStream, begin))
-    return error;
-  if (Error error =
+  if (Status status = recordStep(computeStream, begin); !status)
+    return status;
+  if (Status status =
           checkCuda(cudaStreamWaitEvent(computeStream, state->end.get(), 0),
-                    "cudaStreamWaitEvent"))
-    return error;
-  if (Error error = recordStep(computeStream, end))
-    return error;
+                    "cudaStreamWaitEvent");
+      !status)
+    return status;
+  if (Status status = recordStep(computeStream, end); !status)
+    return status;
   addInterval(COMMSCHED_RECORD_WAIT, state->launch.site->index, begin, end);
-  return std::nullopt;
+  return Status();
 }
 
-Error NcclBackend::poll() {
-  if (Error error = bootstrap->getFailure())
-    return error;
-  if (Error error = flush())
-    return error;
+Status NcclBackend::poll() {
+  if (Status status = bootstrap->getFailure(); !status)
+    return status;
+  if (Status status = flush(); !status)
+    return status;
   bool settled = false;
   return trySettle(settled);
 }
@@ -209,30 +220,31 @@ Error NcclBackend::poll() {
 // Compute, copies and buffers
 //===----------------------------------------------------------------------===//
 
-Error NcclBackend::compute(const Operator &op, int64_t ns,
-                           const void *const *inputs, void *const *outputs) {
-  if (Error error = flush())
-    return error;
+Status NcclBackend::compute(const Operator &op, int64_t ns,
+                            const void *const *inputs, void *const *outputs) {
+  if (Status status = flush(); !status)
+    return status;
   Event begin, end;
-  if (Error error = recordStep(computeStream, begin))
-    return error;
+  if (Status status = recordStep(computeStream, begin); !status)
+    return status;
   if (ns > 0)
-    if (Error error =
-            checkCuda(launchSpin(ns, computeStream), "the kernel of compute"))
-      return error;
+    if (Status status =
+            checkCuda(launchSpin(ns, computeStream), "the kernel of compute");
+        !status)
+      return status;
   if (emulatesData)
-    if (Error error = emulate(op, inputs, outputs))
-      return error;
-  if (Error error = recordStep(computeStream, end))
-    return error;
+    if (Status status = emulate(op, inputs, outputs); !status)
+      return status;
+  if (Status status = recordStep(computeStream, end); !status)
+    return status;
   addInterval(COMMSCHED_RECORD_COMPUTE, op.index, begin, end);
-  return std::nullopt;
+  return Status();
 }
 
 /// Computes the outputs on the processor. That is for comparing results, not
 /// times: the host waits.
-Error NcclBackend::emulate(const Operator &op, const void *const *inputs,
-                           void *const *outputs) {
+Status NcclBackend::emulate(const Operator &op, const void *const *inputs,
+                            void *const *outputs) {
   std::vector<std::vector<char>> copies;
   std::vector<const void *> hostInputs;
   std::vector<void *> hostOutputs;
@@ -244,19 +256,21 @@ Error NcclBackend::emulate(const Operator &op, const void *const *inputs,
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     char *copy = add(op.inputs[i]);
     hostInputs.push_back(copy);
-    if (Error error = download(copy, inputs[i], copies.back().size()))
-      return error;
+    if (Status status = download(copy, inputs[i], copies.back().size());
+        !status)
+      return status;
   }
   for (const OperatorBuffer &output : op.outputs)
     hostOutputs.push_back(add(output));
   emulateData(op, hostInputs.data(), hostOutputs.data());
   for (size_t i = 0; i < op.outputs.size(); ++i)
-    if (Error error = upload(outputs[i], hostOutputs[i],
-                             copies[op.inputs.size() + i].size()))
-      return error;
+    if (Status status = upload(outputs[i], hostOutputs[i],
+                               copies[op.inputs.size() + i].size());
+        !status)
+      return status;
   for (const std::vector<char> &copy : copies)
     recorder.addStagedBytes(copy.size());
-  return std::nullopt;
+  return Status();
 }
 
 static std::optional<FloatType> getFloatType(commsched_type type) {
@@ -275,8 +289,8 @@ static std::optional<FloatType> getFloatType(commsched_type type) {
 }
 
 /// Copies rows of `width` bytes.
-static Error copyBytes(const StridedCopy &copy, int64_t width,
-                       cudaStream_t stream) {
+static Status copyBytes(const StridedCopy &copy, int64_t width,
+                        cudaStream_t stream) {
   // Of cudaMemcpy2DAsync.
   constexpr int64_t mostPitch = INT32_MAX;
   auto *target = static_cast<char *>(copy.target);
@@ -299,16 +313,16 @@ static Error copyBytes(const StridedCopy &copy, int64_t width,
                      "cudaMemcpy2DAsync");
   // Rows that overlap, go backwards or lie far apart.
   for (int64_t row = 0; row < copy.rows; ++row)
-    if (Error error = move(row, width))
-      return error;
-  return std::nullopt;
+    if (Status status = move(row, width); !status)
+      return status;
+  return Status();
 }
 
-Error NcclBackend::copy(const StridedCopy &copy) {
-  if (Error error = flush())
-    return error;
+Status NcclBackend::copy(const StridedCopy &copy) {
+  if (Status status = flush(); !status)
+    return status;
   if (copy.rows == 0 || copy.rowElements == 0)
-    return std::nullopt;
+    return Status();
   if (copy.targetType == copy.sourceType)
     return copyBytes(copy,
                      copy.rowElements *
@@ -334,36 +348,36 @@ Error NcclBackend::copy(const StridedCopy &copy) {
       "the kernel of a conversion");
 }
 
-Error NcclBackend::zero(void *target, int64_t bytes) {
-  if (Error error = flush())
-    return error;
+Status NcclBackend::zero(void *target, int64_t bytes) {
+  if (Status status = flush(); !status)
+    return status;
   return checkCuda(cudaMemsetAsync(target, 0, bytes, computeStream),
                    "cudaMemsetAsync");
 }
 
-void *NcclBackend::allocate(int64_t bytes, int64_t alignment, Error &error) {
-  return memory.allocate(bytes, alignment, error);
+void *NcclBackend::allocate(int64_t bytes, int64_t alignment, Status &status) {
+  return memory.allocate(bytes, alignment, status);
 }
 
 void NcclBackend::release(void *buffer) {
   // Better lost than taken from work that cannot be stopped.
   bool idle = false;
-  if (!hasGivenUp && !waitForIdle(getDeadline()))
+  if (!hasGivenUp && waitForIdle(getDeadline()))
     memory.release(buffer);
-  else if (!isIdle(idle) && idle)
+  else if (isIdle(idle) && idle)
     memory.release(buffer);
 }
 
-Error NcclBackend::upload(void *buffer, const void *host, int64_t bytes) {
-  if (Error error = waitForIdle(getDeadline()))
-    return error;
+Status NcclBackend::upload(void *buffer, const void *host, int64_t bytes) {
+  if (Status status = waitForIdle(getDeadline()); !status)
+    return status;
   return checkCuda(cudaMemcpy(buffer, host, bytes, cudaMemcpyHostToDevice),
                    "cudaMemcpy");
 }
 
-Error NcclBackend::download(void *host, const void *buffer, int64_t bytes) {
-  if (Error error = waitForIdle(getDeadline()))
-    return error;
+Status NcclBackend::download(void *host, const void *buffer, int64_t bytes) {
+  if (Status status = waitForIdle(getDeadline()); !status)
+    return status;
   return checkCuda(cudaMemcpy(host, buffer, bytes, cudaMemcpyDeviceToHost),
                    "cudaMemcpy");
 }

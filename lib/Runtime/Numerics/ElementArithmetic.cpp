@@ -19,10 +19,10 @@ using namespace commsched::runtime;
 // Conversions
 //===----------------------------------------------------------------------===//
 
-Error commsched::runtime::checkConversion(commsched_type target,
-                                          commsched_type source) {
+Status commsched::runtime::checkConversion(commsched_type target,
+                                           commsched_type source) {
   if (!isComplex(source) || isComplex(target))
-    return std::nullopt;
+    return Status();
   return std::string("cannot convert '") + getName(source) + "' to '" +
          getName(target) + "'";
 }
@@ -54,11 +54,12 @@ void commsched::runtime::convertElements(void *target,
   });
 }
 
-Error commsched::runtime::copyRows(const StridedCopy &copy) {
+Status commsched::runtime::copyRows(const StridedCopy &copy) {
   bool typed = copy.targetType && copy.sourceType;
   if (typed)
-    if (Error error = checkConversion(*copy.targetType, *copy.sourceType))
-      return error;
+    if (Status status = checkConversion(*copy.targetType, *copy.sourceType);
+        !status)
+      return status;
   for (int64_t row = 0; row < copy.rows && copy.rowElements > 0; ++row) {
     char *target = static_cast<char *>(copy.target) + row * copy.targetStride;
     const char *source =
@@ -69,7 +70,7 @@ Error commsched::runtime::copyRows(const StridedCopy &copy) {
     else
       std::memmove(target, source, copy.rowElements);
   }
-  return std::nullopt;
+  return Status();
 }
 
 //===----------------------------------------------------------------------===//

@@ -27,7 +27,7 @@ namespace commsched::runtime {
 
 /// Why elements of `source` cannot become elements of `target`: a complex
 /// number is no real one.
-Error checkConversion(commsched_type target, commsched_type source);
+Status checkConversion(commsched_type target, commsched_type source);
 
 /// Converts `count` elements. The ranges must not overlap, unless the types are
 /// equal.
@@ -36,7 +36,7 @@ void convertElements(void *target, commsched_type targetType,
                      int64_t count);
 
 /// Carries out the copy; errors as of `checkConversion`.
-Error copyRows(const StridedCopy &copy);
+Status copyRows(const StridedCopy &copy);
 
 /// target = target op source, each result rounded to the type. For avg it adds:
 /// `divideElements` follows once all are added.

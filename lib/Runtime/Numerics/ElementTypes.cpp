@@ -8,6 +8,7 @@
 
 #include "Numerics/ElementTypes.h"
 
+#include <cassert>
 #include <iterator>
 
 using namespace commsched::runtime;
@@ -36,7 +37,13 @@ static const char *const kindNames[] = {
 static const char *const reductionNames[] = {"sum", "avg",  "prod", "min",
                                              "max", "band", "bor",  "bxor"};
 
+static_assert(std::size(typeInfos) == COMMSCHED_COMPLEX_F64 + 1 &&
+                  std::size(kindNames) == COMMSCHED_BARRIER + 1 &&
+                  std::size(reductionNames) == COMMSCHED_BXOR + 1,
+              "a number without a name");
+
 const char *commsched::runtime::getName(commsched_type type) {
+  assert(isType(type));
   return typeInfos[type].name;
 }
 
@@ -77,6 +84,7 @@ bool commsched::runtime::isType(int32_t type) {
 }
 
 int64_t commsched::runtime::getByteSize(commsched_type type) {
+  assert(isType(type));
   return typeInfos[type].bytes;
 }
 
@@ -92,13 +100,13 @@ bool commsched::runtime::isComplex(commsched_type type) {
   return type >= COMMSCHED_COMPLEX_F32;
 }
 
-Error commsched::runtime::parseElementType(const std::string &name,
-                                           ElementType &element) {
+Status commsched::runtime::parseElementType(const std::string &name,
+                                            ElementType &element) {
   element.name = name;
   element.type = parseType(name);
   if (element.type) {
     element.bytes = getByteSize(*element.type);
-    return std::nullopt;
+    return Status();
   }
   const std::string prefix = "bytes<";
   int64_t bytes = 0;
@@ -112,11 +120,11 @@ Error commsched::runtime::parseElementType(const std::string &name,
   if (!isBytes || bytes == 0)
     return "unknown element type '" + name + "'";
   element.bytes = bytes;
-  return std::nullopt;
+  return Status();
 }
 
-Error commsched::runtime::checkReduction(const ElementType &element,
-                                         commsched_reduction reduction) {
+Status commsched::runtime::checkReduction(const ElementType &element,
+                                          commsched_reduction reduction) {
   bool exists = false;
   if (element.type) {
     bool isBool = *element.type == COMMSCHED_I1;
@@ -140,7 +148,7 @@ Error commsched::runtime::checkReduction(const ElementType &element,
     }
   }
   if (exists)
-    return std::nullopt;
+    return Status();
   return std::string("reduction '") + getName(reduction) +
          "' is not defined for type '" + element.name + "'";
 }

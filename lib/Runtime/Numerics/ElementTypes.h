@@ -39,13 +39,14 @@ bool isFloat(commsched_type type);
 bool isComplex(commsched_type type);
 
 /// Also understands "bytes<T>", which has no type but a size.
-Error parseElementType(const std::string &name, ElementType &element);
+Status parseElementType(const std::string &name, ElementType &element);
 
 /// Why elements cannot be reduced so, naming both; nothing if they can. i1
 /// reduces by band, bor, bxor, min (and) and max (or); avg needs floating-point
 /// or complex numbers, band, bor and bxor integers; complex numbers have no min
 /// and max; elements without a type have no reduction.
-Error checkReduction(const ElementType &element, commsched_reduction reduction);
+Status checkReduction(const ElementType &element,
+                      commsched_reduction reduction);
 
 } // namespace commsched::runtime
 

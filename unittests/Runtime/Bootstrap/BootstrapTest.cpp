@@ -39,11 +39,11 @@ std::string joinAndRun(const JobAddress &address, int64_t ms,
                        const Body &body) {
   std::unique_ptr<Bootstrap> bootstrap;
   int32_t rank = address.rank;
-  Error error = Bootstrap::join(
+  Status status = Bootstrap::join(
       address, [rank] { return "status " + std::to_string(rank); }, in(ms),
       bootstrap);
-  if (error)
-    return *error;
+  if (!status)
+    return status.getMessage();
   std::string result = body(rank, *bootstrap);
   bootstrap->leave(/*failed=*/false, in(5000));
   return result;
@@ -82,9 +82,10 @@ TEST(BootstrapTest, ExchangesTextsInTheOrderOfRanks) {
   auto results = runRanks(4, 5000, [](int32_t rank, Bootstrap &bootstrap) {
     for (size_t bytes : {0, 1, 100, 3000000}) {
       std::vector<std::string> all;
-      if (Error error =
-              bootstrap.exchange(makeText(rank, bytes), all, in(5000)))
-        return *error;
+      if (Status status =
+              bootstrap.exchange(makeText(rank, bytes), all, in(5000));
+          !status)
+        return status.getMessage();
       for (int32_t other = 0; other < 4; ++other)
         if (all.at(other) != makeText(other, bytes))
           return "wrong text of " + std::to_string(other);
@@ -98,8 +99,8 @@ TEST(BootstrapTest, OneRankNeedsNoPort) {
   std::string result =
       joinAndRun(makeAddress(0, 1, 1), 100, [](int32_t, Bootstrap &bootstrap) {
         std::vector<std::string> all;
-        Error error = bootstrap.exchange("alone", all, in(0));
-        return error ? *error : all.at(0);
+        Status status = bootstrap.exchange("alone", all, in(0));
+        return status ? all.at(0) : status.getMessage();
       });
   EXPECT_EQ(result, "alone");
 }
@@ -130,8 +131,8 @@ TEST(BootstrapTest, ALateRankIsWaitedFor) {
     if (rank == 1)
       std::this_thread::sleep_for(milliseconds(200));
     std::vector<std::string> all;
-    Error error = bootstrap.exchange("x", all, in(5000));
-    return error ? *error : std::string("met");
+    Status status = bootstrap.exchange("x", all, in(5000));
+    return status ? std::string("met") : status.getMessage();
   });
   EXPECT_EQ(results, std::vector<std::string>(3, "met"));
 }
@@ -142,8 +143,8 @@ TEST(BootstrapTest, AnExchangeNamesTheRankThatStaysAway) {
     std::string result = "stayed away";
     if (rank != 1) {
       std::vector<std::string> all;
-      Error error = bootstrap.exchange("x", all, in(200));
-      result = error ? *error : "met";
+      Status status = bootstrap.exchange("x", all, in(200));
+      result = status ? "met" : status.getMessage();
     }
     for (++done; done < 3;)
       std::this_thread::sleep_for(milliseconds(5));
@@ -163,9 +164,9 @@ TEST(BootstrapTest, AFailureEndsAllExchanges) {
       return std::string("failed");
     }
     std::vector<std::string> all;
-    Error error = bootstrap.exchange("x", all, in(5000));
-    EXPECT_EQ(bootstrap.getFailure(), error);
-    return error ? *error : std::string("met");
+    Status status = bootstrap.exchange("x", all, in(5000));
+    EXPECT_EQ(bootstrap.getFailure(), status);
+    return status ? std::string("met") : status.getMessage();
   });
   EXPECT_EQ(results[0], "rank 2 failed: out of luck");
   EXPECT_EQ(results[1], "rank 2 failed: out of luck");
@@ -176,8 +177,8 @@ TEST(BootstrapTest, WhoHasLeftIsMissed) {
     if (rank == 1)
       return std::string("left");
     std::vector<std::string> all;
-    Error error = bootstrap.exchange("x", all, in(5000));
-    return error ? *error : std::string("met");
+    Status status = bootstrap.exchange("x", all, in(5000));
+    return status ? std::string("met") : status.getMessage();
   });
   EXPECT_EQ(results[0], "rank 1 has left");
   EXPECT_EQ(results[2], "rank 1 has left");
@@ -190,8 +191,8 @@ TEST(BootstrapTest, RanksSayHowTheyStand) {
       for (const Standing &standing : bootstrap.ask())
         result += standing.status.value_or("?") + ";";
     std::vector<std::string> all;
-    Error error = bootstrap.exchange("x", all, in(5000));
-    return error ? *error : result;
+    Status status = bootstrap.exchange("x", all, in(5000));
+    return status ? result : status.getMessage();
   });
   EXPECT_EQ(results[2], "status 0;status 1;status 2;");
 }
@@ -215,8 +216,8 @@ TEST(BootstrapTest, ADeadProcessIsNoticed) {
   std::string result = joinAndRun(
       makeAddress(0, 2, port), 5000, [](int32_t, Bootstrap &bootstrap) {
         std::vector<std::string> all;
-        Error error = bootstrap.exchange("x", all, in(5000));
-        return error ? *error : std::string("met");
+        Status status = bootstrap.exchange("x", all, in(5000));
+        return status ? std::string("met") : status.getMessage();
       });
   waitpid(child, nullptr, 0);
   EXPECT_EQ(result, "rank 1 is gone");
@@ -232,8 +233,8 @@ TEST(BootstrapTest, TheDeathOfRankZeroIsNoticed) {
   std::string result = joinAndRun(
       makeAddress(1, 2, port), 5000, [](int32_t, Bootstrap &bootstrap) {
         std::vector<std::string> all;
-        Error error = bootstrap.exchange("x", all, in(5000));
-        return error ? *error : std::string("met");
+        Status status = bootstrap.exchange("x", all, in(5000));
+        return status ? std::string("met") : status.getMessage();
       });
   waitpid(child, nullptr, 0);
   EXPECT_EQ(result, "rank 0 is gone");
@@ -247,12 +248,12 @@ TEST(BootstrapTest, AStoppedProcessDoesNotAnswer) {
   });
   std::string result = joinAndRun(
       makeAddress(0, 2, port), 5000, [&](int32_t, Bootstrap &bootstrap) {
-        int status = 0;
-        waitpid(child, &status, WUNTRACED);
+        int childStatus = 0;
+        waitpid(child, &childStatus, WUNTRACED);
         std::vector<std::string> all;
-        Error error = bootstrap.exchange("x", all, in(100));
+        Status status = bootstrap.exchange("x", all, in(100));
         kill(child, SIGKILL);
-        return error ? *error : std::string("met");
+        return status ? std::string("met") : status.getMessage();
       });
   waitpid(child, nullptr, 0);
   EXPECT_EQ(result, "timed out after 100 ms in the meeting of all ranks: "
@@ -299,8 +300,8 @@ TEST(BootstrapTest, AStrangerDoesNotEndTheJob) {
     while (!refused)
       std::this_thread::sleep_for(milliseconds(5));
     std::vector<std::string> all;
-    Error error = bootstrap.exchange("x", all, in(5000));
-    return error ? *error : std::string("met");
+    Status status = bootstrap.exchange("x", all, in(5000));
+    return status ? std::string("met") : status.getMessage();
   };
   std::vector<std::thread> threads;
   std::vector<std::string> met(2);
@@ -346,8 +347,8 @@ TEST(BootstrapTest, GarbageIsShutOut) {
   std::string results[2];
   auto body = [](int32_t, Bootstrap &bootstrap) {
     std::vector<std::string> all;
-    Error error = bootstrap.exchange("x", all, in(5000));
-    return error ? *error : std::string("met");
+    Status status = bootstrap.exchange("x", all, in(5000));
+    return status ? std::string("met") : status.getMessage();
   };
   std::thread first(
       [&] { results[0] = joinAndRun(makeAddress(0, 2, port), 5000, body); });
@@ -369,24 +370,26 @@ TEST(BootstrapTest, GarbageIsShutOut) {
 TEST(BootstrapTest, APortInUseIsNamed) {
   int32_t port = findFreePort();
   Descriptor other;
-  ASSERT_EQ(listenAt("127.0.0.1", port, other), std::nullopt);
+  ASSERT_EQ(listenAt("127.0.0.1", port, other), Status());
   std::unique_ptr<Bootstrap> bootstrap;
-  Error error = Bootstrap::join(
+  Status status = Bootstrap::join(
       makeAddress(0, 2, port), [] { return ""; }, in(1000), bootstrap);
-  EXPECT_EQ(error, "rank 0 cannot listen at 127.0.0.1:" + std::to_string(port) +
-                       ": Address already in use; set COMMSCHED_PORT to a "
-                       "free port");
+  EXPECT_EQ(status,
+            "rank 0 cannot listen at 127.0.0.1:" + std::to_string(port) +
+                ": Address already in use; set COMMSCHED_PORT to a "
+                "free port");
 }
 
 TEST(BootstrapTest, SomethingElseAtThePortIsNoRankZero) {
   int32_t port = findFreePort();
   Descriptor other;
-  ASSERT_EQ(listenAt("127.0.0.1", port, other), std::nullopt);
+  ASSERT_EQ(listenAt("127.0.0.1", port, other), Status());
   std::unique_ptr<Bootstrap> bootstrap;
-  Error error = Bootstrap::join(
+  Status status = Bootstrap::join(
       makeAddress(1, 2, port), [] { return ""; }, in(200), bootstrap);
-  ASSERT_TRUE(error);
-  EXPECT_NE(error->find("what listens there does not answer as a rank 0"),
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.getMessage().find(
+                "what listens there does not answer as a rank 0"),
             std::string::npos)
-      << *error;
+      << status.getMessage();
 }

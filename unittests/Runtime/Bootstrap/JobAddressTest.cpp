@@ -18,7 +18,7 @@ namespace {
 
 class JobAddressTest : public ::testing::Test {
 protected:
-  Error read() {
+  Status read() {
     address = JobAddress();
     return readJobAddress(
         [&](const char *name) {
@@ -35,7 +35,7 @@ protected:
 } // namespace
 
 TEST_F(JobAddressTest, RanksMeetOnThisMachine) {
-  ASSERT_EQ(read(), std::nullopt);
+  ASSERT_EQ(read(), Status());
   EXPECT_EQ(address.address, "127.0.0.1");
   EXPECT_EQ(address.port, 29501);
   EXPECT_EQ(address.job, "");
@@ -45,7 +45,7 @@ TEST_F(JobAddressTest, ReadsTorchrun) {
   environment = {{"MASTER_ADDR", "node0"},
                  {"MASTER_PORT", "4000"},
                  {"TORCHELASTIC_RUN_ID", "job7"}};
-  ASSERT_EQ(read(), std::nullopt);
+  ASSERT_EQ(read(), Status());
   EXPECT_EQ(address.address, "node0");
   EXPECT_EQ(address.port, 4001);
   EXPECT_EQ(address.job, "job7");
@@ -53,7 +53,7 @@ TEST_F(JobAddressTest, ReadsTorchrun) {
 
 TEST_F(JobAddressTest, ThePortCanBeGiven) {
   environment = {{"COMMSCHED_PORT", "77"}, {"MASTER_PORT", "4000"}};
-  ASSERT_EQ(read(), std::nullopt);
+  ASSERT_EQ(read(), Status());
   EXPECT_EQ(address.port, 77);
 }
 
@@ -72,5 +72,5 @@ TEST_F(JobAddressTest, SeveralMachinesNeedAnAddress) {
   EXPECT_EQ(read(), "only 2 of 4 ranks are on this machine: set MASTER_ADDR "
                     "to the address of rank 0's");
   environment["MASTER_ADDR"] = "10.0.0.1";
-  EXPECT_EQ(read(), std::nullopt);
+  EXPECT_EQ(read(), Status());
 }

@@ -10,6 +10,8 @@
 
 #include "StubBackend.h"
 
+#include "../StatusText.h"
+
 #include <gtest/gtest.h>
 
 #include <set>
@@ -20,16 +22,16 @@ using namespace commsched::runtime::testing;
 namespace {
 struct ArenaTest : ::testing::Test {
   void *allocate(int64_t bytes, int64_t alignment = 0) {
-    Error error;
-    void *buffer = arena.allocate(bytes, alignment, error);
-    EXPECT_EQ(error, std::nullopt);
+    Status status;
+    void *buffer = arena.allocate(bytes, alignment, status);
+    EXPECT_EQ(status, Status());
     return buffer;
   }
 
   std::string allocateError(int64_t bytes, int64_t alignment) {
-    Error error;
-    EXPECT_EQ(arena.allocate(bytes, alignment, error), nullptr);
-    return error.value_or("no error");
+    Status status;
+    EXPECT_EQ(arena.allocate(bytes, alignment, status), nullptr);
+    return toText(status);
   }
 
   StubBackend backend;
@@ -39,12 +41,12 @@ struct ArenaTest : ::testing::Test {
 
 TEST_F(ArenaTest, ReusesBlocksOfTheSameClass) {
   void *first = allocate(1000);
-  EXPECT_EQ(arena.release(first), std::nullopt);
+  EXPECT_EQ(arena.release(first), Status());
   EXPECT_EQ(allocate(1010), first);
   EXPECT_NE(allocate(1000), first);
   EXPECT_EQ(backend.numAllocations, 2);
   // Another size, or alignment, is another block.
-  EXPECT_EQ(arena.release(first), std::nullopt);
+  EXPECT_EQ(arena.release(first), Status());
   EXPECT_NE(allocate(100), first);
   EXPECT_NE(allocate(1000, 4096), first);
 }
@@ -53,12 +55,12 @@ TEST_F(ArenaTest, CountsWhatWasAskedFor) {
   void *a = allocate(100);
   void *b = allocate(50);
   EXPECT_EQ(arena.getLiveBytes(), 150);
-  EXPECT_EQ(arena.release(a), std::nullopt);
+  EXPECT_EQ(arena.release(a), Status());
   EXPECT_EQ(arena.getLiveBytes(), 50);
   EXPECT_EQ(arena.getPeakBytes(), 150);
   arena.resetPeak();
   EXPECT_EQ(arena.getPeakBytes(), 50);
-  EXPECT_EQ(arena.release(b), std::nullopt);
+  EXPECT_EQ(arena.release(b), Status());
   EXPECT_EQ(arena.release(b), "released a buffer that is not allocated");
 }
 
@@ -68,7 +70,7 @@ TEST_F(ArenaTest, ZeroBytesAreBlocks) {
   EXPECT_NE(a, nullptr);
   EXPECT_NE(a, b);
   EXPECT_EQ(arena.getLiveBytes(), 0);
-  EXPECT_EQ(arena.release(a), std::nullopt);
+  EXPECT_EQ(arena.release(a), Status());
 }
 
 TEST_F(ArenaTest, ClassesWasteAtMostAQuarter) {
@@ -97,14 +99,14 @@ TEST_F(ArenaTest, Errors) {
 TEST_F(ArenaTest, GivesBackWhatIsCachedBeforeItFails) {
   backend.bytesLeft = 4096;
   void *small = allocate(2000);
-  EXPECT_EQ(arena.release(small), std::nullopt);
+  EXPECT_EQ(arena.release(small), Status());
   EXPECT_NE(allocate(4096), nullptr);
   EXPECT_EQ(backend.live.size(), 1u);
 }
 
 TEST_F(ArenaTest, GivesBackEverything) {
   allocate(10);
-  EXPECT_EQ(arena.release(allocate(20)), std::nullopt);
+  EXPECT_EQ(arena.release(allocate(20)), Status());
   arena.releaseAll();
   EXPECT_TRUE(backend.live.empty());
 }

@@ -8,6 +8,8 @@
 
 #include "Core/BackendLoader.h"
 
+#include "../StatusText.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,9 +36,9 @@ struct BackendLoaderTest : ::testing::Test {
   }
 
   std::string createError(const std::string &name) {
-    Error error;
-    EXPECT_EQ(createBackend(name, BackendConfig(), error), nullptr);
-    return error.value_or("no error");
+    Status status;
+    EXPECT_EQ(createBackend(name, BackendConfig(), status), nullptr);
+    return toText(status);
   }
 
   std::string folder;

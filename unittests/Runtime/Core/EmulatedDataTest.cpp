@@ -19,7 +19,7 @@ using namespace commsched::runtime;
 
 static OperatorBuffer makeBuffer(const std::string &type, int64_t elements) {
   OperatorBuffer buffer;
-  EXPECT_EQ(parseElementType(type, buffer.element), std::nullopt);
+  EXPECT_EQ(parseElementType(type, buffer.element), Status());
   buffer.elements = elements;
   return buffer;
 }

@@ -38,8 +38,8 @@ struct LauncherTest : ::testing::Test {
 
   std::string find() {
     LaunchedRank result;
-    if (Error error = findLaunchedRank(options, result))
-      return *error;
+    if (Status status = findLaunchedRank(options, result); !status)
+      return status.getMessage();
     return std::to_string(result.rank) + " of " +
            std::to_string(result.numRanks) + ", local " +
            std::to_string(result.localRank);

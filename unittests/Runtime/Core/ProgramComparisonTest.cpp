@@ -14,11 +14,11 @@ using namespace commsched::runtime;
 
 static Program parse(const std::string &sites) {
   Program program;
-  Error error = parseProgram(
+  Status status = parseProgram(
       R"({"version": 1, "groups": [{"name": "dp", "size": 2}], "sites": [)" +
           sites + "]}",
       program);
-  EXPECT_EQ(error, std::nullopt);
+  EXPECT_EQ(status, Status());
   return program;
 }
 
@@ -31,7 +31,7 @@ static const std::string send =
         "tensors": [{"type": "i32", "inputs": 2}]})";
 
 /// What ranks with these programs say, as one that follows them all sees it.
-static Error compare(const std::vector<Program> &programs) {
+static Status compare(const std::vector<Program> &programs) {
   // Rank 0 decides what is exchanged; the others answer alike.
   std::vector<std::string> texts;
   for (const Program &program : programs)
@@ -39,7 +39,7 @@ static Error compare(const std::vector<Program> &programs) {
   int exchanges = 0;
   return comparePrograms(
       programs[0], {Rows{{0, 1}}},
-      [&](const std::string &mine, std::vector<std::string> &all) -> Error {
+      [&](const std::string &mine, std::vector<std::string> &all) -> Status {
         all.clear();
         bool areDigests = exchanges++ == 0;
         for (size_t rank = 0; rank < programs.size(); ++rank)
@@ -47,7 +47,7 @@ static Error compare(const std::vector<Program> &programs) {
                         : mine == texts[0] ? texts[rank]
                                            : describeSplits(programs[rank]));
         EXPECT_EQ(all[0], mine);
-        return std::nullopt;
+        return Status();
       });
 }
 
@@ -55,7 +55,7 @@ TEST(Comparison, LocationsAndTimesDoNotCount) {
   std::string moved = gather;
   moved.replace(moved.find("a:1:1"), 5, "b:2:2");
   moved.replace(moved.find(": 5"), 3, ": 7");
-  EXPECT_EQ(compare({parse(gather), parse(moved)}), std::nullopt);
+  EXPECT_EQ(compare({parse(gather), parse(moved)}), Status());
 }
 
 TEST(Comparison, DigestsDiffer) {

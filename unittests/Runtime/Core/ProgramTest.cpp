@@ -1,4 +1,4 @@
-//===- ProgramTest.cpp - Descriptions and their errors ----------*- C++ -*-===//
+//===- ProgramTest.cpp - Program descriptions and their groups ------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Core/Program.h"
+
+#include "../StatusText.h"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +22,7 @@ static std::string withSite(const std::string &site) {
 
 static std::string parseError(const std::string &json) {
   Program program;
-  return parseProgram(json, program).value_or("no error");
+  return toText(parseProgram(json, program));
 }
 
 /// The error of a program whose only site is `site`.
@@ -58,7 +60,7 @@ TEST(Program, ReadsEverything) {
                    "outputs": [{"type": "bf16", "elements": 512}]}],
     "host_code": "linalg.matmul at step.mlir:11:8"})",
                          program),
-            std::nullopt);
+            Status());
   ASSERT_EQ(program.groups.size(), 2u);
   EXPECT_EQ(program.groups[0].stride, 2);
   EXPECT_EQ(program.groups[1].ranks[1], (std::vector<int32_t>{1, 2}));
@@ -256,4 +258,48 @@ TEST(Program, OperatorErrors) {
                            "outputs": [{"type": "f32"}]}]})"),
             "program description: operators[0] 'mm': outputs[0]: 'elements' is "
             "missing");
+}
+
+static GroupDescription makeGroup(int64_t size, int64_t stride) {
+  GroupDescription group;
+  group.name = "dp";
+  group.size = size;
+  group.stride = stride;
+  return group;
+}
+
+static std::string expandError(const GroupDescription &group,
+                               int64_t numRanks) {
+  Rows rows;
+  return toText(expandGroup(group, numRanks, rows));
+}
+
+TEST(Groups, RowsOfConsecutiveAndStridedRanks) {
+  Rows rows;
+  ASSERT_EQ(expandGroup(makeGroup(2, 1), 4, rows), Status());
+  EXPECT_EQ(rows, (Rows{{0, 1}, {2, 3}}));
+  ASSERT_EQ(expandGroup(makeGroup(2, 2), 8, rows), Status());
+  EXPECT_EQ(rows, (Rows{{0, 2}, {1, 3}, {4, 6}, {5, 7}}));
+  ASSERT_EQ(expandGroup(makeGroup(1, 1), 2, rows), Status());
+  EXPECT_EQ(rows, (Rows{{0}, {1}}));
+}
+
+TEST(Groups, RowsAsListed) {
+  GroupDescription group = makeGroup(2, 1);
+  group.ranks = {{3, 0}};
+  Rows rows;
+  ASSERT_EQ(expandGroup(group, 4, rows), Status());
+  EXPECT_EQ(rows, (Rows{{3, 0}}));
+  EXPECT_EQ(expandError(group, 3), "group 'dp' names rank 3, but 3 run");
+}
+
+TEST(Groups, RanksThatDoNotRun) {
+  EXPECT_EQ(expandError(makeGroup(64, 1), 4),
+            "group 'dp' has 64 ranks, but 4 run");
+  EXPECT_EQ(expandError(makeGroup(3, 1), 4),
+            "group 'dp' takes 3 ranks in steps of 1, thus multiples of 3 "
+            "ranks, but 4 run");
+  EXPECT_EQ(expandError(makeGroup(2, 4), 4),
+            "group 'dp' takes 2 ranks in steps of 4, thus multiples of 8 "
+            "ranks, but 4 run");
 }

@@ -31,9 +31,9 @@ public:
       std::free(buffer);
   }
 
-  void *allocate(int64_t bytes, int64_t alignment, Error &error) override {
+  void *allocate(int64_t bytes, int64_t alignment, Status &status) override {
     if (bytes > bytesLeft) {
-      error = "no memory left";
+      status = "no memory left";
       return nullptr;
     }
     bytesLeft -= bytes;
@@ -51,36 +51,32 @@ public:
 
   int32_t getRank() const override { return 0; }
   int32_t getNumRanks() const override { return 1; }
-  Error exchange(const std::string &mine, std::vector<std::string> &all,
-                 Deadline) override {
+  Status exchange(const std::string &mine, std::vector<std::string> &all,
+                  Deadline) override {
     all = {mine};
-    return std::nullopt;
+    return Status();
   }
   void fail(const std::string &) override {}
-  Error checkSite(const Site &) const override { return std::nullopt; }
-  Error checkHostCode(const std::string &) const override {
-    return std::nullopt;
+  Status checkSite(const Site &) const override { return Status(); }
+  Status checkHostCode(const std::string &) const override { return Status(); }
+  Status createGroup(const Group &, Deadline) override { return Status(); }
+  std::unique_ptr<Request> start(Launch, Status &) override { return nullptr; }
+  bool test(Request &, Status &) override { return true; }
+  Status wait(Request &, Deadline) override { return Status(); }
+  Status barrier(const Launch &, Deadline) override { return Status(); }
+  Status poll() override { return Status(); }
+  Status compute(const Operator &, int64_t, const void *const *,
+                 void *const *) override {
+    return Status();
   }
-  Error createGroup(const Group &, Deadline) override { return std::nullopt; }
-  std::unique_ptr<Request> start(Launch, Error &) override { return nullptr; }
-  bool test(Request &, Error &) override { return true; }
-  Error wait(Request &, Deadline) override { return std::nullopt; }
-  Error barrier(const Launch &, Deadline) override { return std::nullopt; }
-  Error poll() override { return std::nullopt; }
-  Error compute(const Operator &, int64_t, const void *const *,
-                void *const *) override {
-    return std::nullopt;
-  }
-  Error copy(const StridedCopy &) override { return std::nullopt; }
-  Error zero(void *, int64_t) override { return std::nullopt; }
-  Error upload(void *, const void *, int64_t) override { return std::nullopt; }
-  Error download(void *, const void *, int64_t) override {
-    return std::nullopt;
-  }
-  Error beginStep() override { return std::nullopt; }
-  Error endStep(int64_t &, Deadline) override { return std::nullopt; }
-  Error synchronize(Deadline) override { return std::nullopt; }
-  Error shutdown(bool, Deadline) override { return std::nullopt; }
+  Status copy(const StridedCopy &) override { return Status(); }
+  Status zero(void *, int64_t) override { return Status(); }
+  Status upload(void *, const void *, int64_t) override { return Status(); }
+  Status download(void *, const void *, int64_t) override { return Status(); }
+  Status beginStep() override { return Status(); }
+  Status endStep(int64_t &, Deadline) override { return Status(); }
+  Status synchronize(Deadline) override { return Status(); }
+  Status shutdown(bool, Deadline) override { return Status(); }
 };
 
 } // namespace commsched::runtime::testing

@@ -89,20 +89,20 @@ void MpiRank::join(int64_t maxCount) {
   config.options = &options;
   config.recorder = &records;
   backend = std::make_unique<MpiBackend>(config, maxCount);
-  ASSERT_EQ(backend->join(options, getDeadline()), std::nullopt);
+  ASSERT_EQ(backend->join(options, getDeadline()), Status());
   rank = group.rank = backend->getRank();
   numRanks = backend->getNumRanks();
   group.name = "all";
   for (int32_t member = 0; member != numRanks; ++member)
     group.members.push_back(member);
-  ASSERT_EQ(backend->createGroup(group, getDeadline()), std::nullopt);
+  ASSERT_EQ(backend->createGroup(group, getDeadline()), Status());
   getCalls() = {};
 }
 
 void MpiRank::TearDown() {
   if (!backend)
     return;
-  EXPECT_EQ(backend->shutdown(/*failed=*/false, getDeadline()), std::nullopt);
+  EXPECT_EQ(backend->shutdown(/*failed=*/false, getDeadline()), Status());
 }
 
 Site &MpiRank::makeSite(commsched_kind kind, commsched_type type,
@@ -127,13 +127,13 @@ std::unique_ptr<Request> MpiRank::start(const Site &site, const void *input,
   launch.sequence = numLaunches++;
   launch.inputs.assign(site.tensors.size(), input);
   launch.outputs.assign(site.tensors.size(), output);
-  Error error;
-  auto request = backend->start(std::move(launch), error);
-  EXPECT_EQ(error, std::nullopt);
+  Status status;
+  auto request = backend->start(std::move(launch), status);
+  EXPECT_EQ(status, Status());
   return request;
 }
 
 void MpiRank::finish(std::unique_ptr<Request> request) {
   ASSERT_TRUE(request);
-  EXPECT_EQ(backend->wait(*request, getDeadline()), std::nullopt);
+  EXPECT_EQ(backend->wait(*request, getDeadline()), Status());
 }

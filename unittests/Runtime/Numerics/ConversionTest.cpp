@@ -205,8 +205,7 @@ TEST(Conversion, Complex) {
   EXPECT_EQ(real.imaginary, 0);
   EXPECT_EQ(checkConversion(COMMSCHED_F32, COMMSCHED_COMPLEX_F32),
             "cannot convert 'complex<f32>' to 'f32'");
-  EXPECT_EQ(checkConversion(COMMSCHED_COMPLEX_F32, COMMSCHED_F32),
-            std::nullopt);
+  EXPECT_EQ(checkConversion(COMMSCHED_COMPLEX_F32, COMMSCHED_F32), Status());
 }
 
 TEST(Conversion, CopiesRows) {
@@ -223,7 +222,7 @@ TEST(Conversion, CopiesRows) {
   copy.sourceStride = 4 * sizeof(float);
   copy.rows = 2;
   copy.rowElements = 2;
-  EXPECT_EQ(copyRows(copy), std::nullopt);
+  EXPECT_EQ(copyRows(copy), Status());
   EXPECT_EQ(target, (std::vector<double>{-1, 1, 2, -1, -1, -1, 5, 6, -1, -1}));
 
   // Bytes, from an address that suits no larger type.
@@ -235,7 +234,7 @@ TEST(Conversion, CopiesRows) {
   copy.targetStride = copy.sourceStride = 4;
   copy.rows = 2;
   copy.rowElements = 3;
-  EXPECT_EQ(copyRows(copy), std::nullopt);
+  EXPECT_EQ(copyRows(copy), Status());
   EXPECT_STREQ(copied, ".bcd.fgh");
 
   copy.targetType = COMMSCHED_F32;

@@ -31,10 +31,10 @@ TEST(Types, NamesAndSizes) {
 
 TEST(Types, ElementTypes) {
   ElementType element;
-  EXPECT_EQ(parseElementType("f16", element), std::nullopt);
+  EXPECT_EQ(parseElementType("f16", element), Status());
   EXPECT_EQ(element.type, COMMSCHED_F16);
   EXPECT_EQ(element.bytes, 2);
-  EXPECT_EQ(parseElementType("bytes<12>", element), std::nullopt);
+  EXPECT_EQ(parseElementType("bytes<12>", element), Status());
   EXPECT_EQ(element.type, std::nullopt);
   EXPECT_EQ(element.bytes, 12);
   for (const char *name :
@@ -47,13 +47,14 @@ TEST(Types, ElementTypes) {
 /// The reductions of a type, in the order of their numbers.
 static std::string listReductions(const std::string &name) {
   ElementType element;
-  EXPECT_EQ(parseElementType(name, element), std::nullopt);
+  EXPECT_EQ(parseElementType(name, element), Status());
   std::string list;
   for (int32_t i = COMMSCHED_SUM; i <= COMMSCHED_BXOR; ++i) {
     auto reduction = static_cast<commsched_reduction>(i);
-    if (Error error = checkReduction(element, reduction))
-      EXPECT_EQ(*error, std::string("reduction '") + getName(reduction) +
-                            "' is not defined for type '" + name + "'");
+    if (Status status = checkReduction(element, reduction); !status)
+      EXPECT_EQ(status.getMessage(),
+                std::string("reduction '") + getName(reduction) +
+                    "' is not defined for type '" + name + "'");
     else
       list += std::string(list.empty() ? "" : " ") + getName(reduction);
   }

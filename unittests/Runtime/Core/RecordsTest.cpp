@@ -1,4 +1,4 @@
-//===- FlightRecordTest.cpp - The record of the last calls ------*- C++ -*-===//
+//===- RecordsTest.cpp - Flight record and step records -------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,11 +8,10 @@
 
 #include "Core/Records.h"
 
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
-
 #include <cstdio>
 #include <fstream>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 using namespace commsched::runtime;
 using Json = nlohmann::json;
@@ -117,7 +116,7 @@ TEST_F(FlightRecordTest, KeepsTheLast) {
 
 TEST_F(FlightRecordTest, IsWrittenForItsRank) {
   std::string path = ::testing::TempDir() + "flight.%r.json";
-  EXPECT_EQ(writeFlightRecord(path, 12, "text"), std::nullopt);
+  EXPECT_EQ(writeFlightRecord(path, 12, "text"), Status());
   std::string written = ::testing::TempDir() + "flight.12.json";
   std::ifstream file(written);
   std::string text;
@@ -126,4 +125,22 @@ TEST_F(FlightRecordTest, IsWrittenForItsRank) {
   std::remove(written.c_str());
   EXPECT_EQ(writeFlightRecord("/nowhere/%r", 3, ""),
             "cannot write the flight record '/nowhere/3'");
+}
+
+TEST(StepRecords, SortedAndOnlyOfTheStep) {
+  StepRecords records;
+  records.add(COMMSCHED_RECORD_COMPUTE, 9, {0, 1});
+  records.begin();
+  records.add(COMMSCHED_RECORD_COMPUTE, 0, {5, 6});
+  records.add(COMMSCHED_RECORD_WAIT, 1, {2, 5});
+  records.add(COMMSCHED_RECORD_COLLECTIVE, 2, {2, 3});
+  records.end();
+  records.add(COMMSCHED_RECORD_COMPUTE, 9, {0, 1});
+  ASSERT_EQ(records.get().size(), 3u);
+  EXPECT_EQ(records.get()[0].index, 1);
+  EXPECT_EQ(records.get()[1].index, 2);
+  EXPECT_EQ(records.get()[1].end_ns, 3);
+  EXPECT_EQ(records.get()[2].index, 0);
+  records.begin();
+  EXPECT_TRUE(records.get().empty());
 }

@@ -1,4 +1,4 @@
-//===- RequestsTest.cpp - Requests of launches in flight --------*- C++ -*-===//
+//===- RankTest.cpp - Requests of a rank ----------------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Core/Rank.h"
+
+#include "../StatusText.h"
 
 #include <gtest/gtest.h>
 
@@ -30,9 +32,9 @@ struct RequestsTest : ::testing::Test {
   }
 
   std::string findError(int64_t number) {
-    Error error;
-    EXPECT_EQ(table.find(number, sites, error), nullptr);
-    return error.value_or("no error");
+    Status status;
+    EXPECT_EQ(table.find(number, sites, status), nullptr);
+    return toText(status);
   }
 
   std::vector<Site> sites;
@@ -45,15 +47,15 @@ TEST_F(RequestsTest, AreFoundUntilRemoved) {
   int64_t second = add(1);
   EXPECT_GT(first, 0);
   EXPECT_NE(first, second);
-  Error error;
-  Request *request = table.find(second, sites, error);
+  Status status;
+  Request *request = table.find(second, sites, status);
   ASSERT_NE(request, nullptr);
   EXPECT_EQ(request->launch.site, &sites[1]);
   EXPECT_EQ(table.size(), 2u);
   table.remove(first);
   EXPECT_EQ(findError(first), "the request of reduce_scatter 'rs' "
                               "(step.mlir:1:2) has already been waited for");
-  EXPECT_EQ(table.find(second, sites, error), request);
+  EXPECT_EQ(table.find(second, sites, status), request);
 }
 
 TEST_F(RequestsTest, NumbersThatWereNeverGiven) {

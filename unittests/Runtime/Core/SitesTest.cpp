@@ -1,4 +1,4 @@
-//===- LaunchCheckTest.cpp - The buffers of launches ------------*- C++ -*-===//
+//===- SitesTest.cpp - Checks of launches ---------------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Core/Sites.h"
+
+#include "../StatusText.h"
 
 #include <gtest/gtest.h>
 
@@ -31,7 +33,7 @@ struct LaunchCheckTest : ::testing::Test {
     site.tensors.assign(2, {{COMMSCHED_I8, 1, "i8"}, inputs, outputs, {}, {}});
   }
 
-  std::string check() { return checkLaunch(launch).value_or("no error"); }
+  std::string check() { return toText(checkLaunch(launch)); }
 
   char memory[256];
   Group group;
