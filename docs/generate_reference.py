@@ -160,7 +160,7 @@ def plain_type(cpp_type, is_list):
     """A C++ option type in the words of a user."""
     name = {"std::string": "string", "bool": "bool", "double": "number",
             "int64_t": "integer", "int32_t": "integer", "unsigned": "integer",
-            }.get(cpp_type.strip(), cpp_type.split("::")[-1])
+            }.get(cpp_type.strip(), "name")
     return f"list of {name}" if is_list else name
 
 
