@@ -1,4 +1,4 @@
-//===- BlockScheduling.cpp - What passes that order blocks share ----------===//
+//===- BlockScheduling.cpp - Blocks of scheduling passes ------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

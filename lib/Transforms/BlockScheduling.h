@@ -1,4 +1,4 @@
-//===- BlockScheduling.h - What passes that order blocks share --*- C++ -*-===//
+//===- BlockScheduling.h - Blocks of scheduling passes ----------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A pass that reorders operations does so block by block: which blocks, and the
-// remark that one stays as it is because it lacks what the pass needs to know.
+// A pass that reorders operations does so block by block. Here are the list of
+// these blocks and the remark on a block that keeps its order because the pass
+// lacks a fact on it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +27,7 @@ SmallVector<Block *> getBlocksWithCollectives(func::FuncOp function);
 
 /// Emits the remark `BlockKept`: a block of `function` keeps its order, for
 /// `reason`. `location` is the operation or value that the reason is about.
-/// Metrics may be added to what is returned.
+/// Metrics may be added to the returned remark.
 remark::detail::InFlightRemark
 remarkBlockKept(func::FuncOp function, Location location, const Twine &reason);
 

@@ -25,7 +25,7 @@ namespace mlir::commsched {
 using namespace mlir;
 using namespace mlir::commsched;
 
-/// Who says what the collective costs: the profile, the operation, or an
+/// Returns the source of an estimate: the profile, the operation, or an
 /// algorithm and protocol of the model.
 static std::string describeSource(const CollectiveEstimate &estimate) {
   switch (estimate.source) {
@@ -76,7 +76,8 @@ struct EstimateRuntime
   }
 
 private:
-  /// Inner operations first, so that those around them add up what is written.
+  /// Inner operations first, because the estimates of outer operations add up
+  /// theirs.
   void estimateRegion(Region &region, OperationCosts &costs) {
     for (Operation &op : region.getOps()) {
       // The regions of an operation that states its own cost are its
@@ -132,7 +133,7 @@ private:
   /// Shared by the copies of the pass that run on several functions at once.
   std::shared_ptr<const cost::MeasuredTable> table;
   std::optional<std::string> optionError;
-  /// What is written, looked up once.
+  /// Name and type of the attribute, looked up once.
   StringAttr attrName;
   IntegerType timeType;
   bool changed = false;

@@ -21,12 +21,12 @@
 
 namespace mlir::commsched {
 
-/// What a budget is a fraction of.
+/// The live bytes that a budget is a fraction of.
 enum class MemoryModel {
   /// All live bytes.
   Exact,
-  /// What PyTorch Inductor counts: not the arguments that stay, nor those that
-  /// nobody uses.
+  /// The bytes that PyTorch Inductor counts: without arguments that stay live,
+  /// and without unused arguments.
   Reference,
 };
 

@@ -1,4 +1,4 @@
-//===- OutputFile.cpp - What passes write beside the IR -------------------===//
+//===- OutputFile.cpp - Files that passes write ---------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- OutputFile.h - What passes write beside the IR -----------*- C++ -*-===//
+//===- OutputFile.h - Files that passes write -------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Passes that write a file do it here, so that a path that cannot be written
-// and a disk that is full are errors of the pass, and leave no half a file.
+// Writes the file of a pass such that a path that cannot be written, or a full
+// disk, is an error of the pass and leaves no partial file.
 //
 //===----------------------------------------------------------------------===//
 

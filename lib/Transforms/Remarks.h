@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All remarks have the category `commsched`, so that `--remarks-filter` picks
-// them out, and name the function, which is what tells their records apart in a
-// YAML file.
+// All remarks have the category `commsched`, so that `--remarks-filter` selects
+// them, and name the function, which distinguishes their records in a YAML
+// file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 
 namespace mlir::commsched {
 
-/// Whether anybody listens: texts need not be composed otherwise.
+/// Returns whether remarks are enabled: otherwise no text need be composed.
 bool areRemarksEnabled(Operation *op);
 
 /// Options of a remark with the given name about the function of that name.

@@ -38,7 +38,7 @@ private:
   LogicalResult simulate(FunctionPair pair, OperationCosts &costs);
   LogicalResult print();
 
-  /// What is asked for by the options.
+  /// The contention options.
   ContentionOptions contention;
   std::optional<std::string> optionError;
   std::vector<StepReport> reports;
@@ -81,7 +81,7 @@ LogicalResult Report::simulate(FunctionOpInterface function,
 LogicalResult Report::simulate(FunctionPair pair, OperationCosts &costs) {
   auto forward = reportOf.find(pair.forward);
   auto backward = reportOf.find(pair.backward);
-  // What is missing has been said of the half.
+  // A remark on the half has given the reason.
   if (forward == reportOf.end() || backward == reportOf.end())
     return success();
   std::string reason;

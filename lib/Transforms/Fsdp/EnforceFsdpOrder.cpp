@@ -294,7 +294,7 @@ struct FsdpWishes {
   SmallVector<std::pair<size_t, size_t>> precedences;
 };
 
-/// Tells what became of the groups of one block.
+/// Emits the remarks on the groups of one block.
 class GroupReporter {
 public:
   GroupReporter(func::FuncOp function, const BlockProblem &problem,
@@ -434,7 +434,7 @@ FailureOr<bool> EnforceFsdpOrder::enforce(Block &block) {
   });
   if (!hasCopyIn)
     return false;
-  // What operations cost is of no interest here.
+  // This pass does not read costs.
   auto getCost = [](Operation *) { return std::optional<int64_t>(0); };
   FailureOr<BlockProblem> problem = BlockProblem::create(block, getCost);
   if (failed(problem))

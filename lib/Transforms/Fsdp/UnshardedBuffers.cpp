@@ -74,7 +74,7 @@ private:
   const UnshardedParams &params;
 };
 
-/// Erases a resize or a copy of a storage that nobody needs.
+/// Erases a resize or a copy of a removable storage.
 template <typename Op> struct EraseStorageChange : OpRewritePattern<Op> {
   EraseStorageChange(MLIRContext *context, const UnshardedParams &params)
       : OpRewritePattern<Op>(context), params(params) {}

@@ -106,7 +106,7 @@ private:
 
 FailureOr<bool> ReorderForPeakMemory::reorder(Block &block) {
   func::FuncOp function = getOperation();
-  // What operations cost is of no interest here.
+  // This pass does not read costs.
   auto getCost = [](Operation *) { return std::optional<int64_t>(0); };
   FailureOr<BlockProblem> problem = BlockProblem::create(block, getCost);
   if (failed(problem))

@@ -67,7 +67,7 @@ Value ActivationOrigins::getSource(Value value, bool &isView) const {
     isView = false;
     return op->getOperand(0);
   }
-  // What is written into a destination is computed.
+  // The result of a destination-style operation is computed.
   if (isa<DestinationStyleOpInterface>(op))
     return {};
   return getAliasedValue(result);
@@ -201,7 +201,7 @@ static FailureOr<func::FuncOp> findBackward(func::FuncOp forward,
   return backward;
 }
 
-/// Checks that `backward` begins with arguments for what is saved.
+/// Checks that `backward` begins with arguments for the saved values.
 static LogicalResult checkSavedTypes(func::FuncOp forward,
                                      func::FuncOp backward,
                                      TypeRange savedTypes) {
@@ -287,7 +287,7 @@ std::string CandidateFilter::explainType(RankedTensorType type) const {
 std::string CandidateFilter::explainSize(RankedTensorType type) const {
   if (llvm::is_contained(type.getShape(), 0))
     return "it has no elements";
-  // What each row saves, if rows have a known length.
+  // The bytes saved by each row, if rows have a known length.
   if (rules.useScaling && !type.isDynamicDim(type.getRank() - 1)) {
     auto elementType = cast<FloatType>(type.getElementType());
     int64_t length = type.getShape().back();

@@ -1,4 +1,4 @@
-//===- ActivationCandidates.h - What to save in 8-bit floats ----*- C++ -*-===//
+//===- ActivationCandidates.h - Activations to quantize ---------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tells for the two halves of a partition which of the saved values are worth
-// an 8-bit floating-point type, and where in both halves the conversions
-// belong. Nothing is rewritten here.
+// Chooses the saved values of a partition that are worth an 8-bit
+// floating-point type, and the places of the conversions in both halves.
+// Rewrites nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,7 +47,7 @@ struct QuantizedActivation {
   Operation *dequantizeBefore = nullptr;
 };
 
-/// What becomes of the two halves of a partition.
+/// The conversions in the two halves of a partition.
 struct QuantizationPlan {
   func::FuncOp forward;
   func::FuncOp backward;

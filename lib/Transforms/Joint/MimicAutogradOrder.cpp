@@ -106,7 +106,7 @@ FailureOr<bool> mlir::commsched::applyAutogradOrder(func::FuncOp function,
                                        numForwardOutputsAttrName +
                                        "' counts its results");
 
-  // What operations cost is of no interest here.
+  // This pass does not read costs.
   auto getCost = [](Operation *) { return std::optional<int64_t>(0); };
   FailureOr<BlockProblem> block =
       BlockProblem::create(body, getCost, StreamOrder::Free);

@@ -186,7 +186,7 @@ FailureOr<Split> PartitionJoint::choose(const JointFunction &working,
   return std::move(plan->split);
 }
 
-/// What `op` computes, in floating-point operations.
+/// Returns the floating-point operations of `op`.
 static int64_t getFlops(Operation *op) {
   auto cost = dyn_cast<CostOpInterface>(op);
   std::optional<double> flops = cost ? cost.getFlopCount() : std::nullopt;
@@ -269,7 +269,7 @@ void PartitionJoint::runOnOperation() {
     return signalPassFailure();
   auto joints = llvm::to_vector(
       llvm::make_filter_range(module.getOps<func::FuncOp>(), isJointFunction));
-  // Who reads proposals wants a file from every rank, be it empty.
+  // commsched-sync-partition reads a file of every rank, also an empty one.
   if (joints.empty() && propose.empty())
     return markAllAnalysesPreserved();
   OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();

@@ -1,5 +1,4 @@
-//===- PartitionPlan.cpp - How to partition a joint function -----------------
-//===//
+//===- PartitionPlan.cpp - Choice of a partition --------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -40,7 +39,7 @@ std::optional<std::string> mlir::commsched::parsePeakBudget(StringRef text,
   return parseByteCount(text, bytes);
 }
 
-/// What `result` holds, or failure after an error.
+/// Returns the value of `result`, or failure after an error.
 template <typename T>
 static FailureOr<T> unwrap(const JointFunction &joint,
                            PartitionResult<T> result) {
@@ -79,7 +78,7 @@ private:
   const PartitionBudget &budget;
   MeasurePeak measurePeak;
   PartitionPlan plan;
-  /// What was measured last, and its peak.
+  /// The saved values that were measured last, and their peak.
   std::optional<std::vector<NodeId>> measured;
   FailureOr<std::optional<int64_t>> lastPeak = failure();
 };
@@ -104,7 +103,7 @@ FailureOr<bool> BudgetSearch::visit(int32_t rung) {
   FailureOr<std::optional<int64_t>> measured = measure(*split);
   if (failed(measured))
     return failure();
-  // What cannot be measured cannot be kept within bounds.
+  // A peak that cannot be measured is taken to be within the budget.
   int64_t bytes = measured->value_or(0);
   bool isWithin = bytes <= plan.allowedBytes;
   bool isBetter = isWithin ? plan.isOverBudget || bytes > plan.bytes
@@ -208,7 +207,7 @@ mlir::commsched::planPartition(const JointFunction &joint,
 
 FailureOr<Split> mlir::commsched::splitAt(const JointFunction &joint,
                                           const std::vector<NodeId> &saved) {
-  // Somebody decided what is repeated, collectives included.
+  // The attribute decides what is repeated, collectives included.
   constexpr bool allowCollectives = true;
   return unwrap(joint,
                 splitAtStorages(joint.getGraph(), saved, allowCollectives));

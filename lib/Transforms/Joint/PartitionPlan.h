@@ -1,5 +1,4 @@
-//===- PartitionPlan.h - How to partition a joint function -------* -*- C++
-//-*-===//
+//===- PartitionPlan.h - Choice of a partition ------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// From a pass's options and a joint function to the partition that they ask
-// for. Nothing is rewritten here.
+// Decides on the partition of a joint function by the options of
+// commsched-partition-joint. Rewrites nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,7 +46,7 @@ struct PartitionPlanOptions {
 using MeasurePeak =
     function_ref<FailureOr<std::optional<int64_t>>(const partition::Split &)>;
 
-/// What was decided.
+/// The decision of planPartition().
 struct PartitionPlan {
   partition::Split split;
   /// What the budget is about, in bytes: what is saved, or the peak. 0 for what

@@ -71,7 +71,7 @@ private:
   void rewriteForward();
   void rewriteArguments();
   void dequantizeActivation(unsigned number);
-  /// What operations on the activation are called after.
+  /// Returns the name that the names of the conversions derive from.
   StringRef getName(const QuantizedActivation &activation) {
     auto name =
         backward.getArgAttrOfType<StringAttr>(activation.index, nameAttrName);

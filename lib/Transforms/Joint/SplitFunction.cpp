@@ -217,7 +217,8 @@ static NamedAttrList addName(const JointFunction &joint, NodeId node,
   return named;
 }
 
-/// What the backward's argument for the saved value `node` is.
+/// Returns the attributes of the backward's argument for the saved value
+/// `node`.
 static DictionaryAttr getSavedArgumentAttrs(const JointFunction &joint,
                                             NodeId node) {
   func::FuncOp function = joint.getFunction();
@@ -231,7 +232,7 @@ static DictionaryAttr getSavedArgumentAttrs(const JointFunction &joint,
   return attrs.getDictionary(context);
 }
 
-/// The halves without what is saved: their own arguments and results.
+/// Adds the arguments and results of the halves other than saved values.
 static void addOwnPorts(const JointFunction &joint, Half &forward,
                         Half &backward) {
   func::FuncOp function = joint.getFunction();

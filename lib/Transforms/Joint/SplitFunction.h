@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Writes the two halves of a joint function as functions of their own, linked
-// by attributes. The joint function stays as it is: whoever only wants to
-// measure a partition erases the halves again.
+// Creates the two halves of a joint function, linked by attributes. The joint
+// function stays as it is: to only measure a partition, erase the halves again.
 //
 //===----------------------------------------------------------------------===//
 

@@ -29,7 +29,7 @@ struct VerifyPartition
   void runOnOperation() override;
 };
 
-/// What one half says of the other.
+/// The attribute of one half that names the other.
 struct Link {
   StringRef attrName;
   StringRef otherAttrName;
@@ -125,12 +125,12 @@ static LogicalResult verifyLinks(FunctionOpInterface function,
 }
 
 //===----------------------------------------------------------------------===//
-// What crosses
+// Values between the halves
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Checks what a forward hands to its backward.
+/// Checks the values that a forward hands to its backward.
 class PairVerifier {
 public:
   PairVerifier(FunctionOpInterface forward, FunctionOpInterface backward)

@@ -236,7 +236,7 @@ private:
 
 } // namespace
 
-/// Compiles what is outlined, and describes the calls.
+/// Compiles the outlined functions, and sets attributes on their calls.
 LogicalResult CompileRegions::compile(ArrayRef<OutlinedRegion> outlined,
                                       RegionPipelines &pipelines,
                                       OperationCosts &costs) {

@@ -204,8 +204,8 @@ mlir::commsched::outlineRegions(ModuleOp module, ArrayRef<MarkedBlock> blocks) {
 // Facts on the calls
 //===----------------------------------------------------------------------===//
 
-/// What `result` is a view of; null for what has contents of its own. A
-/// destination is one only where nobody else has it.
+/// Returns the value that `result` is a view of; null if it has contents of its
+/// own. The result of a destination-style operation is no view.
 static Value getViewed(OpResult result) {
   return isa<DestinationStyleOpInterface>(result.getOwner())
              ? Value()
@@ -218,7 +218,8 @@ static bool onlyComputes(func::FuncOp function) {
   if (!function.getBody().hasOneBlock())
     return false;
   Block &body = function.getBody().front();
-  // What values are views of; null for what the caller has, or nobody knows.
+  // The storage of each value; null for storage of the caller or unknown
+  // storage.
   DenseMap<Value, Value> rootOf;
   for (Value argument : body.getArguments())
     rootOf[argument] = Value();

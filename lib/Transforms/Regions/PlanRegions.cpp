@@ -201,7 +201,7 @@ bool mlir::commsched::isFreeToCopy(Operation *op) {
 
 namespace {
 
-/// Tells which members of one set stay outside of the function: views and
+/// Determines which members of one set stay outside of the function: views and
 /// constants, where the function would otherwise return what it takes, or
 /// return one storage twice.
 class Border {
@@ -261,7 +261,8 @@ bool Border::isTiedByMemory(NodeId node) const {
          llvm::any_of(dependences.successors(node), ties);
 }
 
-/// What `op` is a view of, if it does nothing else; or null.
+/// Returns the value that `op` is a view of, if it has no other effect; or
+/// null.
 static Value getViewed(Operation *op) {
   if (!isa<AliasOpInterface, ViewLikeOpInterface>(op) ||
       op->getNumResults() != 1 || op->getNumRegions() != 0 ||
@@ -356,7 +357,7 @@ void Border::divide(RegionSet &result, SmallVectorImpl<Operation *> &passedOn,
 
 FailureOr<MarkedBlock>
 mlir::commsched::planBlock(Block &block, ArrayRef<MarkedOperation> marked) {
-  // What operations cost is of no interest here.
+  // This pass does not read costs.
   auto getCost = [](Operation *) { return std::optional<int64_t>(0); };
   FailureOr<BlockProblem> problem = BlockProblem::create(block, getCost);
   if (failed(problem))

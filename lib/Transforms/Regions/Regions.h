@@ -22,7 +22,7 @@
 
 namespace mlir::commsched {
 
-/// What the functions that regions become are called, before their number.
+/// The prefix of the names of outlined functions, before their number.
 inline constexpr StringLiteral regionFunctionPrefix = "__marked_region_";
 
 /// A region: all operations whose marks have one name.
@@ -34,7 +34,7 @@ struct MarkedRegion {
   Operation *first = nullptr;
 };
 
-/// An operation with a mark, outermost ones only: what is inside goes with it.
+/// A marked operation. Marks inside of another marked operation do not count.
 struct MarkedOperation {
   Operation *op;
   /// The index of its region.
@@ -74,7 +74,7 @@ struct RegionSet {
   SmallVector<RegionMember> members;
 };
 
-/// What becomes of the marked operations of one block.
+/// The plan for the marked operations of one block.
 struct MarkedBlock {
   BlockProblem problem;
   /// In which the members of each set that are not copied stand together.
