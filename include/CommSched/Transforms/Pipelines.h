@@ -96,12 +96,7 @@ struct PipelineOptions : public PassPipelineOptions<PipelineOptions> {
   Option<TargetPreset> target{
       *this, "target",
       llvm::cl::desc("Preset for modules that do not name one"),
-      llvm::cl::init(TargetPreset::H100),
-      llvm::cl::values(clEnumValN(TargetPreset::A100, "a100", "NVIDIA A100"),
-                       clEnumValN(TargetPreset::H100, "h100", "NVIDIA H100"),
-                       clEnumValN(TargetPreset::H200, "h200", "NVIDIA H200"),
-                       clEnumValN(TargetPreset::GH200, "gh200", "NVIDIA GH200"),
-                       clEnumValN(TargetPreset::B200, "b200", "NVIDIA B200"))};
+      llvm::cl::init(TargetPreset::H100), getTargetPresetValues()};
   Option<std::string> profile{
       *this, "profile", llvm::cl::desc("JSON file of measured collectives"),
       llvm::cl::init("")};

@@ -11,22 +11,6 @@
 
 include "mlir/Pass/PassBase.td"
 
-def CommSched_TargetOption
-    : Option<"target", "target", "::mlir::commsched::TargetPreset",
-             /*default=*/"::mlir::commsched::TargetPreset::H100",
-             "Preset for modules that do not name one",
-             [{::llvm::cl::values(
-                 clEnumValN(::mlir::commsched::TargetPreset::A100, "a100",
-                            "NVIDIA A100"),
-                 clEnumValN(::mlir::commsched::TargetPreset::H100, "h100",
-                            "NVIDIA H100"),
-                 clEnumValN(::mlir::commsched::TargetPreset::H200, "h200",
-                            "NVIDIA H200"),
-                 clEnumValN(::mlir::commsched::TargetPreset::GH200, "gh200",
-                            "NVIDIA GH200"),
-                 clEnumValN(::mlir::commsched::TargetPreset::B200, "b200",
-                            "NVIDIA B200"))}]>;
-
 def EstimateRuntime : Pass<"commsched-estimate-runtime", "::mlir::func::FuncOp"> {
   let summary = "write the estimated time of every operation on it";
   let description = [{
@@ -48,7 +32,11 @@ def EstimateRuntime : Pass<"commsched-estimate-runtime", "::mlir::func::FuncOp">
     specification, the preset is that of the option `target`.
   }];
   let options = [
-    CommSched_TargetOption,
+    Option<"target", "target", "::mlir::commsched::TargetPreset",
+           /*default=*/"::mlir::commsched::TargetPreset::H100",
+           "Preset for modules that do not name one: a100, h100, h200, gh200 "
+           "or b200",
+           "::mlir::commsched::getTargetPresetValues()">,
     Option<"profile", "profile", "std::string", /*default=*/"",
            "JSON file of measured collectives">,
     Option<"model", "model", "::mlir::commsched::CollectiveModel",

@@ -10,7 +10,6 @@
 #define COMMSCHED_TRANSFORMS_PASSES_SCHEDULE_TD
 
 include "mlir/Pass/PassBase.td"
-include "CommSched/Transforms/Passes/Costs.td"
 
 def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
   let summary = "make the shortest step that fits a memory budget";
@@ -92,7 +91,11 @@ def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
     Option<"computeSlowdown", "compute-slowdown", "double", /*default=*/"0.0",
            "By which part of its own time computation takes longer beside a "
            "collective in flight, such as 0.19">,
-    CommSched_TargetOption,
+    Option<"target", "target", "::mlir::commsched::TargetPreset",
+           /*default=*/"::mlir::commsched::TargetPreset::H100",
+           "Preset for modules that do not name one: a100, h100, h200, gh200 "
+           "or b200",
+           "::mlir::commsched::getTargetPresetValues()">,
     Option<"profile", "profile", "std::string", /*default=*/"",
            "JSON file of measured collectives">,
     Option<"frontier", "frontier", "std::string", /*default=*/"",
