@@ -8,6 +8,7 @@
 
 #include "CommSched/Schedule/Graphs/GroupedOrder.h"
 
+#include "../Model/ReadyTracker.h"
 #include "CommSched/Schedule/Model/Verify.h"
 
 #include <algorithm>
@@ -388,7 +389,7 @@ static Order sortUnits(const Contraction &graph,
   // Twice the place in the program, plus 1 for what does not stand before it.
   using Entry = std::pair<int64_t, UnitId>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> ready;
-  std::vector<int32_t> missing(graph.numUnits(), 0);
+  IndegreeCounter pending(graph.numUnits());
   auto makeReady = [&](UnitId unit) {
     int32_t group = graph.groupIndex(unit);
     NodeId place = group == none ? unit : groups[group].anchor;
@@ -397,8 +398,8 @@ static Order sortUnits(const Contraction &graph,
     ready.push({2 * position + (standsBefore ? 0 : 1), unit});
   };
   for (UnitId unit = 0; unit < graph.numUnits(); ++unit) {
-    graph.visitIncoming(unit, [&](const Link &) { ++missing[unit]; });
-    if (missing[unit] == 0 && !graph.members(unit).empty())
+    graph.visitIncoming(unit, [&](const Link &) { pending.addEdgesTo(unit); });
+    if (pending.isReady(unit) && !graph.members(unit).empty())
       makeReady(unit);
   }
   Order order;
@@ -410,7 +411,7 @@ static Order sortUnits(const Contraction &graph,
                  graph.members(unit).end());
     graph.visitOutgoing(unit, [&](const Link &link) {
       UnitId successor = graph.unitOf(link.to);
-      if (--missing[successor] == 0)
+      if (pending.removeEdgeTo(successor))
         makeReady(successor);
     });
   }

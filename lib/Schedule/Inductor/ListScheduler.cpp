@@ -8,6 +8,7 @@
 
 #include "CommSched/Schedule/Inductor/ListScheduler.h"
 
+#include "../Model/ReadyTracker.h"
 #include "CommSched/Schedule/Model/Verify.h"
 
 #include <algorithm>
@@ -50,7 +51,7 @@ private:
   const Problem &problem;
   bool reorderForOverlap;
   Ranking ranking;
-  std::vector<int32_t> missing;
+  ReadyTracker tracker;
   Heap readyCompute;
   Heap readyComm;
   Order order;
@@ -111,13 +112,10 @@ static Ranking rank(const Problem &problem,
 ListSchedulerRun::ListSchedulerRun(const Problem &problem,
                                    const ListSchedulerOptions &options)
     : problem(problem), reorderForOverlap(options.reorderForOverlap),
-      ranking(rank(problem, options)), missing(problem.numNodes()) {
+      ranking(rank(problem, options)), tracker(problem) {
   order.reserve(problem.numNodes());
-  for (NodeId node = 0; node < problem.numNodes(); ++node) {
-    missing[node] = static_cast<int32_t>(problem.predecessors(node).size());
-    if (missing[node] == 0)
-      makeReady(node);
-  }
+  for (NodeId node : tracker.listReady())
+    makeReady(node);
 }
 
 void ListSchedulerRun::makeReady(NodeId node) {
@@ -142,9 +140,7 @@ NodeId ListSchedulerRun::popBest() {
 
 void ListSchedulerRun::schedule(NodeId node) {
   order.push_back(node);
-  for (DependenceEnd successor : problem.successors(node))
-    if (--missing[successor.node] == 0)
-      makeReady(successor.node);
+  tracker.take(node, [&](NodeId next) { makeReady(next); });
 }
 
 void ListSchedulerRun::coverByCompute(int64_t costNs) {

@@ -8,7 +8,7 @@
 
 #include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
 
-#include "../Model/BufferReads.h"
+#include "../Model/ReadyTracker.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/Verify.h"
 
@@ -19,6 +19,61 @@
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
+
+/// Returns for each node the bytes that it allocates. O(nodes + buffers).
+static std::vector<int64_t> getMadeBytes(const Problem &problem) {
+  std::vector<int64_t> made(problem.numNodes());
+  for (BufferId id = 0; id < problem.numBuffers(); ++id)
+    if (NodeId producer = problem.buffer(id).producer; producer != noNode)
+      made[producer] += problem.buffer(id).bytes;
+  return made;
+}
+
+namespace {
+
+/// The uses of a problem, each once, and without
+///   - uses by the buffer's own producer: they neither keep nor free it,
+///   - buffers that are live from the start to the end: no order differs in
+///     them.
+/// O(nodes + buffers + uses).
+struct BufferReads {
+  explicit BufferReads(const Problem &problem);
+
+  /// By buffer.
+  Csr<NodeId> readers;
+  /// By node.
+  Csr<BufferId> buffers;
+};
+
+} // namespace
+
+BufferReads::BufferReads(const Problem &problem) {
+  struct Read {
+    BufferId buffer;
+    NodeId node;
+  };
+  std::vector<Read> reads;
+  // By node: the last buffer that was seen to be read by it.
+  std::vector<BufferId> lastRead(problem.numNodes(), -1);
+  for (BufferId id = 0; id < problem.numBuffers(); ++id) {
+    const Buffer &buffer = problem.buffer(id);
+    if (buffer.producer == noNode && !buffer.freed)
+      continue;
+    for (NodeId user : problem.users(id)) {
+      if (user == buffer.producer || lastRead[user] == id)
+        continue;
+      lastRead[user] = id;
+      reads.push_back({id, user});
+    }
+  }
+  readers.build(
+      problem.numBuffers(), reads.size(),
+      [&](size_t i) { return reads[i].buffer; },
+      [&](size_t i) { return reads[i].node; });
+  buffers.build(
+      problem.numNodes(), reads.size(), [&](size_t i) { return reads[i].node; },
+      [&](size_t i) { return reads[i].buffer; });
+}
 
 const char *schedule::toString(PeakMemoryMethod method) {
   switch (method) {
@@ -144,8 +199,7 @@ private:
   ReadyNodes ready;
   /// By buffer: the readers that have not run.
   std::vector<int32_t> openReaders;
-  /// By node: the dependences that are not met.
-  std::vector<int32_t> missing;
+  ReadyTracker tracker;
   int64_t liveBytes = 0;
   int64_t peakBytes = 0;
   Order order;
@@ -216,16 +270,13 @@ NodeId ReadyNodes::best(int64_t gap) const {
 LeastPeakMemoryFirst::LeastPeakMemoryFirst(const Problem &problem)
     : problem(problem), reads(problem), made(getMadeBytes(problem)),
       growth(made), ready(made, growth), openReaders(problem.numBuffers()),
-      missing(problem.numNodes()) {
+      tracker(problem) {
   order.reserve(problem.numNodes());
   for (BufferId id = 0; id < problem.numBuffers(); ++id)
     addBuffer(id);
   peakBytes = std::max(peakBytes, liveBytes);
-  for (NodeId node = 0; node < problem.numNodes(); ++node) {
-    missing[node] = static_cast<int32_t>(problem.predecessors(node).size());
-    if (missing[node] == 0)
-      ready.insert(node);
-  }
+  for (NodeId node : tracker.listReady())
+    ready.insert(node);
 }
 
 /// Counts a buffer in what is live at first, in what is live at last (the first
@@ -268,9 +319,7 @@ void LeastPeakMemoryFirst::schedule(NodeId node) {
   order.push_back(node);
   peakBytes = std::max(peakBytes, liveBytes + made[node]);
   liveBytes += growth[node];
-  for (DependenceEnd successor : problem.successors(node))
-    if (--missing[successor.node] == 0)
-      ready.insert(successor.node);
+  tracker.take(node, [&](NodeId next) { ready.insert(next); });
   for (BufferId buffer : reads.buffers[node])
     closeRead(buffer);
 }
@@ -315,7 +364,7 @@ private:
   void makeReady(NodeId node);
 
   const Problem &problem;
-  std::vector<int32_t> missing;
+  ReadyTracker tracker;
   Positions positions;
   std::vector<List> listOf;
   std::vector<int32_t> lists;
@@ -341,15 +390,11 @@ bool BreadthFirst::Earlier::operator()(NodeId a, NodeId b) const {
 }
 
 BreadthFirst::BreadthFirst(const Problem &problem)
-    : problem(problem), missing(problem.numNodes()),
-      positions(problem.numNodes(), -1), listOf(problem.numNodes()),
-      ready(Earlier{this}) {
+    : problem(problem), tracker(problem), positions(problem.numNodes(), -1),
+      listOf(problem.numNodes()), ready(Earlier{this}) {
   lists.reserve(problem.numDependences());
-  for (NodeId node = 0; node < problem.numNodes(); ++node) {
-    missing[node] = static_cast<int32_t>(problem.predecessors(node).size());
-    if (missing[node] == 0)
-      makeReady(node);
-  }
+  for (NodeId node : tracker.listReady())
+    makeReady(node);
 }
 
 void BreadthFirst::makeReady(NodeId node) {
@@ -371,9 +416,7 @@ Order BreadthFirst::takeOrder() {
     ready.erase(ready.begin());
     positions[node] = static_cast<int32_t>(order.size());
     order.push_back(node);
-    for (DependenceEnd successor : problem.successors(node))
-      if (--missing[successor.node] == 0)
-        makeReady(successor.node);
+    tracker.take(node, [&](NodeId next) { makeReady(next); });
   }
   return order;
 }
