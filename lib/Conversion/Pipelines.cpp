@@ -1,4 +1,4 @@
-//===- Pipelines.cpp - From tensors to calls and to LLVM ------------------===//
+//===- Pipelines.cpp - Lowering pipelines to the runtime ------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

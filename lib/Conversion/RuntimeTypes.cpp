@@ -1,4 +1,4 @@
-//===- RuntimeTypes.cpp - Element types as the runtime knows --------------===//
+//===- RuntimeTypes.cpp - Element types of the runtime --------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

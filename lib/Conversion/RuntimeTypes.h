@@ -1,4 +1,4 @@
-//===- RuntimeTypes.h - Element types as the runtime knows ------*- C++ -*-===//
+//===- RuntimeTypes.h - Element types of the runtime ------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -22,16 +22,17 @@
 
 namespace mlir::commsched {
 
-/// The number by which the runtime knows a type: commsched_type. None for a
-/// type of which it only knows the size.
+/// The runtime's number of a type, a commsched_type; none for a type of which
+/// the runtime knows only the size.
 std::optional<int32_t> getRuntimeType(Type elementType);
 
-/// The name in descriptions: MLIR's, without what no reduction looks at, or
-/// "bytes<N>". The type must have a size (`getElementBytes`).
+/// The name in descriptions: that of MLIR, without properties that do not
+/// matter to reductions, or "bytes<N>". The type must have a size
+/// (`getElementBytes`).
 std::string getRuntimeTypeName(Type elementType);
 
-/// Bytes of an element in memory, or failure where the runtime has no way to
-/// lay it out: widths that are no power of two.
+/// Bytes of an element in memory, or failure if the runtime cannot lay it out,
+/// because its width is not a power of two.
 FailureOr<int64_t> getElementBytes(Type elementType);
 
 } // namespace mlir::commsched

@@ -16,7 +16,7 @@ using namespace mlir::commsched;
 
 namespace {
 
-/// What a collective does to one dimension: the delivered size is the
+/// The effect of a collective on one dimension: the delivered size is the
 /// operand's times `multiply`, divided by `divide`.
 struct DimensionScale {
   int64_t multiply = 1;

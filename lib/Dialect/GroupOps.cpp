@@ -164,14 +164,14 @@ static bool isGroupOfOne(CollectiveOpInterface collective) {
 
 namespace {
 
-/// Erases a start and its wait when nobody uses what they deliver.
+/// Erases a start and its wait when the delivered values are unused.
 struct EraseUnusedPair : OpRewritePattern<WaitOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(WaitOp wait,
                                 PatternRewriter &rewriter) const override {
     CollectiveOpInterface start = getFoldableStart(wait);
-    // What is written in place may be seen through other values of the same
+    // Values written in place may be read through other values of the same
     // storage.
     if (!start || !start.getDestinations().empty() || !wait->use_empty())
       return failure();
@@ -182,7 +182,7 @@ struct EraseUnusedPair : OpRewritePattern<WaitOp> {
 };
 
 /// Replaces a collective over one rank by its operands: gathering, scattering,
-/// reducing and exchanging with nobody deliver what was sent.
+/// reducing and exchanging within one rank deliver what was sent.
 struct FoldGroupOfOne : OpRewritePattern<WaitOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -207,7 +207,7 @@ struct FoldGroupOfOne : OpRewritePattern<WaitOp> {
   }
 };
 
-/// A barrier of one rank waits for nobody.
+/// Erases a barrier of one rank, which waits for no other rank.
 struct EraseBarrierOfOne : OpRewritePattern<BarrierOp> {
   using OpRewritePattern::OpRewritePattern;
 

@@ -77,7 +77,7 @@ struct FirstOperandView
   }
 };
 
-/// What neither computes nor touches the elements of a tensor.
+/// The cost of operations that neither compute nor access tensor elements.
 struct FreeCost : CostOpInterface::ExternalModel<FreeCost, Operation *> {
   std::optional<int64_t> getKnownRuntimeNs(Operation *) const { return 0; }
 };

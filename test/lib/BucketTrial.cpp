@@ -1,4 +1,4 @@
-//===- BucketTrial.cpp - Is a merge what it was said to be? ---------------===//
+//===- BucketTrial.cpp - Comparison of merges with their predictions ------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- BucketTrial.h - Is a merge what it was said to be? ------ -*- C++
-//-*-===//
+//===- BucketTrial.h - Comparison of merges with predictions ----*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- CommSchedTestDialect.cpp - A dialect that joins --------------------===//
+//===- CommSchedTestDialect.cpp - Foreign dialect for tests ---------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

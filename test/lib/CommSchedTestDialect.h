@@ -1,4 +1,4 @@
-//===- CommSchedTestDialect.h - A dialect that joins ------------*- C++ -*-===//
+//===- CommSchedTestDialect.h - Foreign dialect for tests -------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A stand-in for somebody else's dialect, with which the tests show that
+// A dialect of another project, with which the tests show that
 // CommSched needs nothing but its interfaces.
 //
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-//===- CommSchedTestDialect.td - A dialect that joins ------*- tablegen -*-===//
+//===- CommSchedTestDialect.td - Foreign dialect for tests -*- tablegen -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A stand-in for somebody else's dialect. It shares no operation, type or
+// A dialect of another project. It shares no operation, type or
 // attribute with `commsched`: what CommSched does to a program of this dialect,
 // it does through the interfaces.
 //

@@ -1,4 +1,4 @@
-//===- TestBucketedProblem.cpp - Are merges what they were said to be? ----===//
+//===- TestBucketedProblem.cpp - Pass that tests predictions of merges ----===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

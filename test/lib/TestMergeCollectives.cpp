@@ -1,4 +1,4 @@
-//===- TestMergeCollectives.cpp - Merges what stands side by side ---------===//
+//===- TestMergeCollectives.cpp - Pass that merges adjacent collectives ---===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What mergeCollectives() does to collectives that somebody has put side by
-// side, apart from the passes that decide which these are.
+// Calls mergeCollectives() on adjacent collectives, independently of the passes
+// that decide which collectives to merge.
 //
 //===----------------------------------------------------------------------===//
 

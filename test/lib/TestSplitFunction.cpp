@@ -1,4 +1,4 @@
-//===- TestSplitFunction.cpp - Splitting where a test says ----------------===//
+//===- TestSplitFunction.cpp - Pass that splits at marked operations ------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

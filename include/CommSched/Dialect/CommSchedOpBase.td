@@ -1,4 +1,4 @@
-//===- CommSchedOpBase.td - What operations share ----------*- tablegen -*-===//
+//===- CommSchedOpBase.td - Base classes of operations -----*- tablegen -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

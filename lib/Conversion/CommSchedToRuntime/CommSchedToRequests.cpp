@@ -1,4 +1,4 @@
-//===- CommSchedToRequests.cpp - Conversion from commsched to commsched_rt ===//
+//===- CommSchedToRequests.cpp - Pass from commsched to commsched_rt ------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

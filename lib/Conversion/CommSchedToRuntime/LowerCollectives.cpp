@@ -1,4 +1,4 @@
-//===- LowerCollectives.cpp - Starts and waits to requests ----------------===//
+//===- LowerCollectives.cpp - Lowering of starts and waits to requests ----===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -17,9 +17,10 @@ namespace {
 
 /// A launch on its way to `commsched_rt.start`.
 struct Launch {
-  /// What is sent, one for each tensor; empty for a receive, and in place.
+  /// The values to send, one for each tensor; empty for a receive, and in
+  /// place.
   SmallVector<Value> inputs;
-  /// What is filled, one for each tensor; empty for a send.
+  /// The values to fill, one for each tensor; empty for a send.
   SmallVector<Value> outputs;
   SmallVector<int64_t> sent, received;
   bool inPlace = false;

@@ -202,8 +202,8 @@ LogicalResult mlir::commsched::lowerFsdpCopy(Lowering &lowering,
   return success();
 }
 
-/// Bufferization wants to be told that nobody else writes the memory of a
-/// tensor. A storage that is filled again later is read into a tensor first.
+/// Bufferization requires `restrict` on reads of memory: no alias writes it. A
+/// storage that is filled again later is first copied into a tensor.
 void mlir::commsched::lowerStorageRead(Lowering &lowering,
                                        bufferization::ToTensorOp op) {
   if (op.getRestrict())

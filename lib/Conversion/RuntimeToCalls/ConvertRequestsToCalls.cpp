@@ -147,7 +147,7 @@ private:
   RuntimeCallBuilder calls;
   /// Requests whose wait has not been reached.
   int64_t inFlight = 0;
-  /// What replaces the requests.
+  /// The handles that replace the requests.
   llvm::DenseMap<Value, Value> handles;
 };
 
@@ -289,7 +289,7 @@ void Converter::convertMemRefCopy(memref::CopyOp op) {
   op.erase();
 }
 
-/// What is left is the program's own, and runs on the processor.
+/// The other operations belong to the program and run on the processor.
 void Converter::visitOther(Operation *op) {
   if (!touchesBuffers(op))
     return;

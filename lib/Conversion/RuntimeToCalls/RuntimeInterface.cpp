@@ -1,4 +1,4 @@
-//===- RuntimeInterface.cpp - Calls and description for the runtime -------===//
+//===- RuntimeInterface.cpp - Runtime calls and description ---------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a converted module gives to the runtime: calls of the functions of
+// The two outputs of the conversion: calls of the functions of
 // CommSched/Runtime/Runtime.h, which are declared in the module as they are
 // needed, and the description of the program, the JSON text that
 // `commsched_load_program` reads.

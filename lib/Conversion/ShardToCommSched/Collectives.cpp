@@ -202,7 +202,7 @@ static Value castElements(Location location, Value input, Type target,
   return {};
 }
 
-/// What a reduction starts from: its group, its kind, and the operand in the
+/// The inputs of a reduction: its group, its kind, and the operand in the
 /// element type of the result, in which shard says to accumulate.
 namespace {
 struct Reduction {
@@ -324,7 +324,7 @@ getShiftPairs(const DeviceGroup &group, unsigned position, int64_t offset,
   if (rotate)
     offset = (offset % size + size) % size;
   SmallVector<std::pair<int64_t, int64_t>> pairs;
-  // Further than the axis is long, nobody sends; nor could it be added up.
+  // Beyond the length of the axis no device sends, and sums might overflow.
   if (offset <= -size || offset >= size)
     return pairs;
   for (int64_t source = 0; source < group.size; ++source) {
@@ -351,7 +351,7 @@ LogicalResult mlir::commsched::shardconversion::convert(shard::ShiftOp op,
   auto pairs = getShiftPairs(*group, position, offset, op.getRotate());
   bool staysInPlace =
       op.getRotate() ? offset % group->shape[position] == 0 : offset == 0;
-  // With nobody to send, the result is undefined everywhere.
+  // If no device sends, the result is undefined everywhere.
   if (staysInPlace || pairs.empty())
     return replace(op, op.getInput(), context);
   Operation *wait = createStartAndWait<PermuteOp>(

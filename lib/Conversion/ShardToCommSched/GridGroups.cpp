@@ -210,7 +210,7 @@ StringRef GridGroups::getSymbol(const DeviceGroup &group) {
   op = GroupOp::create(detached, grid.getLoc(), name, group.size,
                        /*ranks_per_node=*/IntegerAttr(), strideAttr, ranks,
                        /*sym_visibility=*/StringAttr());
-  // What a group takes for granted need not be said.
+  // The default is not printed.
   if (op.getProcessGroup().ranksPerNode != onOneNode)
     op.setRanksPerNode(onOneNode);
   Operation *&last = lastDeclared.try_emplace(grid, grid).first->second;

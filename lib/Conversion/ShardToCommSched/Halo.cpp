@@ -1,4 +1,4 @@
-//===- Halo.cpp - The exchange of halos between neighbours ----------------===//
+//===- Halo.cpp - Conversion of halo exchanges ----------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

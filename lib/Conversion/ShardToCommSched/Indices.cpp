@@ -1,4 +1,4 @@
-//===- Indices.cpp - What depends on the place of a device ----------------===//
+//===- Indices.cpp - Conversion of slices and indices of devices ----------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Bufferization.cpp - How commsched_rt becomes memrefs ---------------===//
+//===- Bufferization.cpp - Bufferization of commsched_rt ------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What keeps a collective in flight safe: the wait reads what the start sends,
-// so that one-shot analysis sees a conflict with any write in place between
-// the two; and the start's destinations become values of their own that only
-// the wait takes, so that whoever reads the old content makes the start write
-// into another buffer.
+// Two rules protect the data of a collective in flight. The wait reads the
+// tensors that the start sends, so one-shot analysis finds a conflict with any
+// write in place between the two. The destinations of the start become separate
+// values that only the wait uses, so an operation that reads the old content
+// makes the start write into another buffer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,7 +62,7 @@ static LogicalResult getBuffers(RewriterBase &rewriter, ValueRange values,
 // Starts and waits
 //===----------------------------------------------------------------------===//
 
-/// What is sent in place lies in the destination.
+/// With `in_place`, the data to send is in the destination.
 bool StartOp::bufferizesToMemoryRead(OpOperand &operand,
                                      const AnalysisState &) {
   return isOneOf(operand, getInputs()) || getInPlace();

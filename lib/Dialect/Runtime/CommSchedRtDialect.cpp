@@ -113,7 +113,8 @@ void AccountOp::getEffects(EffectList &effects) {
   addCommunication(effects, nullptr);
 }
 
-/// Its time is an effect: it must not be removed when nobody uses its values.
+/// The time is an effect: the operation must not be removed when its results
+/// are unused.
 void ComputeOp::getEffects(EffectList &effects) {
   addEffects(effects, getInputsMutable(), {MemoryEffects::Read::get()});
   addEffects(effects, getOutputsMutable(), {MemoryEffects::Write::get()});
