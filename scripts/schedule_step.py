@@ -51,9 +51,14 @@ def check_same_communication(before, after):
 
 
 def find_budget(budget, before):
-    """What each function is given: of a percentage, the bytes over the peak of
-    the step, which is the largest of its functions'. What is neither a
-    percentage nor bytes is for the passes to refuse."""
+    """The budget of each function in bytes. A percentage is one over the peak of
+    the step, which is the largest of its functions'. The passes refuse what is
+    neither a percentage nor bytes."""
+    bytes_and_unit = re.fullmatch(r"(\d+)([KMGT]i?)?B", budget)
+    if bytes_and_unit:
+        count, prefix = bytes_and_unit.groups(default="")
+        base = 1024 if prefix.endswith("i") else 1000
+        return str(int(count) * base ** (" KMGT".index(prefix[:1] or " ")))
     if not re.fullmatch(r"\d+(\.\d+)?%", budget):
         return budget
     peak = max(report["peak_memory_bytes"] for report in before.values())
@@ -163,9 +168,8 @@ def main(argv=None):
                 [estimate, f"commsched-report{{format=trace output={traces[when]}}}"],
                 "-o", "/dev/null")
 
-        limit = memory(int(budget)) if budget.isdigit() else budget
         print(f"{args.step} on {args.target}, scheduled and verified; memory "
-              f"budget: {limit} ({args.memory_budget})")
+              f"budget: {memory(int(budget))} ({args.memory_budget})")
         for name in before:
             print_table(f"@{name}", before[name], after[name])
         if len(before) > 1:

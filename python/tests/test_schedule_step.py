@@ -124,7 +124,13 @@ def test_says_what_is_over_the_budget(schedule):
     assert [line[0] for line in over] == ["@large"]
 
 
-@pytest.mark.parametrize("budget", ["5GB", "-5%", "%", "5%%", "nan%"])
+def test_takes_bytes_with_a_unit(schedule):
+    lines = schedule(STEP, "--memory-budget=1KB")
+    assert any("1KB" in " ".join(line) for line in lines)
+    assert [line[0] for line in lines if "over" in line][-1] == "@large"
+
+
+@pytest.mark.parametrize("budget", ["5gb", "-5%", "%", "5%%", "nan%"])
 def test_refuses_what_is_no_budget(schedule, budget):
     (line, *_) = schedule(STEP, f"--memory-budget={budget}", fails=True)
     assert line[0] == "error:" and f"'{budget}'" in line
@@ -132,7 +138,7 @@ def test_refuses_what_is_no_budget(schedule, budget):
 
 def test_refuses_a_target_that_is_not_known(schedule):
     (line, *_) = schedule(STEP, "--target=abacus", fails=True)
-    assert line[0] == "error:" and "'abacus'" in line
+    assert line[0] == "error:" and "'abacus'!" in line
 
 
 def test_a_module_without_functions_is_an_error(schedule):
