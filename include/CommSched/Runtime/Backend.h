@@ -194,9 +194,9 @@ public:
   /// waiting with an error that quotes `text`. Does not wait for them.
   virtual void fail(const std::string &text) = 0;
 
-  /// Why the backend cannot run `site`, as "'nccl' has no type i16", if so.
+  /// An error if the backend cannot run `site`: "'nccl' has no type i16".
   virtual Status checkSite(const Site &site) const = 0;
-  /// Why a program with code on the processor cannot run here, if so.
+  /// An error if a program with code on the processor cannot run here.
   virtual Status checkHostCode(const std::string &where) const = 0;
 
   /// Makes the communicator of a group. Called for all groups in one order on

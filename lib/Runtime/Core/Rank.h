@@ -26,6 +26,9 @@
 
 namespace commsched::runtime {
 
+/// Assigns the numbers by which programs refer to launches. A number is never
+/// used twice and contains its site, so that the error of a second wait for a
+/// request names the site.
 class RequestTable {
 public:
   /// Sites beyond this number cannot be told apart in a request.
@@ -56,6 +59,7 @@ private:
   int64_t firstSerial = 1;
 };
 
+/// One rank. It is used by one thread.
 class Rank final : public Recorder {
 public:
   Rank() = default;

@@ -34,6 +34,7 @@ struct FlightRecordHeader {
   std::string error;
 };
 
+/// A ring of the last launches of a rank and their states.
 class FlightRecord {
 public:
   explicit FlightRecord(int64_t capacity = 2000) : capacity(capacity) {}
@@ -73,6 +74,8 @@ private:
 Status writeFlightRecord(const std::string &path, int32_t rank,
                          const std::string &text);
 
+/// The intervals of one step, sorted for the host. Intervals outside of a step
+/// are dropped.
 class StepRecords {
 public:
   void begin();

@@ -31,6 +31,7 @@
 
 namespace commsched::runtime {
 
+/// One execution of a collective, or of a send or a recv.
 struct Meeting {
   /// World ranks; a send or recv has one.
   std::vector<int32_t> members;
@@ -77,6 +78,7 @@ void follow(const std::shared_ptr<Meeting> &meeting,
 void arrive(const std::shared_ptr<Meeting> &meeting, Clock::time_point now,
             std::vector<std::shared_ptr<Meeting>> &completed);
 
+/// A job, which the ranks of equal name and number share.
 class LocalJob {
 public:
   /// Joins the job of the name, or makes it. An error when the rank is there

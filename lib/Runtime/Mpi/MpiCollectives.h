@@ -28,7 +28,8 @@ namespace commsched::runtime::mpi {
 
 class PendingRequests;
 
-/// Data that MPI delivers to a place of ours, since it may not to its own.
+/// Data that MPI delivers to a temporary buffer, since the target may not be
+/// used.
 struct Staged {
   std::unique_ptr<char[]> data;
   void *target = nullptr;
@@ -47,6 +48,7 @@ struct MpiRequest final : Request {
   std::vector<Staged> staged;
 };
 
+/// The MPI requests in flight.
 class PendingRequests {
 public:
   /// Takes over `handle`. `bytes` is what must arrive, or -1 if MPI knows.
@@ -77,7 +79,7 @@ private:
   std::vector<MPI_Status> statuses;
 };
 
-/// Why a tag or anything else of `site` does not fit into MPI's limits.
+/// An error if a tag of `site` exceeds the limits of MPI.
 Status checkLimits(const Site &site);
 
 /// Makes the calls for `request.launch` on the group's communicator. Stages

@@ -25,6 +25,10 @@
 
 namespace commsched::runtime::mpi {
 
+/// Some calls of MPI wait for other ranks and have no non-blocking form:
+/// MPI_Init, MPI_Finalize, the creation of communicators and windows. They run
+/// under a watchdog, which ends the process with a message when the deadline
+/// has passed, since no call could return.
 class Watchdog {
 public:
   /// `what` is the call, such as "MPI_Init".
@@ -46,10 +50,10 @@ Status beginSession(int64_t deadlineMs, Deadline deadline);
 /// `deadlineMs` is for the end of MPI, when the process ends.
 void endSession(bool failed, int64_t deadlineMs);
 
-/// Of the process; opened by the first session.
+/// The board of the process, which the first session opens.
 Board &getBoard();
 
-/// Empty if `code` is MPI_SUCCESS, otherwise the text of MPI for it.
+/// Success if `code` is MPI_SUCCESS, otherwise MPI's text for it.
 Status checkMpi(int code, const char *call);
 
 } // namespace commsched::runtime::mpi

@@ -42,6 +42,7 @@ inline Status checkNccl(ncclResult_t code, const char *call,
 /// outlive it.
 using Event = std::shared_ptr<CUevent_st>;
 
+/// Reuses events, since creating an event takes longer than recording one.
 class EventPool {
 public:
   EventPool() = default;
@@ -62,6 +63,8 @@ Status queryEvent(const Event &event, bool &passed);
 /// Nanoseconds from one event to another, both passed.
 Status getElapsed(const Event &from, const Event &to, int64_t &ns);
 
+/// Device memory. Large buffers come from NCCL's allocator, whose memory it can
+/// register; small ones from CUDA's, since NCCL allocates pages of 2 MiB.
 class Memory {
 public:
   /// Aligned to 256 bytes or `alignment`. Null and an error if there is none.

@@ -39,11 +39,11 @@ WireType getByteWireType(const ElementType &element);
 /// NCCL's reduction; only for what `checkSite` lets pass.
 ncclRedOp_t getReduction(commsched_reduction reduction);
 
-/// Why NCCL cannot run the site on a GPU of compute capability
+/// An error if NCCL cannot run the site on a GPU of compute capability
 /// `capability` / 10 . `capability` % 10, as "'nccl' cannot reduce i16 by sum".
 Status checkSite(const Site &site, int capability);
 
-/// Where calls go.
+/// The communicator and the stream of calls.
 struct NcclStream {
   ncclComm_t comm = nullptr;
   cudaStream_t stream = nullptr;

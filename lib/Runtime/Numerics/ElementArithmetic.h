@@ -25,8 +25,8 @@
 
 namespace commsched::runtime {
 
-/// Why elements of `source` cannot become elements of `target`: a complex
-/// number is no real one.
+/// An error if elements of `source` cannot become elements of `target`, since
+/// complex numbers cannot become real ones.
 Status checkConversion(commsched_type target, commsched_type source);
 
 /// Converts `count` elements. The ranges must not overlap, unless the types are

@@ -41,7 +41,7 @@ bool isComplex(commsched_type type);
 /// Also understands "bytes<T>", which has no type but a size.
 Status parseElementType(const std::string &name, ElementType &element);
 
-/// Why elements cannot be reduced so, naming both; nothing if they can. i1
+/// An error that names both if elements cannot be reduced by `reduction`. i1
 /// reduces by band, bor, bxor, min (and) and max (or); avg needs floating-point
 /// or complex numbers, band, bor and bxor integers; complex numbers have no min
 /// and max; elements without a type have no reduction.
