@@ -8,7 +8,6 @@
 
 #include "MoveCollectives.h"
 #include "BlockScheduling.h"
-#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
@@ -326,8 +325,8 @@ FailureOr<bool> CollectiveMover::run(Block &block) {
 }
 
 FailureOr<bool> mlir::commsched::runIterativePass(func::FuncOp function,
-                                                  const IterativePass &pass) {
-  CostAnalysis analysis(function);
+                                                  const IterativePass &pass,
+                                                  CostAnalysis &analysis) {
   OperationCosts *costs = analysis.getCosts();
   if (!costs)
     return failure();

@@ -16,6 +16,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_MOVECOLLECTIVES_H
 #define COMMSCHED_LIB_TRANSFORMS_MOVECOLLECTIVES_H
 
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Schedule/Inductor/IterativeReordering.h"
 #include "MemoryBudget.h"
 
@@ -50,8 +51,10 @@ struct IterativePass {
 /// Runs `pass` on every block of `function` that holds collectives. A block
 /// with an unknown size, or with estimations an unknown cost, keeps its order,
 /// with a remark. Returns whether anything moved or was written.
+/// `analysis` is that of the function.
 FailureOr<bool> runIterativePass(func::FuncOp function,
-                                 const IterativePass &pass);
+                                 const IterativePass &pass,
+                                 CostAnalysis &analysis);
 
 } // namespace mlir::commsched
 

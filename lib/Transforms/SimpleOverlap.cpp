@@ -30,7 +30,9 @@ struct SimpleOverlap : mlir::commsched::impl::SimpleOverlapBase<SimpleOverlap> {
                          const schedule::IterativeReorderingOptions &) {
       return schedule::overlapSimply(problem);
     };
-    FailureOr<bool> changed = runIterativePass(getOperation(), pass);
+    markAnalysesPreserved<CostAnalysis>();
+    FailureOr<bool> changed =
+        runIterativePass(getOperation(), pass, getAnalysis<CostAnalysis>());
     if (failed(changed))
       signalPassFailure();
     else if (!*changed)

@@ -64,7 +64,9 @@ public:
   void runOnOperation() final {
     if (failed(emitOptionError(this->getOperation(), optionError)))
       return this->signalPassFailure();
-    FailureOr<bool> changed = runIterativePass(this->getOperation(), pass);
+    this->template markAnalysesPreserved<CostAnalysis>();
+    FailureOr<bool> changed = runIterativePass(
+        this->getOperation(), pass, this->template getAnalysis<CostAnalysis>());
     if (failed(changed))
       this->signalPassFailure();
     else if (!*changed)

@@ -31,9 +31,6 @@ enum class StreamOrder {
   Free,
 };
 
-/// The former name.
-using CollectiveOrder = StreamOrder;
-
 /// The operations of a block, without its terminator, as nodes 0, 1, … in
 /// program order. Dependences come from
 ///   - SSA values, those used in nested regions included (data),
