@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../common/ProblemJson.h"
 #include "CommSched/Register.h"
+#include "CommSched/Report/ProblemJson.h"
 #include "Experiment.h"
 #include "Sample.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -114,8 +114,7 @@ static LogicalResult writeFunction(llvm::json::OStream &json, StringRef path,
     json.attribute("program", path);
     json.attribute("function", function.getName());
     json.attribute("parse_ns", parseNs);
-    writeNodes(json, *problem);
-    writeConstraints(json, problem->getProblem());
+    writeProblem(json, nameProblem(function.getName(), *problem));
     json.attributeObject("costs", [&] { writeCosts(json, *report); });
     json.attributeArray("outcomes", [&] {
       for (auto &[name, outcome] : outcomes)

@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProblemDump.h"
-#include "../common/ProblemJson.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Report/ProblemJson.h"
 #include "MergeableStarts.h"
 #include "llvm/ADT/MapVector.h"
 

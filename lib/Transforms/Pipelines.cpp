@@ -73,16 +73,25 @@ void mlir::commsched::buildInductorPipeline(
 
 void mlir::commsched::buildPipeline(OpPassManager &manager,
                                     const PipelineOptions &options) {
-  OpPassManager &functions = manager.nest<func::FuncOp>();
-  functions.addPass(createRemoveUnshardedParamUsage());
-  functions.addPass(createReinplaceAllGather());
+  OpPassManager *functions = &manager.nest<func::FuncOp>();
+  functions->addPass(createRemoveUnshardedParamUsage());
+  functions->addPass(createReinplaceAllGather());
+  if (!options.frontier.empty()) {
+    FrontierOptions frontier;
+    frontier.memoryBudget = options.memoryBudget;
+    frontier.target = options.target;
+    frontier.profile = options.profile;
+    frontier.bitwise = options.bitwise;
+    frontier.file = options.frontier;
+    manager.addPass(createFrontier(std::move(frontier)));
+    functions = &manager.nest<func::FuncOp>();
+  }
   ScheduleOptions schedule;
   schedule.memoryBudget = options.memoryBudget;
   schedule.target = options.target;
   schedule.profile = options.profile;
   schedule.bitwise = options.bitwise;
-  schedule.frontier = options.frontier;
-  functions.addPass(createSchedule(std::move(schedule)));
+  functions->addPass(createSchedule(std::move(schedule)));
 }
 
 void mlir::commsched::buildTrainingPipeline(

@@ -28,10 +28,15 @@
 
 //      PASSES: func.func(
 // PASSES-NEXT:   commsched-remove-unsharded-param-usage,
-// PASSES-NEXT:   commsched-reinplace-all-gather,
+// DEFAULTS-NEXT:   commsched-reinplace-all-gather,
+//  OPTIONS-NEXT:   commsched-reinplace-all-gather
+//  OPTIONS-NEXT: ),
+//  OPTIONS-NEXT: commsched-frontier{
+//  OPTIONS-SAME:   bitwise=true buckets=auto {{.*}}file={{.+}}.csv {{.*}}memory-budget=7% profile={{.+}}.json {{.*}}target=b200
+//  OPTIONS-NEXT: func.func(
 // PASSES-NEXT:   commsched-schedule{
-// DEFAULTS-SAME:   bitwise=false buckets=auto {{.*}} frontier= {{.*}}memory-budget=5% profile= {{.*}}strict=false target=h100
-//  OPTIONS-SAME:   bitwise=true buckets=auto {{.*}} frontier={{.+}}.csv {{.*}}memory-budget=7% profile={{.+}}.json {{.*}}target=b200
+// DEFAULTS-SAME:   bitwise=false buckets=auto {{.*}}memory-budget=5% profile= {{.*}}strict=false target=h100
+//  OPTIONS-SAME:   bitwise=true buckets=auto {{.*}}memory-budget=7% profile={{.+}}.json {{.*}}target=b200
 // PASSES-NEXT: )
 
 // It runs by its name in a pipeline as well.

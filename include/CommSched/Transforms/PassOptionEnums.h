@@ -31,6 +31,10 @@ enum class PartitionStrategy { Default, MinCut };
 /// The unit in which `commsched-partition-joint` measures recomputation.
 enum class RuntimeEstimator { Flops, Model, Testing };
 
+/// How the members of a bucket travel: packed into one buffer, side by side in
+/// one launch, or whichever of them costs less.
+enum class BucketModeOption { Copy, Coalesced, Auto };
+
 /// Which collectives `commsched-schedule` merges.
 enum class ScheduleBuckets { Auto, Off };
 

@@ -64,10 +64,10 @@ bool MergeableFinder::isFsdp(CollectiveOpInterface collective) const {
   case CollectiveKind::ReduceScatter:
     return fsdp->getRole(collective) == FsdpRole::GradientScatter;
   default:
-    // Steps are about gradients; PyTorch counts all that parameters share a
+    // Plans are about gradients; PyTorch counts all that parameters share a
     // group with.
     return fsdp->getRole(collective) == FsdpRole::GradientReduce ||
-           (options.stepRules.empty() &&
+           (options.grouping == BucketGrouping::Size &&
             fsdp->isFsdpGroup(collective.getGroupKey()));
   }
 }
@@ -162,31 +162,32 @@ namespace {
 class CandidateMaker {
 public:
   CandidateMaker(const BucketingPassOptions &options,
-                 std::optional<PlanSteps> steps,
+                 std::optional<PlanEntries> entries,
                  SymbolTableCollection &symbolTables)
-      : options(options), steps(std::move(steps)), symbolTables(symbolTables) {}
+      : options(options), entries(std::move(entries)),
+        symbolTables(symbolTables) {}
 
   LogicalResult add(const MergeableCollective &collective);
 
   BucketCandidates finish();
 
 private:
-  int32_t addKey(const MergeableCollective &collective, PlanStep step);
+  int32_t addKey(const MergeableCollective &collective, PlanEntry entry);
 
   const BucketingPassOptions &options;
-  std::optional<PlanSteps> steps;
+  std::optional<PlanEntries> entries;
   SymbolTableCollection &symbolTables;
   BucketCandidates made;
-  /// By what can be merged, and group and number of the step.
+  /// By what can be merged, and group and index of the entry.
   DenseMap<std::tuple<Attribute, int32_t, int32_t>, int32_t> keys;
 };
 
 } // namespace
 
 int32_t CandidateMaker::addKey(const MergeableCollective &collective,
-                               PlanStep step) {
+                               PlanEntry entry) {
   auto [it, isNew] =
-      keys.try_emplace({collective.key, step.group, step.step}, keys.size());
+      keys.try_emplace({collective.key, entry.group, entry.index}, keys.size());
   if (!isNew)
     return it->second;
   made.modes.push_back(collective.modes);
@@ -195,9 +196,9 @@ int32_t CandidateMaker::addKey(const MergeableCollective &collective,
   made.crossesNodes.push_back(succeeded(group) &&
                               group->size > group->ranksPerNode);
   std::vector<int64_t> caps = options.capBytes;
-  if (steps) {
+  if (entries) {
     caps = {unlimited};
-    made.steps.push_back(step);
+    made.entries.push_back(entry);
   } else if (options.saturation) {
     for (int64_t &cap : caps)
       cap = std::min(cap, collective.saturatedBytes);
@@ -207,41 +208,43 @@ int32_t CandidateMaker::addKey(const MergeableCollective &collective,
 }
 
 LogicalResult CandidateMaker::add(const MergeableCollective &collective) {
-  PlanStep step;
-  if (steps) {
+  PlanEntry entry;
+  if (entries) {
     std::string reason;
-    FailureOr<std::optional<PlanStep>> planned =
-        steps->add(collective.op, collective.parameter, collective.bytes,
-                   collective.saturatedBytes, reason);
+    FailureOr<std::optional<PlanEntry>> planned =
+        entries->add(collective.op, collective.parameter, collective.bytes,
+                     collective.saturatedBytes, reason);
     if (failed(planned))
       return failure();
     if (!*planned) {
       made.refused.push_back({collective.op, std::move(reason)});
       return success();
     }
-    step = **planned;
+    entry = **planned;
   }
   made.candidates.push_back(
-      {collective.node, addKey(collective, step), collective.bytes});
+      {collective.node, addKey(collective, entry), collective.bytes});
   return success();
 }
 
 BucketCandidates CandidateMaker::finish() {
-  if (steps)
-    llvm::append_range(made.usedEntries, steps->getUsedEntries());
+  if (entries)
+    llvm::append_range(made.usedEntries, entries->getUsedEntries());
   else
     made.options.maxCount = options.maxCount;
   return std::move(made);
 }
 
-FailureOr<BucketCandidates> mlir::commsched::makeCandidates(
-    ArrayRef<MergeableCollective> collectives, BucketingPassOptions &options,
-    const StepRule *rule, SymbolTableCollection &symbolTables) {
-  std::optional<PlanSteps> steps;
+FailureOr<BucketCandidates>
+mlir::commsched::makeCandidates(ArrayRef<MergeableCollective> collectives,
+                                const BucketingPassOptions &options,
+                                const PlanRule *rule,
+                                SymbolTableCollection &symbolTables) {
+  std::optional<PlanEntries> entries;
   if (rule)
-    steps.emplace(*rule, rule->kind == StepRule::Kind::Entries ? &options.plan
-                                                               : nullptr);
-  CandidateMaker maker(options, std::move(steps), symbolTables);
+    entries.emplace(*rule, rule->kind == PlanRule::Kind::Entries ? &options.plan
+                                                                 : nullptr);
+  CandidateMaker maker(options, std::move(entries), symbolTables);
   for (const MergeableCollective &collective : collectives)
     if (failed(maker.add(collective)))
       return failure();

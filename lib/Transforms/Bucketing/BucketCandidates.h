@@ -27,6 +27,16 @@ namespace mlir::commsched {
 class FsdpAnalysis;
 class OperationCosts;
 
+/// What decides which collectives travel together.
+enum class BucketGrouping {
+  /// Their sizes.
+  Size,
+  /// The entries of a plan.
+  Plan,
+  /// A plan by the rule that makes the best program.
+  AutomaticPlan,
+};
+
 /// The options of a bucketing pass, checked.
 struct BucketingPassOptions {
   cost::CollectiveKind kind = cost::CollectiveKind::AllGather;
@@ -40,11 +50,8 @@ struct BucketingPassOptions {
   bool fsdpOnly = false;
   bool multiDtype = false;
   bool preserveOverlap = false;
-  /// Buckets by step instead of by size, if there are any rules: the one with
-  /// which the simulated program is shortest. Of several rules none is applied
-  /// to a program that has buckets already: it has its steps.
-  SmallVector<StepRule> stepRules;
-  /// For the rule by entries.
+  BucketGrouping grouping = BucketGrouping::Size;
+  /// For BucketGrouping::Plan.
   BucketPlan plan;
   /// What merged collectives take, where it was measured; or null. Shared by
   /// the copies of a pass that run on several functions at once.
@@ -67,7 +74,7 @@ struct MergeableCollective {
   Value parameter;
 };
 
-/// A collective that stays alone whatever the others are.
+/// A collective that stays unbucketed whatever the others are.
 struct RefusedCollective {
   Operation *op;
   std::string reason;
@@ -98,19 +105,19 @@ struct BucketCandidates {
   /// By key: whether its group crosses nodes.
   std::vector<bool> crossesNodes;
   /// By key, with a rule only.
-  std::vector<PlanStep> steps;
+  std::vector<PlanEntry> entries;
   /// By entry of the plan: whether it names a candidate.
   SmallVector<bool> usedEntries;
-  /// What the rule has no step for.
+  /// Collectives that the rule does not apply to.
   std::vector<RefusedCollective> refused;
 };
 
-/// Puts collectives into steps by `rule`; without one, keys and sizes decide.
-/// Emits an error if two entries of the plan name one module. Linear in the
-/// collectives.
+/// Assigns collectives to entries by `rule`; without one, keys and sizes
+/// decide. Emits an error if two entries of the plan name one module. Linear in
+/// the collectives.
 FailureOr<BucketCandidates>
 makeCandidates(ArrayRef<MergeableCollective> collectives,
-               BucketingPassOptions &options, const StepRule *rule,
+               const BucketingPassOptions &options, const PlanRule *rule,
                SymbolTableCollection &symbolTables);
 
 } // namespace mlir::commsched

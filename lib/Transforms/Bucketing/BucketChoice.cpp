@@ -8,13 +8,8 @@
 
 #include "BucketChoice.h"
 
-#include "../Remarks.h"
 #include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
 #include "CommSched/Schedule/Bucketing/Bucketing.h"
-#include "CommSched/Schedule/Model/MemoryTimeline.h"
-#include "CommSched/Schedule/Model/ProblemTransforms.h"
-#include "CommSched/Schedule/Model/Simulator.h"
-#include "CommSched/Schedule/Model/Verify.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -25,15 +20,10 @@ using schedule::BucketCandidate;
 using schedule::BucketCost;
 using schedule::BucketedProblem;
 using schedule::Bucketing;
-using schedule::BucketingOptions;
 using schedule::BucketPlacement;
 using schedule::NodeId;
-using schedule::noNode;
 using schedule::Order;
-using schedule::Problem;
 using schedule::StepSchedule;
-using schedule::StepSchedulerOptions;
-using schedule::Timeline;
 
 //===----------------------------------------------------------------------===//
 // Prices
@@ -79,210 +69,55 @@ PricedBucket BucketPricer::price(ArrayRef<NodeId> starts,
 }
 
 //===----------------------------------------------------------------------===//
-// Decisions by size or plan
+// Comparison
 //===----------------------------------------------------------------------===//
 
-BucketDecider::BucketDecider(func::FuncOp function, const BlockProblem &problem,
-                             BucketingPassOptions &options,
-                             OperationCosts &costs,
-                             SymbolTableCollection &symbolTables)
-    : function(function), problem(problem), options(options),
-      pricer(problem, costs), symbolTables(symbolTables) {}
-
-FailureOr<Bucketing> BucketDecider::form(const BucketCandidates &candidates) {
-  DenseMap<NodeId, int32_t> keys;
-  for (const BucketCandidate &candidate : candidates.candidates)
-    keys[candidate.start] = candidate.key;
-  auto getCost = [&](const std::vector<NodeId> &starts) {
-    int32_t key = keys.lookup(starts.front());
-    return pricer.price(starts, candidates.modes[key]).cost;
-  };
-  Result<Bucketing> bucketing =
-      options.preserveOverlap
-          ? formOverlapPreservingBuckets(
-                problem.getProblem(), candidates.candidates, candidates.options,
-                candidates.crossesNodes, getCost)
-          : formBuckets(problem.getProblem(), candidates.candidates,
-                        candidates.options);
-  if (!bucketing) {
-    emitError(function.getLoc(), "no buckets were found: ")
-        << bucketing.error();
-    return failure();
-  }
-  return std::move(*bucketing);
+bool mlir::commsched::isWorthMerging(int64_t mergedNs, int64_t ns) {
+  constexpr int64_t leastShare = 1000;
+  return mergedNs < ns - ns / leastShare;
 }
 
-/// What the plan says about the places of its steps. The buckets of one step
-/// are prefetched, or waited for, together.
-static BucketPlacement makePlacement(const BucketCandidates &candidates,
-                                     ArrayRef<Bucket> buckets, bool isGather) {
-  BucketPlacement placement;
-  // By group and step.
-  std::vector<std::vector<std::vector<int32_t>>> sequence;
-  for (auto [index, bucket] : llvm::enumerate(buckets)) {
-    PlanStep place = candidates.steps[bucket.key];
-    sequence.resize(std::max<size_t>(sequence.size(), place.group + 1));
-    auto &steps = sequence[place.group];
-    steps.resize(std::max<size_t>(steps.size(), place.step + 1));
-    steps[place.step].push_back(index);
-  }
-  auto &wishes =
-      isGather ? placement.startBeforeWait : placement.waitAfterStart;
-  for (const auto &steps : sequence)
-    for (size_t step = 0; step + 1 < steps.size(); ++step)
-      for (int32_t bucket : steps[step])
-        for (int32_t next : steps[step + 1])
-          wishes.emplace_back(bucket, next);
-  return placement;
+bool mlir::commsched::isBetter(const StepSchedule &merged,
+                               const StepSchedule &other, int64_t limitBytes) {
+  if (merged.fits(limitBytes) != other.fits(limitBytes))
+    return merged.fits(limitBytes);
+  if (!merged.fits(limitBytes))
+    return merged.peakBytes < other.peakBytes;
+  return isWorthMerging(merged.stepNs, other.stepNs);
 }
 
-LogicalResult mlir::commsched::reportNoOrder(func::FuncOp function,
-                                             const std::string &error) {
-  return emitError(function.getLoc(), "no order was found: ") << error;
-}
-
-/// Finds the order of the program with the buckets of `decision`, whose costs
-/// are `prices`, and how long it takes.
-LogicalResult BucketDecider::place(std::vector<BucketCost> prices,
-                                   bool hasSteps, BucketDecision &decision) {
-  const Problem &program = problem.getProblem();
-  std::vector<Bucket> buckets = decision.bucketing.buckets;
-  BucketPlacement placement;
-  if (hasSteps) {
-    // The steps also say when those start that are alone in theirs.
-    for (auto [candidate, fate] : llvm::zip_equal(
-             decision.candidates.candidates, decision.bucketing.fates)) {
-      if (fate.bucket >= 0)
-        continue;
-      buckets.push_back({candidate.key, {candidate.start}, candidate.bytes});
-      prices.emplace_back().collectiveNs = program.costNs(candidate.start);
-    }
-    placement = makePlacement(decision.candidates, buckets,
-                              options.kind == cost::CollectiveKind::AllGather);
-  }
-  Result<BucketedProblem> bucketed =
-      BucketedProblem::create(program, buckets, prices);
-  if (!bucketed)
-    return reportNoOrder(function, bucketed.error());
-  Result<Order> order = bucketed->place(placement);
-  if (!order)
-    return reportNoOrder(function, order.error());
-  decision.stepNs = simulate(bucketed->getProblem(), *order)->stepNs;
-  decision.program = std::move(*bucketed);
-  decision.order = std::move(*order);
-  return success();
-}
-
-FailureOr<BucketDecision>
-BucketDecider::decide(ArrayRef<MergeableCollective> collectives,
-                      const StepRule *rule) {
-  BucketDecision decision;
-  FailureOr<BucketCandidates> candidates =
-      makeCandidates(collectives, options, rule, symbolTables);
-  if (failed(candidates))
-    return failure();
-  decision.candidates = std::move(*candidates);
-  FailureOr<Bucketing> bucketing = form(decision.candidates);
-  if (failed(bucketing))
-    return failure();
-  decision.bucketing = std::move(*bucketing);
-  if (decision.bucketing.buckets.empty())
-    return decision;
-  std::vector<BucketCost> prices;
-  for (const Bucket &bucket : decision.bucketing.buckets) {
-    PricedBucket priced =
-        pricer.price(bucket.starts, decision.candidates.modes[bucket.key]);
-    decision.modes.push_back(priced.mode);
-    prices.push_back(std::move(priced.cost));
-  }
-  if (failed(place(std::move(prices), rule != nullptr, decision)))
-    return failure();
-  return decision;
-}
-
-/// Leaves all collectives alone.
-static void dropBuckets(const BlockProblem &problem, BucketDecision &decision,
-                        StringRef reason) {
-  for (auto [candidate, fate] : llvm::zip_equal(decision.candidates.candidates,
-                                                decision.bucketing.fates))
-    if (fate.bucket >= 0)
-      decision.candidates.refused.push_back(
-          {problem.getOperation(candidate.start), reason.str()});
-  decision.candidates.candidates.clear();
-  decision.bucketing = {};
-}
-
-/// The decision by the rule with which the program is shortest. If there is
-/// only one rule, or costs are not known, that is the first.
-FailureOr<BucketDecision>
-BucketDecider::decide(const MergeableCollectives &collectives) {
-  ArrayRef<StepRule> rules = options.stepRules;
-  if (rules.empty())
-    return decide(collectives.mergeable, /*rule=*/nullptr);
-  if (rules.size() == 1 || problem.getUnpriced())
-    return decide(collectives.mergeable, &rules.front());
-  if (collectives.hasBucket) {
-    BucketDecision nothing;
-    for (const MergeableCollective &collective : collectives.mergeable)
-      nothing.candidates.refused.push_back(
-          {collective.op, "the program has been put into steps before"});
-    return nothing;
-  }
-
-  const Problem &program = problem.getProblem();
-  int64_t incomingNs = simulate(program, program.programOrder())->stepNs;
-  // Merging takes memory, and moves what a simulation may be wrong about: not
-  // for less than a thousandth.
-  int64_t worthwhileNs = incomingNs / 1000 + 1;
-  BucketDecision best;
-  const StepRule *bestRule = nullptr;
-  std::string account = "as it is " + std::to_string(incomingNs);
-  for (const StepRule &rule : rules) {
-    FailureOr<BucketDecision> decision = decide(collectives.mergeable, &rule);
-    if (failed(decision))
-      return failure();
-    if (decision->program)
-      account += ", " + describe(rule) + " " + std::to_string(decision->stepNs);
-    if (bestRule && decision->stepNs > best.stepNs - worthwhileNs)
-      continue;
-    best = std::move(*decision);
-    bestRule = &rule;
-  }
-  if (!best.program)
-    return best;
-  if (best.stepNs > incomingNs - worthwhileNs)
-    dropBuckets(problem, best, "no steps make the program shorter");
-  else if (areRemarksEnabled(function))
-    remark::passed(function.getLoc(),
-                   makeRemark("StepsChosen", function.getSymName()))
-        << "steps " + describe(*bestRule) +
-               " make the shortest program: " + account
-        << remark::metric("StepNs", best.stepNs);
-  return best;
+std::optional<size_t> mlir::commsched::findBest(const StepSchedule &best,
+                                                ArrayRef<StepSchedule> merged,
+                                                int64_t limitBytes) {
+  std::optional<size_t> found;
+  for (auto [index, candidate] : llvm::enumerate(merged))
+    if (isBetter(candidate, found ? merged[*found] : best, limitBytes))
+      found = index;
+  return found;
 }
 
 //===----------------------------------------------------------------------===//
-// Alternatives for the scheduler
+// What may be merged
 //===----------------------------------------------------------------------===//
 
 /// Those of sharded parameters with `fsdp`, and else all.
 static MergeableSet
-findMergeableSet(const BlockProblem &problem, const FsdpAnalysis *fsdp,
-                 bool isBitwise, OperationCosts &costs,
-                 std::shared_ptr<const cost::MeasuredTable> profile) {
+findMergeableOf(const BlockProblem &problem, const FsdpAnalysis *fsdp,
+                bool isBitwise, OperationCosts &costs,
+                std::shared_ptr<const cost::MeasuredTable> profile) {
   MergeableSet set;
-  set.hasSteps = fsdp != nullptr;
+  set.isSharded = fsdp != nullptr;
   for (CollectiveKind kind :
        {CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
         CollectiveKind::AllReduce}) {
-    MergeableSet::Kind &added = set.kinds.emplace_back();
+    MergeableKind &added = set.kinds.emplace_back();
     added.options.kind = kind;
     added.options.modes = {BucketMode::Copy, BucketMode::Coalesced};
     if (isBitwise && kind != CollectiveKind::AllGather)
       added.options.modes = {BucketMode::Coalesced};
     added.options.capBytes = {std::numeric_limits<int64_t>::max()};
     if (fsdp)
-      added.options.stepRules = {StepRule()};
+      added.options.grouping = BucketGrouping::AutomaticPlan;
     else
       added.options.saturation = true;
     added.options.profile = profile;
@@ -296,202 +131,210 @@ MergeableSet mlir::commsched::findMergeableSet(
     Block &block, const BlockProblem &problem, bool isBitwise,
     OperationCosts &costs, std::shared_ptr<const cost::MeasuredTable> profile) {
   FsdpAnalysis fsdp(block);
-  MergeableSet set =
-      ::findMergeableSet(problem, &fsdp, isBitwise, costs, profile);
-  bool isEmpty = llvm::all_of(set.kinds, [](const MergeableSet::Kind &kind) {
+  MergeableSet set = findMergeableOf(problem, &fsdp, isBitwise, costs, profile);
+  bool isEmpty = llvm::all_of(set.kinds, [](const MergeableKind &kind) {
     return kind.collectives.mergeable.empty();
   });
   if (!isEmpty || set.hasBucket)
     return set;
-  return ::findMergeableSet(problem, /*fsdp=*/nullptr, isBitwise, costs,
-                            profile);
+  return findMergeableOf(problem, /*fsdp=*/nullptr, isBitwise, costs, profile);
 }
 
-namespace {
+//===----------------------------------------------------------------------===//
+// Choices
+//===----------------------------------------------------------------------===//
 
-class AlternativeMaker {
-public:
-  AlternativeMaker(func::FuncOp function, const BlockProblem &problem,
-                   MergeableSet &mergeable, OperationCosts &costs,
-                   SymbolTableCollection &symbolTables)
-      : function(function), problem(problem), mergeable(mergeable),
-        pricer(problem, costs), symbolTables(symbolTables) {}
+LogicalResult mlir::commsched::reportNoOrder(func::FuncOp function,
+                                             const std::string &error) {
+  return emitError(function.getLoc(), "no order was found: ") << error;
+}
 
-  /// None if nothing is merged.
-  FailureOr<std::optional<BucketAlternative>> make(const StepRule *rule);
-
-private:
-  /// What a solver is asked about all kinds of collectives at once.
-  struct Question {
-    std::vector<BucketCandidate> candidates;
-    BucketingOptions options;
-    /// By key.
-    SmallVector<SmallVector<BucketMode, 2>> modes;
-  };
-
-  FailureOr<Question> ask(const StepRule *rule);
-  Result<BucketedProblem> merge(const BucketAlternative &alternative) const;
-
-  func::FuncOp function;
-  const BlockProblem &problem;
-  MergeableSet &mergeable;
-  BucketPricer pricer;
-  SymbolTableCollection &symbolTables;
-};
-
-} // namespace
-
-FailureOr<AlternativeMaker::Question>
-AlternativeMaker::ask(const StepRule *rule) {
-  Question question;
-  for (MergeableSet::Kind &kind : mergeable.kinds) {
-    FailureOr<BucketCandidates> candidates = makeCandidates(
-        kind.collectives.mergeable, kind.options, rule, symbolTables);
-    if (failed(candidates))
-      return failure();
-    int32_t firstKey = static_cast<int32_t>(question.modes.size());
-    for (BucketCandidate candidate : candidates->candidates) {
-      candidate.key += firstKey;
-      question.candidates.push_back(candidate);
-    }
-    llvm::append_range(question.options.capBytes, candidates->options.capBytes);
-    llvm::append_range(question.modes, candidates->modes);
+/// Appends candidates of another kind of collective, with keys and groups of
+/// their own.
+static void appendCandidates(BucketCandidates &candidates,
+                             BucketCandidates added) {
+  auto firstKey = static_cast<int32_t>(candidates.modes.size());
+  int32_t firstGroup = 0;
+  for (PlanEntry entry : candidates.entries)
+    firstGroup = std::max(firstGroup, entry.group + 1);
+  for (BucketCandidate candidate : added.candidates) {
+    candidate.key += firstKey;
+    candidates.candidates.push_back(candidate);
   }
-  llvm::sort(question.candidates,
+  for (PlanEntry entry : added.entries)
+    candidates.entries.push_back({firstGroup + entry.group, entry.index});
+  candidates.options.maxCount =
+      std::min(candidates.options.maxCount, added.options.maxCount);
+  llvm::append_range(candidates.options.capBytes, added.options.capBytes);
+  llvm::append_range(candidates.modes, added.modes);
+  llvm::append_range(candidates.crossesNodes, added.crossesNodes);
+  llvm::append_range(candidates.refused, added.refused);
+}
+
+/// The candidates of all kinds, in program order.
+FailureOr<BucketCandidates>
+BucketChooser::findCandidates(ArrayRef<MergeableKind> kinds,
+                              const PlanRule *rule) {
+  std::optional<BucketCandidates> candidates;
+  for (const MergeableKind &kind : kinds) {
+    FailureOr<BucketCandidates> made = makeCandidates(
+        kind.collectives.mergeable, kind.options, rule, symbolTables);
+    if (failed(made))
+      return failure();
+    if (candidates)
+      appendCandidates(*candidates, std::move(*made));
+    else
+      candidates = std::move(*made);
+  }
+  llvm::sort(candidates->candidates,
              [](const BucketCandidate &a, const BucketCandidate &b) {
                return a.start < b.start;
              });
-  return question;
+  return std::move(*candidates);
 }
 
-Result<BucketedProblem>
-AlternativeMaker::merge(const BucketAlternative &alternative) const {
-  std::vector<schedule::BucketCost> costs;
-  for (const PricedBucket &price : alternative.prices)
-    costs.push_back(price.cost);
-  return BucketedProblem::create(problem.getProblem(), alternative.buckets,
-                                 costs, BucketBuffers::Kept);
-}
-
-FailureOr<std::optional<BucketAlternative>>
-AlternativeMaker::make(const StepRule *rule) {
-  FailureOr<Question> question = ask(rule);
-  if (failed(question))
+FailureOr<Bucketing> BucketChooser::form(const BucketCandidates &candidates,
+                                         bool preserveOverlap) {
+  DenseMap<NodeId, int32_t> keys;
+  for (const BucketCandidate &candidate : candidates.candidates)
+    keys[candidate.start] = candidate.key;
+  auto getCost = [&](const std::vector<NodeId> &starts) {
+    int32_t key = keys.lookup(starts.front());
+    return pricer.price(starts, candidates.modes[key]).cost;
+  };
+  Result<Bucketing> bucketing =
+      preserveOverlap
+          ? formOverlapPreservingBuckets(
+                problem.getProblem(), candidates.candidates, candidates.options,
+                candidates.crossesNodes, getCost)
+          : formBuckets(problem.getProblem(), candidates.candidates,
+                        candidates.options);
+  if (!bucketing) {
+    emitError(function.getLoc(), "no buckets were found: ")
+        << bucketing.error();
     return failure();
-  Result<schedule::Bucketing> bucketing = formBuckets(
-      problem.getProblem(), question->candidates, question->options);
-  if (!bucketing)
-    return reportNoOrder(function, bucketing.error());
-  if (bucketing->buckets.empty())
-    return std::optional<BucketAlternative>();
-  BucketAlternative made;
-  made.rule = rule ? describe(*rule) : "by what saturates";
-  made.buckets = std::move(bucketing->buckets);
-  for (const Bucket &bucket : made.buckets)
-    made.prices.push_back(
-        pricer.price(bucket.starts, question->modes[bucket.key]));
-  Result<BucketedProblem> merged = merge(made);
+  }
+  return std::move(*bucketing);
+}
+
+/// Where the plan puts buckets. Those of one entry are prefetched, or waited
+/// for, together.
+static BucketPlacement makePlacement(const BlockProblem &problem,
+                                     const BucketCandidates &candidates,
+                                     ArrayRef<Bucket> buckets) {
+  BucketPlacement placement;
+  // By group and entry.
+  std::vector<std::vector<std::vector<int32_t>>> sequence;
+  for (auto [index, bucket] : llvm::enumerate(buckets)) {
+    PlanEntry entry = candidates.entries[bucket.key];
+    sequence.resize(std::max<size_t>(sequence.size(), entry.group + 1));
+    auto &entries = sequence[entry.group];
+    entries.resize(std::max<size_t>(entries.size(), entry.index + 1));
+    entries[entry.index].push_back(index);
+  }
+  auto isGather = [&](int32_t bucket) {
+    auto start = cast<CollectiveOpInterface>(
+        problem.getOperation(buckets[bucket].starts.front()));
+    return start.getCollectiveKind() == CollectiveKind::AllGather;
+  };
+  for (const auto &entries : sequence)
+    for (size_t index = 0; index + 1 < entries.size(); ++index)
+      for (int32_t bucket : entries[index])
+        for (int32_t next : entries[index + 1])
+          (isGather(bucket) ? placement.startBeforeWait
+                            : placement.waitAfterStart)
+              .emplace_back(bucket, next);
+  return placement;
+}
+
+/// Finds the merged program of a choice that has buckets, and its order.
+LogicalResult BucketChooser::merge(BucketChoice &choice) {
+  const schedule::Problem &program = problem.getProblem();
+  std::vector<Bucket> buckets = choice.bucketing.buckets;
+  BucketPlacement placement;
+  if (use == MergedUse::Run && !choice.candidates.entries.empty()) {
+    // The plan also says when those start that are alone in their entry.
+    for (auto [candidate, assignment] :
+         llvm::zip_equal(choice.candidates.candidates, choice.bucketing.fates))
+      if (assignment.bucket < 0)
+        buckets.push_back({candidate.key, {candidate.start}, candidate.bytes});
+    placement = makePlacement(problem, choice.candidates, buckets);
+  }
+  auto create = [&] {
+    std::vector<BucketCost> costs;
+    for (const PricedBucket &price : choice.prices)
+      costs.push_back(price.cost);
+    for (size_t index = costs.size(); index < buckets.size(); ++index)
+      costs.emplace_back().collectiveNs =
+          program.costNs(buckets[index].starts.front());
+    return BucketedProblem::create(program, buckets, costs,
+                                   use == MergedUse::Schedule
+                                       ? BucketBuffers::Kept
+                                       : BucketBuffers::LeftOut);
+  };
+  Result<BucketedProblem> merged = create();
   if (!merged) {
-    // Reading what casts have read may contradict who overwrites it.
-    for (PricedBucket &price : made.prices) {
+    // Another operation may overwrite what a cast reads before the bucket
+    // starts, so that its copy-in cannot absorb the cast.
+    for (PricedBucket &price : choice.prices) {
       price.casts.clear();
       price.cost.absorbed.clear();
     }
-    merged = merge(made);
+    merged = create();
   }
   if (!merged)
     return reportNoOrder(function, merged.error());
-  Result<Order> order = merged->place();
+  Result<Order> order = merged->place(placement);
   if (!order)
     return reportNoOrder(function, order.error());
-  made.merged = std::move(*merged);
-  made.numbering = std::move(*order);
-  made.program = renumber(made.merged.getProblem(), made.numbering);
-  return std::optional(std::move(made));
+  choice.merged = std::move(*merged);
+  choice.order = std::move(*order);
+  return success();
 }
 
-FailureOr<std::vector<BucketAlternative>>
-mlir::commsched::listBucketAlternatives(func::FuncOp function,
-                                        const BlockProblem &problem,
-                                        MergeableSet &mergeable,
-                                        OperationCosts &costs,
-                                        SymbolTableCollection &symbolTables) {
-  using Kind = StepRule::Kind;
-  static constexpr StepRule rules[] = {
-      {Kind::Modules, 1, 0}, {Kind::Modules, 0, 0}, {Kind::Bytes, 0, 25},
-      {Kind::Bytes, 0, 50},  {Kind::Bytes, 0, 100}, {Kind::Bytes, 0, 200}};
-  AlternativeMaker maker(function, problem, mergeable, costs, symbolTables);
-  std::vector<BucketAlternative> alternatives;
-  SmallVector<const StepRule *> tried = {nullptr};
-  if (mergeable.hasSteps)
-    tried = llvm::map_to_vector(llvm::ArrayRef(rules),
-                                [](const StepRule &rule) { return &rule; });
-  for (const StepRule *rule : tried) {
-    FailureOr<std::optional<BucketAlternative>> made = maker.make(rule);
-    if (failed(made))
+FailureOr<BucketChoice> BucketChooser::choose(ArrayRef<MergeableKind> kinds,
+                                              const PlanRule *rule) {
+  BucketChoice choice;
+  choice.rule = rule ? describe(*rule) : "by what saturates";
+  FailureOr<BucketCandidates> candidates = findCandidates(kinds, rule);
+  if (failed(candidates))
+    return failure();
+  choice.candidates = std::move(*candidates);
+  bool preserveOverlap = llvm::any_of(kinds, [](const MergeableKind &kind) {
+    return kind.options.preserveOverlap;
+  });
+  FailureOr<Bucketing> bucketing = form(choice.candidates, preserveOverlap);
+  if (failed(bucketing))
+    return failure();
+  choice.bucketing = std::move(*bucketing);
+  for (const Bucket &bucket : choice.bucketing.buckets)
+    choice.prices.push_back(
+        pricer.price(bucket.starts, choice.candidates.modes[bucket.key]));
+  if (!choice.prices.empty() && failed(merge(choice)))
+    return failure();
+  return choice;
+}
+
+FailureOr<std::vector<BucketChoice>>
+BucketChooser::chooseAll(const MergeableSet &mergeable) {
+  SmallVector<const PlanRule *> rules = {nullptr};
+  if (mergeable.isSharded)
+    rules = llvm::map_to_vector(getPlanRules(),
+                                [](const PlanRule &rule) { return &rule; });
+  std::vector<BucketChoice> choices;
+  choices.reserve(rules.size());
+  for (const PlanRule *rule : rules) {
+    FailureOr<BucketChoice> choice = choose(mergeable.kinds, rule);
+    if (failed(choice))
       return failure();
-    auto isSame = [&](const BucketAlternative &other) {
-      return llvm::equal((*made)->buckets, other.buckets,
+    auto isSame = [&](const BucketChoice &other) {
+      return llvm::equal(choice->bucketing.buckets, other.bucketing.buckets,
                          [](const Bucket &a, const Bucket &b) {
                            return a.starts == b.starts;
                          });
     };
-    if (*made && llvm::none_of(alternatives, isSame))
-      alternatives.push_back(std::move(**made));
+    if (choice->merged && llvm::none_of(choices, isSame))
+      choices.push_back(std::move(*choice));
   }
-  return alternatives;
-}
-
-bool mlir::commsched::isBetter(const StepSchedule &a, const StepSchedule &b,
-                               int64_t limitBytes) {
-  if (a.fits(limitBytes) != b.fits(limitBytes))
-    return a.fits(limitBytes);
-  if (!a.fits(limitBytes))
-    return a.peakBytes < b.peakBytes;
-  return a.stepNs < b.stepNs - b.stepNs / 1000;
-}
-
-/// The order with copies where the rewritten program has them: directly before
-/// the start and directly after the wait of their bucket.
-static Order putCopiesBeside(const BucketedProblem &merged,
-                             const Order &order) {
-  Order result;
-  for (NodeId node : order) {
-    int32_t index = merged.bucketOf(node);
-    if (index < 0) {
-      result.push_back(node);
-      continue;
-    }
-    const BucketedProblem::MergedBucket &bucket = merged.bucket(index);
-    if (node == bucket.start && bucket.copyIn != noNode)
-      result.push_back(bucket.copyIn);
-    if (node == bucket.start || node == bucket.wait)
-      result.push_back(node);
-    if (node == bucket.wait && bucket.copyOut != noNode)
-      result.push_back(bucket.copyOut);
-  }
-  return result;
-}
-
-Result<StepSchedule>
-mlir::commsched::scheduleMerged(const BucketAlternative &alternative,
-                                StepSolver &solver,
-                                const StepSchedulerOptions &options) {
-  Result<StepSchedule> schedule = solver(alternative.program, options);
-  if (!schedule)
-    return schedule;
-  for (NodeId &node : schedule->order)
-    node = alternative.numbering[node];
-  const Problem &problem = alternative.merged.getProblem();
-  schedule->order = putCopiesBeside(alternative.merged, schedule->order);
-  if (OptionalError error = verify(problem, schedule->order))
-    return Error{*error};
-  Result<Timeline> timeline =
-      simulate(problem, schedule->order, options.contention);
-  if (!timeline)
-    return Error{timeline.error()};
-  schedule->stepNs = timeline->stepNs;
-  schedule->peakBytes = simulateMemory(problem, schedule->order)->peakBytes;
-  schedule->origin = schedule::ScheduleOrigin::Constructed;
-  return schedule;
+  return choices;
 }

@@ -6,9 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Decides which collectives of a block are merged, how the members travel,
-// what that costs, and in which order the merged program runs. Nothing is
-// rewritten here.
+// Lists the ways in which the collectives of a block can be merged: which
+// travel together, how, what that costs, and which program it makes. The
+// bucketing passes and commsched-schedule choose from the same ways by the same
+// comparison. They differ in the score: the passes simulate the merged program
+// in the order closest to the original one, commsched-schedule schedules it.
+// Nothing is rewritten here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +19,6 @@
 #define COMMSCHED_LIB_TRANSFORMS_BUCKETING_BUCKETCHOICE_H
 
 #include "BucketCandidates.h"
-#include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Schedule/Bucketing/BucketedProblem.h"
 #include "CommSched/Schedule/Step/StepScheduler.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -57,79 +59,41 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
-// Decisions by size or plan
+// Comparison
 //===----------------------------------------------------------------------===//
 
-/// What is to become of the collectives of a block.
-struct BucketDecision {
-  BucketCandidates candidates;
-  schedule::Bucketing bucketing;
-  /// By bucket.
-  SmallVector<BucketMode> modes;
-  /// Only if there are buckets: the merged program, and its order.
-  std::optional<schedule::BucketedProblem> program;
-  schedule::Order order;
-  /// What the merged program takes; without buckets, as long as can be.
-  int64_t stepNs = std::numeric_limits<int64_t>::max();
-};
+/// Whether a merge that makes a step of `mergedNs` out of one of `ns` saves
+/// enough. Merging takes memory, and moves what a simulation may be wrong
+/// about: it has to save more than a thousandth.
+bool isWorthMerging(int64_t mergedNs, int64_t ns);
 
-/// Emits the error that a solver found no order for a block of `function`.
-LogicalResult reportNoOrder(func::FuncOp function, const std::string &error);
+/// Whether `merged`, of a merged program, is preferred to `other`, of the same
+/// program with other buckets or without: it is within the limit and `other` is
+/// not, or it needs less memory where neither is, or it is worth the merge.
+bool isBetter(const schedule::StepSchedule &merged,
+              const schedule::StepSchedule &other, int64_t limitBytes);
 
-class BucketDecider {
-public:
-  BucketDecider(func::FuncOp function, const BlockProblem &problem,
-                BucketingPassOptions &options, OperationCosts &costs,
-                SymbolTableCollection &symbolTables);
-
-  /// The decision about `collectives`. By the rule with which the program is
-  /// shortest, if there are several and all costs are known, and otherwise by
-  /// the first. Emits an error if the program cannot be scheduled.
-  FailureOr<BucketDecision> decide(const MergeableCollectives &collectives);
-
-private:
-  FailureOr<BucketDecision> decide(ArrayRef<MergeableCollective> collectives,
-                                   const StepRule *rule);
-  FailureOr<schedule::Bucketing> form(const BucketCandidates &candidates);
-  LogicalResult place(std::vector<schedule::BucketCost> prices, bool hasSteps,
-                      BucketDecision &decision);
-
-  func::FuncOp function;
-  const BlockProblem &problem;
-  BucketingPassOptions &options;
-  BucketPricer pricer;
-  SymbolTableCollection &symbolTables;
-};
+/// The index in `merged` of the schedule that replaces `best` if each one that
+/// is better than the best before it takes its place; none if `best` stays.
+std::optional<size_t> findBest(const schedule::StepSchedule &best,
+                               ArrayRef<schedule::StepSchedule> merged,
+                               int64_t limitBytes);
 
 //===----------------------------------------------------------------------===//
-// Alternatives for the scheduler
+// Choices
 //===----------------------------------------------------------------------===//
 
-/// One way to merge collectives.
-struct BucketAlternative {
-  /// In words, for remarks.
-  std::string rule;
-  std::vector<schedule::Bucket> buckets;
-  /// By bucket. No SmallVector, which would make vectors of alternatives copy
-  /// them when they grow.
-  std::vector<PricedBucket> prices;
-  /// The merged program; the problem that it was made of has to live on.
-  schedule::BucketedProblem merged;
-  /// An order of `merged`, and the merged program numbered by it.
-  schedule::Order numbering;
-  schedule::Problem program;
+/// Collectives of one kind, and how they may be merged.
+struct MergeableKind {
+  BucketingPassOptions options;
+  MergeableCollectives collectives;
 };
 
-/// What collectives may be merged at all.
+/// What commsched-schedule may merge.
 struct MergeableSet {
-  /// By kind of collective.
-  struct Kind {
-    BucketingPassOptions options;
-    MergeableCollectives collectives;
-  };
-  SmallVector<Kind, 3> kinds;
-  /// Whether they belong to sharded parameters, which have steps.
-  bool hasSteps = true;
+  SmallVector<MergeableKind, 3> kinds;
+  /// Whether they belong to sharded parameters, which are merged by a plan.
+  bool isSharded = true;
   /// Whether the program has buckets already. Then it keeps those that it has.
   bool hasBucket = false;
 };
@@ -142,30 +106,64 @@ findMergeableSet(Block &block, const BlockProblem &problem, bool isBitwise,
                  OperationCosts &costs,
                  std::shared_ptr<const cost::MeasuredTable> profile);
 
-/// Merges them by blocks of the model, by parts of blocks, and by several
-/// sizes; what has no steps, by what saturates the group. What comes to the
-/// same, or to nothing, is left out. Emits an error if
-/// a way makes no program.
-FailureOr<std::vector<BucketAlternative>>
-listBucketAlternatives(func::FuncOp function, const BlockProblem &problem,
-                       MergeableSet &mergeable, OperationCosts &costs,
-                       SymbolTableCollection &symbolTables);
+/// One way to merge the collectives of a block.
+struct BucketChoice {
+  /// What decides which of them travel together, in words.
+  std::string rule;
+  BucketCandidates candidates;
+  schedule::Bucketing bucketing;
+  /// By bucket.
+  std::vector<PricedBucket> prices;
+  /// The merged program, if there are buckets. The problem that it was made of
+  /// has to live on.
+  std::optional<schedule::BucketedProblem> merged;
+  /// The order of `merged` that is closest to that of the program.
+  schedule::Order order;
+};
 
-/// Whether `a`, of a merged program, is to be preferred to `b`, of another one:
-/// it is within the limit and `b` is not, or its step is shorter by a
-/// thousandth or more. Merging moves what a simulation may be wrong about.
-bool isBetter(const schedule::StepSchedule &a, const schedule::StepSchedule &b,
-              int64_t limitBytes);
+/// What becomes of a merged program.
+enum class MergedUse {
+  /// It runs in the order of the choice. Buckets of a plan are prefetched.
+  Run,
+  /// It is scheduled, for which it has buffers.
+  Schedule,
+};
 
-/// How an alternative is scheduled: scheduleStep() or sketchStep().
-using StepSolver = decltype(schedule::scheduleStep);
+class BucketChooser {
+public:
+  /// All of them have to live on. O(nodes).
+  BucketChooser(func::FuncOp function, const BlockProblem &problem,
+                MergedUse use, OperationCosts &costs,
+                SymbolTableCollection &symbolTables)
+      : function(function), problem(problem), use(use), pricer(problem, costs),
+        symbolTables(symbolTables) {}
 
-/// A schedule of an alternative by `solver`, as the rewritten program will run
-/// it, with copies directly beside their collectives. The order is one of
-/// `alternative.merged`, verified and simulated.
-Result<schedule::StepSchedule>
-scheduleMerged(const BucketAlternative &alternative, StepSolver &solver,
-               const schedule::StepSchedulerOptions &options);
+  /// The buckets that `rule` makes of the collectives; without one, keys and
+  /// sizes decide. Emits an error if they make no program.
+  FailureOr<BucketChoice> choose(ArrayRef<MergeableKind> kinds,
+                                 const PlanRule *rule);
+
+  /// The choices by blocks of the model, by parts of blocks, and by several
+  /// sizes; where there is no plan, by what saturates the group. Those that
+  /// merge nothing, or the same as another, are left out.
+  FailureOr<std::vector<BucketChoice>> chooseAll(const MergeableSet &mergeable);
+
+private:
+  FailureOr<BucketCandidates> findCandidates(ArrayRef<MergeableKind> kinds,
+                                             const PlanRule *rule);
+  FailureOr<schedule::Bucketing> form(const BucketCandidates &candidates,
+                                      bool preserveOverlap);
+  LogicalResult merge(BucketChoice &choice);
+
+  func::FuncOp function;
+  const BlockProblem &problem;
+  MergedUse use;
+  BucketPricer pricer;
+  SymbolTableCollection &symbolTables;
+};
+
+/// Emits the error that a solver found no order for a block of `function`.
+LogicalResult reportNoOrder(func::FuncOp function, const std::string &error);
 
 } // namespace mlir::commsched
 

@@ -13,7 +13,9 @@
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/Simulator.h"
 #include "CommSched/Support/OptionErrors.h"
+#include "CommSched/Support/Unlimited.h"
 #include "CommSched/Transforms/Passes.h"
 #include "DeduplicateGathers.h"
 #include "SumBeforeReduceScatter.h"
@@ -32,6 +34,7 @@ using namespace mlir;
 using namespace mlir::commsched;
 using schedule::Order;
 using schedule::Problem;
+using schedule::StepSchedule;
 
 //===----------------------------------------------------------------------===//
 // Merging in the blocks of a function
@@ -43,7 +46,7 @@ namespace {
 class BlockBucketer {
 public:
   BlockBucketer(func::FuncOp function, Block &block,
-                BucketingPassOptions &options, OperationCosts &costs,
+                const BucketingPassOptions &options, OperationCosts &costs,
                 SymbolTableCollection &symbolTables,
                 SmallVectorImpl<bool> &usedEntries)
       : function(function), block(block), options(options), costs(costs),
@@ -53,49 +56,136 @@ public:
 
 private:
   FailureOr<bool> runRound();
-  LogicalResult merge(const BlockProblem &problem,
-                      const BucketDecision &decision);
-  void noteAlone(const BlockProblem &problem, const BucketDecision &decision,
-                 ArrayRef<RefusedCollective> refused);
+  FailureOr<BucketChoice> choose(const BlockProblem &problem,
+                                 const MergeableKind &kind);
+  FailureOr<BucketChoice> chooseAutomatically(BucketChooser &chooser,
+                                              const BlockProblem &problem,
+                                              const MergeableKind &kind);
+  LogicalResult merge(const BlockProblem &problem, const BucketChoice &choice);
+  void noteUnbucketed(const BlockProblem &problem, const BucketChoice &choice,
+                      ArrayRef<RefusedCollective> refused);
 
   func::FuncOp function;
   Block &block;
-  BucketingPassOptions &options;
+  const BucketingPassOptions &options;
   OperationCosts &costs;
   SymbolTableCollection &symbolTables;
   /// By entry of the plan: whether it names a collective of the function.
   SmallVectorImpl<bool> &usedEntries;
   /// The starts of buckets.
   DenseSet<Operation *> made;
-  /// Why collectives are alone; only if anybody wants to know.
-  AloneReasons alone;
+  /// Why collectives are unbucketed; only if remarks are enabled.
+  UnbucketedReasons unbucketed;
 };
+
+/// The largest buckets of an automatic plan, in percent of what saturates their
+/// group. The simulation does not count the memory that larger ones take.
+constexpr int32_t mostAutomaticPercent = 50;
 
 } // namespace
 
-/// Keeps for the account why collectives are alone. The first reason counts: in
-/// later rounds its partners are gone.
-void BlockBucketer::noteAlone(const BlockProblem &problem,
-                              const BucketDecision &decision,
-                              ArrayRef<RefusedCollective> refused) {
+/// Keeps for the remarks why collectives are unbucketed. The first reason
+/// counts: in later rounds its partners are gone.
+void BlockBucketer::noteUnbucketed(const BlockProblem &problem,
+                                   const BucketChoice &choice,
+                                   ArrayRef<RefusedCollective> refused) {
   for (const RefusedCollective &collective :
        llvm::concat<const RefusedCollective>(
-           refused, ArrayRef(decision.candidates.refused)))
+           refused, ArrayRef(choice.candidates.refused)))
     if (!made.contains(collective.op))
-      alone.try_emplace(collective.op, collective.reason);
-  for (auto [candidate, fate] : llvm::zip_equal(decision.candidates.candidates,
-                                                decision.bucketing.fates)) {
+      unbucketed.try_emplace(collective.op, collective.reason);
+  for (auto [candidate, assignment] :
+       llvm::zip_equal(choice.candidates.candidates, choice.bucketing.fates)) {
     Operation *op = problem.getOperation(candidate.start);
-    if (fate.bucket < 0)
-      alone.try_emplace(op, explainAlone(problem, fate));
+    if (assignment.bucket < 0)
+      unbucketed.try_emplace(op, explainUnbucketed(problem, assignment));
     else
-      alone.erase(op);
+      unbucketed.erase(op);
   }
 }
 
+/// Moves all collectives out of their buckets.
+static void dropBuckets(const BlockProblem &problem, BucketChoice &choice,
+                        StringRef reason) {
+  for (auto [candidate, assignment] :
+       llvm::zip_equal(choice.candidates.candidates, choice.bucketing.fates))
+    if (assignment.bucket >= 0)
+      choice.candidates.refused.push_back(
+          {problem.getOperation(candidate.start), reason.str()});
+  choice.candidates.candidates.clear();
+  choice.bucketing = {};
+}
+
+/// The choice by the rule that makes the shortest simulated program, if that is
+/// worth it.
+FailureOr<BucketChoice>
+BlockBucketer::chooseAutomatically(BucketChooser &chooser,
+                                   const BlockProblem &problem,
+                                   const MergeableKind &kind) {
+  const Problem &program = problem.getProblem();
+  StepSchedule unmerged;
+  unmerged.stepNs = simulate(program, program.programOrder())->stepNs;
+  ArrayRef<PlanRule> rules = getPlanRules(mostAutomaticPercent);
+  std::vector<BucketChoice> choices;
+  choices.reserve(rules.size());
+  SmallVector<StepSchedule> merged(rules.size());
+  std::string account = "as it is " + std::to_string(unmerged.stepNs);
+  for (auto [rule, step] : llvm::zip_equal(rules, merged)) {
+    FailureOr<BucketChoice> choice = chooser.choose(kind, &rule);
+    if (failed(choice))
+      return failure();
+    step.stepNs = unlimited;
+    if (choice->merged) {
+      step.stepNs =
+          simulate(choice->merged->getProblem(), choice->order)->stepNs;
+      account += ", " + choice->rule + " " + std::to_string(step.stepNs);
+    }
+    choices.push_back(std::move(*choice));
+  }
+  std::optional<size_t> best = findBest(unmerged, merged, unlimited);
+  if (!best) {
+    // The reasons are those of the choice that would have been best.
+    best = findBest(merged.front(), merged, unlimited).value_or(0);
+    if (choices[*best].merged)
+      dropBuckets(problem, choices[*best], "no steps make the program shorter");
+    return std::move(choices[*best]);
+  }
+  if (areRemarksEnabled(function))
+    remark::passed(function.getLoc(),
+                   makeRemark("StepsChosen", function.getSymName()))
+        << "steps " + choices[*best].rule +
+               " make the shortest program: " + account
+        << remark::metric("StepNs", merged[*best].stepNs);
+  return std::move(choices[*best]);
+}
+
+FailureOr<BucketChoice> BlockBucketer::choose(const BlockProblem &problem,
+                                              const MergeableKind &kind) {
+  BucketChooser chooser(function, problem, MergedUse::Run, costs, symbolTables);
+  switch (options.grouping) {
+  case BucketGrouping::Size:
+    return chooser.choose(kind, /*rule=*/nullptr);
+  case BucketGrouping::Plan: {
+    PlanRule entries;
+    return chooser.choose(kind, &entries);
+  }
+  case BucketGrouping::AutomaticPlan:
+    break;
+  }
+  if (problem.getUnpriced())
+    return chooser.choose(kind, &getPlanRules().front());
+  if (!kind.collectives.hasBucket)
+    return chooseAutomatically(chooser, problem, kind);
+  BucketChoice nothing;
+  for (const MergeableCollective &collective : kind.collectives.mergeable)
+    nothing.candidates.refused.push_back(
+        {collective.op, "the program has been put into steps before"});
+  return nothing;
+}
+
 LogicalResult BlockBucketer::merge(const BlockProblem &problem,
-                                   const BucketDecision &decision) {
-  Result<Order> order = decision.program->expand(decision.order);
+                                   const BucketChoice &choice) {
+  Result<Order> order = choice.merged->expand(choice.order);
   if (!order)
     return reportNoOrder(function, order.error());
   const Problem &program = problem.getProblem();
@@ -105,20 +195,22 @@ LogicalResult BlockBucketer::merge(const BlockProblem &problem,
         simulateMemory(program, program.programOrder())->peakBytes);
   problem.apply(*order);
   IRRewriter rewriter(function.getContext());
-  for (auto [bucket, mode] :
-       llvm::zip_equal(decision.bucketing.buckets, decision.modes)) {
+  for (auto [bucket, price] :
+       llvm::zip_equal(choice.bucketing.buckets, choice.prices)) {
     if (areRemarksEnabled(function))
-      remarkBucket(function, problem, bucket, mode);
+      remarkBucket(function, problem, bucket, price.mode);
     made.insert(mergeCollectives(rewriter, getMembers(problem, bucket.starts),
-                                 mode, options.multiDtype)
+                                 price.mode, options.multiDtype)
                     .start);
   }
   return success();
 }
 
 FailureOr<bool> BlockBucketer::runRound() {
-  // Costs take longer to tell than all the rest: only for who looks at them.
-  bool isPriced = options.preserveOverlap || options.stepRules.size() > 1;
+  // Estimating costs takes longer than everything else here, and merging by
+  // size or by a given plan does not use them.
+  bool isPriced = options.preserveOverlap ||
+                  options.grouping == BucketGrouping::AutomaticPlan;
   FailureOr<BlockProblem> problem = BlockProblem::create(
       block,
       [&](Operation *op) {
@@ -134,40 +226,38 @@ FailureOr<bool> BlockBucketer::runRound() {
     return false;
   }
   std::optional<FsdpAnalysis> fsdp;
-  if (options.fsdpOnly || !options.stepRules.empty())
+  if (options.fsdpOnly || options.grouping != BucketGrouping::Size)
     fsdp.emplace(block);
-  MergeableCollectives collectives =
-      findMergeable(*problem, options, fsdp ? &*fsdp : nullptr, costs);
-  FailureOr<BucketDecision> decision =
-      BucketDecider(function, *problem, options, costs, symbolTables)
-          .decide(collectives);
-  if (failed(decision))
+  MergeableKind kind{options, findMergeable(*problem, options,
+                                            fsdp ? &*fsdp : nullptr, costs)};
+  FailureOr<BucketChoice> choice = choose(*problem, kind);
+  if (failed(choice))
     return failure();
-  for (auto [entry, isUsed] : llvm::enumerate(decision->candidates.usedEntries))
+  for (auto [entry, isUsed] : llvm::enumerate(choice->candidates.usedEntries))
     usedEntries[entry] |= isUsed;
   if (areRemarksEnabled(function))
-    noteAlone(*problem, *decision, collectives.refused);
-  if (decision->bucketing.buckets.empty())
+    noteUnbucketed(*problem, *choice, kind.collectives.refused);
+  if (choice->bucketing.buckets.empty())
     return false;
-  if (failed(merge(*problem, *decision)))
+  if (failed(merge(*problem, *choice)))
     return failure();
   return true;
 }
 
 FailureOr<bool> BlockBucketer::run() {
   // Every round but the last makes a bucket, so there is an end. The last one
-  // is what a second run of the pass would do: nothing. (Where the best of
-  // several rules was applied, that is known beforehand.)
+  // is what a second run of the pass would do: nothing. An automatic plan is
+  // not applied to a program that has buckets.
   bool isChanged = false;
   while (true) {
     FailureOr<bool> changed = runRound();
     if (failed(changed))
       return failure();
     isChanged |= *changed;
-    if (!*changed || options.stepRules.size() > 1)
+    if (!*changed || options.grouping == BucketGrouping::AutomaticPlan)
       break;
   }
-  remarkAlone(function, block, alone);
+  remarkUnbucketed(function, block, unbucketed);
   return isChanged;
 }
 
@@ -182,7 +272,7 @@ static bool hasCollectives(Block &block, cost::CollectiveKind kind) {
 /// collectives. What is left unbucketed is left for good: running it again
 /// changes nothing. Returns whether anything changed.
 static FailureOr<bool> bucketCollectives(func::FuncOp function,
-                                         BucketingPassOptions &options) {
+                                         const BucketingPassOptions &options) {
   CostAnalysis analysis(function, options.profile.get());
   OperationCosts *costs = analysis.getCosts();
   if (!costs)
@@ -212,22 +302,21 @@ static FailureOr<bool> bucketCollectives(func::FuncOp function,
 // Options
 //===----------------------------------------------------------------------===//
 
-/// Reads the option `mode`: copy, coalesced or auto. Returns what is wrong with
-/// it, as the end of an error message.
-static std::optional<std::string>
-parseBucketModes(StringRef text, SmallVector<BucketMode, 2> &modes) {
-  if (text == "copy")
-    modes = {BucketMode::Copy};
-  else if (text == "coalesced")
-    modes = {BucketMode::Coalesced};
-  else if (text == "auto")
-    modes = {BucketMode::Coalesced, BucketMode::Copy};
-  else
-    return ("must be copy, coalesced or auto, but is '" + text + "'").str();
-  return std::nullopt;
+/// The modes of the option `mode`, in the order of preference.
+static SmallVector<BucketMode, 2> getModes(BucketModeOption mode) {
+  switch (mode) {
+  case BucketModeOption::Copy:
+    return {BucketMode::Copy};
+  case BucketModeOption::Coalesced:
+    return {BucketMode::Coalesced};
+  case BucketModeOption::Auto:
+    return {BucketMode::Coalesced, BucketMode::Copy};
+  }
+  llvm_unreachable("unknown mode");
 }
 
-/// Reads the option `cap-mb`, in units of 2^20 bytes, likewise.
+/// Reads the option `cap-mb`, in units of 2^20 bytes. Returns what is wrong
+/// with it, as the end of an error message.
 static std::optional<std::string> parseCaps(ArrayRef<double> megabytes,
                                             std::vector<int64_t> &capBytes) {
   constexpr double bytesPerMegabyte = 1 << 20;
@@ -246,20 +335,16 @@ static std::optional<std::string> parseCaps(ArrayRef<double> megabytes,
 }
 
 /// Reads the option `plan`, likewise: nothing, auto, or a BucketPlan.
-static std::optional<std::string> parseSteps(StringRef text,
-                                             BucketingPassOptions &options) {
+static std::optional<std::string> parsePlan(StringRef text,
+                                            BucketingPassOptions &options) {
   if (text.empty())
     return std::nullopt;
-  if (text != "auto") {
-    options.stepRules = {{StepRule::Kind::Entries}};
-    return BucketPlan::parse(text, options.plan);
+  if (text == "auto") {
+    options.grouping = BucketGrouping::AutomaticPlan;
+    return std::nullopt;
   }
-  // Of equally good rules the first is taken: a block is what people choose.
-  for (int32_t blocks : {1, 0})
-    options.stepRules.push_back({StepRule::Kind::Modules, blocks, 0});
-  for (int32_t percent : {25, 50})
-    options.stepRules.push_back({StepRule::Kind::Bytes, 0, percent});
-  return std::nullopt;
+  options.grouping = BucketGrouping::Plan;
+  return BucketPlan::parse(text, options.plan);
 }
 
 //===----------------------------------------------------------------------===//
@@ -313,11 +398,8 @@ private:
     auto explain = [&](const llvm::cl::Option &option, const Twine &what) {
       return makeOptionError(*this, option, what);
     };
-    if (std::optional<std::string> error =
-            parseBucketModes(this->mode, bucketing.modes))
-      return explain(this->mode, *error);
-    if (isBitwise)
-      bucketing.modes = {BucketMode::Coalesced};
+    bucketing.modes =
+        getModes(isBitwise ? BucketModeOption::Coalesced : this->mode);
     if (this->capMb.empty() && this->capMb.getNumOccurrences() > 0)
       return explain(this->capMb, "is an empty list");
     if (std::optional<std::string> error =
@@ -328,7 +410,7 @@ private:
                      "must not be negative, but is " + Twine(this->maxCount));
     if (this->maxCount > 0)
       bucketing.maxCount = this->maxCount;
-    if (std::optional<std::string> error = parseSteps(this->plan, bucketing))
+    if (std::optional<std::string> error = parsePlan(this->plan, bucketing))
       return explain(this->plan, *error);
     llvm::Expected<std::shared_ptr<const cost::MeasuredTable>> loaded =
         loadProfile(this->profile,
@@ -336,7 +418,7 @@ private:
     if (!loaded)
       return llvm::toString(loaded.takeError());
     bucketing.profile = std::move(*loaded);
-    if (bucketing.stepRules.empty())
+    if (bucketing.grouping == BucketGrouping::Size)
       return std::nullopt;
     constexpr StringLiteral meaningless =
         "means nothing to a plan, which says what travels together";

@@ -62,10 +62,7 @@ static bool matchesPrefix(const llvm::GlobPattern &pattern, StringRef path) {
   return pattern.match(path);
 }
 
-FailureOr<int32_t> BucketPlan::find(StringRef path, Location location) {
-  auto [it, isNew] = known.try_emplace(path, -1);
-  if (!isNew)
-    return it->second;
+FailureOr<int32_t> BucketPlan::find(StringRef path, Location location) const {
   int32_t found = -1;
   for (auto [index, entry] : llvm::enumerate(entries)) {
     if (llvm::none_of(entry.patterns, [&](const llvm::GlobPattern &pattern) {
@@ -81,31 +78,39 @@ FailureOr<int32_t> BucketPlan::find(StringRef path, Location location) {
     }
     found = index;
   }
-  known[path] = found;
   return found;
 }
 
 //===----------------------------------------------------------------------===//
-// Steps of a plan
+// Entries of a plan
 //===----------------------------------------------------------------------===//
 
-std::string mlir::commsched::describe(const StepRule &rule) {
+std::string mlir::commsched::describe(const PlanRule &rule) {
   switch (rule.kind) {
-  case StepRule::Kind::Entries:
+  case PlanRule::Kind::Entries:
     return "by the plan";
-  case StepRule::Kind::Modules:
+  case PlanRule::Kind::Modules:
     if (rule.blocks == 0)
       return "by the modules inside a block";
     return "by " + std::to_string(rule.blocks) +
            (rule.blocks == 1 ? " block" : " blocks");
-  case StepRule::Kind::Bytes:
+  case PlanRule::Kind::Bytes:
     return "by " + std::to_string(rule.percent) + "% of what saturates";
   }
   llvm_unreachable("unknown rule");
 }
 
-/// What StepRule::Kind::Modules calls the step of a module.
-static std::string nameStep(StringRef path, int32_t blocks) {
+ArrayRef<PlanRule> mlir::commsched::getPlanRules(int32_t mostPercent) {
+  using Kind = PlanRule::Kind;
+  static constexpr PlanRule rules[] = {
+      {Kind::Modules, 1, 0}, {Kind::Modules, 0, 0}, {Kind::Bytes, 0, 25},
+      {Kind::Bytes, 0, 50},  {Kind::Bytes, 0, 100}, {Kind::Bytes, 0, 200}};
+  return ArrayRef(rules).take_while(
+      [&](const PlanRule &rule) { return rule.percent <= mostPercent; });
+}
+
+/// The name of a module's entry for PlanRule::Kind::Modules.
+static std::string nameEntry(StringRef path, int32_t blocks) {
   SmallVector<StringRef> parts;
   path.split(parts, '.');
   unsigned number = 0;
@@ -120,29 +125,35 @@ static std::string nameStep(StringRef path, int32_t blocks) {
   return outer + "." + std::to_string(number / blocks);
 }
 
-PlanSteps::PlanSteps(StepRule rule, BucketPlan *plan) : rule(rule), plan(plan) {
+PlanEntries::PlanEntries(PlanRule rule, const BucketPlan *plan)
+    : rule(rule), plan(plan) {
   if (plan)
     usedEntries.resize(plan->getNumEntries());
 }
 
-/// The entry of the collective, numbered from 0; -1 if the rule does not say.
-FailureOr<int32_t> PlanSteps::findEntry(CollectiveOpInterface collective,
-                                        std::string &reason) {
-  if (rule.kind == StepRule::Kind::Bytes)
+/// What names the entry of the collective, numbered from 0; -1 if the rule does
+/// not say.
+FailureOr<int32_t> PlanEntries::findName(CollectiveOpInterface collective,
+                                         std::string &reason) {
+  if (rule.kind == PlanRule::Kind::Bytes)
     return 0;
   auto module = collective->getAttrOfType<StringAttr>(moduleAttrName);
   if (!module) {
     reason = "no plan can name it, as it has no module";
     return -1;
   }
-  if (rule.kind == StepRule::Kind::Modules)
-    return entryOf
-        .try_emplace(nameStep(module.getValue(), rule.blocks), entryOf.size())
+  if (rule.kind == PlanRule::Kind::Modules)
+    return nameOf
+        .try_emplace(nameEntry(module.getValue(), rule.blocks), nameOf.size())
         .first->second;
+  auto known = nameOf.find(module.getValue());
   FailureOr<int32_t> entry =
-      plan->find(module.getValue(), collective->getLoc());
+      known != nameOf.end()
+          ? FailureOr<int32_t>(known->second)
+          : plan->find(module.getValue(), collective->getLoc());
   if (failed(entry))
     return failure();
+  nameOf[module.getValue()] = *entry;
   if (*entry >= 0)
     usedEntries[*entry] = true;
   else
@@ -152,40 +163,40 @@ FailureOr<int32_t> PlanSteps::findEntry(CollectiveOpInterface collective,
   return *entry;
 }
 
-FailureOr<std::optional<PlanStep>>
-PlanSteps::add(CollectiveOpInterface collective, Value parameter, int64_t bytes,
-               int64_t saturated, std::string &reason) {
-  FailureOr<int32_t> entry = findEntry(collective, reason);
-  if (failed(entry))
+FailureOr<std::optional<PlanEntry>>
+PlanEntries::add(CollectiveOpInterface collective, Value parameter,
+                 int64_t bytes, int64_t saturated, std::string &reason) {
+  FailureOr<int32_t> name = findName(collective, reason);
+  if (failed(name))
     return failure();
-  if (*entry < 0)
-    return std::optional<PlanStep>();
+  if (*name < 0)
+    return std::optional<PlanEntry>();
   Attribute group = collective.getGroupKey();
-  Scope &scope = scopes[{group, *entry}];
+  Scope &scope = scopes[{group, *name}];
   auto beginRound = [&] {
     ++scope.round;
     scope.bytes = 0;
   };
   int64_t cap = saturated / 100 * rule.percent;
-  if (rule.kind == StepRule::Kind::Bytes && scope.bytes > 0 &&
+  if (rule.kind == PlanRule::Kind::Bytes && scope.bytes > 0 &&
       bytes > cap - scope.bytes)
     beginRound();
   if (parameter) {
     auto [it, isNew] =
-        gathered.try_emplace({{group, *entry}, parameter}, scope.round);
+        gathered.try_emplace({{group, *name}, parameter}, scope.round);
     if (!isNew && it->second == scope.round)
       beginRound();
     it->second = scope.round;
   }
   scope.bytes += bytes;
 
-  auto [it, isNew] = steps.try_emplace({group, *entry, scope.round});
+  auto [it, isNew] = entries.try_emplace({group, *name, scope.round});
   if (isNew) {
-    auto [last, isFirst] = lastSteps.try_emplace(group);
+    auto [last, isFirst] = lastEntries.try_emplace(group);
     if (isFirst)
-      last->second.group = lastSteps.size() - 1;
+      last->second.group = lastEntries.size() - 1;
     else
-      ++last->second.step;
+      ++last->second.index;
     it->second = last->second;
   }
   return std::optional(it->second);

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Assigns the collectives of sharded parameters to the steps of a plan, which
-// run one after the other with the next one prefetched. The steps are the
+// Assigns the collectives of sharded parameters to the entries of a plan, which
+// run one after the other with the next one prefetched. The entries are the
 // entries of a plan written by hand, or follow from modules or sizes.
 //
 //===----------------------------------------------------------------------===//
@@ -41,7 +41,7 @@ public:
 
   /// The entry that names the module path, or one above it; -1 if none does.
   /// Emits an error at `location` if several entries do.
-  FailureOr<int32_t> find(StringRef path, Location location);
+  FailureOr<int32_t> find(StringRef path, Location location) const;
 
 private:
   struct Entry {
@@ -50,19 +50,17 @@ private:
   };
 
   std::vector<Entry> entries;
-  /// What find() has answered.
-  llvm::StringMap<int32_t> known;
 };
 
-/// What decides about the step of a collective.
-struct StepRule {
+/// What decides about the entry of a collective.
+struct PlanRule {
   enum class Kind {
     /// The entries of a plan.
     Entries,
-    /// Its module: `blocks` consecutive blocks are a step, a block being what a
-    /// number in the module's path counts, such as "layers.7"; with 0, each
-    /// module directly inside a block. A module outside of all blocks is a step
-    /// of its own.
+    /// Its module: `blocks` consecutive blocks are an entry, a block being what
+    /// a number in the module's path counts, such as "layers.7"; with 0, each
+    /// module directly inside a block. A module outside of all blocks is an
+    /// entry of its own.
     Modules,
     /// Its size: as many collectives as add up to `percent` of what saturates
     /// their group.
@@ -75,58 +73,64 @@ struct StepRule {
 };
 
 /// The rule in words, for remarks.
-std::string describe(const StepRule &rule);
+std::string describe(const PlanRule &rule);
 
-/// A place in the sequence of steps.
-struct PlanStep {
+/// The rules by which a plan is made automatically: blocks of the model, parts
+/// of blocks, and sizes up to `mostPercent` of what saturates a group. Of
+/// equally good ones the first is taken.
+ArrayRef<PlanRule> getPlanRules(int32_t mostPercent = 200);
+
+/// A place in the sequence of entries that the collectives of a group have.
+struct PlanEntry {
   /// Numbers the groups.
   int32_t group = 0;
-  /// Numbers the steps of one group in the order of the program. One step may
-  /// be several buckets, of different element types.
-  int32_t step = 0;
+  /// Numbers the entries of one group in the order of the program. One entry
+  /// may be several buckets, of different element types.
+  int32_t index = 0;
 };
 
-class PlanSteps {
+/// Assigns the collectives of a program to the entries of a plan.
+class PlanEntries {
 public:
   /// `plan` is needed for Kind::Entries.
-  explicit PlanSteps(StepRule rule, BucketPlan *plan = nullptr);
+  explicit PlanEntries(PlanRule rule, const BucketPlan *plan = nullptr);
 
-  /// The step of the next collective of the program. `parameter` is what it
+  /// The entry of the next collective of the program. `parameter` is what it
   /// gathers, or null: gathering a parameter again, as the backward pass does,
-  /// begins a step. `bytes` is its size, `saturated` the size that saturates
-  /// its group. None if the rule does not say: then `reason` tells why. Emits
-  /// an error if two entries of the plan name its module.
-  FailureOr<std::optional<PlanStep>> add(CollectiveOpInterface collective,
-                                         Value parameter, int64_t bytes,
-                                         int64_t saturated,
-                                         std::string &reason);
+  /// begins an entry. `bytes` is its size, `saturated` the size that saturates
+  /// its group. None if the rule does not apply to it, for the given `reason`.
+  /// Emits an error if two entries of the plan name its module.
+  FailureOr<std::optional<PlanEntry>> add(CollectiveOpInterface collective,
+                                          Value parameter, int64_t bytes,
+                                          int64_t saturated,
+                                          std::string &reason);
 
   /// By entry of the plan: whether a collective was found for it.
   ArrayRef<bool> getUsedEntries() const { return usedEntries; }
 
 private:
   struct Scope {
-    /// Distinguishes the steps that share an entry.
+    /// Distinguishes the entries that share a name.
     int32_t round = 0;
     int64_t bytes = 0;
   };
 
-  FailureOr<int32_t> findEntry(CollectiveOpInterface collective,
-                               std::string &reason);
+  FailureOr<int32_t> findName(CollectiveOpInterface collective,
+                              std::string &reason);
 
-  StepRule rule;
-  BucketPlan *plan;
+  PlanRule rule;
+  const BucketPlan *plan;
   SmallVector<bool> usedEntries;
-  /// By what a step is called, for Kind::Modules.
-  llvm::StringMap<int32_t> entryOf;
-  /// By group and entry.
+  /// By the name of an entry, for Kind::Modules; by module, for Kind::Entries.
+  llvm::StringMap<int32_t> nameOf;
+  /// By group and name.
   DenseMap<std::pair<Attribute, int32_t>, Scope> scopes;
-  /// By group, entry and parameter: the round in which it was gathered last.
+  /// By group, name and parameter: the round in which it was gathered last.
   DenseMap<std::pair<std::pair<Attribute, int32_t>, Value>, int32_t> gathered;
-  /// By group, entry and round.
-  DenseMap<std::tuple<Attribute, int32_t, int32_t>, PlanStep> steps;
+  /// By group, name and round.
+  DenseMap<std::tuple<Attribute, int32_t, int32_t>, PlanEntry> entries;
   /// By group.
-  DenseMap<Attribute, PlanStep> lastSteps;
+  DenseMap<Attribute, PlanEntry> lastEntries;
 };
 
 } // namespace mlir::commsched

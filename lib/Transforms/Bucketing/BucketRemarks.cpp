@@ -40,12 +40,13 @@ void mlir::commsched::remarkBucket(func::FuncOp function,
       << remark::metric("Bytes", bucket.bytes);
 }
 
-std::string mlir::commsched::explainAlone(const BlockProblem &problem,
-                                          const CandidateFate &fate) {
-  std::string other = fate.other == schedule::noNode
+std::string
+mlir::commsched::explainUnbucketed(const BlockProblem &problem,
+                                   const CandidateFate &assignment) {
+  std::string other = assignment.other == schedule::noNode
                           ? std::string("another collective")
-                          : describe(problem.getOperation(fate.other));
-  switch (fate.reason) {
+                          : describe(problem.getOperation(assignment.other));
+  switch (assignment.reason) {
   case AloneReason::None:
     break;
   case AloneReason::NoPartner:
@@ -64,8 +65,8 @@ std::string mlir::commsched::explainAlone(const BlockProblem &problem,
   llvm_unreachable("a collective that is not alone");
 }
 
-void mlir::commsched::remarkAlone(func::FuncOp function, Block &block,
-                                  const AloneReasons &reasons) {
+void mlir::commsched::remarkUnbucketed(func::FuncOp function, Block &block,
+                                       const UnbucketedReasons &reasons) {
   if (reasons.empty())
     return;
   for (Operation &op : block)
@@ -93,36 +94,36 @@ void mlir::commsched::remarkUnusedEntries(func::FuncOp function,
 
 namespace {
 
-class AloneExplainer {
+class UnbucketedExplainer {
 public:
-  AloneExplainer(const BlockProblem &problem, const BucketAlternative &chosen,
-                 ContractedGraph graph);
+  UnbucketedExplainer(const BlockProblem &problem, const BucketChoice &chosen,
+                      ContractedGraph graph);
 
   /// Of one kind of collectives.
   void explain(const MergeableCollectives &collectives);
-  AloneReasons take() { return std::move(reasons); }
+  UnbucketedReasons take() { return std::move(reasons); }
 
 private:
   bool isJoined(NodeId start, NodeId member);
   std::string explain(NodeId start, ArrayRef<NodeId> members);
 
   const BlockProblem &problem;
-  const BucketAlternative &chosen;
+  const BucketChoice &chosen;
   /// With the buckets merged.
   ContractedGraph graph;
   /// By node.
   std::vector<char> isMember;
-  AloneReasons reasons;
+  UnbucketedReasons reasons;
 };
 
 } // namespace
 
-AloneExplainer::AloneExplainer(const BlockProblem &problem,
-                               const BucketAlternative &chosen,
-                               ContractedGraph graph)
+UnbucketedExplainer::UnbucketedExplainer(const BlockProblem &problem,
+                                         const BucketChoice &chosen,
+                                         ContractedGraph graph)
     : problem(problem), chosen(chosen), graph(std::move(graph)),
       isMember(problem.getProblem().numNodes()) {
-  for (const Bucket &bucket : chosen.buckets)
+  for (const Bucket &bucket : chosen.bucketing.buckets)
     for (NodeId start : bucket.starts) {
       isMember[start] = true;
       if (start != bucket.starts.front())
@@ -131,14 +132,15 @@ AloneExplainer::AloneExplainer(const BlockProblem &problem,
 }
 
 /// Whether a path of dependences keeps a collective from a bucket.
-bool AloneExplainer::isJoined(NodeId start, NodeId member) {
+bool UnbucketedExplainer::isJoined(NodeId start, NodeId member) {
   const schedule::Problem &known = problem.getProblem();
   return graph.findPath(start, member) ||
          graph.findPath(known.waitOf(start), known.waitOf(member));
 }
 
 /// `members` are those of buckets that it might be in, in program order.
-std::string AloneExplainer::explain(NodeId start, ArrayRef<NodeId> members) {
+std::string UnbucketedExplainer::explain(NodeId start,
+                                         ArrayRef<NodeId> members) {
   const NodeId *behind = llvm::lower_bound(members, start);
   SmallVector<NodeId, 2> nearest;
   if (behind != members.begin())
@@ -148,14 +150,14 @@ std::string AloneExplainer::explain(NodeId start, ArrayRef<NodeId> members) {
   if (!nearest.empty() && llvm::all_of(nearest, [&](NodeId member) {
         return isJoined(start, member);
       }))
-    return explainAlone(
+    return explainUnbucketed(
         problem, {/*bucket=*/-1, AloneReason::Dependent, nearest.front()});
   return "merging " + chosen.rule +
          ", which makes the best step of the ways that were tried, leaves it "
          "alone";
 }
 
-void AloneExplainer::explain(const MergeableCollectives &collectives) {
+void UnbucketedExplainer::explain(const MergeableCollectives &collectives) {
   for (const RefusedCollective &refused : collectives.refused)
     reasons[refused.op] = refused.reason;
   struct SameKey {
@@ -176,19 +178,20 @@ void AloneExplainer::explain(const MergeableCollectives &collectives) {
     const SameKey &same = byKey[collective.key];
     reasons[collective.op] =
         same.count == 1
-            ? explainAlone(problem,
-                           {/*bucket=*/-1, AloneReason::NoPartner, noNode})
+            ? explainUnbucketed(problem,
+                                {/*bucket=*/-1, AloneReason::NoPartner, noNode})
             : explain(collective.node, same.members);
   }
 }
 
-AloneReasons mlir::commsched::explainAlone(const BlockProblem &problem,
-                                           const MergeableSet &mergeable,
-                                           const BucketAlternative &chosen) {
+UnbucketedReasons
+mlir::commsched::explainUnbucketed(const BlockProblem &problem,
+                                   const MergeableSet &mergeable,
+                                   const BucketChoice &chosen) {
   // It was created before, to find the buckets.
-  AloneExplainer explainer(problem, chosen,
-                           *ContractedGraph::create(problem.getProblem()));
-  for (const MergeableSet::Kind &kind : mergeable.kinds)
+  UnbucketedExplainer explainer(problem, chosen,
+                                *ContractedGraph::create(problem.getProblem()));
+  for (const MergeableKind &kind : mergeable.kinds)
     explainer.explain(kind.collectives);
   return explainer.take();
 }

@@ -19,35 +19,36 @@
 
 namespace mlir::commsched {
 
-/// Says which collectives are about to become one.
+/// Emits a remark on the collectives that are merged next.
 void remarkBucket(func::FuncOp function, const BlockProblem &problem,
                   const schedule::Bucket &bucket, BucketMode mode);
 
 /// Why collectives are in no bucket.
-using AloneReasons = DenseMap<Operation *, std::string>;
+using UnbucketedReasons = DenseMap<Operation *, std::string>;
 
-/// The solver's reason, in words. Only for a candidate that is alone.
-std::string explainAlone(const BlockProblem &problem,
-                         const schedule::CandidateFate &fate);
+/// The solver's reason in words, for a candidate that is in no bucket.
+std::string explainUnbucketed(const BlockProblem &problem,
+                              const schedule::CandidateFate &assignment);
 
-/// Says it of every collective of the block that has a reason.
-void remarkAlone(func::FuncOp function, Block &block,
-                 const AloneReasons &reasons);
+/// Emits a remark `CollectiveAlone` on every collective of the block that has a
+/// reason.
+void remarkUnbucketed(func::FuncOp function, Block &block,
+                      const UnbucketedReasons &reasons);
 
-/// Says which entries of the plan name no collective.
+/// Emits a remark on each entry of the plan that names no collective.
 void remarkUnusedEntries(func::FuncOp function, const BucketPlan &plan,
                          ArrayRef<bool> usedEntries);
 
 /// The reason of each collective of `mergeable` that is in no bucket of
-/// `chosen`: nobody may travel with it; a dependence joins it to the nearest
-/// buckets with others that may; or the steps that were chosen leave it alone.
-/// Those have none that were refused before.
+/// `chosen`: it was refused; no other one may travel with it; a dependence
+/// joins it to the nearest buckets with others that may; or the rule leaves it
+/// out.
 ///
-/// Linear in the operations, and a search for each collective that is alone,
-/// which costs what lies between it and the nearest buckets.
-AloneReasons explainAlone(const BlockProblem &problem,
-                          const MergeableSet &mergeable,
-                          const BucketAlternative &chosen);
+/// Linear in the operations, and a search for each unbucketed collective, which
+/// costs what lies between it and the nearest buckets.
+UnbucketedReasons explainUnbucketed(const BlockProblem &problem,
+                                    const MergeableSet &mergeable,
+                                    const BucketChoice &chosen);
 
 } // namespace mlir::commsched
 

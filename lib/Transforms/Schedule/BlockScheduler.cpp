@@ -12,13 +12,21 @@
 #include "../Remarks.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/ProblemTransforms.h"
 #include "CommSched/Schedule/Model/Simulator.h"
+#include "CommSched/Schedule/Model/Verify.h"
+#include "CommSched/Support/Unlimited.h"
+#include "llvm/Support/Debug.h"
+
+#define DEBUG_TYPE "commsched-schedule"
 
 using namespace mlir;
 using namespace mlir::commsched;
+using schedule::BucketedProblem;
 using schedule::ExposureReason;
 using schedule::MemoryTimeline;
 using schedule::NodeId;
+using schedule::noNode;
 using schedule::Order;
 using schedule::Problem;
 using schedule::ScheduleOrigin;
@@ -35,7 +43,7 @@ static LogicalResult reportNotScheduled(Block &block,
 
 LogicalResult BlockScheduler::readContention() {
   FailureOr<GroupContention> groups = computeContention(
-      *problem, scheduling->contention, pricing->getSymbolTables());
+      *problem, options->contention, pricing->getSymbolTables());
   if (failed(groups))
     return failure();
   contention = std::move(groups->contention);
@@ -46,9 +54,11 @@ LogicalResult BlockScheduler::readContention() {
   return success();
 }
 
-FailureOr<std::optional<BlockScheduler>> BlockScheduler::create(
-    func::FuncOp function, Block &block, const StepScheduling &scheduling,
-    ScheduleBuckets buckets, std::shared_ptr<CostAnalysis> pricing) {
+FailureOr<std::optional<BlockScheduler>>
+BlockScheduler::create(func::FuncOp function, Block &block,
+                       const SchedulingOptions &options,
+                       std::shared_ptr<CostAnalysis> pricing,
+                       function_ref<void(Location, StringRef)> decline) {
   using Outcome = std::optional<BlockScheduler>;
   FailureOr<BlockProblem> problem = BlockProblem::create(
       block,
@@ -62,46 +72,47 @@ FailureOr<std::optional<BlockScheduler>> BlockScheduler::create(
            << "; run commsched-estimate-runtime where sizes are static, or set "
               "commsched.runtime_ns on it";
   if (std::optional<std::string> reason = getUnsizedReason(*problem)) {
-    remarkBlockKept(function, problem->getUnsized().getLoc(), *reason);
+    decline(problem->getUnsized().getLoc(), *reason);
     return Outcome();
   }
-  BlockScheduler scheduler(function, block, std::move(*problem), scheduling,
-                           buckets, std::move(pricing));
+  BlockScheduler scheduler(function, block, std::move(*problem), options,
+                           std::move(pricing));
   if (failed(scheduler.readContention()))
     return failure();
-  FailureOr<BlockSchedule> program = scheduler.measure(
-      {scheduler.problem->getProblem().programOrder()}, /*buckets=*/nullptr);
+  FailureOr<BlockSchedule> program =
+      scheduler.measure({scheduler.problem->getProblem().programOrder()},
+                        /*buckets=*/nullptr, unlimited);
   if (failed(program))
     return failure();
   scheduler.program = std::move(*program);
   return Outcome(std::move(scheduler));
 }
 
-/// Whether a merged program could beat `schedule` by what is worth a merge: it
-/// has about the same computation.
+/// Whether merging could gain enough if it hid all communication: a merged
+/// program has about the same computation.
 bool BlockScheduler::mayGainByMerging(const StepSchedule &schedule,
                                       int64_t limitBytes) const {
-  if (buckets == ScheduleBuckets::Off)
+  if (options->buckets == ScheduleBuckets::Off)
     return false;
   Result<schedule::LowerBound> bound = computeLowerBound(problem->getProblem());
   return !schedule.fits(limitBytes) || !bound ||
-         schedule.stepNs - bound->computeNs > schedule.stepNs / 500;
+         isWorthMerging(bound->computeNs, schedule.stepNs);
 }
 
 /// Lists the ways of merging, unless that is done.
-LogicalResult BlockScheduler::findAlternatives() {
-  if (alternatives)
+LogicalResult BlockScheduler::findChoices() {
+  if (choices)
     return success();
-  alternatives.emplace();
-  mergeable = findMergeableSet(*block, *problem, scheduling->isBitwise,
-                               *pricing->getCosts(), scheduling->profile);
+  choices.emplace();
+  mergeable = findMergeableSet(*block, *problem, options->isBitwise,
+                               *pricing->getCosts(), options->profile);
   if (mergeable.hasBucket)
     return success();
-  FailureOr<std::vector<BucketAlternative>> found =
-      listBucketAlternatives(function, *problem, mergeable,
-                             *pricing->getCosts(), pricing->getSymbolTables());
+  BucketChooser chooser(function, *problem, MergedUse::Schedule,
+                        *pricing->getCosts(), pricing->getSymbolTables());
+  FailureOr<std::vector<BucketChoice>> found = chooser.chooseAll(mergeable);
   if (succeeded(found))
-    alternatives = std::move(*found);
+    choices = std::move(*found);
   return found;
 }
 
@@ -110,14 +121,13 @@ int64_t BlockScheduler::getLimitBytes(const MemoryBudget &budget) const {
                                         program.step.peakBytes, budget);
 }
 
-const Problem &
-BlockScheduler::getProblemOf(const BucketAlternative *buckets) const {
-  return buckets ? buckets->merged.getProblem() : problem->getProblem();
+const Problem &BlockScheduler::getProblemOf(const BucketChoice *buckets) const {
+  return buckets ? buckets->merged->getProblem() : problem->getProblem();
 }
 
-FailureOr<BlockSchedule>
-BlockScheduler::measure(StepSchedule step,
-                        const BucketAlternative *buckets) const {
+FailureOr<BlockSchedule> BlockScheduler::measure(StepSchedule step,
+                                                 const BucketChoice *buckets,
+                                                 int64_t limitBytes) const {
   const Problem &known = getProblemOf(buckets);
   Result<MemoryTimeline> memory = simulateMemory(known, step.order);
   Result<Timeline> timeline = simulate(known, step.order, contention);
@@ -125,7 +135,15 @@ BlockScheduler::measure(StepSchedule step,
     return reportNotScheduled(*block,
                               !memory ? memory.error() : timeline.error());
   BlockSchedule result;
+  result.blockOrder = step.order;
+  if (buckets) {
+    Result<Order> expanded = buckets->merged->expand(step.order);
+    if (!expanded)
+      return reportNotScheduled(*block, expanded.error());
+    result.blockOrder = std::move(*expanded);
+  }
   result.step = std::move(step);
+  result.limitBytes = limitBytes;
   result.step.stepNs = timeline->stepNs;
   result.step.peakBytes = memory->peakBytes;
   result.buckets = buckets;
@@ -144,110 +162,195 @@ BlockScheduler::computeLowerBoundNs(const BlockSchedule &schedule) const {
   return bound->ns;
 }
 
+/// The order with copies where the rewritten program has them: directly before
+/// the start and directly after the wait of their bucket.
+static Order putCopiesBeside(const BucketedProblem &merged,
+                             const Order &order) {
+  Order result;
+  for (NodeId node : order) {
+    int32_t index = merged.bucketOf(node);
+    if (index < 0) {
+      result.push_back(node);
+      continue;
+    }
+    const BucketedProblem::MergedBucket &bucket = merged.bucket(index);
+    if (node == bucket.start && bucket.copyIn != noNode)
+      result.push_back(bucket.copyIn);
+    if (node == bucket.start || node == bucket.wait)
+      result.push_back(node);
+    if (node == bucket.wait && bucket.copyOut != noNode)
+      result.push_back(bucket.copyOut);
+  }
+  return result;
+}
+
+/// A schedule of the merged program of `choice` by `solver`, which is
+/// scheduleStep() or sketchStep() and begins with the order `start`, with
+/// copies directly beside their collectives. Verified and simulated.
+static Result<StepSchedule>
+scheduleMerged(const BucketChoice &choice, const Order &start,
+               function_ref<Result<StepSchedule>(const Problem &,
+                                                 const StepSchedulerOptions &)>
+                   solver,
+               const StepSchedulerOptions &stepOptions) {
+  const Problem &problem = choice.merged->getProblem();
+  Result<StepSchedule> schedule = solver(renumber(problem, start), stepOptions);
+  if (!schedule)
+    return schedule;
+  for (NodeId &node : schedule->order)
+    node = start[node];
+  schedule->order = putCopiesBeside(*choice.merged, schedule->order);
+  if (OptionalError error = verify(problem, schedule->order))
+    return Error{*error};
+  Result<Timeline> timeline =
+      simulate(problem, schedule->order, stepOptions.contention);
+  if (!timeline)
+    return Error{timeline.error()};
+  schedule->stepNs = timeline->stepNs;
+  schedule->peakBytes = simulateMemory(problem, schedule->order)->peakBytes;
+  schedule->origin = ScheduleOrigin::Constructed;
+  return schedule;
+}
+
+/// Improves `schedule`, one of the merged program of `choice`: moving copies
+/// beside their collectives may have left room for that.
+static Result<StepSchedule>
+improveMerged(const BucketChoice &choice, StepSchedule schedule,
+              const StepSchedulerOptions &stepOptions) {
+  Result<StepSchedule> improved = scheduleMerged(
+      choice, schedule.order, schedule::scheduleStep, stepOptions);
+  if (!improved)
+    return improved;
+  auto getKey = [&](const StepSchedule &step) {
+    bool fits = step.fits(stepOptions.limitBytes);
+    return std::make_tuple(!fits, fits ? step.stepNs : 0, step.peakBytes);
+  };
+  return getKey(*improved) < getKey(schedule) ? std::move(*improved)
+                                              : std::move(schedule);
+}
+
+/// Traces a schedule of the program, with or without buckets.
+static void traceSchedule([[maybe_unused]] StringRef what,
+                          [[maybe_unused]] StringRef rule,
+                          [[maybe_unused]] const StepSchedule &schedule,
+                          [[maybe_unused]] int64_t limitBytes) {
+  LLVM_DEBUG({
+    llvm::dbgs() << "commsched-schedule: " << what << " " << rule << ": step "
+                 << schedule.stepNs << " ns, peak " << schedule.peakBytes
+                 << " bytes";
+    if (!schedule.fits(limitBytes))
+      llvm::dbgs() << ", over the limit of " << limitBytes;
+    llvm::dbgs() << "\n";
+  });
+}
+
 /// The ways of merging with the best sketches, at most `count`.
-FailureOr<SmallVector<const BucketAlternative *>>
-BlockScheduler::findPromising(const StepSchedulerOptions &options,
+FailureOr<SmallVector<const BucketChoice *>>
+BlockScheduler::findPromising(const StepSchedulerOptions &stepOptions,
                               size_t count) {
-  if (failed(findAlternatives()))
+  if (failed(findChoices()))
     return failure();
   struct Sketch {
-    const BucketAlternative *alternative;
+    const BucketChoice *choice;
     StepSchedule step;
   };
   SmallVector<Sketch> sketches;
-  for (const BucketAlternative &alternative : *alternatives) {
+  for (const BucketChoice &choice : *choices) {
     Result<StepSchedule> step =
-        scheduleMerged(alternative, schedule::sketchStep, options);
+        scheduleMerged(choice, choice.order, schedule::sketchStep, stepOptions);
     if (!step)
       return reportNotScheduled(*block, step.error());
-    sketches.push_back({&alternative, std::move(*step)});
+    traceSchedule("sketch of merging", choice.rule, *step,
+                  stepOptions.limitBytes);
+    sketches.push_back({&choice, std::move(*step)});
   }
   auto getKey = [&](const Sketch &sketch) {
-    bool fits = sketch.step.fits(options.limitBytes);
+    bool fits = sketch.step.fits(stepOptions.limitBytes);
     return std::make_tuple(!fits, fits ? sketch.step.stepNs : 0,
                            sketch.step.peakBytes,
-                           sketch.alternative - alternatives->data());
+                           sketch.choice - choices->data());
   };
   llvm::sort(sketches, [&](const Sketch &a, const Sketch &b) {
     return getKey(a) < getKey(b);
   });
   sketches.truncate(std::min(sketches.size(), count));
   return llvm::map_to_vector(
-      sketches, [](const Sketch &sketch) { return sketch.alternative; });
+      sketches, [](const Sketch &sketch) { return sketch.choice; });
 }
 
 FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
-  StepSchedulerOptions options;
-  options.limitBytes = limitBytes;
-  options.contention = contention;
-  options.slackPercent = scheduling->slackPercent;
-  Result<StepSchedule> best =
-      schedule::scheduleStep(problem->getProblem(), options);
-  if (!best)
-    return reportNotScheduled(*block, best.error());
-  if (!mayGainByMerging(*best, limitBytes))
-    return measure(std::move(*best), /*buckets=*/nullptr);
+  StepSchedulerOptions stepOptions;
+  stepOptions.limitBytes = limitBytes;
+  stepOptions.contention = contention;
+  stepOptions.slackPercent = options->slackPercent;
+  Result<StepSchedule> unmerged =
+      schedule::scheduleStep(problem->getProblem(), stepOptions);
+  if (!unmerged)
+    return reportNotScheduled(*block, unmerged.error());
+  traceSchedule("schedule", "without merging", *unmerged, limitBytes);
+  if (!mayGainByMerging(*unmerged, limitBytes))
+    return measure(std::move(*unmerged), /*buckets=*/nullptr, limitBytes);
   constexpr size_t numPromising = 2;
-  FailureOr<SmallVector<const BucketAlternative *>> promising =
-      findPromising(options, numPromising);
+  FailureOr<SmallVector<const BucketChoice *>> promising =
+      findPromising(stepOptions, numPromising);
   if (failed(promising))
     return failure();
-  const BucketAlternative *chosen = nullptr;
-  std::optional<RejectedBuckets> rejected;
-  for (const BucketAlternative *alternative : *promising) {
-    Result<StepSchedule> merged =
-        scheduleMerged(*alternative, schedule::scheduleStep, options);
-    if (!merged)
-      return reportNotScheduled(*block, merged.error());
-    if (!isBetter(*merged, *best, limitBytes)) {
-      // Of those not taken the first was the most promising.
-      if (!rejected)
-        rejected = {alternative, merged->stepNs, merged->peakBytes};
-      continue;
-    }
-    best = std::move(merged);
-    chosen = alternative;
+  SmallVector<StepSchedule> merged;
+  for (const BucketChoice *choice : *promising) {
+    Result<StepSchedule> step = scheduleMerged(
+        *choice, choice->order, schedule::scheduleStep, stepOptions);
+    if (!step)
+      return reportNotScheduled(*block, step.error());
+    traceSchedule("schedule of merging", choice->rule, *step, limitBytes);
+    merged.push_back(std::move(*step));
   }
-  FailureOr<BlockSchedule> result = measure(std::move(*best), chosen);
-  if (succeeded(result) && !chosen)
-    result->rejected = rejected;
+  if (std::optional<size_t> best = findBest(*unmerged, merged, limitBytes)) {
+    const BucketChoice *choice = (*promising)[*best];
+    Result<StepSchedule> step =
+        improveMerged(*choice, std::move(merged[*best]), stepOptions);
+    if (!step)
+      return reportNotScheduled(*block, step.error());
+    traceSchedule("chosen: merging", choice->rule, *step, limitBytes);
+    return measure(std::move(*step), choice, limitBytes);
+  }
+  traceSchedule("chosen:", "no merging, which saves too little", *unmerged,
+                limitBytes);
+  FailureOr<BlockSchedule> result =
+      measure(std::move(*unmerged), /*buckets=*/nullptr, limitBytes);
+  if (succeeded(result) && !merged.empty())
+    // The first has the best sketch.
+    result->rejected = {promising->front(), merged.front().stepNs,
+                        merged.front().peakBytes};
   return result;
 }
 
 FailureOr<std::vector<ExposureReason>>
 BlockScheduler::explainExposure(const Order &order, int64_t limitBytes) const {
-  schedule::ExposureOptions options;
-  options.limitBytes = limitBytes;
-  options.contention = contention;
+  schedule::ExposureOptions exposure;
+  exposure.limitBytes = limitBytes;
+  exposure.contention = contention;
   Result<std::vector<ExposureReason>> reasons =
-      schedule::explainExposure(problem->getProblem(), order, options);
+      schedule::explainExposure(problem->getProblem(), order, exposure);
   if (!reasons)
     return reportNotScheduled(*block, reasons.error());
   return std::move(*reasons);
 }
 
-/// Replaces members by buckets.
-LogicalResult BlockScheduler::merge(const BlockSchedule &schedule) const {
-  const BucketAlternative &chosen = *schedule.buckets;
-  Result<Order> order = chosen.merged.expand(schedule.step.order);
-  if (!order)
-    return reportNotScheduled(*block, order.error());
-  problem->apply(*order);
+bool BlockScheduler::apply(const BlockSchedule &schedule) const {
+  bool isMoved = problem->apply(schedule.blockOrder);
+  if (!isMoved && !schedule.buckets)
+    return false;
+  keepBaselineBytes(function, *block, program.step.peakBytes);
+  if (!schedule.buckets)
+    return true;
   IRRewriter rewriter(block->getParentOp()->getContext());
-  for (auto [index, price] : llvm::enumerate(chosen.prices)) {
+  for (auto [index, price] : llvm::enumerate(schedule.buckets->prices)) {
     // In the order in which they stand now.
-    ArrayRef<NodeId> starts = chosen.merged.bucket(index).starts;
+    ArrayRef<NodeId> starts = schedule.buckets->merged->bucket(index).starts;
     mergeCollectives(rewriter, getMembers(*problem, starts), price.mode,
                      /*multiDtype=*/false, price.casts);
   }
-  return success();
-}
-
-FailureOr<bool> BlockScheduler::apply(const BlockSchedule &schedule) const {
-  if (!schedule.buckets && !problem->apply(schedule.step.order))
-    return false;
-  keepBaselineBytes(function, *block, program.step.peakBytes);
-  if (schedule.buckets && failed(merge(schedule)))
-    return failure();
   return true;
 }
+
+#undef DEBUG_TYPE

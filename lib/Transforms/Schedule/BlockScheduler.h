@@ -1,5 +1,4 @@
-//===- BlockScheduler.h - Scheduling of a block within a memory limit -*- C++
-//-*-===//
+//===- BlockScheduler.h - Scheduling of a block within a limit --*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Reads a block into a scheduling problem, finds its schedule for any limit of
-// live bytes, buckets included, and applies one of them to the block.
+// live bytes, buckets included, and applies one of them. A schedule is decided
+// completely before the IR changes: that of a merged program is found on the
+// problem that the merge will make, and applied as it is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,71 +25,79 @@
 
 namespace mlir::commsched {
 
-/// What the options of the pass come to.
-struct StepScheduling {
+/// The options of a pass that schedules blocks, checked.
+struct SchedulingOptions {
   MemoryBudget budget;
-  bool isStrict = false;
   ScheduleBuckets buckets = ScheduleBuckets::Auto;
   /// Whether reductions keep every element at its place of a message.
   bool isBitwise = false;
   int32_t slackPercent = 0;
   ContentionOptions contention;
+  /// The preset of the device where the module does not describe it.
+  TargetPreset target = TargetPreset::H100;
   /// Measured collectives, or null.
   std::shared_ptr<const cost::MeasuredTable> profile;
 };
 
-/// A way to merge collectives that was not taken, and what it makes of the
-/// step.
+/// A way to merge collectives that was not taken, and the step that it makes.
 struct RejectedBuckets {
-  const BucketAlternative *buckets;
+  const BucketChoice *buckets;
   int64_t stepNs;
   int64_t peakBytes;
 };
 
-/// A schedule of a block, and what there is to say about it.
+/// A schedule of a block for a limit of live bytes.
 struct BlockSchedule {
   /// Its order is one of the merged program, if there are buckets.
   schedule::StepSchedule step;
+  int64_t limitBytes = 0;
   /// What is merged, or null.
-  const BucketAlternative *buckets = nullptr;
+  const BucketChoice *buckets = nullptr;
+  /// The order of the block directly before the members of buckets, which then
+  /// are neighbors, are merged; `step.order` if there are none.
+  schedule::Order blockOrder;
   /// If nothing is merged: the best way to merge that was tried, if any was.
   std::optional<RejectedBuckets> rejected;
   /// The step without the time of computation.
   int64_t exposedNs = 0;
   int64_t numCollectives = 0;
+
+  bool fits() const { return step.fits(limitBytes); }
 };
 
 class BlockScheduler {
 public:
-  /// Reads `block`. None if its sizes are not all known, which a remark says;
-  /// so does one of each group of which it is not known what it contends for.
-  /// Emits an error if a time is not known, or if there is no problem to be
-  /// made of the block. `scheduling` outlives the result.
+  /// Reads `block`. None if its sizes are not all known, after a call of
+  /// `decline` with the reason. Emits a remark on each group of which it is not
+  /// known what it contends for, and an error if a time is not known, or if
+  /// there is no problem to be made of the block. `pricing` has costs.
+  /// `options` outlives the result.
   static FailureOr<std::optional<BlockScheduler>>
-  create(func::FuncOp function, Block &block, const StepScheduling &scheduling,
-         ScheduleBuckets buckets, std::shared_ptr<CostAnalysis> pricing);
+  create(func::FuncOp function, Block &block, const SchedulingOptions &options,
+         std::shared_ptr<CostAnalysis> pricing,
+         function_ref<void(Location, StringRef)> decline);
 
   Block &getBlock() const { return *block; }
   const BlockProblem &getProblem() const { return *problem; }
   /// The program as it stands.
   const BlockSchedule &getProgram() const { return program; }
 
-  /// What may be merged; nothing unless a schedule has looked at that.
+  /// What may be merged; nothing unless a schedule was looked for with buckets.
   const MergeableSet &getMergeable() const { return mergeable; }
 
   /// The live bytes that `budget` allows.
   int64_t getLimitBytes(const MemoryBudget &budget) const;
 
-  /// The best schedule within `limitBytes`, or the one that needs least.
+  /// The best schedule within `limitBytes`, or the one that needs least memory.
   FailureOr<BlockSchedule> schedule(int64_t limitBytes);
 
   /// What no order of the same collectives can beat. Emits an error if there is
   /// no bound.
   FailureOr<int64_t> computeLowerBoundNs(const BlockSchedule &schedule) const;
 
-  /// Merges the buckets and puts the block into that order. Returns whether
-  /// anything changed. Emits an error if the order is not legal.
-  FailureOr<bool> apply(const BlockSchedule &schedule) const;
+  /// Puts the block into that order and merges the buckets. Returns whether
+  /// anything changed.
+  bool apply(const BlockSchedule &schedule) const;
 
   /// Why collectives are exposed in an order of the block as it was read.
   /// Emits an error if it is not legal.
@@ -97,37 +106,36 @@ public:
 
 private:
   BlockScheduler(func::FuncOp function, Block &block, BlockProblem problem,
-                 const StepScheduling &scheduling, ScheduleBuckets buckets,
+                 const SchedulingOptions &options,
                  std::shared_ptr<CostAnalysis> pricing)
       : function(function), block(&block),
         problem(std::make_unique<BlockProblem>(std::move(problem))),
-        scheduling(&scheduling), buckets(buckets), pricing(std::move(pricing)) {
-  }
+        options(&options), pricing(std::move(pricing)) {}
 
   /// The program with `buckets`, or as it stands.
-  const schedule::Problem &getProblemOf(const BucketAlternative *buckets) const;
+  const schedule::Problem &getProblemOf(const BucketChoice *buckets) const;
   LogicalResult readContention();
-  LogicalResult findAlternatives();
+  LogicalResult findChoices();
   bool mayGainByMerging(const schedule::StepSchedule &schedule,
                         int64_t limitBytes) const;
-  /// What there is to say about an order of the block, or of the program with
-  /// `buckets`. Emits an error if it cannot be simulated.
+  /// The schedule of that order, with what it costs. Emits an error if it is
+  /// not legal.
   FailureOr<BlockSchedule> measure(schedule::StepSchedule step,
-                                   const BucketAlternative *buckets) const;
-  FailureOr<SmallVector<const BucketAlternative *>>
-  findPromising(const schedule::StepSchedulerOptions &options, size_t count);
-  LogicalResult merge(const BlockSchedule &schedule) const;
+                                   const BucketChoice *buckets,
+                                   int64_t limitBytes) const;
+  FailureOr<SmallVector<const BucketChoice *>>
+  findPromising(const schedule::StepSchedulerOptions &stepOptions,
+                size_t count);
 
   func::FuncOp function;
   Block *block;
   /// At an address that stays, for merged programs.
   std::unique_ptr<BlockProblem> problem;
-  const StepScheduling *scheduling;
-  ScheduleBuckets buckets;
+  const SchedulingOptions *options;
   std::shared_ptr<CostAnalysis> pricing;
   /// Once they were needed.
   MergeableSet mergeable;
-  std::optional<std::vector<BucketAlternative>> alternatives;
+  std::optional<std::vector<BucketChoice>> choices;
   schedule::Contention contention;
   BlockSchedule program;
 };

@@ -1,33 +1,81 @@
-//===- Frontier.cpp - Step time against peak memory -----------------------===//
+//===- Frontier.cpp - Pass that trades step time against memory -----------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Determines how much time more memory saves: each function is scheduled for
+// several budgets, and points that take both more time and more memory than
+// another one are dropped.
+//
+//===----------------------------------------------------------------------===//
 
-#include "Frontier.h"
-
+#include "../BlockScheduling.h"
 #include "../OutputFile.h"
+#include "../Remarks.h"
 #include "CommSched/Support/Unlimited.h"
+#include "SchedulingPass.h"
+#include "mlir/IR/Threading.h"
 #include "llvm/Support/JSON.h"
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_FRONTIER
+#include "CommSched/Transforms/Passes.h.inc"
+} // namespace mlir::commsched
 
 using namespace mlir;
 using namespace mlir::commsched;
 namespace json = llvm::json;
-namespace json = llvm::json;
 
-/// What may come on top of the baseline.
+namespace {
+
+/// One schedule of a step.
+struct FrontierPoint {
+  /// The budget that it was made for; none if there was no limit.
+  std::optional<int64_t> budgetBytes;
+  /// More than the budget if nothing that is known fits it.
+  int64_t peakBytes = 0;
+  int64_t stepNs = 0;
+  int64_t lowerBoundNs = 0;
+  int64_t exposedNs = 0;
+  int64_t numCollectives = 0;
+};
+
+/// The points of one function, from the least memory to the most.
+struct FunctionFrontier {
+  std::string function;
+  std::vector<FrontierPoint> points;
+};
+
+struct Frontier
+    : SchedulingPass<mlir::commsched::impl::FrontierBase<Frontier>> {
+  using SchedulingPass::SchedulingPass;
+
+  void runOnOperation() override;
+
+private:
+  FailureOr<FunctionFrontier> sweep(func::FuncOp function) const;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Points
+//===----------------------------------------------------------------------===//
+
+/// The budgets that are tried: percentages on top of the baseline.
 static constexpr int32_t sweptPercent[] = {0, 1, 2, 5, 10, 20, 50, 100};
+
 static FailureOr<FrontierPoint> makePoint(const BlockScheduler &scheduler,
-                                          int64_t limitBytes,
                                           const BlockSchedule &schedule) {
   FailureOr<int64_t> lowerBoundNs = scheduler.computeLowerBoundNs(schedule);
   if (failed(lowerBoundNs))
     return failure();
   FrontierPoint point;
-  if (limitBytes != unlimited)
-    point.budgetBytes = limitBytes;
+  if (schedule.limitBytes != unlimited)
+    point.budgetBytes = schedule.limitBytes;
   point.peakBytes = schedule.step.peakBytes;
   point.stepNs = schedule.step.stepNs;
   point.lowerBoundNs = *lowerBoundNs;
@@ -36,7 +84,10 @@ static FailureOr<FrontierPoint> makePoint(const BlockScheduler &scheduler,
   return point;
 }
 
-void mlir::commsched::keepFrontier(std::vector<FrontierPoint> &points) {
+/// Leaves those points between which there is a choice: with every further one
+/// memory goes up and the step gets shorter. Of equal ones the one with the
+/// smallest budget stays. O(n log n).
+static void keepFrontier(std::vector<FrontierPoint> &points) {
   auto getKey = [](const FrontierPoint &point) {
     return std::make_tuple(point.peakBytes, point.stepNs,
                            point.budgetBytes.value_or(unlimited));
@@ -53,36 +104,35 @@ void mlir::commsched::keepFrontier(std::vector<FrontierPoint> &points) {
   });
 }
 
-FailureOr<std::vector<FrontierPoint>>
-mlir::commsched::sweepBudgets(BlockScheduler &scheduler,
-                              const BlockSchedule &chosen, int64_t limitBytes) {
-  SmallVector<int64_t> limits = {unlimited};
+/// Schedules a block for `budget`, for percentages over its baseline, and
+/// without a limit.
+static FailureOr<std::vector<FrontierPoint>>
+sweepBudgets(BlockScheduler &scheduler, const MemoryBudget &budget) {
+  SmallVector<int64_t> limits = {unlimited, scheduler.getLimitBytes(budget)};
   for (int32_t percent : sweptPercent) {
-    MemoryBudget budget;
-    budget.fraction = percent / 100.0;
-    limits.push_back(scheduler.getLimitBytes(budget));
+    MemoryBudget swept;
+    swept.fraction = percent / 100.0;
+    limits.push_back(scheduler.getLimitBytes(swept));
   }
   llvm::sort(limits);
   limits.erase(llvm::unique(limits), limits.end());
   std::vector<FrontierPoint> points;
-  auto add = [&](int64_t limit, const BlockSchedule &schedule) {
-    FailureOr<FrontierPoint> point = makePoint(scheduler, limit, schedule);
-    if (succeeded(point))
-      points.push_back(*point);
-    return point;
-  };
-  if (failed(add(limitBytes, chosen)))
-    return failure();
   for (int64_t limit : limits) {
-    if (limit == limitBytes)
-      continue;
     FailureOr<BlockSchedule> schedule = scheduler.schedule(limit);
-    if (failed(schedule) || failed(add(limit, *schedule)))
+    if (failed(schedule))
       return failure();
+    FailureOr<FrontierPoint> point = makePoint(scheduler, *schedule);
+    if (failed(point))
+      return failure();
+    points.push_back(*point);
   }
   keepFrontier(points);
   return points;
 }
+
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
 
 /// Calls `print` with the name and the value of each number of `point`; null
 /// stands for none.
@@ -97,11 +147,12 @@ forEachNumber(const FrontierPoint &point,
   print("num_collectives", point.numCollectives);
 }
 
-void mlir::commsched::printFrontiersAsJson(ArrayRef<Frontier> frontiers,
-                                           raw_ostream &os) {
+/// Prints an array of JSON with one object for each point.
+static void printFrontiersAsJson(ArrayRef<FunctionFrontier> frontiers,
+                                 raw_ostream &os) {
   json::OStream stream(os, /*IndentSize=*/1);
   stream.array([&] {
-    for (const Frontier &frontier : frontiers)
+    for (const FunctionFrontier &frontier : frontiers)
       for (const FrontierPoint &point : frontier.points)
         stream.object([&] {
           stream.attribute("function", frontier.function);
@@ -126,13 +177,14 @@ static void printCsvName(StringRef name, raw_ostream &os) {
   os << '"';
 }
 
-void mlir::commsched::printFrontiersAsCsv(ArrayRef<Frontier> frontiers,
-                                          raw_ostream &os) {
+/// Prints a line with the names of the columns, and one for each point.
+static void printFrontiersAsCsv(ArrayRef<FunctionFrontier> frontiers,
+                                raw_ostream &os) {
   os << "function";
   forEachNumber(
       {}, [&](StringRef name, std::optional<int64_t>) { os << ',' << name; });
   os << '\n';
-  for (const Frontier &frontier : frontiers)
+  for (const FunctionFrontier &frontier : frontiers)
     for (const FrontierPoint &point : frontier.points) {
       printCsvName(frontier.function, os);
       forEachNumber(point, [&](StringRef, std::optional<int64_t> number) {
@@ -145,34 +197,64 @@ void mlir::commsched::printFrontiersAsCsv(ArrayRef<Frontier> frontiers,
 }
 
 //===----------------------------------------------------------------------===//
-// Output
+// Pass
 //===----------------------------------------------------------------------===//
 
-LogicalResult FrontierFile::write(Location loc,
-                                  ArrayRef<Frontier> frontiers) const {
-  return writeOutputFile(loc, path, "the frontier", [&](raw_ostream &os) {
-    StringRef(path).ends_with(".json") ? printFrontiersAsJson(frontiers, os)
-                                       : printFrontiersAsCsv(frontiers, os);
-  });
+FailureOr<FunctionFrontier> Frontier::sweep(func::FuncOp function) const {
+  FunctionFrontier frontier{json::fixUTF8(function.getSymName()), {}};
+  FailureOr<std::shared_ptr<CostAnalysis>> pricing =
+      createPricing(function, scheduling);
+  if (failed(pricing))
+    return failure();
+  auto decline = [&](Location location, StringRef reason) {
+    remark::missed(location,
+                   makeRemark("BlockNotInFrontier", function.getSymName()))
+        << ("the frontier is without a block " + reason).str();
+  };
+  for (Block *block : getBlocksWithCollectives(function)) {
+    if (!isBody(function, *block)) {
+      decline(function.getLoc(),
+              "that is not the only one of the function's body");
+      continue;
+    }
+    FailureOr<std::optional<BlockScheduler>> scheduler = BlockScheduler::create(
+        function, *block, scheduling, *pricing,
+        [&](Location location, StringRef reason) {
+          decline(location, ("that cannot be scheduled: " + reason).str());
+        });
+    if (failed(scheduler))
+      return failure();
+    if (!*scheduler)
+      continue;
+    FailureOr<std::vector<FrontierPoint>> points =
+        sweepBudgets(**scheduler, scheduling.budget);
+    if (failed(points))
+      return failure();
+    frontier.points = std::move(*points);
+  }
+  return frontier;
 }
 
-LogicalResult FrontierFile::add(func::FuncOp function, Frontier frontier) {
-  Operation *holder = function->getParentOp();
-  if (!holder)
-    return write(function.getLoc(), frontier);
-  std::lock_guard<std::mutex> lock(mutex);
-  DenseMap<Operation *, Frontier> &come = waiting[holder];
-  come[function] = std::move(frontier);
-  // Which functions there are is for their holder to change, whatever runs
-  // inside of them now.
-  std::vector<Frontier> frontiers;
-  for (Region &region : holder->getRegions())
-    for (auto sibling : region.getOps<func::FuncOp>()) {
-      auto it = come.find(sibling);
-      if (it == come.end())
-        return success();
-      frontiers.push_back(it->second);
-    }
-  waiting.erase(holder);
-  return write(holder->getLoc(), frontiers);
+void Frontier::runOnOperation() {
+  if (failed(emitOptionError(getOperation(), optionError)))
+    return signalPassFailure();
+  ModuleOp module = getOperation();
+  auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
+  std::vector<FunctionFrontier> frontiers(functions.size());
+  LogicalResult result = failableParallelForEachN(
+      &getContext(), 0, functions.size(), [&](size_t index) {
+        FailureOr<FunctionFrontier> frontier = sweep(functions[index]);
+        if (succeeded(frontier))
+          frontiers[index] = std::move(*frontier);
+        return LogicalResult(frontier);
+      });
+  if (failed(result) ||
+      failed(writeOutputFile(module.getLoc(), file, "the frontier",
+                             [&](raw_ostream &os) {
+                               StringRef(file).ends_with(".json")
+                                   ? printFrontiersAsJson(frontiers, os)
+                                   : printFrontiersAsCsv(frontiers, os);
+                             })))
+    return signalPassFailure();
+  markAllAnalysesPreserved();
 }

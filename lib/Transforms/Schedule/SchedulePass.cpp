@@ -8,14 +8,10 @@
 
 #include "../BlockScheduling.h"
 #include "../Remarks.h"
-#include "CommSched/Analysis/Costs/TargetSpec.h"
-#include "CommSched/Support/OptionErrors.h"
-#include "Frontier.h"
 #include "ScheduleRemarks.h"
+#include "SchedulingPass.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/JSON.h"
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_SCHEDULE
@@ -30,218 +26,121 @@ static_assert(schedule::StepSchedulerOptions::defaultSlackPercent == 40,
 
 namespace {
 
-/// A block with the schedule that it is to get.
-struct ScheduledBlock {
+/// A block with the schedule that was decided for it.
+struct DecidedBlock {
   BlockScheduler scheduler;
-  int64_t limitBytes;
   BlockSchedule schedule;
 };
 
-struct Schedule : mlir::commsched::impl::ScheduleBase<Schedule> {
-  using ScheduleBase::ScheduleBase;
+struct Schedule
+    : SchedulingPass<mlir::commsched::impl::ScheduleBase<Schedule>> {
+  using SchedulingPass::SchedulingPass;
 
-  LogicalResult initialize(MLIRContext *context) override;
   void runOnOperation() override;
 
 private:
-  std::optional<std::string> findBadOption();
-  /// What came of applying schedules.
-  enum class Application { Nothing, Done, Broken };
-
-  /// Decides on every block, and changes none. Without those that lack a size.
-  FailureOr<std::vector<ScheduledBlock>> decide(ArrayRef<Block *> blocks,
-                                                ScheduleBuckets buckets);
-  FailureOr<Application> apply(ArrayRef<ScheduledBlock> blocks);
-  /// Says what is still exposed in schedules that merge nothing (more).
-  LogicalResult remarkExposed(ArrayRef<ScheduledBlock> blocks);
-  /// Sweeps the function's budget for the file, if it has one.
-  LogicalResult addFrontier(MutableArrayRef<ScheduledBlock> blocks);
-
-  StepScheduling scheduling;
-  std::optional<std::string> optionError;
-  /// Shared with the copies of this pass that run at the same time.
-  std::shared_ptr<FrontierFile> frontierFile;
+  /// Decides on every block, and changes none. Leaves out those of unknown
+  /// sizes.
+  FailureOr<std::vector<DecidedBlock>> decide();
+  /// Emits the remarks on the decisions, before they are applied.
+  void remarkDecisions(ArrayRef<DecidedBlock> blocks);
+  /// Emits the remarks on the collectives that are exposed in the schedules,
+  /// after they were applied.
+  LogicalResult remarkExposed(ArrayRef<DecidedBlock> blocks);
 };
 
 } // namespace
 
-std::optional<std::string> Schedule::findBadOption() {
-  auto explain = [&](const llvm::cl::Option &option, const Twine &what) {
-    return makeOptionError(*this, option, what);
-  };
-  if (std::optional<std::string> error =
-          parseMemoryBudget(memoryBudget, scheduling.budget))
-    return explain(memoryBudget, *error);
-  constexpr int32_t mostSlack = 1000;
-  if (slack < 0 || slack > mostSlack)
-    return explain(slack, "must be a percentage from 0 to " + Twine(mostSlack) +
-                              ", but is " + Twine(slack));
-  if (OptionalError error = check(scheduling.contention))
-    return explain(computeSlowdown, *error);
-  llvm::Expected<std::shared_ptr<const cost::MeasuredTable>> loaded =
-      loadProfile(profile, ("pass '" + getArgument() + "'").str());
-  if (!loaded)
-    return llvm::toString(loaded.takeError());
-  scheduling.profile = std::move(*loaded);
-  return std::nullopt;
-}
-
-LogicalResult Schedule::initialize(MLIRContext *context) {
-  scheduling = {};
-  scheduling.isStrict = strict;
-  scheduling.buckets = buckets;
-  scheduling.isBitwise = bitwise;
-  scheduling.slackPercent = slack;
-  scheduling.contention.exclusiveGroups = exclusiveGroups;
-  scheduling.contention.linkSharing = linkSharing;
-  scheduling.contention.computeSlowdown = computeSlowdown;
-  optionError = findBadOption();
-  frontierFile =
-      frontier.empty() ? nullptr : std::make_shared<FrontierFile>(frontier);
-  return success();
-}
-
-FailureOr<std::vector<ScheduledBlock>>
-Schedule::decide(ArrayRef<Block *> blocks, ScheduleBuckets buckets) {
-  func::FuncOp function = getOperation();
-  auto pricing = std::make_shared<CostAnalysis>(
-      function, scheduling.profile.get(), getPresetName(target));
+FailureOr<std::shared_ptr<CostAnalysis>>
+mlir::commsched::createPricing(func::FuncOp function,
+                               const SchedulingOptions &options) {
+  auto pricing = std::make_shared<CostAnalysis>(function, options.profile.get(),
+                                                getPresetName(options.target));
   if (!pricing->getCosts())
     return failure();
-  std::vector<ScheduledBlock> decided;
-  for (Block *block : blocks) {
+  return pricing;
+}
+
+FailureOr<std::vector<DecidedBlock>> Schedule::decide() {
+  func::FuncOp function = getOperation();
+  FailureOr<std::shared_ptr<CostAnalysis>> pricing =
+      createPricing(function, scheduling);
+  if (failed(pricing))
+    return failure();
+  std::vector<DecidedBlock> decided;
+  for (Block *block : getBlocksWithCollectives(function)) {
     FailureOr<std::optional<BlockScheduler>> scheduler =
-        BlockScheduler::create(function, *block, scheduling, buckets, pricing);
+        BlockScheduler::create(function, *block, scheduling, *pricing,
+                               [&](Location location, StringRef reason) {
+                                 remarkBlockKept(function, location, reason);
+                               });
     if (failed(scheduler))
       return failure();
     if (!*scheduler)
       continue;
-    int64_t limitBytes = (*scheduler)->getLimitBytes(scheduling.budget);
-    FailureOr<BlockSchedule> schedule = (*scheduler)->schedule(limitBytes);
+    FailureOr<BlockSchedule> schedule =
+        (*scheduler)->schedule((*scheduler)->getLimitBytes(scheduling.budget));
     if (failed(schedule))
       return failure();
-    if (scheduling.isStrict && !schedule->step.fits(limitBytes))
+    if (strict && !schedule->fits())
       return emitError(function.getLoc(), "cannot be scheduled: ")
              << explainExcess((*scheduler)->getProblem().getProblem(),
-                              schedule->step.peakBytes, limitBytes);
-    decided.push_back(
-        {std::move(**scheduler), limitBytes, std::move(*schedule)});
+                              schedule->step.peakBytes, schedule->limitBytes);
+    decided.push_back({std::move(**scheduler), std::move(*schedule)});
   }
   return decided;
 }
 
-LogicalResult Schedule::addFrontier(MutableArrayRef<ScheduledBlock> blocks) {
-  func::FuncOp function = getOperation();
-  Frontier points{llvm::json::fixUTF8(function.getSymName()), {}};
-  for (ScheduledBlock &block : blocks) {
-    if (!isBody(function, block.scheduler.getBlock())) {
-      remark::missed(function.getLoc(),
-                     makeRemark("BlockNotInFrontier", function.getSymName()))
-          << "the frontier is without a block that is not the only one of the "
-             "function's body";
-      continue;
-    }
-    FailureOr<std::vector<FrontierPoint>> swept =
-        sweepBudgets(block.scheduler, block.schedule, block.limitBytes);
-    if (failed(swept))
-      return failure();
-    points.points = std::move(*swept);
+void Schedule::remarkDecisions(ArrayRef<DecidedBlock> blocks) {
+  for (const DecidedBlock &block : blocks) {
+    remarkSchedule(getOperation(), block.scheduler, block.schedule);
+    remarkMerging(getOperation(), block.scheduler, block.schedule);
   }
-  return frontierFile->add(function, std::move(points));
 }
 
-/// Applies the schedules. What was merged is scheduled once more as it stands
-/// then, and has to keep what it promised.
-FailureOr<Schedule::Application>
-Schedule::apply(ArrayRef<ScheduledBlock> blocks) {
-  Application application = Application::Nothing;
-  for (const ScheduledBlock &block : blocks) {
-    FailureOr<bool> changed = block.scheduler.apply(block.schedule);
-    if (failed(changed))
+LogicalResult Schedule::remarkExposed(ArrayRef<DecidedBlock> blocks) {
+  func::FuncOp function = getOperation();
+  for (const DecidedBlock &block : blocks)
+    if (!block.schedule.buckets &&
+        failed(remarkExposure(function, block.scheduler,
+                              block.schedule.step.order,
+                              block.schedule.limitBytes)))
       return failure();
-    if (*changed)
-      application = Application::Done;
-  }
-  std::vector<ScheduledBlock> afterMerging;
-  for (const ScheduledBlock &block : blocks) {
+  // Merged collectives are operations that the scheduler has not read.
+  for (const DecidedBlock &block : blocks) {
     if (!block.schedule.buckets)
       continue;
-    FailureOr<std::vector<ScheduledBlock>> again =
-        decide({&block.scheduler.getBlock()}, ScheduleBuckets::Off);
-    if (failed(again))
+    FailureOr<std::shared_ptr<CostAnalysis>> pricing =
+        createPricing(function, scheduling);
+    if (failed(pricing))
       return failure();
-    if (again->empty())
-      return Application::Broken;
-    ScheduledBlock &settled = again->front();
-    const schedule::StepSchedule &promised = block.schedule.step;
-    const schedule::StepSchedule &kept = settled.schedule.step;
-    if (kept.stepNs > promised.stepNs ||
-        (promised.fits(block.limitBytes) && !kept.fits(block.limitBytes)))
-      return Application::Broken;
-    if (failed(settled.scheduler.apply(settled.schedule)))
+    FailureOr<std::optional<BlockScheduler>> merged =
+        BlockScheduler::create(function, block.scheduler.getBlock(), scheduling,
+                               *pricing, [](Location, StringRef) {});
+    if (failed(merged))
       return failure();
-    afterMerging.push_back(std::move(settled));
+    if (*merged && failed(remarkExposure(function, **merged,
+                                         (*merged)->getProgram().step.order,
+                                         block.schedule.limitBytes)))
+      return failure();
   }
-  if (failed(remarkExposed(blocks)) || failed(remarkExposed(afterMerging)))
-    return failure();
-  return application;
-}
-
-LogicalResult Schedule::remarkExposed(ArrayRef<ScheduledBlock> blocks) {
-  func::FuncOp function = getOperation();
-  if (!areRemarksEnabled(function))
-    return success();
-  for (const ScheduledBlock &block : blocks)
-    if (!block.schedule.buckets &&
-        failed(remarkExposure(function, block.scheduler, block.schedule,
-                              block.limitBytes)))
-      return failure();
   return success();
 }
 
 void Schedule::runOnOperation() {
-  func::FuncOp function = getOperation();
-  if (failed(emitOptionError(function, optionError)))
+  if (failed(emitOptionError(getOperation(), optionError)))
     return signalPassFailure();
-  SmallVector<Block *> toSchedule = getBlocksWithCollectives(function);
-  FailureOr<std::vector<ScheduledBlock>> blocks =
-      decide(toSchedule, scheduling.buckets);
-  if (failed(blocks) || (frontierFile && failed(addFrontier(*blocks))))
+  FailureOr<std::vector<DecidedBlock>> blocks = decide();
+  if (failed(blocks))
     return signalPassFailure();
-  auto isMerged = [](const ScheduledBlock &block) {
-    return block.schedule.buckets != nullptr;
-  };
-  OwningOpRef<func::FuncOp> original;
-  if (llvm::any_of(*blocks, isMerged))
-    original = function.clone();
-  auto remarkAll = [&] {
-    if (areRemarksEnabled(function))
-      for (const ScheduledBlock &block : *blocks) {
-        remarkSchedule(function, block.scheduler, block.schedule,
-                       block.limitBytes);
-        remarkMerging(function, block.scheduler, block.schedule,
-                      block.limitBytes);
-      }
-  };
-  remarkAll();
-  FailureOr<Application> application = apply(*blocks);
-  if (succeeded(application) && *application == Application::Broken) {
-    // Everything as it was, and without buckets.
-    function.getBody().takeBody(original->getBody());
-    function->setAttrs(original->getOperation()->getAttrDictionary());
-    toSchedule = getBlocksWithCollectives(function);
-    blocks = decide(toSchedule, ScheduleBuckets::Off);
-    if (failed(blocks))
-      return signalPassFailure();
-    remark::missed(function.getLoc(),
-                   makeRemark("BucketsUndone", function.getSymName()))
-        << "merging did not give the step or the memory that it promised, so "
-           "nothing is merged";
-    remarkAll();
-    application = apply(*blocks);
-  }
-  if (failed(application))
+  bool hasRemarks = areRemarksEnabled(getOperation());
+  if (hasRemarks)
+    remarkDecisions(*blocks);
+  bool isChanged = false;
+  for (const DecidedBlock &block : *blocks)
+    isChanged |= block.scheduler.apply(block.schedule);
+  if (hasRemarks && failed(remarkExposed(*blocks)))
     return signalPassFailure();
-  if (*application == Application::Nothing)
+  if (!isChanged)
     markAllAnalysesPreserved();
 }

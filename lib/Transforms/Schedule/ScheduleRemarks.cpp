@@ -1,4 +1,4 @@
-//===- ScheduleRemarks.cpp - What became of a block -----------------------===//
+//===- ScheduleRemarks.cpp - Remarks on scheduled blocks ------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -68,13 +68,13 @@ static void remarkScheduled(func::FuncOp function, Location location,
 
 void mlir::commsched::remarkSchedule(func::FuncOp function,
                                      const BlockScheduler &scheduler,
-                                     const BlockSchedule &schedule,
-                                     int64_t limitBytes) {
+                                     const BlockSchedule &schedule) {
+  int64_t limitBytes = schedule.limitBytes;
   const Problem &problem = scheduler.getProblem().getProblem();
   const StepSchedule &before = scheduler.getProgram().step;
   const StepSchedule &after = schedule.step;
   Location location = scheduler.getBlock().getParentOp()->getLoc();
-  if (!after.fits(limitBytes))
+  if (!schedule.fits())
     remarkBudgetExceeded(function, problem, after.peakBytes, limitBytes);
   if (after.order == before.order)
     remarkKept(function, location, before, limitBytes);
@@ -84,13 +84,13 @@ void mlir::commsched::remarkSchedule(func::FuncOp function,
 
 void mlir::commsched::remarkMerging(func::FuncOp function,
                                     const BlockScheduler &scheduler,
-                                    const BlockSchedule &schedule,
-                                    int64_t limitBytes) {
+                                    const BlockSchedule &schedule) {
   Block &block = scheduler.getBlock();
   if (schedule.buckets) {
-    remarkAlone(function, block,
-                explainAlone(scheduler.getProblem(), scheduler.getMergeable(),
-                             *schedule.buckets));
+    remarkUnbucketed(function, block,
+                     explainUnbucketed(scheduler.getProblem(),
+                                       scheduler.getMergeable(),
+                                       *schedule.buckets));
     return;
   }
   if (!schedule.rejected)
@@ -103,7 +103,7 @@ void mlir::commsched::remarkMerging(func::FuncOp function,
           Twine(rejected.peakBytes) + " bytes, without merging it is " +
           Twine(schedule.step.stepNs) + " ns and " +
           Twine(schedule.step.peakBytes) + " bytes, for a budget of " +
-          Twine(limitBytes))
+          Twine(schedule.limitBytes))
              .str()
       << remark::metric("StepNsMerged", rejected.stepNs)
       << remark::metric("PeakBytesMerged", rejected.peakBytes)
@@ -113,11 +113,11 @@ void mlir::commsched::remarkMerging(func::FuncOp function,
 
 LogicalResult mlir::commsched::remarkExposure(func::FuncOp function,
                                               const BlockScheduler &scheduler,
-                                              const BlockSchedule &schedule,
+                                              const schedule::Order &order,
                                               int64_t limitBytes) {
   const BlockProblem &problem = scheduler.getProblem();
   FailureOr<std::vector<ExposureReason>> reasons =
-      scheduler.explainExposure(schedule.step.order, limitBytes);
+      scheduler.explainExposure(order, limitBytes);
   if (failed(reasons))
     return failure();
   for (const ExposureReason &reason : *reasons) {

@@ -1,4 +1,4 @@
-//===- ScheduleRemarks.h - What became of a block ---------------*- C++ -*-===//
+//===- ScheduleRemarks.h - Remarks on scheduled blocks ----------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The remarks of the pass on a block: what its step and its peak memory were
-// and are, and how far it is over its budget; which collectives are not merged,
-// and which not hidden, and why.
+// The remarks of commsched-schedule on a block: its step time and peak memory
+// before and after, and the excess over its budget; and which collectives are
+// not merged or not hidden, with the reasons.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,22 +21,22 @@ namespace mlir::commsched {
 
 /// Emits the remarks on the `schedule` that a block of `function` gets:
 /// `BlockScheduled`, or `BlockKept` if its order stays, and `BudgetExceeded` if
-/// it takes more than `limitBytes`.
+/// it takes more than its limit.
 void remarkSchedule(func::FuncOp function, const BlockScheduler &scheduler,
-                    const BlockSchedule &schedule, int64_t limitBytes);
+                    const BlockSchedule &schedule);
 
 /// Emits a remark `CollectiveAlone` on each collective that is in none of the
 /// buckets of `schedule`; if there are none, but some were tried, one remark
 /// `CollectivesNotMerged` on the block. For before the schedule is applied.
 void remarkMerging(func::FuncOp function, const BlockScheduler &scheduler,
-                   const BlockSchedule &schedule, int64_t limitBytes);
+                   const BlockSchedule &schedule);
 
 /// Emits a remark `CollectiveExposed` on each collective that computation does
-/// not hide in `schedule`, which merges nothing. Emits an error if that cannot
-/// be found out.
+/// not hide in `order`, one of the block as `scheduler` has read it. Emits an
+/// error if that cannot be found out.
 LogicalResult remarkExposure(func::FuncOp function,
                              const BlockScheduler &scheduler,
-                             const BlockSchedule &schedule, int64_t limitBytes);
+                             const schedule::Order &order, int64_t limitBytes);
 
 } // namespace mlir::commsched
 

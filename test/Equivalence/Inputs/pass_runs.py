@@ -80,6 +80,7 @@ class Run:
 MODULE_PASSES = {"commsched-pipeline", "commsched-inductor-pipeline",
                  "commsched-training-pipeline",
                  "commsched-align-runtimes", "commsched-compile-regions",
+                 "commsched-dump-problem", "commsched-frontier",
                  "commsched-partition-joint", "commsched-verify-partition",
                  "commsched-sync-partition", "commsched-quantize-activations"}
 TABLE = "profile=%src/data/cost-tables/h100-8gpu-xla.json"
@@ -114,6 +115,12 @@ RUNS = [
     *make_runs("commsched-report", "format=json output=%folder/report",
                "output=%folder/report exclusive-groups link-sharing "
                "compute-slowdown=0.19",
+               steps=()),
+    *make_runs("commsched-frontier",
+               "file=%folder/frontier.json memory-budget=10% buckets=off "
+               f"slack=5 bitwise target=b200 {TABLE} exclusive-groups "
+               "link-sharing compute-slowdown=0.19", steps=()),
+    *make_runs("commsched-dump-problem", "file=%folder/problem.json",
                steps=()),
     *make_runs(
         "commsched-partition-joint", "strategy=default", "memory-budget=1GiB",
@@ -191,7 +198,7 @@ RUNS = [
         "memory-budget=50% exclusive-groups link-sharing "
         "compute-slowdown=0.19", steps=SCHEDULED),
     *make_runs("commsched-schedule", "memory-budget=1000000000 strict "
-               f"target=b200 {TABLE} frontier=%folder/frontier.csv",
+               f"target=b200 {TABLE}",
                steps=("fsdp", "mixed", "hybrid", "accumulated", "experts")),
     *make_runs("commsched-schedule", "memory-budget=20% bitwise",
                steps=("fsdp", "hybrid", "experts")),

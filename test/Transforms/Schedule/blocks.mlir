@@ -1,8 +1,10 @@
 // RUN: commsched-opt %s \
-// RUN:   --commsched-schedule="memory-budget=1000000 frontier=%t.csv" \
+// RUN:   --commsched-frontier="memory-budget=1000000 file=%t.csv" \
+// RUN:   --commsched-schedule=memory-budget=1000000 \
 // RUN:   --remark-policy=all --remark-format=emitRemark \
-// RUN:   --remarks-filter=commsched -o %t 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=REMARK
+// RUN:   --remarks-filter=commsched -o %t 2> %t.remarks
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+// RUN: FileCheck %s --check-prefix=FRONTIER < %t.remarks
 // RUN: FileCheck %s < %t
 // RUN: FileCheck %s --check-prefix=CSV --match-full-lines \
 // RUN:   --implicit-check-not=nested --implicit-check-not=several < %t.csv
@@ -38,7 +40,8 @@ func.func @nested(%c: i1, %x: tensor<4xi8>) {
 }
 
 // One of several of a body neither.
-// REMARK: remark: [Missed] BlockNotInFrontier | Category:commsched | Function=several
+// FRONTIER: remark: [Missed] BlockNotInFrontier | Category:commsched | Function=nested
+// FRONTIER: remark: [Missed] BlockNotInFrontier | Category:commsched | Function=several
 // CHECK-LABEL: func.func @several(
 // CHECK: commsched.all_reduce
 // CHECK-NEXT: compute "long"

@@ -1,38 +1,42 @@
 // RUN: rm -rf %t && mkdir %t
 // RUN: commsched-opt %s > %t/input.mlir
-// RUN: commsched-opt %s --commsched-schedule=frontier=%t/out.csv \
+// RUN: commsched-opt %s --commsched-frontier=file=%t/out.csv \
 // RUN:   | diff %t/input.mlir -
 // RUN: FileCheck %s --check-prefix=CSV --match-full-lines < %t/out.csv
 
 // Other formats hold the same, whether or not functions are scheduled at once.
-// RUN: commsched-opt %s --commsched-schedule=frontier=%t/out.json -o /dev/null
+// RUN: commsched-opt %s --commsched-frontier=file=%t/out.json -o /dev/null
 // RUN: %python %S/Inputs/compare_frontiers.py %t/out.csv %t/out.json
-// RUN: commsched-opt %s --commsched-schedule=frontier=- -o /dev/null \
+// RUN: commsched-opt %s --commsched-frontier -o /dev/null \
 // RUN:   | diff %t/out.csv -
-// RUN: commsched-opt %s --commsched-schedule=frontier=%t/out.csv \
+// RUN: commsched-opt %s --commsched-frontier=file=%t/out.csv \
 // RUN:   --mlir-disable-threading -o %t/out.mlir
 // RUN: FileCheck %s --check-prefix=CSV --match-full-lines < %t/out.csv
 
-// The schedule that is asked for is applied, the others are not.
-// RUN: commsched-opt %s -o %t/with.mlir \
-// RUN:   --commsched-schedule="memory-budget=1101 frontier=%t/asked.csv"
-// RUN: commsched-opt %s -o %t/without.mlir \
-// RUN:   --commsched-schedule=memory-budget=1101
-// RUN: diff %t/with.mlir %t/without.mlir
-// RUN: not diff %t/with.mlir %t/input.mlir
+// The budget that is asked for is among those that are tried. The points are
+// what commsched-schedule makes of the budgets.
+// RUN: commsched-opt %s -o /dev/null \
+// RUN:   --commsched-frontier="memory-budget=1101 file=%t/asked.csv"
 // RUN: FileCheck %s --check-prefix=CSV --match-full-lines < %t/asked.csv
+// RUN: commsched-opt %s -o %t/with.mlir \
+// RUN:   --commsched-schedule=memory-budget=1101
+// RUN: commsched-opt %t/with.mlir --commsched-report=format=json -o /dev/null \
+// RUN:   | FileCheck %s --check-prefix=SCHEDULED
+// SCHEDULED: "function":"step"{{.*}}"step_time_ns":350,{{.*}}"peak_memory_bytes":1101,
 
 // Percentages stay those of the first input.
 // RUN: commsched-opt %t/with.mlir -o /dev/null \
-// RUN:   --commsched-schedule=frontier=%t/again.csv
+// RUN:   --commsched-frontier=file=%t/again.csv
 // RUN: FileCheck %s --check-prefix=AGAIN --match-full-lines < %t/again.csv
 
 // A function that fails keeps the file from being written.
-// RUN: not commsched-opt %s -o /dev/null \
-// RUN:   --commsched-schedule="memory-budget=1 strict frontier=%t/failed.csv"
-// RUN: not ls %t/failed.csv
+// RUN: not commsched-opt %S/unknown.mlir -split-input-file -o /dev/null \
+// RUN:   --commsched-frontier=file=%t/failed.csv 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=FAILED
+// RUN: not grep '^time,' %t/failed.csv
+// FAILED: error: cannot be scheduled without its time: aten.foo
 
-// What a pass says of each function, in the order of the module: from the least
+// The points of each function, in the order of the module: from the least
 // memory to the most, only where more memory makes the step shorter.
 // CSV: function,budget_bytes,peak_bytes,step_time_ns,lower_bound_ns,exposed_comm_ns,num_collectives
 // CSV-NEXT: step,1001,1001,450,250,200,2

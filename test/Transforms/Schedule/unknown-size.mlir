@@ -1,9 +1,15 @@
 // RUN: commsched-opt %s > %t.input
-// RUN: commsched-opt %s --commsched-schedule="strict frontier=%t.csv" \
+// RUN: commsched-opt %s --commsched-schedule=strict \
 // RUN:   --remark-policy=all --remark-format=emitRemark \
 // RUN:   --remarks-filter=commsched -o %t 2>&1 \
 // RUN:   | FileCheck %s --implicit-check-not=remark:
 // RUN: diff %t.input %t
+// RUN: commsched-opt %s --commsched-frontier=file=%t.csv \
+// RUN:   --remark-policy=all --remark-format=emitRemark \
+// RUN:   --remarks-filter=commsched -o %t 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=FRONTIER --implicit-check-not=remark:
+// FRONTIER: remark: [Missed] BlockNotInFrontier | Category:commsched | Function=dynamic
+// FRONTIER-SAME: the frontier is without a block that cannot be scheduled: {{.*}}the size of a tensor<?xi8> is not known
 // RUN: FileCheck %s --check-prefix=CSV --implicit-check-not=dynamic < %t.csv
 
 // A block with a size that is not known stays as it is, and is not in the

@@ -36,10 +36,16 @@ class CommSched_BucketPass<string flag> : Pass<flag, "::mlir::func::FuncOp"> {
            "JSON file of measured collectives, for what merged ones take">,
   ];
   list<Option> modeOption = [
-    Option<"mode", "mode", "std::string", /*default=*/"\"copy\"",
-           "How members travel: copy (packed into one buffer), coalesced (side "
-           "by side in one launch) or auto (what the cost model says is "
-           "cheaper)">,
+    Option<"mode", "mode", "::mlir::commsched::BucketModeOption",
+           /*default=*/"::mlir::commsched::BucketModeOption::Copy",
+           "How members travel: copy, coalesced or auto",
+           [{::llvm::cl::values(
+               clEnumValN(::mlir::commsched::BucketModeOption::Copy, "copy",
+                          "packed into one buffer"),
+               clEnumValN(::mlir::commsched::BucketModeOption::Coalesced,
+                          "coalesced", "side by side in one launch"),
+               clEnumValN(::mlir::commsched::BucketModeOption::Auto, "auto",
+                          "what the cost model says is cheaper"))}]>,
   ];
   let dependentDialects = [
     "::mlir::commsched::CommSchedDialect", "::mlir::linalg::LinalgDialect",

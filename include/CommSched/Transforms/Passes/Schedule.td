@@ -1,4 +1,4 @@
-//===- Schedule.td - The pass that schedules steps ---------*- tablegen -*-===//
+//===- Schedule.td - Passes that schedule blocks -----------*- tablegen -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -11,62 +11,13 @@
 
 include "mlir/Pass/PassBase.td"
 
-def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
-  let summary = "make the shortest step that fits a memory budget";
-  let description = [{
-    Puts the operations of every block that holds collectives into the order
-    with the shortest simulated step of all that it knows whose live bytes never
-    exceed the budget. Starts, waits, computation, and the order of collectives
-    on a stream may change; sends, receives, blocking communication and what
-    `commsched.order` numbers keep theirs. The order of the program is one of
-    the candidates, and so is that of `commsched-simple-overlap`: no step gets
-    longer, unless the program is over the budget, and nothing changes where
-    nothing gets better. All ranks have to run the pass on the same program with
-    the same costs.
-
-    `memory-budget` is a number of live bytes, arguments included, such as
-    `68719476736`, `64GiB` or `640MB`, or a percentage over the baseline, which is the peak of the input of the
-    first memory-aware pass (`commsched.baseline_peak_bytes`). Blocks other than
-    the only one of the function's body may not exceed their own peak. Where no
-    order that is known fits, the one that needs least is taken, and a remark
-    gives both figures; with `strict` that is an error.
-
-    An operation whose time is not known is an error: give it
-    `commsched.runtime_ns`, or a static size and run
-    `commsched-estimate-runtime`. A block with a value of unknown size stays as
-    it is, with a remark.
-
-    `buckets=auto` merges gathers and reductions of sharded parameters where
-    that makes the step shorter by a thousandth or more, or fit the budget: by
-    blocks of the model, parts of blocks, or sizes, whichever makes the best
-    schedule; where there are no sharded parameters, others by size. A program
-    that has buckets already keeps those. See docs/guide/bucketing.md for what may
-    share a bucket, and for `bitwise`.
-
-    `exclusive-groups`, `link-sharing` and `compute-slowdown` count in what
-    operations that run at once take from each other. A group of which it is not
-    known what it shares with others is taken to share it with all, which a
-    remark says.
-
-    `frontier` writes the points between which there is to choose: for several
-    budgets the step time and the peak memory of the schedule, without the
-    points that take both more time and more memory than another. Only the
-    schedule for `memory-budget` is applied. A file that ends in `.json` is
-    JSON, any other CSV.
-
-    A remark for each block tells step time and peak memory before and after,
-    the budget, and where the schedule comes from.
-  }];
-  let dependentDialects = [
-    "::mlir::commsched::CommSchedDialect", "::mlir::linalg::LinalgDialect",
-    "::mlir::tensor::TensorDialect"];
-  let options = [
+class CommSched_SchedulingPass<string flag, string operation>
+    : Pass<flag, operation> {
+  list<Option> schedulingOptions = [
     Option<"memoryBudget", "memory-budget", "std::string",
            /*default=*/"\"0%\"",
            "Live bytes such as 68719476736, 64GiB or 640MB, or a percentage "
            "over the baseline such as 5%">,
-    Option<"strict", "strict", "bool", /*default=*/"false",
-           "Fail where the schedule that needs least is over the budget">,
     Option<"buckets", "buckets", "::mlir::commsched::ScheduleBuckets",
            /*default=*/"::mlir::commsched::ScheduleBuckets::Auto",
            "Which collectives to merge: auto or off",
@@ -89,8 +40,8 @@ def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
     Option<"linkSharing", "link-sharing", "bool", /*default=*/"false",
            "Groups on the same link share its bandwidth">,
     Option<"computeSlowdown", "compute-slowdown", "double", /*default=*/"0.0",
-           "By which part of its own time computation takes longer beside a "
-           "collective in flight, such as 0.19">,
+           "The fraction of its own time that computation takes longer beside "
+           "a collective in flight, such as 0.19">,
     Option<"target", "target", "::mlir::commsched::TargetPreset",
            /*default=*/"::mlir::commsched::TargetPreset::H100",
            "Preset for modules that do not name one: a100, h100, h200, gh200 "
@@ -98,9 +49,100 @@ def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
            "::mlir::commsched::getTargetPresetValues()">,
     Option<"profile", "profile", "std::string", /*default=*/"",
            "JSON file of measured collectives">,
-    Option<"frontier", "frontier", "std::string", /*default=*/"",
-           "File for step time against peak memory, as JSON if it ends in "
-           ".json and else as CSV; - is CSV on standard output">,
+  ];
+}
+
+def Schedule : CommSched_SchedulingPass<"commsched-schedule",
+                                        "::mlir::func::FuncOp"> {
+  let summary = "make the shortest step that fits a memory budget";
+  let description = [{
+    Puts the operations of every block that holds collectives into the order
+    with the shortest simulated step of all that it knows whose live bytes never
+    exceed the budget. Starts, waits, computation, and the order of collectives
+    on a stream may change; sends, receives, blocking communication and what
+    `commsched.order` numbers keep theirs. The order of the program is one of
+    the candidates, and so is that of `commsched-simple-overlap`: no step gets
+    longer, unless the program is over the budget, and nothing changes where
+    nothing gets better. All ranks have to run the pass on the same program with
+    the same costs.
+
+    `memory-budget` is a number of live bytes, arguments included, such as
+    `68719476736`, `64GiB` or `640MB`, or a percentage over the baseline, which
+    is the peak of the input of the first memory-aware pass (`commsched.baseline_peak_bytes`). Blocks other than
+    the only one of the function's body may not exceed their own peak. Where no
+    order that is known fits, the one that needs least is taken, and a remark
+    gives both figures; with `strict` that is an error.
+
+    An operation whose time is not known is an error: give it
+    `commsched.runtime_ns`, or a static size and run
+    `commsched-estimate-runtime`. A block with a value of unknown size stays as
+    it is, with a remark.
+
+    `buckets=auto` merges gathers and reductions of sharded parameters where
+    that makes the step shorter by a thousandth or more, or fit the budget: by
+    blocks of the model, parts of blocks, or sizes, whichever makes the best
+    schedule; where there are no sharded parameters, others by size. A program
+    that has buckets already keeps those. See
+    docs/guide/bucketing.md for what may share a bucket, and for `bitwise`.
+
+    `exclusive-groups`, `link-sharing` and `compute-slowdown` count in what
+    operations that run at once take from each other. A group of which it is not
+    known what it shares with others is taken to share it with all, which a
+    remark says.
+
+    A remark for each block gives step time and peak memory before and after,
+    the budget, and the origin of the schedule.
+  }];
+  let dependentDialects = [
+    "::mlir::commsched::CommSchedDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"];
+  let options = !listconcat(schedulingOptions, [
+    Option<"strict", "strict", "bool", /*default=*/"false",
+           "Fail where the schedule that needs least is over the budget">,
+  ]);
+}
+
+def Frontier : CommSched_SchedulingPass<"commsched-frontier",
+                                        "::mlir::ModuleOp"> {
+  let summary = "write step time against peak memory for several budgets";
+  let description = [{
+    Schedules every function as `commsched-schedule` does, for several memory
+    budgets, and writes the points between which there is a choice: step time
+    and peak memory of each schedule, without those that take both more time and
+    more memory than another one. The budgets are `memory-budget`, percentages
+    over the baseline from 0 to 100, and no limit. The module stays as it is.
+
+    A file that ends in `.json` gets an array with an object for each point, any
+    other one CSV. Functions come in the order of the module. A remark
+    `BlockNotInFrontier` names each block with collectives that is not the only
+    one of its function, or that has a value of unknown size: the frontier is
+    without it. An operation whose time is not known is an error, and then
+    nothing is written.
+  }];
+  let options = !listconcat(schedulingOptions, [
+    Option<"file", "file", "std::string", /*default=*/"\"-\"",
+           "File to write, as JSON if it ends in .json and else as CSV; - is "
+           "CSV on standard output">,
+  ]);
+}
+
+def DumpProblem : Pass<"commsched-dump-problem", "::mlir::ModuleOp"> {
+  let summary = "write the scheduling problem of each function as JSON";
+  let description = [{
+    Writes what `commsched-schedule` reads of every function whose body is one
+    block: names, costs and streams of operations, dependences, and buffers with
+    their sizes. The IR is not part of it, so that it can go with a bug report;
+    `commsched-solve --problem=FILE` schedules it. The format is described in
+    `include/CommSched/Report/ProblemJson.h`. On the command line,
+    `--commsched-dump-problem=FILE` is short for
+    `--commsched-dump-problem=file=FILE`. The module stays as it is.
+
+    An operation of unknown time or a value of unknown size is an error. A
+    remark names each function with several blocks, which is left out.
+  }];
+  let options = [
+    Option<"file", "file", "std::string", /*default=*/"\"-\"",
+           "File to write; - is standard output">,
   ];
 }
 

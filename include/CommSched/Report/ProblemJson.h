@@ -1,0 +1,72 @@
+//===- ProblemJson.h - Scheduling problems as JSON --------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Writes scheduling problems as JSON and reads them: names, costs, sizes,
+// dependences, buffers and streams, without the IR. It is the form for bug
+// reports and for other schedulers.
+//
+// A file holds an object with `version` and `functions`. A function holds
+//  - `function`: its name,
+//  - `streams`: an array of names,
+//  - `names`: an array of the names of the nodes,
+//  - `nodes`: an array of arrays [kind, cost in nanoseconds, stream or -1,
+//    whether it is expensive, the start that a wait completes or -1] with the
+//    kind "compute", "start", "wait" or "blocking",
+//  - `dependences`: an array of arrays [from, to, kind] with the kind "data",
+//    "memory", "order" or "barrier",
+//  - `buffers`: an array of arrays [bytes, producer or -1, whether it is freed
+//    by its last user, users].
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_REPORT_PROBLEMJSON_H
+#define COMMSCHED_REPORT_PROBLEMJSON_H
+
+#include "CommSched/Report/StepReport.h"
+#include "llvm/Support/JSON.h"
+
+namespace mlir::commsched {
+
+/// The problem of a function, with what it calls operations and groups.
+struct NamedProblem {
+  std::string function;
+  schedule::Problem problem;
+  /// By node.
+  std::vector<std::string> names;
+  /// By stream.
+  std::vector<std::string> streams;
+};
+
+/// The problem of `block` with the stable names of its operations, or else the
+/// names of their kinds.
+NamedProblem nameProblem(StringRef function, const BlockProblem &block);
+
+/// Writes the attributes of a function, but for its name, into the current
+/// object.
+void writeProblem(llvm::json::OStream &json, const NamedProblem &problem);
+
+/// Writes step time, exposed communication and peak memory into the current
+/// object.
+void writeCosts(llvm::json::OStream &json, const StepReport &report);
+
+/// Writes the attributes `dependences` and `buffers` of a function into the
+/// current object.
+void writeConstraints(llvm::json::OStream &json,
+                      const schedule::Problem &problem);
+
+/// Writes a whole file.
+void writeProblems(raw_ostream &os, ArrayRef<NamedProblem> problems);
+
+/// Reads a whole file. The problems are finalized and checked. Error: a field
+/// is missing, unknown, or of another type; a kind is unknown; or the problem
+/// is not sound, such as a negative cost, an index out of range, or a cycle.
+llvm::Expected<std::vector<NamedProblem>> parseProblems(StringRef text);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_REPORT_PROBLEMJSON_H

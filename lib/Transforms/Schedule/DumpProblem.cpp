@@ -1,0 +1,85 @@
+//===- DumpProblem.cpp - Pass that writes scheduling problems -------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../OutputFile.h"
+#include "../Remarks.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "CommSched/Report/ProblemJson.h"
+#include "CommSched/Transforms/Passes.h"
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_DUMPPROBLEM
+#include "CommSched/Transforms/Passes.h.inc"
+} // namespace mlir::commsched
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+namespace {
+
+struct DumpProblem : mlir::commsched::impl::DumpProblemBase<DumpProblem> {
+  using DumpProblemBase::DumpProblemBase;
+
+  /// Accepts the name of the file alone as well.
+  LogicalResult initializeOptions(
+      StringRef options,
+      function_ref<LogicalResult(const Twine &)> errorHandler) override {
+    if (options.empty() || options.starts_with("file="))
+      return Pass::initializeOptions(options, errorHandler);
+    file = options.str();
+    return success();
+  }
+
+  void runOnOperation() override;
+};
+
+} // namespace
+
+static FailureOr<NamedProblem> readProblem(func::FuncOp function) {
+  CostAnalysis analysis(function);
+  OperationCosts *costs = analysis.getCosts();
+  if (!costs)
+    return failure();
+  FailureOr<BlockProblem> problem = BlockProblem::create(
+      function.getBody().front(),
+      [&](Operation *op) { return costs->getRuntimeNs(op); },
+      StreamOrder::Free);
+  if (failed(problem))
+    return failure();
+  if (Operation *op = problem->getUnpriced())
+    return op->emitError("cannot be dumped without its time: ")
+           << *getUnpricedReason(*problem, *costs);
+  if (Value value = problem->getUnsized())
+    return emitError(value.getLoc(), "cannot be dumped without its size: ")
+           << value.getType();
+  return nameProblem(function.getSymName(), *problem);
+}
+
+void DumpProblem::runOnOperation() {
+  ModuleOp module = getOperation();
+  std::vector<NamedProblem> problems;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    if (!llvm::hasSingleElement(function.getBody())) {
+      remark::missed(function.getLoc(),
+                     makeRemark("FunctionNotDumped", function.getSymName()))
+          << "the function has several blocks";
+      continue;
+    }
+    FailureOr<NamedProblem> problem = readProblem(function);
+    if (failed(problem))
+      return signalPassFailure();
+    problems.push_back(std::move(*problem));
+  }
+  if (failed(writeOutputFile(
+          module.getLoc(), file, "the problem",
+          [&](raw_ostream &os) { writeProblems(os, problems); })))
+    return signalPassFailure();
+  markAllAnalysesPreserved();
+}

@@ -1,0 +1,78 @@
+//===- SchedulingPass.h - Passes that schedule blocks -----------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The common base of commsched-schedule and commsched-frontier: it checks the
+// options that both have, and reads the blocks of a function.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SCHEDULINGPASS_H
+#define COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SCHEDULINGPASS_H
+
+#include "BlockScheduler.h"
+#include "CommSched/Support/OptionErrors.h"
+
+namespace mlir::commsched {
+
+/// Prices for the blocks of `function`. Emits an error if its target cannot be
+/// read.
+FailureOr<std::shared_ptr<CostAnalysis>>
+createPricing(func::FuncOp function, const SchedulingOptions &options);
+
+/// `Base` is what TableGen makes of a CommSched_SchedulingPass.
+template <typename Base> class SchedulingPass : public Base {
+public:
+  using Base::Base;
+
+  LogicalResult initialize(MLIRContext *context) final {
+    scheduling = {};
+    scheduling.buckets = this->buckets;
+    scheduling.isBitwise = this->bitwise;
+    scheduling.slackPercent = this->slack;
+    scheduling.contention.exclusiveGroups = this->exclusiveGroups;
+    scheduling.contention.linkSharing = this->linkSharing;
+    scheduling.contention.computeSlowdown = this->computeSlowdown;
+    scheduling.target = this->target;
+    optionError = findBadOption();
+    return success();
+  }
+
+protected:
+  SchedulingOptions scheduling;
+  /// For emitOptionError().
+  std::optional<std::string> optionError;
+
+private:
+  /// Reads the other options. Returns an error message if one makes no sense.
+  std::optional<std::string> findBadOption() {
+    auto explain = [&](const llvm::cl::Option &option, const Twine &what) {
+      return makeOptionError(*this, option, what);
+    };
+    if (std::optional<std::string> error =
+            parseMemoryBudget(this->memoryBudget, scheduling.budget))
+      return explain(this->memoryBudget, *error);
+    constexpr int32_t mostSlack = 1000;
+    if (this->slack < 0 || this->slack > mostSlack)
+      return explain(this->slack, "must be a percentage from 0 to " +
+                                      Twine(mostSlack) + ", but is " +
+                                      Twine(this->slack));
+    if (OptionalError error = check(scheduling.contention))
+      return explain(this->computeSlowdown, *error);
+    llvm::Expected<std::shared_ptr<const cost::MeasuredTable>> loaded =
+        loadProfile(this->profile,
+                    ("pass '" + this->getArgument() + "'").str());
+    if (!loaded)
+      return llvm::toString(loaded.takeError());
+    scheduling.profile = std::move(*loaded);
+    return std::nullopt;
+  }
+};
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SCHEDULINGPASS_H
