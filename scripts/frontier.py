@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Step time against peak memory, as commsched-schedule writes it: read, added up
+"""Step time against peak memory, as commsched-frontier writes it: read, added up
 for a step of several functions, printed and drawn."""
 import csv
 import importlib.util

@@ -2,7 +2,7 @@
 """Draw step time against peak memory.
 
 Run as ``python -m commsched.plot frontier.csv``, with the file that
-``commsched-opt --commsched-schedule=frontier=frontier.csv`` wrote, or the same
+``commsched-opt --commsched-frontier=file=frontier.csv`` wrote, or the same
 as JSON. Needs matplotlib: ``pip install './python[plot]'``.
 """
 
@@ -143,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "frontier",
         metavar="FILE",
-        help="what commsched-schedule wrote with frontier=FILE, CSV or JSON",
+        help="what commsched-frontier wrote, CSV or JSON",
     )
     parser.add_argument(
         "-o",

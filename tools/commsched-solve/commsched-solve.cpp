@@ -41,7 +41,8 @@ static llvm::cl::opt<std::string>
                 llvm::cl::value_desc("file"));
 static llvm::cl::opt<std::string> memoryBudget(
     "memory-budget", init("0%"),
-    desc("Live bytes, or a percentage over the peak of the program"));
+    desc("Live bytes such as 68719476736, 64GiB or 640MB, or a percentage over "
+         "the peak of the program such as 5%"));
 static llvm::cl::opt<int32_t>
     slack("slack", init(StepSchedulerOptions().slackPercent),
           desc("By how many percent longer than they are collectives are taken "
