@@ -5,7 +5,7 @@
 
 A comment `<!-- output of: COMMAND -->` in front of a fenced block says that the
 block is a part of the standard output and error of the command, which runs in
-ROOT. White space is ignored, so that a page may break long lines.
+ROOT. White space is ignored, so that a page may break long lines anywhere.
 """
 
 import pathlib
@@ -18,7 +18,7 @@ MARKED_BLOCK = re.compile(
 
 
 def normalize(text):
-    return " ".join(text.split())
+    return "".join(text.split())
 
 
 def main():
