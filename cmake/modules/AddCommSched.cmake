@@ -1,5 +1,15 @@
 # The functions with which CommSched's folders declare their targets.
 
+# commsched_enable_assertions(target)
+#
+# Every target is compiled with NDEBUG, on which the layout of MLIR's classes
+# depends. A target that uses no MLIR can do without.
+function(commsched_enable_assertions name)
+  if(COMMSCHED_ENABLE_ASSERTIONS)
+    target_compile_options(${name} PRIVATE -UNDEBUG)
+  endif()
+endfunction()
+
 # commsched_add_library(Name source... [NO_MLIR] [DEPENDS target...]
 #                       [LINK_LIBS library...])
 #
@@ -16,7 +26,9 @@ function(commsched_add_library name)
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   list(REMOVE_ITEM ARG_LINK_LIBS PUBLIC)
   target_link_libraries(${name} PUBLIC ${ARG_LINK_LIBS})
-  if(NOT ARG_NO_MLIR)
+  if(ARG_NO_MLIR)
+    commsched_enable_assertions(${name})
+  else()
     target_link_libraries(${name} PUBLIC MLIR)
   endif()
   if(ARG_DEPENDS)
@@ -33,15 +45,18 @@ function(commsched_add_tool name)
   set_property(GLOBAL APPEND PROPERTY COMMSCHED_TOOLS ${name})
 endfunction()
 
-# commsched_add_unittest(Name source... [LINK_LIBS library...])
+# commsched_add_unittest(Name source... [NO_MLIR] [LINK_LIBS library...])
 #
-# A GoogleTest program; lit finds and runs it from unittests/.
+# A GoogleTest program; lit finds and runs it from unittests/. NO_MLIR as above.
 function(commsched_add_unittest name)
-  cmake_parse_arguments(ARG "" "" "LINK_LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "NO_MLIR" "" "LINK_LIBS" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                         ${CMAKE_CURRENT_BINARY_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} GTest::gtest_main
                         Threads::Threads)
+  if(ARG_NO_MLIR)
+    commsched_enable_assertions(${name})
+  endif()
   add_dependencies(CommSchedUnitTests ${name})
 endfunction()

@@ -23,6 +23,7 @@
 #include <tuple>
 #include <utility>
 
+using namespace mlir::commsched;
 using namespace mlir::commsched::partition;
 
 /// Sums below this leave room for what flows back.
@@ -184,7 +185,7 @@ FlowNetwork::Cut FlowNetwork::findMinimumCut() const {
 // Verification
 //===----------------------------------------------------------------------===//
 
-OptionalError FlowNetwork::verifyPath(const std::vector<Edge> &path) const {
+Status FlowNetwork::verifyPath(const std::vector<Edge> &path) const {
   VertexId end = source;
   for (const Edge &edge : path) {
     bool isThere =
@@ -193,34 +194,35 @@ OptionalError FlowNetwork::verifyPath(const std::vector<Edge> &path) const {
                  other.capacity == unbounded;
         });
     if (!isThere || edge.from != end)
-      return "the path goes from vertex " + std::to_string(edge.from) +
-             " to vertex " + std::to_string(edge.to) +
-             ", where no unbounded edge continues it";
+      return Error{"the path goes from vertex " + std::to_string(edge.from) +
+                   " to vertex " + std::to_string(edge.to) +
+                   ", where no unbounded edge continues it"};
     end = edge.to;
   }
   if (end != sink)
-    return "the path ends at vertex " + std::to_string(end) +
-           ", not at the sink";
-  return std::nullopt;
+    return Error{"the path ends at vertex " + std::to_string(end) +
+                 ", not at the sink"};
+  return Status::success();
 }
 
-OptionalError FlowNetwork::verify(const Cut &cut) const {
+Status FlowNetwork::verify(const Cut &cut) const {
   if (!cut.unboundedPath.empty())
     return verifyPath(cut.unboundedPath);
   if (cut.onSinkSide.size() != static_cast<size_t>(size()))
-    return "the cut divides " + std::to_string(cut.onSinkSide.size()) +
-           " vertices, but the network has " + std::to_string(size());
+    return Error{"the cut divides " + std::to_string(cut.onSinkSide.size()) +
+                 " vertices, but the network has " + std::to_string(size())};
   if (cut.onSinkSide[source] || !cut.onSinkSide[sink])
-    return "the cut does not divide the source from the sink";
+    return Error{"the cut does not divide the source from the sink"};
   std::optional<int64_t> capacity =
       computeCapacity(*this, cut.onSinkSide, getShift());
   if (!capacity)
-    return "the cut divides the ends of an unbounded edge";
+    return Error{"the cut divides the ends of an unbounded edge"};
   if (*capacity != cut.capacity)
-    return "the capacity across the cut is " + std::to_string(*capacity) +
-           ", not " + std::to_string(cut.capacity);
+    return Error{"the capacity across the cut is " + std::to_string(*capacity) +
+                 ", not " + std::to_string(cut.capacity)};
   if (cut.flow != cut.capacity)
-    return "the capacity across the cut is " + std::to_string(cut.capacity) +
-           ", but the flow is " + std::to_string(cut.flow);
-  return std::nullopt;
+    return Error{"the capacity across the cut is " +
+                 std::to_string(cut.capacity) + ", but the flow is " +
+                 std::to_string(cut.flow)};
+  return Status::success();
 }

@@ -11,6 +11,7 @@
 #include <limits>
 #include <string>
 
+using namespace mlir::commsched;
 using namespace mlir::commsched::partition;
 
 static std::string describe(NodeId node) {
@@ -27,21 +28,22 @@ static bool addChecked(int64_t &sum, int64_t value) {
 }
 
 /// `what` is the quantity, `node` the one that adds `value` to `sum`.
-static OptionalError addQuantity(const char *what, NodeId node, int64_t value,
-                                 int64_t &sum) {
+static Status addQuantity(const char *what, NodeId node, int64_t value,
+                          int64_t &sum) {
   if (value < 0)
-    return describe(node) + " has negative " + what + ": " +
-           std::to_string(value);
+    return Error{describe(node) + " has negative " + what + ": " +
+                 std::to_string(value)};
   if (!addChecked(sum, value))
-    return std::string("the sum of the ") + what + " up to " + describe(node) +
-           ", which adds " + std::to_string(value) + ", does not fit 64 bits";
-  return std::nullopt;
+    return Error{std::string("the sum of the ") + what + " up to " +
+                 describe(node) + ", which adds " + std::to_string(value) +
+                 ", does not fit 64 bits"};
+  return Status::success();
 }
 
-static OptionalError checkNodes(const std::vector<JointNode> &nodes) {
+static Status checkNodes(const std::vector<JointNode> &nodes) {
   if (nodes.size() > size_t(std::numeric_limits<NodeId>::max()))
-    return "the graph has " + std::to_string(nodes.size()) +
-           " nodes, more than an index can name";
+    return Error{"the graph has " + std::to_string(nodes.size()) +
+                 " nodes, more than an index can name"};
   int64_t bytes = 0;
   int64_t cost = 0;
   NodeId firstOperation = noNode;
@@ -52,40 +54,42 @@ static OptionalError checkNodes(const std::vector<JointNode> &nodes) {
     if (firstOperation == noNode && !isArgument)
       firstOperation = id;
     if (firstOperation != noNode && isArgument)
-      return describe(id) + " is an argument, but " + describe(firstOperation) +
-             ", an operation, is before it";
+      return Error{describe(id) + " is an argument, but " +
+                   describe(firstOperation) + ", an operation, is before it"};
     if (node.kind == JointNodeKind::Result && id == firstOperation)
-      return describe(id) + " is a result, but no operation is before it";
-    if (OptionalError error = addQuantity("bytes", id, node.bytes, bytes))
-      return error;
-    if (OptionalError error = addQuantity("costs", id, node.cost, cost))
-      return error;
+      return Error{describe(id) +
+                   " is a result, but no operation is before it"};
+    if (Status status = addQuantity("bytes", id, node.bytes, bytes); !status)
+      return status;
+    if (Status status = addQuantity("costs", id, node.cost, cost); !status)
+      return status;
   }
-  return std::nullopt;
+  return Status::success();
 }
 
-static OptionalError checkEdges(const std::vector<JointGraph::Edge> &edges,
-                                NodeId numNodes) {
+static Status checkEdges(const std::vector<JointGraph::Edge> &edges,
+                         NodeId numNodes) {
   for (auto [from, to] : edges) {
     for (NodeId end : {from, to})
       if (end < 0 || end >= numNodes)
-        return "an edge leads from " + describe(from) + " to " + describe(to) +
-               ", but the graph has " + std::to_string(numNodes) + " nodes";
+        return Error{"an edge leads from " + describe(from) + " to " +
+                     describe(to) + ", but the graph has " +
+                     std::to_string(numNodes) + " nodes"};
     if (from >= to)
-      return "an edge leads backwards, from " + describe(from) + " to " +
-             describe(to);
+      return Error{"an edge leads backwards, from " + describe(from) + " to " +
+                   describe(to)};
   }
-  return std::nullopt;
+  return Status::success();
 }
 
-static OptionalError checkResults(const char *half,
-                                  const std::vector<NodeId> &results,
-                                  NodeId numNodes) {
+static Status checkResults(const char *half, const std::vector<NodeId> &results,
+                           NodeId numNodes) {
   for (NodeId result : results)
     if (result < 0 || result >= numNodes)
-      return std::string("a ") + half + " result is " + describe(result) +
-             ", but the graph has " + std::to_string(numNodes) + " nodes";
-  return std::nullopt;
+      return Error{std::string("a ") + half + " result is " + describe(result) +
+                   ", but the graph has " + std::to_string(numNodes) +
+                   " nodes"};
+  return Status::success();
 }
 
 NodeId JointGraph::addNode(const JointNode &node) {
@@ -93,12 +97,12 @@ NodeId JointGraph::addNode(const JointNode &node) {
   return static_cast<NodeId>(nodes.size() - 1);
 }
 
-OptionalError JointGraph::checkOperands() const {
+Status JointGraph::checkOperands() const {
   for (NodeId node = 0; node < size(); ++node) {
     ArrayView<NodeId> reads = operands[node];
     if (isArgument(node) && !reads.empty())
-      return describe(node) + " is an argument, but it reads " +
-             describe(reads[0]);
+      return Error{describe(node) + " is an argument, but it reads " +
+                   describe(reads[0])};
     if (nodes[node].kind != JointNodeKind::Result)
       continue;
     // What makes a result is the last operation before it.
@@ -106,27 +110,28 @@ OptionalError JointGraph::checkOperands() const {
     while (nodes[operation].kind == JointNodeKind::Result)
       operation = operands[operation][0];
     if (reads.size() != 1 || reads[0] != operation)
-      return describe(node) + " is a result of " + describe(operation) +
-             ", but that is not the one node that it reads";
+      return Error{describe(node) + " is a result of " + describe(operation) +
+                   ", but that is not the one node that it reads"};
   }
-  return std::nullopt;
+  return Status::success();
 }
 
-OptionalError JointGraph::finalize() {
-  if (OptionalError error = checkNodes(nodes))
-    return error;
+Status JointGraph::finalize() {
+  if (Status status = checkNodes(nodes); !status)
+    return status;
   for (const std::vector<Edge> *list : {&edges, &memoryOrder})
-    if (OptionalError error = checkEdges(*list, size()))
-      return error;
-  if (OptionalError error = checkResults("forward", forwardResults, size()))
-    return error;
-  if (OptionalError error = checkResults("backward", backwardResults, size()))
-    return error;
+    if (Status status = checkEdges(*list, size()); !status)
+      return status;
+  if (Status status = checkResults("forward", forwardResults, size()); !status)
+    return status;
+  if (Status status = checkResults("backward", backwardResults, size());
+      !status)
+    return status;
   operands.build(
       nodes.size(), edges.size(), [&](size_t i) { return edges[i].to; },
       [&](size_t i) { return edges[i].from; });
-  if (OptionalError error = checkOperands())
-    return error;
+  if (Status status = checkOperands(); !status)
+    return status;
   // By user, so that every row of the users is ascending.
   edges.clear();
   for (NodeId user = 0; user < size(); ++user)
@@ -135,5 +140,5 @@ OptionalError JointGraph::finalize() {
   users.build(
       nodes.size(), edges.size(), [&](size_t i) { return edges[i].from; },
       [&](size_t i) { return edges[i].to; });
-  return std::nullopt;
+  return Status::success();
 }

@@ -129,8 +129,9 @@ PartitionResult<std::vector<NodeId>> CutProblem::solve() {
   for (NodeId node = 0; node < graph.size(); ++node)
     addNode(node);
   FlowNetwork::Cut cut = network.findMinimumCut();
-  if (OptionalError error = network.verify(cut))
-    return PartitionConflict{noNode, "has no valid cut: " + *error, noNode, ""};
+  if (Status status = network.verify(cut); !status)
+    return PartitionConflict{noNode, "has no valid cut: " + status.error(),
+                             noNode, ""};
   if (!cut.unboundedPath.empty())
     return explain(cut.unboundedPath);
   std::vector<NodeId> saved;

@@ -311,9 +311,9 @@ PairProblemBuilder::build(std::string &reason) {
   linkSavedValues();
   addForwardBuffers();
   addBackwardBuffers();
-  if (const OptionalError &error = result.problem.finalize())
+  if (const Status &status = result.problem.finalize(); !status)
     return emitError(pair.forward.getLoc(), "cannot be simulated with @")
-           << pair.backward.getName() << " behind it: " << *error;
+           << pair.backward.getName() << " behind it: " << status.error();
   return std::optional(std::move(result));
 }
 
@@ -368,10 +368,13 @@ mlir::commsched::computePairMemory(FunctionPair pair, std::string &reason) {
   if (!*both)
     return std::optional<PairMemory>();
   const Problem &problem = (*both)->getProblem();
-  // It takes any problem without error in the order of its program.
-  int64_t peakBytes =
-      simulateMemory(problem, problem.programOrder())->peakBytes;
-  return std::optional<PairMemory>({peakBytes, (*both)->getSavedBytes()});
+  Result<MemoryTimeline> memory =
+      simulateMemory(problem, problem.programOrder());
+  if (!memory)
+    return emitError(pair.backward.getLoc(), "cannot be simulated: ")
+           << memory.error();
+  return std::optional<PairMemory>(
+      {memory->peakBytes, (*both)->getSavedBytes()});
 }
 
 //===----------------------------------------------------------------------===//

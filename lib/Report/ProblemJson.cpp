@@ -369,8 +369,8 @@ mlir::commsched::parseProblems(StringRef text) {
   if (!isRead)
     return root.getError();
   for (NamedProblem &named : problems)
-    if (OptionalError error = named.problem.finalize())
+    if (Status status = named.problem.finalize(); !status)
       return llvm::createStringError("function '" + named.function +
-                                     "': " + *error);
+                                     "': " + status.error());
   return problems;
 }

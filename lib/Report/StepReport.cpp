@@ -114,16 +114,16 @@ static void addOperations(StepReport &report, const BlockProblem &block,
 
 /// Fills in why collectives are exposed, or says what is wrong. More memory
 /// than the program takes is allowed if it started from that.
-static OptionalError addLimits(StepReport &report, FunctionOpInterface function,
-                               const Problem &problem, const ReportNames &names,
-                               const schedule::Contention &contention) {
+static Status addLimits(StepReport &report, FunctionOpInterface function,
+                        const Problem &problem, const ReportNames &names,
+                        const schedule::Contention &contention) {
   ExposureOptions options;
   options.limitBytes = getBaselinePeakBytes(function).value_or(0);
   options.contention = contention;
   Result<std::vector<ExposureReason>> reasons =
       explainExposure(problem, problem.programOrder(), options);
   if (!reasons)
-    return reasons.error();
+    return Error{reasons.error()};
   auto reason = reasons->begin();
   for (CollectiveReport &collective : report.collectives) {
     if (collective.exposedNs == 0)
@@ -134,24 +134,24 @@ static OptionalError addLimits(StepReport &report, FunctionOpInterface function,
     collective.limitedBy = std::move(text.limit);
     collective.remedy = std::move(text.remedy);
   }
-  return std::nullopt;
+  return Status::success();
 }
 
 /// Fills in the bounds, or says what is wrong with `problem`. The collectives
 /// of a stream may change places in it; the plain bound is that of the orders
 /// in which they do not.
-static OptionalError addBounds(StepReport &report, Problem problem) {
+static Status addBounds(StepReport &report, Problem problem) {
   Result<TightLowerBound> tight = computeTightLowerBound(problem);
   if (!tight)
-    return tight.error();
+    return Error{tight.error()};
   report.tightLowerBoundNs = tight->ns;
   addCollectiveOrder(problem, schedule::CollectiveOrderScope::Stream);
   problem.finalize();
   Result<LowerBound> plain = computeLowerBound(problem);
   if (!plain)
-    return plain.error();
+    return Error{plain.error()};
   report.lowerBoundNs = plain->ns();
-  return std::nullopt;
+  return Status::success();
 }
 
 FailureOr<StepReport>
@@ -168,12 +168,12 @@ mlir::commsched::reportStep(FunctionOpInterface function,
   Result<Timeline> timeline = simulate(problem, order, groups->contention);
   Result<MemoryTimeline> memory = simulateMemory(problem, order);
   StepReport report;
-  OptionalError boundError = addBounds(report, problem);
-  if (!timeline || !memory || boundError)
+  Status bounds = addBounds(report, problem);
+  if (!timeline || !memory || !bounds)
     return emitError(function.getLoc(), "cannot be simulated: ")
            << (!timeline ? timeline.error()
                : !memory ? memory.error()
-                         : *boundError);
+                         : bounds.error());
 
   report.function = makePrintable(function.getName());
   report.numOps = problem.numNodes();
@@ -185,9 +185,11 @@ mlir::commsched::reportStep(FunctionOpInterface function,
   report.unknownGroups = std::move(groups->unknownGroups);
   ReportNames names(block);
   addOperations(report, block, names, *timeline);
-  if (OptionalError error =
-          addLimits(report, function, problem, names, groups->contention))
-    return emitError(function.getLoc(), "cannot be explained: ") << *error;
+  if (Status status =
+          addLimits(report, function, problem, names, groups->contention);
+      !status)
+    return emitError(function.getLoc(), "cannot be explained: ")
+           << status.error();
   addMemory(report, problem, *timeline, *memory,
             [&](BufferId buffer) { return names.getBufferName(buffer); });
   if (report.peakPosition >= 0)

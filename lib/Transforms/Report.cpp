@@ -51,8 +51,8 @@ private:
 LogicalResult Report::initialize(MLIRContext *context) {
   contention = {exclusiveGroups, linkSharing, computeSlowdown};
   optionError.reset();
-  if (OptionalError error = check(contention))
-    optionError = makeOptionError(*this, computeSlowdown, *error);
+  if (Status status = check(contention); !status)
+    optionError = makeOptionError(*this, computeSlowdown, status.error());
   return success();
 }
 

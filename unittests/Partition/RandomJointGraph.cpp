@@ -278,8 +278,8 @@ JointGraph Builder::build() {
   for (int32_t count = random.below(4); count > 0; --count)
     graph.addBackwardResult(
         pick(random.percent(8) ? forwardValues : gradients));
-  if (OptionalError error = graph.finalize())
-    ADD_FAILURE() << *error;
+  if (Status status = graph.finalize(); !status)
+    ADD_FAILURE() << status.error();
   return std::move(graph);
 }
 

@@ -94,8 +94,8 @@ public:
       graph.addForwardResult(value);
     for (NodeId value : backwardResults)
       graph.addBackwardResult(value);
-    OptionalError error = graph.finalize();
-    EXPECT_FALSE(error.has_value()) << error.value_or("");
+    Status status = graph.finalize();
+    EXPECT_TRUE(status) << status.error();
     return std::move(graph);
   }
 

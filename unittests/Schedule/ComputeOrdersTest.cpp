@@ -25,8 +25,8 @@ using namespace mlir::commsched::schedule::testing;
 namespace {
 
 StepStructure analyze(Problem &problem) {
-  const OptionalError &error = problem.finalize();
-  EXPECT_FALSE(error) << *error;
+  const Status &status = problem.finalize();
+  EXPECT_TRUE(status) << status.error();
   return *StepStructure::create(problem);
 }
 
@@ -156,8 +156,8 @@ void checkLegal(const StepStructure &structure, const Order &computeOrder) {
   for (size_t i = 1; i < computeOrder.size(); ++i)
     chained.addDependence(computeOrder[i - 1], computeOrder[i],
                           DependenceKind::Order);
-  const OptionalError &error = chained.finalize();
-  ASSERT_FALSE(error) << *error;
+  const Status &status = chained.finalize();
+  ASSERT_TRUE(status) << status.error();
 }
 
 TEST(ComputeOrders, AreLegal) {

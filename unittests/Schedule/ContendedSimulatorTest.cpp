@@ -275,12 +275,12 @@ TEST(ContendedSimulator, LargeCostsDoNotOverflow) {
 TEST(ContendedSimulator, ChecksTheContention) {
   TimelineExample example;
   auto errorOf = [&](const Contention &contention) {
-    OptionalError error = check(contention, example.problem);
+    Status status = check(contention, example.problem);
     EXPECT_EQ(
         simulate(example.problem, programOrder(example.problem), contention)
             .error(),
-        error.value_or(""));
-    return error.value_or("");
+        status.error());
+    return status.error();
   };
   Contention contention;
   contention.exclusive = {{0, 1}};

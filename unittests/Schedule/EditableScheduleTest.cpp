@@ -110,7 +110,7 @@ TEST(EditableSchedule, AgreesWithSimulationAfterEveryMove) {
       Order moved = order;
       std::rotate(moved.begin() + cuts[0], moved.begin() + cuts[1],
                   moved.begin() + cuts[2]);
-      if (verify(problem, moved))
+      if (!verify(problem, moved))
         continue;
       order = moved;
       if (engine() % 2)

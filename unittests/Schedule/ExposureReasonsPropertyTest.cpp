@@ -145,8 +145,8 @@ private:
       if (node == reason.other && !isEarlier)
         moved.insert(moved.end(), reason.moving.begin(), reason.moving.end());
     }
-    OptionalError error = verify(problem, moved);
-    EXPECT_FALSE(error) << *error;
+    Status status = verify(problem, moved);
+    EXPECT_TRUE(status) << status.error();
     // Other places are within the limit, so the peak of the moved order tells
     // what the move needs.
     int64_t limitBytes = std::max(options.limitBytes, peakBytes);

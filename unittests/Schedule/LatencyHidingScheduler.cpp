@@ -275,8 +275,8 @@ void Run::updateMemory(NodeId node) {
 Result<LatencyHidingSchedule>
 schedule::testing::hideLatency(const Problem &problem,
                                const LatencyHidingOptions &options) {
-  if (problem.check())
-    return Error{*problem.check()};
+  if (!problem.check())
+    return problem.check();
   if (options.maxInFlight < 1)
     return Error{"no collective may be in flight"};
   if (!options.preferences.empty() &&
@@ -289,8 +289,8 @@ schedule::testing::hideLatency(const Problem &problem,
     Run run(graph, options, limit);
     schedule.order = run.takeOrder();
     schedule.peakBytes = run.peakBytes();
-    if (OptionalError error = verify(problem, schedule.order))
-      return Error{*error};
+    if (Status status = verify(problem, schedule.order); !status)
+      return status;
     if (!limit || schedule.peakBytes <= *limit ||
         schedule.numReruns >= options.numReruns)
       return schedule;

@@ -80,19 +80,19 @@ TEST(LimitingFactor, IsExactlyHowFarAnOperationCanMove) {
       std::optional<DependenceEnd> before =
           limitEarlier(problem, *positions, node);
       int32_t first = before ? (*positions)[before->node] + 1 : 0;
-      EXPECT_FALSE(verify(problem, move(order, position, first)))
+      EXPECT_TRUE(verify(problem, move(order, position, first)))
           << "seed " << seed << ", node " << node;
       if (before) {
-        EXPECT_TRUE(verify(problem, move(order, position, first - 1)))
+        EXPECT_FALSE(verify(problem, move(order, position, first - 1)))
             << "seed " << seed << ", node " << node;
       }
       std::optional<DependenceEnd> after =
           limitLater(problem, *positions, node);
       int32_t final = after ? (*positions)[after->node] - 1 : last;
-      EXPECT_FALSE(verify(problem, move(order, position, final)))
+      EXPECT_TRUE(verify(problem, move(order, position, final)))
           << "seed " << seed << ", node " << node;
       if (after) {
-        EXPECT_TRUE(verify(problem, move(order, position, final + 1)))
+        EXPECT_FALSE(verify(problem, move(order, position, final + 1)))
             << "seed " << seed << ", node " << node;
       }
     }

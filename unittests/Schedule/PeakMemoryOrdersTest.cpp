@@ -297,11 +297,11 @@ TEST(PeakMemoryOrders, AgreeWithTheReference) {
         << "seed " << seed;
     ASSERT_EQ(expectOrder(sortDepthFirst(problem)), reference.depthFirst())
         << "seed " << seed;
-    if (verify(problem, programOrder(problem)))
+    if (!verify(problem, programOrder(problem)))
       continue;
     Result<PeakMemoryChoice> choice = choosePeakMemoryOrder(problem);
     ASSERT_TRUE(choice) << "seed " << seed << ": " << choice.error();
-    ASSERT_FALSE(verify(problem, choice->order)) << "seed " << seed;
+    ASSERT_TRUE(verify(problem, choice->order)) << "seed " << seed;
     EXPECT_EQ(simulateMemory(problem, choice->order)->peakBytes,
               choice->best.peakBytes)
         << "seed " << seed;

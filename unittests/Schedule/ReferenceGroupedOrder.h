@@ -32,8 +32,8 @@ public:
   /// What is wrong with `result` apart from the choice of the order; "" if
   /// nothing is.
   std::string findMistake(const GroupedOrder &result) const {
-    if (OptionalError error = verify(problem, result.order))
-      return *error;
+    if (Status status = verify(problem, result.order); !status)
+      return status.error();
     Positions positions = *invert(problem, result.order);
     for (size_t index = 0; index < wishes.groups.size(); ++index) {
       std::string name = "group " + std::to_string(index);

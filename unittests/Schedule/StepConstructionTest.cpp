@@ -24,8 +24,8 @@ namespace {
 class Constructor {
 public:
   explicit Constructor(Problem &problem) {
-    const OptionalError &error = problem.finalize();
-    EXPECT_FALSE(error) << *error;
+    const Status &status = problem.finalize();
+    EXPECT_TRUE(status) << status.error();
     structure = *StepStructure::create(problem);
     construction.emplace(*structure, getProgramComputeOrder(*structure));
   }

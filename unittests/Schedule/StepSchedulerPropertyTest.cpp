@@ -96,8 +96,8 @@ private:
   }
 
   void checkAnswer() {
-    OptionalError error = verify(problem, schedule.order);
-    ASSERT_FALSE(error) << *error;
+    Status status = verify(problem, schedule.order);
+    ASSERT_TRUE(status) << status.error();
     Cost cost = measure(problem, schedule.order, options.contention);
     ASSERT_EQ(schedule.stepNs, cost.stepNs);
     ASSERT_EQ(schedule.peakBytes, cost.peakBytes);

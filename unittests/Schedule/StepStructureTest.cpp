@@ -21,8 +21,8 @@ namespace {
 
 /// The structure of what was built, which has to live on.
 StepStructure analyze(StepBuilder &step) {
-  const OptionalError &error = step.problem.finalize();
-  EXPECT_FALSE(error) << *error;
+  const Status &status = step.problem.finalize();
+  EXPECT_TRUE(status) << status.error();
   return *StepStructure::create(step.problem);
 }
 

@@ -74,12 +74,12 @@ public:
 
   /// Whether `cut` is a minimum cut or a path that says why there is none.
   /// Error: how it is not.
-  OptionalError verify(const Cut &cut) const;
+  Status verify(const Cut &cut) const;
 
 private:
   /// How often finite capacities are halved.
   int32_t getShift() const;
-  OptionalError verifyPath(const std::vector<Edge> &path) const;
+  Status verifyPath(const std::vector<Edge> &path) const;
 
   VertexId numVertices = 2;
   std::vector<Edge> edges;

@@ -126,7 +126,7 @@ public:
   /// backwards, an argument that reads something or comes after an operation, a
   /// result that does not read just the operation before it, negative bytes or
   /// costs, a sum of bytes or costs that does not fit.
-  OptionalError finalize();
+  Status finalize();
 
   //===--------------------------------------------------------------------===//
   // Reading, after finalize()
@@ -161,7 +161,7 @@ public:
   }
 
 private:
-  OptionalError checkOperands() const;
+  Status checkOperands() const;
 
   std::vector<JointNode> nodes;
   std::vector<Edge> edges;

@@ -16,6 +16,7 @@
 #ifndef COMMSCHED_SUPPORT_CSR_H
 #define COMMSCHED_SUPPORT_CSR_H
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -32,7 +33,10 @@ public:
   const T *end() const { return first + count; }
   size_t size() const { return count; }
   bool empty() const { return count == 0; }
-  const T &operator[](size_t index) const { return first[index]; }
+  const T &operator[](size_t index) const {
+    assert(index < count && "index out of range");
+    return first[index];
+  }
 
 private:
   const T *first = nullptr;

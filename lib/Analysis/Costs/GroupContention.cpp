@@ -25,13 +25,13 @@ using schedule::StreamId;
 
 static constexpr double millionths = 1e6;
 
-OptionalError mlir::commsched::check(const ContentionOptions &options) {
+Status mlir::commsched::check(const ContentionOptions &options) {
   constexpr int64_t most = Contention::maxComputeSlowdownPpm / 1'000'000;
   // Written so that a NaN fails, too.
   if (options.computeSlowdown >= 0 && options.computeSlowdown <= most)
-    return std::nullopt;
-  return "must be from 0 to " + std::to_string(most) + ", but is " +
-         std::to_string(options.computeSlowdown);
+    return Status::success();
+  return Error{"must be from 0 to " + std::to_string(most) + ", but is " +
+               std::to_string(options.computeSlowdown)};
 }
 
 std::string mlir::commsched::explainUnknownGroup(Attribute key) {

@@ -217,8 +217,8 @@ static PinnedOperations findPinnedOperations(Block &block,
     result.isPinned.push_back(writes.visit(&op, index) ||
                               communicatesOnce(&op));
   }
-  [[maybe_unused]] const OptionalError &error = problem.finalize();
-  assert(!error && "dependences lead forwards");
+  [[maybe_unused]] const Status &status = problem.finalize();
+  assert(status && "dependences lead forwards");
   for (auto [index, op] : llvm::enumerate(getScheduledOperations(block))) {
     auto from = static_cast<schedule::NodeId>(index);
     for (const schedule::DependenceEnd &end : problem.successors(from)) {
@@ -449,8 +449,8 @@ FailureOr<JointFunction> JointFunctionBuilder::build() {
     result.graph.addMemoryOrder(nodes[first], nodes[second]);
   if (failed(addFunctionResults()))
     return failure();
-  if (OptionalError error = result.graph.finalize())
-    return function.emitOpError("cannot be partitioned: ") << *error;
+  if (Status status = result.graph.finalize(); !status)
+    return function.emitOpError("cannot be partitioned: ") << status.error();
   return std::move(result);
 }
 

@@ -152,9 +152,9 @@ FailureOr<BlockProblem> BlockProblemBuilder::build() {
   }
   if (failed(addBuffers()))
     return failure();
-  if (const OptionalError &error = result.problem.finalize())
+  if (const Status &status = result.problem.finalize(); !status)
     return emitError(result.block->getParentOp()->getLoc())
-           << "cannot be scheduled: " << *error;
+           << "cannot be scheduled: " << status.error();
   return std::move(result);
 }
 

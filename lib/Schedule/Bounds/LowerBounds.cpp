@@ -44,8 +44,8 @@ static int64_t computeCriticalPath(const Problem &problem) {
 }
 
 Result<LowerBound> schedule::computeLowerBound(const Problem &problem) {
-  if (problem.check())
-    return Error{*problem.check()};
+  if (!problem.check())
+    return problem.check();
   LowerBound bound;
   std::vector<int64_t> streamSum(problem.numStreams());
   for (NodeId node = 0; node < problem.numNodes(); ++node) {

@@ -14,6 +14,7 @@
 #include <initializer_list>
 #include <queue>
 
+using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 
 namespace {
@@ -331,25 +332,27 @@ Order Placer::takeOrder() {
   return std::move(order);
 }
 
-static OptionalError
+static Status
 checkWishes(const std::vector<std::pair<int32_t, int32_t>> &wishes,
             int32_t numBuckets) {
   for (auto [a, b] : wishes)
     for (int32_t bucket : {a, b})
       if (bucket < 0 || bucket >= numBuckets)
-        return "a wish names bucket " + std::to_string(bucket) +
-               "; there are " + std::to_string(numBuckets) + " buckets";
-  return std::nullopt;
+        return Error{"a wish names bucket " + std::to_string(bucket) +
+                     "; there are " + std::to_string(numBuckets) + " buckets"};
+  return Status::success();
 }
 
 Result<Order> BucketedProblem::place(const BucketPlacement &placement) const {
-  if (OptionalError error =
-          checkWishes(placement.startBeforeWait, numBuckets()))
-    return Error{*error};
-  if (OptionalError error = checkWishes(placement.waitAfterStart, numBuckets()))
-    return Error{*error};
+  if (Status status = checkWishes(placement.startBeforeWait, numBuckets());
+      !status)
+    return status;
+  if (Status status = checkWishes(placement.waitAfterStart, numBuckets());
+      !status)
+    return status;
   Order order = Placer(*this, placement).takeOrder();
-  if (OptionalError error = verify(merged, order))
-    return Error{"placing the buckets made an invalid order: " + *error};
+  if (Status status = verify(merged, order); !status)
+    return Error{"placing the buckets made an invalid order: " +
+                 status.error()};
   return order;
 }

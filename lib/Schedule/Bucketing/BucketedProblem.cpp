@@ -13,6 +13,7 @@
 
 #include <algorithm>
 
+using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 
 namespace mlir::commsched::schedule {
@@ -29,9 +30,9 @@ public:
   Result<BucketedProblem> merge();
 
 private:
-  OptionalError checkBuckets();
-  OptionalError checkSizes() const;
-  OptionalError absorb();
+  Status checkBuckets();
+  Status checkSizes() const;
+  Status absorb();
   void sortMembers();
   NodeId record(NodeId node, NodeId original, int32_t bucket);
   NodeId addCopy(int64_t copyNs, bool allocates, int32_t bucket);
@@ -39,7 +40,7 @@ private:
   void addMergedWait(int32_t index);
   void addNodes();
   NodeId findFirst(NodeId node) const;
-  OptionalError addDependences();
+  Status addDependences();
   void keepAbsorbedInputs();
 
   const Problem &problem;
@@ -61,58 +62,60 @@ static std::string describeBucket(int32_t bucket) {
   return "bucket " + std::to_string(bucket);
 }
 
-OptionalError BucketMerger::checkBuckets() {
+Status BucketMerger::checkBuckets() {
   for (size_t i = 0; i < buckets.size(); ++i) {
     int32_t bucket = static_cast<int32_t>(i);
     if (buckets[i].starts.empty())
-      return describeBucket(bucket) + " is empty";
+      return Error{describeBucket(bucket) + " is empty"};
     NodeId first = buckets[i].starts.front();
     for (NodeId start : buckets[i].starts) {
       if (start < 0 || start >= problem.numNodes())
-        return describeBucket(bucket) + " has node " + std::to_string(start) +
-               "; the problem has " + std::to_string(problem.numNodes()) +
-               " nodes";
+        return Error{describeBucket(bucket) + " has node " +
+                     std::to_string(start) + "; the problem has " +
+                     std::to_string(problem.numNodes()) + " nodes"};
       if (problem.kind(start) != NodeKind::Start)
-        return describeBucket(bucket) + " has " + problem.describe(start) +
-               ", which is not a start";
+        return Error{describeBucket(bucket) + " has " +
+                     problem.describe(start) + ", which is not a start"};
       if (problem.stream(start) != problem.stream(first))
-        return describeBucket(bucket) + " has " + problem.describe(first) +
-               " on stream " + std::to_string(problem.stream(first)) + " and " +
-               problem.describe(start) + " on stream " +
-               std::to_string(problem.stream(start));
+        return Error{describeBucket(bucket) + " has " +
+                     problem.describe(first) + " on stream " +
+                     std::to_string(problem.stream(first)) + " and " +
+                     problem.describe(start) + " on stream " +
+                     std::to_string(problem.stream(start))};
       if (bucketOfMember[start] >= 0)
-        return problem.describe(start) + " is in " +
-               describeBucket(bucketOfMember[start]) + " and again in " +
-               describeBucket(bucket);
+        return Error{problem.describe(start) + " is in " +
+                     describeBucket(bucketOfMember[start]) + " and again in " +
+                     describeBucket(bucket)};
       bucketOfMember[start] = bucket;
       bucketOfMember[problem.waitOf(start)] = bucket;
     }
   }
-  return std::nullopt;
+  return Status::success();
 }
 
 /// Checks what the costs say about memory.
-OptionalError BucketMerger::checkSizes() const {
+Status BucketMerger::checkSizes() const {
   for (size_t i = 0; i < costs.size(); ++i) {
     const BucketMemory &memory = costs[i].memory;
     std::string name = describeBucket(static_cast<int32_t>(i));
     for (int64_t bytes : {memory.packedBytes, memory.deliveredBytes})
       if (bytes < 0)
-        return name + " has a negative size of " + std::to_string(bytes) +
-               " bytes";
+        return Error{name + " has a negative size of " + std::to_string(bytes) +
+                     " bytes"};
     if (memory.layout == BucketMemory::Layout::Separate &&
         !costs[i].absorbed.empty())
-      return name + " absorbs " + problem.describe(costs[i].absorbed.front()) +
-             ", but copies nothing";
+      return Error{name + " absorbs " +
+                   problem.describe(costs[i].absorbed.front()) +
+                   ", but copies nothing"};
   }
-  return std::nullopt;
+  return Status::success();
 }
 
 /// Checks the costs, and sets those of absorbed nodes to 0.
-OptionalError BucketMerger::absorb() {
+Status BucketMerger::absorb() {
   if (costs.size() != buckets.size())
-    return "there are " + std::to_string(costs.size()) + " costs for " +
-           std::to_string(buckets.size()) + " buckets";
+    return Error{"there are " + std::to_string(costs.size()) + " costs for " +
+                 std::to_string(buckets.size()) + " buckets"};
   for (NodeId node = 0; node < problem.numNodes(); ++node)
     costNs[node] = problem.costNs(node);
   for (size_t i = 0; i < costs.size(); ++i) {
@@ -121,23 +124,24 @@ OptionalError BucketMerger::absorb() {
     std::string name = describeBucket(bucket);
     for (int64_t part : {cost.copyInNs, cost.collectiveNs, cost.copyOutNs})
       if (part < 0)
-        return name + " has a negative cost of " + std::to_string(part) + " ns";
+        return Error{name + " has a negative cost of " + std::to_string(part) +
+                     " ns"};
     for (NodeId node : cost.absorbed) {
       if (node < 0 || node >= problem.numNodes() ||
           problem.kind(node) != NodeKind::Compute)
-        return name + " absorbs " +
-               (node >= 0 && node < problem.numNodes()
-                    ? problem.describe(node)
-                    : "node " + std::to_string(node)) +
-               ", which is not a compute operation";
+        return Error{name + " absorbs " +
+                     (node >= 0 && node < problem.numNodes()
+                          ? problem.describe(node)
+                          : "node " + std::to_string(node)) +
+                     ", which is not a compute operation"};
       if (absorberOf[node] >= 0)
-        return name + " absorbs " + problem.describe(node) +
-               ", which is absorbed already";
+        return Error{name + " absorbs " + problem.describe(node) +
+                     ", which is absorbed already"};
       absorberOf[node] = bucket;
       costNs[node] = 0;
     }
   }
-  return std::nullopt;
+  return Status::success();
 }
 
 /// Puts members into an order that all dependences among them allow.
@@ -230,7 +234,7 @@ NodeId BucketMerger::findFirst(NodeId node) const {
   return result.nodes[node];
 }
 
-OptionalError BucketMerger::addDependences() {
+Status BucketMerger::addDependences() {
   for (NodeId from = 0; from < problem.numNodes(); ++from) {
     // Who needs a wait of a bucket needs what is copied out.
     NodeId mergedFrom = result.nodes[from];
@@ -247,14 +251,15 @@ OptionalError BucketMerger::addDependences() {
           problem.kind(to) == problem.kind(from)) {
         if (successor.kind == DependenceKind::Order)
           continue;
-        return describeBucket(bucket) + " merges " + problem.describe(to) +
-               " with " + problem.describe(from) + ", on which it depends (" +
-               toString(successor.kind) + ")";
+        return Error{describeBucket(bucket) + " merges " +
+                     problem.describe(to) + " with " + problem.describe(from) +
+                     ", on which it depends (" + toString(successor.kind) +
+                     ")"};
       }
       result.merged.addDependence(mergedFrom, findFirst(to), successor.kind);
     }
   }
-  return std::nullopt;
+  return Status::success();
 }
 
 /// What overwrites the input of an absorbed node comes after the copy-in, which
@@ -271,29 +276,30 @@ void BucketMerger::keepAbsorbedInputs() {
 }
 
 Result<BucketedProblem> BucketMerger::merge() {
-  if (problem.check())
-    return Error{*problem.check()};
-  if (OptionalError error = checkBuckets())
-    return Error{*error};
-  if (OptionalError error = absorb())
-    return Error{*error};
+  if (!problem.check())
+    return problem.check();
+  if (Status status = checkBuckets(); !status)
+    return status;
+  if (Status status = absorb(); !status)
+    return status;
   if (buffers == BucketBuffers::Kept)
-    if (OptionalError error = checkSizes())
-      return Error{*error};
+    if (Status status = checkSizes(); !status)
+      return status;
   result.original = &problem;
   sortMembers();
   addNodes();
-  if (OptionalError error = addDependences())
-    return Error{*error};
+  if (Status status = addDependences(); !status)
+    return status;
   if (buffers == BucketBuffers::Kept) {
     keepAbsorbedInputs();
     BufferMerger merger(result, costs, bucketOfMember, absorberOf,
                         result.merged);
-    if (OptionalError error = merger.merge())
-      return Error{*error};
+    if (Status status = merger.merge(); !status)
+      return status;
   }
-  if (OptionalError error = result.merged.finalize())
-    return Error{"the buckets make a program that is not valid: " + *error};
+  if (Status status = result.merged.finalize(); !status)
+    return Error{"the buckets make a program that is not valid: " +
+                 status.error()};
   return std::move(result);
 }
 
@@ -304,8 +310,8 @@ Result<BucketedProblem> BucketedProblem::create(
 }
 
 Result<Order> BucketedProblem::expand(const Order &order) const {
-  if (OptionalError error = verify(merged, order))
-    return Error{*error};
+  if (Status status = verify(merged, order); !status)
+    return status;
   Order expanded;
   expanded.reserve(original->numNodes());
   for (NodeId node : order) {
@@ -319,7 +325,8 @@ Result<Order> BucketedProblem::expand(const Order &order) const {
       expanded.insert(expanded.end(), buckets[index].waits.begin(),
                       buckets[index].waits.end());
   }
-  if (OptionalError error = verify(*original, expanded))
-    return Error{"expanding the buckets made an invalid order: " + *error};
+  if (Status status = verify(*original, expanded); !status)
+    return Error{"expanding the buckets made an invalid order: " +
+                 status.error()};
   return expanded;
 }

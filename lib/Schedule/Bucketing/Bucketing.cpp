@@ -262,46 +262,47 @@ Bucketing Forming::takeResult() {
   return result;
 }
 
-static OptionalError checkOptions(const BucketingOptions &options) {
+static Status checkOptions(const BucketingOptions &options) {
   if (options.maxCount < 1)
-    return "a bucket may have " + std::to_string(options.maxCount) +
-           " members; it has to be at least 1";
+    return Error{"a bucket may have " + std::to_string(options.maxCount) +
+                 " members; it has to be at least 1"};
   for (size_t key = 0; key < options.capBytes.size(); ++key) {
     const std::vector<int64_t> &caps = options.capBytes[key];
     std::string ofKey = " for bucket key " + std::to_string(key);
     if (caps.empty())
-      return "there is no cap" + ofKey;
+      return Error{"there is no cap" + ofKey};
     for (size_t i = 0; i < caps.size(); ++i)
       if (caps[i] <= 0)
-        return "cap " + std::to_string(i) + ofKey + " is " +
-               std::to_string(caps[i]) + " bytes; it has to be positive";
+        return Error{"cap " + std::to_string(i) + ofKey + " is " +
+                     std::to_string(caps[i]) + " bytes; it has to be positive"};
   }
-  return std::nullopt;
+  return Status::success();
 }
 
-static OptionalError
-checkCandidates(const Problem &problem,
-                const std::vector<BucketCandidate> &candidates,
-                size_t numKeys) {
+static Status checkCandidates(const Problem &problem,
+                              const std::vector<BucketCandidate> &candidates,
+                              size_t numKeys) {
   std::vector<bool> isNamed(problem.numNodes());
   for (const BucketCandidate &candidate : candidates) {
     std::string name = problem.describe(candidate.start);
     if (candidate.start < 0 || candidate.start >= problem.numNodes())
-      return name + " is a candidate; the problem has " +
-             std::to_string(problem.numNodes()) + " nodes";
+      return Error{name + " is a candidate; the problem has " +
+                   std::to_string(problem.numNodes()) + " nodes"};
     if (problem.kind(candidate.start) != NodeKind::Start)
-      return name + " is a candidate, but only a start can be in a bucket";
+      return Error{name +
+                   " is a candidate, but only a start can be in a bucket"};
     if (isNamed[candidate.start])
-      return name + " is a candidate twice";
+      return Error{name + " is a candidate twice"};
     isNamed[candidate.start] = true;
     if (candidate.key < 0 || static_cast<size_t>(candidate.key) >= numKeys)
-      return name + " has bucket key " + std::to_string(candidate.key) +
-             ", but there are caps for " + std::to_string(numKeys) + " keys";
+      return Error{name + " has bucket key " + std::to_string(candidate.key) +
+                   ", but there are caps for " + std::to_string(numKeys) +
+                   " keys"};
     if (candidate.bytes < 0)
-      return name + " has a negative size of " +
-             std::to_string(candidate.bytes) + " bytes";
+      return Error{name + " has a negative size of " +
+                   std::to_string(candidate.bytes) + " bytes"};
   }
-  return std::nullopt;
+  return Status::success();
 }
 
 Result<Bucketing>
@@ -311,10 +312,11 @@ schedule::formBuckets(const Problem &problem,
   Result<ContractedGraph> graph = ContractedGraph::create(problem);
   if (!graph)
     return Error{graph.error()};
-  if (OptionalError error = checkOptions(options))
-    return Error{*error};
-  if (OptionalError error =
-          checkCandidates(problem, candidates, options.capBytes.size()))
-    return Error{*error};
+  if (Status status = checkOptions(options); !status)
+    return status;
+  if (Status status =
+          checkCandidates(problem, candidates, options.capBytes.size());
+      !status)
+    return status;
   return Forming(problem, std::move(*graph), candidates, options).run();
 }

@@ -8,6 +8,7 @@
 
 #include "BufferMerger.h"
 
+using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 
 /// The bucket with copies that `node` of the original problem is a member of,
@@ -19,17 +20,17 @@ int32_t BufferMerger::findCopied(NodeId node) const {
 
 /// Checks that what `bucket` absorbs, which makes the buffer, is there for the
 /// bucket alone.
-OptionalError BufferMerger::checkAbsorbed(BufferId id, int32_t bucket) const {
+Status BufferMerger::checkAbsorbed(BufferId id, int32_t bucket) const {
   const Buffer &buffer = original.buffer(id);
   std::string name = "bucket " + std::to_string(bucket) + " absorbs " +
                      original.describe(buffer.producer) + ", whose buffer " +
                      std::to_string(id);
   if (!buffer.freed)
-    return name + " stays to the end";
+    return Error{name + " stays to the end"};
   for (NodeId user : original.users(id))
     if (bucketOfMember[user] != bucket && user != buffer.producer)
-      return name + " " + original.describe(user) + " uses";
-  return std::nullopt;
+      return Error{name + " " + original.describe(user) + " uses"};
+  return Status::success();
 }
 
 /// Adds what the members' results are views of. It goes if all of them may.
@@ -93,13 +94,13 @@ NodeId BufferMerger::findUser(NodeId user) const {
                                                 : noNode;
 }
 
-OptionalError BufferMerger::merge() {
+Status BufferMerger::merge() {
   addViewed();
   for (BufferId id = 0; id < original.numBuffers(); ++id) {
     NodeId producer = original.buffer(id).producer;
     if (producer != noNode && absorberOf[producer] >= 0) {
-      if (OptionalError error = checkAbsorbed(id, absorberOf[producer]))
-        return error;
+      if (Status status = checkAbsorbed(id, absorberOf[producer]); !status)
+        return status;
       continue;
     }
     BufferId added = add(id);
@@ -108,5 +109,5 @@ OptionalError BufferMerger::merge() {
         merged.addUse(added, mergedUser);
   }
   addPacked();
-  return std::nullopt;
+  return Status::success();
 }

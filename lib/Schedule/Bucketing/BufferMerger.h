@@ -33,14 +33,14 @@ public:
 
   /// Adds all buffers and uses. Error: somebody other than the bucket needs
   /// what it absorbs.
-  OptionalError merge();
+  Status merge();
 
 private:
   using Layout = BucketMemory::Layout;
 
   Layout layoutOf(int32_t bucket) const { return costs[bucket].memory.layout; }
   int32_t findCopied(NodeId node) const;
-  OptionalError checkAbsorbed(BufferId id, int32_t bucket) const;
+  Status checkAbsorbed(BufferId id, int32_t bucket) const;
   void addViewed();
   void addPacked();
   BufferId add(BufferId id);

@@ -221,11 +221,11 @@ Result<Bucketing> schedule::formOverlapPreservingBuckets(
     const Problem &problem, const std::vector<BucketCandidate> &candidates,
     const BucketingOptions &options, const std::vector<bool> &exposedFirst,
     const BucketCostFunction &getCost) {
-  if (problem.check())
-    return Error{*problem.check()};
+  if (!problem.check())
+    return problem.check();
   Order program = problem.programOrder();
-  if (OptionalError error = verify(problem, program))
-    return Error{"the program is not a legal order: " + *error};
+  if (Status status = verify(problem, program); !status)
+    return Error{"the program is not a legal order: " + status.error()};
   if (exposedFirst.size() != options.capBytes.size())
     return Error{"exposedFirst is given for " +
                  std::to_string(exposedFirst.size()) + " keys, caps for " +

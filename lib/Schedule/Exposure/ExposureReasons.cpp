@@ -500,8 +500,8 @@ schedule::explainExposure(const Problem &problem, const Order &order,
   Result<Timeline> timeline = simulate(problem, order, options.contention);
   if (!timeline)
     return Error{timeline.error()};
-  if (OptionalError error = verify(problem, order))
-    return Error{std::move(*error)};
+  if (Status status = verify(problem, order); !status)
+    return status;
   Result<EditableSchedule> schedule = EditableSchedule::create(
       problem, order, getHoldingTimes(problem, *timeline));
   if (!schedule)

@@ -10,12 +10,13 @@
 
 #include <algorithm>
 
+using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 
 Result<ContractedGraph> ContractedGraph::create(const Problem &problem,
                                                 DirectDependences direct) {
-  if (problem.check())
-    return Error{*problem.check()};
+  if (!problem.check())
+    return problem.check();
   return ContractedGraph(problem, direct);
 }
 

@@ -344,9 +344,8 @@ static std::string nameGroup(size_t index) {
   return "group " + std::to_string(index);
 }
 
-static OptionalError checkWishes(const Problem &problem,
-                                 const OrderWishes &wishes) {
-  if (problem.check())
+static Status checkWishes(const Problem &problem, const OrderWishes &wishes) {
+  if (!problem.check())
     return problem.check();
   auto isNode = [&](NodeId node) {
     return node >= 0 && node < problem.numNodes();
@@ -357,30 +356,31 @@ static OptionalError checkWishes(const Problem &problem,
   for (size_t index = 0; index < wishes.groups.size(); ++index) {
     const ContiguousGroup &group = wishes.groups[index];
     if (group.members.empty())
-      return nameGroup(index) + " is empty";
+      return Error{nameGroup(index) + " is empty"};
     if (!isNode(group.anchor))
-      return nameGroup(index) + " has the anchor " +
-             std::to_string(group.anchor) + hasNodes;
+      return Error{nameGroup(index) + " has the anchor " +
+                   std::to_string(group.anchor) + hasNodes};
     for (NodeId member : group.members) {
       if (!isNode(member))
-        return nameGroup(index) + " has node " + std::to_string(member) +
-               hasNodes;
+        return Error{nameGroup(index) + " has node " + std::to_string(member) +
+                     hasNodes};
       if (groupOf[member] != none)
-        return nameGroup(index) + " has " + problem.describe(member) +
-               ", and so has " + nameGroup(groupOf[member]);
+        return Error{nameGroup(index) + " has " + problem.describe(member) +
+                     ", and so has " + nameGroup(groupOf[member])};
       groupOf[member] = static_cast<int32_t>(index);
     }
   }
   for (auto [first, second] : wishes.precedences) {
     if (!isNode(first) || !isNode(second))
-      return "node " + std::to_string(first) + " is to precede node " +
-             std::to_string(second) + hasNodes;
+      return Error{"node " + std::to_string(first) + " is to precede node " +
+                   std::to_string(second) + hasNodes};
     if (first == second ||
         (groupOf[first] != none && groupOf[first] == groupOf[second]))
-      return problem.describe(first) + " is to precede " +
-             problem.describe(second) + ", which is not of another group";
+      return Error{problem.describe(first) + " is to precede " +
+                   problem.describe(second) +
+                   ", which is not of another group"};
   }
-  return std::nullopt;
+  return Status::success();
 }
 
 /// Of the units that are ready the one whose place in the program comes first.
@@ -420,12 +420,11 @@ static Order sortUnits(const Contraction &graph,
 
 /// What `result` says to grant and does not. What it grants by chance is
 /// granted as well.
-static OptionalError verifyWishes(const Problem &problem,
-                                  const OrderWishes &wishes,
-                                  GroupedOrder &result) {
+static Status verifyWishes(const Problem &problem, const OrderWishes &wishes,
+                           GroupedOrder &result) {
   Result<Positions> positions = invert(problem, result.order);
   if (!positions)
-    return positions.error();
+    return Error{positions.error()};
   auto isBefore = [&](NodeId a, NodeId b) {
     return (*positions)[a] < (*positions)[b];
   };
@@ -437,31 +436,31 @@ static OptionalError verifyWishes(const Problem &problem,
         std::minmax_element(members.begin(), members.end(), isBefore);
     if ((*positions)[*last] - (*positions)[*first] + 1 !=
         static_cast<int32_t>(members.size()))
-      return nameGroup(index) + " does not stand together";
+      return Error{nameGroup(index) + " does not stand together"};
   }
   for (size_t index = 0; index < wishes.precedences.size(); ++index) {
     auto [first, second] = wishes.precedences[index];
     if (result.isGranted[index] && !isBefore(first, second))
-      return problem.describe(first) + " does not precede " +
-             problem.describe(second);
+      return Error{problem.describe(first) + " does not precede " +
+                   problem.describe(second)};
     result.isGranted[index] = isBefore(first, second);
   }
-  return std::nullopt;
+  return Status::success();
 }
 
 Result<GroupedOrder> schedule::sortInGroups(const Problem &problem,
                                             const OrderWishes &wishes) {
-  if (OptionalError error = checkWishes(problem, wishes))
-    return Error{*error};
+  if (Status status = checkWishes(problem, wishes); !status)
+    return status;
   Contraction graph(problem, wishes);
   GroupedOrder result;
   result.conflicts = CycleBreaker(graph).run();
   result.order = sortUnits(graph, wishes.groups);
   result.isGranted = graph.grantedPrecedences();
-  OptionalError error = verify(problem, result.order);
-  if (!error)
-    error = verifyWishes(problem, wishes, result);
-  if (error)
-    return Error{"sorting in groups made an invalid order: " + *error};
+  Status status = verify(problem, result.order);
+  if (status)
+    status = verifyWishes(problem, wishes, result);
+  if (!status)
+    return Error{"sorting in groups made an invalid order: " + status.error()};
   return result;
 }

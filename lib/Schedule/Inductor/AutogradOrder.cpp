@@ -32,8 +32,8 @@ static std::vector<int32_t> takeTurns(const Problem &problem,
 Result<Order>
 schedule::mimicAutogradOrder(const Problem &problem, NodeId firstBackward,
                              const std::vector<NodeId> &keptInFront) {
-  if (OptionalError error = verify(problem, problem.programOrder()))
-    return Error{"the program is not a legal order: " + *error};
+  if (Status status = verify(problem, problem.programOrder()); !status)
+    return Error{"the program is not a legal order: " + status.error()};
   NodeId numNodes = problem.numNodes();
   if (firstBackward < 0 || firstBackward > numNodes)
     return Error{"the backward cannot begin with node " +
@@ -74,7 +74,7 @@ schedule::mimicAutogradOrder(const Problem &problem, NodeId firstBackward,
   order.reserve(static_cast<size_t>(numNodes));
   for (int32_t turn = 0; turn <= numTurns; ++turn)
     order.insert(order.end(), byTurn[turn].begin(), byTurn[turn].end());
-  if (OptionalError error = verify(problem, order))
-    return Error{*error};
+  if (Status status = verify(problem, order); !status)
+    return status;
   return order;
 }

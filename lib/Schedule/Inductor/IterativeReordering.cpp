@@ -32,10 +32,10 @@ public:
 private:
   bool isUp() const { return direction == Direction::Up; }
 
-  OptionalError prepare();
-  OptionalError scaleTimes();
-  OptionalError moveAll();
-  OptionalError move(NodeId node);
+  Status prepare();
+  Status scaleTimes();
+  Status moveAll();
+  Status move(NodeId node);
   Result<IterativeReordering> finish();
 
   bool takeRun(CollectiveMoves &moved);
@@ -58,7 +58,7 @@ private:
   bool isWorthPassing(NodeId node) const;
   void notePassed(NodeId node);
   void noteTime(int64_t computeTime);
-  OptionalError checkMemory() const;
+  Status checkMemory() const;
 
   const Problem &problem;
   const IterativeReorderingOptions &options;
@@ -290,7 +290,7 @@ bool IterativeRun::takeStep(CollectiveMoves &moved, int32_t dependence) {
   return true;
 }
 
-OptionalError IterativeRun::move(NodeId node) {
+Status IterativeRun::move(NodeId node) {
   CollectiveMoves moved;
   moved.node = node;
   start = isUp() ? node : problem.startOf(node);
@@ -301,13 +301,13 @@ OptionalError IterativeRun::move(NodeId node) {
     trade.own = getExposed(start, windowEnd);
   }
   while (takeRun(moved))
-    if (OptionalError error = checkMemory())
-      return error;
+    if (Status status = checkMemory(); !status)
+      return status;
   result.collectives.push_back(moved);
   return checkMemory();
 }
 
-OptionalError IterativeRun::moveAll() {
+Status IterativeRun::moveAll() {
   NodeKind kind = isUp() ? NodeKind::Start : NodeKind::Wait;
   for (NodeId i = 0; i < problem.numNodes(); ++i) {
     if (options.maxCollectives &&
@@ -317,17 +317,17 @@ OptionalError IterativeRun::moveAll() {
     NodeId node = isUp() ? i : problem.numNodes() - 1 - i;
     if (problem.kind(node) != kind)
       continue;
-    if (OptionalError error = move(node))
-      return error;
+    if (Status status = move(node); !status)
+      return status;
   }
-  return std::nullopt;
+  return Status::success();
 }
 
 //===----------------------------------------------------------------------===//
 // Before and after
 //===----------------------------------------------------------------------===//
 
-OptionalError IterativeRun::scaleTimes() {
+Status IterativeRun::scaleTimes() {
   commTimes.assign(problem.numNodes(), 0);
   std::vector<int64_t> computeTimes(problem.numNodes());
   // Well within 64 bits, for sums of all of them and differences of these.
@@ -340,28 +340,29 @@ OptionalError IterativeRun::scaleTimes() {
         (isCompute ? options.computeMultiplier : options.commMultiplier));
     total += scaled;
     if (!(scaled >= 0 && total < limit))
-      return problem.describe(node) + " takes " + std::to_string(scaled) +
-             " ns with the multiplier of its kind, which together with the "
-             "operations before it is out of range";
+      return Error{
+          problem.describe(node) + " takes " + std::to_string(scaled) +
+          " ns with the multiplier of its kind, which together with the "
+          "operations before it is out of range"};
     (isCompute ? computeTimes : commTimes)[node] = static_cast<int64_t>(scaled);
   }
   Order program = problem.programOrder();
-  if (OptionalError error = verify(problem, program))
-    return "the program is not a legal order: " + *error;
+  if (Status status = verify(problem, program); !status)
+    return Error{"the program is not a legal order: " + status.error()};
   Result<EditableSchedule> created =
       EditableSchedule::create(problem, program, computeTimes);
   if (!created)
-    return created.error();
+    return Error{created.error()};
   schedule = std::move(*created);
-  return std::nullopt;
+  return Status::success();
 }
 
-OptionalError IterativeRun::prepare() {
-  if (problem.check())
+Status IterativeRun::prepare() {
+  if (!problem.check())
     return problem.check();
   if (options.limitBytes < 0)
-    return "the limit of " + std::to_string(options.limitBytes) +
-           " bytes is negative";
+    return Error{"the limit of " + std::to_string(options.limitBytes) +
+                 " bytes is negative"};
   for (NodeId node = 0; node < problem.numNodes(); ++node) {
     NodeKind kind = problem.kind(node);
     if (kind == NodeKind::Blocking)
@@ -375,32 +376,33 @@ OptionalError IterativeRun::prepare() {
                                       hasBarrier(problem.successors(node))))
       communicates[node] = true;
   }
-  if (OptionalError error = scaleTimes())
-    return error;
+  if (Status status = scaleTimes(); !status)
+    return status;
   group.emplace(*schedule, direction);
   if (options.useRuntimeEstimations)
     windowEnds = computeWindowEnds(problem, problem.programOrder());
   result.oldPeakBytes = schedule->peakBytes();
-  return std::nullopt;
+  return Status::success();
 }
 
 /// Compares with a simulation from scratch, if that was asked for.
-OptionalError IterativeRun::checkMemory() const {
+Status IterativeRun::checkMemory() const {
   if (!options.recomputeMemory)
-    return std::nullopt;
+    return Status::success();
   Result<MemoryTimeline> memory = simulateMemory(problem, schedule->order());
   if (!memory)
-    return memory.error();
+    return Error{memory.error()};
   if (memory->peakBytes == schedule->peakBytes())
-    return std::nullopt;
-  return "the peak is kept as " + std::to_string(schedule->peakBytes()) +
-         " bytes, but a simulation gives " + std::to_string(memory->peakBytes);
+    return Status::success();
+  return Error{"the peak is kept as " + std::to_string(schedule->peakBytes()) +
+               " bytes, but a simulation gives " +
+               std::to_string(memory->peakBytes)};
 }
 
 Result<IterativeReordering> IterativeRun::finish() {
   result.order = schedule->order();
-  if (OptionalError error = verify(problem, result.order))
-    return Error{"moving collectives made an invalid order: " + *error};
+  if (Status status = verify(problem, result.order); !status)
+    return Error{"moving collectives made an invalid order: " + status.error()};
   Result<MemoryTimeline> memory = simulateMemory(problem, result.order);
   if (!memory)
     return Error{memory.error()};
@@ -414,10 +416,10 @@ Result<IterativeReordering> IterativeRun::finish() {
 }
 
 Result<IterativeReordering> IterativeRun::run() {
-  if (OptionalError error = prepare())
-    return Error{*error};
-  if (OptionalError error = moveAll())
-    return Error{*error};
+  if (Status status = prepare(); !status)
+    return status;
+  if (Status status = moveAll(); !status)
+    return status;
   return finish();
 }
 

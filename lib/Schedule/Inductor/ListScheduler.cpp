@@ -162,11 +162,11 @@ Order ListSchedulerRun::takeOrder() {
 }
 
 Result<Order> ListScheduler::run(const Problem &problem) const {
-  if (problem.check())
-    return Error{*problem.check()};
+  if (!problem.check())
+    return problem.check();
   Order order = ListSchedulerRun(problem, options).takeOrder();
-  if (OptionalError error = verify(problem, order))
-    return Error{"the list scheduler made an invalid order: " + *error};
+  if (Status status = verify(problem, order); !status)
+    return Error{"the list scheduler made an invalid order: " + status.error()};
   return order;
 }
 

@@ -92,8 +92,8 @@ const char *schedule::toString(PeakMemoryMethod method) {
 static Result<Order> keepProgram(const Problem &problem) {
   Order order(problem.numNodes());
   std::iota(order.begin(), order.end(), 0);
-  if (OptionalError error = verify(problem, order))
-    return Error{*error};
+  if (Status status = verify(problem, order); !status)
+    return status;
   return order;
 }
 
@@ -332,12 +332,12 @@ Order LeastPeakMemoryFirst::takeOrder() {
 }
 
 Result<Order> schedule::sortLeastPeakMemoryFirst(const Problem &problem) {
-  if (problem.check())
-    return Error{*problem.check()};
+  if (!problem.check())
+    return problem.check();
   Order order = LeastPeakMemoryFirst(problem).takeOrder();
-  if (OptionalError error = verify(problem, order))
+  if (Status status = verify(problem, order); !status)
     return Error{"the sort by least peak memory made an invalid order: " +
-                 *error};
+                 status.error()};
   return order;
 }
 
@@ -422,11 +422,12 @@ Order BreadthFirst::takeOrder() {
 }
 
 Result<Order> schedule::sortBreadthFirst(const Problem &problem) {
-  if (problem.check())
-    return Error{*problem.check()};
+  if (!problem.check())
+    return problem.check();
   Order order = BreadthFirst(problem).takeOrder();
-  if (OptionalError error = verify(problem, order))
-    return Error{"the breadth-first sort made an invalid order: " + *error};
+  if (Status status = verify(problem, order); !status)
+    return Error{"the breadth-first sort made an invalid order: " +
+                 status.error()};
   return order;
 }
 
@@ -464,8 +465,8 @@ static Csr<NodeId> sortPredecessors(const Problem &problem,
 }
 
 Result<Order> schedule::sortDepthFirst(const Problem &problem) {
-  if (problem.check())
-    return Error{*problem.check()};
+  if (!problem.check())
+    return problem.check();
   Order sorted = sortBySize(problem);
   Csr<NodeId> predecessors = sortPredecessors(problem, sorted);
 
@@ -492,7 +493,8 @@ Result<Order> schedule::sortDepthFirst(const Problem &problem) {
         open.push_back(predecessor);
     }
   }
-  if (OptionalError error = verify(problem, order))
-    return Error{"the depth-first sort made an invalid order: " + *error};
+  if (Status status = verify(problem, order); !status)
+    return Error{"the depth-first sort made an invalid order: " +
+                 status.error()};
   return order;
 }

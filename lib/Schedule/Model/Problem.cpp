@@ -49,7 +49,7 @@ void Problem::reopen() {
   if (!finalized)
     return;
   finalized = false;
-  error = "the problem was changed after it was finalized";
+  status = Error{"the problem was changed after it was finalized"};
 }
 
 NodeId Problem::addNode(NodeKind kind, int64_t costNs, StreamId stream) {
@@ -115,41 +115,43 @@ static std::string describeRange(const char *what, size_t count) {
   return std::string("; the problem has ") + std::to_string(count) + " " + what;
 }
 
-OptionalError Problem::checkNodes() {
+Status Problem::checkNodes() {
   if (nodes.size() > size_t(std::numeric_limits<NodeId>::max()))
-    return "the problem has " + std::to_string(nodes.size()) +
-           " nodes, more than an index can name";
+    return Error{"the problem has " + std::to_string(nodes.size()) +
+                 " nodes, more than an index can name"};
   int64_t total = 0;
   streamCount = 0;
   for (NodeId node = 0, end = numNodes(); node < end; ++node) {
     if (costNs(node) < 0)
-      return describe(node) + " has a negative cost of " +
-             std::to_string(costNs(node)) + " ns";
+      return Error{describe(node) + " has a negative cost of " +
+                   std::to_string(costNs(node)) + " ns"};
     if (!addChecked(total, costNs(node)))
-      return "the sum of the costs up to " + describe(node) + ", which adds " +
-             std::to_string(costNs(node)) + " ns, does not fit 64 bits";
+      return Error{"the sum of the costs up to " + describe(node) +
+                   ", which adds " + std::to_string(costNs(node)) +
+                   " ns, does not fit 64 bits"};
     if (kind(node) == NodeKind::Wait && costNs(node) != 0)
-      return describe(node) + " has a cost of " + std::to_string(costNs(node)) +
-             " ns, but the time of a collective belongs to its start";
+      return Error{describe(node) + " has a cost of " +
+                   std::to_string(costNs(node)) +
+                   " ns, but the time of a collective belongs to its start"};
     if (!isCollective(node)) {
       if (stream(node) != noStream)
-        return describe(node) + " is on stream " +
-               std::to_string(stream(node)) +
-               ", but only a start or a blocking collective is on a stream";
+        return Error{
+            describe(node) + " is on stream " + std::to_string(stream(node)) +
+            ", but only a start or a blocking collective is on a stream"};
       continue;
     }
     // The bound keeps a stray index from asking for arrays of its size.
     if (stream(node) < 0 || stream(node) >= maxStreams)
-      return describe(node) + " is a collective on stream " +
-             std::to_string(stream(node)) +
-             ", but streams are numbered from 0 to " +
-             std::to_string(maxStreams - 1);
+      return Error{describe(node) + " is a collective on stream " +
+                   std::to_string(stream(node)) +
+                   ", but streams are numbered from 0 to " +
+                   std::to_string(maxStreams - 1)};
     streamCount = std::max(streamCount, stream(node) + 1);
   }
-  return std::nullopt;
+  return Status::success();
 }
 
-OptionalError Problem::pairWaits() {
+Status Problem::pairWaits() {
   for (Node &node : nodes)
     if (node.kind == NodeKind::Start)
       node.partner = noNode;
@@ -158,65 +160,68 @@ OptionalError Problem::pairWaits() {
       continue;
     NodeId start = nodes[wait].partner;
     if (start == noNode)
-      return describe(wait) + " has no start";
+      return Error{describe(wait) + " has no start"};
     if (!isNode(start))
-      return describe(wait) + " waits for node " + std::to_string(start) +
-             describeRange("nodes", nodes.size());
+      return Error{describe(wait) + " waits for node " + std::to_string(start) +
+                   describeRange("nodes", nodes.size())};
     if (kind(start) != NodeKind::Start)
-      return describe(wait) + " waits for " + describe(start) +
-             ", which is not a start";
+      return Error{describe(wait) + " waits for " + describe(start) +
+                   ", which is not a start"};
     if (start > wait)
-      return describe(wait) + " waits for " + describe(start) +
-             ", which comes later";
+      return Error{describe(wait) + " waits for " + describe(start) +
+                   ", which comes later"};
     if (nodes[start].partner != noNode)
-      return describe(start) + " has two waits, " +
-             describe(nodes[start].partner) + " and " + describe(wait);
+      return Error{describe(start) + " has two waits, " +
+                   describe(nodes[start].partner) + " and " + describe(wait)};
     nodes[start].partner = wait;
   }
   for (NodeId start = 0, end = numNodes(); start < end; ++start)
     if (kind(start) == NodeKind::Start && nodes[start].partner == noNode)
-      return describe(start) + " has no wait";
-  return std::nullopt;
+      return Error{describe(start) + " has no wait"};
+  return Status::success();
 }
 
-OptionalError Problem::checkDependences() const {
+Status Problem::checkDependences() const {
   for (const Dependence &dependence : dependences) {
     if (!isNode(dependence.from) || !isNode(dependence.to))
-      return std::string(toString(dependence.kind)) + " dependence of " +
-             describe(dependence.to) + " on " + describe(dependence.from) +
-             " names a node that does not exist" +
-             describeRange("nodes", nodes.size());
+      return Error{std::string(toString(dependence.kind)) + " dependence of " +
+                   describe(dependence.to) + " on " +
+                   describe(dependence.from) +
+                   " names a node that does not exist" +
+                   describeRange("nodes", nodes.size())};
     if (dependence.from == dependence.to)
-      return describe(dependence.from) + " depends on itself (" +
-             toString(dependence.kind) + ")";
+      return Error{describe(dependence.from) + " depends on itself (" +
+                   toString(dependence.kind) + ")"};
   }
-  return std::nullopt;
+  return Status::success();
 }
 
-OptionalError Problem::checkBuffers() const {
+Status Problem::checkBuffers() const {
   int64_t total = 0;
   for (BufferId id = 0, end = numBuffers(); id < end; ++id) {
     const Buffer &buffer = buffers[id];
     auto name = [id] { return "buffer " + std::to_string(id); };
     if (buffer.bytes < 0)
-      return name() + " has a negative size of " +
-             std::to_string(buffer.bytes) + " bytes";
+      return Error{name() + " has a negative size of " +
+                   std::to_string(buffer.bytes) + " bytes"};
     if (!addChecked(total, buffer.bytes))
-      return "the sum of the sizes up to " + name() + ", which adds " +
-             std::to_string(buffer.bytes) + " bytes, does not fit 64 bits";
+      return Error{"the sum of the sizes up to " + name() + ", which adds " +
+                   std::to_string(buffer.bytes) +
+                   " bytes, does not fit 64 bits"};
     if (buffer.producer != noNode && !isNode(buffer.producer))
-      return name() + " is made by " + describe(buffer.producer) +
-             describeRange("nodes", nodes.size());
+      return Error{name() + " is made by " + describe(buffer.producer) +
+                   describeRange("nodes", nodes.size())};
   }
   for (const Use &use : uses) {
     if (use.buffer < 0 || use.buffer >= numBuffers())
-      return describe(use.node) + " uses buffer " + std::to_string(use.buffer) +
-             describeRange("buffers", buffers.size());
+      return Error{describe(use.node) + " uses buffer " +
+                   std::to_string(use.buffer) +
+                   describeRange("buffers", buffers.size())};
     if (!isNode(use.node))
-      return "buffer " + std::to_string(use.buffer) + " is used by " +
-             describe(use.node) + describeRange("nodes", nodes.size());
+      return Error{"buffer " + std::to_string(use.buffer) + " is used by " +
+                   describe(use.node) + describeRange("nodes", nodes.size())};
   }
-  return std::nullopt;
+  return Status::success();
 }
 
 /// Follows predecessors that were never reached until one repeats. Every node
@@ -253,14 +258,14 @@ std::string Problem::describeCycle(const IndegreeCounter &missing) const {
   return text + describe(cycle.front());
 }
 
-OptionalError Problem::sortTopologically() {
+Status Problem::sortTopologically() {
   bool programIsOrder =
       std::all_of(dependences.begin(), dependences.end(),
                   [](const Dependence &edge) { return edge.from < edge.to; });
   topological.resize(nodes.size());
   std::iota(topological.begin(), topological.end(), 0);
   if (programIsOrder)
-    return std::nullopt;
+    return Status::success();
 
   IndegreeCounter missing(nodes.size());
   for (const Dependence &dependence : dependences)
@@ -272,9 +277,9 @@ OptionalError Problem::sortTopologically() {
       if (missing.removeEdgeTo(successor.node))
         topological.push_back(successor.node);
   if (topological.size() == nodes.size())
-    return std::nullopt;
+    return Status::success();
   topological.clear();
-  return describeCycle(missing);
+  return Error{describeCycle(missing)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -305,9 +310,9 @@ void Problem::buildRows() {
       [&](size_t i) { return static_cast<BufferId>(i); });
 }
 
-const OptionalError &Problem::finalize() {
+const Status &Problem::finalize() {
   if (finalized)
-    return error;
+    return status;
   finalized = true;
   successorRows.clear();
   predecessorRows.clear();
@@ -316,16 +321,16 @@ const OptionalError &Problem::finalize() {
   producedRows.clear();
   topological.clear();
   // Each step relies on what the steps before it have checked.
-  error = checkNodes();
-  if (!error)
-    error = pairWaits();
-  if (!error)
-    error = checkDependences();
-  if (!error)
-    error = checkBuffers();
-  if (error)
-    return error;
+  status = checkNodes();
+  if (status)
+    status = pairWaits();
+  if (status)
+    status = checkDependences();
+  if (status)
+    status = checkBuffers();
+  if (!status)
+    return status;
   buildRows();
-  error = sortTopologically();
-  return error;
+  status = sortTopologically();
+  return status;
 }

@@ -399,32 +399,32 @@ Timeline ContendedSimulator::run(const Order &order) {
   return std::move(timeline);
 }
 
-OptionalError schedule::check(const Contention &contention,
-                              const Problem &problem) {
+Status schedule::check(const Contention &contention, const Problem &problem) {
   StreamId numStreams = problem.numStreams();
   for (auto [first, second] : contention.exclusive) {
     for (StreamId stream : {first, second})
       if (stream < 0 || stream >= numStreams)
-        return "exclusive stream " + std::to_string(stream) +
-               " is not one of the " + std::to_string(numStreams) +
-               " of the problem";
+        return Error{"exclusive stream " + std::to_string(stream) +
+                     " is not one of the " + std::to_string(numStreams) +
+                     " of the problem"};
     if (first == second)
-      return "stream " + std::to_string(first) + " is exclusive with itself";
+      return Error{"stream " + std::to_string(first) +
+                   " is exclusive with itself"};
   }
   const std::vector<int32_t> &links = contention.links;
   if (!links.empty() && links.size() != static_cast<size_t>(numStreams))
-    return "there are links for " + std::to_string(links.size()) +
-           " streams, but the problem has " + std::to_string(numStreams);
+    return Error{"there are links for " + std::to_string(links.size()) +
+                 " streams, but the problem has " + std::to_string(numStreams)};
   for (size_t stream = 0; stream < links.size(); ++stream)
     if (links[stream] < -1)
-      return "stream " + std::to_string(stream) + " is on link " +
-             std::to_string(links[stream]);
+      return Error{"stream " + std::to_string(stream) + " is on link " +
+                   std::to_string(links[stream])};
   int64_t ppm = contention.computeSlowdownPpm;
   if (ppm < 0 || ppm > Contention::maxComputeSlowdownPpm)
-    return "computation slows down by " + std::to_string(ppm) +
-           " millionths, not by 0 to " +
-           std::to_string(Contention::maxComputeSlowdownPpm);
-  return std::nullopt;
+    return Error{"computation slows down by " + std::to_string(ppm) +
+                 " millionths, not by 0 to " +
+                 std::to_string(Contention::maxComputeSlowdownPpm)};
+  return Status::success();
 }
 
 /// Whether no time can leave 64 bits. Whenever the compute stream waits, some
@@ -447,8 +447,8 @@ Result<Timeline> schedule::simulate(const Problem &problem, const Order &order,
   Result<Timeline> plain = simulate(problem, order);
   if (!plain || contention.isNone())
     return plain;
-  if (OptionalError error = check(contention, problem))
-    return Error{std::move(*error)};
+  if (Status status = check(contention, problem); !status)
+    return status;
   if (!fitsAtAll(problem, contention.computeSlowdownPpm))
     return Error{"the costs, with computation slowed down by " +
                  std::to_string(contention.computeSlowdownPpm) +

@@ -16,8 +16,8 @@ static std::string at(int32_t position) {
 }
 
 Result<Positions> schedule::invert(const Problem &problem, const Order &order) {
-  if (problem.check())
-    return Error{*problem.check()};
+  if (!problem.check())
+    return problem.check();
   NodeId numNodes = problem.numNodes();
   if (order.size() != static_cast<size_t>(numNodes))
     return Error{"the order has " + std::to_string(order.size()) +
@@ -37,27 +37,29 @@ Result<Positions> schedule::invert(const Problem &problem, const Order &order) {
   return positions;
 }
 
-OptionalError schedule::verify(const Problem &problem, const Order &order) {
+Status schedule::verify(const Problem &problem, const Order &order) {
   Result<Positions> inverse = invert(problem, order);
   if (!inverse)
-    return inverse.error();
+    return Error{inverse.error()};
   const Positions &positions = *inverse;
   for (NodeId node : order)
     for (DependenceEnd predecessor : problem.predecessors(node))
       if (positions[predecessor.node] > positions[node])
-        return problem.describe(node) + at(positions[node]) + " comes before " +
-               problem.describe(predecessor.node) +
-               at(positions[predecessor.node]) + ", on which it depends (" +
-               toString(predecessor.kind) + ")";
+        return Error{problem.describe(node) + at(positions[node]) +
+                     " comes before " + problem.describe(predecessor.node) +
+                     at(positions[predecessor.node]) +
+                     ", on which it depends (" + toString(predecessor.kind) +
+                     ")"};
   for (BufferId id = 0; id < problem.numBuffers(); ++id) {
     NodeId producer = problem.buffer(id).producer;
     if (producer == noNode)
       continue;
     for (NodeId user : problem.users(id))
       if (positions[user] < positions[producer])
-        return problem.describe(user) + at(positions[user]) + " uses buffer " +
-               std::to_string(id) + " before " + problem.describe(producer) +
-               at(positions[producer]) + " makes it";
+        return Error{problem.describe(user) + at(positions[user]) +
+                     " uses buffer " + std::to_string(id) + " before " +
+                     problem.describe(producer) + at(positions[producer]) +
+                     " makes it"};
   }
-  return std::nullopt;
+  return Status::success();
 }

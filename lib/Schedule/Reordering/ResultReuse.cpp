@@ -280,57 +280,59 @@ NodeId Program::findPeak(NodeId first, NodeId end) const {
 // Decisions
 //===----------------------------------------------------------------------===//
 
-static OptionalError checkStart(const Problem &problem, NodeId start) {
+static Status checkStart(const Problem &problem, NodeId start) {
   if (start < 0 || start >= problem.numNodes())
-    return "node " + std::to_string(start) +
-           " is in a class; the problem has " +
-           std::to_string(problem.numNodes()) + " nodes";
+    return Error{"node " + std::to_string(start) +
+                 " is in a class; the problem has " +
+                 std::to_string(problem.numNodes()) + " nodes"};
   if (problem.kind(start) != NodeKind::Start)
-    return problem.describe(start) + " is in a class, but no start";
+    return Error{problem.describe(start) + " is in a class, but no start"};
   if (problem.buffersMadeBy(start).size() != 1)
-    return problem.describe(start) + " is in a class, but makes " +
-           std::to_string(problem.buffersMadeBy(start).size()) + " buffers";
+    return Error{problem.describe(start) + " is in a class, but makes " +
+                 std::to_string(problem.buffersMadeBy(start).size()) +
+                 " buffers"};
   for (NodeId user : problem.users(problem.buffersMadeBy(start)[0]))
     if (user < problem.waitOf(start))
-      return problem.describe(user) + " uses what " + problem.describe(start) +
-             " delivers before it is waited for";
-  return std::nullopt;
+      return Error{problem.describe(user) + " uses what " +
+                   problem.describe(start) +
+                   " delivers before it is waited for"};
+  return Status::success();
 }
 
-static OptionalError checkCandidates(const Problem &problem,
-                                     const ReuseCandidates &candidates) {
-  if (OptionalError error = verify(problem, problem.programOrder()))
-    return error;
+static Status checkCandidates(const Problem &problem,
+                              const ReuseCandidates &candidates) {
+  if (Status status = verify(problem, problem.programOrder()); !status)
+    return status;
   if (candidates.isRemovable.size() != static_cast<size_t>(problem.numNodes()))
-    return std::to_string(candidates.isRemovable.size()) +
-           " nodes are removable or not; the problem has " +
-           std::to_string(problem.numNodes()) + " nodes";
+    return Error{std::to_string(candidates.isRemovable.size()) +
+                 " nodes are removable or not; the problem has " +
+                 std::to_string(problem.numNodes()) + " nodes"};
   std::vector<bool> isInClass(problem.numNodes(), false);
   for (const std::vector<NodeId> &starts : candidates.classes)
     for (size_t place = 0; place < starts.size(); ++place) {
       NodeId start = starts[place];
-      if (OptionalError error = checkStart(problem, start))
-        return error;
+      if (Status status = checkStart(problem, start); !status)
+        return status;
       if (isInClass[start])
-        return problem.describe(start) + " is in a class twice";
+        return Error{problem.describe(start) + " is in a class twice"};
       isInClass[start] = true;
       if (place == 0)
         continue;
       NodeId before = starts[place - 1];
       if (problem.waitOf(before) > problem.waitOf(start))
-        return problem.describe(start) + " comes behind " +
-               problem.describe(before) +
-               " in a class, but is waited for before it";
+        return Error{problem.describe(start) + " comes behind " +
+                     problem.describe(before) +
+                     " in a class, but is waited for before it"};
       auto bytesOf = [&](NodeId node) {
         return problem.buffer(problem.buffersMadeBy(node)[0]).bytes;
       };
       if (bytesOf(before) != bytesOf(start))
-        return problem.describe(start) + " delivers " +
-               std::to_string(bytesOf(start)) + " bytes, but " +
-               problem.describe(before) + " of its class " +
-               std::to_string(bytesOf(before));
+        return Error{problem.describe(start) + " delivers " +
+                     std::to_string(bytesOf(start)) + " bytes, but " +
+                     problem.describe(before) + " of its class " +
+                     std::to_string(bytesOf(before))};
     }
-  return std::nullopt;
+  return Status::success();
 }
 
 /// Those that take longest first.
@@ -421,16 +423,16 @@ static Problem makeRest(const Problem &problem, const ResultReuse &result) {
   return rest;
 }
 
-static OptionalError verifyPeak(const Problem &problem,
-                                const ResultReuse &result) {
+static Status verifyPeak(const Problem &problem, const ResultReuse &result) {
   Problem rest = makeRest(problem, result);
   Result<MemoryTimeline> timeline = simulateMemory(rest, rest.programOrder());
   if (!timeline)
-    return timeline.error();
+    return Error{timeline.error()};
   if (timeline->peakBytes != result.newPeakBytes)
-    return "the simulated peak is " + std::to_string(timeline->peakBytes) +
-           " bytes, not " + std::to_string(result.newPeakBytes);
-  return std::nullopt;
+    return Error{"the simulated peak is " +
+                 std::to_string(timeline->peakBytes) + " bytes, not " +
+                 std::to_string(result.newPeakBytes)};
+  return Status::success();
 }
 
 Result<ResultReuse> Chooser::run(std::optional<int64_t> limit) {
@@ -449,15 +451,15 @@ Result<ResultReuse> Chooser::run(std::optional<int64_t> limit) {
   }
   result.isRemoved = program.removed();
   result.newPeakBytes = program.peakBytes();
-  if (OptionalError error = verifyPeak(problem, result))
-    return Error{"dropping collectives went wrong: " + *error};
+  if (Status status = verifyPeak(problem, result); !status)
+    return Error{"dropping collectives went wrong: " + status.error()};
   return result;
 }
 
 Result<ResultReuse> schedule::reuseResults(const Problem &problem,
                                            const ReuseCandidates &candidates,
                                            std::optional<int64_t> limitBytes) {
-  if (OptionalError error = checkCandidates(problem, candidates))
-    return Error{*error};
+  if (Status status = checkCandidates(problem, candidates); !status)
+    return status;
   return Chooser(problem, candidates).run(limitBytes);
 }

@@ -107,34 +107,34 @@ CollectiveMoves SimpleOverlapRun::sink(NodeId wait) {
 }
 
 /// Whether `order` keeps what overlapSimply() promises.
-static OptionalError checkOverlap(const Problem &problem, const Order &program,
-                                  const Order &order, int64_t oldPeakBytes) {
-  if (OptionalError error = verify(problem, order))
-    return error;
+static Status checkOverlap(const Problem &problem, const Order &program,
+                           const Order &order, int64_t oldPeakBytes) {
+  if (Status status = verify(problem, order); !status)
+    return status;
   Result<MemoryTimeline> memory = simulateMemory(problem, order);
   if (!memory)
-    return memory.error();
+    return Error{memory.error()};
   if (memory->peakBytes > oldPeakBytes)
-    return "its peak of " + std::to_string(memory->peakBytes) +
-           " bytes is over that of the program, " +
-           std::to_string(oldPeakBytes);
+    return Error{"its peak of " + std::to_string(memory->peakBytes) +
+                 " bytes is over that of the program, " +
+                 std::to_string(oldPeakBytes)};
   Result<Timeline> before = simulate(problem, program);
   Result<Timeline> after = simulate(problem, order);
   if (!before || !after)
-    return before ? after.error() : before.error();
+    return Error{before ? after.error() : before.error()};
   if (after->stepNs > before->stepNs)
-    return "its step of " + std::to_string(after->stepNs) +
-           " ns is longer than that of the program, " +
-           std::to_string(before->stepNs);
-  return std::nullopt;
+    return Error{"its step of " + std::to_string(after->stepNs) +
+                 " ns is longer than that of the program, " +
+                 std::to_string(before->stepNs)};
+  return Status::success();
 }
 
 Result<IterativeReordering> schedule::overlapSimply(const Problem &problem) {
-  if (problem.check())
-    return Error{*problem.check()};
+  if (!problem.check())
+    return problem.check();
   Order program = problem.programOrder();
-  if (OptionalError error = verify(problem, program))
-    return Error{"the program is not a legal order: " + *error};
+  if (Status status = verify(problem, program); !status)
+    return Error{"the program is not a legal order: " + status.error()};
   Result<EditableSchedule> schedule =
       EditableSchedule::create(problem, program);
   if (!schedule)
@@ -150,8 +150,9 @@ Result<IterativeReordering> schedule::overlapSimply(const Problem &problem) {
       result.collectives.push_back(run.sink(node));
   result.order = schedule->order();
   result.newPeakBytes = schedule->peakBytes();
-  if (OptionalError error =
-          checkOverlap(problem, program, result.order, result.oldPeakBytes))
-    return Error{"overlapping made a bad order: " + *error};
+  if (Status status =
+          checkOverlap(problem, program, result.order, result.oldPeakBytes);
+      !status)
+    return Error{"overlapping made a bad order: " + status.error()};
   return result;
 }

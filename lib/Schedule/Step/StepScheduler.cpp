@@ -59,8 +59,8 @@ private:
   bool isWorthwhile(int64_t gainNs) const {
     return gainNs > best.stepNs / 1024;
   }
-  OptionalError begin();
-  OptionalError offer(const Order &order, ScheduleOrigin origin);
+  Status begin();
+  Status offer(const Order &order, ScheduleOrigin origin);
   bool isBetter(const StepSchedule &a, const StepSchedule &b) const;
   void construct(const StepConstruction &construction, int64_t lookAheadNs,
                  int64_t limitBytes, Plan &plan) const;
@@ -69,9 +69,9 @@ private:
                  const std::vector<int64_t> &lookAheadsNs) const;
   Result<Plan> construct(const StepStructure &structure, int32_t slackPercent,
                          const std::vector<int64_t> &lookAheadsNs) const;
-  OptionalError constructAll();
-  OptionalError improve();
-  OptionalError saveMemory();
+  Status constructAll();
+  Status improve();
+  Status saveMemory();
 
   const Problem &problem;
   const StepSchedulerOptions &options;
@@ -94,22 +94,25 @@ bool StepScheduler::isBetter(const StepSchedule &a,
 }
 
 /// Keeps an order if it is the best so far. Error: the order is not legal.
-OptionalError StepScheduler::offer(const Order &order, ScheduleOrigin origin) {
-  if (OptionalError error = verify(problem, order))
-    return error;
+Status StepScheduler::offer(const Order &order, ScheduleOrigin origin) {
+  if (Status status = verify(problem, order); !status)
+    return status;
   Result<Timeline> timeline = simulate(problem, order, options.contention);
   if (!timeline)
-    return timeline.error();
+    return Error{timeline.error()};
   StepSchedule schedule;
   schedule.stepNs = timeline->stepNs;
-  schedule.peakBytes = simulateMemory(problem, order)->peakBytes;
+  Result<MemoryTimeline> memory = simulateMemory(problem, order);
+  if (!memory)
+    return Error{memory.error()};
+  schedule.peakBytes = memory->peakBytes;
   schedule.origin = origin;
   if (hasBest && !isBetter(schedule, best))
-    return std::nullopt;
+    return Status::success();
   schedule.order = order;
   best = std::move(schedule);
   hasBest = true;
-  return std::nullopt;
+  return Status::success();
 }
 
 /// Returns the look-aheads to try, in nanoseconds: from 0, which takes the
@@ -138,13 +141,19 @@ void StepScheduler::construct(const StepConstruction &construction,
   constexpr int32_t maxTrials = 5;
   for (int32_t trial = 0; trial < maxTrials; ++trial) {
     ConstructedOrder constructed = construction.construct(with);
-    int64_t peakBytes = simulateMemory(problem, constructed.order)->peakBytes;
-    if (peakBytes > options.limitBytes) {
-      with.limitBytes -= (peakBytes - options.limitBytes) << trial;
+    Result<MemoryTimeline> memory = simulateMemory(problem, constructed.order);
+    if (memory && memory->peakBytes > options.limitBytes) {
+      with.limitBytes -= (memory->peakBytes - options.limitBytes) << trial;
       continue;
     }
-    int64_t stepNs =
-        simulate(problem, constructed.order, options.contention)->stepNs;
+    Result<Timeline> timeline =
+        simulate(problem, constructed.order, options.contention);
+    if (!memory || !timeline) {
+      // offer() reports why the order is not legal.
+      plan.order = std::move(constructed.order);
+      return;
+    }
+    int64_t stepNs = timeline->stepNs;
     int64_t expectedNs = plan.slackPercent > 0 ? constructed.stepNs : stepNs;
     if (expectedNs < plan.expectedNs) {
       plan.order = std::move(constructed.order);
@@ -214,14 +223,14 @@ StepScheduler::construct(const StepStructure &structure, int32_t slackPercent,
 }
 
 /// Constructs orders with and without slack.
-OptionalError StepScheduler::constructAll() {
+Status StepScheduler::constructAll() {
   Result<StepStructure> structure = StepStructure::create(problem);
   if (!structure)
-    return structure.error();
+    return Error{structure.error()};
   Result<Plan> plan =
       construct(*structure, /*slackPercent=*/0, listLookAheads(problem));
   if (!plan)
-    return plan.error();
+    return Error{plan.error()};
   // The most slack, by halves, whose cost is not worthwhile. Slack takes a
   // longer look-ahead, if any.
   int64_t lookAheadNs = plan->lookAheadNs;
@@ -233,44 +242,44 @@ OptionalError StepScheduler::constructAll() {
         *structure, slackPercent,
         {lookAheadNs, std::min(lookAheadNs, unlimited / 4) * 4, unlimited});
     if (!slack)
-      return slack.error();
+      return Error{slack.error()};
     if (isWorthwhile(slack->stepNs - plan->stepNs))
       continue;
     plan = std::move(slack);
     break;
   }
   if (plan->order.empty())
-    return std::nullopt;
+    return Status::success();
   // The best schedule so far stays unless the gain is worthwhile.
   if (best.fits(options.limitBytes) &&
       !isWorthwhile(best.stepNs - plan->stepNs))
-    return std::nullopt;
+    return Status::success();
   return offer(plan->order, ScheduleOrigin::Constructed);
 }
 
 /// Runs the searches for small steps, if the program is small enough for the
 /// effort.
-OptionalError StepScheduler::improve() {
+Status StepScheduler::improve() {
   int64_t numNodes = problem.numNodes();
   if (!best.fits(options.limitBytes) || best.stepNs <= boundNs ||
       options.effort / (numNodes + 1) < 4 * numNodes)
-    return std::nullopt;
+    return Status::success();
   Result<TightLowerBound> bound = computeTightLowerBound(problem);
   if (!bound)
-    return bound.error();
+    return Error{bound.error()};
   boundNs = bound->ns;
   if (best.stepNs <= boundNs)
-    return std::nullopt;
+    return Status::success();
   BeamSearchOptions beam;
   beam.limitBytes = options.limitBytes;
   beam.belowNs = best.stepNs;
   beam.goalNs = boundNs;
   beam.effort = options.effort;
   if (std::optional<Order> order = searchBeam(problem, beam))
-    if (OptionalError error = offer(*order, ScheduleOrigin::Constructed))
-      return error;
+    if (Status status = offer(*order, ScheduleOrigin::Constructed); !status)
+      return status;
   if (best.stepNs <= boundNs)
-    return std::nullopt;
+    return Status::success();
   OrderImprovementOptions with;
   with.limitBytes = options.limitBytes;
   with.contention = options.contention;
@@ -281,62 +290,64 @@ OptionalError StepScheduler::improve() {
 }
 
 /// Offers the orders with the least memory if nothing is within the limit.
-OptionalError StepScheduler::saveMemory() {
+Status StepScheduler::saveMemory() {
   if (best.fits(options.limitBytes))
-    return std::nullopt;
+    return Status::success();
   Result<StepStructure> structure = StepStructure::create(problem);
   if (!structure)
-    return structure.error();
-  if (OptionalError error =
+    return Error{structure.error()};
+  if (Status status =
           offer(StepConstruction(*structure, getProgramComputeOrder(*structure))
                     .alapOrder(),
-                ScheduleOrigin::LeastMemory))
-    return error;
+                ScheduleOrigin::LeastMemory);
+      !status)
+    return status;
   Result<PeakMemoryChoice> least = choosePeakMemoryOrder(problem);
-  return least ? offer(least->order, ScheduleOrigin::LeastMemory)
-               : OptionalError(least.error());
+  if (!least)
+    return Error{least.error()};
+  return offer(least->order, ScheduleOrigin::LeastMemory);
 }
 
 /// Computes the lower bound, and offers the order of the program.
-OptionalError StepScheduler::begin() {
+Status StepScheduler::begin() {
   Result<LowerBound> bound = computeLowerBound(problem);
   if (!bound)
-    return bound.error();
+    return Error{bound.error()};
   boundNs = bound->ns();
   return offer(problem.programOrder(), ScheduleOrigin::Program);
 }
 
 Result<StepSchedule> StepScheduler::sketch() {
-  OptionalError error = begin();
+  Status status = begin();
   Result<StepStructure> structure = StepStructure::create(problem);
   if (!structure)
     return Error{structure.error()};
-  if (!error) {
+  if (status) {
     Plan plan = construct(*structure, getProgramComputeOrder(*structure),
                           /*slackPercent=*/0, listLookAheads(problem));
     if (!plan.order.empty())
-      error = offer(plan.order, ScheduleOrigin::Constructed);
+      status = offer(plan.order, ScheduleOrigin::Constructed);
   }
-  if (error)
-    return Error{"scheduling made a bad order: " + *error};
+  if (!status)
+    return Error{"scheduling made a bad order: " + status.error()};
   return std::move(best);
 }
 
 Result<StepSchedule> StepScheduler::run() {
-  OptionalError error = begin();
+  Status status = begin();
   Result<IterativeReordering> simple = overlapSimply(problem);
   if (!simple)
     return Error{simple.error()};
-  if (!error)
-    error = offer(simple->order, ScheduleOrigin::SimpleOverlap);
-  if (!error)
-    error = constructAll();
-  if (!error)
-    error = saveMemory();
-  if (!error)
-    error = improve();
-  if (error)
-    return Error{"scheduling made a bad order: " + *error};
+  if (status)
+    status = offer(simple->order, ScheduleOrigin::SimpleOverlap);
+  if (status)
+    status = constructAll();
+  if (status)
+    status = saveMemory();
+  if (status)
+    status = improve();
+  if (!status)
+    return Error{"scheduling made a bad order: " + status.error()};
   return std::move(best);
 }
 
@@ -419,10 +430,10 @@ static Result<StepSchedule> searchStep(const Problem &problem,
 template <typename SearchFn>
 static Result<StepSchedule> checkAndSearch(const Problem &problem,
                                            SearchFn search) {
-  if (problem.check())
-    return Error{*problem.check()};
-  if (OptionalError error = verify(problem, problem.programOrder()))
-    return Error{"the program is not a legal order: " + *error};
+  if (!problem.check())
+    return problem.check();
+  if (Status status = verify(problem, problem.programOrder()); !status)
+    return Error{"the program is not a legal order: " + status.error()};
   std::optional<Problem> ordered = orderUses(problem);
   return search(ordered ? *ordered : problem);
 }

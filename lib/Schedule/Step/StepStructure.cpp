@@ -200,8 +200,8 @@ void StepStructure::computeBytes(MovableCollective &collective) const {
 }
 
 Result<StepStructure> StepStructure::create(const Problem &problem) {
-  if (problem.check())
-    return Error{*problem.check()};
+  if (!problem.check())
+    return problem.check();
   StepStructure structure(problem);
   structure.findPreparation();
   structure.findComputation();

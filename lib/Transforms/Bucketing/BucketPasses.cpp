@@ -189,10 +189,13 @@ LogicalResult BlockBucketer::merge(const BlockProblem &problem,
   if (!order)
     return reportNoOrder(function, order.error());
   const Problem &program = problem.getProblem();
-  if (!problem.getUnsized())
-    keepBaselineBytes(
-        function, block,
-        simulateMemory(program, program.programOrder())->peakBytes);
+  if (!problem.getUnsized()) {
+    Result<schedule::MemoryTimeline> memory =
+        simulateMemory(program, program.programOrder());
+    if (!memory)
+      return reportNoOrder(function, memory.error());
+    keepBaselineBytes(function, block, memory->peakBytes);
+  }
   problem.apply(*order);
   IRRewriter rewriter(function.getContext());
   for (auto [bucket, price] :

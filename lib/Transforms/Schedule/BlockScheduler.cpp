@@ -200,14 +200,18 @@ scheduleMerged(const BucketChoice &choice, const Order &start,
   for (NodeId &node : schedule->order)
     node = start[node];
   schedule->order = putCopiesBeside(*choice.merged, schedule->order);
-  if (OptionalError error = verify(problem, schedule->order))
-    return Error{*error};
+  if (Status status = verify(problem, schedule->order); !status)
+    return status;
   Result<Timeline> timeline =
       simulate(problem, schedule->order, stepOptions.contention);
   if (!timeline)
     return Error{timeline.error()};
   schedule->stepNs = timeline->stepNs;
-  schedule->peakBytes = simulateMemory(problem, schedule->order)->peakBytes;
+  Result<schedule::MemoryTimeline> memory =
+      simulateMemory(problem, schedule->order);
+  if (!memory)
+    return Error{memory.error()};
+  schedule->peakBytes = memory->peakBytes;
   schedule->origin = ScheduleOrigin::Constructed;
   return schedule;
 }

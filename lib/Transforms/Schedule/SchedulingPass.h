@@ -61,8 +61,8 @@ private:
       return explain(this->slack, "must be a percentage from 0 to " +
                                       Twine(mostSlack) + ", but is " +
                                       Twine(this->slack));
-    if (OptionalError error = check(scheduling.contention))
-      return explain(this->computeSlowdown, *error);
+    if (Status status = check(scheduling.contention); !status)
+      return explain(this->computeSlowdown, status.error());
     llvm::Expected<std::shared_ptr<const cost::MeasuredTable>> loaded =
         loadProfile(this->profile,
                     ("pass '" + this->getArgument() + "'").str());

@@ -37,7 +37,7 @@ struct ContentionOptions {
 /// Checks that the slowdown is between 0 and the maximum of the simulation; the
 /// other options are always valid. The error is the text after the option's
 /// name.
-OptionalError check(const ContentionOptions &options);
+Status check(const ContentionOptions &options);
 
 struct GroupContention {
   schedule::Contention contention;

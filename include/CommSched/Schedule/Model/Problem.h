@@ -147,17 +147,17 @@ public:
   /// Closes the problem: checks it and builds the adjacency. Returns check().
   /// May be called again after further additions. O(nodes + dependences +
   /// buffers + uses).
-  const OptionalError &finalize();
+  const Status &finalize();
 
-  /// Returns the error that finalize() found, which names the operations by
-  /// their index, or nothing. Before finalize() there is an error. O(1). A
+  /// Returns what finalize() found: success, or an error that names operations by
+  /// their index. Before finalize() there is an error. O(1). A
   /// problem without error has
   ///   - all indices in range, streams exactly on Start and Blocking,
   ///   - no negative cost or size, and sums of all costs and of all sizes that
   ///     fit 64 bits (so that nothing computed from them overflows),
   ///   - exactly one Wait for each Start, later in the program,
   ///   - no cycle of dependences.
-  const OptionalError &check() const { return error; }
+  const Status &check() const { return status; }
 
   //===--------------------------------------------------------------------===//
   // Operations.
@@ -243,12 +243,12 @@ private:
     assert(isNode(node) && "no such operation");
     return nodes[node];
   }
-  OptionalError checkNodes();
-  OptionalError pairWaits();
-  OptionalError checkDependences() const;
-  OptionalError checkBuffers() const;
+  Status checkNodes();
+  Status pairWaits();
+  Status checkDependences() const;
+  Status checkBuffers() const;
   void buildRows();
-  OptionalError sortTopologically();
+  Status sortTopologically();
   std::string describeCycle(const IndegreeCounter &missing) const;
 
   std::vector<Node> nodes;
@@ -264,7 +264,7 @@ private:
   Csr<BufferId> producedRows;
   Order topological;
   bool finalized = false;
-  OptionalError error = std::string("the problem is not finalized");
+  Status status = Error{"the problem is not finalized"};
 };
 
 } // namespace mlir::commsched::schedule

@@ -48,7 +48,7 @@ struct Contention {
 /// Checks `contention` for a `problem` without error. Errors name the streams:
 /// an index out of range, a stream that is exclusive with itself, links for
 /// another number of streams, a slowdown out of range. O(pairs + streams).
-OptionalError check(const Contention &contention, const Problem &problem);
+Status check(const Contention &contention, const Problem &problem);
 
 /// The times of all operations, in nanoseconds from the start of the step.
 struct Timeline {

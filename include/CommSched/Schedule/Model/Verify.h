@@ -30,7 +30,7 @@ Result<Positions> invert(const Problem &problem, const Order &order);
 /// legal if it has each operation once, respects each dependence (hence each
 /// wait comes after its start), and uses no buffer before it is allocated.
 /// O(nodes + dependences + uses).
-OptionalError verify(const Problem &problem, const Order &order);
+Status verify(const Problem &problem, const Order &order);
 
 } // namespace mlir::commsched::schedule
 
