@@ -1,4 +1,4 @@
-//===- CollectiveCost.cpp - what a collective costs -------------*- C++ -*-===//
+//===- CollectiveCost.cpp - Time of a collective --------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,14 +8,13 @@
 
 #include "CommSched/CostModel/CollectiveCost.h"
 
-#include "Rounding.h"
-
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 #include <limits>
 
-namespace mlir::commsched::cost {
+using namespace mlir::commsched;
+using namespace mlir::commsched::cost;
 
 /// A curve's time anywhere: beyond an end, the model's shape at the curve's
 /// height.
@@ -91,4 +90,31 @@ int64_t CollectiveCost::timeNs(const CollectiveQuery &query) const {
   return model.estimate(query).timeNs;
 }
 
-} // namespace mlir::commsched::cost
+int64_t cost::getSaturationBytes(const CollectiveCost &cost,
+                                 CollectiveKind kind, int32_t ranks,
+                                 int32_t ranksPerNode, double fraction) {
+  if (ranks <= 1 || kind == CollectiveKind::Barrier)
+    return 0;
+  constexpr int64_t limitBytes = int64_t(1) << 50;
+  auto timeOf = [&](int64_t bytes) {
+    return static_cast<double>(
+        cost.timeNs({kind, bytes, ranks, ranksPerNode, /*tensors=*/1}));
+  };
+  double wanted = fraction * limitBytes;
+  double limitTime = timeOf(limitBytes);
+  // bytes / time >= fraction * limitBytes / limitTime, without the quotients.
+  auto reaches = [&](int64_t bytes) {
+    return static_cast<double>(bytes) * limitTime >= wanted * timeOf(bytes);
+  };
+
+  int64_t above = limitBytes;
+  while (above > 1 && reaches(above / 2))
+    above /= 2;
+  // Here `above` reaches the fraction and, unless it is 1, its half does not.
+  int64_t below = above / 2;
+  while (above - below > 1) {
+    int64_t middle = below + (above - below) / 2;
+    (reaches(middle) ? above : below) = middle;
+  }
+  return above;
+}

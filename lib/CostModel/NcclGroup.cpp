@@ -10,7 +10,8 @@
 
 #include "llvm/Support/ErrorHandling.h"
 
-namespace mlir::commsched::cost {
+using namespace mlir::commsched;
+using namespace mlir::commsched::cost;
 
 /// floor(log2(value)) for value >= 1.
 static int log2Floor(uint64_t value) {
@@ -284,5 +285,3 @@ double NcclGroup::pointToPointTime(NcclProtocol protocol, int64_t bytes) const {
   return base + batches * step +
          pointToPointTransfer(protocol, static_cast<double>(bytes));
 }
-
-} // namespace mlir::commsched::cost

@@ -9,13 +9,13 @@
 #include "CommSched/CostModel/NcclModel.h"
 
 #include "NcclGroup.h"
-#include "Rounding.h"
 
 #include "llvm/Support/ErrorHandling.h"
 
 #include <algorithm>
 
-namespace mlir::commsched::cost {
+using namespace mlir::commsched;
+using namespace mlir::commsched::cost;
 
 llvm::StringRef stringifyNcclAlgorithm(NcclAlgorithm algorithm) {
   switch (algorithm) {
@@ -110,5 +110,3 @@ NcclEstimate NcclModel::estimate(const CollectiveQuery &query) const {
   best.timeNs = roundToNs(1000 * (*bestUs + target.collectiveLaunchUs));
   return best;
 }
-
-} // namespace mlir::commsched::cost

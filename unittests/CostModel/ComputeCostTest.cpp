@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/CostModel/ComputeCost.h"
+#include "CommSched/CostModel/Target.h"
 
 #include "gtest/gtest.h"
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/CostModel/IsotonicRegression.h"
+#include "CommSched/CostModel/MeasuredTable.h"
 
 #include "gtest/gtest.h"
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/CostModel/Saturation.h"
+#include "CommSched/CostModel/CollectiveCost.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -52,6 +52,27 @@ private:
   std::optional<MeasuredTable> table;
 };
 
+/// The full buffer, in bytes, from which on a collective of one tensor reaches
+/// `fraction` of its bandwidth in the limit. Bandwidth is bytes over time; the
+/// limit is that of 1 PiB, where no latency is left to see. Merging collectives
+/// beyond this size saves little and delays what waits for them.
+///
+/// What is guaranteed: the size and every power of two above it (up to 1 PiB)
+/// reach the fraction, and one byte less does not, unless the size is 1. Where
+/// bandwidth only grows with the size, as it does wherever the time is a
+/// latency plus bytes over bandwidth, or the least of several such, every other
+/// larger size reaches it too, but for the rounding of times to nanoseconds. A
+/// table bends bandwidth at its rows only, so with rows at powers of two the
+/// same holds.
+///
+/// A `fraction` up to 0 is reached by 1 byte, and one above 1 never: the result
+/// is then 1 PiB. It is 0 where size means nothing: for a group of one, which
+/// does not communicate, and for a barrier. About a hundred evaluations of the
+/// model.
+int64_t getSaturationBytes(const CollectiveCost &cost, CollectiveKind kind,
+                           int32_t ranks, int32_t ranksPerNode,
+                           double fraction);
+
 } // namespace mlir::commsched::cost
 
 #endif // COMMSCHED_COSTMODEL_COLLECTIVECOST_H

@@ -106,6 +106,12 @@ private:
   std::map<Key, MeasuredCurve> curves;
 };
 
+/// Makes a noisy curve non-decreasing, so that schedulers that merge and split
+/// collectives cannot exploit the dips of a measured table: the non-decreasing
+/// sequence with the least sum of squared distances to `values` (pool adjacent
+/// violators). Linear in the number of values.
+std::vector<double> isotonicRegression(llvm::ArrayRef<double> values);
+
 } // namespace mlir::commsched::cost
 
 #endif // COMMSCHED_COSTMODEL_MEASUREDTABLE_H

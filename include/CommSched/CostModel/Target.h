@@ -130,6 +130,20 @@ llvm::ArrayRef<llvm::StringLiteral> targetPresetNames();
 /// A named machine; nothing for an unknown name.
 std::optional<Target> getTargetPreset(llvm::StringRef name);
 
+/// The nearest whole nanosecond, halves up, within [0, INT64_MAX]: how all cost
+/// models turn a floating-point time into an integer.
+int64_t roundToNs(double nanoseconds);
+
+/// The time in nanoseconds of an operation that does not communicate, by the
+/// roofline model:
+///   launch + max(flops / (peak * efficiency), bytes / (bandwidth *
+///   efficiency))
+/// `bytesMoved` counts what is read plus what is written. An operation with
+/// neither flops nor bytes is free (a view), without a launch. Negative counts
+/// are taken as 0; a result that does not fit saturates at INT64_MAX.
+int64_t computeTimeNs(const Target &target, double flops, ElementKind kind,
+                      int64_t bytesMoved);
+
 } // namespace mlir::commsched::cost
 
 #endif // COMMSCHED_COSTMODEL_TARGET_H

@@ -11,7 +11,7 @@
 
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
-#include "CommSched/CostModel/Saturation.h"
+#include "CommSched/CostModel/CollectiveCost.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 
 using namespace mlir;

@@ -16,7 +16,7 @@
 #define COMMSCHED_ANALYSIS_COSTS_OPERATIONCOSTS_H
 
 #include "CommSched/CostModel/CollectiveCost.h"
-#include "CommSched/CostModel/ComputeCost.h"
+#include "CommSched/CostModel/Target.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 
 #include <optional>
