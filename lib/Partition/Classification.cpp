@@ -1,5 +1,4 @@
-//===- Classification.cpp - Which half needs what ----------------------------
-//===//
+//===- Classification.cpp - Needs of forward and backward -----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- JointGraph.cpp - A forward and its backward in one graph -----------===//
+//===- JointGraph.cpp - Forward and backward in one graph -----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Knapsack.cpp - What is worth its bytes -----------------------------===//
+//===- Knapsack.cpp - 0/1 knapsack of saved values ------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Dialect/CommSchedDialect.h"
-#include "CommSched/Partition/SavedStorages.h"
+#include "CommSched/Partition/SavedValues.h"
 #include "Joint/SavedValues.h"
 #include "Joint/SplitFunction.h"
 #include "TestPasses.h"

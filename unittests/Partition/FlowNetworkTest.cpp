@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Partition/FlowNetwork.h"
+#include "FlowNetwork.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

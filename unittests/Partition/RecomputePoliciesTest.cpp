@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Partition/RecomputePolicies.h"
-#include "CommSched/Partition/GatherPrices.h"
 #include "TestGraphs.h"
 
 using namespace mlir::commsched;

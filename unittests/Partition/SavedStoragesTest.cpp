@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Partition/SavedStorages.h"
+#include "CommSched/Partition/SavedValues.h"
 
 #include "RandomJointGraph.h"
 #include "TestGraphs.h"

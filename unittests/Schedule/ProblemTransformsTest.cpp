@@ -92,7 +92,7 @@ TEST(Renumbering, NumbersAsInTheOrder) {
   problem.finalize();
 
   Problem program = renumber(problem, {gather, product, wait, sum});
-  ASSERT_FALSE(program.check()) << program.check().error();
+  ASSERT_TRUE(program.check()) << program.check().error();
   EXPECT_EQ(program.kind(0), NodeKind::Start);
   EXPECT_EQ(program.stream(0), 2);
   EXPECT_EQ(program.costNs(0), 100);
@@ -126,9 +126,9 @@ TEST(Renumbering, KeepsTheProblem) {
     Order order = makeRandomOrder(seed, problem);
     Positions numbers = *invert(problem, order);
     Problem program = renumber(problem, order);
-    ASSERT_FALSE(program.check()) << program.check().error();
+    ASSERT_TRUE(program.check()) << program.check().error();
     Order same = programOrder(program);
-    ASSERT_FALSE(verify(program, same));
+    ASSERT_TRUE(verify(program, same));
     EXPECT_EQ(listDependences(program, same),
               listDependences(problem, numbers));
     Timeline before = *simulate(problem, order),

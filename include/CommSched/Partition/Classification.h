@@ -1,5 +1,4 @@
-//===- Classification.h - Which half needs what ------------------* -*- C++
-//-*-===//
+//===- Classification.h - Needs of forward and backward ---------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- JointGraph.h - A forward and its backward in one graph ---*- C++ -*-===//
+//===- JointGraph.h - Forward and backward in one graph ---------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Knapsack.h - What is worth its bytes ---------------------*- C++ -*-===//
+//===- Knapsack.h - 0/1 knapsack of saved values ----------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

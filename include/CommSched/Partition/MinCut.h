@@ -1,5 +1,4 @@
-//===- MinCut.h - The cheapest values to save ---------------------* -*- C++
-//-*-===//
+//===- MinCut.h - Bans and the minimum cut ----------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

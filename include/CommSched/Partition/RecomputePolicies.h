@@ -1,5 +1,4 @@
-//===- RecomputePolicies.h - The user's word, made consistent ----* -*- C++
-//-*-===//
+//===- RecomputePolicies.h - Recomputation policies -------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -46,6 +45,19 @@ enum class CollectivePolicy : uint8_t {
 /// Linear.
 void settlePolicies(JointGraph &graph, const Classification &classes,
                     CollectivePolicy collectives);
+
+/// Replaces the cost of every start that gathers a parameter by the price of
+/// doing the gather again in the backward: the part of its time that the
+/// backward's computation cannot hide.
+/// Costs are nanoseconds.
+///
+/// The backward's operations run in program order; all gathers are done again,
+/// in the order in which the backward first uses what they deliver, on one
+/// stream that they share with the backward's own collectives, whenever that
+/// has nothing else to do. The price is how long the first use waits. A gather
+/// that only operations use which are computed again is not hidden at all.
+/// Linear, but for sorting the gathers.
+void priceGathers(JointGraph &graph, const Classification &classes);
 
 } // namespace mlir::commsched::partition
 

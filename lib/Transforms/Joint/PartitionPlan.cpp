@@ -8,8 +8,8 @@
 
 #include "PartitionPlan.h"
 #include "../MemoryBudget.h"
-#include "CommSched/Partition/GatherPrices.h"
-#include "CommSched/Partition/SavedStorages.h"
+#include "CommSched/Partition/RecomputePolicies.h"
+#include "CommSched/Partition/SavedValues.h"
 #include "SavedValues.h"
 
 using namespace mlir;

@@ -1,4 +1,4 @@
-//===- FlowNetwork.h - The smallest cut of a network ------------*- C++ -*-===//
+//===- FlowNetwork.h - Minimum cut of a network -----------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_PARTITION_FLOWNETWORK_H
-#define COMMSCHED_PARTITION_FLOWNETWORK_H
+#ifndef COMMSCHED_LIB_PARTITION_FLOWNETWORK_H
+#define COMMSCHED_LIB_PARTITION_FLOWNETWORK_H
 
 #include "CommSched/Support/Result.h"
 
@@ -87,4 +87,4 @@ private:
 
 } // namespace mlir::commsched::partition
 
-#endif // COMMSCHED_PARTITION_FLOWNETWORK_H
+#endif // COMMSCHED_LIB_PARTITION_FLOWNETWORK_H
