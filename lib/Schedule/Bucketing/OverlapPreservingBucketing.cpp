@@ -1,4 +1,4 @@
-//===- OverlapPreservingBucketing.cpp - Buckets that cost no overlap ------===//
+//===- OverlapPreservingBucketing.cpp - Buckets that keep overlap ---------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,14 +8,337 @@
 
 #include "CommSched/Schedule/Bucketing/Bucketing.h"
 
+#include "BucketKeys.h"
+#include "CommSched/Schedule/Bucketing/BucketedProblem.h"
+#include "CommSched/Schedule/Model/Simulator.h"
 #include "CommSched/Schedule/Model/Verify.h"
-#include "OverlapBlame.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
+
+//===----------------------------------------------------------------------===//
+// Attribution of lost overlap to buckets
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// How an order of a problem runs.
+struct Execution {
+  Timeline timeline;
+  /// By node: how long a collective ran while the compute stream stood still,
+  /// for whatever it waited; 0 for other nodes.
+  std::vector<int64_t> uncoveredNs;
+  /// By node: the cost of all computation before it.
+  std::vector<int64_t> computedNs;
+};
+
+/// A merged program beside the original one.
+struct BucketedExecution {
+  const BucketedProblem &bucketed;
+  const std::vector<BucketCost> &costs;
+  const Order &order;
+  /// Of the original program in its own order.
+  const Execution &before;
+  /// Of the merged program in `order`.
+  const Execution &after;
+};
+
+/// When the compute stream is idle.
+class IdleTime {
+public:
+  IdleTime(const Problem &problem, const Order &order,
+           const Timeline &timeline);
+
+  /// For how long it does until `timeNs`.
+  int64_t until(int64_t timeNs) const;
+
+private:
+  struct Interval {
+    int64_t beginNs;
+    int64_t endNs;
+    /// How long it stood still before.
+    int64_t beforeNs;
+  };
+  /// Ascending.
+  std::vector<Interval> intervals;
+};
+
+/// A collective of the merged program, beside its members in the original one.
+struct Comparison {
+  int64_t uncoveredBefore = 0;
+  int64_t exposedBefore = 0;
+  /// When the first and the last of the members began.
+  int64_t firstBeginNs = std::numeric_limits<int64_t>::max();
+  int64_t lastBeginNs = 0;
+
+  void add(const Execution &before, NodeId member);
+};
+
+/// Finds the buckets that are responsible for collectives that are worse off in
+/// the merged program, or for a longer step.
+class OverlapAttribution {
+public:
+  explicit OverlapAttribution(const BucketedExecution &execution);
+  std::vector<bool> run();
+
+private:
+  void findUncovered();
+  void findWhatLengthensStep();
+  bool hasRoom(NodeId node) const;
+  bool isHarmful(int32_t bucket, int64_t otherBeginNs) const;
+  void attribute(NodeId worse, bool isHarmfulAhead);
+  void searchQueue(ArrayView<NodeId> queue);
+  void attributeAhead(ArrayView<NodeId> run);
+  void attributeToNeighbours();
+
+  const BucketedExecution &execution;
+  const BucketedProblem &bucketed;
+  const Problem &merged;
+  const Timeline &timeline;
+  /// By node of the merged program, for its collectives.
+  std::vector<Comparison> comparisons;
+  /// By bucket: whether it starts later than its first member did.
+  std::vector<bool> isLate;
+  std::vector<bool> isWorse;
+  /// Collectives whose loss is due to harmful buckets ahead on their stream.
+  std::vector<bool> blamesAhead;
+  /// Worse collectives that no bucket was found for yet.
+  std::vector<NodeId> unattributed;
+  std::vector<bool> responsible;
+};
+
+} // namespace
+
+IdleTime::IdleTime(const Problem &problem, const Order &order,
+                   const Timeline &timeline) {
+  int64_t sum = 0;
+  for (NodeId node : order) {
+    // A start repeats what its wait tells.
+    int64_t exposed = timeline.exposedNs[node];
+    if (exposed == 0 || problem.kind(node) == NodeKind::Start)
+      continue;
+    int64_t end = timeline.endNs[node];
+    intervals.push_back({end - exposed, end, sum});
+    sum += exposed;
+  }
+}
+
+int64_t IdleTime::until(int64_t timeNs) const {
+  auto next = std::upper_bound(
+      intervals.begin(), intervals.end(), timeNs,
+      [](int64_t time, const Interval &it) { return time < it.beginNs; });
+  if (next == intervals.begin())
+    return 0;
+  const Interval &last = *std::prev(next);
+  return last.beforeNs + std::min(timeNs, last.endNs) - last.beginNs;
+}
+
+/// Error: that of simulate(). O(nodes * log(waits)).
+static Result<Execution> execute(const Problem &problem, const Order &order) {
+  Result<Timeline> timeline = simulate(problem, order);
+  if (!timeline)
+    return Error{timeline.error()};
+  IdleTime idleTime(problem, order, *timeline);
+  Execution execution;
+  execution.uncoveredNs.resize(order.size());
+  execution.computedNs.resize(order.size());
+  int64_t computed = 0;
+  for (NodeId node : order) {
+    execution.computedNs[node] = computed;
+    if (problem.kind(node) == NodeKind::Compute)
+      computed += problem.costNs(node);
+    if (problem.isCollective(node))
+      execution.uncoveredNs[node] = idleTime.until(timeline->endNs[node]) -
+                                    idleTime.until(timeline->beginNs[node]);
+  }
+  execution.timeline = std::move(*timeline);
+  return execution;
+}
+
+void Comparison::add(const Execution &before, NodeId member) {
+  uncoveredBefore += before.uncoveredNs[member];
+  exposedBefore += before.timeline.exposedNs[member];
+  firstBeginNs = std::min(firstBeginNs, before.timeline.beginNs[member]);
+  lastBeginNs = std::max(lastBeginNs, before.timeline.beginNs[member]);
+}
+
+OverlapAttribution::OverlapAttribution(const BucketedExecution &execution)
+    : execution(execution), bucketed(execution.bucketed),
+      merged(bucketed.getProblem()), timeline(execution.after.timeline),
+      comparisons(merged.numNodes()), isWorse(merged.numNodes()),
+      blamesAhead(merged.numNodes()), responsible(bucketed.numBuckets()) {
+  const Problem &original = bucketed.getOriginal();
+  for (NodeId node = 0; node < original.numNodes(); ++node)
+    if (original.isCollective(node))
+      comparisons[bucketed.nodeOf(node)].add(execution.before, node);
+  std::vector<NodeId> keys =
+      computeBucketKeys(bucketed, findCheapNodes(bucketed));
+  for (int32_t bucket = 0; bucket < bucketed.numBuckets(); ++bucket) {
+    const std::vector<NodeId> &starts = bucketed.bucket(bucket).starts;
+    isLate.push_back(keys[bucketed.startOf(bucket)] >
+                     *std::min_element(starts.begin(), starts.end()));
+  }
+}
+
+void OverlapAttribution::findUncovered() {
+  for (NodeId node = 0; node < merged.numNodes(); ++node)
+    isWorse[node] =
+        merged.isCollective(node) &&
+        execution.after.uncoveredNs[node] > comparisons[node].uncoveredBefore;
+}
+
+/// If the step is longer, so is the sum of what its parts add to it: of each
+/// bucket the copies, less what they absorb, and of each collective the stalls.
+void OverlapAttribution::findWhatLengthensStep() {
+  const Problem &original = bucketed.getOriginal();
+  std::vector<int64_t> added(merged.numNodes());
+  for (NodeId node = 0; node < merged.numNodes(); ++node)
+    if (merged.isCollective(node))
+      added[node] = timeline.exposedNs[node] - comparisons[node].exposedBefore;
+  for (int32_t bucket = 0; bucket < bucketed.numBuckets(); ++bucket) {
+    const BucketCost &cost = execution.costs[bucket];
+    int64_t &sum = added[bucketed.startOf(bucket)];
+    sum += cost.copyInNs + cost.copyOutNs;
+    for (NodeId node : cost.absorbed)
+      sum -= original.costNs(node);
+    responsible[bucket] = sum > 0;
+  }
+  for (NodeId node = 0; node < merged.numNodes(); ++node)
+    isWorse[node] = bucketed.bucketOf(node) < 0 && added[node] > 0;
+}
+
+/// Whether enough computation stands between start and wait to cover as much of
+/// a collective as was covered before.
+bool OverlapAttribution::hasRoom(NodeId node) const {
+  int64_t room = 0;
+  if (NodeId wait = merged.waitOf(node); wait != noNode)
+    room = execution.after.computedNs[wait] - execution.after.computedNs[node];
+  return merged.costNs(node) - room <= comparisons[node].uncoveredBefore;
+}
+
+/// Whether a bucket that is ahead of another collective delays it more than the
+/// members did: one of them began later than the other, or the bucket starts
+/// later than its members did.
+bool OverlapAttribution::isHarmful(int32_t bucket, int64_t otherBeginNs) const {
+  return isLate[bucket] ||
+         comparisons[bucketed.startOf(bucket)].lastBeginNs > otherBeginNs;
+}
+
+/// A bucket is responsible for its own loss, unless one ahead of it is harmful
+/// and it would be covered otherwise.
+void OverlapAttribution::attribute(NodeId worse, bool isHarmfulAhead) {
+  int32_t bucket = bucketed.bucketOf(worse);
+  if (isHarmfulAhead && hasRoom(worse))
+    blamesAhead[worse] = true;
+  else if (bucket >= 0)
+    responsible[bucket] = true;
+  else
+    unattributed.push_back(worse);
+}
+
+/// `run`: collectives that keep their stream busy without a gap.
+void OverlapAttribution::attributeAhead(ArrayView<NodeId> run) {
+  bool isLateAhead = false;
+  int64_t lastBeginNs = std::numeric_limits<int64_t>::min();
+  for (NodeId node : run) {
+    if (isWorse[node])
+      attribute(node,
+                isLateAhead || lastBeginNs > comparisons[node].firstBeginNs);
+    int32_t bucket = bucketed.bucketOf(node);
+    if (bucket < 0)
+      continue;
+    isLateAhead = isLateAhead || isLate[bucket];
+    lastBeginNs = std::max(lastBeginNs, comparisons[node].lastBeginNs);
+  }
+  // Backwards, with the first begin of those behind whose loss is due to
+  // buckets ahead.
+  bool isAttributed = false;
+  int64_t firstBeginNs = std::numeric_limits<int64_t>::max();
+  for (size_t i = run.size(); i-- > 0;) {
+    int32_t bucket = bucketed.bucketOf(run[i]);
+    if (bucket >= 0 && isAttributed && isHarmful(bucket, firstBeginNs))
+      responsible[bucket] = true;
+    if (!blamesAhead[run[i]])
+      continue;
+    isAttributed = true;
+    firstBeginNs = std::min(firstBeginNs, comparisons[run[i]].firstBeginNs);
+  }
+}
+
+void OverlapAttribution::searchQueue(ArrayView<NodeId> queue) {
+  size_t first = 0;
+  for (size_t i = 1; i <= queue.size(); ++i) {
+    if (i < queue.size() &&
+        timeline.beginNs[queue[i]] == timeline.endNs[queue[i - 1]])
+      continue;
+    attributeAhead({queue.begin() + first, i - first});
+    first = i;
+  }
+}
+
+/// Attributes what is left to the buckets with members in flight when one of
+/// the unattributed collectives was: they changed what runs beside it.
+void OverlapAttribution::attributeToNeighbours() {
+  const Problem &original = bucketed.getOriginal();
+  // By node: how many unattributed collectives are in flight there; then the
+  // sum up to there.
+  std::vector<int64_t> sums(original.numNodes() + 1);
+  for (NodeId worse : unattributed) {
+    NodeId node = bucketed.originalOf(worse);
+    NodeId wait = original.waitOf(node);
+    ++sums[node];
+    --sums[wait == noNode ? node + 1 : wait];
+  }
+  for (int round = 0; round < 2; ++round)
+    std::partial_sum(sums.begin(), sums.end(), sums.begin());
+  for (int32_t index = 0; index < bucketed.numBuckets(); ++index) {
+    const BucketedProblem::MergedBucket &bucket = bucketed.bucket(index);
+    NodeId first =
+        *std::min_element(bucket.starts.begin(), bucket.starts.end());
+    NodeId last = *std::max_element(bucket.waits.begin(), bucket.waits.end());
+    responsible[index] = sums[last] > sums[first];
+  }
+}
+
+std::vector<bool> OverlapAttribution::run() {
+  auto isAny = [](const std::vector<bool> &flags) {
+    return std::find(flags.begin(), flags.end(), true) != flags.end();
+  };
+  findUncovered();
+  if (!isAny(isWorse) && timeline.stepNs > execution.before.timeline.stepNs)
+    findWhatLengthensStep();
+  if (!isAny(isWorse))
+    return responsible;
+  Csr<NodeId> queues;
+  queues.build(
+      merged.numStreams(), execution.order.size(),
+      [&](size_t i) {
+        NodeId node = execution.order[i];
+        return merged.isCollective(node) ? merged.stream(node) : -1;
+      },
+      [&](size_t i) { return execution.order[i]; });
+  for (StreamId stream = 0; stream < merged.numStreams(); ++stream)
+    searchQueue(queues[stream]);
+  if (!isAny(responsible))
+    attributeToNeighbours();
+  return responsible;
+}
+
+/// By bucket: whether it seems to be to blame. Nobody is if the step is no
+/// longer and no collective more uncovered than its members were together.
+/// O((nodes + members) * log(buckets)).
+static std::vector<bool>
+findResponsibleBuckets(const BucketedExecution &execution) {
+  return OverlapAttribution(execution).run();
+}
+
+//===----------------------------------------------------------------------===//
+// Splitting
+//===----------------------------------------------------------------------===//
 
 /// How many rounds there may be for each time that the largest bucket can be
 /// halved. In steps of transformers with several depths of prefetching, the
@@ -43,10 +366,10 @@ struct Score {
 
 struct Round {
   Score score;
-  std::vector<bool> blamed;
+  std::vector<bool> responsible;
 };
 
-/// Splits the buckets that are to blame, round after round.
+/// Splits the responsible buckets, round after round.
 class Splitting {
 public:
   Splitting(const Problem &problem,
@@ -58,7 +381,7 @@ public:
 
 private:
   Result<Round> tryBuckets() const;
-  void split(const std::vector<bool> &blamed);
+  void split(const std::vector<bool> &responsible);
   void add(Bucket bucket);
   int maxRounds() const;
   Bucketing getBuckets() const;
@@ -106,19 +429,19 @@ Result<Round> Splitting::tryBuckets() const {
   Result<Execution> after = execute(bucketed->getProblem(), *order);
   if (!after)
     return Error{after.error()};
-  return Round{Score(*after),
-               findBlamedBuckets({*bucketed, costs, *order, before, *after})};
+  return Round{Score(*after), findResponsibleBuckets(
+                                  {*bucketed, costs, *order, before, *after})};
 }
 
 /// Splits buckets in halves. A half of one is no bucket.
-void Splitting::split(const std::vector<bool> &blamed) {
+void Splitting::split(const std::vector<bool> &responsible) {
   std::vector<Bucket> oldBuckets = std::move(buckets);
   std::vector<BucketCost> oldCosts = std::move(costs);
   buckets.clear();
   costs.clear();
   for (size_t i = 0; i < oldBuckets.size(); ++i) {
     Bucket &old = oldBuckets[i];
-    if (!blamed[i]) {
+    if (!responsible[i]) {
       buckets.push_back(std::move(old));
       costs.push_back(std::move(oldCosts[i]));
       continue;
@@ -181,10 +504,10 @@ Result<Bucketing> Splitting::run() {
       bestScore = round->score;
       best = getBuckets();
     }
-    if (std::find(round->blamed.begin(), round->blamed.end(), true) ==
-        round->blamed.end())
+    if (std::find(round->responsible.begin(), round->responsible.end(), true) ==
+        round->responsible.end())
       break;
-    split(round->blamed);
+    split(round->responsible);
   }
   if (best)
     return *best;
