@@ -47,24 +47,24 @@ std::vector<Starts> startsOf(const Bucketing &bucketing) {
   return starts;
 }
 
-std::vector<AloneReason> reasonsOf(const Bucketing &bucketing) {
-  std::vector<AloneReason> reasons;
-  for (const CandidateFate &fate : bucketing.fates)
-    reasons.push_back(fate.reason);
+std::vector<UnbucketedReason> reasonsOf(const Bucketing &bucketing) {
+  std::vector<UnbucketedReason> reasons;
+  for (const BucketAssignment &assignment : bucketing.assignments)
+    reasons.push_back(assignment.reason);
   return reasons;
 }
 
 std::vector<NodeId> othersOf(const Bucketing &bucketing) {
   std::vector<NodeId> others;
-  for (const CandidateFate &fate : bucketing.fates)
-    others.push_back(fate.other);
+  for (const BucketAssignment &assignment : bucketing.assignments)
+    others.push_back(assignment.other);
   return others;
 }
 
 std::vector<int32_t> indicesOf(const Bucketing &bucketing) {
   std::vector<int32_t> indices;
-  for (const CandidateFate &fate : bucketing.fates)
-    indices.push_back(fate.bucket);
+  for (const BucketAssignment &assignment : bucketing.assignments)
+    indices.push_back(assignment.bucket);
   return indices;
 }
 
@@ -85,7 +85,7 @@ TEST(Bucketing, FormsNothingOfNothing) {
   Independent none({});
   Bucketing bucketing = form(none.problem, none.candidates, {});
   EXPECT_TRUE(bucketing.buckets.empty());
-  EXPECT_TRUE(bucketing.fates.empty());
+  EXPECT_TRUE(bucketing.assignments.empty());
 }
 
 TEST(Bucketing, PutsEqualsOfTwoChainsTogether) {
@@ -100,7 +100,7 @@ TEST(Bucketing, PutsEqualsOfTwoChainsTogether) {
   EXPECT_EQ(bucketing.buckets[0].bytes, 5);
   EXPECT_EQ(bucketing.buckets[1].bytes, 10);
   EXPECT_EQ(indicesOf(bucketing), (std::vector<int32_t>{0, 1, 0, 1}));
-  EXPECT_EQ(reasonsOf(bucketing), std::vector<AloneReason>(4));
+  EXPECT_EQ(reasonsOf(bucketing), std::vector<UnbucketedReason>(4));
   EXPECT_EQ(othersOf(bucketing), std::vector<NodeId>(4, noNode));
 }
 
@@ -127,9 +127,9 @@ TEST(Bucketing, SeesCyclesThroughBucketsOfOtherKeys) {
       form(problem, {{a1, 0, 1}, {a2, 0, 1}, {b1, 1, 1}, {b2, 1, 1}}, options);
   EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{a1, a2}}));
   EXPECT_EQ(reasonsOf(bucketing),
-            (std::vector<AloneReason>{AloneReason::None, AloneReason::None,
-                                      AloneReason::Dependent,
-                                      AloneReason::Dependent}));
+            (std::vector<UnbucketedReason>{
+                UnbucketedReason::None, UnbucketedReason::None,
+                UnbucketedReason::Dependent, UnbucketedReason::Dependent}));
   EXPECT_EQ(othersOf(bucketing), (std::vector<NodeId>{noNode, noNode, b2, b1}));
 
   bucketing =
@@ -143,7 +143,7 @@ TEST(Bucketing, KeepsToEachBucketsCap) {
   EXPECT_EQ(startsOf(bucketing),
             (std::vector<Starts>{{0, 2}, {4, 6, 8, 10}, {12, 14, 16}}))
       << "and the last one is alone";
-  EXPECT_EQ(bucketing.fates[9].reason, AloneReason::BucketFull);
+  EXPECT_EQ(bucketing.assignments[9].reason, UnbucketedReason::BucketFull);
   // The last cap stands for all others.
   bucketing = form(ten.problem, ten.candidates, {{{20, 30}}});
   EXPECT_EQ(startsOf(bucketing),
@@ -156,7 +156,7 @@ TEST(Bucketing, FillsABucketToTheByte) {
             (std::vector<Starts>{{0, 2, 4}}));
   Bucketing bucketing = form(three.problem, three.candidates, {{{7}}});
   EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{0, 2}}));
-  EXPECT_EQ(bucketing.fates[2].reason, AloneReason::BucketFull);
+  EXPECT_EQ(bucketing.assignments[2].reason, UnbucketedReason::BucketFull);
 }
 
 TEST(Bucketing, DoesNotOverflow) {
@@ -181,11 +181,11 @@ TEST(Bucketing, KeepsToTheLargestCount) {
   Independent seven(std::vector<int64_t>(7, 1));
   Bucketing bucketing = form(seven.problem, seven.candidates, {{{huge}}, 3});
   EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{0, 2, 4}, {6, 8, 10}}));
-  EXPECT_EQ(bucketing.fates[6].reason, AloneReason::BucketFull);
+  EXPECT_EQ(bucketing.assignments[6].reason, UnbucketedReason::BucketFull);
   bucketing = form(seven.problem, seven.candidates, {{{huge}}, 1});
   EXPECT_TRUE(bucketing.buckets.empty());
   EXPECT_EQ(reasonsOf(bucketing),
-            std::vector<AloneReason>(7, AloneReason::BucketFull));
+            std::vector<UnbucketedReason>(7, UnbucketedReason::BucketFull));
 }
 
 TEST(Bucketing, LeavesWhatIsOverTheCapAlone) {
@@ -193,8 +193,8 @@ TEST(Bucketing, LeavesWhatIsOverTheCapAlone) {
   Independent four({100, 1, 100, 1});
   Bucketing bucketing = form(four.problem, four.candidates, {{{2, 50}}});
   EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{2, 6}}));
-  EXPECT_EQ(bucketing.fates[0].reason, AloneReason::OverCap);
-  EXPECT_EQ(bucketing.fates[2].reason, AloneReason::OverCap);
+  EXPECT_EQ(bucketing.assignments[0].reason, UnbucketedReason::OverCap);
+  EXPECT_EQ(bucketing.assignments[2].reason, UnbucketedReason::OverCap);
   Independent five({100, 1, 1, 20, 20});
   EXPECT_EQ(startsOf(form(five.problem, five.candidates, {{{2, 50}}})),
             (std::vector<Starts>{{2, 4}, {6, 8}}));
@@ -206,7 +206,7 @@ TEST(Bucketing, LetsOneBeTheFirstBucketIfThatIsSmall) {
   Independent four({10, 10, 10, 1});
   Bucketing bucketing = form(four.problem, four.candidates, {{{1, 25}}});
   EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{2, 4, 6}}));
-  EXPECT_EQ(bucketing.fates[0].reason, AloneReason::OverCap);
+  EXPECT_EQ(bucketing.assignments[0].reason, UnbucketedReason::OverCap);
 }
 
 TEST(Bucketing, KnowsWhoHasNoPartner) {
@@ -215,10 +215,10 @@ TEST(Bucketing, KnowsWhoHasNoPartner) {
   candidates[0].key = 2;
   candidates[2].key = candidates[3].key = 1;
   Bucketing bucketing = form(four.problem, candidates, {{{9}, {9}, {9}}});
-  EXPECT_EQ(
-      reasonsOf(bucketing),
-      (std::vector<AloneReason>{AloneReason::NoPartner, AloneReason::NoPartner,
-                                AloneReason::OverCap, AloneReason::NoPartner}))
+  EXPECT_EQ(reasonsOf(bucketing),
+            (std::vector<UnbucketedReason>{
+                UnbucketedReason::NoPartner, UnbucketedReason::NoPartner,
+                UnbucketedReason::OverCap, UnbucketedReason::NoPartner}))
       << "one that is over the cap is no partner";
 }
 
@@ -227,7 +227,7 @@ TEST(Bucketing, SaysThatNoBucketWasLeft) {
   Independent three({20, 20, 1});
   Bucketing bucketing = form(three.problem, three.candidates, {{{25, 1}}});
   EXPECT_EQ(reasonsOf(bucketing),
-            std::vector<AloneReason>(3, AloneReason::BucketFull));
+            std::vector<UnbucketedReason>(3, UnbucketedReason::BucketFull));
 }
 
 TEST(Bucketing, NamesTheMemberThatAPathJoins) {
@@ -244,11 +244,11 @@ TEST(Bucketing, NamesTheMemberThatAPathJoins) {
   Bucketing bucketing =
       form(problem, {{0, 0, 1}, {second, 0, 1}, {third, 0, 1}});
   EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{0, second}}));
-  EXPECT_EQ(bucketing.fates[2].reason, AloneReason::Dependent);
-  EXPECT_EQ(bucketing.fates[2].other, second);
+  EXPECT_EQ(bucketing.assignments[2].reason, UnbucketedReason::Dependent);
+  EXPECT_EQ(bucketing.assignments[2].other, second);
   bucketing = form(problem, {{third, 0, 1}, {fourth, 0, 1}});
   EXPECT_EQ(reasonsOf(bucketing),
-            std::vector<AloneReason>(2, AloneReason::Dependent));
+            std::vector<UnbucketedReason>(2, UnbucketedReason::Dependent));
   EXPECT_EQ(othersOf(bucketing), (std::vector<NodeId>{fourth, third}));
 }
 
@@ -262,7 +262,7 @@ TEST(Bucketing, NamesAStartWhereWaitsAreJoined) {
   problem.finalize();
   Bucketing bucketing = form(problem, {{0, 0, 1}, {1, 0, 1}});
   EXPECT_EQ(reasonsOf(bucketing),
-            std::vector<AloneReason>(2, AloneReason::Dependent));
+            std::vector<UnbucketedReason>(2, UnbucketedReason::Dependent));
   EXPECT_EQ(othersOf(bucketing), (std::vector<NodeId>{1, 0}));
 }
 
@@ -319,9 +319,9 @@ TEST(Bucketing, GivesABucketUpThatHasRefusedManyInARow) {
   ChainAndOne seventeen(17);
   bucketing = form(seventeen.problem, seventeen.candidates);
   EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{2, 34}}));
-  EXPECT_EQ(bucketing.fates[0].reason, AloneReason::Dependent);
-  EXPECT_EQ(bucketing.fates[0].other, 2) << "the first that it refused";
-  EXPECT_EQ(bucketing.fates[16].other, 30) << "the last that refused it";
+  EXPECT_EQ(bucketing.assignments[0].reason, UnbucketedReason::Dependent);
+  EXPECT_EQ(bucketing.assignments[0].other, 2) << "the first that it refused";
+  EXPECT_EQ(bucketing.assignments[16].other, 30) << "the last that refused it";
 }
 
 TEST(Bucketing, KeepsABucketThatOthersJoin) {
@@ -423,15 +423,15 @@ void checkBuckets(const Drawn &drawn, const Bucketing &bucketing) {
   std::vector<size_t> numMembers(bucketing.buckets.size());
   std::vector<int64_t> bytes(bucketing.buckets.size());
   for (size_t i = 0; i < drawn.candidates.size(); ++i) {
-    const CandidateFate &fate = bucketing.fates[i];
-    if (fate.bucket < 0)
+    const BucketAssignment &assignment = bucketing.assignments[i];
+    if (assignment.bucket < 0)
       continue;
-    const Bucket &bucket = bucketing.buckets[fate.bucket];
+    const Bucket &bucket = bucketing.buckets[assignment.bucket];
     EXPECT_EQ(bucket.key, drawn.candidates[i].key);
     EXPECT_TRUE(std::binary_search(bucket.starts.begin(), bucket.starts.end(),
                                    drawn.candidates[i].start));
-    ++numMembers[fate.bucket];
-    bytes[fate.bucket] += drawn.candidates[i].bytes;
+    ++numMembers[assignment.bucket];
+    bytes[assignment.bucket] += drawn.candidates[i].bytes;
   }
   for (size_t i = 0; i < bucketing.buckets.size(); ++i) {
     const Bucket &bucket = bucketing.buckets[i];
@@ -459,15 +459,16 @@ bool areLegal(const Problem &problem, const std::vector<Bucket> &buckets) {
 void checkFates(const Bucketing &bucketing,
                 const ReferenceBucketing &reference) {
   EXPECT_EQ(reasonsOf(bucketing), reference.reasons);
-  for (size_t i = 0; i < bucketing.fates.size(); ++i) {
-    const CandidateFate &fate = bucketing.fates[i];
-    EXPECT_EQ(fate.bucket < 0, fate.reason != AloneReason::None);
-    if (fate.reason == AloneReason::Dependent) {
+  for (size_t i = 0; i < bucketing.assignments.size(); ++i) {
+    const BucketAssignment &assignment = bucketing.assignments[i];
+    EXPECT_EQ(assignment.bucket < 0,
+              assignment.reason != UnbucketedReason::None);
+    if (assignment.reason == UnbucketedReason::Dependent) {
       const Starts &others = reference.others[i];
-      EXPECT_NE(std::find(others.begin(), others.end(), fate.other),
+      EXPECT_NE(std::find(others.begin(), others.end(), assignment.other),
                 others.end());
     } else {
-      EXPECT_EQ(fate.other, noNode);
+      EXPECT_EQ(assignment.other, noNode);
     }
   }
 }

@@ -22,8 +22,8 @@ using namespace mlir::commsched::schedule::testing;
 
 namespace {
 
-GroupedOrder sort(const Problem &problem, const OrderWishes &wishes) {
-  Result<GroupedOrder> result = sortInGroups(problem, wishes);
+GroupedOrder sort(const Problem &problem, const SoftConstraints &constraints) {
+  Result<GroupedOrder> result = sortInGroups(problem, constraints);
   EXPECT_TRUE(result) << result.error();
   return result ? *result : GroupedOrder();
 }
@@ -78,7 +78,7 @@ TEST(GroupedOrder, GrantsPrecedenceOfAWholeGroup) {
   Problem problem = makeProblem(5, {});
   GroupedOrder result = sort(problem, {{{{0, 1}, 0}, {{3, 4}, 3}}, {{3, 1}}});
   EXPECT_EQ(result.order, (Order{2, 3, 4, 0, 1}));
-  EXPECT_TRUE(result.isGranted[0]);
+  EXPECT_TRUE(result.isSatisfied[0]);
 }
 
 TEST(GroupedOrder, LeavesOutAGroupThatAnotherOperationHasToSplit) {
@@ -117,7 +117,7 @@ TEST(GroupedOrder, LeavesOutPrecedencesThatContradict) {
   Problem problem = makeProblem(4, {{0, 1}});
   // The first contradicts a dependence, the third the second.
   GroupedOrder result = sort(problem, {{}, {{1, 0}, {3, 2}, {2, 3}}});
-  EXPECT_EQ(result.isGranted, (std::vector<bool>{false, true, false}));
+  EXPECT_EQ(result.isSatisfied, (std::vector<bool>{false, true, false}));
   EXPECT_EQ(result.order, (Order{0, 1, 3, 2}));
 }
 
@@ -125,14 +125,14 @@ TEST(GroupedOrder, PrefersAGroupToAPrecedence) {
   Problem problem = makeProblem(3, {});
   GroupedOrder result = sort(problem, {{{{0, 2}, 0}}, {{0, 1}, {1, 2}}});
   EXPECT_FALSE(result.conflicts[0]);
-  EXPECT_EQ(result.isGranted, (std::vector<bool>{true, false}));
+  EXPECT_EQ(result.isSatisfied, (std::vector<bool>{true, false}));
   EXPECT_EQ(result.order, (Order{0, 2, 1}));
 }
 
 TEST(GroupedOrder, RefusesBadWishes) {
   Problem problem = makeProblem(3, {});
-  auto error = [&](const OrderWishes &wishes) {
-    return sortInGroups(problem, wishes).error();
+  auto error = [&](const SoftConstraints &constraints) {
+    return sortInGroups(problem, constraints).error();
   };
   EXPECT_EQ(error({{{{0, 3}, 0}}, {}}),
             "group 0 has node 3; the problem has 3 nodes");
@@ -155,12 +155,12 @@ TEST(GroupedOrder, RefusesBadWishes) {
 
 /// Some operations in groups of two to four, near each other in the program,
 /// and some precedences.
-OrderWishes makeRandomWishes(uint64_t seed, const Problem &problem) {
+SoftConstraints makeRandomWishes(uint64_t seed, const Problem &problem) {
   std::mt19937_64 random(seed);
   auto draw = [&](uint64_t end) {
     return static_cast<int32_t>(random() % end);
   };
-  OrderWishes wishes;
+  SoftConstraints constraints;
   std::vector<int32_t> groupOf(problem.numNodes(), -1);
   int32_t numGroups = draw(6);
   for (int32_t index = 0; index < numGroups; ++index) {
@@ -171,14 +171,14 @@ OrderWishes makeRandomWishes(uint64_t seed, const Problem &problem) {
       NodeId member = first + draw(8);
       if (member >= problem.numNodes() || groupOf[member] >= 0)
         continue;
-      groupOf[member] = static_cast<int32_t>(wishes.groups.size());
+      groupOf[member] = static_cast<int32_t>(constraints.groups.size());
       group.members.push_back(member);
     }
     if (group.members.empty())
       continue;
     group.anchor = draw(4) == 0 ? draw(problem.numNodes())
                                 : group.members[draw(group.members.size())];
-    wishes.groups.push_back(group);
+    constraints.groups.push_back(group);
   }
   int32_t numPrecedences = draw(5);
   for (int32_t index = 0; index < numPrecedences; ++index) {
@@ -186,7 +186,7 @@ OrderWishes makeRandomWishes(uint64_t seed, const Problem &problem) {
     NodeId second = draw(problem.numNodes());
     if (first != second &&
         (groupOf[first] < 0 || groupOf[first] != groupOf[second]))
-      wishes.precedences.push_back({first, second});
+      constraints.precedences.push_back({first, second});
   }
   return wishes;
 }
@@ -200,15 +200,15 @@ TEST(GroupedOrder, AgreesWithTheReferenceOnRandomProblems) {
     Problem problem = makeRandomProblem(seed, options);
     if (problem.numNodes() == 0)
       continue;
-    OrderWishes wishes = makeRandomWishes(seed, problem);
-    GroupedOrder result = sort(problem, wishes);
-    ReferenceGroupedOrder reference(problem, wishes);
+    SoftConstraints constraints = makeRandomWishes(seed, problem);
+    GroupedOrder result = sort(problem, constraints);
+    ReferenceGroupedOrder reference(problem, constraints);
     ASSERT_EQ(reference.findMistake(result), "") << "seed " << seed;
     ASSERT_EQ(result.order, reference.sort(result)) << "seed " << seed;
     for (const std::optional<GroupConflict> &conflict : result.conflicts)
       (conflict ? leftOutGroups : granted) += 1;
-    for (bool isGranted : result.isGranted)
-      (isGranted ? granted : leftOutPrecedences) += 1;
+    for (bool isSatisfied : result.isSatisfied)
+      (isSatisfied ? granted : leftOutPrecedences) += 1;
     moved += result.order != problem.topologicalOrder();
   }
   EXPECT_GT(granted, 1000);
@@ -223,26 +223,26 @@ TEST(GroupedOrder, ChangesNothingTheSecondTime) {
     Problem problem = makeRandomProblem(seed, {});
     if (problem.numNodes() == 0)
       continue;
-    OrderWishes wishes = makeRandomWishes(seed, problem);
-    GroupedOrder once = sort(problem, wishes);
+    SoftConstraints constraints = makeRandomWishes(seed, problem);
+    GroupedOrder once = sort(problem, constraints);
     std::vector<NodeId> numberOf(problem.numNodes());
     for (NodeId position = 0; position < problem.numNodes(); ++position)
       numberOf[once.order[position]] = position;
-    OrderWishes renamed;
-    for (size_t index = 0; index < wishes.groups.size(); ++index) {
+    SoftConstraints renamed;
+    for (size_t index = 0; index < constraints.groups.size(); ++index) {
       if (once.conflicts[index])
         continue;
-      ContiguousGroup group = wishes.groups[index];
+      ContiguousGroup group = constraints.groups[index];
       for (NodeId &member : group.members)
         member = numberOf[member];
       group.anchor = group.members.front();
       renamed.groups.push_back(group);
     }
-    for (size_t index = 0; index < wishes.precedences.size(); ++index)
-      if (once.isGranted[index])
+    for (size_t index = 0; index < constraints.precedences.size(); ++index)
+      if (once.isSatisfied[index])
         renamed.precedences.push_back(
-            {numberOf[wishes.precedences[index].first],
-             numberOf[wishes.precedences[index].second]});
+            {numberOf[constraints.precedences[index].first],
+             numberOf[constraints.precedences[index].second]});
     Problem sorted = renumber(problem, once.order);
     ASSERT_EQ(sort(sorted, renamed).order, programOrder(sorted))
         << "seed " << seed;
@@ -254,18 +254,18 @@ TEST(GroupedOrder, ChangesNothingTheSecondTime) {
 TEST(GroupedOrder, LeavesManyWishesOutInTime) {
   constexpr NodeId count = 200000;
   Problem problem;
-  OrderWishes wishes;
+  SoftConstraints constraints;
   for (NodeId node = 0; node < count; ++node)
     node == 0 ? addCompute(problem, 1) : addCompute(problem, 1, {node - 1});
   for (NodeId node = 0; node + 2 < count; node += 4) {
-    wishes.groups.push_back({{node, node + 2}, node});
-    wishes.precedences.push_back({node + 1, node});
+    constraints.groups.push_back({{node, node + 2}, node});
+    constraints.precedences.push_back({node + 1, node});
   }
   problem.finalize();
-  GroupedOrder result = sort(problem, wishes);
+  GroupedOrder result = sort(problem, constraints);
   EXPECT_EQ(result.order, programOrder(problem));
   EXPECT_TRUE(result.conflicts.back());
-  EXPECT_FALSE(result.isGranted.back());
+  EXPECT_FALSE(result.isSatisfied.back());
 }
 
 } // namespace

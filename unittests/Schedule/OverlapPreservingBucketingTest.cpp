@@ -116,13 +116,13 @@ TEST(OverlapPreservingBucketing, KeepsApartWhatIsHiddenByWhatNeedsTheOther) {
   Result<Bucketing> result = program.form();
   ASSERT_TRUE(result) << result.error();
   EXPECT_TRUE(result->buckets.empty());
-  ASSERT_EQ(result->fates.size(), 2u);
-  for (CandidateFate fate : result->fates) {
-    EXPECT_EQ(fate.bucket, -1);
-    EXPECT_EQ(fate.reason, AloneReason::LosesOverlap);
+  ASSERT_EQ(result->assignments.size(), 2u);
+  for (BucketAssignment assignment : result->assignments) {
+    EXPECT_EQ(assignment.bucket, -1);
+    EXPECT_EQ(assignment.reason, UnbucketedReason::LosesOverlap);
   }
-  EXPECT_EQ(result->fates[0].other, b);
-  EXPECT_EQ(result->fates[1].other, a);
+  EXPECT_EQ(result->assignments[0].other, b);
+  EXPECT_EQ(result->assignments[1].other, a);
 }
 
 TEST(OverlapPreservingBucketing, WhatIsExposedMayBecomeOne) {
@@ -482,8 +482,8 @@ TEST(OverlapPreservingBucketing, LooksAtExposedOnesFirst) {
   Result<Bucketing> result = program.form();
   ASSERT_TRUE(result) << result.error();
   std::vector<int32_t> bucketOf;
-  for (CandidateFate fate : result->fates)
-    bucketOf.push_back(fate.bucket);
+  for (BucketAssignment assignment : result->assignments)
+    bucketOf.push_back(assignment.bucket);
   EXPECT_EQ(bucketOf, (std::vector<int32_t>{1, 0, 1, 0}));
 }
 
@@ -685,15 +685,17 @@ TEST(OverlapPreservingBucketing, NoStepIsLongerAndWhatIsFineStays) {
     // Fates and buckets say the same.
     std::vector<std::vector<NodeId>> members(result->buckets.size());
     for (size_t i = 0; i < test.candidates.size(); ++i) {
-      CandidateFate fate = result->fates[i];
-      ASSERT_EQ(fate.bucket < 0, fate.reason != AloneReason::None);
-      if (fate.bucket >= 0)
-        members[fate.bucket].push_back(test.candidates[i].start);
-      if (fate.reason == AloneReason::LosesOverlap) {
-        ASSERT_NE(fate.other, test.candidates[i].start);
-        ASSERT_EQ(test.problem.stream(fate.other), test.candidates[i].key);
+      BucketAssignment assignment = result->assignments[i];
+      ASSERT_EQ(assignment.bucket < 0,
+                assignment.reason != UnbucketedReason::None);
+      if (assignment.bucket >= 0)
+        members[assignment.bucket].push_back(test.candidates[i].start);
+      if (assignment.reason == UnbucketedReason::LosesOverlap) {
+        ASSERT_NE(assignment.other, test.candidates[i].start);
+        ASSERT_EQ(test.problem.stream(assignment.other),
+                  test.candidates[i].key);
       }
-      numAlone += fate.reason == AloneReason::LosesOverlap;
+      numAlone += assignment.reason == UnbucketedReason::LosesOverlap;
     }
     for (size_t i = 0; i < members.size(); ++i) {
       const Bucket &bucket = result->buckets[i];

@@ -25,7 +25,7 @@ namespace mlir::commsched::schedule::testing {
 /// are Dependent, whom it may depend on.
 struct ReferenceBucketing {
   std::vector<std::vector<NodeId>> buckets;
-  std::vector<AloneReason> reasons;
+  std::vector<UnbucketedReason> reasons;
   std::vector<std::vector<NodeId>> others;
 };
 
@@ -48,8 +48,8 @@ formBucketsSlowly(const Problem &problem,
   std::vector<Forming> all;
   std::vector<size_t> numOpened(options.capBytes.size());
 
-  auto tell = [&](size_t index, AloneReason reason) {
-    if (result.reasons[index] == AloneReason::None)
+  auto tell = [&](size_t index, UnbucketedReason reason) {
+    if (result.reasons[index] == UnbucketedReason::None)
       result.reasons[index] = reason;
   };
   auto joins = [&](Forming &bucket, size_t index) {
@@ -60,8 +60,8 @@ formBucketsSlowly(const Problem &problem,
     if (bucket.bytes + bytes > bucket.cap ||
         static_cast<int64_t>(bucket.members.size()) == options.maxCount) {
       bucket.isOpen = false;
-      tell(index, AloneReason::BucketFull);
-      tell(bucket.members[0], AloneReason::BucketFull);
+      tell(index, UnbucketedReason::BucketFull);
+      tell(bucket.members[0], UnbucketedReason::BucketFull);
       return false;
     }
     NodeId start = candidates[index].start;
@@ -71,13 +71,13 @@ formBucketsSlowly(const Problem &problem,
     merged.merge(problem.waitOf(member), problem.waitOf(start));
     if (merged.hasCycle()) {
       bucket.isOpen = ++bucket.refusals < 16;
-      result.reasons[index] = AloneReason::Dependent;
+      result.reasons[index] = UnbucketedReason::Dependent;
       result.others[index].clear();
       for (size_t other : bucket.members)
         result.others[index].push_back(candidates[other].start);
-      if (result.reasons[bucket.members[0]] == AloneReason::None)
+      if (result.reasons[bucket.members[0]] == UnbucketedReason::None)
         result.others[bucket.members[0]] = {start};
-      tell(bucket.members[0], AloneReason::Dependent);
+      tell(bucket.members[0], UnbucketedReason::Dependent);
       return false;
     }
     graph = merged;
@@ -98,7 +98,7 @@ formBucketsSlowly(const Problem &problem,
     auto capOf = [&](size_t i) { return caps[std::min(i, caps.size() - 1)]; };
     int64_t cap = capOf(numOpened[key]);
     if (bytes > cap) {
-      tell(index, AloneReason::OverCap);
+      tell(index, UnbucketedReason::OverCap);
       for (size_t i = numOpened[key]; i < caps.size(); ++i)
         if (bytes <= caps[i]) {
           ++numOpened[key];
@@ -126,13 +126,13 @@ formBucketsSlowly(const Problem &problem,
         return &other != &bucket && other.key == bucket.key;
       };
       tell(bucket.members[0], std::any_of(all.begin(), all.end(), isPartner)
-                                  ? AloneReason::BucketFull
-                                  : AloneReason::NoPartner);
+                                  ? UnbucketedReason::BucketFull
+                                  : UnbucketedReason::NoPartner);
     } else {
       result.buckets.emplace_back();
       for (size_t member : bucket.members) {
         result.buckets.back().push_back(candidates[member].start);
-        result.reasons[member] = AloneReason::None;
+        result.reasons[member] = UnbucketedReason::None;
       }
       std::sort(result.buckets.back().begin(), result.buckets.back().end());
     }

@@ -25,8 +25,9 @@ namespace mlir::commsched::schedule::testing {
 
 class ReferenceGroupedOrder {
 public:
-  ReferenceGroupedOrder(const Problem &problem, const OrderWishes &wishes)
-      : problem(problem), wishes(wishes),
+  ReferenceGroupedOrder(const Problem &problem,
+                        const SoftConstraints &constraints)
+      : problem(problem), constraints(constraints),
         base(*invert(problem, problem.topologicalOrder())) {}
 
   /// What is wrong with `result` apart from the choice of the order; "" if
@@ -35,10 +36,10 @@ public:
     if (Status status = verify(problem, result.order); !status)
       return status.error();
     Positions positions = *invert(problem, result.order);
-    for (size_t index = 0; index < wishes.groups.size(); ++index) {
+    for (size_t index = 0; index < constraints.groups.size(); ++index) {
       std::string name = "group " + std::to_string(index);
-      std::set<NodeId> members(wishes.groups[index].members.begin(),
-                               wishes.groups[index].members.end());
+      std::set<NodeId> members(constraints.groups[index].members.begin(),
+                               constraints.groups[index].members.end());
       const std::optional<GroupConflict> &conflict = result.conflicts[index];
       if (!conflict && !standTogether(members, positions))
         return name + " does not stand together";
@@ -51,13 +52,13 @@ public:
       if (conflict && !isSuccessor(conflict->obstacle, conflict->last))
         return name + ": the last does not need the obstacle";
     }
-    for (size_t index = 0; index < wishes.precedences.size(); ++index) {
-      auto [first, second] = wishes.precedences[index];
+    for (size_t index = 0; index < constraints.precedences.size(); ++index) {
+      auto [first, second] = constraints.precedences[index];
       std::string name = "precedence " + std::to_string(index);
-      if (result.isGranted[index] != (positions[first] < positions[second]))
+      if (result.isSatisfied[index] != (positions[first] < positions[second]))
         return name + " does not hold, or is not said to";
-      if (!result.isGranted[index] &&
-          !close(wishes.groups.size(), index)[second][first])
+      if (!result.isSatisfied[index] &&
+          !close(constraints.groups.size(), index)[second][first])
         return name + " was left out for nothing";
     }
     return "";
@@ -74,10 +75,10 @@ public:
       for (NodeId node = 0; node < problem.numNodes(); ++node) {
         std::vector<NodeId> unit = {node};
         std::tuple<int32_t, bool, size_t> place = {base[node], true, 0};
-        for (size_t index = 0; index < wishes.groups.size(); ++index)
+        for (size_t index = 0; index < constraints.groups.size(); ++index)
           if (!result.conflicts[index] && has(index, node)) {
-            NodeId anchor = wishes.groups[index].anchor;
-            unit = wishes.groups[index].members;
+            NodeId anchor = constraints.groups[index].anchor;
+            unit = constraints.groups[index].members;
             place = {base[anchor], has(index, anchor), index};
           }
         if (done.count(node) || place >= bestPlace ||
@@ -99,7 +100,7 @@ private:
   using Relation = std::vector<std::vector<bool>>;
 
   bool has(size_t group, NodeId node) const {
-    const std::vector<NodeId> &members = wishes.groups[group].members;
+    const std::vector<NodeId> &members = constraints.groups[group].members;
     return std::find(members.begin(), members.end(), node) != members.end();
   }
 
@@ -127,10 +128,10 @@ private:
       for (DependenceEnd end : problem.predecessors(node))
         if (!there.count(end.node))
           return false;
-      for (size_t index = 0; index < wishes.precedences.size(); ++index)
-        if (result.isGranted[index] &&
-            wishes.precedences[index].second == node &&
-            !there.count(wishes.precedences[index].first))
+      for (size_t index = 0; index < constraints.precedences.size(); ++index)
+        if (result.isSatisfied[index] &&
+            constraints.precedences[index].second == node &&
+            !there.count(constraints.precedences[index].first))
           return false;
     }
     return true;
@@ -147,14 +148,14 @@ private:
     for (NodeId node = 0; node < count; ++node)
       nodeOf[node] = node;
     for (size_t index = 0; index < numGroups; ++index)
-      for (NodeId member : wishes.groups[index].members)
+      for (NodeId member : constraints.groups[index].members)
         nodeOf[member] = count + index;
     for (NodeId node = 0; node < count; ++node)
       for (DependenceEnd end : problem.successors(node))
         if (nodeOf[node] != nodeOf[end.node])
           before[nodeOf[node]][nodeOf[end.node]] = true;
     for (size_t index = 0; index < numPrecedences; ++index) {
-      auto [first, second] = wishes.precedences[index];
+      auto [first, second] = constraints.precedences[index];
       before[nodeOf[first]][nodeOf[second]] = true;
     }
     for (size_t via = 0; via < size; ++via)
@@ -174,8 +175,8 @@ private:
   /// groups before it.
   bool isSplit(size_t group) const {
     Relation before = close(group, 0);
-    for (NodeId first : wishes.groups[group].members)
-      for (NodeId last : wishes.groups[group].members)
+    for (NodeId first : constraints.groups[group].members)
+      for (NodeId last : constraints.groups[group].members)
         for (NodeId node = 0; node < problem.numNodes(); ++node)
           if (!has(group, node) && before[first][node] && before[node][last])
             return true;
@@ -183,7 +184,7 @@ private:
   }
 
   const Problem &problem;
-  const OrderWishes &wishes;
+  const SoftConstraints &constraints;
   /// Where operations stand in the program.
   Positions base;
 };

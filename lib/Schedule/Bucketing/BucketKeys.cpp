@@ -44,38 +44,39 @@ bool schedule::isLazy(const BucketedProblem &bucketed, NodeId node) {
                          node == bucketed.bucket(bucket).copyOut);
 }
 
-/// By node: whether it needs, if it is a tail, a merged wait that no wish puts
-/// off.
-static std::vector<bool> findUnwished(const BucketedProblem &bucketed,
-                                      const BucketPlacement &placement) {
-  std::vector<bool> isWished(bucketed.numBuckets());
+/// By node: whether it needs, if it is a tail, a merged wait that no constraint
+/// places.
+static std::vector<bool> findUnconstrained(const BucketedProblem &bucketed,
+                                           const BucketPlacement &placement) {
+  std::vector<bool> isConstrained(bucketed.numBuckets());
   for (auto [waited, started] : placement.waitAfterStart)
-    isWished[waited] = true;
+    isConstrained[waited] = true;
   const Problem &problem = bucketed.getProblem();
-  std::vector<bool> isUnwished(problem.numNodes());
+  std::vector<bool> isUnconstrained(problem.numNodes());
   for (NodeId node : problem.topologicalOrder()) {
     if (bucketed.bucketOf(node) >= 0)
       continue;
     for (DependenceEnd end : problem.predecessors(node))
-      if (isLazy(bucketed, end.node) ? !isWished[bucketed.bucketOf(end.node)]
-                                     : isUnwished[end.node])
-        isUnwished[node] = true;
+      if (isLazy(bucketed, end.node)
+              ? !isConstrained[bucketed.bucketOf(end.node)]
+              : isUnconstrained[end.node])
+        isUnconstrained[node] = true;
   }
-  return isUnwished;
+  return isUnconstrained;
 }
 
 std::vector<bool> schedule::findTails(const BucketedProblem &bucketed,
                                       const std::vector<bool> &isCheap,
                                       const BucketPlacement &placement) {
   const Problem &problem = bucketed.getProblem();
-  std::vector<bool> isUnwished = findUnwished(bucketed, placement);
+  std::vector<bool> isUnconstrained = findUnconstrained(bucketed, placement);
   auto couldBeTail = [&](NodeId node) {
     if (bucketed.bucketOf(node) >= 0 || problem.predecessors(node).empty())
       return false;
     bool isAsync = problem.kind(node) == NodeKind::Start ||
                    problem.kind(node) == NodeKind::Wait;
     // A collective that is not put off on purpose runs while others do.
-    if (problem.kind(node) == NodeKind::Start && isUnwished[node])
+    if (problem.kind(node) == NodeKind::Start && isUnconstrained[node])
       return false;
     return isCheap[node] || (isAsync && !isBarrier(problem, node));
   };
@@ -163,8 +164,8 @@ NodeId KeyFinder::earliest(NodeId user) const {
     NodeId node = bucketed.nodeOf(end.node);
     if (node == self)
       continue;
-    // A merged wait has no place: it is where it is needed. So whoever needs it
-    // stays, that it is not needed earlier.
+    // A merged wait has no place of its own but runs where it is needed. So its
+    // users stay, or it would be needed earlier.
     if (isMergedWait(end.node))
       bound = std::max(bound, user);
     else

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Model/ReadyTracker.h"
 #include "BucketKeys.h"
 #include "CommSched/Schedule/Model/Verify.h"
 
@@ -23,17 +24,17 @@ template <typename T>
 using MinHeap = std::priority_queue<T, std::vector<T>, std::greater<T>>;
 
 /// List scheduling by the keys of computeBucketKeys(). Merged waits, each with
-/// its copy-out, are lazy: when one could run it makes ready whoever needs only
-/// it, but it runs when the first of them does. Tails are not among those whom
-/// it makes ready: they are once it has run.
+/// its copy-out, are lazy: when one could run, the nodes that need only it
+/// become ready, but it runs directly before the first of them. Tails become
+/// ready only once it has run.
 class Placer {
 public:
   Placer(const BucketedProblem &bucketed, const BucketPlacement &placement);
   Order takeOrder();
 
 private:
-  /// What a wish does to a node: the later ones run before the others.
-  enum class Haste : uint8_t { None, ToWait, ToStart };
+  /// The priority that a constraint gives a node: the later ones run first.
+  enum class Priority : uint8_t { None, ToWait, ToStart };
 
   void rankNodes(const std::vector<NodeId> &keys);
   void push(NodeId node);
@@ -44,8 +45,8 @@ private:
   void runWait(int32_t bucket);
   std::vector<int32_t> findNeededWaits(NodeId node);
   bool startBefore(int32_t waited);
-  void hasten(NodeId node, Haste by);
-  void hastenStart(NodeId start);
+  void prioritize(NodeId node, Priority by);
+  void prioritizeStart(NodeId start);
   void take(NodeId node);
   void takeReady();
 
@@ -56,16 +57,16 @@ private:
   /// By node: its rank by key, then by index.
   std::vector<int32_t> rankOf;
   Order nodeAt;
-  /// What is ready, by haste and rank. A node that is hastened when it is ready
-  /// is in it twice.
+  /// What is ready, by priority and rank. A node that is prioritized when it is
+  /// ready is in it twice.
   MinHeap<int64_t> ready;
   Order order;
 
   /// By node: dependences on what neither has run nor is a lazy wait that
   /// could; of a tail, on what has not run.
-  std::vector<int32_t> missing;
+  IndegreeCounter missing;
   std::vector<bool> hasRun;
-  std::vector<Haste> haste;
+  std::vector<Priority> priorities;
   /// The buckets whose wait could run, in the order in which they became such
   /// (of several at once, the first ones that others do not hold up), and by
   /// bucket the place there or -1.
@@ -74,14 +75,14 @@ private:
   /// By bucket: all false but within findNeededWaits().
   std::vector<bool> isNeeded;
 
-  /// The wishes. By bucket that is waited for: what is to start before.
+  /// The constraints. By bucket that is waited for: what is to start before.
   Csr<int32_t> startsBefore;
   /// By bucket that starts: what is to be waited for then.
   Csr<int32_t> waitsAfter;
   /// By node: dependences on what neither has run nor is settled. A cheap node
   /// that needs nothing unsettled is settled: together with what it needs, it
   /// could run at once.
-  std::vector<int32_t> unsettled;
+  IndegreeCounter unsettled;
 };
 
 } // namespace
@@ -92,25 +93,28 @@ Placer::Placer(const BucketedProblem &bucketed,
       isCheap(findCheapNodes(bucketed)),
       isTail(findTails(bucketed, isCheap, placement)),
       missing(problem.numNodes()), hasRun(problem.numNodes()),
-      haste(problem.numNodes()), availablePlace(bucketed.numBuckets(), -1),
+      priorities(problem.numNodes()), availablePlace(bucketed.numBuckets(), -1),
       isNeeded(bucketed.numBuckets()), unsettled(problem.numNodes()) {
   order.reserve(problem.numNodes());
   rankNodes(computeBucketKeys(bucketed, isCheap));
   auto index = [&](Csr<int32_t> &rows,
-                   const std::vector<std::pair<int32_t, int32_t>> &wishes,
+                   const std::vector<std::pair<int32_t, int32_t>> &constraints,
                    bool bySecond) {
     rows.build(
-        bucketed.numBuckets(), wishes.size(),
-        [&](size_t i) { return bySecond ? wishes[i].second : wishes[i].first; },
+        bucketed.numBuckets(), constraints.size(),
         [&](size_t i) {
-          return bySecond ? wishes[i].first : wishes[i].second;
+          return bySecond ? constraints[i].second : constraints[i].first;
+        },
+        [&](size_t i) {
+          return bySecond ? constraints[i].first : constraints[i].second;
         });
   };
   index(startsBefore, placement.startBeforeWait, /*bySecond=*/false);
   index(waitsAfter, placement.waitAfterStart, /*bySecond=*/true);
-  for (NodeId node = 0; node < problem.numNodes(); ++node)
-    missing[node] = unsettled[node] =
-        static_cast<int32_t>(problem.predecessors(node).size());
+  for (NodeId node = 0; node < problem.numNodes(); ++node) {
+    missing.addEdgesTo(node, problem.predecessors(node).size());
+    unsettled.addEdgesTo(node, problem.predecessors(node).size());
+  }
   for (NodeId node = 0; node < problem.numNodes(); ++node) {
     if (!problem.predecessors(node).empty())
       continue;
@@ -138,17 +142,17 @@ void Placer::rankNodes(const std::vector<NodeId> &keys) {
 
 void Placer::push(NodeId node) {
   ready.push(rankOf[node] -
-             static_cast<int64_t>(haste[node]) * problem.numNodes());
+             static_cast<int64_t>(priorities[node]) * problem.numNodes());
 }
 
-/// Tells who needs `node`, but for tails, that it has run. Lazy waits that can
-/// run now are as good as if they had.
+/// Releases the successors of `node`, which has run, except tails. Lazy waits
+/// that can run now count as if they had.
 void Placer::provide(NodeId node) {
   MinHeap<int32_t> reached;
-  auto tell = [&](NodeId from) {
+  auto release = [&](NodeId from) {
     for (DependenceEnd successor : problem.successors(from)) {
       NodeId user = successor.node;
-      if (isTail[user] || --missing[user] > 0)
+      if (isTail[user] || !missing.removeEdgeTo(user))
         continue;
       if (!isLazy(bucketed, user))
         push(user);
@@ -156,26 +160,27 @@ void Placer::provide(NodeId node) {
         reached.push(bucketed.bucketOf(user));
     }
   };
-  tell(node);
+  release(node);
   while (!reached.empty()) {
     int32_t bucket = reached.top();
     reached.pop();
     availablePlace[bucket] = static_cast<int32_t>(available.size());
     available.push_back(bucket);
-    tell(bucketed.waitOf(bucket));
+    release(bucketed.waitOf(bucket));
     if (NodeId copyOut = bucketed.bucket(bucket).copyOut; copyOut != noNode)
-      tell(copyOut);
+      release(copyOut);
   }
 }
 
-/// Tells who needs `node` that it has run or could at once. Told once a node.
+/// Notes for the successors of `node` that it has run or could at once. Called
+/// once a node.
 void Placer::settle(NodeId node) {
   std::vector<NodeId> open = {node};
   while (!open.empty()) {
     NodeId next = open.back();
     open.pop_back();
     for (DependenceEnd successor : problem.successors(next))
-      if (--unsettled[successor.node] == 0 && isCheap[successor.node])
+      if (unsettled.removeEdgeTo(successor.node) && isCheap[successor.node])
         open.push_back(successor.node);
   }
 }
@@ -192,13 +197,13 @@ void Placer::run(NodeId node) {
 /// that waits for a collective becomes ready instead: its turn may be later.
 void Placer::runTails(std::initializer_list<NodeId> nodes) {
   MinHeap<NodeId> able;
-  auto tell = [&](NodeId from) {
+  auto release = [&](NodeId from) {
     for (DependenceEnd successor : problem.successors(from))
-      if (isTail[successor.node] && --missing[successor.node] == 0)
+      if (isTail[successor.node] && missing.removeEdgeTo(successor.node))
         able.push(successor.node);
   };
   for (NodeId node : nodes)
-    tell(node);
+    release(node);
   while (!able.empty()) {
     NodeId tail = able.top();
     able.pop();
@@ -207,7 +212,7 @@ void Placer::runTails(std::initializer_list<NodeId> nodes) {
       continue;
     }
     run(tail);
-    tell(tail);
+    release(tail);
   }
 }
 
@@ -252,35 +257,35 @@ std::vector<int32_t> Placer::findNeededWaits(NodeId node) {
   return buckets;
 }
 
-/// Hastens what a wish wants to start before `waited` is waited for. Returns
-/// whether there is such.
+/// Prioritizes the starts that are to run before `waited` is waited for. Returns
+/// whether there are any.
 bool Placer::startBefore(int32_t waited) {
-  bool isGranted = false;
+  bool isAny = false;
   for (int32_t bucket : startsBefore[waited]) {
     NodeId start = bucketed.startOf(bucket);
-    if (hasRun[start] || unsettled[start] > 0)
+    if (hasRun[start] || unsettled.isPending(start))
       continue;
-    hastenStart(start);
-    isGranted = true;
+    prioritizeStart(start);
+    isAny = true;
   }
-  return isGranted;
+  return isAny;
 }
 
-void Placer::hasten(NodeId node, Haste by) {
-  haste[node] = by;
-  if (missing[node] == 0)
+void Placer::prioritize(NodeId node, Priority by) {
+  priorities[node] = by;
+  if (missing.isReady(node))
     push(node);
 }
 
-/// Hastens a start and all that it needs.
-void Placer::hastenStart(NodeId start) {
+/// Prioritizes a start and all that it needs.
+void Placer::prioritizeStart(NodeId start) {
   std::vector<NodeId> open = {start};
   while (!open.empty()) {
     NodeId node = open.back();
     open.pop_back();
-    if (hasRun[node] || haste[node] == Haste::ToStart)
+    if (hasRun[node] || priorities[node] == Priority::ToStart)
       continue;
-    hasten(node, Haste::ToStart);
+    prioritize(node, Priority::ToStart);
     for (DependenceEnd predecessor : problem.predecessors(node))
       open.push_back(predecessor.node);
   }
@@ -308,7 +313,7 @@ void Placer::take(NodeId node) {
   if (bucket < 0 || node != bucketed.startOf(bucket))
     return;
   for (int32_t waited : waitsAfter[bucket])
-    hasten(bucketed.waitOf(waited), Haste::ToWait);
+    prioritize(bucketed.waitOf(waited), Priority::ToWait);
 }
 
 void Placer::takeReady() {
@@ -333,9 +338,9 @@ Order Placer::takeOrder() {
 }
 
 static Status
-checkWishes(const std::vector<std::pair<int32_t, int32_t>> &wishes,
-            int32_t numBuckets) {
-  for (auto [a, b] : wishes)
+checkBucketIndices(const std::vector<std::pair<int32_t, int32_t>> &constraints,
+                   int32_t numBuckets) {
+  for (auto [a, b] : constraints)
     for (int32_t bucket : {a, b})
       if (bucket < 0 || bucket >= numBuckets)
         return Error{"a wish names bucket " + std::to_string(bucket) +
@@ -344,10 +349,12 @@ checkWishes(const std::vector<std::pair<int32_t, int32_t>> &wishes,
 }
 
 Result<Order> BucketedProblem::place(const BucketPlacement &placement) const {
-  if (Status status = checkWishes(placement.startBeforeWait, numBuckets());
+  if (Status status =
+          checkBucketIndices(placement.startBeforeWait, numBuckets());
       !status)
     return status;
-  if (Status status = checkWishes(placement.waitAfterStart, numBuckets());
+  if (Status status =
+          checkBucketIndices(placement.waitAfterStart, numBuckets());
       !status)
     return status;
   Order order = Placer(*this, placement).takeOrder();

@@ -63,7 +63,7 @@ public:
           const BucketingOptions &options)
       : problem(problem), graph(std::move(graph)), candidates(candidates),
         options(options), keys(options.capBytes.size()),
-        fates(candidates.size()) {}
+        assignments(candidates.size()) {}
 
   Bucketing run();
 
@@ -75,7 +75,7 @@ private:
   Answer offer(size_t bucketIndex, size_t index);
   std::optional<NodeId> merge(size_t bucket, size_t index);
   void open(size_t index);
-  void tell(size_t index, AloneReason reason, NodeId other = noNode);
+  void noteReason(size_t index, UnbucketedReason reason, NodeId other = noNode);
   Bucketing takeResult();
 
   NodeId startOf(size_t index) const { return candidates[index].start; }
@@ -90,7 +90,7 @@ private:
   const BucketingOptions &options;
   std::vector<KeyState> keys;
   std::vector<FormingBucket> buckets;
-  std::vector<CandidateFate> fates;
+  std::vector<BucketAssignment> assignments;
   /// Of the candidate that is looked at: those known before any bucket is
   /// asked, and those among the buckets that were asked.
   std::vector<Ancestor> knownAncestors;
@@ -105,10 +105,10 @@ Bucketing Forming::run() {
   return takeResult();
 }
 
-/// Notes why a candidate is alone, should it stay so.
-void Forming::tell(size_t index, AloneReason reason, NodeId other) {
-  fates[index].reason = reason;
-  fates[index].other = other;
+/// Notes why a candidate is unbucketed, should it stay so.
+void Forming::noteReason(size_t index, UnbucketedReason reason, NodeId other) {
+  assignments[index].reason = reason;
+  assignments[index].other = other;
 }
 
 void Forming::place(size_t index) {
@@ -156,19 +156,19 @@ Forming::Answer Forming::offer(size_t bucketIndex, size_t index) {
   if (bytes > bucket.capBytes)
     return Answer::Refused;
   size_t opener = bucket.members.front();
-  bool isUntold = fates[opener].reason == AloneReason::None;
+  bool hasNoReason = assignments[opener].reason == UnbucketedReason::None;
   if (bytes > bucket.capBytes - bucket.bytes ||
       static_cast<int64_t>(bucket.members.size()) >= options.maxCount) {
-    if (isUntold)
-      tell(opener, AloneReason::BucketFull);
-    if (fates[index].reason == AloneReason::None)
-      tell(index, AloneReason::BucketFull);
+    if (hasNoReason)
+      noteReason(opener, UnbucketedReason::BucketFull);
+    if (assignments[index].reason == UnbucketedReason::None)
+      noteReason(index, UnbucketedReason::BucketFull);
     return Answer::Closed;
   }
   if (std::optional<NodeId> other = merge(bucketIndex, index)) {
-    tell(index, AloneReason::Dependent, *other);
-    if (isUntold)
-      tell(opener, AloneReason::Dependent, startOf(index));
+    noteReason(index, UnbucketedReason::Dependent, *other);
+    if (hasNoReason)
+      noteReason(opener, UnbucketedReason::Dependent, startOf(index));
     return ++bucket.refusals < maxRefusals ? Answer::Refused : Answer::Closed;
   }
   bucket.bytes += bytes;
@@ -205,10 +205,10 @@ void Forming::open(size_t index) {
   auto cap = caps.begin() +
              static_cast<ptrdiff_t>(std::min(key.numOpened, caps.size() - 1));
   if (candidate.bytes > *cap) {
-    if (fates[index].reason == AloneReason::None)
-      tell(index, AloneReason::OverCap);
+    if (assignments[index].reason == UnbucketedReason::None)
+      noteReason(index, UnbucketedReason::OverCap);
     // Where a later bucket would have the room for it, it is the next bucket by
-    // itself, or all that are larger than the first cap would stay alone.
+    // itself, or all that are larger than the first cap would stay unbucketed.
     if (std::any_of(cap, caps.end(),
                     [&](int64_t later) { return candidate.bytes <= later; }))
       ++key.numOpened;
@@ -246,19 +246,19 @@ Bucketing Forming::takeResult() {
     merged.bytes = bucket->bytes;
     for (size_t member : bucket->members) {
       merged.starts.push_back(startOf(member));
-      fates[member] = {static_cast<int32_t>(result.buckets.size()),
-                       AloneReason::None, noNode};
+      assignments[member] = {static_cast<int32_t>(result.buckets.size()),
+                             UnbucketedReason::None, noNode};
     }
     std::sort(merged.starts.begin(), merged.starts.end());
     result.buckets.push_back(std::move(merged));
   }
   for (size_t index = 0; index < candidates.size(); ++index)
-    if (CandidateFate &fate = fates[index];
-        fate.bucket < 0 && fate.reason == AloneReason::None)
-      fate.reason = keys[candidates[index].key].numOpeners == 1
-                        ? AloneReason::NoPartner
-                        : AloneReason::BucketFull;
-  result.fates = std::move(fates);
+    if (BucketAssignment &assignment = assignments[index];
+        assignment.bucket < 0 && assignment.reason == UnbucketedReason::None)
+      assignment.reason = keys[candidates[index].key].numOpeners == 1
+                              ? UnbucketedReason::NoPartner
+                              : UnbucketedReason::BucketFull;
+  result.assignments = std::move(assignments);
   return result;
 }
 

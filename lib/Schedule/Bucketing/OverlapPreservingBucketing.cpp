@@ -392,7 +392,7 @@ private:
   /// By node: its candidate, or -1.
   std::vector<int32_t> candidateOf;
   Execution before;
-  std::vector<CandidateFate> fates;
+  std::vector<BucketAssignment> assignments;
   std::vector<Bucket> buckets;
   /// By bucket.
   std::vector<BucketCost> costs;
@@ -406,7 +406,7 @@ Splitting::Splitting(const Problem &problem,
                      Execution before)
     : problem(problem), candidates(candidates), getCost(getCost),
       candidateOf(problem.numNodes(), -1), before(std::move(before)),
-      fates(std::move(bucketing.fates)) {
+      assignments(std::move(bucketing.assignments)) {
   for (size_t i = 0; i < candidates.size(); ++i)
     candidateOf[candidates[i].start] = static_cast<int32_t>(i);
   for (Bucket &bucket : bucketing.buckets)
@@ -461,8 +461,8 @@ void Splitting::split(const std::vector<bool> &responsible) {
       }
       // The nearest other member stands at the other side of the cut.
       NodeId other = old.starts[first == 0 ? middle : middle - 1];
-      fates[candidateOf[half.starts[0]]] = {-1, AloneReason::LosesOverlap,
-                                            other};
+      assignments[candidateOf[half.starts[0]]] = {
+          -1, UnbucketedReason::LosesOverlap, other};
     }
   }
 }
@@ -479,14 +479,14 @@ int Splitting::maxRounds() const {
 
 /// The buckets of now, by first member.
 Bucketing Splitting::getBuckets() const {
-  Bucketing result{buckets, fates};
+  Bucketing result{buckets, assignments};
   std::sort(result.buckets.begin(), result.buckets.end(),
             [](const Bucket &a, const Bucket &b) {
               return a.starts.front() < b.starts.front();
             });
   for (size_t i = 0; i < result.buckets.size(); ++i)
     for (NodeId start : result.buckets[i].starts)
-      result.fates[candidateOf[start]].bucket = static_cast<int32_t>(i);
+      result.assignments[candidateOf[start]].bucket = static_cast<int32_t>(i);
   return result;
 }
 
@@ -566,9 +566,9 @@ Result<Bucketing> schedule::formOverlapPreservingBuckets(
   if (!formed)
     return Error{formed.error()};
   Bucketing bucketing{std::move(formed->buckets), {}};
-  bucketing.fates.resize(candidates.size());
+  bucketing.assignments.resize(candidates.size());
   for (size_t i = 0; i < order.size(); ++i)
-    bucketing.fates[order[i]] = formed->fates[i];
+    bucketing.assignments[order[i]] = formed->assignments[i];
 
   return Splitting(problem, candidates, getCost, std::move(bucketing),
                    std::move(*before))

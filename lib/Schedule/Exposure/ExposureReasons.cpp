@@ -479,8 +479,9 @@ ExposureReason Explainer::explain(NodeId collective, const LaterWait &later) {
   if (later.isPossible && (isHeld || isBetter(later.reason, reason))) {
     reason = later.reason;
   } else if (isHeld) {
-    bool isAlone = reason.other == noNode && later.reason.other == noNode;
-    reason.spareNs = isAlone ? 0 : getSpareNs(collective);
+    bool hasNoNeighbour =
+        reason.other == noNode && later.reason.other == noNode;
+    reason.spareNs = hasNoNeighbour ? 0 : getSpareNs(collective);
     reason.cause = ExposureCause::Dependence;
     if (reason.other == noNode) {
       reason.cause = ExposureCause::Needed;

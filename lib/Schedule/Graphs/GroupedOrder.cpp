@@ -38,7 +38,7 @@ struct Link {
 /// as far as they have not been left out.
 class Contraction {
 public:
-  Contraction(const Problem &problem, const OrderWishes &wishes);
+  Contraction(const Problem &problem, const SoftConstraints &constraints);
 
   NodeId numNodes() const { return problem.numNodes(); }
   int32_t numGroups() const { return static_cast<int32_t>(groups.size()); }
@@ -63,10 +63,10 @@ public:
   std::pair<NodeId, NodeId> precedence(int32_t index) const {
     return precedences[index];
   }
-  const std::vector<bool> &grantedPrecedences() const { return isGranted; }
+  const std::vector<bool> &satisfiedPrecedences() const { return isSatisfied; }
 
   void leaveOutGroup(int32_t group);
-  void leaveOutPrecedence(int32_t index) { isGranted[index] = false; }
+  void leaveOutPrecedence(int32_t index) { isSatisfied[index] = false; }
 
   /// Calls `visit` with each link from another unit to one of `unit`, or from
   /// one of `unit` to another.
@@ -81,13 +81,13 @@ private:
   /// By operation.
   std::vector<int32_t> groupOf;
   const std::vector<std::pair<NodeId, NodeId>> &precedences;
-  std::vector<bool> isGranted;
+  std::vector<bool> isSatisfied;
   /// Precedences by their second and by their first operation.
   Csr<int32_t> incoming;
   Csr<int32_t> outgoing;
 };
 
-/// Leaves wishes out until the contracted graph has no cycle.
+/// Drops constraints until the contracted graph has no cycle.
 ///
 /// Units without a predecessor are peeled off the graph, one after the other.
 /// When there is none, a walk from predecessor to predecessor, begun at any
@@ -130,13 +130,14 @@ private:
 // The contracted graph
 //===----------------------------------------------------------------------===//
 
-Contraction::Contraction(const Problem &problem, const OrderWishes &wishes)
+Contraction::Contraction(const Problem &problem,
+                         const SoftConstraints &constraints)
     : problem(problem), basePositions(problem.numNodes()),
-      groupOf(problem.numNodes(), none), precedences(wishes.precedences),
-      isGranted(wishes.precedences.size(), true) {
+      groupOf(problem.numNodes(), none), precedences(constraints.precedences),
+      isSatisfied(constraints.precedences.size(), true) {
   for (size_t position = 0; position < base().size(); ++position)
     basePositions[base()[position]] = static_cast<int32_t>(position);
-  for (const ContiguousGroup &group : wishes.groups) {
+  for (const ContiguousGroup &group : constraints.groups) {
     for (NodeId member : group.members)
       groupOf[member] = numGroups();
     groups.push_back(group.members);
@@ -175,7 +176,7 @@ void Contraction::visitIncoming(UnitId unit, Visit visit) const {
       if (unitOf(end.node) != unit)
         visit(Link{end.node, member, none});
     for (int32_t index : incoming[member])
-      if (isGranted[index])
+      if (isSatisfied[index])
         visit(Link{precedences[index].first, member, index});
   }
 }
@@ -187,7 +188,7 @@ void Contraction::visitOutgoing(UnitId unit, Visit visit) const {
       if (unitOf(end.node) != unit)
         visit(Link{member, end.node, none});
     for (int32_t index : outgoing[member])
-      if (isGranted[index])
+      if (isSatisfied[index])
         visit(Link{member, precedences[index].second, index});
   }
 }
@@ -270,7 +271,7 @@ void CycleBreaker::walk(UnitId unit) {
 }
 
 /// Breaks the cycle that the path from `first` on is. Dependences alone make
-/// none, so there is a wish on it.
+/// none, so there is a constraint on it.
 void CycleBreaker::breakCycle(size_t first) {
   int32_t last = none;
   for (size_t place = first; place < path.size(); ++place)
@@ -344,7 +345,8 @@ static std::string nameGroup(size_t index) {
   return "group " + std::to_string(index);
 }
 
-static Status checkWishes(const Problem &problem, const OrderWishes &wishes) {
+static Status checkConstraints(const Problem &problem,
+                               const SoftConstraints &constraints) {
   if (!problem.check())
     return problem.check();
   auto isNode = [&](NodeId node) {
@@ -353,8 +355,8 @@ static Status checkWishes(const Problem &problem, const OrderWishes &wishes) {
   std::string hasNodes =
       "; the problem has " + std::to_string(problem.numNodes()) + " nodes";
   std::vector<int32_t> groupOf(problem.numNodes(), none);
-  for (size_t index = 0; index < wishes.groups.size(); ++index) {
-    const ContiguousGroup &group = wishes.groups[index];
+  for (size_t index = 0; index < constraints.groups.size(); ++index) {
+    const ContiguousGroup &group = constraints.groups[index];
     if (group.members.empty())
       return Error{nameGroup(index) + " is empty"};
     if (!isNode(group.anchor))
@@ -370,7 +372,7 @@ static Status checkWishes(const Problem &problem, const OrderWishes &wishes) {
       groupOf[member] = static_cast<int32_t>(index);
     }
   }
-  for (auto [first, second] : wishes.precedences) {
+  for (auto [first, second] : constraints.precedences) {
     if (!isNode(first) || !isNode(second))
       return Error{"node " + std::to_string(first) + " is to precede node " +
                    std::to_string(second) + hasNodes};
@@ -389,7 +391,7 @@ static Order sortUnits(const Contraction &graph,
   // Twice the place in the program, plus 1 for what does not stand before it.
   using Entry = std::pair<int64_t, UnitId>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> ready;
-  IndegreeCounter pending(graph.numUnits());
+  IndegreeCounter missing(static_cast<size_t>(graph.numUnits()));
   auto makeReady = [&](UnitId unit) {
     int32_t group = graph.groupIndex(unit);
     NodeId place = group == none ? unit : groups[group].anchor;
@@ -398,8 +400,8 @@ static Order sortUnits(const Contraction &graph,
     ready.push({2 * position + (standsBefore ? 0 : 1), unit});
   };
   for (UnitId unit = 0; unit < graph.numUnits(); ++unit) {
-    graph.visitIncoming(unit, [&](const Link &) { pending.addEdgesTo(unit); });
-    if (pending.isReady(unit) && !graph.members(unit).empty())
+    graph.visitIncoming(unit, [&](const Link &) { missing.addEdgesTo(unit); });
+    if (missing.isReady(unit) && !graph.members(unit).empty())
       makeReady(unit);
   }
   Order order;
@@ -411,55 +413,57 @@ static Order sortUnits(const Contraction &graph,
                  graph.members(unit).end());
     graph.visitOutgoing(unit, [&](const Link &link) {
       UnitId successor = graph.unitOf(link.to);
-      if (pending.removeEdgeTo(successor))
+      if (missing.removeEdgeTo(successor))
         makeReady(successor);
     });
   }
   return order;
 }
 
-/// What `result` says to grant and does not. What it grants by chance is
-/// granted as well.
-static Status verifyWishes(const Problem &problem, const OrderWishes &wishes,
-                           GroupedOrder &result) {
+/// Checks that `result` satisfies what it says, and notes the precedences that
+/// it satisfies by chance.
+static Status verifyConstraints(const Problem &problem,
+                                const SoftConstraints &constraints,
+                                GroupedOrder &result) {
   Result<Positions> positions = invert(problem, result.order);
   if (!positions)
     return Error{positions.error()};
   auto isBefore = [&](NodeId a, NodeId b) {
     return (*positions)[a] < (*positions)[b];
   };
-  for (size_t index = 0; index < wishes.groups.size(); ++index) {
+  for (size_t index = 0; index < constraints.groups.size(); ++index) {
     if (result.conflicts[index])
       continue;
-    const std::vector<NodeId> &members = wishes.groups[index].members;
+    const std::vector<NodeId> &members = constraints.groups[index].members;
     auto [first, last] =
         std::minmax_element(members.begin(), members.end(), isBefore);
     if ((*positions)[*last] - (*positions)[*first] + 1 !=
         static_cast<int32_t>(members.size()))
       return Error{nameGroup(index) + " does not stand together"};
   }
-  for (size_t index = 0; index < wishes.precedences.size(); ++index) {
-    auto [first, second] = wishes.precedences[index];
-    if (result.isGranted[index] && !isBefore(first, second))
+  for (size_t index = 0; index < constraints.precedences.size(); ++index) {
+    auto [first, second] = constraints.precedences[index];
+    if (result.isSatisfied[index] && !isBefore(first, second))
       return Error{problem.describe(first) + " does not precede " +
                    problem.describe(second)};
-    result.isGranted[index] = isBefore(first, second);
+    result.isSatisfied[index] = isBefore(first, second);
   }
   return Status::success();
 }
 
-Result<GroupedOrder> schedule::sortInGroups(const Problem &problem,
-                                            const OrderWishes &wishes) {
-  if (Status status = checkWishes(problem, wishes); !status)
+Result<GroupedOrder>
+schedule::sortInGroups(const Problem &problem,
+                       const SoftConstraints &constraints) {
+  if (Status status = checkConstraints(problem, constraints); !status)
     return status;
-  Contraction graph(problem, wishes);
+  Contraction graph(problem, constraints);
   GroupedOrder result;
   result.conflicts = CycleBreaker(graph).run();
-  result.order = sortUnits(graph, wishes.groups);
-  result.isGranted = graph.grantedPrecedences();
+  result.order = sortUnits(graph, constraints.groups);
+  result.isSatisfied = graph.satisfiedPrecedences();
   Status status = verify(problem, result.order);
   if (status)
-    status = verifyWishes(problem, wishes, result);
+    status = verifyConstraints(problem, constraints, result);
   if (!status)
     return Error{"sorting in groups made an invalid order: " + status.error()};
   return result;

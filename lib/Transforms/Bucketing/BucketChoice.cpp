@@ -254,8 +254,8 @@ LogicalResult BucketChooser::merge(BucketChoice &choice) {
   BucketPlacement placement;
   if (use == MergedUse::Run && !choice.candidates.entries.empty()) {
     // The plan also says when those start that are alone in their entry.
-    for (auto [candidate, assignment] :
-         llvm::zip_equal(choice.candidates.candidates, choice.bucketing.fates))
+    for (auto [candidate, assignment] : llvm::zip_equal(
+             choice.candidates.candidates, choice.bucketing.assignments))
       if (assignment.bucket < 0)
         buckets.push_back({candidate.key, {candidate.start}, candidate.bytes});
     placement = makePlacement(problem, choice.candidates, buckets);

@@ -94,8 +94,8 @@ void BlockBucketer::noteUnbucketed(const BlockProblem &problem,
            refused, ArrayRef(choice.candidates.refused)))
     if (!made.contains(collective.op))
       unbucketed.try_emplace(collective.op, collective.reason);
-  for (auto [candidate, assignment] :
-       llvm::zip_equal(choice.candidates.candidates, choice.bucketing.fates)) {
+  for (auto [candidate, assignment] : llvm::zip_equal(
+           choice.candidates.candidates, choice.bucketing.assignments)) {
     Operation *op = problem.getOperation(candidate.start);
     if (assignment.bucket < 0)
       unbucketed.try_emplace(op, explainUnbucketed(problem, assignment));
@@ -107,8 +107,8 @@ void BlockBucketer::noteUnbucketed(const BlockProblem &problem,
 /// Moves all collectives out of their buckets.
 static void dropBuckets(const BlockProblem &problem, BucketChoice &choice,
                         StringRef reason) {
-  for (auto [candidate, assignment] :
-       llvm::zip_equal(choice.candidates.candidates, choice.bucketing.fates))
+  for (auto [candidate, assignment] : llvm::zip_equal(
+           choice.candidates.candidates, choice.bucketing.assignments))
     if (assignment.bucket >= 0)
       choice.candidates.refused.push_back(
           {problem.getOperation(candidate.start), reason.str()});

@@ -13,12 +13,12 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::AloneReason;
 using schedule::Bucket;
-using schedule::CandidateFate;
+using schedule::BucketAssignment;
 using schedule::ContractedGraph;
 using schedule::NodeId;
 using schedule::noNode;
+using schedule::UnbucketedReason;
 
 void mlir::commsched::remarkBucket(func::FuncOp function,
                                    const BlockProblem &problem,
@@ -42,22 +42,22 @@ void mlir::commsched::remarkBucket(func::FuncOp function,
 
 std::string
 mlir::commsched::explainUnbucketed(const BlockProblem &problem,
-                                   const CandidateFate &assignment) {
+                                   const BucketAssignment &assignment) {
   std::string other = assignment.other == schedule::noNode
                           ? std::string("another collective")
                           : describe(problem.getOperation(assignment.other));
   switch (assignment.reason) {
-  case AloneReason::None:
+  case UnbucketedReason::None:
     break;
-  case AloneReason::NoPartner:
+  case UnbucketedReason::NoPartner:
     return "no other collective may travel with it";
-  case AloneReason::OverCap:
+  case UnbucketedReason::OverCap:
     return "it is larger than a bucket may be";
-  case AloneReason::BucketFull:
+  case UnbucketedReason::BucketFull:
     return "the buckets that it might join are full";
-  case AloneReason::Dependent:
+  case UnbucketedReason::Dependent:
     return "a dependence joins it to " + other;
-  case AloneReason::LosesOverlap:
+  case UnbucketedReason::LosesOverlap:
     return "computation would no longer hide it, or would hide less of "
            "others, together with " +
            other;
@@ -151,7 +151,7 @@ std::string UnbucketedExplainer::explain(NodeId start,
         return isJoined(start, member);
       }))
     return explainUnbucketed(
-        problem, {/*bucket=*/-1, AloneReason::Dependent, nearest.front()});
+        problem, {/*bucket=*/-1, UnbucketedReason::Dependent, nearest.front()});
   return "merging " + chosen.rule +
          ", which makes the best step of the ways that were tried, leaves it "
          "alone";
@@ -178,8 +178,8 @@ void UnbucketedExplainer::explain(const MergeableCollectives &collectives) {
     const SameKey &same = byKey[collective.key];
     reasons[collective.op] =
         same.count == 1
-            ? explainUnbucketed(problem,
-                                {/*bucket=*/-1, AloneReason::NoPartner, noNode})
+            ? explainUnbucketed(
+                  problem, {/*bucket=*/-1, UnbucketedReason::NoPartner, noNode})
             : explain(collective.node, same.members);
   }
 }

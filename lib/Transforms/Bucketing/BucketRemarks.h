@@ -28,7 +28,7 @@ using UnbucketedReasons = DenseMap<Operation *, std::string>;
 
 /// The solver's reason in words, for a candidate that is in no bucket.
 std::string explainUnbucketed(const BlockProblem &problem,
-                              const schedule::CandidateFate &assignment);
+                              const schedule::BucketAssignment &assignment);
 
 /// Emits a remark `CollectiveAlone` on every collective of the block that has a
 /// reason.

@@ -32,8 +32,8 @@ using schedule::GroupConflict;
 using schedule::GroupedOrder;
 using schedule::NodeId;
 using schedule::noNode;
-using schedule::OrderWishes;
 using schedule::Problem;
+using schedule::SoftConstraints;
 
 //===----------------------------------------------------------------------===//
 // Groups of operations around collectives
@@ -288,7 +288,7 @@ namespace {
 struct FsdpWishes {
   SmallVector<FsdpGroup> groups;
   /// Groups 2i and 2i + 1 are the start and the wait members of group i.
-  OrderWishes wishes;
+  SoftConstraints wishes;
   /// By precedence: the index of the group that starts later, and that of the
   /// one that is waited for first.
   SmallVector<std::pair<size_t, size_t>> precedences;
@@ -321,7 +321,7 @@ private:
 
 static FsdpWishes makeWishes(SmallVector<FsdpGroup> groups) {
   FsdpWishes result;
-  OrderWishes &wishes = result.wishes;
+  SoftConstraints &wishes = result.wishes;
   // The last group of each kind.
   DenseMap<int, size_t> last;
   for (auto [index, group] : llvm::enumerate(groups)) {
@@ -383,7 +383,7 @@ void GroupReporter::reportGroup(size_t index) {
 }
 
 void GroupReporter::reportOrder(size_t precedence) {
-  if (result.isGranted[precedence])
+  if (result.isSatisfied[precedence])
     return;
   auto [later, earlier] = wishes.precedences[precedence];
   Operation *start = wishes.groups[later].collective;

@@ -28,8 +28,8 @@ using schedule::GroupedOrder;
 using schedule::NodeId;
 using schedule::NodeKind;
 using schedule::noLabel;
-using schedule::OrderWishes;
 using schedule::Problem;
+using schedule::SoftConstraints;
 
 //===----------------------------------------------------------------------===//
 // Collection of marks
@@ -377,7 +377,7 @@ mlir::commsched::planBlock(Block &block, ArrayRef<MarkedOperation> marked) {
   for (auto [index, set] : llvm::enumerate(*sets))
     for (NodeId node : set.members)
       setOf[node] = static_cast<int32_t>(index);
-  OrderWishes wishes;
+  SoftConstraints wishes;
   for (auto [index, set] : llvm::enumerate(*sets)) {
     RegionSet regionSet;
     regionSet.region = regions[set.label];

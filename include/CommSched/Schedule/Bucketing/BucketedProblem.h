@@ -1,4 +1,4 @@
-//===- BucketedProblem.h - A problem whose buckets are merged ---*- C++ -*-===//
+//===- BucketedProblem.h - Problem with merged buckets ----------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the program becomes when buckets are merged: a problem in which each
-// bucket is one start and one wait, with the copies around them, and the order
-// in which its operations are to run. It is what decides whether a bucket pays,
-// and tells the rewriting where the merged operations go.
+// The program with merged buckets: a problem in which each bucket is one start
+// and one wait, with the copies around them, and the order in which its
+// operations are to run. Simulating it decides whether a bucket pays, and the
+// rewriting takes the places of the merged operations from it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,8 @@ namespace mlir::commsched::schedule {
 /// Whether a merged program has buffers.
 enum class BucketBuffers : uint8_t { LeftOut, Kept };
 
-/// Wishes about the places of merged operations, by index of the bucket. A
-/// wish that cannot be granted is ignored.
+/// Soft constraints on the places of merged operations, by index of the bucket.
+/// One that cannot be satisfied is ignored.
 struct BucketPlacement {
   /// {a, b}: bucket b starts before bucket a is waited for (prefetching). When
   /// bucket a is to be waited for, b and the cheap operations that it needs run
@@ -108,39 +108,47 @@ public:
   NodeId startOf(int32_t bucket) const { return buckets[bucket].start; }
   NodeId waitOf(int32_t bucket) const { return buckets[bucket].wait; }
 
-  /// An order of the merged program as close to the original one as the
-  /// buckets allow. What is cheap (no collective, no wait, not expensive, no
-  /// barrier to communication) gives way to what is not:
-  ///  - a merged start comes where the first member was, or else directly after
-  ///    the last that it needs, be it through what is cheap, and that is not
-  ///    cheap. What is cheap and it needs comes up with it. A user of a merged
-  ///    wait stays where it is, though,
-  ///  - a merged wait comes directly before the first operation that needs it
-  ///    and is no tail, at the latest at the end,
-  ///  - tails follow directly on the last merged wait, with its copy-out, that
-  ///    they need, in the order of their indices. One that is itself a wait,
-  ///    with what needs it, comes in its place, or else as soon as it can after
-  ///    that; of merged waits at the end, after all of them,
-  ///  - where a merged start comes later than a member did, what is cheap and
-  ///    needs that member's wait goes down to where the last member's wait was,
-  ///    unless something that is not cheap needs it before,
-  ///  - everything else keeps its order, but for what has to come after a
-  ///    merged start that comes later than one of its members did.
+  /// An order of the merged program that is as close to the original one as the
+  /// buckets allow.
   ///
-  /// Tails are what nothing but the end of the program needs, such as the
-  /// all-reduce of what a reduce-scatter gave, so that they are no reason to
-  /// wait. A node that belongs to no bucket is one if it is cheap, or a start
-  /// or a wait that is no barrier; if all that it needs, of which there is
-  /// something, are merged waits, copy-outs and tails; and if all that needs it
-  /// are tails. A start, which had better run beside computation than at the
-  /// end, is one only if a wish says when each merged wait that it needs, be it
-  /// through other tails, is to run.
+  /// Terms. A node is *cheap* if it is no collective, no wait, not expensive
+  /// and no barrier to communication. A *tail* is a node that only the end of
+  /// the program needs, such as the all-reduce of the result of a
+  /// reduce-scatter: it is no reason to wait for what it needs. Precisely, a
+  /// node outside of the buckets is a tail if
+  ///  - it is cheap, or is a start or a wait and no barrier,
+  ///  - it has predecessors, all of which are merged waits, copy-outs or tails,
+  ///  - all of its successors are tails,
+  ///  - and, if it is a start, `placement.waitAfterStart` places each merged
+  ///  wait
+  ///    that it needs, directly or through other tails. (Otherwise the start
+  ///    had better run beside computation than at the end.)
   ///
-  /// A copy-in stands directly before its start, a copy-out directly after its
-  /// wait. Waits that one operation needs come in the order in which they
-  /// could, as do those at the end. Verified. Error: a wish names a bucket that
-  /// does not exist. O((nodes + dependences + wishes) log nodes), but that the
-  /// wishes about one wait are all tried again after each that is granted.
+  /// Rules.
+  ///  - A merged start takes the place of the first of its members, but comes
+  ///    after all nodes that it needs which are not cheap, including those that
+  ///    it needs through cheap nodes. The cheap nodes that it needs move up
+  ///    with it, except users of a merged wait, which keep their place.
+  ///  - A merged wait runs directly before the first node that needs it and is
+  ///  no
+  ///    tail; if there is none, at the end.
+  ///  - Tails run directly after the last merged wait that they need and its
+  ///    copy-out, in the order of their indices. A tail that is itself a wait
+  ///    runs, with the tails that need it, at its own place in the program, or
+  ///    as soon after that as it can; if its merged waits run at the end, after
+  ///    all of those.
+  ///  - If a merged start comes later than one of its members did, the cheap
+  ///    nodes that need that member's wait move down to the place of the last
+  ///    member's wait, unless a node that is not cheap needs them before.
+  ///  - All other nodes keep their order, except those that have to follow a
+  ///    merged start which comes later than one of its members did.
+  ///
+  /// A copy-in runs directly before its start and a copy-out directly after its
+  /// wait. Merged waits that one node needs run in the order in which they
+  /// become possible; so do those at the end. The order is verified. Error:
+  /// `placement` names a bucket that does not exist. O((nodes + dependences +
+  /// constraints) log nodes), but all constraints on one wait are tried again
+  /// after each that is satisfied.
   Result<Order> place(const BucketPlacement &placement = {}) const;
 
   /// The order of the original problem that runs members' starts one directly

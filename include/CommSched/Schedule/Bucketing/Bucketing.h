@@ -1,4 +1,4 @@
-//===- Bucketing.h - Which collectives travel together ----------*- C++ -*-===//
+//===- Bucketing.h - Buckets of collectives ---------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Forms buckets: sets of collectives that may become one launch. Two starts may
-// share a bucket if no path of dependences, which may lead through other
-// buckets, makes one of them wait for the other. What is formed here is a
+// Forms buckets: sets of collectives that may be merged into one launch. Two
+// starts may share a bucket if no path of dependences, which may lead through
+// other buckets, makes one of them wait for the other. What is formed here is a
 // decision only; see BucketedProblem.h for the program that follows from it.
 //
 //===----------------------------------------------------------------------===//
@@ -23,7 +23,7 @@
 
 namespace mlir::commsched::schedule {
 
-/// A collective that may travel with others.
+/// A collective that may be merged with others.
 struct BucketCandidate {
   /// The Start. A Blocking collective cannot be merged.
   NodeId start = noNode;
@@ -44,8 +44,8 @@ struct BucketingOptions {
 
 /// Why a collective is in no bucket. One that opened a bucket while there was
 /// none to join is judged by the first candidate that did not join it.
-enum class AloneReason : uint8_t {
-  /// It is not alone.
+enum class UnbucketedReason : uint8_t {
+  /// It is in a bucket.
   None,
   /// No other candidate has its key, but for those that are over the cap.
   NoPartner,
@@ -62,11 +62,11 @@ enum class AloneReason : uint8_t {
   LosesOverlap,
 };
 
-/// What became of one candidate.
-struct CandidateFate {
+/// The bucket of one candidate, or why it has none.
+struct BucketAssignment {
   /// Index in Bucketing::buckets; -1: none.
   int32_t bucket = -1;
-  AloneReason reason = AloneReason::None;
+  UnbucketedReason reason = UnbucketedReason::None;
   NodeId other = noNode;
 };
 
@@ -83,7 +83,7 @@ struct Bucketing {
   /// By first member.
   std::vector<Bucket> buckets;
   /// By candidate.
-  std::vector<CandidateFate> fates;
+  std::vector<BucketAssignment> assignments;
 };
 
 /// Looks at the candidates in the given order. Each joins the first open bucket
@@ -98,10 +98,11 @@ struct Bucketing {
 /// of 17 open buckets of one key the one that has refused most in a row, the
 /// oldest of those, is closed.
 ///
-/// A candidate is alone if nobody joined the bucket that it opened; the cap of
+/// A candidate is unbucketed if no other joined the bucket that it opened; the
+/// cap of
 /// that bucket is used up all the same. One that is larger than the cap of the
-/// bucket that it would open is alone, too: it uses up that cap if a later one
-/// is large enough for it, and otherwise leaves it to the next.
+/// bucket that it would open is unbucketed, too: it uses up that cap if a later
+/// one is large enough for it, and otherwise leaves it to the next.
 ///
 /// Error: the problem has one; a candidate is not a Start, is named twice, has
 /// a negative size, or its key has no cap; a cap or maxCount is not positive.
@@ -155,7 +156,7 @@ using BucketCostFunction =
     std::function<BucketCost(const std::vector<NodeId> &starts)>;
 
 /// Forms buckets as formBuckets() does, and splits in halves, round after
-/// round, those to which it is due that the merged program, as
+/// round, those that are responsible if the merged program, as
 /// BucketedProblem::place() puts it, runs worse than the original one:
 ///  - a collective is uncovered for longer than its members were together, that
 ///    is, runs while the compute stream waits for it or for another one. Unlike
@@ -165,12 +166,13 @@ using BucketCostFunction =
 /// Of all rounds, and of no buckets at all, the result is what gives the
 /// shortest step; of several the one in which collectives are uncovered for
 /// the least time in sum, then the one with fewer splits. So no step gets
-/// longer, and buckets that no one loses by stay as they were formed. To demand
+/// longer, and buckets without a loss stay as they were formed. To demand
 /// that no collective loses would be too much where communication is what takes
 /// time: the same wait then only falls to another one, and buckets that make
 /// the step shorter would be given up.
 ///
-/// Members of buckets that were split down to one are alone, for LosesOverlap.
+/// Members of buckets that were split down to one are unbucketed, because of
+/// LosesOverlap.
 ///
 /// `exposedFirst`, by key: whether collectives that are uncovered in the
 /// original program are looked at before those that are not, so that they find

@@ -1,4 +1,4 @@
-//===- GroupedOrder.h - An order that keeps groups together -----*- C++ -*-===//
+//===- GroupedOrder.h - Topological sort under constraints ------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Puts operations that belong together directly one after the other, and some
-// ahead of others, and otherwise keeps the order of the program. What cannot be
-// had together with the dependences is left out, and said.
+// Sorts topologically under soft constraints: groups of operations that are to
+// be contiguous, and precedences beside the dependences. Otherwise the order of
+// the program is kept. Constraints that contradict the dependences, or
+// constraints of higher priority, are dropped and reported.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,16 +30,16 @@ struct ContiguousGroup {
   NodeId anchor = noNode;
 };
 
-/// What an order is to have beyond the dependences. Earlier wishes come first,
-/// and all groups before all precedences.
-struct OrderWishes {
+/// Constraints on an order beyond the dependences, by descending priority:
+/// first the groups, then the precedences, each in their order.
+struct SoftConstraints {
   /// Disjoint.
   std::vector<ContiguousGroup> groups;
   /// {a, b}: a runs before b. They are not of one group.
   std::vector<std::pair<NodeId, NodeId>> precedences;
 };
 
-/// Why a group does not stand together.
+/// Why a group is not contiguous.
 struct GroupConflict {
   /// Two members, and another operation that has to run between them.
   NodeId first = noNode;
@@ -46,24 +47,24 @@ struct GroupConflict {
   NodeId last = noNode;
 };
 
-/// An order, and which wishes it grants.
+/// An order, and the constraints that it satisfies.
 struct GroupedOrder {
   Order order;
-  /// By group: nothing if its members stand together.
+  /// By group: nothing if it is contiguous.
   std::vector<std::optional<GroupConflict>> conflicts;
   /// By precedence: whether it holds.
-  std::vector<bool> isGranted;
+  std::vector<bool> isSatisfied;
 };
 
 /// Contracts each group to one node and sorts topologically: of all nodes that
 /// are ready the one next whose operation, or anchor, is the first of the
 /// program; of several groups with one anchor the first. Members keep the order
-/// of the program among themselves. A program that has all that is wished for
+/// of the program among themselves. A program that satisfies all constraints
 /// stays as it is if all anchors are members.
 ///
-/// Where dependences and wishes form a cycle, the last wish on it is left out.
-/// So a wish that is left out contradicts the dependences and the wishes before
-/// it.
+/// Where dependences and constraints form a cycle, the constraint of the lowest
+/// priority on it is dropped. So a dropped constraint contradicts the
+/// dependences and the constraints of higher priority.
 ///
 /// The order is verified. Error: the problem has one; a group is empty; an
 /// operation does not exist or is in two groups; a precedence is within one
@@ -71,7 +72,7 @@ struct GroupedOrder {
 /// O((nodes + dependences + precedences) log nodes), plus what lies on the
 /// cycles.
 Result<GroupedOrder> sortInGroups(const Problem &problem,
-                                  const OrderWishes &wishes);
+                                  const SoftConstraints &constraints);
 
 } // namespace mlir::commsched::schedule
 
