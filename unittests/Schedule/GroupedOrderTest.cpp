@@ -188,7 +188,7 @@ SoftConstraints makeRandomWishes(uint64_t seed, const Problem &problem) {
         (groupOf[first] < 0 || groupOf[first] != groupOf[second]))
       constraints.precedences.push_back({first, second});
   }
-  return wishes;
+  return constraints;
 }
 
 TEST(GroupedOrder, AgreesWithTheReferenceOnRandomProblems) {
