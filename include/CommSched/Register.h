@@ -1,4 +1,4 @@
-//===- Register.h - Registers all of CommSched ------------------*- C++ -*-===//
+//===- Register.h - Registration of all of CommSched ------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,38 +6,30 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The one header that a tool or an embedding compiler includes to get the
-// dialect, the external models of other dialects' operations, and the passes.
+// The entry point of a tool or an embedding compiler: the dialects, the
+// external models of other dialects' operations, the passes and the pipelines.
+// The header includes no dialect, so that tools stay cheap to compile; a
+// program that builds or inspects operations includes
+// CommSched/Dialect/CommSchedDialect.h as well.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_REGISTER_H
 #define COMMSCHED_REGISTER_H
 
-#include "CommSched/Conversion/Passes.h"
-#include "CommSched/Conversion/Pipelines.h"
-#include "CommSched/Dialect/CommSchedDialect.h"
-#include "CommSched/Dialect/Runtime/CommSchedRtDialect.h"
-#include "CommSched/ExternalModels/Register.h"
-#include "CommSched/Transforms/Passes.h"
-#include "CommSched/Transforms/Pipelines.h"
+namespace mlir {
+class DialectRegistry;
+} // namespace mlir
 
 namespace mlir::commsched {
 
-/// Adds the dialects, and the models through which operations of other dialects
-/// state their costs and aliases.
-inline void registerDialects(DialectRegistry &registry) {
-  registry.insert<CommSchedDialect, rt::CommSchedRtDialect>();
-  registerExternalModels(registry);
-}
+/// Adds the dialects `commsched` and `commsched_rt` to `registry`, and the
+/// external models through which operations of other dialects state their costs
+/// and aliases.
+void registerDialects(DialectRegistry &registry);
 
 /// Registers every pass and pipeline under its flag and textual name.
-inline void registerAllPasses() {
-  registerCommSchedPasses();
-  registerCommSchedConversionPasses();
-  registerPipelines();
-  registerConversionPipelines();
-}
+void registerAllPasses();
 
 } // namespace mlir::commsched
 

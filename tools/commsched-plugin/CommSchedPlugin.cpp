@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Register.h"
+#include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/Plugins/DialectPlugin.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
 

@@ -1,0 +1,30 @@
+//===- Register.cpp - Registration of all of CommSched --------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Register.h"
+#include "CommSched/Conversion/Passes.h"
+#include "CommSched/Conversion/Pipelines.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Dialect/Runtime/CommSchedRtDialect.h"
+#include "CommSched/ExternalModels/Register.h"
+#include "CommSched/Transforms/Passes.h"
+#include "CommSched/Transforms/Pipelines.h"
+
+using namespace mlir;
+
+void mlir::commsched::registerDialects(DialectRegistry &registry) {
+  registry.insert<CommSchedDialect, rt::CommSchedRtDialect>();
+  registerExternalModels(registry);
+}
+
+void mlir::commsched::registerAllPasses() {
+  registerCommSchedPasses();
+  registerCommSchedConversionPasses();
+  registerPipelines();
+  registerConversionPipelines();
+}
