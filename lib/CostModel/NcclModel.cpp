@@ -17,7 +17,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::cost;
 
-llvm::StringRef stringifyNcclAlgorithm(NcclAlgorithm algorithm) {
+llvm::StringRef cost::stringifyNcclAlgorithm(NcclAlgorithm algorithm) {
   switch (algorithm) {
   case NcclAlgorithm::Tree:
     return "tree";
@@ -37,7 +37,7 @@ llvm::StringRef stringifyNcclAlgorithm(NcclAlgorithm algorithm) {
   llvm_unreachable("unknown algorithm");
 }
 
-llvm::StringRef stringifyNcclProtocol(NcclProtocol protocol) {
+llvm::StringRef cost::stringifyNcclProtocol(NcclProtocol protocol) {
   switch (protocol) {
   case NcclProtocol::LL:
     return "ll";
