@@ -15,7 +15,7 @@ FILE = (
 )
 
 HEADER = """\
-//===- PointwiseOperators.def - What PyTorch calls pointwise ----*- C++ -*-===//
+//===- PointwiseOperators.def - Pointwise operators of PyTorch --*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

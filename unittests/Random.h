@@ -1,4 +1,4 @@
-//===- Random.h - Random numbers that are the same everywhere ---*- C++ -*-===//
+//===- Random.h - Portable pseudorandom numbers -----------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Peers.cpp - other projects' cost formulas ----------------*- C++ -*-===//
+//===- Peers.cpp - Cost formulas of other projects ------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

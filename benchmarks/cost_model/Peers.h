@@ -1,4 +1,4 @@
-//===- Peers.h - other projects' cost formulas ------------------*- C++ -*-===//
+//===- Peers.h - Cost formulas of other projects ----------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- cost_model_accuracy.cpp - how far off cost models are ----*- C++ -*-===//
+//===- cost_model_accuracy.cpp - Accuracy of cost models ------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

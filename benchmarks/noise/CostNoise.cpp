@@ -1,4 +1,4 @@
-//===- CostNoise.cpp - Costs that are not what was expected ---------------===//
+//===- CostNoise.cpp - Random deviations of costs -------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- CostNoise.h - Costs that are not what was expected -------*- C++ -*-===//
+//===- CostNoise.h - Random deviations of costs -----------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

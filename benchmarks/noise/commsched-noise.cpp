@@ -1,4 +1,4 @@
-//===- commsched-noise.cpp - How well schedules bear wrong costs ----------===//
+//===- commsched-noise.cpp - Robustness of schedules to wrong costs -------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- commsched-parity.cpp - Orders to compare with others' --------------===//
+//===- commsched-parity.cpp - Orders to compare with Inductor's -----------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

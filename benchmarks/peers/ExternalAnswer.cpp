@@ -1,4 +1,4 @@
-//===- ExternalAnswer.cpp - What another scheduler decided ----------------===//
+//===- ExternalAnswer.cpp - Schedules of other projects -------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ExternalAnswer.h - What another scheduler decided --------*- C++ -*-===//
+//===- ExternalAnswer.h - Schedules of other projects -----------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- MergeableStarts.cpp - What may share a bucket ----------------------===//
+//===- MergeableStarts.cpp - Collectives that may share a bucket ----------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- MergeableStarts.h - What may share a bucket --------------*- C++ -*-===//
+//===- MergeableStarts.h - Collectives that may share a bucket --*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Stages.cpp - What the scaling benchmark measures -------------------===//
+//===- Stages.cpp - Stages of the scaling benchmark -----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

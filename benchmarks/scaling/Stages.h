@@ -1,4 +1,4 @@
-//===- Stages.h - What the scaling benchmark measures -----------*- C++ -*-===//
+//===- Stages.h - Stages of the scaling benchmark ---------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- main.cpp - Builds a program, schedules it and prints it ------------===//
+//===- main.cpp - Example of a downstream tool ----------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

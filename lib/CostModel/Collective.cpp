@@ -1,4 +1,4 @@
-//===- Collective.cpp - kinds and sizes of collectives ----------*- C++ -*-===//
+//===- Collective.cpp - Kinds and sizes of collectives --------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

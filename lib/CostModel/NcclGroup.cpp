@@ -1,4 +1,4 @@
-//===- NcclGroup.cpp - one collective in NCCL's terms -----------*- C++ -*-===//
+//===- NcclGroup.cpp - One collective in NCCL's terms ---------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- NcclGroup.h - one collective in NCCL's terms -------------*- C++ -*-===//
+//===- NcclGroup.h - One collective in NCCL's terms -------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- AlignRuntimes.cpp - The pass that makes ranks agree on times -------===//
+//===- AlignRuntimes.cpp - Pass that makes ranks agree on times -----------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- EstimateRuntime.cpp - The pass that writes estimated times ---------===//
+//===- EstimateRuntime.cpp - Pass that writes estimated times -------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

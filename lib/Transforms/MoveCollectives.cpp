@@ -1,4 +1,4 @@
-//===- MoveCollectives.cpp - Moves collectives within a memory limit ------===//
+//===- MoveCollectives.cpp - Reordering of collectives in a limit ---------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

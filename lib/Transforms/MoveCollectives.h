@@ -1,4 +1,4 @@
-//===- MoveCollectives.h - Moves collectives within a limit -----*- C++ -*-===//
+//===- MoveCollectives.h - Reordering of collectives in a limit -*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

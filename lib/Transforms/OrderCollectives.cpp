@@ -1,4 +1,4 @@
-//===- OrderCollectives.cpp - The pass that fixes the order of collectives ===//
+//===- OrderCollectives.cpp - Pass that fixes the order of collectives ----===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

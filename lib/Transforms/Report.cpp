@@ -1,4 +1,4 @@
-//===- Report.cpp - The pass that simulates and prints --------------------===//
+//===- Report.cpp - Pass that simulates and reports -----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

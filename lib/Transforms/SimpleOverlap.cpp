@@ -1,4 +1,4 @@
-//===- SimpleOverlap.cpp - The pass for overlap that costs nothing --------===//
+//===- SimpleOverlap.cpp - Pass for overlap without cost estimates --------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- TestFsdp.cpp - Rewrites of sharded parameters ----------------------===//
+//===- TestFsdp.cpp - Passes that test the analyses of FSDP ---------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- TestJointFunction.cpp - Joint graphs and operator classes ----------===//
+//===- TestJointFunction.cpp - Passes that test joint graphs --------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

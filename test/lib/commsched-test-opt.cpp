@@ -1,4 +1,4 @@
-//===- commsched-test-opt.cpp - commsched-opt and the test dialect --------===//
+//===- commsched-test-opt.cpp - Driver with the test dialect --------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Measurement.cpp - Times of the points ------------------------------===//
+//===- Measurement.cpp - Measurement of a benchmark's points --------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Measurement.h - Times of the points ----------------------*- C++ -*-===//
+//===- Measurement.h - Measurement of a benchmark's points ------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

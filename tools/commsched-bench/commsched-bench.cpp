@@ -1,4 +1,4 @@
-//===- commsched-bench.cpp - Times collectives ----------------------------===//
+//===- commsched-bench.cpp - Benchmark of collectives ---------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- commsched-opt.cpp - Runs CommSched's passes on MLIR files ----------===//
+//===- commsched-opt.cpp - Driver of CommSched's passes -------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

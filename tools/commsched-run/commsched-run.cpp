@@ -1,4 +1,4 @@
-//===- commsched-run.cpp - Runs programs on ranks -------------------------===//
+//===- commsched-run.cpp - Runner of compiled programs --------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- BucketCostsTest.cpp - Tests of what merged collectives cost --------===//
+//===- BucketCostsTest.cpp - Tests of the costs of buckets ----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- GroupContentionTest.cpp - Tests of what groups share ---------------===//
+//===- GroupContentionTest.cpp - Tests of contention between groups -------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- PatternTest.cpp - Tests of what is sent and expected ---------------===//
+//===- PatternTest.cpp - Tests of inputs and expected outputs -------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

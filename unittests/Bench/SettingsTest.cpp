@@ -1,4 +1,4 @@
-//===- SettingsTest.cpp - Tests of what the options say -------------------===//
+//===- SettingsTest.cpp - Tests of command-line settings ------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- CollectiveCostTest.cpp - Tests of table and model together ---------===//
+//===- CollectiveCostTest.cpp - Tests of tables and models together -------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

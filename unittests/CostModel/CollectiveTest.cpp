@@ -1,4 +1,4 @@
-//===- CollectiveTest.cpp - tests of collective kinds -----------*- C++ -*-===//
+//===- CollectiveTest.cpp - Tests of collective kinds ---------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ComputeCostTest.cpp - tests of the roofline --------------*- C++ -*-===//
+//===- ComputeCostTest.cpp - Tests of the roofline model ------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- IsotonicRegressionTest.cpp - tests of the smoothing ------*- C++ -*-===//
+//===- IsotonicRegressionTest.cpp - Tests of isotonic regression ----------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

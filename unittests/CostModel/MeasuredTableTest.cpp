@@ -1,4 +1,4 @@
-//===- MeasuredTableTest.cpp - tests of measured tables ---------*- C++ -*-===//
+//===- MeasuredTableTest.cpp - Tests of measured tables -------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- NcclModelTest.cpp - tests of NCCL's model ----------------*- C++ -*-===//
+//===- NcclModelTest.cpp - Tests of NCCL's tuning model -------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- NcclMonotoneTest.cpp - larger messages never get cheaper -*- C++ -*-===//
+//===- NcclMonotoneTest.cpp - Monotonicity of NCCL's model ----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

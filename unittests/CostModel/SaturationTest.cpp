@@ -1,4 +1,4 @@
-//===- SaturationTest.cpp - tests of how large a message must be ----------===//
+//===- SaturationTest.cpp - Tests of saturating message sizes -------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

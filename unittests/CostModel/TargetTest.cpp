@@ -1,4 +1,4 @@
-//===- TargetTest.cpp - tests of targets ------------------------*- C++ -*-===//
+//===- TargetTest.cpp - Tests of targets ----------------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

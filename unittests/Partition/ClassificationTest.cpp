@@ -1,4 +1,4 @@
-//===- ClassificationTest.cpp - Which half needs what ---------------------===//
+//===- ClassificationTest.cpp - Tests of node classification --------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- FlowNetworkTest.cpp - Minimum cuts -----------------------*- C++ -*-===//
+//===- FlowNetworkTest.cpp - Tests of minimum cuts of networks ------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

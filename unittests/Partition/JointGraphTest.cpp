@@ -1,4 +1,4 @@
-//===- JointGraphTest.cpp - Checking and indexing joint graphs --*- C++ -*-===//
+//===- JointGraphTest.cpp - Tests of joint graphs -------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

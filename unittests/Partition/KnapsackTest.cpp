@@ -1,4 +1,4 @@
-//===- KnapsackTest.cpp - What is worth its bytes ---------------*- C++ -*-===//
+//===- KnapsackTest.cpp - Tests of the 0/1 knapsack -----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- MinCutTest.cpp - The cheapest values to save --------------------------
-//===//
+//===- MinCutTest.cpp - Tests of the minimum cut of a joint graph ---------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

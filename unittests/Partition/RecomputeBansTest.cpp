@@ -1,5 +1,4 @@
-//===- RecomputeBansTest.cpp - What is not computed again --------------------
-//===//
+//===- RecomputeBansTest.cpp - Tests of recomputation bans ----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

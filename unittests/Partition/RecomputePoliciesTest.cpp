@@ -1,5 +1,4 @@
-//===- RecomputePoliciesTest.cpp - The user's word, made consistent ----------
-//===//
+//===- RecomputePoliciesTest.cpp - Tests of recomputation policies --------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

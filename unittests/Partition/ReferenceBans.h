@@ -1,4 +1,4 @@
-//===- ReferenceBans.h - Bans by plain search -------------------*- C++ -*-===//
+//===- ReferenceBans.h - Bans by exhaustive search --------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ReferenceKnapsack.h - All choices, one by one ------------*- C++ -*-===//
+//===- ReferenceKnapsack.h - Exhaustive knapsack ----------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

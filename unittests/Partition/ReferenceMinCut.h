@@ -1,4 +1,4 @@
-//===- ReferenceMinCut.h - The best of all choices --------------*- C++ -*-===//
+//===- ReferenceMinCut.h - Exhaustive minimum cut ---------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ReferenceSplit.h - Two halves, by their definition -------*- C++ -*-===//
+//===- ReferenceSplit.h - Split by its definition ---------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

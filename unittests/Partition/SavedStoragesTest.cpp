@@ -1,4 +1,4 @@
-//===- SavedStoragesTest.cpp - Saving storages and sizes --------*- C++ -*-===//
+//===- SavedStoragesTest.cpp - Tests of saved storages and sizes ----------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

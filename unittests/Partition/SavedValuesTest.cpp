@@ -1,5 +1,4 @@
-//===- SavedValuesTest.cpp - What the forward saves --------------------------
-//===//
+//===- SavedValuesTest.cpp - Tests of the choice of saved values ----------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- SplitPropertyTest.cpp - Random graphs, split -------------*- C++ -*-===//
+//===- SplitPropertyTest.cpp - Properties of splits of random graphs ------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

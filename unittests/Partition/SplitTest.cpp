@@ -1,4 +1,4 @@
-//===- SplitTest.cpp - Two halves of a joint graph --------------*- C++ -*-===//
+//===- SplitTest.cpp - Tests of the split of a joint graph ----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- TestGraphs.h - Joint graphs by hand ----------------------*- C++ -*-===//
+//===- TestGraphs.h - Hand-written joint graphs -----------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- AutogradOrderTest.cpp - Recompute where it is needed ---------------===//
+//===- AutogradOrderTest.cpp - Tests of the order of recomputation --------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

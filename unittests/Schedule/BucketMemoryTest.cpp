@@ -1,4 +1,4 @@
-//===- BucketMemoryTest.cpp - What merged programs take ---------*- C++ -*-===//
+//===- BucketMemoryTest.cpp - Tests of the memory of merged programs ------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

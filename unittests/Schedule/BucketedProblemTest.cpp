@@ -1,4 +1,4 @@
-//===- BucketedProblemTest.cpp - Merged programs ----------------*- C++ -*-===//
+//===- BucketedProblemTest.cpp - Tests of merged programs -----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

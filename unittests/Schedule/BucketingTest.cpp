@@ -1,4 +1,4 @@
-//===- BucketingTest.cpp - Which collectives travel together --------------===//
+//===- BucketingTest.cpp - Tests of the formation of buckets --------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ContendedSimulatorTest.cpp - Times where operations contend --------===//
+//===- ContendedSimulatorTest.cpp - Tests of the contention model ---------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ContractedGraphTest.cpp - Merging without cycles -------------------===//
+//===- ContractedGraphTest.cpp - Tests of contracted graphs ---------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ConvexSetsTest.cpp - What can run as one operation -----------------===//
+//===- ConvexSetsTest.cpp - Tests of convex sets of operations ------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- EditableScheduleTest.cpp - An order under change ---------*- C++ -*-===//
+//===- EditableScheduleTest.cpp - Tests of editable orders ----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

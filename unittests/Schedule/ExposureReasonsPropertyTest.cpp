@@ -1,4 +1,4 @@
-//===- ExposureReasonsPropertyTest.cpp - Whether reasons are true ---------===//
+//===- ExposureReasonsPropertyTest.cpp - Properties of exposure reasons ---===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ExposureReasonsTest.cpp - Why a collective is not hidden -----------===//
+//===- ExposureReasonsTest.cpp - Tests of exposure reasons ----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

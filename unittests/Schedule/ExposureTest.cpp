@@ -1,4 +1,4 @@
-//===- ExposureTest.cpp - What computation hides of a collective ----------===//
+//===- ExposureTest.cpp - Tests of the exposed time of collectives --------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

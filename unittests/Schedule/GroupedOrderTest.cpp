@@ -1,4 +1,4 @@
-//===- GroupedOrderTest.cpp - An order that keeps groups together *- C++ -*-==//
+//===- GroupedOrderTest.cpp - Tests of grouped orders ---------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- IssuedOrderTest.cpp - An order that grows --------------------------===//
+//===- IssuedOrderTest.cpp - Tests of orders under construction -----------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

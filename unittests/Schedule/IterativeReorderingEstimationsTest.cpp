@@ -1,5 +1,4 @@
-//===- IterativeReorderingEstimationsTest.cpp - Collectives weighed by time
-//===//
+//===- IterativeReorderingEstimationsTest.cpp - Estimated gains -----------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

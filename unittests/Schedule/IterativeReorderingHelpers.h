@@ -1,4 +1,4 @@
-//===- IterativeReorderingHelpers.h - Short forms for its tests -*- C++ -*-===//
+//===- IterativeReorderingHelpers.h - Helpers of the tests ------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

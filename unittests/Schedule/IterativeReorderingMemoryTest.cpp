@@ -1,4 +1,4 @@
-//===- IterativeReorderingMemoryTest.cpp - Collectives within a limit -----===//
+//===- IterativeReorderingMemoryTest.cpp - Tests of memory limits ---------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

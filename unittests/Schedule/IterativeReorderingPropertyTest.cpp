@@ -1,4 +1,4 @@
-//===- IterativeReorderingPropertyTest.cpp - Against one swap at a time ---===//
+//===- IterativeReorderingPropertyTest.cpp - Comparison with a reference --===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- IterativeReorderingTest.cpp - Collectives one step at a time -------===//
+//===- IterativeReorderingTest.cpp - Tests of iterative reordering --------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

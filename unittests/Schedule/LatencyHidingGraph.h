@@ -1,4 +1,4 @@
-//===- LatencyHidingGraph.h - A problem for hiding latencies -*- C++ -*-===//
+//===- LatencyHidingGraph.h - Graph of XLA's scheduler ----------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

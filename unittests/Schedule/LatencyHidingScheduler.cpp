@@ -1,4 +1,4 @@
-//===- LatencyHidingScheduler.cpp - A scheduler like XLA's ----------------===//
+//===- LatencyHidingScheduler.cpp - Model of XLA's scheduler --------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

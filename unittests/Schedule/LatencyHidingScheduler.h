@@ -1,4 +1,4 @@
-//===- LatencyHidingScheduler.h - A scheduler like XLA's --------*- C++ -*-===//
+//===- LatencyHidingScheduler.h - Model of XLA's scheduler ------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

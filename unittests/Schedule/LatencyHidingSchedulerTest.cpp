@@ -1,4 +1,4 @@
-//===- LatencyHidingSchedulerTest.cpp - A scheduler like XLA's --*- C++ -*-===//
+//===- LatencyHidingSchedulerTest.cpp - Tests of the model of XLA ---------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- LimitingFactorTest.cpp - What holds an operation back ----*- C++ -*-===//
+//===- LimitingFactorTest.cpp - Tests of limiting factors -----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

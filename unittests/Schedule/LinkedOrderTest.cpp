@@ -1,4 +1,4 @@
-//===- LinkedOrderTest.cpp - An order that nodes are moved in -------------===//
+//===- LinkedOrderTest.cpp - Tests of linked orders -----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ListSchedulerTest.cpp - The list scheduler ---------------*- C++ -*-===//
+//===- ListSchedulerTest.cpp - Tests of the list scheduler ----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

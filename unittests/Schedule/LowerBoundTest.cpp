@@ -1,4 +1,4 @@
-//===- LowerBoundTest.cpp - The bound against all orders --------*- C++ -*-===//
+//===- LowerBoundTest.cpp - Tests of bounds against all orders ------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

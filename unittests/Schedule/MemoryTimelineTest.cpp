@@ -1,4 +1,4 @@
-//===- MemoryTimelineTest.cpp - The memory model ----------------*- C++ -*-===//
+//===- MemoryTimelineTest.cpp - Tests of the memory model -----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- OneMachineTest.cpp - One machine against slow ones -------*- C++ -*-===//
+//===- OneMachineTest.cpp - Tests of one-machine bounds -------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

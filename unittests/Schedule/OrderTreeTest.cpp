@@ -1,4 +1,4 @@
-//===- OrderTreeTest.cpp - An order that changes ----------------*- C++ -*-===//
+//===- OrderTreeTest.cpp - Tests of the order-statistics tree -------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- OverlapPreservingBucketingTest.cpp - Buckets and overlap -*- C++ -*-===//
+//===- OverlapPreservingBucketingTest.cpp - Tests of kept overlap ---------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- PeakMemoryOrdersTest.cpp - Orders that save memory -------*- C++ -*-===//
+//===- PeakMemoryOrdersTest.cpp - Tests of orders for low memory ----------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ProblemTest.cpp - Building and checking problems ---------*- C++ -*-===//
+//===- ProblemTest.cpp - Tests of scheduling problems ---------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

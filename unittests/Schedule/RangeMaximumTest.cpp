@@ -1,4 +1,4 @@
-//===- RangeMaximumTest.cpp - Maxima of ranges that grow ------------------===//
+//===- RangeMaximumTest.cpp - Tests of range maxima -----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ReferenceBestStep.h - The shortest of all steps ----------*- C++ -*-===//
+//===- ReferenceBestStep.h - Exhaustive search of the best step -*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

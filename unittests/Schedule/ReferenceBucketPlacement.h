@@ -1,4 +1,4 @@
-//===- ReferenceBucketPlacement.h - Places the slow way ---------*- C++ -*-===//
+//===- ReferenceBucketPlacement.h - Reference of placement ------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

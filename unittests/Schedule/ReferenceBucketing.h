@@ -1,4 +1,4 @@
-//===- ReferenceBucketing.h - Bucketing the slow way ------------*- C++ -*-===//
+//===- ReferenceBucketing.h - Reference of bucketing ------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

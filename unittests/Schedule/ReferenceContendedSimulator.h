@@ -1,4 +1,4 @@
-//===- ReferenceContendedSimulator.h - Contention, tick by tick -*- C++ -*-===//
+//===- ReferenceContendedSimulator.h - Contention in ticks ------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

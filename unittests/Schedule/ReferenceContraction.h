@@ -1,4 +1,4 @@
-//===- ReferenceContraction.h - Contraction the slow way --------*- C++ -*-===//
+//===- ReferenceContraction.h - Reference of contraction --------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

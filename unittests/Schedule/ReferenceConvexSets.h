@@ -1,4 +1,4 @@
-//===- ReferenceConvexSets.h - Sets that run as one, slowly -----*- C++ -*-===//
+//===- ReferenceConvexSets.h - Reference of convex sets ---------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ReferenceExposure.h - Exposed time, by walking a window --*- C++ -*-===//
+//===- ReferenceExposure.h - Reference of exposed time ----------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ReferenceGroupedOrder.h - Groups in an order, slowly -----*- C++ -*-===//
+//===- ReferenceGroupedOrder.h - Reference of grouped orders ----*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

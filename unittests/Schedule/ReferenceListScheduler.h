@@ -1,4 +1,4 @@
-//===- ReferenceListScheduler.h - The list scheduler, slowly ----*- C++ -*-===//
+//===- ReferenceListScheduler.h - Reference of list scheduling --*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ReferencePeakMemoryOrders.h - The sorts, slowly ----------*- C++ -*-===//
+//===- ReferencePeakMemoryOrders.h - Reference of the sorts -----*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ReferenceResultReuse.h - Which results are kept, slowly --*- C++ -*-===//
+//===- ReferenceResultReuse.h - Reference of result reuse -------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

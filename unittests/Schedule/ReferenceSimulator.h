@@ -1,4 +1,4 @@
-//===- ReferenceSimulator.h - The time model, tick by tick ------*- C++ -*-===//
+//===- ReferenceSimulator.h - Time model in ticks ---------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

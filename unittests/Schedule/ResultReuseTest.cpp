@@ -1,4 +1,4 @@
-//===- ResultReuseTest.cpp - Keeping a result instead of a collective *-C++-*-//
+//===- ResultReuseTest.cpp - Tests of the reuse of results ----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

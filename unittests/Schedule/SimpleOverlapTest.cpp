@@ -1,4 +1,4 @@
-//===- SimpleOverlapTest.cpp - Overlap that costs nothing -------*- C++ -*-===//
+//===- SimpleOverlapTest.cpp - Tests of overlap without costs -------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- SimulatorTest.cpp - The time model -----------------------*- C++ -*-===//
+//===- SimulatorTest.cpp - Tests of the time model ------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- StepBuilder.h - Steps written by hand --------------------*- C++ -*-===//
+//===- StepBuilder.h - Builder of training steps ----------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- StepConstructionPropertyTest.cpp - What every construction is ------===//
+//===- StepConstructionPropertyTest.cpp - Properties of constructions -----===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- StepConstructionTest.cpp - An order in one pass over the step ------===//
+//===- StepConstructionTest.cpp - Tests of one-pass construction ----------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- StepSchedulerPropertyTest.cpp - What every schedule is -------------===//
+//===- StepSchedulerPropertyTest.cpp - Properties of schedules ------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

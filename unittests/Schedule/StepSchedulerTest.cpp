@@ -1,4 +1,4 @@
-//===- StepSchedulerTest.cpp - The shortest step within a memory limit ----===//
+//===- StepSchedulerTest.cpp - Tests of the step scheduler ----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- StepStructureTest.cpp - What moves along with collectives ----------===//
+//===- StepStructureTest.cpp - Tests of the roles of operations -----------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- TestProblems.h - Problems written by hand ----------------*- C++ -*-===//
+//===- TestProblems.h - Hand-written scheduling problems --------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

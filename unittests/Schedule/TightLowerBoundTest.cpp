@@ -1,4 +1,4 @@
-//===- TightLowerBoundTest.cpp - The bound against the optimum --*- C++ -*-===//
+//===- TightLowerBoundTest.cpp - Bounds against optimal steps -------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

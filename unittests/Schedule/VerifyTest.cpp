@@ -1,4 +1,4 @@
-//===- VerifyTest.cpp - Legal and illegal orders ----------------*- C++ -*-===//
+//===- VerifyTest.cpp - Tests of the legality of orders -------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

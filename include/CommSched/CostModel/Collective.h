@@ -1,4 +1,4 @@
-//===- Collective.h - kinds and sizes of collectives ------------*- C++ -*-===//
+//===- Collective.h - Kinds and sizes of collectives ------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- CollectiveCost.h - what a collective costs ---------------*- C++ -*-===//
+//===- CollectiveCost.h - Time of a collective ------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

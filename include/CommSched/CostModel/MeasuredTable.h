@@ -1,4 +1,4 @@
-//===- MeasuredTable.h - measured times of collectives ----------*- C++ -*-===//
+//===- MeasuredTable.h - Measured times of collectives ----------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

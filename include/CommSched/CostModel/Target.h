@@ -1,4 +1,4 @@
-//===- Target.h - the machine that costs are estimated for ------*- C++ -*-===//
+//===- Target.h - Descriptions of machines ----------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Runtime.h - Running communication schedules ----------------*- C -*-===//
+//===- Runtime.h - The C interface of the runtime ---------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

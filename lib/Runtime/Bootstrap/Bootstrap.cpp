@@ -1,4 +1,4 @@
-//===- Bootstrap.cpp - How ranks find each other by TCP -------------------===//
+//===- Bootstrap.cpp - Rendezvous of ranks by TCP -------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

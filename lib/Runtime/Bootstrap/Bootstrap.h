@@ -1,4 +1,4 @@
-//===- Bootstrap.h - How ranks find each other by TCP -----------*- C++ -*-===//
+//===- Bootstrap.h - Rendezvous of ranks by TCP -----------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- BackendLoader.cpp - Finding backends ---------------------*- C++ -*-===//
+//===- BackendLoader.cpp - Loading of backends ----------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

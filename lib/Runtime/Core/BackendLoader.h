@@ -1,4 +1,4 @@
-//===- BackendLoader.h - Finding backends -----------------------*- C++ -*-===//
+//===- BackendLoader.h - Loading of backends --------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Runtime.cpp - The C interface --------------------------------------===//
+//===- Runtime.cpp - The C interface of the runtime -----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- LowerBound.cpp - What no order can beat ------------------*- C++ -*-===//
+//===- LowerBounds.cpp - Lower bounds of step time ------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- BucketKeys.cpp - Where a merged program wants its nodes ------------===//
+//===- BucketKeys.cpp - Sort keys of merged operations --------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

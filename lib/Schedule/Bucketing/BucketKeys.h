@@ -1,4 +1,4 @@
-//===- BucketKeys.h - Where a merged program wants its nodes ----*- C++ -*-===//
+//===- BucketKeys.h - Sort keys of merged operations ------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- BucketPlacement.cpp - The order of a merged program ----------------===//
+//===- BucketPlacement.cpp - Order of a bucketed program ------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Bucketing.cpp - Which collectives travel together --------*- C++ -*-===//
+//===- Bucketing.cpp - Buckets of collectives -----------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ExposureReasons.cpp - Why a collective is not hidden ---------------===//
+//===- ExposureReasons.cpp - Reasons for exposed collectives --------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

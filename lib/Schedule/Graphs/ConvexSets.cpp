@@ -1,4 +1,4 @@
-//===- ConvexSets.cpp - What can run as one operation ---------------------===//
+//===- ConvexSets.cpp - Convex sets of operations -------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

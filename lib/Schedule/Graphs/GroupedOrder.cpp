@@ -1,4 +1,4 @@
-//===- GroupedOrder.cpp - An order that keeps groups together ---*- C++ -*-===//
+//===- GroupedOrder.cpp - Topological sort under constraints --------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

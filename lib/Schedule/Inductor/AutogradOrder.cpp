@@ -1,4 +1,4 @@
-//===- AutogradOrder.cpp - Recompute where it is needed ---------*- C++ -*-===//
+//===- AutogradOrder.cpp - Order of recomputed operations -----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Exposure.cpp - What computation hides of a collective ----*- C++ -*-===//
+//===- Exposure.cpp - Exposed time of collectives -------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

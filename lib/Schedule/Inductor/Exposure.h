@@ -1,4 +1,4 @@
-//===- Exposure.h - What computation hides of a collective ------*- C++ -*-===//
+//===- Exposure.h - Exposed time of collectives -----------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- IterativeReordering.cpp - Collectives one step at a time -----------===//
+//===- IterativeReordering.cpp - Iterative reordering of collectives ------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ListScheduler.cpp - Greedy order by scores ---------------*- C++ -*-===//
+//===- ListScheduler.cpp - List scheduling by scores ----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

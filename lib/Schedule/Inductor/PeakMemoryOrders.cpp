@@ -1,4 +1,4 @@
-//===- PeakMemoryOrders.cpp - The choice of an order ------------*- C++ -*-===//
+//===- PeakMemoryOrders.cpp - Orders for low peak memory ------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- MovingGroup.cpp - Operations on their way through an order ---------===//
+//===- MovingGroup.cpp - Groups of moving operations ----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

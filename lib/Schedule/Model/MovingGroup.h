@@ -1,4 +1,4 @@
-//===- MovingGroup.h - Operations on their way through an order -*- C++ -*-===//
+//===- MovingGroup.h - Groups of moving operations --------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ResultReuse.cpp - Keeping a result instead of a collective -*- C++ -*-=//
+//===- ResultReuse.cpp - Reuse of the results of collectives --------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- SimpleOverlap.cpp - Overlap that costs nothing -----------*- C++ -*-===//
+//===- SimpleOverlap.cpp - Overlap without cost estimates -----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

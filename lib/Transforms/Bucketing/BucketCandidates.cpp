@@ -1,4 +1,4 @@
-//===- BucketCandidates.cpp - What may be merged --------------------------===//
+//===- BucketCandidates.cpp - Collectives that may be merged --------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

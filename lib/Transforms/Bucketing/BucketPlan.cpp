@@ -1,4 +1,4 @@
-//===- BucketPlan.cpp - Buckets by plan -----------------------------------===//
+//===- BucketPlan.cpp - Buckets that a plan gives -------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

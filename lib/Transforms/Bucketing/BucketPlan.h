@@ -1,4 +1,4 @@
-//===- BucketPlan.h - Buckets by plan ---------------------------*- C++ -*-===//
+//===- BucketPlan.h - Buckets that a plan gives -----------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

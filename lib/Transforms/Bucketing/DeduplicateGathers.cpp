@@ -1,4 +1,4 @@
-//===- DeduplicateGathers.cpp - Gathers a parameter once ------------------===//
+//===- DeduplicateGathers.cpp - Removal of repeated gathers ---------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

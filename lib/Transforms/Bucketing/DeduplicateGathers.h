@@ -1,4 +1,4 @@
-//===- DeduplicateGathers.h - Gathers a parameter once ----------*- C++ -*-===//
+//===- DeduplicateGathers.h - Removal of repeated gathers -------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

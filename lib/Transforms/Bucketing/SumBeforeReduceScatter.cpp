@@ -1,4 +1,4 @@
-//===- SumBeforeReduceScatter.cpp - Sums gradients before reducing them ---===//
+//===- SumBeforeReduceScatter.cpp - Sums before reduce-scatters -----------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- SumBeforeReduceScatter.h - One reduction of a sum --------*- C++ -*-===//
+//===- SumBeforeReduceScatter.h - Sums before reduce-scatters ---*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

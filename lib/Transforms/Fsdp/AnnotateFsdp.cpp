@@ -1,4 +1,4 @@
-//===- AnnotateFsdp.cpp - The pass that marks FSDP's collectives ----------===//
+//===- AnnotateFsdp.cpp - Pass that marks the collectives of FSDP ---------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- EnforceFsdpOrder.cpp - The pass that keeps FSDP groups together ----===//
+//===- EnforceFsdpOrder.cpp - Pass that keeps FSDP groups together --------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ReorderForPeakMemory.cpp - The pass that saves memory --------------===//
+//===- ReorderForPeakMemory.cpp - Pass that lowers peak memory ------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ActivationCandidates.cpp - Choice of activations to quantize -------===//
+//===- ActivationCandidates.cpp - Activations to quantize -----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Float8Tensors.cpp - Tensors in 8-bit floats and back ---------------===//
+//===- Float8Tensors.cpp - Casts of tensors to 8-bit floats ---------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Float8Tensors.h - Tensors in 8-bit floats and back -------*- C++ -*-===//
+//===- Float8Tensors.h - Casts of tensors to 8-bit floats -------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- MimicAutogradOrder.cpp - The order of an autograd engine -----------===//
+//===- MimicAutogradOrder.cpp - Order of an autograd engine ---------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- MimicAutogradOrder.h - The order of an autograd engine ---*- C++ -*-===//
+//===- MimicAutogradOrder.h - Order of an autograd engine -------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- PartitionJoint.cpp - Split joint functions -------------------------===//
+//===- PartitionJoint.cpp - Pass that splits joint functions --------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- QuantizeActivations.cpp - Saves activations in 8 bits --------------===//
+//===- QuantizeActivations.cpp - Pass that quantizes activations ----------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- SavedValues.cpp - Decisions on what to save ------------------------===//
+//===- SavedValues.cpp - Choice of the values to save ---------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

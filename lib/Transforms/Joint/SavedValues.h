@@ -1,4 +1,4 @@
-//===- SavedValues.h - Decisions on what to save ----------------*- C++ -*-===//
+//===- SavedValues.h - Choice of the values to save -------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

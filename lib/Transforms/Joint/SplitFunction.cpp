@@ -1,4 +1,4 @@
-//===- SplitFunction.cpp - Splits a joint function in two -----------------===//
+//===- SplitFunction.cpp - Split of a joint function ----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

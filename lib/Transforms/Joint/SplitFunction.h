@@ -1,4 +1,4 @@
-//===- SplitFunction.h - Two functions from a joint one ---------*- C++ -*-===//
+//===- SplitFunction.h - Split of a joint function --------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- SyncPartition.cpp - The pass that makes ranks save alike -----------===//
+//===- SyncPartition.cpp - Pass that makes ranks save the same values -----===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- VerifyPartition.cpp - The pass that checks partitions --------------===//
+//===- VerifyPartition.cpp - Pass that checks partitions ------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

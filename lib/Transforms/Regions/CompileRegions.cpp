@@ -1,4 +1,4 @@
-//===- CompileRegions.cpp - The pass that compiles marked regions ---------===//
+//===- CompileRegions.cpp - Pass that compiles marked regions -------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- OutlineRegions.cpp - Outlines sets of operations -------------------===//
+//===- OutlineRegions.cpp - Outlining of sets of operations ---------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- PlanRegions.cpp - Finds the regions to outline ---------------------===//
+//===- PlanRegions.cpp - Choice of the regions to outline -----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

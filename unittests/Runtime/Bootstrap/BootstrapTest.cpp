@@ -1,4 +1,4 @@
-//===- BootstrapTest.cpp - Ranks that find each other by TCP --------------===//
+//===- BootstrapTest.cpp - Tests of the rendezvous by TCP -----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

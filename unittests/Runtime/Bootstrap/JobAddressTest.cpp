@@ -1,4 +1,4 @@
-//===- JobAddressTest.cpp - Where the ranks of a job meet -----------------===//
+//===- JobAddressTest.cpp - Tests of the addresses of jobs ----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

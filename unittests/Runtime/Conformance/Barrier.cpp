@@ -1,4 +1,4 @@
-//===- Barrier.cpp - Nobody leaves before all have come -------------------===//
+//===- Barrier.cpp - Cases of barriers ------------------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Cases.cpp - Sizes and names of cases -------------------------------===//
+//===- Cases.cpp - Cases of the suite -------------------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Cases.h - What the suite runs ----------------------------*- C++ -*-===//
+//===- Cases.h - Cases of the suite -----------------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

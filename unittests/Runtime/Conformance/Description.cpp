@@ -1,4 +1,4 @@
-//===- Description.cpp - Programs as the runtime reads them ---------------===//
+//===- Description.cpp - Program descriptions of cases --------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

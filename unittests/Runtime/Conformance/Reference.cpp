@@ -1,4 +1,4 @@
-//===- Reference.cpp - What every launch must deliver ---------------------===//
+//===- Reference.cpp - Expected results of launches -----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

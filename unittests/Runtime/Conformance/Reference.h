@@ -1,4 +1,4 @@
-//===- Reference.h - What every launch must deliver -------------*- C++ -*-===//
+//===- Reference.h - Expected results of launches ---------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Refusals.cpp - Programs that must not load -------------------------===//
+//===- Refusals.cpp - Programs that must be rejected ----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

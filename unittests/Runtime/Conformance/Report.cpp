@@ -1,4 +1,4 @@
-//===- Report.cpp - What a run of the suite found -------------------------===//
+//===- Report.cpp - Report of a run of the suite --------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Report.h - What a run of the suite found -----------------*- C++ -*-===//
+//===- Report.h - Report of a run of the suite ------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

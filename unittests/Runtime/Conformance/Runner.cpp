@@ -1,4 +1,4 @@
-//===- Runner.cpp - Runs cases as one rank --------------------------------===//
+//===- Runner.cpp - One rank of the suite ---------------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

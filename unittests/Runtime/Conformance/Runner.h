@@ -1,5 +1,4 @@
-//===- Runner.h - Runs the suite as one rank -----------------------*- C++
-//-*-===//
+//===- Runner.h - One rank of the suite -------------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

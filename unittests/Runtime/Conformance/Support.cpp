@@ -1,4 +1,4 @@
-//===- Support.cpp - Which backend reduces what ---------------------------===//
+//===- Support.cpp - Reductions that backends support ---------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Support.h - Which backend reduces what -------------------*- C++ -*-===//
+//===- Support.h - Reductions that backends support -------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ArenaTest.cpp - Buffers that are used again --------------*- C++ -*-===//
+//===- ArenaTest.cpp - Tests of the reuse of buffers ----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

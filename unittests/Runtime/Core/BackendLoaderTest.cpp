@@ -1,4 +1,4 @@
-//===- BackendLoaderTest.cpp - Backends that are not there ------*- C++ -*-===//
+//===- BackendLoaderTest.cpp - Tests of the loading of backends -----------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

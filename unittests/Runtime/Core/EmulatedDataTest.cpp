@@ -1,4 +1,4 @@
-//===- EmulatedDataTest.cpp - Made-up results of operators ------*- C++ -*-===//
+//===- EmulatedDataTest.cpp - Tests of emulated results -------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- LauncherTest.cpp - Ranks by the environment --------------*- C++ -*-===//
+//===- LauncherTest.cpp - Tests of ranks that launchers assign ------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

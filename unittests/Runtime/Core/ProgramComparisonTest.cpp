@@ -1,4 +1,4 @@
-//===- ComparisonTest.cpp - Programs that differ ----------------*- C++ -*-===//
+//===- ProgramComparisonTest.cpp - Tests of comparing programs ------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

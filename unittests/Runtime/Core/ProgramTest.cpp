@@ -1,4 +1,4 @@
-//===- ProgramTest.cpp - Program descriptions and their groups ------------===//
+//===- ProgramTest.cpp - Tests of program descriptions --------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

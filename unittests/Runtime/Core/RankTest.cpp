@@ -1,4 +1,4 @@
-//===- RankTest.cpp - Requests of a rank ----------------------------------===//
+//===- RankTest.cpp - Tests of a rank's requests --------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- RecordsTest.cpp - Flight record and step records -------------------===//
+//===- RecordsTest.cpp - Tests of flight and step records -----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

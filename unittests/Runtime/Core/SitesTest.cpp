@@ -1,4 +1,4 @@
-//===- SitesTest.cpp - Checks of launches ---------------------------------===//
+//===- SitesTest.cpp - Tests of the checks of launches --------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

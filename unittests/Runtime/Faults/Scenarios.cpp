@@ -1,4 +1,4 @@
-//===- Scenarios.cpp - What ranks do wrong --------------------------------===//
+//===- Scenarios.cpp - Faults of ranks ------------------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

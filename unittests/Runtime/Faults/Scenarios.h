@@ -1,4 +1,4 @@
-//===- Scenarios.h - What ranks do wrong ------------------------*- C++ -*-===//
+//===- Scenarios.h - Faults of ranks ----------------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

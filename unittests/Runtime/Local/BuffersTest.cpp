@@ -1,4 +1,4 @@
-//===- BuffersTest.cpp - Buffers, and how programs misuse them --*- C++ -*-===//
+//===- BuffersTest.cpp - Tests of buffers and their misuse ----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

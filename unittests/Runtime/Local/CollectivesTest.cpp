@@ -1,4 +1,4 @@
-//===- CollectivesTest.cpp - What collectives deliver -----------*- C++ -*-===//
+//===- CollectivesTest.cpp - Tests of results of collectives --------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- FailuresTest.cpp - Ranks that go wrong -------------------*- C++ -*-===//
+//===- FailuresTest.cpp - Tests of failing ranks --------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- JoiningTest.cpp - Joining, loading and leaving -----------*- C++ -*-===//
+//===- JoiningTest.cpp - Tests of joining and leaving a job ---------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

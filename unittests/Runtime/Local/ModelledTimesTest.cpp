@@ -1,4 +1,4 @@
-//===- ModelledTimesTest.cpp - Steps as the model has them ------*- C++ -*-===//
+//===- ModelledTimesTest.cpp - Tests of modelled step times ---------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- LargeCountTest.cpp - More elements than a call of MPI takes --------===//
+//===- LargeCountTest.cpp - Test of messages beyond MPI's counts ----------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

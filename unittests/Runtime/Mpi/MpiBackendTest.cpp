@@ -1,4 +1,4 @@
-//===- MpiBackendTest.cpp - What is special to MPI ------------------------===//
+//===- MpiBackendTest.cpp - Tests of the MPI backend ----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- CallsTest.cpp - Which calls of NCCL a collective is ----------------===//
+//===- CallsTest.cpp - Tests of the calls of NCCL -------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

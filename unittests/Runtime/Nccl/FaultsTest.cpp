@@ -1,4 +1,4 @@
-//===- FaultsTest.cpp - What cannot start, and what never ends ------------===//
+//===- FaultsTest.cpp - Tests of failing and hanging ranks ----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- GpuTest.cpp - What only a GPU can show -----------------------------===//
+//===- GpuTest.cpp - Tests that need a GPU --------------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- StreamsTest.cpp - Streams, events and times ------------------------===//
+//===- StreamsTest.cpp - Tests of streams, events and times ---------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

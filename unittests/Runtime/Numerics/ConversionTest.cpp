@@ -1,4 +1,4 @@
-//===- ConversionTest.cpp - Conversions by definition -----------*- C++ -*-===//
+//===- ConversionTest.cpp - Tests of conversions --------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

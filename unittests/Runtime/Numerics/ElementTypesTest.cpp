@@ -1,4 +1,4 @@
-//===- TypesTest.cpp - Which reductions a type has --------------*- C++ -*-===//
+//===- ElementTypesTest.cpp - Tests of element types ----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ReductionTest.cpp - Reductions by definition -------------*- C++ -*-===//
+//===- ReductionTest.cpp - Tests of reductions ----------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

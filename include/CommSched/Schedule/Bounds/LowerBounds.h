@@ -1,4 +1,4 @@
-//===- LowerBound.h - What no order can beat --------------------*- C++ -*-===//
+//===- LowerBounds.h - Lower bounds of step time ----------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ExposureReasons.h - Why a collective is not hidden -------*- C++ -*-===//
+//===- ExposureReasons.h - Reasons for exposed collectives ------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ConvexSets.h - What can run as one operation -------------*- C++ -*-===//
+//===- ConvexSets.h - Convex sets of operations -----------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- AutogradOrder.h - Recompute where it is needed -----------*- C++ -*-===//
+//===- AutogradOrder.h - Order of recomputed operations ---------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

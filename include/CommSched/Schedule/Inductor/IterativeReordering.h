@@ -1,4 +1,4 @@
-//===- IterativeReordering.h - Collectives one step at a time ---*- C++ -*-===//
+//===- IterativeReordering.h - Iterative reordering -------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ListScheduler.h - Greedy order by scores -----------------*- C++ -*-===//
+//===- ListScheduler.h - List scheduling by scores --------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- PeakMemoryOrders.h - Orders that save memory -------------*- C++ -*-===//
+//===- PeakMemoryOrders.h - Orders for low peak memory ----------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

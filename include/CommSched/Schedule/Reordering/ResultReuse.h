@@ -1,4 +1,4 @@
-//===- ResultReuse.h - Keeping a result instead of a collective -*- C++ -*-===//
+//===- ResultReuse.h - Reuse of collective results --------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- SimpleOverlap.h - Overlap that costs nothing -------------*- C++ -*-===//
+//===- SimpleOverlap.h - Overlap without cost estimates ---------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Joint.td - Passes on joint functions and their halves *- tablegen -*-===//
+//===- Joint.td - Passes on joint functions ----------------*- tablegen -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

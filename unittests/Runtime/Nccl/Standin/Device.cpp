@@ -1,4 +1,4 @@
-//===- Device.cpp - Streams, events and memory of a stand-in GPU ----------===//
+//===- Device.cpp - Stand-in for a GPU's streams and memory ---------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

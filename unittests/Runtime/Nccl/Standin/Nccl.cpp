@@ -1,4 +1,4 @@
-//===- Nccl.cpp - A stand-in for NCCL -------------------------------------===//
+//===- Nccl.cpp - Stand-in for NCCL ---------------------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

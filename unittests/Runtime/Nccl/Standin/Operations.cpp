@@ -1,4 +1,4 @@
-//===- Operations.cpp - What stand-in communicators carry out -------------===//
+//===- Operations.cpp - Operations of stand-in communicators --------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Operations.h - What stand-in communicators carry out -----*- C++ -*-===//
+//===- Operations.h - Operations of stand-in communicators ------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Settings.cpp - What tests tell and ask the stand-ins ---------------===//
+//===- Settings.cpp - Settings and counters of stand-ins ------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Standin.h - GPUs and NCCL in host memory, for tests ------*- C++ -*-===//
+//===- Standin.h - Stand-ins for GPUs and NCCL ------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
