@@ -10,6 +10,7 @@
 
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/OperationTexts.h"
+#include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Conversion/Passes.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,6 +18,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <optional>
 #include <utility>
 
 namespace mlir::commsched {
@@ -164,9 +166,9 @@ struct ConvertCommSchedToRequests
     llvm::Expected<std::shared_ptr<const cost::MeasuredTable>> loaded =
         loadProfile(profile, ("pass '" + getArgument() + "'").str());
     if (!loaded)
-      return emitError(UnknownLoc::get(context),
-                       llvm::toString(loaded.takeError()));
-    table = std::move(*loaded);
+      optionError = llvm::toString(loaded.takeError());
+    else
+      table = std::move(*loaded);
     return success();
   }
 
@@ -175,6 +177,8 @@ struct ConvertCommSchedToRequests
 private:
   /// Shared by the copies of the pass that run in other threads.
   std::shared_ptr<const cost::MeasuredTable> table;
+  /// The error of an unusable profile.
+  std::optional<std::string> optionError;
 };
 
 } // namespace
@@ -238,6 +242,8 @@ static void protectArguments(func::FuncOp function) {
 
 void ConvertCommSchedToRequests::runOnOperation() {
   ModuleOp module = getOperation();
+  if (failed(emitOptionError(module, optionError)))
+    return signalPassFailure();
   CostAnalysis analysis(module, table.get());
   OperationCosts *costs = analysis.getCosts();
   if (!costs)

@@ -15,7 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../MoveCollectives.h"
-#include "CommSched/Support/OptionErrors.h"
+#include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Transforms/Passes.h"
 
 namespace mlir::commsched {

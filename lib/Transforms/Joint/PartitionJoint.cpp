@@ -8,10 +8,10 @@
 
 #include "../Remarks.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Report/PairReport.h"
-#include "CommSched/Support/OptionErrors.h"
 #include "CommSched/Transforms/Passes.h"
 #include "MimicAutogradOrder.h"
 #include "PartitionPlan.h"

@@ -8,9 +8,9 @@
 
 #include "../Remarks.h"
 #include "ActivationCandidates.h"
+#include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
-#include "CommSched/Support/OptionErrors.h"
 #include "CommSched/Transforms/Passes.h"
 #include "Float8Tensors.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -8,10 +8,10 @@
 
 #include "../Remarks.h"
 #include "CommSched/Analysis/Joint/JointFunction.h"
+#include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Report/RankTimes.h"
-#include "CommSched/Support/OptionErrors.h"
 #include "CommSched/Transforms/Passes.h"
 #include "SavedValues.h"
 #include "mlir/IR/Builders.h"

@@ -15,7 +15,7 @@
 #define COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SCHEDULINGPASS_H
 
 #include "BlockScheduler.h"
-#include "CommSched/Support/OptionErrors.h"
+#include "CommSched/Analysis/OptionErrors.h"
 
 namespace mlir::commsched {
 

@@ -25,8 +25,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_SUPPORT_OPTIONERRORS_H
-#define COMMSCHED_SUPPORT_OPTIONERRORS_H
+#ifndef COMMSCHED_ANALYSIS_OPTIONERRORS_H
+#define COMMSCHED_ANALYSIS_OPTIONERRORS_H
 
 #include "mlir/IR/Operation.h"
 #include "mlir/Pass/Pass.h"
@@ -54,4 +54,4 @@ inline LogicalResult emitOptionError(Operation *op,
 
 } // namespace mlir::commsched
 
-#endif // COMMSCHED_SUPPORT_OPTIONERRORS_H
+#endif // COMMSCHED_ANALYSIS_OPTIONERRORS_H
