@@ -87,7 +87,8 @@ TEST(Target, PeaksFallBackToWiderTypes) {
 }
 
 TEST(Target, DocumentationNamesEveryFieldAndPreset) {
-  auto page = llvm::MemoryBuffer::getFile(COMMSCHED_DOCS "/guide/cost-model.md");
+  auto page =
+      llvm::MemoryBuffer::getFile(COMMSCHED_DOCS "/guide/cost-model.md");
   ASSERT_TRUE(bool(page)) << page.getError().message();
   llvm::StringRef text = (*page)->getBuffer();
   for (const TargetField &field : targetFields())

@@ -257,8 +257,8 @@ std::vector<int32_t> Placer::findNeededWaits(NodeId node) {
   return buckets;
 }
 
-/// Prioritizes the starts that are to run before `waited` is waited for. Returns
-/// whether there are any.
+/// Prioritizes the starts that are to run before `waited` is waited for.
+/// Returns whether there are any.
 bool Placer::startBefore(int32_t waited) {
   bool isAny = false;
   for (int32_t bucket : startsBefore[waited]) {

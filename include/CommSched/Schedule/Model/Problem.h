@@ -149,9 +149,9 @@ public:
   /// buffers + uses).
   const Status &finalize();
 
-  /// Returns what finalize() found: success, or an error that names operations by
-  /// their index. Before finalize() there is an error. O(1). A
-  /// problem without error has
+  /// Returns what finalize() found: success, or an error that names operations
+  /// by their index. Before finalize() there is an error. O(1). A problem
+  /// without error has
   ///   - all indices in range, streams exactly on Start and Blocking,
   ///   - no negative cost or size, and sums of all costs and of all sizes that
   ///     fit 64 bits (so that nothing computed from them overflows),
