@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and schedules a training step of Llama 3 8B
-# that was traced from PyTorch with its parameters sharded over 64 ranks; tells
-# what more memory would buy, and draws it. Then runs a small traced step on 4
-# ranks of this machine, before and after, and partitions the first step's joint
-# graph within memory budgets.
+# that was traced from PyTorch with its parameters sharded over 64 ranks; reports
+# the step time within larger memory budgets, and draws it. Then runs a small
+# traced step on 4 ranks of this machine, before and after, and partitions the
+# joint graph of the first step within memory budgets.
 #
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 

@@ -33,7 +33,7 @@ HEADER = """\
 
 def packets(namespace):
     """Yields every operator of a namespace of `torch.ops`, by name. (`dir`
-    tells only which of them somebody has asked for.)"""
+    lists only those that have been looked up before.)"""
     import torch
 
     names = {

@@ -4,8 +4,8 @@
 
 The step is a module with one joint function: a forward and its backward. For
 every budget the training pipeline splits it, verifies the halves and schedules
-them; the report's simulation then tells what is saved, what the step holds at
-its peak and how long it takes.
+them; the simulation of the report then gives the saved bytes, the peak memory
+and the time of the step.
 """
 import argparse
 import json

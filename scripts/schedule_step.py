@@ -4,8 +4,8 @@
 
 The step is a module whose functions run one after the other (forward, then
 backward). `commsched-pipeline` schedules each of them for the target, within
-what the step may take, and the report's simulation tells both versions apart.
-Then follows what other budgets lead to.
+the memory budget, and the simulation of the report compares both versions. Then
+the results of other budgets follow.
 """
 import argparse
 import collections

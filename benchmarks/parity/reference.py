@@ -155,7 +155,7 @@ def run(
         return Answer(None, round(seconds * 1e9), is_over_time)
     nodes, stats = measured[0][0]
     times = sorted(time_ns for _, time_ns in measured)
-    # Inductor tells the time that it decides by.
+    # Inductor reports the times that it used.
     scale = config_comms.reorder_sink_runtime_estimations_comm_mult
     return Answer(
         [node.index for node in nodes],

@@ -16,7 +16,8 @@ than those functions read:
   - a dependence between two operations that share no such buffer goes over an
     output without storage (NoneLayout),
   - an input is a read of a name that the graph lists among its inputs; those
-    that are not freed are called primals_N, as Inductor tells by that.
+    that are not freed are called primals_N: Inductor recognises them by this
+    name.
 
 Sizes are uint8 elements. A buffer that stays to the end is a graph output.
 """

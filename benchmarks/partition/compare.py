@@ -29,7 +29,8 @@ WAYS = (
 @dataclass
 class Row:
     """One way to partition one graph, by both. A partition that is None was
-    refused. `reason` says why, or why they differ; None: nobody knows."""
+    refused. `reason` says why, or why they differ; None: the reason is
+    unknown."""
 
     case: str
     strategy: str
@@ -115,10 +116,10 @@ class Subject:
 
 
 def compare(case, folder, ways=WAYS, equal_bytes=False):
-    """Yields the rows of a case; with `equal_bytes` one more, in which CommSched
-    may save as much as the reference does at half the budget. The min-cut partitioners of both get the graph
-    without repeated operators: the reference looks for them itself, CommSched
-    leaves that to who makes the graph."""
+    """Yields the rows of a case; with `equal_bytes` one more, in which
+    CommSched may save as much as the reference does at half the budget. The
+    min-cut partitioners of both get the graph without repeated operators: the
+    reference removes them itself, CommSched expects a graph without them."""
     simple = Subject(simplified(case), folder, is_simplified=True)
     original = Subject(case, folder)
     for strategy, budget in ways:

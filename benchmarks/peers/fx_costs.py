@@ -1,12 +1,12 @@
 # Part of the CommSched project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What Inductor's FX passes are told that nodes cost: what the dump says.
+"""Costs of nodes for Inductor's FX passes, from the dump.
 
-A dump has no cost of what merging makes, or of a size that Inductor overrides:
-it asks for size 0, for the latency. Such a collective is on the line through
-the costs of the two collectives of its kind and stream that are next in size,
-and such a copy takes as long as casts of the function take.
+A dump has no costs of merged collectives, nor of sizes that Inductor overrides
+(it queries size 0 for the latency). The cost of such a collective is
+interpolated between the two collectives of its kind and stream that are next in
+size; such a copy takes as long as the casts of the function.
 """
 
 import bisect

@@ -20,7 +20,8 @@ from the graph that Inductor would have traced:
   - Only dependences that values carry are there: no others fit into FX.
   - A collective has the shapes of the dump, and gathers and scatters along the
     first dimension. An all-to-all splits evenly.
-  - Arguments that stay are called primals_N, by which Inductor tells.
+  - Arguments that stay are called primals_N: Inductor recognises them by this
+    name.
 """
 
 import contextlib

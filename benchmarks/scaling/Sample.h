@@ -21,7 +21,7 @@ struct Sample {
   /// nanoseconds. Other processes disturb it far less than the time of day.
   int64_t timeNs = 0;
   /// The largest resident size of the process during the run, or 0 where the
-  /// system does not tell.
+  /// system does not report it.
   int64_t peakBytes = 0;
 };
 

@@ -11,9 +11,9 @@ as soon as it is there; with `--replicas` of the sharded model it is then
 all-reduced over them. The backward pass comes from a tape of the forward pass.
 Operators are opaque `commsched.compute` operations with their arithmetic.
 
-With `--joint` it is what a tracer sees before forward and backward are told
-apart: each parameter is gathered once, the loss is a result, and its gradient an
-argument.
+With `--joint` the step is a joint graph, as a tracer sees it before
+partitioning: each parameter is gathered once, the loss is a result, and its
+gradient an argument.
 """
 
 import argparse

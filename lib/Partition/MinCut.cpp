@@ -114,7 +114,7 @@ private:
            graph[node].operatorClass == OperatorClass::View;
   }
 
-  /// Bans `node` from being computed again, unless somebody insists on it.
+  /// Bans `node` from being computed again, unless its policy demands that.
   void ban(NodeId node, BanReason reason);
   BanReason getHardReason(NodeId node) const;
   BanReason getOwnReason(NodeId node) const;

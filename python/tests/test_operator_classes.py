@@ -65,7 +65,7 @@ def _names(targets):
 
 @pytest.fixture(scope="module")
 def classes(tester, packets, lists):
-    """By name, the attributes that tell an operator's class. Operators are
+    """By name, the attributes that state an operator's class. Operators are
     called by one of their overloads, as they are in graphs."""
     names = {}
     for packet in packets:

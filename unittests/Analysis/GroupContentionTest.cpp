@@ -84,7 +84,7 @@ TEST_F(GroupContentions, AxesOfAGridShareOneDeviceAtMost) {
             (Pairs{{0, 1}, {0, 2}}));
   // The same ranks under another name.
   EXPECT_EQ(getExclusive({"size(8)", "size(8)"}), both);
-  // A group of one meets nobody.
+  // A group of one rank does not communicate.
   EXPECT_EQ(getExclusive({"size(1)", "size(8)", "size(1)"}), none);
 }
 

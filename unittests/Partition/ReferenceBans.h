@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The bans that look along paths, each by a search of its own from every node:
-// quadratic, and as the rules are told. The library finds the same in one sweep
-// over the graph.
+// Recomputation bans that depend on paths, by a separate search from every
+// node. This takes quadratic time and follows the rules literally; the library
+// computes the same bans in one pass over the graph.
 //
 //===----------------------------------------------------------------------===//
 

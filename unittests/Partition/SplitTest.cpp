@@ -336,7 +336,7 @@ TEST(SplitConflictTest, WhatIsSavedHasToBeComputedAgain) {
   expectEqual(expectConflict(split(graph, {layer.y}, false)), layer.y,
               "is to be saved, but has to be computed again", layer.dh,
               "needs it in the backward");
-  // The word is on the operation, whoever is saved of it.
+  // The policy belongs to the operation, whichever of its results is saved.
   GraphBuilder builder;
   NodeId x = builder.input(8);
   NodeId operation = builder.multiple(OperatorClass::Other, {x});

@@ -221,7 +221,8 @@ TEST(AutogradOrder, EqualsTheDefinition) {
       if (engine() % 8 == 0)
         kept.push_back(node);
     SCOPED_TRACE("seed " + std::to_string(seed));
-    // Nothing depends on who makes some buffers, so they may be used before.
+    // Some buffers have no dependence on their producer, so they may be used
+    // before.
     if (!verify(problem, problem.programOrder()))
       continue;
     ++numCompared;

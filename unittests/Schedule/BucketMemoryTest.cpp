@@ -137,7 +137,7 @@ TEST(BucketMemory, CopiesThatCostNothingHaveTheirPlace) {
   program = gathers.merge(cost);
   EXPECT_NE(program->bucket(0).copyIn, noNode);
   EXPECT_EQ(program->bucket(0).copyOut, noNode);
-  // Without buffers, nobody asks.
+  // Without buffers, a copy-in without cost has no node.
   program = BucketedProblem::create(gathers.problem, gathers.buckets, {cost});
   EXPECT_EQ(program->bucket(0).copyIn, noNode);
   EXPECT_EQ(program->getProblem().numBuffers(), 0);

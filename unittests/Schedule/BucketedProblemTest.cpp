@@ -473,7 +473,7 @@ TEST(BucketedProblem, AnAllReduceThatNobodyNeedsFollowsOnTheWait) {
     problem.addWait(addStart(problem, 10, {wait}, 1));
   });
   std::vector<std::vector<NodeId>> buckets = {{1}, {6}, {11}};
-  // Who is not told to wait late does not keep the all-reduce for the end.
+  // Without waitAfterStart, the all-reduce does not run at the end.
   EXPECT_EQ(place(problem, buckets),
             "0 start0 wait0 3 4 5 start1 wait1 8 9 10 start2 wait2 13 14 15");
   EXPECT_EQ(place(problem, buckets, {{}, {{0, 1}, {1, 2}}}),
@@ -604,7 +604,8 @@ TEST(BucketedProblem, RejectsWishesForNoBucket) {
 /// The stream of collectives that addTails() adds.
 constexpr StreamId tailStream = 3;
 
-/// Adds what needs waits, or what was added before, and nobody else needs.
+/// Adds operations that need only waits or other added operations, and that no
+/// other operation needs.
 Problem addTails(Problem problem, std::mt19937_64 &random) {
   std::vector<NodeId> sources;
   for (NodeId node = 0; node < problem.numNodes(); ++node)
@@ -777,7 +778,8 @@ TEST(BucketedProblem, PlacesLegallyAndChangesNoMoreThanItHasTo) {
     Order placed = *bucketed.place(test.wishes);
     ASSERT_NO_FATAL_FAILURE(checkPlaced(bucketed, placed));
 
-    // Waits without a wish are needed at once, or nobody but tails needs them.
+    // Waits without a placement constraint are needed at once, or only by
+    // tails.
     const Problem &problem = bucketed.getProblem();
     std::vector<bool> isNeeded(problem.numNodes());
     std::set<NodeId> tails =

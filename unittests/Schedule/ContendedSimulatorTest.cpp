@@ -379,7 +379,7 @@ TEST(ContendedSimulator, NoneIsThePlainSimulation) {
     Problem problem = makeRandomProblem(seed, manyStreams(seed));
     Order order = makeRandomOrder(seed, problem);
     Timeline plain = *simulate(problem, order);
-    // Nothing is set, or what is set concerns nobody.
+    // No contention is set, or it affects no operation.
     for (const Contention &contention :
          {Contention(),
           sharing(std::vector<int32_t>(problem.numStreams(), -1))}) {

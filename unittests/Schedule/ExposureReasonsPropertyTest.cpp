@@ -147,8 +147,8 @@ private:
     }
     Status status = verify(problem, moved);
     EXPECT_TRUE(status) << status.error();
-    // Other places are within the limit, so the peak of the moved order tells
-    // what the move needs.
+    // Other places are within the limit, so the peak of the moved order is the
+    // memory that the move needs.
     int64_t limitBytes = std::max(options.limitBytes, peakBytes);
     int64_t neededBytes = simulateMemory(problem, moved)->peakBytes;
     if (reason.cause == ExposureCause::Memory) {

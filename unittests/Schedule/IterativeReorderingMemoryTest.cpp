@@ -103,8 +103,8 @@ TEST(SinkWaitsIteratively, TheGroupFreesWhatItSharesWithThosePassed) {
   addKept(problem, 40, other);
   addKept(problem, 70, mm);
   problem.finalize();
-  // Having passed `other`, the group keeps the 100 bytes until `add`: who goes
-  // by the last use that once was takes them for freed.
+  // Having passed `other`, the group keeps the 100 bytes until `add`. A solver
+  // with stale last uses would count them as freed.
   IterativeReordering stopped = sink(problem, withLimit(249));
   EXPECT_EQ(stopped.order, (Order{make, start, other, wait, add, mm}));
   CollectiveMoves moved = movesOf(stopped, wait);

@@ -210,7 +210,7 @@ TEST(SinkWaitsIteratively, TakesCheapOperationsAlongButNoWait) {
 }
 
 TEST(IterativeReordering, TakesNothingAlongThatCommunicates) {
-  // Once a blocking collective, once an operation that nobody knows.
+  // Once a blocking collective, once an unknown operation.
   for (NodeKind kind : {NodeKind::Blocking, NodeKind::Compute}) {
     SCOPED_TRACE(toString(kind));
     bool isBlocking = kind == NodeKind::Blocking;
@@ -290,7 +290,7 @@ TEST(ReorderComms, TakesWaitsAlongAndStartsIfAsked) {
 }
 
 TEST(IterativeReordering, ABufferIsADependenceOfItsOwn) {
-  // A weaker reason is known as well, but the data is the one to tell.
+  // A weaker reason is known as well, but the data dependence is reported.
   Problem problem;
   NodeId start = addStart(problem, 1);
   NodeId wait = problem.addWait(start);

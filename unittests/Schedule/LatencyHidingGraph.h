@@ -24,7 +24,7 @@ struct LatencyHidingGraph {
   explicit LatencyHidingGraph(const Problem &problem);
 
   const Problem &problem;
-  /// Each predecessor once, whoever makes a buffer included.
+  /// Each predecessor once, including the producers of buffers.
   Csr<NodeId> predecessors;
   /// Each buffer that an operation uses and another one makes, once.
   Csr<BufferId> uses;

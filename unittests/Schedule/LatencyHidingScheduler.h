@@ -66,11 +66,10 @@ struct LatencyHidingSchedule {
 ///   9. depends on a wait directly,
 ///  10. makes more operations ready,
 ///  11. frees memory, if half of the limit is live,
-///  12. comes later in the program.
-/// These are those of XLA's rules, in their order, that a Problem can tell
-/// about and that hold on GPUs: it has no hints of users, no resources but
-/// streams, and one direction. Collectives count by stream, where the original
-/// counts them by kind or all of them.
+///  12. comes later in the program. These are the rules of XLA, in their order,
+/// that apply to GPUs and that a Problem can express: it has no user hints, no
+/// resources but streams, and one direction. Collectives count by stream, where
+/// the original counts them by kind or all of them.
 ///
 /// The order is verified. Error: the problem's own, or an option is out of
 /// range. O(nodes * (ready operations) + dependences + uses), and O(uses of

@@ -30,8 +30,8 @@ struct RandomProblemOptions {
   bool shuffleProgram = false;
   /// How many of a hundred computations are expensive.
   int64_t expensivePercent = 0;
-  /// How many of a hundred uses of a buffer go without a dependence on who
-  /// makes it. makeRandomOrder() looks at dependences only.
+  /// How many of a hundred uses of a buffer have no dependence on its producer.
+  /// makeRandomOrder() looks at dependences only.
   int64_t impliedPercent = 0;
   /// Buffers are empty, small or huge, rather than all alike.
   bool unevenBuffers = false;

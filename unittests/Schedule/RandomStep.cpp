@@ -18,7 +18,7 @@ using namespace mlir::commsched::schedule::testing;
 
 namespace {
 
-/// A tensor: who delivers it, and where it is.
+/// A tensor: its producer and its buffer.
 struct Value {
   NodeId node = noNode;
   BufferId buffer = 0;

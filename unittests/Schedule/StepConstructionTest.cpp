@@ -166,7 +166,7 @@ TEST(StepConstruction, ScattersGoIntoTheGapBeforeTheNextGather) {
   EXPECT_EQ(order, (Order{c[0], scatter, c[1], scatterWait, gather, c[2], wait,
                           c[3]}));
   // One that is longer comes behind it, and the gather is no later than it has
-  // to be. What nobody waits for is over at the end.
+  // to be. Collectives with unused results are complete at the end.
   PrefetchExample longer;
   EXPECT_EQ(build(101, longer), (Order{c[0], gather, c[1], scatter, c[2], wait,
                                        c[3], scatterWait}));
@@ -239,7 +239,7 @@ TEST(StepConstruction, CountsWhatTheNextOperationNeedsOnce) {
   Constructor constructor(step.problem);
   ConstructionOptions options;
   options.lookAheadNs = 0;
-  // Room for the weight beside the scatter, which nobody has to wait for.
+  // The limit allows for the weight beside the scatter, so no wait is needed.
   options.limitBytes = 100 + 25 + 80;
   EXPECT_EQ(constructor.construct(options),
             (Order{first.node, gather.start, scatter.start, weight.node,

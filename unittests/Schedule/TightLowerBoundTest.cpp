@@ -103,9 +103,9 @@ TEST(TightLowerBound, ComputationWaitsForItsFirstGatherAndItsLastReduction) {
 }
 
 /// Two operations of 20 ns, on the compute stream or on stream 2, that `first`
-/// precedes. The second has other predecessors, which take no time or hide
-/// beside what is before `first`, and that hear of it instead: the tail of
-/// `first` is that of one, and the head of both must tell.
+/// precedes. The second has other predecessors, which take no time or run
+/// beside the predecessors of `first`, and that receive its ancestors instead:
+/// the tail of `first` is that of one, and the heads of both must show it.
 void addPair(Problem &problem, NodeId first, NodeKind kind) {
   NodeId shallow = addCompute(problem, 0);
   NodeId deep = addCompute(problem, 9, {addCompute(problem, 0)});

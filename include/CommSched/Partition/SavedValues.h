@@ -21,14 +21,13 @@
 
 namespace mlir::commsched::partition {
 
-// What has to be kept in memory for a set of saved values: of a view the
-// storage that it shows, once for all of its views, and of a tensor whose sizes
-// alone the backward reads only these. Both give a set of saved values that
-// takes no more memory, and the same backward but for views that are taken
-// again.
+// Replacements for saved values that take no more memory: a view is replaced by
+// its storage, once for all views of it, and a tensor of which the backward
+// reads only the sizes by these. The backward stays the same but for views that
+// it takes again.
 
-/// What to save in place of `split.saved`, ascending. Another `split()` tells
-/// what the halves compute then.
+/// What to save in place of `split.saved`, ascending. Another `split()`
+/// computes the halves for these values.
 ///
 /// A view is replaced by the value that it and the views below it show, if that
 /// is an argument or computed by the forward, and not by the backward as well:

@@ -62,8 +62,8 @@ using PartitionResult = std::variant<T, PartitionConflict>;
 /// nothing needs is in neither half. All results of an operation are in the
 /// halves that it is in.
 ///
-/// `allowCollectives`: whether the backward may repeat a collective that no
-/// policy tells to repeat.
+/// `allowCollectives`: whether the backward may repeat a collective whose
+/// policy does not demand it.
 ///
 /// Conflict: a forward result or a saved value needs a tangent, or what the
 /// user keeps in the backward; the backward would have to repeat what cannot be

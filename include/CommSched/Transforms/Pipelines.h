@@ -156,8 +156,8 @@ struct TrainingPipelineOptions
 };
 
 /// From a joint function to two halves that are ready to run: partitions it
-/// within the budget by what operations take on the target, saves large
-/// activations in fewer bits if told so, checks what the halves hand over, and
+/// within the budget by what operations take on the target, quantizes large
+/// activations if the options ask for it, checks what the halves hand over, and
 /// schedules each as buildPipeline() does.
 void buildTrainingPipeline(OpPassManager &manager,
                            const TrainingPipelineOptions &options);

@@ -255,8 +255,8 @@ void ConvertCommSchedToRequests::runOnOperation() {
   llvm::DenseMap<Operation *, std::string> names = nameCollectives(module);
   for (auto function : module.getOps<func::FuncOp>())
     accountForOwnWork(lowering, function);
-  // Waits go together with their starts. A gather in place is told by the
-  // copy-in behind its operands: starts first.
+  // Waits go together with their starts. A gather in place is recognised by the
+  // copy-in that defines its operand, so starts are lowered first.
   SmallVector<Operation *> operations, others;
   module.walk([&](Operation *op) {
     if (auto read = dyn_cast<bufferization::ToTensorOp>(op))

@@ -59,7 +59,7 @@ public:
   /// How all ranks stand; one entry a rank. Takes at most a second.
   std::vector<Standing> ask();
   /// Leaves. Rank 0 stays until all others have left, or the deadline; if
-  /// `failed`, only until they have been told.
+  /// `failed`, only until they have been notified.
   void leave(bool failed, Deadline deadline);
 
 private:

@@ -31,7 +31,7 @@ namespace commsched::runtime {
 /// request names the site.
 class RequestTable {
 public:
-  /// Sites beyond this number cannot be told apart in a request.
+  /// A request cannot distinguish more sites than this.
   static constexpr int64_t maxSites = int64_t(1) << 24;
 
   /// Takes the request over; its number is positive.

@@ -67,7 +67,7 @@ public:
   /// Ranks of this node that have failed; with `lookForProcesses` also those
   /// whose process has ended, which costs a system call for each.
   Ranks findFailed(bool lookForProcesses) const;
-  /// The ranks that the end of `launch` waits for, as far as can be told.
+  /// The ranks that the end of `launch` waits for, as far as this is known.
   /// `onlyElsewhere`: only those that wait for this rank at another place, so
   /// that neither would ever come.
   Ranks findMissing(const Launch &launch, bool onlyElsewhere) const;

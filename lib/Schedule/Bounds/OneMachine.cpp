@@ -44,8 +44,8 @@ int64_t schedule::computePreemptiveEnd(std::vector<Job> jobs) {
 }
 
 void BusyPeriods::add(int32_t machine, int64_t headNs, int64_t timeNs) {
-  // It makes the machine busy no longer; when it can end its head says to who
-  // adds it.
+  // An empty job does not extend the busy periods; callers derive its earliest
+  // end from its head.
   if (timeNs == 0)
     return;
   int64_t begin = headNs;

@@ -36,8 +36,8 @@ public:
         bucketOfMember(bucketOfMember), absorberOf(absorberOf), merged(merged) {
   }
 
-  /// Adds all buffers and uses. Error: somebody other than the bucket needs
-  /// what it absorbs.
+  /// Adds all buffers and uses. Error: an operation outside of a bucket needs
+  /// what the bucket absorbs.
   Status merge();
 
 private:
@@ -133,8 +133,8 @@ BufferId BufferMerger::add(BufferId id) {
   return merged.addBuffer(buffer.bytes, buffer.producer, buffer.freed);
 }
 
-/// Who needs in the merged program what `user` needs in the original one;
-/// noNode: nobody.
+/// Returns the node of the merged program that uses the operands of `user`;
+/// noNode if there is none.
 NodeId BufferMerger::findUser(NodeId user) const {
   if (int32_t bucket = absorberOf[user]; bucket >= 0)
     return program.bucket(bucket).copyIn;

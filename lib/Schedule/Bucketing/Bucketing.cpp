@@ -128,11 +128,12 @@ void Forming::place(size_t index) {
     open(index);
 }
 
-/// Asks whether a candidate depends on the youngest open bucket: then it also
-/// depends on whatever that depends on. In a chain this one search, which is
-/// also the shortest, tells about all buckets. What was a path to the youngest
-/// still is one, even if it may have shrunk to an Order dependence when others
-/// joined its beginning: with the youngest in between, that forbids to merge.
+/// Searches for a path from the youngest open bucket to a candidate. If there
+/// is one, the candidate also depends on all buckets that the youngest depends
+/// on. In a chain this one search, which is also the shortest, decides about
+/// all buckets. An earlier path to the youngest bucket remains one, even if it
+/// may have shrunk to an Order dependence when others joined its beginning:
+/// with the youngest in between, that forbids to merge.
 void Forming::findAncestors(size_t index) {
   knownAncestors.clear();
   ancestors.clear();

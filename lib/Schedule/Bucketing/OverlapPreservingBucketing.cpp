@@ -117,7 +117,7 @@ IdleTime::IdleTime(const Problem &problem, const Order &order,
                    const Timeline &timeline) {
   int64_t sum = 0;
   for (NodeId node : order) {
-    // A start repeats what its wait tells.
+    // A start has the same exposed time as its wait.
     int64_t exposed = timeline.exposedNs[node];
     if (exposed == 0 || problem.kind(node) == NodeKind::Start)
       continue;
@@ -522,7 +522,7 @@ sortCandidates(const std::vector<BucketCandidate> &candidates,
                const std::vector<bool> &exposedFirst,
                const Execution &execution) {
   auto isHidden = [&](const BucketCandidate &candidate) {
-    // What is no candidate is formBuckets()'s to tell.
+    // formBuckets() diagnoses invalid candidates.
     size_t key = candidate.key, start = candidate.start;
     return key < exposedFirst.size() && exposedFirst[key] &&
            start < execution.uncoveredNs.size() &&

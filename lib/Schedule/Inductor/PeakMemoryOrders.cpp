@@ -285,7 +285,7 @@ LeastPeakMemoryFirst::LeastPeakMemoryFirst(const Problem &problem)
 /// An argument that stays is in neither sum, as in the reference. It would be
 /// in both, and since only the difference of peak and live bytes is compared
 /// with anything, it does not matter which. The same holds for an argument that
-/// may be freed but that nobody reads.
+/// may be freed but is never read.
 void LeastPeakMemoryFirst::addBuffer(BufferId id) {
   const Buffer &buffer = problem.buffer(id);
   ArrayView<NodeId> readers = reads.readers[id];

@@ -103,7 +103,8 @@ int32_t MovingGroup::nextHandover() {
   while (!nextHandovers.empty() && !isAhead(nextHandovers.top().distance)) {
     int32_t stale = nextHandovers.top().handover;
     nextHandovers.pop();
-    // Passed: somebody else has taken over. Absorbed: the next one may.
+    // If it was passed, another operation frees the buffer now; if it was
+    // absorbed, the next user may.
     NodeId last = schedule.lastUser(handovers[stale].buffer);
     if (isUp() == isMember(last))
       pushHandover(stale);

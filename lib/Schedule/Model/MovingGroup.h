@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A group of neighbouring operations that moves up or down an order as one,
-// passing what it has nothing to do with and taking along what it depends on.
-// Solvers that are defined one step at a time make whole runs of steps by it:
-// between two operations that the group has to do with, a search finds how far
-// memory lets it go.
+// A group of adjacent operations that moves up or down an order as a unit. The
+// group passes independent operations and absorbs those that it depends on.
+// Solvers whose rules are stated for swaps of two operations use it to make
+// many swaps at once: between two related operations, a logarithmic search
+// finds the farthest position that the memory limit allows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,9 +26,9 @@ namespace mlir::commsched::schedule {
 
 enum class Direction { Up, Down };
 
-/// Words that hold for both directions: the operation *in front* of the group
-/// is the next one on its way, a *nearer* position is met earlier, and the way
-/// *ends* at position -1 or size().
+/// Terms for both directions: the operation *in front* of the group is the next
+/// one on its way, a *nearer* position is met earlier, and the way *ends* at
+/// position -1 or size().
 class MovingGroup {
 public:
   MovingGroup(EditableSchedule &schedule, Direction direction);
@@ -118,7 +118,8 @@ private:
   /// The users of one buffer on the way; those from `next` on are ahead.
   struct Handover {
     BufferId buffer;
-    /// Who frees it now (up), or once somebody ahead does not any more (down).
+    /// The member that frees the buffer now (up), or that will free it once the
+    /// operation ahead has been passed (down).
     NodeId member;
     std::vector<int32_t> distances;
     size_t next = 0;
@@ -163,8 +164,8 @@ private:
   int32_t begin = 0;
   int32_t behind = 0;
   NearestFirst<Ahead> dependences;
-  /// Members whose handovers nobody has asked for yet: a group that is stopped
-  /// where it stands never needs them.
+  /// Members whose handovers have not been computed yet: a group that cannot
+  /// move at all never needs them.
   std::vector<NodeId> withoutHandovers;
   std::vector<Handover> handovers;
   NearestFirst<HandoverAhead> nextHandovers;

@@ -243,7 +243,7 @@ std::string Problem::describeCycle(const IndegreeCounter &missing) const {
       break;
     }
   }
-  // The path runs against the dependences: tell it backwards, from its
+  // The path runs against the dependences: print it backwards, from its
   // smallest index, and only so much of a long one as a reader can use.
   std::vector<NodeId> cycle(path.rbegin(), path.rend() - stepOf[node]);
   std::rotate(cycle.begin(), std::min_element(cycle.begin(), cycle.end()),

@@ -8,8 +8,8 @@
 //
 // Counters for topological traversals (A. B. Kahn, "Topological sorting of
 // large networks", Communications of the ACM 5, 1962). A vertex is ready when
-// all of its predecessors have been taken. Which ready vertex is taken next is
-// up to the user, who keeps the ready vertices in a queue of its own.
+// all of its predecessors have been taken. The client chooses the next ready
+// vertex and keeps the ready vertices in a queue of its own.
 //
 //===----------------------------------------------------------------------===//
 

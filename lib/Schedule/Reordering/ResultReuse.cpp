@@ -21,7 +21,7 @@ namespace {
 
 constexpr BufferId noBuffer = -1;
 
-/// The program while collectives are dropped: who uses what, and live bytes.
+/// The program while collectives are dropped: users of buffers, and live bytes.
 /// All operations keep their places; one that is removed does nothing there.
 class Program {
 public:
@@ -231,7 +231,7 @@ void Program::drop(NodeId start, NodeId source) {
     });
 
   BufferId own = delivered(start), kept = delivered(source);
-  // What nobody but the wait uses need not be kept.
+  // A result that only the wait uses need not be kept.
   if (NodeId last = lastUsers[own]; last > wait) {
     journal.ends.push_back({kept, numUsers[kept], lastUsers[kept]});
     moveEnd(kept, std::max(last, lastUsers[kept]));

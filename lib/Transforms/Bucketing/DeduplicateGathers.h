@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A parameter is gathered each time that its layer runs, forward and backward,
-// so that the whole tensor need not be there in between. Where memory allows
-// that it is, the second gather is dropped.
+// FSDP gathers a parameter in the forward and again in the backward, so that
+// the unsharded tensor does not occupy memory in between. The second gather is
+// dropped where the memory limit allows the tensor to stay live.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,9 +24,9 @@ namespace mlir::commsched {
 /// Drops gathers of `block`, which is one of `function`, that deliver what an
 /// earlier gather has delivered (see EqualGathers.h), those that take longest
 /// first, if live bytes stay within `limitBytes` wherever that is kept (see
-/// ResultReuse.h); without a limit, that is the peak of the block. What made
-/// their shards ready and nobody needs goes with them. Gathers of which `costs`
-/// does not know what they take come last.
+/// ResultReuse.h); without a limit, that is the peak of the block. Operations
+/// that prepared the shards of dropped gathers are removed if they become
+/// unused. Gathers of unknown cost come last.
 ///
 /// Emits a remark for each gather that is dropped or could have been, and an
 /// error if the block is no scheduling problem. A block with a value of unknown

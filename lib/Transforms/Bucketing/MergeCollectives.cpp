@@ -79,8 +79,8 @@ static bool writes(Operation *user, Value value) {
                       });
 }
 
-/// Whether `user` may give the storage of its operand another name that
-/// `getAliasedValue` does not tell.
+/// Whether `user` may create an alias of its operand that `getAliasedValue`
+/// does not report.
 static bool mayPassOn(Operation *user) {
   if (user->hasTrait<OpTrait::IsTerminator>())
     return !isa<FunctionOpInterface>(user->getParentOp());

@@ -185,7 +185,7 @@ ScatterSums::findObstacle(const std::array<ScatterTerm, 2> &terms) const {
   bool isInOrder = first->isBeforeInBlock(second);
   Operation *later = isInOrder ? second : first;
   const ScatterTerm &earlier = terms[isInOrder ? 0 : 1];
-  // A sum is a new tensor, which nobody else knows.
+  // A sum is a new tensor without aliases.
   if (earlier.sum)
     return std::nullopt;
   auto start = cast<CollectiveOpInterface>(earlier.start);

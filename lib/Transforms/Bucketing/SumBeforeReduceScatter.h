@@ -12,13 +12,13 @@
 //   add(wait(reduce_scatter(a)), wait(reduce_scatter(b)))
 //     = wait(reduce_scatter(add(a, b)))
 //
-// with half of the communication, and sums of more with less. PyTorch Inductor
-// does so in dedup_fsdp_reduce_scatter (torch/_inductor/fx_passes, 2026).
+// with half of the communication; longer sums save more. PyTorch Inductor has
+// this rewrite in dedup_fsdp_reduce_scatter (torch/_inductor/fx_passes, 2026).
 //
-// The price: the addition runs on whole tensors, each group's size times as
-// large as a shard, so that it takes longer and needs memory for its result;
-// and the terms of each element are summed up in another order, so that
-// floating-point results may differ by rounding.
+// The addition then runs on unsharded tensors, which are larger than a shard by
+// the size of the group. It takes longer and needs memory for its result. The
+// terms of each element are summed in another order, so that floating-point
+// results may differ by rounding.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,7 @@
 
 namespace mlir::commsched {
 
-/// A summand: what a reduce-scatter delivers, or a sum of such.
+/// A summand: the result of a reduce-scatter, or a sum of such results.
 struct ScatterTerm {
   /// The reduce-scatter and its wait; null for a sum.
   Operation *start = nullptr;
@@ -68,8 +68,8 @@ public:
   ///   - are of one block, with their waits and the additions,
   ///   - are equal but for their operands, which are of one type,
   ///   - reduce by sum or avg, one tensor each, not in place,
-  ///   - are used by nobody else, and neither are their waits and the additions
-  ///     but the last,
+  ///   - have no other users, nor do their waits and all additions but the
+  ///     last,
   ///   - have nothing between them that no collective may cross,
   /// and nothing writes the operand of one before that of the next summand
   /// starts. (An operand that needs what another one delivers makes that one

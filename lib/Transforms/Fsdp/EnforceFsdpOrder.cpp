@@ -41,8 +41,9 @@ using schedule::SoftConstraints;
 
 namespace {
 
-/// A collective with a copy-in, and what belongs to it. Operations are told by
-/// their index in the block, which is their node in its problem.
+/// A collective with a copy-in, and the operations that belong to it.
+/// Operations are identified by their index in the block, which is their node
+/// in its problem.
 struct FsdpGroup {
   Operation *collective;
   /// AllGather or ReduceScatter.

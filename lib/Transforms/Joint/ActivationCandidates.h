@@ -60,7 +60,8 @@ struct QuantizationPlan {
 };
 
 /// Decides for the half `forward`, which has `commsched.backward`, and the half
-/// that it names. A remark for each tensor that is saved as it is tells why.
+/// that it names. Emits a remark with the reason for each tensor that is not
+/// quantized.
 ///
 /// Emits an error when a half has several blocks or none, or does not return,
 /// there is no such backward, it does not name the forward in turn, or it does

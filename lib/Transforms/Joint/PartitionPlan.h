@@ -41,8 +41,8 @@ struct PartitionPlanOptions {
   partition::SavedValuesOptions savedValues;
 };
 
-/// The peak in bytes of the step in the two halves that a partition makes; none
-/// if it cannot be told, after a remark. Fails after an error.
+/// The peak in bytes of the step in the two halves that a partition makes;
+/// none, after a remark, if it cannot be determined. Fails after an error.
 using MeasurePeak =
     function_ref<FailureOr<std::optional<int64_t>>(const partition::Split &)>;
 

@@ -314,8 +314,8 @@ void Border::placeSharedViews() {
   }
 }
 
-/// Decides, from users to what they use, where the rest goes: outside if anyone
-/// there uses it, or nobody at all.
+/// Places the remaining operations, users before their operands: outside of the
+/// region if an operation there uses them, or if they have no users.
 void Border::settle() {
   for (NodeId node : llvm::reverse(set.members)) {
     Operation *op = getOperation(node);

@@ -108,7 +108,7 @@ class Checker:
                 most = saved
 
     def compare(self, files, places):
-        """Of the results `places` tells whose they are."""
+        """Compares the results; `places` maps them to those of the original."""
         result = subprocess.run(
             [*self.run_command, files[1], f"--compare={files[0]}"], text=True,
             capture_output=True, check=False)

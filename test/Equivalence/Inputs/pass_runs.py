@@ -18,7 +18,7 @@ LOWERING = {"commsched-expand-float8-casts",
             # Its input is another dialect's.
             "convert-shard-to-commsched"}
 
-# What transformer_step.py is told to write.
+# Options of transformer_step.py by kind of step.
 STEPS = {
     "fsdp": ["--sharding=plain", "--optimizer=none"],
     "mixed": ["--sharding=mixed", "--optimizer=adamw"],

@@ -112,7 +112,7 @@ class JointProgram(JointOperators):
             known, part)
 
     def reduce(self, name, group, shard):
-        """The gradient of a parameter to those who have it."""
+        """Reduces the gradient of a parameter over the ranks that have it."""
         gradient = self.gradients.get(name)
         if gradient is None:
             return

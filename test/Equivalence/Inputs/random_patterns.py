@@ -110,7 +110,8 @@ class Patterns(Collectives):
             Exact(result, value.type, value.most, value.grain))
 
     def is_rank(self, rank, other):
-        """What only `rank` gets from `other` tells it from all others."""
+        """Distinguishes `rank` by a value that it alone receives from
+        `other`."""
         f = self.f
         one = f.constant(1, Type((), "i32"))
         sent, = f.wait(f.start(

@@ -5,7 +5,7 @@
 
 Small tensors of many types whose elements are exact, so that every order of
 summation gives the same; views, writes into what others still read or send,
-branches and loops. Whatever nobody else uses is returned.
+branches and loops. Values without users are returned.
 """
 
 import argparse
@@ -177,8 +177,8 @@ class Program(Computation):
         return self.is_positive(most)
 
     def region(self, type, depth, extra=()):
-        """Fills a region that yields a small value of this type, made of
-        what nobody else in there uses."""
+        """Fills a region that yields a small value of this type, made of the
+        values without users in the region."""
         outer, f = self.values, self.f
         self.values = [*outer, *extra]
         self.fill(self.rng.randint(1, 5), depth + 1)

@@ -59,7 +59,7 @@ class Numbering:
         return tuple(body)
 
     def index_of(self, op, operands):
-        """The number that `op` yields as an index; None: nobody knows."""
+        """The number that `op` yields as an index; None if it is unknown."""
         if op.name == "arith.constant" and op.result_types == ["index"]:
             return op.integer("value")
         if op.name == "tensor.dim" and operands[1] in self.constants:

@@ -7,7 +7,7 @@ The programs come from random_steps.py with a model of them, step_model.py.
 Whatever the pass, the printed result must hold the operations of the input,
 line by line, in an order that the model allows; its peak must be within the
 budget of the input that the first pass saw, by the model; and the report must
-tell the peak and the time that the model gives. More for single passes:
+state the peak and the time that the model gives. More for single passes:
 
 - commsched-simple-overlap: no higher peak, no longer step, the order of all
   collectives, and a second run that changes nothing,

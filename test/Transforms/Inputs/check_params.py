@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Removes unsharded parameters from random functions.
 
-Those go that may by the rules (param_rules.py), and no others; whoever writes
-one, fills it without storage or reads it without contents is refused. An
-execution of the function sees the same before and after, whether a tensor of a
-memref keeps its contents or changes with the storage. A second run changes
-nothing.
+The pass removes exactly the parameters that the rules (param_rules.py) allow,
+and rejects functions that write a parameter, fill it without storage or read it
+without contents. An execution of the function sees the same values before and
+after, whether a tensor of a memref keeps its contents or changes with the
+storage. A second run changes nothing.
 """
 
 import argparse

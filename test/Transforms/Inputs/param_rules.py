@@ -1,10 +1,11 @@
 # Part of the CommSched project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which unsharded parameters may go, and what operations see.
+"""Rules for the removal of unsharded parameters, and values that operations
+see.
 
-Both are told of a function in the generic form, for the operations that
-random_params.py writes, by the words of the pass's description.
+Both follow the description of the pass, for functions in the generic form with
+the operations that random_params.py writes.
 """
 
 from collections import defaultdict

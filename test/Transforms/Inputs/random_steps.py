@@ -248,7 +248,8 @@ class Generator:
         self.call(lines, op, operands, types, f"mutates = array<i64: {index}>")
 
     def insert(self, block, lines, values, pending):
-        """Writes in place what nobody else uses, and else a copy."""
+        """Writes in place if the tensor has no other users, and otherwise into
+        a copy."""
         floats = [v for v in self.readable(values, pending)
                   if v.type.element == "f32" and v.block is block]
         if not floats:

@@ -204,7 +204,7 @@ class Execution:
                 for index, (shape, element) in enumerate(types)]
 
     def garbage(self, count):
-        """What nobody may read."""
+        """Returns contents that must not be read."""
         return [hash((tag("garbage"), next(self.poison)))
                 for _ in range(count)]
 
@@ -322,7 +322,7 @@ class Execution:
         return self.fresh(op, lambda _: [self.garbage(math.prod(shape))])
 
     def linalg_transpose(self, op, operands):
-        """Into a destination that nobody else uses."""
+        """Transposes into a destination without other users."""
         shape, order = operands[0][0].shape, op.integers("permutation")
         strides = [math.prod(shape[dim + 1:]) for dim in range(len(shape))]
         places = [sum(number * strides[dim]

@@ -108,7 +108,7 @@ TEST(BootstrapTest, OneRankNeedsNoPort) {
 TEST(BootstrapTest, NamesTheRanksThatDoNotCome) {
   auto results =
       runRanks(4, 400, [](int32_t, Bootstrap &) { return "joined"; }, {0, 2});
-  // Whoever gives up first tells the other.
+  // The first rank that gives up notifies the other.
   std::string missing =
       "ms in the start of 4 ranks: rank 1 has not come; rank 3 has not come";
   EXPECT_NE(results[0].find(missing), std::string::npos) << results[0];

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One buffer with the tensors of a few launches, bytes that nobody may write
-// between them, and what all of it must hold afterwards: outputs as expected,
-// everything else as it was.
+// One buffer with the tensors of a few launches, guard bytes between them, and
+// the expected contents after the launches: outputs change, all other bytes do
+// not.
 //
 //===----------------------------------------------------------------------===//
 

@@ -147,7 +147,7 @@ std::vector<Case> makeMoves(int32_t group, int32_t size) {
     cases.push_back(makeCase(COMMSCHED_PERMUTE, group));
     cases.back().pairs = std::move(pairs);
   }
-  // Two from the same rank to the same other one, told apart by their tags.
+  // Several messages between the same two ranks, distinguished by their tags.
   for (int32_t tag : {7, 3, 0}) {
     cases.push_back(makeCase(COMMSCHED_SEND, group));
     cases.back().source = tag ? 0 : size - 1;

@@ -211,7 +211,7 @@ TEST(Failures, ARankThatIsLate) {
     EXPECT_NE(error.find(text), std::string::npos) << error;
     timedOut += error == text;
   }
-  // Whoever timed out first told the others.
+  // The first rank that timed out notified the others.
   EXPECT_GE(timedOut, 1);
 }
 

@@ -156,7 +156,7 @@ TEST_F(LargeCount, Broadcast) {
 TEST_F(LargeCount, Permute) {
   for (int64_t count : counts) {
     Site &site = makeSite(COMMSCHED_PERMUTE, COMMSCHED_F32, count, count);
-    // Everybody to the next one, but nobody to rank 0.
+    // Every rank sends to the next one, but none to rank 0.
     for (int32_t target = 1; target < numRanks; ++target)
       site.pairs.push_back({target - 1, target});
     std::vector<float> output(count, -1);

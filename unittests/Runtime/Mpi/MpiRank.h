@@ -27,7 +27,7 @@ struct Record {
   Interval interval;
 };
 
-/// Keeps what the backend tells.
+/// Keeps the records of the backend.
 class Records final : public Recorder {
 public:
   void record(commsched_record_kind kind, int32_t index,

@@ -242,7 +242,7 @@ TEST_F(NcclCallsTest, SendsThatCrossRunTogether) {
     standin::takeLog();
     int64_t send = rank.start(2 * peer, {in}, {nullptr});
     int64_t recv = rank.start(2 * peer + 1, {nullptr}, {out});
-    // Nothing is enqueued before somebody looks.
+    // Nothing is enqueued before a test or a wait.
     std::string text = join(keep(standin::takeLog(), {"nccl"}));
     commsched_wait(send);
     commsched_wait(recv);

@@ -221,7 +221,7 @@ TEST_F(NcclFaultsTest, ARankThatStaysAwayIsNamed) {
       "timed out after 400 ms in the wait for all_reduce 'ar' (a.mlir:3:4) on "
       "group 'dp', launch 1: rank 1 has not started it (its last: launch 0 on "
       "group 'dp', all_reduce 'ar')";
-  // Whoever is first tells the other.
+  // The first rank that fails notifies the other.
   for (int rank : {0, 2})
     EXPECT_NE(results[rank].find(missing), std::string::npos) << results[rank];
 }
@@ -242,7 +242,7 @@ TEST_F(NcclFaultsTest, AnotherOrderIsNamed) {
         return std::string();
       },
       300);
-  // Whoever is first tells the other.
+  // The first rank that fails notifies the other.
   EXPECT_TRUE(results[0].find("rank 1 has started all_reduce 'other' "
                               "(a.mlir:3:4) in its place") !=
                   std::string::npos ||

@@ -62,8 +62,8 @@ TEST_F(NcclGpuTest, ComputeLastsItsTime) {
     const commsched_record *records = nullptr;
     ASSERT_EQ(commsched_get_records(&records), 1);
     int64_t measured = records[0].end_ns - records[0].begin_ns;
-    // The GPU's timer may tick once in a microsecond; whoever else uses the GPU
-    // can only make it longer.
+    // The GPU's timer may tick once in a microsecond; other processes on the
+    // GPU can only make it longer.
     EXPECT_GE(measured, ns - 2000);
     EXPECT_LE(measured, 2 * ns + 100000);
     EXPECT_GE(step, measured);

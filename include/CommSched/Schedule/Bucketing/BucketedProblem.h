@@ -31,7 +31,7 @@ struct BucketPlacement {
   /// first, if it needs nothing else any more.
   std::vector<std::pair<int32_t, int32_t>> startBeforeWait;
   /// {a, b}: bucket a is waited for directly after bucket b has started, even
-  /// if nobody needs it by then; if it has started itself.
+  /// if no operation needs its results by then; only if bucket a has started.
   std::vector<std::pair<int32_t, int32_t>> waitAfterStart;
 };
 
@@ -50,11 +50,12 @@ public:
   /// needs the copy-out. Order dependences among members are met by the members
   /// being one.
   ///
-  /// With `buffers` kept, the merged program has the buffers that the costs'
-  /// `memory` tells, and all others of the problem. Then what copies has its
-  /// Compute even if that costs nothing. What is absorbed makes no buffer any
-  /// more, the copy-in uses what it used, and what overwrites that comes after
-  /// the merged start. simulateMemory() tells what the rewritten program takes
+  /// With `buffers` kept, the merged program has the buffers that `memory` of
+  /// the costs describes, and all others of the problem. Then each copy-in and
+  /// copy-out has its Compute even if it costs nothing. An absorbed operation
+  /// allocates no buffer any more: the copy-in uses the operands of the
+  /// absorbed operation, and operations that overwrite these come after the
+  /// merged start. simulateMemory() returns the memory of the rewritten program
   /// if the order runs a copy-in directly before its start and a copy-out
   /// directly after its wait.
   ///
@@ -62,10 +63,10 @@ public:
   /// one stream each; a member depends on another member, other than by their
   /// order; merging makes a cycle; what is absorbed is no Compute, or absorbed
   /// twice; a cost is negative. With buffers: a size is negative; a bucket
-  /// without copies absorbs something; somebody else needs what is absorbed;
-  /// what overwrites its input has to come before the bucket (a cycle, too:
-  /// without absorbing anything there is none). O(nodes + dependences + uses +
-  /// members * log(members)).
+  /// without copies absorbs something; an operation outside of the bucket needs
+  /// what is absorbed; what overwrites its input has to come before the bucket
+  /// (a cycle, too: without absorbing anything there is none). O(nodes +
+  /// dependences + uses + members * log(members)).
   static Result<BucketedProblem>
   create(const Problem &problem, const std::vector<Bucket> &buckets,
          const std::vector<BucketCost> &costs,

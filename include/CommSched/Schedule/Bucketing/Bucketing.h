@@ -121,8 +121,8 @@ struct BucketMemory {
     /// sends.
     Separate,
     /// The copy-in packs what members send. What the merged start makes is one
-    /// storage for all, of which the members' results are views: it goes when
-    /// nobody needs any of them.
+    /// storage for all, of which the members' results are views: it is freed
+    /// after the last use of any of them.
     Viewed,
     /// The copy-in makes what the collective works in, in place, and the
     /// copy-out what the members deliver.

@@ -23,8 +23,9 @@ namespace mlir::commsched::schedule {
 /// Which collectives may be dropped.
 struct ReuseCandidates {
   /// Disjoint sets of Starts that deliver the same, each in the order of their
-  /// waits in the program. Every start makes one buffer, all of a set of one
-  /// size: what is delivered, which nobody uses before the wait.
+  /// waits in the program. Every start allocates one buffer, its result, which
+  /// no operation uses before the wait. All results of a set have the same
+  /// size.
   std::vector<std::vector<NodeId>> classes;
   /// By node: whether the operation may go as well once nothing that needs its
   /// results is left. One that uses what a start in `classes` delivers stays.
@@ -48,7 +49,7 @@ struct ResultReuse {
   /// Of all but the first of each class, one class after the other.
   std::vector<ReuseDecision> decisions;
   /// By node: the starts that are dropped, their waits, and removable
-  /// operations that nobody needs any more.
+  /// operations whose results are unused afterwards.
   std::vector<bool> isRemoved;
   int64_t limitBytes = 0;
   /// Live bytes of the program at its peak, and without what is removed.

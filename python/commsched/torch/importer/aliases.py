@@ -81,7 +81,7 @@ def analyze(
     if overload is None:
         written = [0] if operands and writes_by_convention(node) else []
         if isinstance(node.target, HigherOrderOperator) and not results:
-            # It is there for what it writes, which nothing tells.
+            # It is called for its effects, and nothing describes its writes.
             written = list(range(len(operands)))
         return Aliases(
             [_by_name(node, operands, result, written) for result in results],

@@ -233,9 +233,9 @@ def _has_effect(node: torch.fx.Node, has_operands: bool) -> bool:
 
 
 def _gives_no_tensor(node: torch.fx.Node) -> bool:
-    """Returns whether a function or method of whose value the graph says
-    nothing is known to give no tensor: it writes in place and nobody uses its
-    result, or shape propagation has left the type of what it saw."""
+    """Returns whether a function or method without a recorded value is known to
+    return no tensor: it writes in place and its result has no users, or shape
+    propagation has recorded another type."""
     if writes_by_convention(node) and not node.users:
         return True
     seen = node.meta.get("type")

@@ -127,8 +127,8 @@ class CopyEmitter:
         return self._converter.groups.use(near, arguments)
 
     def _fresh(self, node: Any) -> Optional[torch.fx.Node]:
-        """Returns the allocation that `node` is, or is a view of, if nobody
-        has used it yet."""
+        """Returns the allocation that `node` is, or is a view of, if it has not
+        been used yet."""
         while isinstance(node, torch.fx.Node):
             structure = self._converter.lookup(node)
             if not isinstance(structure, Deferred):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the importer knows of the nodes that it has passed.
+"""Values of the nodes that have been imported.
 
 A node stands for a structure (tensors in lists and dictionaries) of these:
 
@@ -7,7 +7,7 @@ A node stands for a structure (tensors in lists and dictionaries) of these:
 * :class:`Pending`: what a collective in flight will deliver; it becomes
   bound when something waits for it or uses it;
 * :class:`Deferred`: an operation that is yet to be emitted, such as a view of
-  something pending, or an allocation that nobody has used;
+  something pending, or an allocation without uses so far;
 * :class:`Stored`: an unsharded parameter, a memref that is yet to be read;
 * None, or NOT_A_TENSOR for what has no place in memory.
 """

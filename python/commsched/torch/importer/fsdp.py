@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The bucket copies of FSDP: which operations of the dialect they are.
+"""Import of the bucket copies of FSDP.
 
-`fsdp::all_gather_copy_in`, `fsdp::split_with_sizes_copy` and
-`fsdp::chunk_cat` write into buffers that they are given, where the dialect's
-operations make their own. They are imported as the latter only where the
-buffer is a fresh allocation, so that nobody can tell, and where the shapes
-are the dialect's; otherwise they are computations like any other.
+`fsdp::all_gather_copy_in`, `fsdp::split_with_sizes_copy` and `fsdp::chunk_cat`
+write into buffers that they are given; the operations of the dialect allocate
+their results. The importer uses the operations of the dialect only where the
+buffer is a fresh allocation, so that both are equivalent, and where the shapes
+are those that the dialect requires. Otherwise the copies become opaque
+computations.
 """
 
 from __future__ import annotations

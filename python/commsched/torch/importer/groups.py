@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Process groups: what a graph calls them, and who is in them."""
+"""Names and ranks of process groups."""
 
 from __future__ import annotations
 

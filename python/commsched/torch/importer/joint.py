@@ -15,7 +15,7 @@ class JointOutputs:
     """The outputs of a joint graph.
 
     forward: those of the forward, in order; None if neither `given`, their
-             number, nor AOT autograd's descriptions tell.
+             number, nor AOT autograd's descriptions determine them.
     """
 
     def __init__(self, graph: torch.fx.Graph, given: Optional[int] = None):

@@ -69,7 +69,7 @@ def clean_path(path: str) -> str:
     while previous != path:
         previous = path
         path = _GETATTR.sub(r"\1.\2", path)
-    # A method of the module that somebody has put in place of its own.
+    # The user has replaced a method of the module.
     path = path.replace(".forward.__self__", "")
     path = _ROOT.sub("", path)
     path = _ITEM.sub(r".\1", path)

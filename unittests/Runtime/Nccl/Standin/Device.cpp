@@ -274,7 +274,7 @@ STANDIN_API cudaError_t cudaMemsetAsync(void *target, int value, size_t bytes,
 }
 
 // Copies with the host do not wait for streams, as those of the backend do not
-// block: whoever forgets to wait gets wrong data.
+// block: a caller that forgets to wait gets wrong data.
 STANDIN_API cudaError_t cudaMemcpy(void *target, const void *source,
                                    size_t bytes, cudaMemcpyKind kind) {
   STANDIN_BEGIN(cudaMemcpy, nameAddress(target) + ", " + nameAddress(source) +

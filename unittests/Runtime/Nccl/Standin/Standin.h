@@ -7,13 +7,13 @@
 //===----------------------------------------------------------------------===//
 //
 // Stand-ins for libcudart.so.13 and libnccl.so.2 that record every call and
-// carry it out in host memory: streams are queues of work that runs when
-// somebody asks how far it is, and ranks are threads of one process. Time is
-// counted, not measured. This is what tests ask and tell them; programs are
-// told by the environment variable COMMSCHED_STANDIN, as in
+// execute it in host memory: streams are queues of work that runs when its
+// progress is queried, and ranks are threads of one process. Time is counted,
+// not measured. Tests configure the stand-ins through this interface; programs
+// do so by the environment variable COMMSCHED_STANDIN, as in
 // "alone;stuck=ncclCommSplit;log=calls.txt".
 //
-// Works of all ranks are guarded by one lock.
+// One lock guards the work of all ranks.
 //
 //===----------------------------------------------------------------------===//
 
