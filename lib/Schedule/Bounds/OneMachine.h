@@ -6,10 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What is known of jobs that a machine runs one at a time, when each becomes
-// available at some time (its head), takes some time on the machine, and has
-// some time to go afterwards, elsewhere (its tail). These are relaxations of
-// what a stream does, from which bounds are made.
+// Bounds of the one-machine problem: a machine runs jobs one at a time. Each
+// job has a release time (its head), a processing time, and a delivery time
+// after it (its tail). These are relaxations of a stream, for lower bounds.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where in the program each operation is to run once collectives are merged:
-// what comes up with a merged start, what goes down with a merged wait, what
-// stays, and what may as well run at the end.
+// Sort keys that give each operation of a merged program its place: operations
+// move up with a merged start, move down with a merged wait, stay, or run at
+// the end.
 //
 //===----------------------------------------------------------------------===//
 

@@ -31,7 +31,8 @@ namespace mlir::commsched::schedule {
 std::vector<NodeId> computeWindowEnds(const Problem &problem,
                                       const Order &order);
 
-/// Where the window of `start` ends. O(log n) for each wait in the window.
+/// Returns the operation that ends the window of `start`. O(log n) for each
+/// wait in the window.
 NodeId findWindowEnd(const EditableSchedule &schedule, NodeId start);
 
 /// The computation between `start` and `windowEnd`, in the unit of the
@@ -39,15 +40,15 @@ NodeId findWindowEnd(const EditableSchedule &schedule, NodeId start);
 int64_t getHidingTime(const EditableSchedule &schedule, NodeId start,
                       NodeId windowEnd);
 
-/// What it does to exposed times when a group of operations moves past
-/// computation, of which `own` gains and `others` lose: what is exposed of each
-/// before, negative if computation is left over.
+/// The change of exposed times when a group of operations moves past
+/// computation: `own` gains computation and `others` lose it. The values are
+/// the exposed times before the move, negative if computation is left over.
 struct ExposureTrade {
   int64_t own = 0;
   std::vector<int64_t> others;
 
-  /// What is exposed of all of them once the group has passed computation of
-  /// `passed` ≥ 0. A convex function of it.
+  /// The total exposed time after the group has passed computation of `passed`
+  /// ≥ 0. A convex function of it.
   int64_t exposedAfter(int64_t passed) const;
 
   /// From where on every further computation makes the sum larger: the largest

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A bound on the time of a step that holds for every legal order, so that a
-// user sees how far a schedule is from the best possible.
+// Lower bounds on the time of a step that hold for every legal order. They
+// limit the distance between a schedule and the optimum.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,11 +39,11 @@ struct LowerBound {
 /// The bound for `problem`. Error: the problem's own. O(nodes + dependences).
 Result<LowerBound> computeLowerBound(const Problem &problem);
 
-/// Why a step cannot be shorter.
+/// The resource that determines a lower bound.
 enum class BoundKind : uint8_t {
-  /// What the compute stream has to run, and what surrounds that.
+  /// The operations of the compute stream, with their heads and tails.
   Computation,
-  /// What a communication stream has to run, and what surrounds that.
+  /// The collectives of a communication stream, with their heads and tails.
   Stream,
   /// A chain of operations that depend on each other.
   CriticalPath,
@@ -67,22 +67,22 @@ struct TightLowerBound {
 /// of the step it ends at the latest, in any legal order. The bound of a
 /// machine is computePreemptiveEnd() of that.
 ///
-/// Heads and tails are more than the longest chain of dependences: all that
-/// has to precede an operation has shared the machines, too. All ancestors of
-/// all operations are too many to look at, but those that operations pass on to
-/// one successor each, so that each joins what it was passed and passes it on
-/// with itself, are ancestors of whom they reach, and before that the machines
-/// need the time of their BusyPeriods. A Start passes to its Wait. Others pass
-/// to two successors, in separate sets: to the one that most computation
-/// depends on and to the one that least does. Tails likewise, through
-/// predecessors.
+/// Heads and tails exceed the longest chain of dependences where the
+/// predecessors of an operation compete for the machines. The sets of all
+/// ancestors of all operations would take quadratic space. Instead, each
+/// operation forwards the set that it received, extended by itself, to one
+/// successor. Every member of a received set is an ancestor of the receiver, so
+/// the head is at least the end of the BusyPeriods of the set. A Start forwards
+/// to its Wait. Other operations forward to two successors, in separate sets:
+/// the one that most computation depends on and the one that least computation
+/// depends on. Tails are computed likewise through predecessors.
 ///
-/// It holds whatever the memory is, and also where operations slow each other
-/// down (Contention.h): it uses no more than that each takes its machine for
-/// its time or longer.
+/// The bound holds for any memory limit, and also under contention
+/// (Simulator.h): it only assumes that each operation takes its machine for its
+/// time or longer.
 ///
 /// Error: the problem's own. O(nodes log² nodes + dependences); the square is
-/// reached only if what is joined has many busy periods.
+/// reached only if the joined sets have many busy periods.
 Result<TightLowerBound> computeTightLowerBound(const Problem &problem);
 
 } // namespace mlir::commsched::schedule

@@ -46,9 +46,9 @@ public:
   /// its first member and a merged wait in that of the first of its members'
   /// waits. Dependences may point backwards.
   ///
-  /// What a member needs, the copy-in needs, and what needs a member's wait
-  /// needs the copy-out. Order dependences among members are met by the members
-  /// being one.
+  /// The copy-in depends on the predecessors of all members; successors of the
+  /// members' waits depend on the copy-out. Order dependences among members are
+  /// dropped, since the members become one operation.
   ///
   /// With `buffers` kept, the merged program has the buffers that `memory` of
   /// the costs describes, and all others of the problem. Then each copy-in and
@@ -90,7 +90,7 @@ public:
   /// The bucket that a node of the merged program belongs to, or -1.
   int32_t bucketOf(NodeId node) const { return bucketOfNode[node]; }
 
-  /// What a bucket has become.
+  /// The operations of the merged program that replace a bucket.
   struct MergedBucket {
     /// Of the original problem, in an order that its dependences allow: that of
     /// the program if it is one.
@@ -121,9 +121,8 @@ public:
   ///  - it has predecessors, all of which are merged waits, copy-outs or tails,
   ///  - all of its successors are tails,
   ///  - and, if it is a start, `placement.waitAfterStart` places each merged
-  ///  wait
-  ///    that it needs, directly or through other tails. (Otherwise the start
-  ///    had better run beside computation than at the end.)
+  ///    wait that it needs, directly or through other tails. (Otherwise the
+  ///    start had better run beside computation than at the end.)
   ///
   /// Rules.
   ///  - A merged start takes the place of the first of its members, but comes
@@ -131,8 +130,7 @@ public:
   ///    it needs through cheap nodes. The cheap nodes that it needs move up
   ///    with it, except users of a merged wait, which keep their place.
   ///  - A merged wait runs directly before the first node that needs it and is
-  ///  no
-  ///    tail; if there is none, at the end.
+  ///    no tail; if there is none, at the end.
   ///  - Tails run directly after the last merged wait that they need and its
   ///    copy-out, in the order of their indices. A tail that is itself a wait
   ///    runs, with the tails that need it, at its own place in the program, or

@@ -8,8 +8,8 @@
 //
 // Forms buckets: sets of collectives that may be merged into one launch. Two
 // starts may share a bucket if no path of dependences, which may lead through
-// other buckets, makes one of them wait for the other. What is formed here is a
-// decision only; see BucketedProblem.h for the program that follows from it.
+// other buckets, makes one of them wait for the other. formBuckets() only
+// decides; BucketedProblem builds the merged program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ struct BucketCandidate {
   NodeId start = noNode;
   /// Collectives with equal keys may share a bucket: 0, 1, ….
   int32_t key = 0;
-  /// The larger of what it sends and delivers.
+  /// The larger of its input and output, in bytes.
   int64_t bytes = 0;
 };
 
@@ -42,8 +42,9 @@ struct BucketingOptions {
   int64_t maxCount = std::numeric_limits<int64_t>::max();
 };
 
-/// Why a collective is in no bucket. One that opened a bucket while there was
-/// none to join is judged by the first candidate that did not join it.
+/// The reason for which a collective is in no bucket. One that opened a bucket
+/// while there was none to join is judged by the first candidate that did not
+/// join it.
 enum class UnbucketedReason : uint8_t {
   /// It is in a bucket.
   None,
@@ -113,31 +114,32 @@ Result<Bucketing> formBuckets(const Problem &problem,
                               const std::vector<BucketCandidate> &candidates,
                               const BucketingOptions &options);
 
-/// Where the tensors of one merged collective lie.
+/// The buffers of one merged collective.
 struct BucketMemory {
   enum class Layout : uint8_t {
-    /// Side by side, without copies: what a member delivers is what it was, but
-    /// the merged start makes it, and uses with the merged wait what any member
-    /// sends.
+    /// Side by side, without copies: the members keep their result buffers,
+    /// which the merged start allocates. The merged start and wait use the
+    /// inputs of all members.
     Separate,
-    /// The copy-in packs what members send. What the merged start makes is one
-    /// storage for all, of which the members' results are views: it is freed
-    /// after the last use of any of them.
+    /// The copy-in packs the inputs of the members. The merged start allocates
+    /// one storage, of which the members' results are views: it is freed after
+    /// the last use of any of them.
     Viewed,
-    /// The copy-in makes what the collective works in, in place, and the
-    /// copy-out what the members deliver.
+    /// The copy-in allocates a buffer in which the collective works in place,
+    /// and the copy-out allocates the results of the members.
     CopiedOut,
   };
 
   Layout layout = Layout::Separate;
-  /// What the copy-in makes, in bytes. It reads what members send, and the
-  /// merged wait, or else the copy-out, is the last that needs it.
+  /// The size in bytes of the buffer that the copy-in allocates. The copy-in
+  /// reads the inputs of the members; the last user of the buffer is the merged
+  /// wait, or the copy-out if there is one.
   int64_t packedBytes = 0;
-  /// Viewed: what the merged start makes, in bytes.
+  /// Viewed: the size in bytes of the storage that the merged start allocates.
   int64_t deliveredBytes = 0;
 };
 
-/// What one merged collective costs, in nanoseconds, and in memory.
+/// The cost of one merged collective in nanoseconds, and its memory.
 struct BucketCost {
   /// On the compute stream, directly before the merged start.
   int64_t copyInNs = 0;
@@ -145,13 +147,12 @@ struct BucketCost {
   int64_t collectiveNs = 0;
   /// On the compute stream, directly after the merged wait.
   int64_t copyOutNs = 0;
-  /// Operations that the copy-in makes superfluous, such as casts: they cost
-  /// nothing any more.
+  /// Operations that the copy-in absorbs, such as casts: their cost becomes 0.
   std::vector<NodeId> absorbed;
   BucketMemory memory = {};
 };
 
-/// What merging these starts would cost.
+/// Returns the cost of merging these starts.
 using BucketCostFunction =
     std::function<BucketCost(const std::vector<NodeId> &starts)>;
 
@@ -163,13 +164,13 @@ using BucketCostFunction =
 ///    the stall of its wait, this does not depend on which of two collectives
 ///    is waited for first,
 ///  - the step takes longer.
-/// Of all rounds, and of no buckets at all, the result is what gives the
-/// shortest step; of several the one in which collectives are uncovered for
-/// the least time in sum, then the one with fewer splits. So no step gets
-/// longer, and buckets without a loss stay as they were formed. To demand
-/// that no collective loses would be too much where communication is what takes
-/// time: the same wait then only falls to another one, and buckets that make
-/// the step shorter would be given up.
+/// Of all rounds, and of no buckets at all, the result is the one with the
+/// shortest step; of several the one in which collectives are uncovered for the
+/// least time in sum, then the one with fewer splits. So no step gets longer,
+/// and buckets without a loss stay as they were formed. Requiring that no
+/// collective loses would be too strict in programs bound by communication:
+/// there the same stall only moves to another collective, and buckets that
+/// shorten the step would be rejected.
 ///
 /// Members of buckets that were split down to one are unbucketed, because of
 /// LosesOverlap.

@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What keeps each collective that the compute stream stands still for from
-// being hidden in a given order: another operation, its stream, the memory, or
-// that there is nothing to hide it behind. Each reason is about the smallest
-// step away from the order: that the collective starts one operation earlier,
-// or is waited for one operation later.
+// Finds the reason for which computation does not hide an exposed collective in
+// a given order: another operation, a busy stream, the memory limit, or a lack
+// of computation. Each reason concerns the smallest change of the order: the
+// collective starts one operation earlier, or is waited for one operation
+// later.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,20 +24,20 @@
 namespace mlir::commsched::schedule {
 
 enum class ExposureCause : uint8_t {
-  /// It is start and wait in one: computation never runs beside it.
+  /// The collective is Blocking: no computation runs beside it.
   Blocking,
-  /// Nothing is in the way of a move that makes the step shorter.
+  /// A legal move within the memory limit makes the step shorter.
   Unhindered,
-  /// Such a move takes more memory than there is.
+  /// Such a move exceeds the memory limit.
   Memory,
-  /// When it was issued, its stream was busy, or one that is exclusive with it.
+  /// When it was issued, its stream or an exclusive stream was busy.
   StreamBusy,
   /// No move makes the step shorter, and all computation runs beside it, has to
   /// precede it, or needs it.
   NothingLeft,
   /// There are moves, but none makes the step shorter.
   WouldNotPay,
-  /// It cannot be moved: it begins as soon as what it needs is there.
+  /// It cannot be moved: it begins as soon as its operands are available.
   Dependence,
   /// It cannot be moved: it begins with the step, and is needed at once.
   Needed,
@@ -49,7 +49,7 @@ const char *toString(ExposureCause cause);
 
 enum class ExposureMove : uint8_t { StartEarlier, WaitLater };
 
-/// Why one collective is exposed. Times are nanoseconds.
+/// The reason for which one collective is exposed. Times are nanoseconds.
 struct ExposureReason {
   /// The Start or Blocking.
   NodeId collective = noNode;
@@ -60,28 +60,29 @@ struct ExposureReason {
   /// move: the operation that would be passed.
   NodeId other = noNode;
 
-  /// Unhindered, Memory and WouldNotPay: what would be done. Cheap computation
-  /// that only makes way together with the start or wait moves with it.
+  /// Unhindered, Memory and WouldNotPay: the move. Cheap computation that
+  /// depends on the wait, or that the start depends on, moves along.
   ExposureMove move = ExposureMove::StartEarlier;
-  /// What would move, in its order.
+  /// The operations that the move concerns, in their order.
   std::vector<NodeId> moving;
   /// How long `other` holds the compute stream. StreamBusy: how long the
-  /// collective waited for its stream. Dependence: how long what prepares the
-  /// start takes behind `other`.
+  /// collective waited for its stream. Dependence: how long the operations
+  /// between `other` and the start take.
   int64_t byNs = 0;
   /// By how much the move makes the step shorter, if that was tried.
   std::optional<int64_t> gainNs;
-  /// Memory: how many bytes more would be enough, and where they are lacking.
+  /// Memory: the number of missing bytes, and the position where they are
+  /// missing.
   int64_t bytesShort = 0;
   NodeId fullest = noNode;
 
-  /// WouldNotPay, Dependence and Needed: no more computation than this, beside
-  /// what does, could hide it, in whatever order.
+  /// WouldNotPay, Dependence and Needed: an upper bound, over all orders, of
+  /// the additional computation that could hide the collective.
   int64_t spareNs = 0;
 };
 
 struct ExposureOptions {
-  /// Live bytes that a move may reach. What the order itself takes counts as
+  /// Live bytes that a move may reach; at least the peak of the order itself is
   /// allowed.
   int64_t limitBytes = 0;
   Contention contention;

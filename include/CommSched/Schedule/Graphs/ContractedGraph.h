@@ -6,21 +6,21 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The dependence graph of a problem while nodes of it are merged, one pair
-// after the other: nodes that were merged are a class, which depends on
-// whatever one of its members depends on. Tells whether two classes can be
-// merged without making a cycle.
+// The dependence graph of a problem under edge contraction. Merged nodes form a
+// class, which has the dependences of all of its members. The graph detects
+// whether merging two classes would create a cycle.
 //
-// A topological order of the classes is kept, so that only what lies between
-// two classes in it can be on a path that joins them. There, two searches go in
-// turns, forward from the earlier class and backward from the later one, until
-// they meet or one of them has seen everything; then that one's classes move
-// past the other class. Limiting the search to the affected region is from
-// D. J. Pearce and P. H. J. Kelly, "A Dynamic Topological Sort Algorithm for
-// Directed Acyclic Graphs" (JEA 11, 2006), taking turns from B. Haeupler et
-// al., "Incremental Cycle Detection, Topological Ordering, and Strong Component
-// Maintenance" (TALG 8, 2012). Both add edges; merging is to add one in each
-// direction, for which the order needs room on one side only.
+// The graph maintains a topological order of the classes, so that only classes
+// between two classes in this order can be on a path between them. Two searches
+// run alternately in this region, forward from the earlier class and backward
+// from the later one, until they meet or one of them is exhausted; then the
+// classes that it found move past the other class. Limiting the search to the
+// affected region is from D. J. Pearce and P. H. J. Kelly, "A Dynamic
+// Topological Sort Algorithm for Directed Acyclic Graphs" (JEA 11, 2006),
+// taking turns from B. Haeupler et al., "Incremental Cycle Detection,
+// Topological Ordering, and Strong Component Maintenance" (TALG 8, 2012). Both
+// are about the insertion of edges; a merge is an insertion in each direction,
+// for which the order needs room on one side only.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,9 +32,9 @@
 namespace mlir::commsched::schedule {
 
 /// An order as a linked list that compares two nodes in constant time: every
-/// node has a label, and labels ascend. Where a search compares far more often
-/// than it moves, this is cheaper than an OrderTree, which knows positions but
-/// walks a tree for each.
+/// node has a label, and labels ascend. Searches that compare far more often
+/// than they move use it instead of an OrderTree, which returns positions but
+/// traverses a tree for each query.
 ///
 /// Labels are kept as in M. A. Bender et al., "Two Simplified Algorithms for
 /// Maintaining Order in a List" (ESA 2002): where no label is left between two
@@ -131,11 +131,12 @@ public:
 private:
   enum class Direction : uint8_t { None, Forward, Backward };
 
-  /// What one of the two searches has found, in the order of finding.
+  /// The state of one of the two searches; `found` is in the order of
+  /// discovery.
   struct Search {
     Direction direction;
     std::vector<NodeId> found;
-    /// Where it goes on: the dependence of a member of a class.
+    /// The next edge of the search: the dependence of a member of a class.
     size_t nextClass = 0;
     NodeId member = noNode;
     size_t nextDependence = 0;

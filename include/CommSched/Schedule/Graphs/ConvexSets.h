@@ -6,15 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Gathers operations that carry one label into sets each of which can be
-// replaced by one operation, such as a call: no path of dependences leaves a
-// set and comes back, be it through other sets.
+// Partitions the operations of each label into convex sets. A set is convex if
+// no path of dependences leaves it and comes back, also through other sets, so
+// that one operation, such as a call, can replace it.
 //
-// One label after the other, every operation gets a level: how often a path to
-// it has left the label at most. The operations of the label that share a level
-// are a set. A path that leaves a set raises the level, so none comes back; and
-// as only such a path raises it, one joins each two sets of a label, which thus
-// cannot be merged. Operations of later labels see each set as one operation.
+// For each label in turn, every operation gets a level: the largest number of
+// times that a path to it leaves the label. Operations of the label with equal
+// levels form a set. A path that leaves a set raises the level, so it cannot
+// come back. Only such a path raises the level, so any two sets of a label are
+// connected by one and cannot be merged. Later labels treat each set as one
+// operation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +29,7 @@ namespace mlir::commsched::schedule {
 /// The label of operations that are in no set.
 inline constexpr int32_t noLabel = -1;
 
-/// Operations of one label that may run as one.
+/// Operations of one label that can be replaced by one operation.
 struct ConvexSet {
   int32_t label = noLabel;
   /// Ascending; at least one.

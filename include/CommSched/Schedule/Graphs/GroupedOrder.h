@@ -39,7 +39,7 @@ struct SoftConstraints {
   std::vector<std::pair<NodeId, NodeId>> precedences;
 };
 
-/// Why a group is not contiguous.
+/// The reason for which a group is not contiguous.
 struct GroupConflict {
   /// Two members, and another operation that has to run between them.
   NodeId first = noNode;

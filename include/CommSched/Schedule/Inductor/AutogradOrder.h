@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A backward that computes parts of its forward again has all of that in front,
-// in the order of the forward, where it takes as much memory as if it had been
-// saved. An autograd engine computes each part again when the gradients reach
-// it; so does this order. The idea is that of
+// Delays the recomputation of activations. A partitioned backward recomputes
+// activations at its beginning, in the order of the forward, so that they take
+// as much memory as saved ones. An autograd engine recomputes each activation
+// when the gradients reach it; this order does the same, as
 // reordering_to_mimic_autograd_engine in PyTorch's partitioner.
 //
 //===----------------------------------------------------------------------===//

@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The memory-aware passes that move one start or wait after the other past its
-// neighbours, together with the operations that stick to it, while live memory
-// stays within a limit. The rules are those of
+// Memory-aware reordering that moves single starts and waits past their
+// neighbours, together with dependent cheap operations, while live memory stays
+// within a limit. The rules are those of
 // reorder_communication_preserving_peak_memory and sink_waits_iterative in
-// PyTorch Inductor's comms.py (2.13), which takes every step by itself; here a
-// search takes all steps up to the next operation that matters. Differences:
+// PyTorch Inductor's comms.py (2.13), which swaps neighbours one by one; here a
+// search finds the next operation that stops the group. Differences:
 //   - the memory of a group is judged where the group stands, not where it
 //     stood when it formed,
 //   - last uses are kept right in both directions,
@@ -31,8 +31,8 @@
 
 namespace mlir::commsched::schedule {
 
-/// What both solvers go by. Names in parentheses are the reference's, the
-/// first for reorderComms() and the second for sinkWaitsIteratively().
+/// Options of both solvers. Names in parentheses are the reference's, the first
+/// for reorderComms() and the second for sinkWaitsIteratively().
 struct IterativeReorderingOptions {
   /// Bytes of live memory that no step may exceed, arguments included; not
   /// negative.
@@ -46,8 +46,8 @@ struct IterativeReorderingOptions {
   /// (reorder_iterative_extra_comm_comp_overlap,
   /// sink_iterative_extra_comm_comp_overlap).
   double extraOverlap = 0.5;
-  /// What the costs of collectives and of other operations are multiplied by
-  /// for these decisions (reorder_sink_runtime_estimations_comm_mult,
+  /// Factors of the costs of collectives and of other operations in these
+  /// decisions (reorder_sink_runtime_estimations_comm_mult,
   /// reorder_sink_runtime_estimations_non_comm_mult). Products are rounded to
   /// the nearest nanosecond, halves to even.
   double commMultiplier = 2.0;
@@ -74,7 +74,7 @@ struct IterativeReorderingOptions {
   bool recomputeMemory = false;
 };
 
-/// Why an operation went no further.
+/// The reason for which an operation stopped.
 enum class MoveLimit {
   /// There was nothing left to pass.
   None,
@@ -93,7 +93,7 @@ enum class MoveLimit {
   Exposure,
 };
 
-/// What became of one start or wait.
+/// The moves of one start or wait.
 struct CollectiveMoves {
   NodeId node = noNode;
   /// How many operations it passed, and how many it took along.

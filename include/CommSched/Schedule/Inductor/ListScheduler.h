@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The list scheduler behind raising collectives, sinking waits and putting
-// compute beside collectives: of all operations whose predecessors have run, it
-// takes the one with the best score.
+// The list scheduler that raises collectives, sinks waits and runs computation
+// beside collectives: of all operations whose predecessors have run, it takes
+// the one with the best score.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@
 
 namespace mlir::commsched::schedule {
 
-/// What the list scheduler is to aim at. With nothing set it keeps the order
-/// of the program.
+/// Objectives of the list scheduler. Without any, it keeps the order of the
+/// program.
 struct ListSchedulerOptions {
   /// Run what leads to a collective before everything else, in the order of
   /// the collectives.
@@ -44,11 +44,11 @@ struct ListSchedulerOptions {
 /// are neither collective nor wait, best score first and newly ready ones
 /// included, while the sum of their costs is below the start's cost.
 ///
-/// A Blocking counts as a collective. The reference knows no such operation:
-/// here nothing is put beside it, since it holds the compute stream too.
+/// A Blocking counts as a collective. The reference has no such operation. No
+/// computation runs beside it, since it holds the compute stream too.
 ///
-/// Neither memory nor the order of collectives on a stream is looked at; say
-/// the latter by dependences (addCollectiveOrder()).
+/// The scheduler ignores memory and the order of collectives on a stream;
+/// callers fix the latter by dependences (addCollectiveOrder()).
 class ListScheduler {
 public:
   explicit ListScheduler(ListSchedulerOptions options) : options(options) {}
@@ -61,8 +61,8 @@ private:
   ListSchedulerOptions options;
 };
 
-// Why a node stays where it is, for the remarks on collectives that were not
-// moved further.
+// Dependences that hold a node in its place, for the remarks on collectives
+// that were not moved further.
 
 /// The predecessor of `node` that stands last, which `node` cannot be moved
 /// ahead of, and why; of several reasons the first of DependenceKind. Nothing

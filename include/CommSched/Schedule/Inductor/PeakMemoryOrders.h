@@ -56,7 +56,7 @@ Result<Order> sortBreadthFirst(const Problem &problem);
 /// O(nodes * log(nodes) + dependences + uses).
 Result<Order> sortDepthFirst(const Problem &problem);
 
-/// Where an order comes from.
+/// The method that produced an order.
 enum class PeakMemoryMethod {
   Incoming,
   LeastPeakMemoryFirst,
@@ -72,7 +72,7 @@ inline constexpr std::array<PeakMemoryMethod, 3> peakMemorySorts = {
 /// "incoming", "lpmf", "bfs" or "dfs".
 const char *toString(PeakMemoryMethod method);
 
-/// What one method needs.
+/// The peak memory of the order of one method.
 struct PeakMemoryCandidate {
   PeakMemoryMethod method;
   int64_t peakBytes;
@@ -81,7 +81,7 @@ struct PeakMemoryCandidate {
 /// The order with the lowest peak of those that were tried.
 struct PeakMemoryChoice {
   Order order;
-  /// Where it comes from and what it needs.
+  /// The method of the order and its peak memory.
   PeakMemoryCandidate best;
   /// All that were tried; the incoming order is the first.
   std::vector<PeakMemoryCandidate> candidates;

@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The memory model: an operation allocates its buffers when it runs, and when
-// it ends frees what it was the last to use. The peak is taken between the two.
+// The memory model: an operation allocates its buffers when it begins, and when
+// it ends it frees the buffers of which it is the last user. The peak is
+// measured between the two.
 //
 //===----------------------------------------------------------------------===//
 

@@ -10,9 +10,9 @@
 // collectives, and operations that are renumbered in the order in which they
 // run.
 //
-// Collectives of one group must be started in the same order by all of its
-// ranks. Their order in the program is one that all ranks share. As dependences
-// it cannot be changed by any solver.
+// All ranks of a group must start its collectives in the same order. The order
+// of the program is the same on all ranks; expressed as dependences, no solver
+// can change it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The check that every order has to pass before it is used: it has each
-// operation once, and behind all that the operation depends on.
+// The verifier that every order passes before it is used: an order has each
+// operation once, after all operations that it depends on.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Some collectives deliver what an earlier one has delivered already, such as
-// those that gather a parameter again. They can be dropped if the earlier
-// result is kept, which takes memory in between; here it is decided for which
-// of them there is enough.
+// Common subexpression elimination of collectives within a memory limit. Some
+// collectives have the same result as an earlier one, such as the second
+// all-gather of a parameter. Such a collective can be dropped if the earlier
+// result stays live in between, which takes memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ struct ReuseCandidates {
   std::vector<bool> isRemovable;
 };
 
-/// What became of one collective that an earlier one could stand in for.
+/// The decision on one collective with an equal earlier result.
 struct ReuseDecision {
   NodeId start = noNode;
   /// Dropped: the collective whose result is used instead. Kept: the one before

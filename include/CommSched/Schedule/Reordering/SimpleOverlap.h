@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The safe way to overlap: starts move up and waits move down as far as
-// dependences and the program's own peak memory allow. It needs no costs, takes
-// nothing along and never changes the order of collectives; the idea is that of
-// simple_overlap in PyTorch Inductor (2026).
+// Overlaps communication without cost estimates: starts move up and waits move
+// down as far as dependences and the program's own peak memory allow. No other
+// operation moves, and collectives keep their order, as in simple_overlap of
+// PyTorch Inductor (2026).
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ namespace mlir::commsched::schedule {
 /// Then every wait, the last first, moves down to the nearest of
 ///   - what depends on it,
 ///   - what it cannot pass without such a peak,
-/// but not behind other waits only: that would win nothing.
+/// but not if it would only pass other waits, which has no benefit.
 ///
 /// No step gets longer by it, whatever the costs are. Each move takes a wait or
 /// a start past one operation in the direction in which, under simulate(), the
