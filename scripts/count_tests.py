@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Adds up JUnit files and prints `N passed, N failed` as the last line.
 
-A file that is missing or cannot be read counts as one failure: its runner died
-before it could say what happened. Exits with 1 if anything failed, or if
-nothing passed.
+A file that is missing or cannot be read counts as one failure: its runner ended
+before it wrote the results. Exits with 1 if anything failed, or if nothing
+passed.
 """
 import sys
 import xml.etree.ElementTree as ElementTree

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Step time against peak memory, as commsched-frontier writes it: read, added up
-for a step of several functions, printed and drawn."""
+"""Reads the frontiers of step time and peak memory that commsched-frontier
+writes, adds them up for a step of several functions, prints and draws them."""
 import csv
 import importlib.util
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the scripts that show training steps share: running tools, and units."""
+"""Helpers of the scripts for training steps: running tools, and units."""
 import subprocess
 
 

@@ -1,7 +1,7 @@
 # Part of the CommSched project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Pipelines that bucket the collectives of a step as people would by hand."""
+"""Pipelines that bucket the collectives of a step by hand-written plans."""
 
 import re
 

@@ -5,7 +5,7 @@
 """Compare ways to bucket the collectives of training steps.
 
 Runs commsched-opt on steps of sharded transformers, and prints for every way
-what the simulated step costs: its collectives, time, exposed communication and
+the number of collectives, the simulated time, the exposed communication and the
 peak memory. The functions of a step, such as forward and backward, run one
 after the other.
 """

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Benchmarks run passes and solvers on one function at a time, and again and
-// again on the same one: here it stands alone in a module that is copied.
+// A function in a module of its own. Benchmarks run passes and solvers on one
+// function repeatedly, each time on a copy of the module.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ public:
   /// Its problem. Emits an error when a cost or size is not known.
   FailureOr<BlockProblem> createProblem(StreamOrder order);
 
-  /// What it costs in its own order.
+  /// Returns the simulated cost of the function in its own order.
   FailureOr<StepReport> report();
 
   /// Runs passes on it, without the verifier, and measures the processor time

@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Draws of what operations may cost instead of what they were expected to: each
-// cost times exp(0.2 z - 0.02), where z is close to standard normal. So the
-// factor is lognormal with a mean of 1; two thirds of all lie between 0.80 and
-// 1.20. It is a function of an operation's name and of the number of the draw
-// alone, so that an operation costs the same in every schedule. All is integer
-// arithmetic: every platform draws the same.
+// Random deviations of the costs of operations: each cost is multiplied by
+// exp(0.2 z - 0.02), where z is close to standard normal. The factor is
+// lognormal with a mean of 1; two thirds of all factors lie between 0.80 and
+// 1.20. It depends only on the name of the operation and the number of the
+// draw, so that an operation costs the same in every schedule. Integer
+// arithmetic makes the draws equal on all platforms.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@
 
 namespace mlir::commsched {
 
-/// What the noise of one operation is made of.
+/// The parts from which the noise of one operation is derived.
 class NoiseSource {
 public:
   /// An operation of its own.

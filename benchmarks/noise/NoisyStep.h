@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Simulates the functions of a scheduled module one after the other, with the
-// costs that were expected and with others. The order stays; waits stall.
+// expected costs and with random ones. The order stays the same; waits stall
+// longer or shorter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +33,8 @@ public:
   /// size is not known.
   static FailureOr<NoisyStep> create(ModuleOp module, const NamedCosts &input);
 
-  /// What the operations cost, by name. Of equal names the first counts.
+  /// Reads the costs of the operations by name. The first of equal names
+  /// counts.
   static FailureOr<NamedCosts> readCosts(ModuleOp module);
 
   /// The time of the step without noise, in nanoseconds.

@@ -2,7 +2,7 @@
 # Part of the CommSched project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compare how well schedules of training steps bear costs that are off.
+"""Compare the robustness of schedules of training steps to wrong costs.
 
 Runs commsched-noise on steps of sharded transformers, and prints for every
 schedule the time of the step as expected and over draws of other costs, which

@@ -1,8 +1,8 @@
 # Part of the CommSched project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The small steps beside their optima: what schedulers make of them, what no
-schedule can beat, and the figures of optima.csv, where proofs are kept.
+"""Small steps and their optima: results of the schedulers, lower bounds, and
+the proven optima of optima.csv.
 """
 
 import csv

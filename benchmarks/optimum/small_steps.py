@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Small random training steps, as MLIR text, of at most 12 collectives.
 
-What a step of a real model is made of, with few layers: parameters that are
+The parts of a step of a real model, with few layers: parameters that are
 gathered for a product and freed behind it, gradients that leave a chain of
 products to the side and are scattered or reduced, a second group that reduces
 them once more, reductions and exchanges between two products, casts before a

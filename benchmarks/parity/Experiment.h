@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Runs passes, or the solvers behind them, on a function that stands alone in a
-// module, and says where each operation of its body went, what the order costs
-// and how long that took.
+// Runs passes, or the solvers behind them, on a function in a module of its
+// own, and reports the resulting order, its cost and the processor time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,8 +30,8 @@ struct Outcome {
   /// Processor time of the passes or of the solver, the median over runs.
   int64_t timeNs = 0;
   StepReport report;
-  /// What passes wrote on operations about how they moved them, by the place of
-  /// the operation in the program.
+  /// The attributes in which passes record the moves of operations, by the
+  /// position of the operation in the program.
   std::vector<std::pair<int32_t, DictionaryAttr>> reorderInfos;
 };
 

@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The functions behind the passes that are compared with PyTorch Inductor's, on
-// problems that are there already, as Inductor's nodes are when its functions
-// run.
+// The solvers of the passes that are compared with PyTorch Inductor's, on
+// problems that exist already, as Inductor's nodes do when its functions run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,9 +38,9 @@ enum class Solver {
 /// sorts with a dependence of each user of a buffer on its producer.
 schedule::Problem completeFor(Solver solver, schedule::Problem problem);
 
-/// What `solver` makes of the problem of the body of `function`, verified. The
-/// iterative ones may go 20 % over the peak, as Inductor counts it, and take
-/// any number of operations along; the peak is found here, as Inductor's
+/// Returns the verified order that `solver` finds for the body of `function`.
+/// The iterative ones may go 20 % over the peak, as Inductor counts it, and
+/// take any number of operations along; the peak is found here, as Inductor's
 /// functions do. Error: the solver's own.
 Result<schedule::Order> solve(Solver solver, const schedule::Problem &problem,
                               func::FuncOp function);

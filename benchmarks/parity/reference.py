@@ -1,10 +1,10 @@
 # Part of the CommSched project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs PyTorch Inductor's functions on stand-ins, as they are or repaired.
+"""Runs PyTorch Inductor's functions on stand-ins, unmodified or repaired.
 
-The functions are called where they are. A repair wraps one of their helpers and
-changes what goes in or is kept afterwards; none replaces a decision.
+A repair wraps one of the helpers of a function and changes its arguments or the
+state that it leaves; none replaces a decision.
 """
 
 import contextlib

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The time and memory model of docs/guide/model.md on a dumped problem.
 
-Written apart from CommSched's simulator: what it says of CommSched's orders is
-compared with what CommSched says.
+It is independent of CommSched's simulator; the results of both are compared on
+CommSched's orders.
 """
 
 

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Scheduling problems as PyTorch Inductor's scheduler sees them.
 
-Builds a list of scheduler nodes from what commsched-parity says of a block, so
-that the functions of torch._inductor.comms and torch._inductor.memory run on
+Builds a list of scheduler nodes from the dump of a block by commsched-parity,
+so that the functions of torch._inductor.comms and torch._inductor.memory run on
 it unmodified. Nodes and buffers are Inductor's own classes, filled with no more
 than those functions read:
 

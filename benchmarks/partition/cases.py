@@ -1,7 +1,7 @@
 # Part of the CommSched project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The joint graphs that both partitioners get."""
+"""Joint graphs for both partitioners."""
 
 import copy
 import itertools

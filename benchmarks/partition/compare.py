@@ -1,7 +1,7 @@
 # Part of the CommSched project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Both partitions of a joint graph, beside each other."""
+"""Comparison of both partitions of a joint graph."""
 
 import math
 from dataclasses import dataclass

@@ -1,9 +1,9 @@
 # Part of the CommSched project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Why CommSched saves or repeats more than the reference where it does. Every
-reason is tested: with repairs of the reference that make the difference go, and
-by what both do with the budget."""
+"""Explanations of the cases in which CommSched saves or repeats more than the
+reference. Every explanation is tested: by repairs of the reference that remove
+the difference, and by the results of both within the budget."""
 
 from itertools import chain, combinations
 

@@ -1,7 +1,7 @@
 # Part of the CommSched project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Small models whose joint graphs ask something of a partitioner each."""
+"""Small models, each of which tests one feature of partitioners."""
 
 import torch
 import torch.fx.traceback as fx_traceback

@@ -1,9 +1,9 @@
 # Part of the CommSched project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the reference does differently on purpose or by mistake, and how to make
-it do as CommSched: each by its own options, by other operators that do the same,
-or by marks on nodes."""
+"""Repairs of the reference. Each removes one intended or accidental difference
+from CommSched: by the reference's own options, by equivalent operators, or by
+marks on nodes."""
 
 import contextlib
 from dataclasses import dataclass, replace

@@ -1,7 +1,7 @@
 # Part of the CommSched project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a partition saves and computes again, by one ruler for all of them.
+"""Measures of saved values and recomputation, the same for all partitions.
 
 Values that live in one storage are one: saving a view saves its storage. The
 flops are those that the importer gives the operations.

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads the answer of a scheduler that was given a dump, and does to the
-// function what it says: order and buckets; README.md has the format.
+// Reads the order and the buckets that another scheduler has chosen for a dump,
+// and applies them to the function. README.md describes the format.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tells schedulers that know no IR which collectives may be merged, and how.
+// Finds the collectives that may be merged, and the mode, for schedulers that
+// do not read MLIR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +25,7 @@ struct MergeableStart {
   int32_t key = -1;
   /// Those of a bucket are merged like this: by copies where that is possible.
   BucketMode mode = BucketMode::Copy;
-  /// Why it may not be merged.
+  /// The reason for which it may not be merged.
   std::string reason = "it is no start";
 };
 

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each function here lets one scheduler have a function and measures how long
-// that takes; measure() then says what it made of it, with the costs and the
-// simulator that are the same for all.
+// Each function of this file runs one scheduler on a function and measures its
+// processor time. measure() then evaluates the result with costs and a
+// simulator that are the same for all schedulers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,11 +19,11 @@
 
 namespace mlir::commsched {
 
-/// What a scheduler did.
+/// One run of a scheduler.
 struct PeerRun {
   /// Processor time, from the IR to the IR.
   double scheduleMs = 0;
-  /// What there is to say.
+  /// A remark on the run, or "".
   std::string note;
 };
 
@@ -35,10 +35,11 @@ FailureOr<PeerRun> runPipeline(LoneFunction &function, StringRef pipeline);
 /// comma, how many collectives of a stream may be in flight, by default 1.
 FailureOr<PeerRun> hideLatencies(LoneFunction &function, StringRef limits);
 
-/// Does what another program has decided; its time is what that says.
+/// Applies the decisions of another program; the time is the one that it
+/// states.
 FailureOr<PeerRun> applyExternal(LoneFunction &function, StringRef path);
 
-/// What a function costs as it stands.
+/// The simulated cost of a function, and its lower bounds.
 struct PeerCosts {
   StepReport report;
   /// Of any order of its operations, on whichever ranks agree.
@@ -47,7 +48,7 @@ struct PeerCosts {
 };
 
 /// Emits an error when the function is not valid or its costs are not known.
-/// What fixes the order of collectives is removed from it.
+/// Operations that fix the order of collectives are removed from it.
 FailureOr<PeerCosts> measure(LoneFunction &function);
 
 } // namespace mlir::commsched

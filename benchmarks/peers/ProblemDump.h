@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Writes what a scheduler that does not read MLIR has to know of a function;
-// README.md says what that is.
+// Writes the scheduling problem of a function for schedulers that do not read
+// MLIR. README.md describes the format.
 //
 //===----------------------------------------------------------------------===//
 

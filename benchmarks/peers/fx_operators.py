@@ -1,8 +1,8 @@
 # Part of the CommSched project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The operators of FX graphs that stand in for functions of a problem dump: those
-of PyTorch, and two for what PyTorch has not.
+"""Operators of the FX graphs for problem dumps: those of PyTorch, and two for
+operations without an operator in PyTorch.
 """
 
 import functools

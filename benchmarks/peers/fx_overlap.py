@@ -2,10 +2,11 @@
 # Part of the CommSched project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The peer `fx`: what Inductor's schedule_overlap_bucketing, the scheduler of
-collectives on FX graphs, makes of the functions of a problem dump.
+"""The peer `fx`: Inductor's schedule_overlap_bucketing, the scheduler of
+collectives on FX graphs, on the functions of a problem dump.
 
-It runs where it is, with its defaults, on the graphs of fx_standin.py, but for
+It runs unmodified, with its defaults, on the graphs of fx_standin.py, except
+for
 
   - collective_bucketing, which it is named after;
   - custom_runtime_estimation: the costs of the dump, by fx_costs.py;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Is the predicted step the real one?
+"""Compares predicted and measured steps.
 
 Runs a step before and after scheduling, first on threads that sleep as long as
 the model says, then under mpirun with real collectives, of which the predicted

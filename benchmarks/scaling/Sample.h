@@ -15,7 +15,7 @@
 
 namespace mlir::commsched {
 
-/// What one run costs.
+/// The time and memory of one run.
 struct Sample {
   /// Processor time of the calling thread, in user and kernel mode, in
   /// nanoseconds. Other processes disturb it far less than the time of day.

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A stage is one thing that is done to a program: parse it, build its problem,
-// run one pass on it. Every run of a stage has a context and a program of its
-// own, as a process that does nothing else would.
+// A stage is one measured step of the compiler: parsing a program, building its
+// problem, or running one pass. Every run of a stage has its own context and
+// program, as in a separate process.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ struct Program {
 FailureOr<Program> loadProgram(StringRef path, const DialectRegistry &registry,
                                int64_t &numOps);
 
-/// What one run of a stage works on.
+/// The context and the program of one run of a stage.
 class Fixture {
 public:
   Fixture(const Program &program, const DialectRegistry &registry);

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The knapsack solved by trying every choice: what the fast solver is compared
-// with, ties included.
+// Solves the knapsack by trying every choice. The tests compare the fast solver
+// with it, including ties.
 //
 //===----------------------------------------------------------------------===//
 

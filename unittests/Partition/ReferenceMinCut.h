@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a minimum cut is, without a network: of all sets of values with which
-// the backward can be computed, the lightest. Exponential.
+// Finds a minimum cut by its definition, without a network: the lightest of all
+// sets of values from which the backward can be computed. Takes exponential
+// time.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What each half computes, word for word from the contract of split(): every
-// question about a node is answered by asking those that use it. What the fast
-// split is compared with.
+// Computes the halves literally by the contract of split(): every property of a
+// node is derived from its users. The tests compare the fast split with it.
 //
 //===----------------------------------------------------------------------===//
 

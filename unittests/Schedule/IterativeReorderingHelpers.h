@@ -50,7 +50,7 @@ sink(const Problem &problem, const IterativeReorderingOptions &options = {}) {
   return expectResult(sinkWaitsIteratively(problem, options));
 }
 
-/// What became of `node`; an entry without node if it was not looked at.
+/// Returns the moves of `node`; an entry without node if it was not visited.
 inline CollectiveMoves movesOf(const IterativeReordering &result, NodeId node) {
   for (const CollectiveMoves &moved : result.collectives)
     if (moved.node == node)

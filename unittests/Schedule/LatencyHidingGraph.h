@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the latency-hiding scheduler looks up of every operation, and what does
-// not change while it runs.
+// Properties of operations for the latency-hiding scheduler that do not change
+// while it runs.
 //
 //===----------------------------------------------------------------------===//
 

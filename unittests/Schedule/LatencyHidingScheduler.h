@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A list scheduler that hides latencies, in the manner of XLA's
-// latency_hiding_scheduler.cc: no part of the product, but what its schedules
-// are compared with.
+// latency_hiding_scheduler.cc: it is not part of the product; the tests compare
+// schedules with it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// BucketedProblem::place() as its rules say, asking every question anew: what
-// it is compared with. For programs that are a legal order.
+// BucketedProblem::place() literally by its rules, without caching, for
+// comparison in tests. For programs that are a legal order.
 //
 //===----------------------------------------------------------------------===//
 

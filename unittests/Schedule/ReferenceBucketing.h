@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What formBuckets() promises, word by word: every candidate is tried with
-// every open bucket by merging the two and looking for a cycle in the whole
-// program.
+// formBuckets() literally by its contract: tries every candidate with every
+// open bucket by merging the two and searching the whole program for a cycle.
 //
 //===----------------------------------------------------------------------===//
 

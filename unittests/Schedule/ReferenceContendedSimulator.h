@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The time model with contention run one nanosecond at a time: whatever is in
-// flight makes its share of progress, and streams look at their queues. It
-// shares no formula with the simulator that it checks.
+// Simulates the time model with contention in steps of one nanosecond:
+// operations in flight progress by their share, and streams poll their queues.
+// It shares no formula with the simulator that it checks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -153,9 +153,9 @@ private:
   const Contention &contention;
   std::vector<std::deque<NodeId>> queues;
   std::vector<size_t> positions;
-  /// What an operation has left to do.
+  /// The remaining time of each operation.
   std::vector<int64_t> left;
-  /// What holds the compute stream.
+  /// The operation that holds the compute stream.
   NodeId running = noNode;
   size_t nextToIssue = 0;
   int64_t now = 0;

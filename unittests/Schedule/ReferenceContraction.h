@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The dependence graph of a problem in which nodes are merged, built anew for
-// every question and searched node by node: what ContractedGraph and
-// formBuckets() are compared with.
+// The dependence graph of a problem in which nodes are merged, rebuilt for
+// every query and searched node by node. The tests compare ContractedGraph and
+// formBuckets() with it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What formConvexSets() promises, looked at dependence by dependence.
+// Checks the contract of formConvexSets() dependence by dependence.
 //
 //===----------------------------------------------------------------------===//
 

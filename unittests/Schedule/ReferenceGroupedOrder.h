@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What sortInGroups() promises, checked by closing the relation "has to run
-// before" over all pairs of operations.
+// Checks the contract of sortInGroups() by the transitive closure of the
+// relation "has to run before" over all pairs of operations.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// reorderComms() and sinkWaitsIteratively() straight from their description: an
-// order in a vector, every step made by itself, every step's memory by a
-// simulation from scratch, every window by a walk.
+// reorderComms() and sinkWaitsIteratively() literally by their description: the
+// order is a vector, every swap is separate, and every swap simulates memory
+// from scratch and walks every window.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The list scheduler straight from its description: scores from all ancestors
-// of every collective, linear searches through everything at every step.
+// The list scheduler literally by its description: scores from all ancestors of
+// every collective, and linear searches over all operations in every step.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The sorts for peak memory straight from their descriptions: what is live,
-// read and ready is worked out anew from the order so far, by searching through
-// everything.
+// The sorts for peak memory literally by their descriptions: live, read and
+// ready values are recomputed from the order so far by linear searches.
 //
 //===----------------------------------------------------------------------===//
 

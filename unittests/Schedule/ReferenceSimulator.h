@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The time model run one nanosecond at a time, by streams that look at their
-// queues: it shares no formula with the simulator that it checks.
+// Simulates the time model in steps of one nanosecond, with streams that poll
+// their queues. It shares no formula with the simulator that it checks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -102,7 +102,7 @@ private:
   const Problem &problem;
   const Order &order;
   std::vector<std::deque<NodeId>> queues;
-  /// What holds the compute stream.
+  /// The operation that holds the compute stream.
   NodeId running = noNode;
   size_t nextToIssue = 0;
   int64_t now = 0;

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Writes a problem as a traced step: operations on tensors, from which follow
-// dependences and buffers.
+// Builds a problem from a traced step: operations on tensors, from which it
+// derives dependences and buffers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 
 namespace mlir::commsched::schedule::testing {
 
-/// Who delivers it, and where it is.
+/// A tensor: its producer and its buffer.
 struct Tensor {
   NodeId node = noNode;
   BufferId buffer = -1;

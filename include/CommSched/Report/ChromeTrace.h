@@ -8,8 +8,8 @@
 //
 // A trace is one JSON object with a list of events, which Perfetto and
 // chrome://tracing show: slices on the threads of processes, arrows between
-// them, and counters. Times are nanoseconds and written without rounding. What
-// is written for simulated steps and for measured ones has the same layout: a
+// them, and counters. Times are nanoseconds and written without rounding.
+// Traces of simulated steps and of measured ones have the same layout: a
 // process for a step, a thread for the compute stream and one for each group.
 //
 //===----------------------------------------------------------------------===//

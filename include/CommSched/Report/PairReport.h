@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Simulates a step that runs a forward and then its backward. What the forward
-// saves lives from one into the other, and what else the forward leaves behind
-// stays beside the backward, which neither function shows by itself. docs/
+// Simulates a step that runs a forward and then its backward. Saved values live
+// across both functions, and other buffers that the forward does not free stay
+// live during the backward; a report on a single function shows neither. docs/
 // model.md states the rules.
 //
 //===----------------------------------------------------------------------===//

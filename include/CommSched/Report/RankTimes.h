@@ -33,7 +33,7 @@ namespace mlir::commsched {
 /// The operations of a function and their times in nanoseconds: lists of equal
 /// length, in program order.
 struct FunctionTimes {
-  /// What each operation is, for people and to notice another program.
+  /// The text of each operation, for readers and to detect a different program.
   std::vector<std::string> operations;
   /// Not negative; none (`null` in the file) where it is not known.
   std::vector<std::optional<int64_t>> timesNs;

@@ -36,7 +36,7 @@ struct CollectiveReport {
   int64_t endNs = 0;
   /// When the compute stream reaches the wait.
   int64_t waitNs = 0;
-  /// How long the compute stream then stands still.
+  /// How long the compute stream is stalled there.
   int64_t exposedNs = 0;
   /// The reason that it is not hidden, and the change that would hide it; empty
   /// if it is hidden.

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Gathers the collectives of one block that a bucketing pass may merge, and why
-// others may not, and turns them into a question to the solver.
+// Collects the collectives of one block that a bucketing pass may merge, with
+// the reasons against the others, as input of the solver (Bucketing.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ namespace mlir::commsched {
 class FsdpAnalysis;
 class OperationCosts;
 
-/// What decides which collectives travel together.
+/// The criterion by which collectives are assigned to buckets.
 enum class BucketGrouping {
   /// Their sizes.
   Size,
@@ -53,8 +53,8 @@ struct BucketingPassOptions {
   BucketGrouping grouping = BucketGrouping::Size;
   /// For BucketGrouping::Plan.
   BucketPlan plan;
-  /// What merged collectives take, where it was measured; or null. Shared by
-  /// the copies of a pass that run on several functions at once.
+  /// The measured times of merged collectives; or null. Shared by the copies of
+  /// a pass that run on several functions at once.
   std::shared_ptr<const cost::MeasuredTable> profile;
 };
 
@@ -70,7 +70,7 @@ struct MergeableCollective {
   int64_t bytes = 0;
   /// From that size on its group gains little.
   int64_t saturatedBytes = 0;
-  /// What it gathers, if that is one parameter.
+  /// The gathered parameter, if there is exactly one.
   Value parameter;
 };
 
@@ -95,7 +95,7 @@ MergeableCollectives findMergeable(const BlockProblem &problem,
                                    const FsdpAnalysis *fsdp,
                                    OperationCosts &costs);
 
-/// What a solver is asked.
+/// The input of a bucketing solver.
 struct BucketCandidates {
   /// In program order.
   std::vector<schedule::BucketCandidate> candidates;

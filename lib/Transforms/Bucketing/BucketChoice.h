@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Lists the ways in which the collectives of a block can be merged: which
-// travel together, how, what that costs, and which program it makes. The
-// bucketing passes and commsched-schedule choose from the same ways by the same
-// comparison. They differ in the score: the passes simulate the merged program
-// in the order closest to the original one, commsched-schedule schedules it.
-// Nothing is rewritten here.
+// Lists the ways in which the collectives of a block can be merged: the
+// buckets, their modes and costs, and the merged program. The bucketing passes
+// and commsched-schedule choose from the same ways by the same comparison. They
+// differ in the score: the passes simulate the merged program in the order
+// closest to the original one, commsched-schedule schedules it. This file does
+// not change the IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,11 +29,11 @@ namespace mlir::commsched {
 // Prices
 //===----------------------------------------------------------------------===//
 
-/// How a bucket travels, and what that costs.
+/// The mode and the cost of a bucket.
 struct PricedBucket {
   BucketMode mode = BucketMode::Copy;
   schedule::BucketCost cost;
-  /// What its copy-in absorbs; cost.absorbed has the same.
+  /// The operations that its copy-in absorbs; cost.absorbed has the same.
   SmallVector<Operation *> casts;
 };
 
@@ -89,7 +89,7 @@ struct MergeableKind {
   MergeableCollectives collectives;
 };
 
-/// What commsched-schedule may merge.
+/// The collectives that commsched-schedule may merge.
 struct MergeableSet {
   SmallVector<MergeableKind, 3> kinds;
   /// Whether they belong to sharded parameters, which are merged by a plan.
@@ -108,7 +108,7 @@ findMergeableSet(Block &block, const BlockProblem &problem, bool isBitwise,
 
 /// One way to merge the collectives of a block.
 struct BucketChoice {
-  /// What decides which of them travel together, in words.
+  /// The criterion by which they are assigned to buckets, as text.
   std::string rule;
   BucketCandidates candidates;
   schedule::Bucketing bucketing;
@@ -121,7 +121,7 @@ struct BucketChoice {
   schedule::Order order;
 };
 
-/// What becomes of a merged program.
+/// The use of a merged program.
 enum class MergedUse {
   /// It runs in the order of the choice. Buckets of a plan are prefetched.
   Run,

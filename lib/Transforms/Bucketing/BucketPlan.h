@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Assigns the collectives of sharded parameters to the entries of a plan, which
-// run one after the other with the next one prefetched. The entries are the
-// entries of a plan written by hand, or follow from modules or sizes.
+// run one after the other with the next one prefetched. The entries come from a
+// plan written by hand, or follow from modules or sizes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +52,7 @@ private:
   std::vector<Entry> entries;
 };
 
-/// What decides about the entry of a collective.
+/// The rule that assigns collectives to entries.
 struct PlanRule {
   enum class Kind {
     /// The entries of a plan.

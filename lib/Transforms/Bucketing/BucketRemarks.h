@@ -23,7 +23,7 @@ namespace mlir::commsched {
 void remarkBucket(func::FuncOp function, const BlockProblem &problem,
                   const schedule::Bucket &bucket, BucketMode mode);
 
-/// Why collectives are in no bucket.
+/// The reasons for which collectives are in no bucket.
 using UnbucketedReasons = DenseMap<Operation *, std::string>;
 
 /// The solver's reason in words, for a candidate that is in no bucket.

@@ -6,11 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Decides which collectives can be merged at all, and rewrites the members of
-// a bucket into one collective. A merged collective either packs its members'
+// Decides which collectives can be merged at all, and rewrites the members of a
+// bucket into one collective. A merged collective either packs its members'
 // tensors into one buffer (copy) or carries them side by side in one launch
-// (coalesced). Which of the possible merges are made is decided elsewhere
-// (BucketChoice.h).
+// (coalesced). BucketChoice.h selects among the possible merges.
 //
 //===----------------------------------------------------------------------===//
 

@@ -31,7 +31,7 @@ struct MergeMember {
   Value sent;
   Type delivered;
 
-  /// What is packed.
+  /// The packed value.
   Value getSource() const {
     return absorbedCast ? absorbedCast->getOperand(0) : sent;
   }
@@ -53,7 +53,7 @@ struct MergeMembers {
   SmallVector<Operation *> waits;
 };
 
-/// What stands for the members in the IR.
+/// The operations that replace the members in the IR.
 struct MergedOperations {
   Operation *start = nullptr;
   Operation *wait = nullptr;

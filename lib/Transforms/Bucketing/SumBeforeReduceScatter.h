@@ -52,7 +52,7 @@ struct ScatterSum {
   Operation *place = nullptr;
 };
 
-/// Why a sum of two summands is not reduced at once.
+/// The reason for which a sum of two summands cannot be reduced at once.
 struct ScatterSumObstacle {
   Operation *add;
   std::array<ScatterTerm, 2> terms;

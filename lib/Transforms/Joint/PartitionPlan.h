@@ -49,8 +49,8 @@ using MeasurePeak =
 /// The decision of planPartition().
 struct PartitionPlan {
   partition::Split split;
-  /// What the budget is about, in bytes: what is saved, or the peak. 0 for what
-  /// has no budget.
+  /// The quantity that the budget limits, in bytes: saved values or the peak. 0
+  /// without a budget.
   int64_t bytes = 0;
   int64_t allowedBytes = 0;
   /// Whether no choice was found within the budget: then this is the smallest.

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Decisions on what the forward of a joint function saves that are made outside
-// of the partitioner: the attribute `commsched.saved_values`, and the proposals
+// Decisions on the saved values of a joint function that are made outside of
+// the partitioner: the attribute `commsched.saved_values`, and the proposals
 // that ranks exchange as files. A file holds JSON, one object per line and
 // function:
 //
@@ -47,8 +47,8 @@ struct Proposal {
   /// Indices of `values`, ascending.
   std::vector<int32_t> saved;
 
-  /// What the values of another proposal's `saved` take here. Both must have
-  /// equally many values.
+  /// Returns the bytes of the values of another proposal's `saved` on this
+  /// rank. Both must have equally many values.
   int64_t getBytes(const std::vector<int32_t> &saved) const;
 };
 

@@ -88,8 +88,8 @@ public:
   void keep() { threaded.clear(); }
 
 private:
-  /// What reads a state, in program order, and whether it was `random`: some
-  /// operators are so by their names.
+  /// The operations that read a state, in program order, and whether each was
+  /// marked `random`: some operators are random by their names.
   SmallVector<std::pair<ComputeOp, bool>> threaded;
 };
 

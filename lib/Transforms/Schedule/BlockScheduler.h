@@ -51,7 +51,7 @@ struct BlockSchedule {
   /// Its order is one of the merged program, if there are buckets.
   schedule::StepSchedule step;
   int64_t limitBytes = 0;
-  /// What is merged, or null.
+  /// The merged buckets, or null.
   const BucketChoice *buckets = nullptr;
   /// The order of the block directly before the members of buckets, which then
   /// are neighbors, are merged; `step.order` if there are none.
@@ -82,7 +82,8 @@ public:
   /// The program as it stands.
   const BlockSchedule &getProgram() const { return program; }
 
-  /// What may be merged; nothing unless a schedule was looked for with buckets.
+  /// The mergeable collectives; empty unless a schedule with buckets was
+  /// requested.
   const MergeableSet &getMergeable() const { return mergeable; }
 
   /// The live bytes that `budget` allows.
@@ -91,16 +92,16 @@ public:
   /// The best schedule within `limitBytes`, or the one that needs least memory.
   FailureOr<BlockSchedule> schedule(int64_t limitBytes);
 
-  /// What no order of the same collectives can beat. Emits an error if there is
-  /// no bound.
+  /// Returns a lower bound on the step time of all orders of the same
+  /// collectives. Emits an error if there is no bound.
   FailureOr<int64_t> computeLowerBoundNs(const BlockSchedule &schedule) const;
 
   /// Puts the block into that order and merges the buckets. Returns whether
   /// anything changed.
   bool apply(const BlockSchedule &schedule) const;
 
-  /// Why collectives are exposed in an order of the block as it was read.
-  /// Emits an error if it is not legal.
+  /// Returns the reasons for which collectives are exposed in an order of the
+  /// block as it was read. Emits an error if it is not legal.
   FailureOr<std::vector<schedule::ExposureReason>>
   explainExposure(const schedule::Order &order, int64_t limitBytes) const;
 

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The element types of program descriptions as the suite sees them: how many
-// bits of what. Written independently of the runtime's conversions: the suite
-// only ever encodes numbers that a type holds exactly.
+// The element types of program descriptions by their numbers of sign, exponent
+// and mantissa bits. This is independent of the runtime's conversions: the
+// suite encodes only numbers that a type represents exactly.
 //
 //===----------------------------------------------------------------------===//
 

@@ -19,7 +19,7 @@
 
 namespace commsched::conformance {
 
-/// Where a launch finds its tensors, as offsets; -1: null.
+/// The offsets of the tensors of a launch; -1: null.
 struct LaunchBuffers {
   std::vector<int64_t> inputs;
   std::vector<int64_t> outputs;
@@ -39,7 +39,8 @@ public:
     size_t owner;
     std::string text;
   };
-  /// What `found` has that it must not have, one defect for each tensor.
+  /// Returns the differences of `found` from the expected contents, one defect
+  /// for each tensor.
   std::vector<Defect> findDefects(Bytes found) const;
 
 private:

@@ -34,11 +34,11 @@ struct CaseLaunch {
   int32_t getSize() const { return static_cast<int32_t>(row->size()); }
 };
 
-/// What member `rank` sends of tensor `index`. Sums, products and so on over
-/// the members are exact in the tensor's type, in whatever order.
+/// Returns the input of member `rank` for tensor `index`. Sums, products and so
+/// on over the members are exact in the tensor's type, in whatever order.
 Bytes makeInput(const CaseLaunch &launch, size_t index, int32_t rank);
 
-/// What member `rank` receives of tensor `index`.
+/// Returns the expected output of member `rank` for tensor `index`.
 Bytes makeOutput(const CaseLaunch &launch, size_t index, int32_t rank);
 
 /// `count` bytes that differ from seed to seed.

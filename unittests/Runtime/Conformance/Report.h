@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Counts launches and defects by kind, and prints a line for each defect. One
-// rank's; hosts add them up.
+// Counts the launches and defects of one rank by kind, and prints a line for
+// each defect. Hosts add the counts up.
 //
 //===----------------------------------------------------------------------===//
 

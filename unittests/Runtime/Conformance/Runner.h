@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Loads the plans' programs and runs their cases, a few in flight at a time,
-// waited for in different ways and orders; or try what must be refused.
+// waited for in different ways and orders; or loads programs that must be
+// rejected.
 //
 //===----------------------------------------------------------------------===//
 

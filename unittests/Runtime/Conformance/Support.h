@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The table that all backends are held to: they reduce with the same results,
-// or refuse when the program is loaded. Everything can be sent everywhere.
+// The table of reductions that each backend supports: backends reduce with the
+// same results, or reject the program when it is loaded. All backends send all
+// types.
 //
 //===----------------------------------------------------------------------===//
 

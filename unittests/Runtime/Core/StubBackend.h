@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For tests of what the core does with a backend's memory.
+// A backend for tests of the core's use of a backend's memory.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each scenario is one program on a few ranks, of which one (the
-// culprit) does something wrong. A scenario only acts; what every rank must
-// then say, and how soon, is checked from outside.
+// Each scenario is one program on a few ranks, of which one (the culprit) does
+// something wrong. A scenario only acts; the lit tests check the messages of
+// every rank and their delay.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ struct Actor {
   /// Ends the rank at once, without a word: the process, or where ranks are
   /// threads the thread, by unwinding to its start.
   std::function<void()> vanish;
-  /// What commsched_init will get.
+  /// The options for commsched_init.
   commsched_options options = {};
 
   bool isCulprit() const { return rank == culprit; }

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Runs a function on every rank of a job of the local backend and says how each
-// rank left.
+// Runs a function on every rank of a job of the local backend and returns the
+// status with which each rank left.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ namespace commsched::runtime::testing {
 
 struct Ranks {
   int32_t count = 2;
-  /// What differs from the defaults; the deadline is short.
+  /// Changes of the default options; the deadline is short.
   std::function<void(commsched_options &)> configure;
   /// Loaded by every rank, unless empty.
   std::string program;

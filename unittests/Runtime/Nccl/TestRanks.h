@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Runs ranks as threads of the test, each through the C interface, and keeps
-// what each has called of CUDA and NCCL.
+// Runs ranks as threads of the test, each through the C interface, and records
+// their calls of CUDA and NCCL.
 //
 //===----------------------------------------------------------------------===//
 

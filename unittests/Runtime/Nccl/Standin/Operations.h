@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The ranks of a communicator meet here: they bring the data of collectives and
-// leave messages for each other.
+// The rendezvous of the ranks of a communicator: data of collectives, and
+// messages between two ranks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,7 +57,7 @@ struct Meeting {
   int numDone = 0;
 };
 
-/// What the ranks of a communicator share.
+/// The state that the ranks of a communicator share.
 struct World {
   int size = 1;
   std::map<int64_t, Meeting> meetings;

@@ -43,9 +43,9 @@ struct Settings {
   bool alone = false;
   /// While set, no stream makes progress.
   bool hold = false;
-  /// What calls return instead of doing anything.
+  /// Error codes of calls that fail without any effect.
   std::map<std::string, int> failing;
-  /// What communicators report at the next question; 0 for nothing.
+  /// The error that communicators report at the next query; 0 for none.
   int asyncError = 0;
   /// Calls that begin and never end, until their communicator is aborted.
   std::set<std::string> stuck;
@@ -62,7 +62,7 @@ STANDIN_API std::vector<std::string> takeLog();
 /// How often this thread has asked how far the GPU is.
 STANDIN_API int64_t countQueries();
 
-// What the stand-in for NCCL needs of the one for CUDA.
+// Functions of the stand-in for CUDA that the one for NCCL uses.
 
 STANDIN_API void record(const std::string &line);
 /// Counts what this thread has made with names of one kind, from 0.
