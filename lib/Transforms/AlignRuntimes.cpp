@@ -12,8 +12,7 @@
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Report/RankTimes.h"
 #include "CommSched/Transforms/Passes.h"
-#include "OutputFile.h"
-#include "Remarks.h"
+#include "PassSupport.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSet.h"
 

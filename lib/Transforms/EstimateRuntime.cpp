@@ -11,7 +11,7 @@
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Transforms/Passes.h"
-#include "Remarks.h"
+#include "PassSupport.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
 

@@ -9,7 +9,7 @@
 #include "MemoryBudget.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Support/Unlimited.h"
-#include "Remarks.h"
+#include "PassSupport.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>

@@ -7,12 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "MoveCollectives.h"
-#include "BlockScheduling.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/Simulator.h"
-#include "Remarks.h"
+#include "PassSupport.h"
 
 using namespace mlir;
 using namespace mlir::commsched;

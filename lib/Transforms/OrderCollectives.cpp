@@ -10,7 +10,7 @@
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Transforms/Passes.h"
-#include "Remarks.h"
+#include "PassSupport.h"
 #include "mlir/IR/Builders.h"
 
 namespace mlir::commsched {

@@ -12,8 +12,7 @@
 #include "CommSched/Report/ReportFormats.h"
 #include "CommSched/Report/StepReport.h"
 #include "CommSched/Transforms/Passes.h"
-#include "OutputFile.h"
-#include "Remarks.h"
+#include "PassSupport.h"
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_REPORT

@@ -10,9 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BlockScheduling.h"
 #include "BucketTrial.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "PassSupport.h"
 #include "TestPasses.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -10,10 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BlockScheduling.h"
 #include "Bucketing/DeduplicateGathers.h"
 #include "Bucketing/SumBeforeReduceScatter.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "PassSupport.h"
 #include "TestPasses.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../BlockScheduling.h"
 #include "../MemoryBudget.h"
-#include "../Remarks.h"
+#include "../PassSupport.h"
 #include "BucketRemarks.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"

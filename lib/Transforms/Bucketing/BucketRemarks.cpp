@@ -8,7 +8,7 @@
 
 #include "BucketRemarks.h"
 
-#include "../Remarks.h"
+#include "../PassSupport.h"
 #include "CommSched/Schedule/Graphs/ContractedGraph.h"
 
 using namespace mlir;

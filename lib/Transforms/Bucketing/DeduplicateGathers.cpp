@@ -7,8 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeduplicateGathers.h"
-#include "../BlockScheduling.h"
-#include "../Remarks.h"
+#include "../PassSupport.h"
 #include "CommSched/Analysis/Fsdp/EqualGathers.h"
 #include "CommSched/Schedule/Reordering/ResultReuse.h"
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SumBeforeReduceScatter.h"
-#include "../Remarks.h"
+#include "../PassSupport.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../BlockScheduling.h"
-#include "../Remarks.h"
+#include "../PassSupport.h"
 #include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Transforms/Passes.h"

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../BlockScheduling.h"
-#include "../Remarks.h"
+#include "../PassSupport.h"
 #include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"

@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Remarks.h"
+#include "../PassSupport.h"
 #include "CommSched/Analysis/Fsdp/ReinplaceableGathers.h"
 #include "CommSched/Analysis/Fsdp/UnshardedParams.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"

@@ -12,8 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../BlockScheduling.h"
-#include "../Remarks.h"
+#include "../PassSupport.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Schedule/Inductor/ListScheduler.h"

@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../BlockScheduling.h"
 #include "../MemoryBudget.h"
-#include "../Remarks.h"
+#include "../PassSupport.h"
 #include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
 #include "CommSched/Transforms/Passes.h"
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ActivationCandidates.h"
-#include "../Remarks.h"
+#include "../PassSupport.h"
 #include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
 #include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Problem/OperatorClasses.h"

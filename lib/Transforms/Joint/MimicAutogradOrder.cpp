@@ -7,8 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MimicAutogradOrder.h"
-#include "../BlockScheduling.h"
-#include "../Remarks.h"
+#include "../PassSupport.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Schedule/Inductor/AutogradOrder.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"

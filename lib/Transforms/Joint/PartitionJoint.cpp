@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Remarks.h"
+#include "../PassSupport.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Remarks.h"
+#include "../PassSupport.h"
 #include "ActivationCandidates.h"
 #include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"

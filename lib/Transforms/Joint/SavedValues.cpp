@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SavedValues.h"
-#include "../OutputFile.h"
+#include "../PassSupport.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Report/RankTimes.h"
 #include "mlir/Support/FileUtilities.h"

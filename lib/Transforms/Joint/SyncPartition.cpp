@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Remarks.h"
+#include "../PassSupport.h"
 #include "CommSched/Analysis/Joint/JointFunction.h"
 #include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Remarks.h"
+#include "../PassSupport.h"
 #include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Schedule/Graphs/ConvexSets.h"

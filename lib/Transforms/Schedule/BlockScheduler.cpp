@@ -8,8 +8,7 @@
 
 #include "BlockScheduler.h"
 
-#include "../BlockScheduling.h"
-#include "../Remarks.h"
+#include "../PassSupport.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/ProblemTransforms.h"

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../OutputFile.h"
-#include "../Remarks.h"
+#include "../PassSupport.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Report/ProblemJson.h"
 #include "CommSched/Transforms/Passes.h"

@@ -12,9 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../BlockScheduling.h"
-#include "../OutputFile.h"
-#include "../Remarks.h"
+#include "../PassSupport.h"
 #include "CommSched/Support/Unlimited.h"
 #include "SchedulingPass.h"
 #include "mlir/IR/Threading.h"

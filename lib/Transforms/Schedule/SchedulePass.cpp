@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../BlockScheduling.h"
-#include "../Remarks.h"
+#include "../PassSupport.h"
 #include "ScheduleRemarks.h"
 #include "SchedulingPass.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

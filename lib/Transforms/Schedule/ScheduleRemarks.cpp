@@ -7,9 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "ScheduleRemarks.h"
-#include "../BlockScheduling.h"
 #include "../Bucketing/BucketRemarks.h"
-#include "../Remarks.h"
+#include "../PassSupport.h"
 #include "CommSched/Report/ExposureText.h"
 
 using namespace mlir;

@@ -1,0 +1,64 @@
+//===- PassSupport.cpp - Blocks, remarks and files of passes --------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PassSupport.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+SmallVector<Block *>
+mlir::commsched::getBlocksWithCollectives(func::FuncOp function) {
+  SmallVector<Block *> blocks;
+  function.walk([&](Block *block) {
+    if (llvm::any_of(*block, llvm::IsaPred<CollectiveOpInterface>))
+      blocks.push_back(block);
+  });
+  return blocks;
+}
+
+bool mlir::commsched::areRemarksEnabled(Operation *op) {
+  return op->getContext()->getRemarkEngine() != nullptr;
+}
+
+remark::RemarkOpts mlir::commsched::makeRemark(StringRef name,
+                                               StringRef function) {
+  return remark::RemarkOpts::name(name)
+      .category("commsched")
+      .function(function);
+}
+
+remark::detail::InFlightRemark
+mlir::commsched::remarkBlockKept(func::FuncOp function, Location location,
+                                 const Twine &reason) {
+  remark::detail::InFlightRemark remark =
+      remark::missed(location, makeRemark("BlockKept", function.getSymName()));
+  remark << ("not reordered: " + reason).str();
+  return remark;
+}
+
+LogicalResult
+mlir::commsched::writeOutputFile(Location loc, StringRef path, StringRef what,
+                                 function_ref<void(raw_ostream &)> print) {
+  std::string message;
+  std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(path, &message);
+  if (!file)
+    return emitError(loc, "cannot write ") << what << ": " << message;
+  raw_ostream &os = file->os();
+  print(os);
+  os.flush();
+  if (std::error_code error = file->os().error()) {
+    file->os().clear_error();
+    return emitError(loc, "cannot write ")
+           << what << " to '" << path << "': " << error.message();
+  }
+  file->keep();
+  return success();
+}

@@ -1,0 +1,60 @@
+//===- PassSupport.h - Blocks, remarks and files of passes ------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What passes share besides their algorithms: the list of the blocks that they
+// schedule one by one, the options of remarks, and output files.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_PASSSUPPORT_H
+#define COMMSCHED_LIB_TRANSFORMS_PASSSUPPORT_H
+
+#include "CommSched/Analysis/OperationTexts.h"
+#include "CommSched/Analysis/Problem/BlockProblem.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Remarks.h"
+
+namespace mlir::commsched {
+
+/// The blocks of `function` that hold collectives themselves, inner ones
+/// first. Linear in the operations.
+SmallVector<Block *> getBlocksWithCollectives(func::FuncOp function);
+
+//===----------------------------------------------------------------------===//
+// Remarks
+//===----------------------------------------------------------------------===//
+
+/// Returns whether remarks are enabled: otherwise no text need be composed.
+bool areRemarksEnabled(Operation *op);
+
+/// Options of a remark with the given name about the function of that name. All
+/// remarks have the category `commsched`, so that `--remarks-filter` selects
+/// them, and name the function, which distinguishes their records in a YAML
+/// file.
+remark::RemarkOpts makeRemark(StringRef name, StringRef function);
+
+/// Emits the remark `BlockKept`: a block of `function` keeps its order, for
+/// `reason`. `location` is the operation or value that the reason is about.
+/// Metrics may be added to the returned remark.
+remark::detail::InFlightRemark
+remarkBlockKept(func::FuncOp function, Location location, const Twine &reason);
+
+//===----------------------------------------------------------------------===//
+// Output files
+//===----------------------------------------------------------------------===//
+
+/// Writes what `print` prints to the file of that path; `-` is standard output.
+/// A failure, such as a path that cannot be written or a full disk, is an error
+/// at `loc`, which calls the contents `what`, and leaves no partial file.
+LogicalResult writeOutputFile(Location loc, StringRef path, StringRef what,
+                              function_ref<void(raw_ostream &)> print);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_PASSSUPPORT_H
