@@ -29,6 +29,11 @@ inline constexpr llvm::StringLiteral recomputeAttrName = "commsched.recompute";
 inline constexpr llvm::StringLiteral compileWithAttrName =
     "commsched.compile_with";
 inline constexpr llvm::StringLiteral roleAttrName = "commsched.role";
+/// The callee of the `commsched.compute` that yields the state of a random
+/// number generator. An operator that is given a state, that or an argument
+/// with the role "rng_state", draws the same numbers whenever it is computed.
+inline constexpr llvm::StringLiteral getStateCallee = "rng.get_state";
+
 inline constexpr llvm::StringLiteral freeableAttrName = "commsched.freeable";
 inline constexpr llvm::StringLiteral reorderInfoAttrName =
     "commsched.reorder_info";

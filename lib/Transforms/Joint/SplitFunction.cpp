@@ -9,7 +9,6 @@
 #include "SplitFunction.h"
 #include "CommSched/Analysis/Problem/OperatorClasses.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Dialect/RandomState.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -32,7 +31,7 @@ static bool isRecomputedAtRandom(ComputeOp op) {
   auto policy = dyn_cast_if_present<StringAttr>(
       op->getDiscardableAttr(recomputeAttrName));
   return policy && policy.getValue() == "must_recompute" &&
-         op.getOperatorClass() == partition::OperatorClass::Random;
+         op.getOperatorClass() == OperatorClass::Random;
 }
 
 /// The state that `op` starts from. It belongs where `op` does.
