@@ -306,15 +306,15 @@ TEST(BucketedProblem, CopiesStandNextToTheirCollective) {
   EXPECT_EQ(simulate(merged, *order)->stepNs, 2 + 15 + 4 + 40);
 }
 
-TEST(BucketedProblem, PrefetchesWhatTheWishesName) {
-  // Two gathers a layer: 0, 3, 6, 9. With wishes, the second bucket is under
-  // way when the first is waited for.
+TEST(BucketedProblem, PrefetchesByConstraints) {
+  // Two gathers a layer: 0, 3, 6, 9. With constraints, the second bucket is
+  // under way when the first is waited for.
   Problem problem = makeGathers(4);
   EXPECT_EQ(place(problem, {{0, 3}, {6, 9}}),
             "start0 wait0 2 5 start1 wait1 8 11");
   EXPECT_EQ(place(problem, {{0, 3}, {6, 9}}, {{{0, 1}}, {}}),
             "start0 start1 wait0 2 5 wait1 8 11");
-  // Only wishes that change something do.
+  // Only constraints that change something do.
   EXPECT_EQ(place(problem, {{0, 3}, {6, 9}}, {{{1, 0}, {0, 0}, {1, 1}}, {}}),
             "start0 wait0 2 5 start1 wait1 8 11");
 }
@@ -373,7 +373,7 @@ TEST(BucketedProblem, PrefetchesInTheOrderOfDependences) {
             "start0 4 3 start1 wait0 2 wait1");
 }
 
-TEST(BucketedProblem, WaitsWhenTheNextHasStartedIfThatIsTheWish) {
+TEST(BucketedProblem, WaitsAfterTheNextStartByConstraint) {
   // Three reductions with a computation before each and one after all.
   Problem problem;
   for (int i = 0; i < 3; ++i) {
@@ -394,7 +394,8 @@ TEST(BucketedProblem, WaitsWhenTheNextHasStartedIfThatIsTheWish) {
             "0 start0 2 start1 4 start2 wait2 6 wait0 wait1");
   // One that has not started is not waited for.
   EXPECT_EQ(place(problem, buckets, {{}, {{2, 0}}}), place(problem, buckets));
-  // Both kinds of wishes: the third would start before the first is waited for.
+  // Both kinds of constraints: the third would start before the first is waited
+  // for.
   EXPECT_EQ(place(problem, buckets, {{{0, 2}}, {{0, 1}}}),
             "0 start0 2 start1 wait0 4 start2 6 wait1 wait2");
   Problem gathers = makeGathers(3);
@@ -592,7 +593,7 @@ TEST(BucketedProblem, RejectsWhatIsNoCost) {
             "bits");
 }
 
-TEST(BucketedProblem, RejectsWishesForNoBucket) {
+TEST(BucketedProblem, RejectsConstraintsOnNoBucket) {
   Problem problem = makeGathers(2);
   BucketedProblem bucketed = merge(problem, {{0, 3}});
   EXPECT_EQ(bucketed.place({{{0, 1}}, {}}).error(),
@@ -659,20 +660,20 @@ std::vector<std::vector<NodeId>> makeBuckets(const Problem &problem,
   return buckets;
 }
 
-BucketPlacement makeWishes(size_t numBuckets, std::mt19937_64 &random) {
-  BucketPlacement wishes;
+BucketPlacement makePlacement(size_t numBuckets, std::mt19937_64 &random) {
+  BucketPlacement placement;
   auto draw = [&] { return static_cast<int32_t>(random() % numBuckets); };
   for (uint64_t count = random() % (numBuckets + 1); count > 0; --count)
-    wishes.startBeforeWait.push_back({draw(), draw()});
+    placement.startBeforeWait.push_back({draw(), draw()});
   for (uint64_t count = random() % (numBuckets + 1); count > 0; --count)
-    wishes.waitAfterStart.push_back({draw(), draw()});
-  return wishes;
+    placement.waitAfterStart.push_back({draw(), draw()});
+  return placement;
 }
 
 struct RandomCase {
   Problem problem;
   std::vector<std::vector<NodeId>> buckets;
-  BucketPlacement wishes;
+  BucketPlacement placement;
   BucketCost cost;
 
   explicit RandomCase(uint64_t seed) {
@@ -686,7 +687,7 @@ struct RandomCase {
       problem = addTails(std::move(problem), random);
     buckets = makeBuckets(problem, random);
     if (seed % 5 < 3 && !buckets.empty())
-      wishes = makeWishes(buckets.size(), random);
+      placement = makePlacement(buckets.size(), random);
     cost = seed % 7 < 4 ? uncopied : copied;
   }
 };
@@ -697,14 +698,14 @@ TEST(BucketedProblem, PlacesAsTheReferenceDoes) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomCase test(seed);
     BucketedProblem bucketed = merge(test.problem, test.buckets, test.cost);
-    ReferenceBucketPlacement placer(bucketed, test.wishes);
+    ReferenceBucketPlacement placer(bucketed, test.placement);
     for (NodeId tail : placer.findTails())
       (bucketed.getProblem().kind(tail) == NodeKind::Wait ? numWaits
                                                           : numTails) += 1;
     Order reference = placer.run();
-    ASSERT_EQ(place(bucketed, test.wishes), tell(bucketed, reference));
+    ASSERT_EQ(place(bucketed, test.placement), tell(bucketed, reference));
     numMoved += reference != bucketed.getProblem().programOrder();
-    numGranted += place(bucketed) != place(bucketed, test.wishes);
+    numGranted += place(bucketed) != place(bucketed, test.placement);
   }
   EXPECT_GT(numMoved, 500);
   EXPECT_GT(numGranted, 200);
@@ -775,7 +776,7 @@ TEST(BucketedProblem, PlacesLegallyAndChangesNoMoreThanItHasTo) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomCase test(seed);
     BucketedProblem bucketed = merge(test.problem, test.buckets, test.cost);
-    Order placed = *bucketed.place(test.wishes);
+    Order placed = *bucketed.place(test.placement);
     ASSERT_NO_FATAL_FAILURE(checkPlaced(bucketed, placed));
 
     // Waits without a placement constraint are needed at once, or only by
@@ -783,7 +784,7 @@ TEST(BucketedProblem, PlacesLegallyAndChangesNoMoreThanItHasTo) {
     const Problem &problem = bucketed.getProblem();
     std::vector<bool> isNeeded(problem.numNodes());
     std::set<NodeId> tails =
-        ReferenceBucketPlacement(bucketed, test.wishes).findTails();
+        ReferenceBucketPlacement(bucketed, test.placement).findTails();
     bool isAtEnd = true;
     for (size_t i = placed.size(); i-- > 0;) {
       NodeId node = placed[i];
@@ -794,7 +795,7 @@ TEST(BucketedProblem, PlacesLegallyAndChangesNoMoreThanItHasTo) {
                                    node == bucketed.bucket(index).copyOut);
       if (!isLazy)
         isNeeded.assign(problem.numNodes(), false);
-      if (isLazy && test.wishes.waitAfterStart.empty()) {
+      if (isLazy && test.placement.waitAfterStart.empty()) {
         EXPECT_TRUE(isAtEnd || isNeeded[node]) << tell(bucketed, placed);
       }
       isAtEnd &= isLazy;
@@ -826,10 +827,10 @@ TEST(BucketedProblem, AProgramOutOfOrderIsPutInOrder) {
     std::mt19937_64 random(seed);
     std::vector<std::vector<NodeId>> buckets = makeBuckets(problem, random);
     BucketedProblem bucketed = merge(problem, buckets, copied);
-    BucketPlacement wishes;
+    BucketPlacement placement;
     if (!buckets.empty())
-      wishes = makeWishes(buckets.size(), random);
-    ASSERT_NO_FATAL_FAILURE(checkPlaced(bucketed, *bucketed.place(wishes)));
+      placement = makePlacement(buckets.size(), random);
+    ASSERT_NO_FATAL_FAILURE(checkPlaced(bucketed, *bucketed.place(placement)));
     numBuckets += bucketed.numBuckets();
   }
   EXPECT_GT(numBuckets, 500);

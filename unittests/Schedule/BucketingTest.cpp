@@ -456,8 +456,8 @@ bool areLegal(const Problem &problem, const std::vector<Bucket> &buckets) {
   return !merged.hasCycle();
 }
 
-void checkFates(const Bucketing &bucketing,
-                const ReferenceBucketing &reference) {
+void checkAssignments(const Bucketing &bucketing,
+                      const ReferenceBucketing &reference) {
   EXPECT_EQ(reasonsOf(bucketing), reference.reasons);
   for (size_t i = 0; i < bucketing.assignments.size(); ++i) {
     const BucketAssignment &assignment = bucketing.assignments[i];
@@ -482,7 +482,7 @@ void compareWithReference(uint64_t seed, const RandomProblemOptions &options) {
   EXPECT_EQ(startsOf(bucketing), reference.buckets);
   checkBuckets(drawn, bucketing);
   EXPECT_TRUE(areLegal(drawn.problem, bucketing.buckets));
-  checkFates(bucketing, reference);
+  checkAssignments(bucketing, reference);
 }
 
 TEST(Bucketing, FormsWhatTheReferenceForms) {

@@ -40,7 +40,7 @@ Problem makeProblem(int count,
   return problem;
 }
 
-TEST(GroupedOrder, KeepsTheProgramWithoutAWish) {
+TEST(GroupedOrder, KeepsTheProgramWithoutConstraints) {
   for (uint64_t seed = 0; seed < 50; ++seed) {
     Problem problem = makeRandomProblem(seed, {});
     EXPECT_EQ(sort(problem, {}).order, programOrder(problem)) << seed;
@@ -129,7 +129,7 @@ TEST(GroupedOrder, PrefersAGroupToAPrecedence) {
   EXPECT_EQ(result.order, (Order{0, 2, 1}));
 }
 
-TEST(GroupedOrder, RefusesBadWishes) {
+TEST(GroupedOrder, RejectsBadConstraints) {
   Problem problem = makeProblem(3, {});
   auto error = [&](const SoftConstraints &constraints) {
     return sortInGroups(problem, constraints).error();
@@ -155,7 +155,7 @@ TEST(GroupedOrder, RefusesBadWishes) {
 
 /// Some operations in groups of two to four, near each other in the program,
 /// and some precedences.
-SoftConstraints makeRandomWishes(uint64_t seed, const Problem &problem) {
+SoftConstraints makeRandomConstraints(uint64_t seed, const Problem &problem) {
   std::mt19937_64 random(seed);
   auto draw = [&](uint64_t end) {
     return static_cast<int32_t>(random() % end);
@@ -200,7 +200,7 @@ TEST(GroupedOrder, AgreesWithTheReferenceOnRandomProblems) {
     Problem problem = makeRandomProblem(seed, options);
     if (problem.numNodes() == 0)
       continue;
-    SoftConstraints constraints = makeRandomWishes(seed, problem);
+    SoftConstraints constraints = makeRandomConstraints(seed, problem);
     GroupedOrder result = sort(problem, constraints);
     ReferenceGroupedOrder reference(problem, constraints);
     ASSERT_EQ(reference.findMistake(result), "") << "seed " << seed;
@@ -217,13 +217,13 @@ TEST(GroupedOrder, AgreesWithTheReferenceOnRandomProblems) {
   EXPECT_GT(moved, 1000);
 }
 
-/// An order that has all that is wished for is kept.
+/// An order that satisfies all constraints is kept.
 TEST(GroupedOrder, ChangesNothingTheSecondTime) {
   for (uint64_t seed = 0; seed < 2000; ++seed) {
     Problem problem = makeRandomProblem(seed, {});
     if (problem.numNodes() == 0)
       continue;
-    SoftConstraints constraints = makeRandomWishes(seed, problem);
+    SoftConstraints constraints = makeRandomConstraints(seed, problem);
     GroupedOrder once = sort(problem, constraints);
     std::vector<NodeId> numberOf(problem.numNodes());
     for (NodeId position = 0; position < problem.numNodes(); ++position)
@@ -251,7 +251,7 @@ TEST(GroupedOrder, ChangesNothingTheSecondTime) {
 
 /// Every precedence of a long program contradicts a dependence: each costs what
 /// is between its two operations, not the program.
-TEST(GroupedOrder, LeavesManyWishesOutInTime) {
+TEST(GroupedOrder, LeavesManyConstraintsOutInTime) {
   constexpr NodeId count = 200000;
   Problem problem;
   SoftConstraints constraints;

@@ -62,10 +62,10 @@ private:
   bool needsUnwishedWait(NodeId node) const {
     for (DependenceEnd end : merged.predecessors(node)) {
       int32_t bucket = bucketed.bucketOf(end.node);
-      bool isWished = false;
+      bool isConstrained = false;
       for (auto [waited, started] : placement.waitAfterStart)
-        isWished |= waited == bucket;
-      if (isLazy(end.node) ? !isWished
+        isConstrained |= waited == bucket;
+      if (isLazy(end.node) ? !isConstrained
                            : bucket < 0 && needsUnwishedWait(end.node))
         return true;
     }

@@ -113,10 +113,10 @@ struct Tails {
   std::vector<int64_t> tailNs;
 };
 
-/// By operation: the neighbours, in one direction of time, to whom it passes on
-/// what is known to be on its other side; or noNode. Two forests of dependences
-/// come of it. That of the deepest follows the backbone of the computation, on
-/// which everything else ends up; that of the shallowest connects what hangs
+/// By operation: the neighbours, in one direction of time, to which it passes
+/// the jobs on its other side; or noNode. They form two forests of dependences.
+/// That of the deepest neighbours follows the longest chain of the computation,
+/// which all jobs reach; that of the shallowest connects the jobs that depend
 /// on one collective.
 struct Heirs {
   explicit Heirs(NodeId numNodes)

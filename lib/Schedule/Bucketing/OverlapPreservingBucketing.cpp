@@ -105,7 +105,7 @@ private:
   std::vector<bool> isLate;
   std::vector<bool> isWorse;
   /// Collectives whose loss is due to harmful buckets ahead on their stream.
-  std::vector<bool> blamesAhead;
+  std::vector<bool> lossFromAhead;
   /// Worse collectives that no bucket was found for yet.
   std::vector<NodeId> unattributed;
   std::vector<bool> responsible;
@@ -170,7 +170,7 @@ OverlapAttribution::OverlapAttribution(const BucketedExecution &execution)
     : execution(execution), bucketed(execution.bucketed),
       merged(bucketed.getProblem()), timeline(execution.after.timeline),
       comparisons(merged.numNodes()), isWorse(merged.numNodes()),
-      blamesAhead(merged.numNodes()), responsible(bucketed.numBuckets()) {
+      lossFromAhead(merged.numNodes()), responsible(bucketed.numBuckets()) {
   const Problem &original = bucketed.getOriginal();
   for (NodeId node = 0; node < original.numNodes(); ++node)
     if (original.isCollective(node))
@@ -233,7 +233,7 @@ bool OverlapAttribution::isHarmful(int32_t bucket, int64_t otherBeginNs) const {
 void OverlapAttribution::attribute(NodeId worse, bool isHarmfulAhead) {
   int32_t bucket = bucketed.bucketOf(worse);
   if (isHarmfulAhead && hasRoom(worse))
-    blamesAhead[worse] = true;
+    lossFromAhead[worse] = true;
   else if (bucket >= 0)
     responsible[bucket] = true;
   else
@@ -262,7 +262,7 @@ void OverlapAttribution::attributeAhead(ArrayView<NodeId> run) {
     int32_t bucket = bucketed.bucketOf(run[i]);
     if (bucket >= 0 && isAttributed && isHarmful(bucket, firstBeginNs))
       responsible[bucket] = true;
-    if (!blamesAhead[run[i]])
+    if (!lossFromAhead[run[i]])
       continue;
     isAttributed = true;
     firstBeginNs = std::min(firstBeginNs, comparisons[run[i]].firstBeginNs);
@@ -328,8 +328,9 @@ std::vector<bool> OverlapAttribution::run() {
   return responsible;
 }
 
-/// By bucket: whether it seems to be to blame. Nobody is if the step is no
-/// longer and no collective more uncovered than its members were together.
+/// By bucket: whether a loss of overlap is attributed to it. No bucket is
+/// responsible if the step is no longer and no collective more exposed than its
+/// members were together.
 /// O((nodes + members) * log(buckets)).
 static std::vector<bool>
 findResponsibleBuckets(const BucketedExecution &execution) {

@@ -377,7 +377,7 @@ mlir::commsched::planBlock(Block &block, ArrayRef<MarkedOperation> marked) {
   for (auto [index, set] : llvm::enumerate(*sets))
     for (NodeId node : set.members)
       setOf[node] = static_cast<int32_t>(index);
-  SoftConstraints wishes;
+  SoftConstraints constraints;
   for (auto [index, set] : llvm::enumerate(*sets)) {
     RegionSet regionSet;
     regionSet.region = regions[set.label];
@@ -387,10 +387,10 @@ mlir::commsched::planBlock(Block &block, ArrayRef<MarkedOperation> marked) {
     if (nodes.empty())
       continue;
     NodeId anchor = nodes.front();
-    wishes.groups.push_back({std::move(nodes), anchor});
+    constraints.groups.push_back({std::move(nodes), anchor});
     plan.sets.push_back(std::move(regionSet));
   }
-  Result<GroupedOrder> sorted = sortInGroups(dependences, wishes);
+  Result<GroupedOrder> sorted = sortInGroups(dependences, constraints);
   if (!sorted) {
     emitError(loc, "no order was found: ") << sorted.error();
     return failure();
