@@ -12,8 +12,8 @@
 #include <cmath>
 #include <cstdint>
 
-using cost::CollectiveKind;
-using cost::CollectiveQuery;
+using mlir::commsched::CollectiveKind;
+using mlir::commsched::cost::CollectiveQuery;
 
 namespace peers {
 

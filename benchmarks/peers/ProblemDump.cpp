@@ -106,7 +106,7 @@ void FunctionDump::writeOperands(Operation *op) {
 
 void FunctionDump::writeCollective(CollectiveOpInterface collective) {
   std::string kind =
-      cost::stringifyCollectiveKind(collective.getCollectiveKind()).str();
+      stringifyCollectiveKind(collective.getCollectiveKind()).str();
   std::replace(kind.begin(), kind.end(), '_', '-');
   json.attribute("collective", kind);
   std::optional<ReductionKind> reduction = collective.getReductionKind();

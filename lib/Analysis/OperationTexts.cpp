@@ -34,7 +34,7 @@ std::string mlir::commsched::getCollectiveName(CollectiveOpInterface collective,
   StringRef name = getStableName(collective);
   if (!name.empty())
     return makePrintable(name);
-  return (cost::stringifyCollectiveKind(collective.getCollectiveKind()) + "_" +
+  return (stringifyCollectiveKind(collective.getCollectiveKind()) + "_" +
           Twine(indexInBlock))
       .str();
 }

@@ -239,7 +239,7 @@ llvm::Error RowReader::readKind(CollectiveKind &kind) const {
   std::optional<llvm::StringRef> text = value->getAsString();
   if (!text)
     return fail("column 'collective' must be a string");
-  std::optional<CollectiveKind> parsed = parseCollectiveKind(*text);
+  std::optional<CollectiveKind> parsed = symbolizeCollectiveKind(*text);
   if (!parsed)
     return fail("unknown collective '" + *text + "'");
   kind = *parsed;

@@ -74,7 +74,7 @@ static CollectiveReport reportCollective(const BlockProblem &block,
   auto op = cast<CollectiveOpInterface>(block.getOperation(node));
   CollectiveReport report;
   report.name = names.getOperationName(node);
-  report.kind = cost::stringifyCollectiveKind(op.getCollectiveKind());
+  report.kind = stringifyCollectiveKind(op.getCollectiveKind());
   report.group = getGroupName(op.getGroupKey());
   report.bytes = std::max(op.getOperandBytes().value_or(0),
                           op.getResultBytes().value_or(0));

@@ -194,7 +194,7 @@ SiteMap::SiteMap(ModuleOp module, const ProgramSites &program) {
       std::string location = getLocationText(op.getLoc());
       if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
         std::string kind =
-            cost::stringifyCollectiveKind(collective.getCollectiveKind()).str();
+            stringifyCollectiveKind(collective.getCollectiveKind()).str();
         std::string name = getCollectiveName(collective, indexInBlock++);
         if (auto index = siteIndices.take({kind, name, location}))
           sites[&op] = *index;

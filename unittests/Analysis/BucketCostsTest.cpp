@@ -29,7 +29,6 @@
 using namespace mlir;
 using namespace mlir::commsched;
 
-using cost::CollectiveKind;
 using cost::MeasuredTable;
 using schedule::BucketCost;
 

@@ -19,10 +19,10 @@ namespace {
 
 TEST(Collective, NamesRoundTrip) {
   for (CollectiveKind kind : allCollectiveKinds)
-    EXPECT_EQ(parseCollectiveKind(stringifyCollectiveKind(kind)), kind);
+    EXPECT_EQ(symbolizeCollectiveKind(stringifyCollectiveKind(kind)), kind);
   EXPECT_EQ(stringifyCollectiveKind(CollectiveKind::AllToAll), "all_to_all");
-  EXPECT_EQ(parseCollectiveKind("allreduce"), std::nullopt);
-  EXPECT_EQ(parseCollectiveKind(""), std::nullopt);
+  EXPECT_EQ(symbolizeCollectiveKind("allreduce"), std::nullopt);
+  EXPECT_EQ(symbolizeCollectiveKind(""), std::nullopt);
 }
 
 TEST(Collective, NodesRoundUp) {

@@ -45,14 +45,4 @@ static_assert(allCollectiveKinds.size() ==
 
 } // namespace mlir::commsched
 
-namespace mlir::commsched::cost {
-using commsched::allCollectiveKinds;
-using commsched::CollectiveKind;
-using commsched::stringifyCollectiveKind;
-
-inline std::optional<CollectiveKind> parseCollectiveKind(llvm::StringRef name) {
-  return symbolizeCollectiveKind(name);
-}
-} // namespace mlir::commsched::cost
-
 #endif // COMMSCHED_SUPPORT_COLLECTIVEKIND_H

@@ -45,8 +45,4 @@ enum class OperatorClass : uint8_t {
 
 } // namespace mlir::commsched
 
-namespace mlir::commsched::partition {
-using commsched::OperatorClass;
-} // namespace mlir::commsched::partition
-
 #endif // COMMSCHED_SUPPORT_OPERATORCLASS_H

@@ -15,7 +15,6 @@
 using namespace mlir;
 using namespace mlir::commsched;
 
-using cost::CollectiveKind;
 using cost::CollectiveQuery;
 using schedule::BucketCost;
 using schedule::BucketMemory;

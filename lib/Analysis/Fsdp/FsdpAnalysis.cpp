@@ -13,7 +13,6 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using cost::CollectiveKind;
 using ObstacleKind = FsdpObstacle::Kind;
 
 //===----------------------------------------------------------------------===//

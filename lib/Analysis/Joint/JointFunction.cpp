@@ -22,7 +22,6 @@ using namespace mlir::commsched;
 using partition::JointNode;
 using partition::JointNodeKind;
 using partition::NodeId;
-using partition::OperatorClass;
 using partition::PartitionTag;
 using partition::RecomputePolicy;
 using schedule::NodeKind;

@@ -14,7 +14,6 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using cost::CollectiveKind;
 
 /// Whether an effect on `resource` might be communication: only resources that
 /// are known to be something else are not.

@@ -20,7 +20,6 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using partition::OperatorClass;
 
 bool mlir::commsched::isNumber(Type type) {
   return type.isIntOrIndexOrFloat() || isa<ComplexType>(type);

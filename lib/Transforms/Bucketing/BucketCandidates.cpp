@@ -16,7 +16,6 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using cost::CollectiveKind;
 using cost::CollectiveQuery;
 using schedule::NodeId;
 

@@ -39,7 +39,7 @@ enum class BucketGrouping {
 
 /// The options of a bucketing pass, checked.
 struct BucketingPassOptions {
-  cost::CollectiveKind kind = cost::CollectiveKind::AllGather;
+  CollectiveKind kind = CollectiveKind::AllGather;
   /// How members may travel, in the order of preference: of several modes the
   /// cheapest is taken.
   SmallVector<BucketMode, 2> modes;

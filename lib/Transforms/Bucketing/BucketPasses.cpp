@@ -263,7 +263,7 @@ FailureOr<bool> BlockBucketer::run() {
   return isChanged;
 }
 
-static bool hasCollectives(Block &block, cost::CollectiveKind kind) {
+static bool hasCollectives(Block &block, CollectiveKind kind) {
   return llvm::any_of(block, [&](Operation &op) {
     auto collective = dyn_cast<CollectiveOpInterface>(op);
     return collective && collective.getCollectiveKind() == kind;
@@ -385,7 +385,7 @@ public:
   }
 
 protected:
-  virtual cost::CollectiveKind getKind() const = 0;
+  virtual CollectiveKind getKind() const = 0;
   /// Takes over the options that not every bucketing pass has.
   virtual void readOwnOptions(BucketingPassOptions &options) {}
   /// What there is to do before merging. Returns whether it changed anything.
@@ -445,9 +445,7 @@ struct BucketAllGather
   using BucketingPass::BucketingPass;
 
 protected:
-  cost::CollectiveKind getKind() const override {
-    return cost::CollectiveKind::AllGather;
-  }
+  CollectiveKind getKind() const override { return CollectiveKind::AllGather; }
 
   void readOwnOptions(BucketingPassOptions &options) override {
     options.multiDtype = multiDtype;
@@ -479,8 +477,8 @@ struct BucketReduceScatter
   using BucketingPass::BucketingPass;
 
 protected:
-  cost::CollectiveKind getKind() const override {
-    return cost::CollectiveKind::ReduceScatter;
+  CollectiveKind getKind() const override {
+    return CollectiveKind::ReduceScatter;
   }
 
   void readOwnOptions(BucketingPassOptions &) override { isBitwise = bitwise; }
@@ -496,9 +494,7 @@ struct BucketAllReduce
   using BucketingPass::BucketingPass;
 
 protected:
-  cost::CollectiveKind getKind() const override {
-    return cost::CollectiveKind::AllReduce;
-  }
+  CollectiveKind getKind() const override { return CollectiveKind::AllReduce; }
 
   void readOwnOptions(BucketingPassOptions &) override { isBitwise = bitwise; }
 };

@@ -24,7 +24,6 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using cost::CollectiveKind;
 
 //===----------------------------------------------------------------------===//
 // Operations that write in place

@@ -22,7 +22,6 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using cost::CollectiveKind;
 
 //===----------------------------------------------------------------------===//
 // Sums of results of reduce-scatters

@@ -19,7 +19,6 @@ namespace mlir::commsched {
 
 using namespace mlir;
 using namespace mlir::commsched;
-using cost::CollectiveKind;
 using ObstacleKind = FsdpObstacle::Kind;
 
 /// The value of `commsched.fsdp` for `role`; empty for none.
@@ -55,7 +54,7 @@ static std::string explain(func::FuncOp function,
     CollectiveKind kind = collective.getCollectiveKind();
     if (kind == CollectiveKind::AllReduce)
       return "reduces what no gradient scatter gives";
-    return (cost::stringifyCollectiveKind(kind) +
+    return (stringifyCollectiveKind(kind) +
             " neither gathers parameters nor reduces gradients")
         .str();
   }

@@ -25,7 +25,6 @@ namespace mlir::commsched {
 
 using namespace mlir;
 using namespace mlir::commsched;
-using cost::CollectiveKind;
 using schedule::DependenceEnd;
 using schedule::GroupConflict;
 using schedule::GroupedOrder;
@@ -46,7 +45,7 @@ namespace {
 struct FsdpGroup {
   Operation *collective;
   /// AllGather or ReduceScatter.
-  cost::CollectiveKind kind;
+  CollectiveKind kind;
   /// `all_gather_copy_in` or `chunk_cat`.
   schedule::NodeId copyIn;
   schedule::NodeId wait;
@@ -284,11 +283,11 @@ static SmallVector<FsdpGroup> findFsdpGroups(Block &block,
 
 namespace {
 
-/// The wishes of one block, and whose they are.
-struct FsdpWishes {
+/// The constraints on the order of one block, with the groups they come from.
+struct FsdpConstraints {
   SmallVector<FsdpGroup> groups;
   /// Groups 2i and 2i + 1 are the start and the wait members of group i.
-  SoftConstraints wishes;
+  SoftConstraints soft;
   /// By precedence: the index of the group that starts later, and that of the
   /// one that is waited for first.
   SmallVector<std::pair<size_t, size_t>> precedences;
@@ -298,8 +297,9 @@ struct FsdpWishes {
 class GroupReporter {
 public:
   GroupReporter(func::FuncOp function, const BlockProblem &problem,
-                const FsdpWishes &wishes, const GroupedOrder &result)
-      : function(function), problem(problem), wishes(wishes), result(result) {}
+                const FsdpConstraints &constraints, const GroupedOrder &result)
+      : function(function), problem(problem), constraints(constraints),
+        result(result) {}
 
   void report();
 
@@ -313,33 +313,33 @@ private:
 
   func::FuncOp function;
   const BlockProblem &problem;
-  const FsdpWishes &wishes;
+  const FsdpConstraints &constraints;
   const GroupedOrder &result;
 };
 
 } // namespace
 
-static FsdpWishes makeWishes(SmallVector<FsdpGroup> groups) {
-  FsdpWishes result;
-  SoftConstraints &wishes = result.wishes;
+static FsdpConstraints makeConstraints(SmallVector<FsdpGroup> groups) {
+  FsdpConstraints result;
+  SoftConstraints &soft = result.soft;
   // The last group of each kind.
   DenseMap<int, size_t> last;
   for (auto [index, group] : llvm::enumerate(groups)) {
-    wishes.groups.push_back(
+    soft.groups.push_back(
         {{group.startMembers.begin(), group.startMembers.end()}, group.copyIn});
-    wishes.groups.push_back(
+    soft.groups.push_back(
         {{group.waitMembers.begin(), group.waitMembers.end()}, group.wait});
     auto [it, isFirst] = last.try_emplace(static_cast<int>(group.kind), index);
     if (isFirst)
       continue;
     // Should a group not stand together, its copy is what counts.
     const FsdpGroup &previous = groups[it->second];
-    wishes.precedences.push_back({previous.waitMembers.back(), group.copyIn});
+    soft.precedences.push_back({previous.waitMembers.back(), group.copyIn});
     result.precedences.push_back({index, it->second});
     // A gather is waited for where it is needed, and a reduce-scatter starts
     // where there is something to reduce: the other ends give way.
     if (group.kind == CollectiveKind::ReduceScatter)
-      wishes.groups[2 * it->second + 1].anchor =
+      soft.groups[2 * it->second + 1].anchor =
           std::min(previous.wait, group.copyIn);
     it->second = index;
   }
@@ -361,7 +361,7 @@ void GroupReporter::reportSplit(const FsdpGroup &group,
 }
 
 void GroupReporter::reportGroup(size_t index) {
-  const FsdpGroup &group = wishes.groups[index];
+  const FsdpGroup &group = constraints.groups[index];
   const std::optional<GroupConflict> &start = result.conflicts[2 * index];
   const std::optional<GroupConflict> &wait = result.conflicts[2 * index + 1];
   if (start)
@@ -385,19 +385,19 @@ void GroupReporter::reportGroup(size_t index) {
 void GroupReporter::reportOrder(size_t precedence) {
   if (result.isSatisfied[precedence])
     return;
-  auto [later, earlier] = wishes.precedences[precedence];
-  Operation *start = wishes.groups[later].collective;
+  auto [later, earlier] = constraints.precedences[precedence];
+  Operation *start = constraints.groups[later].collective;
   remark::missed(start->getLoc(),
                  makeRemark("FsdpOrderKept", function.getSymName()))
       << describe(start) + " does not start after the wait for " +
-             describe(wishes.groups[earlier].collective) +
+             describe(constraints.groups[earlier].collective) +
              ", which has to come behind it";
 }
 
 void GroupReporter::report() {
-  for (size_t index = 0; index < wishes.groups.size(); ++index)
+  for (size_t index = 0; index < constraints.groups.size(); ++index)
     reportGroup(index);
-  for (size_t index = 0; index < wishes.precedences.size(); ++index)
+  for (size_t index = 0; index < constraints.precedences.size(); ++index)
     reportOrder(index);
 }
 
@@ -439,14 +439,15 @@ FailureOr<bool> EnforceFsdpOrder::enforce(Block &block) {
   FailureOr<BlockProblem> problem = BlockProblem::create(block, getCost);
   if (failed(problem))
     return failure();
-  FsdpWishes wishes = makeWishes(findFsdpGroups(block, problem->getProblem()));
+  FsdpConstraints constraints =
+      makeConstraints(findFsdpGroups(block, problem->getProblem()));
   Result<GroupedOrder> result =
-      sortInGroups(problem->getProblem(), wishes.wishes);
+      sortInGroups(problem->getProblem(), constraints.soft);
   if (!result) {
     emitError(function.getLoc(), "no order was found: ") << result.error();
     return failure();
   }
   if (areRemarksEnabled(function))
-    GroupReporter(function, *problem, wishes, *result).report();
+    GroupReporter(function, *problem, constraints, *result).report();
   return problem->apply(result->order);
 }

@@ -30,7 +30,7 @@ namespace mlir::commsched {
 ///  * ComputeIntensive: `isExpensive` of `CostOpInterface`;
 ///  * Other.
 /// Linear in the operations nested in `op`.
-partition::OperatorClass getOperatorClass(Operation *op);
+OperatorClass getOperatorClass(Operation *op);
 
 /// Whether a value of `type` is a scalar: an index, an offset, a factor.
 bool isNumber(Type type);
