@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What is joined to the source or the sink by unbounded edges is on its side in
-// every cut. These vertices are merged before the flow is computed, and so are
-// edges with the same ends: in the networks of the partitioner that is most of
-// them.
+// Vertices that unbounded edges connect to the source or the sink are on its
+// side of every cut. They are merged before the flow is computed, and so are
+// edges with the same ends. In the networks of the partitioner this applies to
+// most of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,7 @@ using namespace mlir::commsched::partition;
 
 namespace {
 
-/// What can flow between two vertices, either way.
+/// The capacities between two vertices in both directions.
 struct FlowPair {
   VertexId first;
   VertexId second;
@@ -237,7 +237,7 @@ static std::vector<FlowPair> mergeEdges(const FlowNetwork &network,
     VertexId to = vertexOf[edge.to];
     int64_t capacity =
         edge.capacity == FlowNetwork::unbounded ? most : edge.capacity >> shift;
-    // What leads back to the source or away from the sink is of no use.
+    // Edges into the source or out of the sink carry no flow.
     if (from == to || to == FlowNetwork::source || from == FlowNetwork::sink ||
         capacity == 0)
       continue;

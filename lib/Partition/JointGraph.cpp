@@ -105,7 +105,7 @@ Status JointGraph::checkOperands() const {
                    describe(reads[0])};
     if (nodes[node].kind != JointNodeKind::Result)
       continue;
-    // What makes a result is the last operation before it.
+    // The producer of a result is the last operation before it.
     NodeId operation = node - 1;
     while (nodes[operation].kind == JointNodeKind::Result)
       operation = operands[operation][0];

@@ -141,8 +141,8 @@ void BanFinder::ban(NodeId node, BanReason reason) {
       isToBeRecomputed(data))
     return;
   if (!isHard(reason)) {
-    // What is no value cannot be saved either, but for an operation whose
-    // results are.
+    // Nodes that are no values cannot be saved, except for an operation whose
+    // results can.
     bool hasResults =
         !graph.getUsers(node).empty() &&
         graph[graph.getUsers(node)[0]].kind == JointNodeKind::Result;

@@ -51,7 +51,7 @@ void PolicySettler::joinCollectives() {
         graph[start].policy = graph[wait].policy;
       else if (graph[wait].policy == RecomputePolicy::None)
         graph[wait].policy = graph[start].policy;
-      // What is in flight cannot be saved, what is delivered can.
+      // The token of a start cannot be saved, the result of its wait can.
       if (graph[start].policy == RecomputePolicy::MustSave &&
           graph[wait].policy != RecomputePolicy::MustRecompute)
         graph[start].policy = RecomputePolicy::None;

@@ -65,7 +65,7 @@ private:
 // Storages
 //===----------------------------------------------------------------------===//
 
-/// What the view `node` shows, if the backward can take the view again.
+/// Returns the operand of the view `node`, if the backward can repeat the view.
 static NodeId getShownValue(const JointGraph &graph, NodeId node,
                             const Availability &halves) {
   NodeId operation = graph.getOperation(node);
@@ -233,7 +233,7 @@ CutOptions SavedValuesLadder::getCutOptions(int32_t rung) const {
   return cut;
 }
 
-/// What the knapsack of a rung may keep, in bytes.
+/// Returns the capacity of the knapsack of a rung in bytes.
 int64_t SavedValuesLadder::getCapacity(int32_t rung) const {
   int64_t steps = size() - 1 - rung;
   return mostBytes / numSteps * steps + mostBytes % numSteps * steps / numSteps;
@@ -250,7 +250,8 @@ SavedValuesLadder::solveCut(const CutOptions &cut,
                          cut.repeatGathers);
 }
 
-/// What computing `node` again takes; a wait counts for its collective.
+/// Returns the cost of computing `node` again; a wait counts for its
+/// collective.
 static int64_t getRepetitionCost(const JointGraph &graph, NodeId node) {
   int64_t cost = graph[node].cost;
   if (graph[node].operatorClass == OperatorClass::Collective)

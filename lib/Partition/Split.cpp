@@ -182,7 +182,8 @@ PartitionResult<Split> Splitter::run(const std::vector<NodeId> &saved) {
 // Conflicts
 //===----------------------------------------------------------------------===//
 
-/// What is handed over can be, and need not be computed again.
+/// Checks that a value to save can be saved, and that the backward does not
+/// have to compute it again.
 std::optional<PartitionConflict> Splitter::checkSaved(NodeId node) const {
   if (!isHandedOver[node])
     return std::nullopt;

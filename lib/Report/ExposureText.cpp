@@ -19,7 +19,7 @@ using schedule::NodeKind;
 using schedule::noNode;
 using schedule::Problem;
 
-/// What the move is, as the subject of a sentence.
+/// Returns the text of the move, as the subject of a sentence.
 static std::string describeMove(const ExposureReason &reason,
                                 const std::string &other) {
   bool isEarlier = reason.move == ExposureMove::StartEarlier;
@@ -29,7 +29,7 @@ static std::string describeMove(const ExposureReason &reason,
   return text + (isEarlier ? " before " : " behind ") + other;
 }
 
-/// What the move does to the step, as a predicate.
+/// Returns the effect of the move on the step, as a predicate.
 static std::string describeGain(const ExposureReason &reason) {
   if (!reason.gainNs)
     return "would hide up to " + std::to_string(reason.byNs) + " ns of it";

@@ -95,7 +95,7 @@ public:
     return forward.getProblem().numNodes();
   }
 
-  /// What the buffer is called after; the forward's for one of both.
+  /// Returns the half that names the buffer: the forward for a buffer of both.
   HalfBuffer getHalfBuffer(schedule::BufferId buffer) const {
     return halfBuffers[buffer];
   }
@@ -132,7 +132,7 @@ public:
   FailureOr<std::optional<PairProblem>> build(std::string &reason);
 
 private:
-  /// What becomes of a buffer of the forward.
+  /// The lifetime of a buffer of the forward beyond the forward.
   struct Link {
     bool isSaved = false;
     /// Whether its last user may free it, as far as results of the forward and
@@ -152,7 +152,7 @@ private:
   StorageAnalysis forwardStorages;
   StorageAnalysis backwardStorages;
 
-  /// What the forward returns for itself, and what it saves.
+  /// The results of the forward, and its saved values.
   SmallVector<Value> results;
   SmallVector<Value> saved;
   /// By buffer of the backward: the forward's that it is, or `none`.
@@ -288,8 +288,8 @@ void PairProblemBuilder::addBackwardBuffers() {
     const Buffer &buffer = from.buffer(id);
     BufferId inPair = forwardOf[id];
     if (inPair == StorageAnalysis::none) {
-      // What is there when the backward starts comes between the halves, and
-      // stays if it is not used, as it does in the backward alone.
+      // Buffers that are live when the backward starts are allocated between
+      // the halves. Unused ones stay live, as they do in the backward alone.
       bool isMade = buffer.producer != noNode;
       inPair = result.problem.addBuffer(
           buffer.bytes, isMade ? offset + buffer.producer : result.getBetween(),
@@ -413,7 +413,8 @@ static void renumberPeak(StepReport &report, NodeId between,
       value.producer.reset();
     else if (value.producer && *value.producer > between)
       --*value.producer;
-  // What is between allocates, at the latest, when the backward begins.
+  // The operation between the halves allocates no later than the beginning of
+  // the backward.
   if (report.peakPosition > between)
     --report.peakPosition;
   report.peakPosition = std::min(report.peakPosition, report.numOps - 1);

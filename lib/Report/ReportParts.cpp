@@ -67,8 +67,8 @@ std::string ReportNames::getBufferName(BufferId buffer) const {
   auto result = dyn_cast<OpResult>(root);
   if (!result)
     return getArgumentName(cast<BlockArgument>(root));
-  // What a collective delivers is a result of its wait. What a resize allocates
-  // is that of the operation that made the memref.
+  // The buffer of a collective is a result of its wait. The buffer of a resize
+  // belongs to the operation that made the memref.
   const Problem &problem = block.getProblem();
   NodeId producer = problem.buffer(buffer).producer;
   std::string name = producer != noNode && problem.isCollective(producer)

@@ -57,7 +57,7 @@ std::vector<const CollectiveReport *> StepReport::getMostExposed() const {
   return exposed;
 }
 
-/// What `op` says that a pass did to it, fit for print.
+/// Returns the moves that a pass has recorded on `op`, in printable form.
 static std::optional<ReorderInfo> getPrintableReorderInfo(Operation *op) {
   std::optional<ReorderInfo> info = getReorderInfo(op);
   if (info) {

@@ -146,7 +146,7 @@ struct Heirs {
   std::vector<int64_t> depthNs;
 };
 
-/// What is passed on through one of two forests.
+/// The sets that are forwarded through each of the two forests.
 using PassedOn = std::array<BusyPeriods, 2>;
 
 } // namespace
@@ -250,8 +250,8 @@ static Tails computeTails(const Problem &problem) {
     int64_t &reached = tails.reachedNs[node];
     int64_t &tail = tails.tailNs[node];
     int64_t cost = problem.costNs(node);
-    // What follows a Start may run beside its collective; what follows the end
-    // of that is what follows the Wait.
+    // Successors of a Start may run beside its collective; only successors of
+    // the Wait run after its end.
     if (isStart(problem, node))
       tail = std::max(tail, tails.reachedNs[problem.waitOf(node)]);
     else

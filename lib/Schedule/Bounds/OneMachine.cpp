@@ -19,7 +19,7 @@ int64_t schedule::computePreemptiveEnd(std::vector<Job> jobs) {
   std::sort(jobs.begin(), jobs.end(), [](const Job &left, const Job &right) {
     return left.headNs < right.headNs;
   });
-  // What is available: tail, time that is left.
+  // The available jobs: tail, remaining time.
   std::priority_queue<std::pair<int64_t, int64_t>> available;
   int64_t clock = 0;
   int64_t last = 0;
@@ -60,7 +60,7 @@ void BusyPeriods::add(int32_t machine, int64_t headNs, int64_t timeNs) {
       periods.erase(current);
     }
   }
-  // What follows is put off as far as it is in the way.
+  // Overlapping later periods are delayed.
   while (next != periods.end() && next->first.first == machine &&
          next->first.second <= until) {
     until += next->second - next->first.second;

@@ -87,7 +87,8 @@ std::vector<bool> schedule::findTails(const BucketedProblem &bucketed,
     if (!isTail[node])
       open.push_back(node);
   }
-  // What is no tail makes its neighbours none, but for those after a wait.
+  // The neighbours of a node that is no tail are no tails either, except for
+  // successors of a wait.
   auto exclude = [&](NodeId node) {
     if (!isTail[node])
       return;

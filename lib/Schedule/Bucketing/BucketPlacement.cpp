@@ -57,8 +57,8 @@ private:
   /// By node: its rank by key, then by index.
   std::vector<int32_t> rankOf;
   Order nodeAt;
-  /// What is ready, by priority and rank. A node that is prioritized when it is
-  /// ready is in it twice.
+  /// The ready nodes by priority and rank. A node that is prioritized while it
+  /// is ready is in the heap twice.
   MinHeap<int64_t> ready;
   Order order;
 
@@ -332,7 +332,8 @@ Order Placer::takeOrder() {
   for (int32_t bucket : available)
     if (!hasRun[bucketed.waitOf(bucket)])
       runWait(bucket);
-  // What is left are tails that wait for a collective, with those after them.
+  // The remaining nodes are tails that wait for a collective, and their
+  // successors.
   takeReady();
   return std::move(order);
 }

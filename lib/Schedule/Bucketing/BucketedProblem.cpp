@@ -120,7 +120,8 @@ void BufferMerger::addPacked() {
   }
 }
 
-/// What stands for a buffer of the original problem.
+/// Returns the buffer of the merged problem that replaces a buffer of the
+/// original one.
 BufferId BufferMerger::add(BufferId id) {
   Buffer buffer = original.buffer(id);
   int32_t bucket = findCopied(buffer.producer);
@@ -141,7 +142,7 @@ NodeId BufferMerger::findUser(NodeId user) const {
   int32_t bucket = findCopied(user);
   if (bucket < 0)
     return program.nodeOf(user);
-  // What is in flight is the bucket's own.
+  // Inputs in flight belong to the bucket.
   return original.kind(user) == NodeKind::Start ? program.bucket(bucket).copyIn
                                                 : noNode;
 }
@@ -377,7 +378,7 @@ void BucketMerger::addNodes() {
   }
 }
 
-/// What has to come after all that `node` has to come after.
+/// Returns the merged node that inherits the predecessors of `node`.
 NodeId BucketMerger::findFirst(NodeId node) const {
   int32_t bucket = bucketOfMember[node];
   if (bucket >= 0 && problem.kind(node) == NodeKind::Start &&
@@ -388,7 +389,7 @@ NodeId BucketMerger::findFirst(NodeId node) const {
 
 Status BucketMerger::addDependences() {
   for (NodeId from = 0; from < problem.numNodes(); ++from) {
-    // Who needs a wait of a bucket needs what is copied out.
+    // Successors of a wait of a bucket depend on the copy-out.
     NodeId mergedFrom = result.nodes[from];
     int32_t bucket = bucketOfMember[from];
     if (bucket >= 0 && problem.kind(from) == NodeKind::Wait &&
@@ -414,8 +415,8 @@ Status BucketMerger::addDependences() {
   return Status::success();
 }
 
-/// What overwrites the input of an absorbed node comes after the copy-in, which
-/// reads it now, and so after the start that directly follows.
+/// Operations that overwrite the input of an absorbed node come after the
+/// copy-in, which now reads it, and so after the start that directly follows.
 void BucketMerger::keepAbsorbedInputs() {
   for (size_t i = 0; i < costs.size(); ++i)
     for (NodeId node : costs[i].absorbed)

@@ -45,7 +45,7 @@ struct FormingBucket {
   int32_t refusals = 0;
 };
 
-/// What is known of a key.
+/// The state of the formation for one key.
 struct KeyState {
   /// Indices of its open buckets, oldest first.
   std::vector<size_t> open;
@@ -208,8 +208,9 @@ void Forming::open(size_t index) {
   if (candidate.bytes > *cap) {
     if (assignments[index].reason == UnbucketedReason::None)
       noteReason(index, UnbucketedReason::OverCap);
-    // Where a later bucket would have the room for it, it is the next bucket by
-    // itself, or all that are larger than the first cap would stay unbucketed.
+    // If the cap of a later bucket admits the candidate, the candidate uses up
+    // the current cap. Otherwise all candidates above the first cap would stay
+    // unbucketed.
     if (std::any_of(cap, caps.end(),
                     [&](int64_t later) { return candidate.bytes <= later; }))
       ++key.numOpened;

@@ -348,7 +348,7 @@ static constexpr int roundsPerHalving = 4;
 
 namespace {
 
-/// What the buckets of one round have come to. Smaller is better.
+/// The score of the buckets of one round. Smaller is better.
 struct Score {
   int64_t stepNs;
   /// The sum over all collectives.

@@ -148,7 +148,8 @@ public:
   /// How long those hold the compute stream.
   int64_t getMovingNs() const { return group.computeTime(); }
 
-  /// Where live memory is highest among what has changed. O(log n).
+  /// Returns the operation with the highest live memory among those that have
+  /// changed. O(log n).
   NodeId getFullest() const;
 
 private:
@@ -159,7 +160,7 @@ private:
   EditableSchedule &schedule;
   MovingGroup group;
   ExposureMove move;
-  /// Where the members were, from the start or wait on.
+  /// The original positions of the members, from the start or wait on.
   std::vector<int32_t> origins;
   bool possible = false;
   NodeId other = noNode;
@@ -268,7 +269,7 @@ static std::vector<int64_t> getHoldingTimes(const Problem &problem,
 
 namespace {
 
-/// Who had which stream, and whom a collective waited for.
+/// The occupation of the streams, and the collectives that others waited for.
 class StreamUse {
 public:
   StreamUse(const Problem &problem, const Order &order,
@@ -301,7 +302,7 @@ public:
             const Timeline &timeline, const ExposureOptions &options,
             EditableSchedule &schedule);
 
-  /// What there is to say about a later wait, and whether it is possible.
+  /// The reason about a later wait, and whether a later wait is possible.
   struct LaterWait {
     ExposureReason reason;
     bool isPossible = false;
@@ -389,7 +390,8 @@ Explainer::Explainer(const Problem &problem, const Order &order,
   }
 }
 
-/// What runs beside it is not left, nor what is its ancestor or descendant.
+/// Counts computation that is neither an ancestor nor a descendant of the start
+/// and does not already run beside the collective.
 int64_t Explainer::getSpareNs(NodeId start) const {
   return independentNs[start] -
          (computedNs[problem.waitOf(start)] - computedNs[start]);

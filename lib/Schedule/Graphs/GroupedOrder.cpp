@@ -57,7 +57,7 @@ public:
   const Problem &getProblem() const { return problem; }
   /// A topological order of all operations.
   const Order &base() const { return problem.topologicalOrder(); }
-  /// Where an operation stands in it.
+  /// Returns the position of an operation in it.
   int32_t basePosition(NodeId node) const { return basePositions[node]; }
 
   std::pair<NodeId, NodeId> precedence(int32_t index) const {

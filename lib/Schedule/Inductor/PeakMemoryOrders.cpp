@@ -350,7 +350,7 @@ public:
   Order takeOrder();
 
 private:
-  /// Where a node's list lies in `lists`.
+  /// The range of a node's list in `lists`.
   struct List {
     size_t begin = 0, end = 0;
   };
@@ -473,7 +473,7 @@ Result<Order> schedule::sortDepthFirst(const Problem &problem) {
   Order order;
   order.reserve(sorted.size());
   std::vector<bool> entered(sorted.size());
-  // What is still to be done, the next on top: n enters node n, and ~n leaves
+  // The work list, with the next entry on top: n enters node n, and ~n leaves
   // it. No recursion, since chains may be as long as the program.
   std::vector<NodeId> open;
   for (NodeId root : sorted) {

@@ -53,7 +53,8 @@ void EditableSchedule::setLastUser(BufferId buffer, NodeId user) {
 }
 
 void EditableSchedule::moveUp(int32_t first, int32_t end, int32_t to) {
-  // What one of them freed goes later if one of those passed needs it too.
+  // If a passed operation uses a buffer that a member freed, the passed
+  // operation frees it now.
   auto update = [&](NodeId member, BufferId buffer) {
     if (lastUsers[buffer] != member)
       return;
@@ -79,8 +80,8 @@ void EditableSchedule::moveUp(int32_t first, int32_t end, int32_t to) {
 void EditableSchedule::moveDown(int32_t first, int32_t end, int32_t to) {
   if (to == end)
     return;
-  // What one of those passed freed goes later if one of them needs it too: by
-  // the last of them that does, which comes last here.
+  // If a member uses a buffer that a passed operation freed, the last such
+  // member frees it now; that member is visited last here.
   for (int32_t place = first; place < end; ++place) {
     NodeId member = at(place);
     for (BufferId buffer : problem->buffersUsedBy(member)) {

@@ -46,7 +46,8 @@ public:
   BufferId delivered(NodeId start) const {
     return problem.buffersMadeBy(start)[0];
   }
-  /// Who frees the buffer; numNodes() if it stays to the end.
+  /// Returns the operation that frees the buffer; numNodes() if it stays to the
+  /// end.
   NodeId lastUser(BufferId buffer) const { return lastUsers[buffer]; }
   const std::vector<bool> &removed() const { return isRemoved; }
 
@@ -177,7 +178,7 @@ void Program::visitNeeds(NodeId node, Visit visit) const {
       visit(producer);
 }
 
-/// Who frees the buffer, of the users that are left.
+/// Returns the remaining user that frees the buffer.
 NodeId Program::computeLastUser(BufferId id) const {
   const Buffer &buffer = problem.buffer(id);
   NodeId last = buffer.producer;
@@ -383,7 +384,7 @@ void Chooser::decide(const Candidate &candidate, ReuseDecision &decision) {
   standIns[classIndex][place] = place - 1;
 }
 
-/// What is left of the nodes and buffers of `problem`.
+/// Returns `problem` without the removed nodes and their buffers.
 static Problem makeRest(const Problem &problem, const ResultReuse &result) {
   Problem rest;
   std::vector<NodeId> nodes(problem.numNodes(), noNode);

@@ -311,7 +311,7 @@ Order StallFiller::sort() const {
 }
 
 Order StallFiller::run() {
-  // Where the starts stand among the compute order.
+  // The positions of the starts in the compute order.
   std::vector<int32_t> positionsOfStarts(structure.numCollectives(), -1);
   int32_t position = -1;
   for (NodeId node : order) {

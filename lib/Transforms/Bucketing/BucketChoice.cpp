@@ -216,8 +216,8 @@ FailureOr<Bucketing> BucketChooser::form(const BucketCandidates &candidates,
   return std::move(*bucketing);
 }
 
-/// Where the plan puts buckets. Those of one entry are prefetched, or waited
-/// for, together.
+/// Returns the placement of buckets by the plan. Those of one entry are
+/// prefetched, or waited for, together.
 static BucketPlacement makePlacement(const BlockProblem &problem,
                                      const BucketCandidates &candidates,
                                      ArrayRef<Bucket> buckets) {

@@ -388,7 +388,7 @@ protected:
   virtual CollectiveKind getKind() const = 0;
   /// Takes over the options that not every bucketing pass has.
   virtual void readOwnOptions(BucketingPassOptions &options) {}
-  /// What there is to do before merging. Returns whether it changed anything.
+  /// Prepares the function for merging. Returns whether it changed anything.
   virtual FailureOr<bool> prepare() { return false; }
 
   /// Merges in a way that leaves every element at its place of a message.

@@ -131,8 +131,8 @@ PlanEntries::PlanEntries(PlanRule rule, const BucketPlan *plan)
     usedEntries.resize(plan->getNumEntries());
 }
 
-/// What names the entry of the collective, numbered from 0; -1 if the rule does
-/// not say.
+/// Returns the number of the name that selects the entry of the collective; -1
+/// if the rule does not select one.
 FailureOr<int32_t> PlanEntries::findName(CollectiveOpInterface collective,
                                          std::string &reason) {
   if (rule.kind == PlanRule::Kind::Bytes)

@@ -140,11 +140,11 @@ mlir::commsched::viewDelivered(OpBuilder &builder, Value flat,
 
 namespace {
 
-/// How the copy-out gives what one member delivers.
+/// The part of the copy-out that produces the result of one member.
 struct GatheredPart {
   explicit GatheredPart(const MergeMember &member);
 
-  /// What the copy-out joins the shards to.
+  /// The type of the joined shards in the copy-out.
   RankedTensorType unpacked;
   /// Elements of a shard per index of the dimensions before that of the
   /// gather; 0 if these have one index.

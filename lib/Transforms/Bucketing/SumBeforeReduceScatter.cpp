@@ -93,7 +93,7 @@ void ScatterSums::visit(Operation *add) {
   sums[add] = {add, terms, places[isInOrder ? 1 : 0]};
 }
 
-/// What `add` has as an operand, if that is a summand.
+/// Returns the summand that defines the operand `value` of `add`, if it is one.
 std::optional<ScatterTerm> ScatterSums::findTerm(Value value,
                                                  Operation *add) const {
   Operation *op = value.getDefiningOp();
@@ -153,7 +153,7 @@ static std::optional<std::string> getDifference(CollectiveOpInterface a,
   return text;
 }
 
-/// What is wrong with a single reduce-scatter.
+/// Returns the reason for which a single reduce-scatter cannot be summed.
 static std::optional<std::string> getOwnObstacle(const ScatterTerm &term) {
   auto start = cast<CollectiveOpInterface>(term.start);
   std::string name = describe(start);

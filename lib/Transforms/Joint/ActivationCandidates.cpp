@@ -103,7 +103,7 @@ ActivationOrigins::Origin ActivationOrigins::getOrigin(Value value) {
 
 namespace {
 
-/// Where the storages of one block are used for the last time.
+/// The last uses of the storages of one block.
 class LastUses {
 public:
   /// Linear in what StorageAnalysis is linear in.

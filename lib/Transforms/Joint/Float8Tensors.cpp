@@ -62,11 +62,12 @@ private:
   AffineMap getElements() {
     return builder.getMultiDimIdentityMap(static_cast<unsigned>(rank));
   }
-  /// Where the rows of the tensor are in one without the last dimension.
+  /// Returns the map from elements to rows, in a tensor without the last
+  /// dimension.
   AffineMap getRows() {
     return getElements().dropResult(static_cast<unsigned>(rank - 1));
   }
-  /// Where they are in one whose last dimension is 1.
+  /// Returns the same map for a tensor whose last dimension is 1.
   AffineMap getScalePlaces() {
     return getRows().insertResult(builder.getAffineConstantExpr(0),
                                   static_cast<unsigned>(rank - 1));

@@ -162,8 +162,9 @@ FailureOr<PartitionPlan> BudgetSearch::run() {
     ++rung;
   int32_t last = SavedValuesLadder::size() - 1;
   if (budget.peakBytes) {
-    // What computes more again may have a higher peak, so no part of the ladder
-    // can be ruled out. The steps are coarse, for measuring a peak takes long.
+    // A partition with more recomputation may have a higher peak, so no part of
+    // the ladder can be ruled out. The steps are coarse, for measuring a peak
+    // takes long.
     constexpr int32_t step = SavedValuesLadder::numSteps / 100;
     if (failed(descend(rung, last, step)) ||
         (plan.isOverBudget && failed(visit(last))))

@@ -33,7 +33,7 @@ using Files = std::vector<std::vector<Proposal>>;
 /// A rank whose proposal all follow.
 struct Choice {
   size_t rank = 0;
-  /// What each rank's proposal takes on the rank where it takes most.
+  /// By proposal: its bytes on the rank where it takes most.
   SmallVector<int64_t> worstBytes;
 };
 

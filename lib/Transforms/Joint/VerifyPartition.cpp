@@ -147,7 +147,7 @@ private:
 
   /// The forward's result that is the argument `index` of the backward.
   unsigned getResult(unsigned index) { return numForwardOutputs + index; }
-  /// What the forward returns there; null if that is not known.
+  /// Returns the result of the forward at this index; null if it is unknown.
   Value getReturned(unsigned result);
 
   static StringAttr getRole(FunctionOpInterface function, unsigned argument) {

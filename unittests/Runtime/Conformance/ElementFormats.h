@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The element types of program descriptions by their numbers of sign, exponent
-// and mantissa bits. This is independent of the runtime's conversions: the
-// suite encodes only numbers that a type represents exactly.
+// The element types of program descriptions by their class, size, and numbers
+// of exponent and fraction bits. This is independent of the runtime's
+// conversions: the suite encodes only numbers that a type represents exactly.
 //
 //===----------------------------------------------------------------------===//
 

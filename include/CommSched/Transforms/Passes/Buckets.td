@@ -59,7 +59,7 @@ def BucketAllGather : CommSched_BucketPass<"commsched-bucket-all-gather"> {
     buckets are open at a time, and a collective that depends on one of them
     goes to another: A, B (needs A), C, D (needs C) become {A, C} and {B, D}. A
     bucket never makes a cycle of dependences, not even through other buckets.
-    What a member counts for is the larger of what it sends and delivers.
+    The size of a member is the larger of its input and its result.
 
     With `mode=copy` the shards are packed by `all_gather_copy_in`, which takes
     over the cast before a gather, and travel in one in-place `all_gather`;

@@ -17,16 +17,18 @@ def PartitionJoint : Pass<"commsched-partition-joint", "::mlir::ModuleOp"> {
     A function with `commsched.num_forward_outputs` computes a forward's results
     and then, from them and from arguments with the role `tangent`, those of its
     backward. This pass makes `@f` into `@f_forward` and `@f_backward`. The
-    forward returns its results and what it saves; the backward takes what is
-    saved, in the same order, and the tangents. Whatever else the backward needs
-    of the forward it computes again. The attributes `commsched.backward` and
-    `commsched.forward` link the two; `commsched-verify-partition` checks them.
+    forward returns its results and the saved values; the backward takes the
+    saved values, in the same order, and the tangents, and computes all other
+    values of the forward that it needs again. The attributes
+    `commsched.backward` and `commsched.forward` link the two;
+    `commsched-verify-partition` checks them.
 
-    `strategy=default` saves what eager execution would: every value that the
-    backward uses, but for constants, sizes, and what `commsched.recompute`
-    tells to compute again. `strategy=min-cut` saves few bytes, and computes
-    again what is cheap: a minimum cut between what may not be computed again
-    and what the backward needs.
+    `strategy=default` saves the values that eager execution would: every value
+    that the backward uses, except for constants, sizes, and values that
+    `commsched.recompute` tags for recomputation. `strategy=min-cut` saves few
+    bytes, and recomputes cheap operations: the saved values are a minimum cut
+    between the values that may not be recomputed and the operands of the
+    backward.
 
     `activation-memory-budget` is the fraction of the activation bytes of the
     minimum cut that may be saved, as PyTorch's option of that name.
@@ -40,12 +42,12 @@ def PartitionJoint : Pass<"commsched-partition-joint", "::mlir::ModuleOp"> {
     Operations tagged `must_save` are saved and those tagged `must_recompute`
     computed again; `prefer_save` yields to the budget only, `prefer_recompute`
     to what cannot be repeated only. Random operators are never computed again
-    without their state: one that is tagged gets it as an operand. What touches
-    memory that is written is never repeated. Where a region of activation
-    checkpointing, by `commsched.recompute_region`, uses what an earlier region
-    computes, that is saved.
+    without their state: one that is tagged gets it as an operand. Operations
+    that access written memory are never repeated. Values of one region of
+    activation checkpointing (`commsched.recompute_region`) that a later region
+    uses are saved.
 
-    `collectives=save` never repeats a collective that no tag tells to repeat;
+    `collectives=save` repeats only collectives that are tagged for it;
     `recompute` gathers all parameters again in the backward; `cost` does so for
     every gather that the backward's computation hides, and for others if their
     exposed time is worth the bytes to the budget's knapsack.
@@ -215,12 +217,12 @@ def QuantizeActivations
     : Pass<"commsched-quantize-activations", "::mlir::ModuleOp"> {
   let summary = "save large activations in 8-bit floating-point types";
   let description = [{
-    In the halves of a partition, what the forward saves for the backward is
-    converted to `quant-type`, behind its last use in the forward, and back
-    right before its first use in the backward. Other uses in the forward keep
-    the tensor as it was. What is converted are saved tensors of the element
-    types `allowed-dtypes` and of at least `size-in-mb`, for which 8 bits and a
-    scale take less memory; but not
+    Converts tensors that the forward of a partition saves for the backward to
+    `quant-type`, behind their last use in the forward, and back right before
+    their first use in the backward. Other uses in the forward keep the original
+    tensor. The pass converts saved tensors of the element types
+    `allowed-dtypes` and of at least `size-in-mb`, for which 8 bits and a scale
+    take less memory; but not
 
     - arguments of the forward that are no `input`, such as parameters, views of
       them, and, as that is still the parameter, what is only cast or gathered

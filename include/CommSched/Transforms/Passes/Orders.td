@@ -204,11 +204,11 @@ def SinkWaitsIterative
 def SimpleOverlap : Pass<"commsched-simple-overlap", "::mlir::func::FuncOp"> {
   let summary = "start earlier and wait later where that costs nothing";
   let description = [{
-    Moves each start up to what it depends on or to the next collective, and
-    each wait down to what needs it, as far as the peak of live memory stays
-    what it is. The order of collectives stays, no cost is looked at, and no
-    step gets longer by it, whatever the costs are; the simulation of the step
-    checks that. A second run changes nothing.
+    Moves each start up to its last predecessor or to the next collective, and
+    each wait down to its first user, as far as the peak of live memory does not
+    rise. The order of collectives stays the same. The pass uses no costs, and
+    no step gets longer for any costs; the simulation of the step checks that. A
+    second run changes nothing.
 
     This pass is the safe default. A remark for each start and wait reports how
     far it moved and which operation limits it.
