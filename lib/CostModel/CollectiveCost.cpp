@@ -59,10 +59,10 @@ CollectiveCost::singleTensorNs(const CollectiveQuery &query) const {
       std::exp((1 - fraction) * std::log(low) + fraction * std::log(high)));
 }
 
-/// What the model adds for the tensors beyond the first. Taken at one byte, so
-/// that it does not depend on the message: the model's difference at the size
-/// itself may shrink where a larger message changes the algorithm, and would
-/// make a curve that is flat there decrease.
+/// Returns the time that the model adds for the tensors beyond the first. It is
+/// taken at one byte, so that it does not depend on the message: the model's
+/// difference at the size itself may shrink where a larger message changes the
+/// algorithm, and would make a curve that is flat there decrease.
 int64_t CollectiveCost::furtherTensorsNs(const CollectiveQuery &query) const {
   CollectiveQuery all = query;
   all.bytes = 1;

@@ -189,7 +189,7 @@ llvm::ArrayRef<llvm::StringLiteral> cost::targetPresetNames() {
   return presetNames;
 }
 
-/// What all machines share: terms that no data sheet gives. Those of
+/// The terms that all machines share and that no data sheet gives. Those of
 /// collectives were fitted on the public table of h100; a machine with a table
 /// of its own overrides them.
 static Target makeMachine(llvm::StringRef name) {

@@ -52,7 +52,7 @@ struct Settings {
   /// Calls that a batch issues before it waits.
   int32_t launches = 0;
   bool compareDirect = false;
-  /// Where the table goes; empty: nowhere.
+  /// The file of the table; empty: none.
   std::string output;
   /// The command line, for the table.
   std::string command;

@@ -48,7 +48,8 @@ struct InputSettings {
   bool sameOnAllRanks = false;
   /// By the argument's index; "%r" in a path is the rank.
   std::map<unsigned, std::string> files;
-  /// Where `rankR/argK.npy` or else `argK.npy` may lie; empty for nowhere.
+  /// The folder that may contain `rankR/argK.npy` or else `argK.npy`; empty for
+  /// none.
   std::string directory;
 };
 

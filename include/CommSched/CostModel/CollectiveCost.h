@@ -57,9 +57,9 @@ private:
 /// limit is that of 1 PiB, where no latency is left to see. Merging collectives
 /// beyond this size saves little and delays what waits for them.
 ///
-/// What is guaranteed: the size and every power of two above it (up to 1 PiB)
-/// reach the fraction, and one byte less does not, unless the size is 1. Where
-/// bandwidth only grows with the size, as it does wherever the time is a
+/// The following is guaranteed: the size and every power of two above it (up to
+/// 1 PiB) reach the fraction, and one byte less does not, unless the size is 1.
+/// Where bandwidth only grows with the size, as it does wherever the time is a
 /// latency plus bytes over bandwidth, or the least of several such, every other
 /// larger size reaches it too, but for the rounding of times to nanoseconds. A
 /// table bends bandwidth at its rows only, so with rows at powers of two the

@@ -84,7 +84,7 @@ struct Target {
   /// 1: the network's switches reduce (SHARP): NVLS spans nodes.
   double collnet = 0;
 
-  // What a program pays beyond NCCL's model.
+  // Costs of collectives that NCCL's model does not include.
   /// Launch and the skew between ranks, added to every collective.
   double collectiveLaunchUs = 0;
   /// Rate at which a rank copies, and reduces, its own share of the buffer:

@@ -95,10 +95,10 @@ std::optional<int64_t> getCollectiveOrder(Operation *op);
 /// The peak of live bytes that a function started from, if it says one.
 std::optional<int64_t> getBaselinePeakBytes(Operation *function);
 
-/// What an iterative pass did to one collective or wait: the dictionary
+/// The moves of one collective or wait by an iterative pass: the dictionary
 /// `commsched.reorder_info`, whose keys are these members in snake case.
 struct ReorderInfo {
-  /// What the collective takes.
+  /// The duration of the collective.
   int64_t commNs = 0;
   /// The computation between its start and its wait, afterwards.
   int64_t computeNs = 0;

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What follows from the graph alone, before anything is decided: what the
-// forward needs, what only the backward can compute, and how far each value is
-// from it. After `classify_nodes` of PyTorch 2.13
-// (torch/_functorch/partitioners.py).
+// Classifies the nodes of a joint graph before a partition is chosen: the nodes
+// that the forward needs, the nodes that only the backward can compute, and the
+// distance of each value from the backward. After `classify_nodes` of PyTorch
+// 2.13 (torch/_functorch/partitioners.py).
 //
 //===----------------------------------------------------------------------===//
 

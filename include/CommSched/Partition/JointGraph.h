@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the partitioner knows of a joint function: its arguments, operations
-// and values on dense indices, without MLIR. A partition decides which values
-// the forward saves; everything else that the backward needs of the forward is
-// computed again.
+// The input of the partitioner: arguments, operations and values of a joint
+// function on dense indices, without MLIR. A partition selects the values that
+// the forward saves; the backward recomputes all other values of the forward
+// that it needs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@ using NodeId = int32_t;
 /// No operation.
 inline constexpr NodeId noNode = -1;
 
-/// What a node of a joint graph is.
+/// The kind of a node of a joint graph.
 enum class JointNodeKind : uint8_t {
   /// An argument that the forward has: a parameter, an input, a random state.
   Primal,
@@ -86,7 +86,7 @@ struct JointNode {
   int32_t region = -1;
   /// The bytes of the value; 0 for what is no value.
   int64_t bytes = 0;
-  /// What computing it takes, in the unit that the caller chose (floating-point
+  /// The cost of computing it, in a unit of the caller's choice (floating-point
   /// operations, nanoseconds).
   int64_t cost = 0;
   /// The index of the storage that the value lives in; views share their
@@ -142,9 +142,10 @@ public:
     return nodes[node].kind == JointNodeKind::Result ? operands[node][0] : node;
   }
 
-  /// What `node` reads, one entry for every operand.
+  /// The values that `node` reads, one entry for every operand.
   ArrayView<NodeId> getOperands(NodeId node) const { return operands[node]; }
-  /// What reads `node`, ascending, one entry for every operand that is it.
+  /// The users of `node`, ascending, one entry for every operand that is
+  /// `node`.
   ArrayView<NodeId> getUsers(NodeId node) const { return users[node]; }
 
   const std::vector<NodeId> &getForwardResults() const {

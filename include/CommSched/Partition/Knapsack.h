@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The 0/1 knapsack problem: of values that could be saved, which to save within
-// a number of bytes so that least is computed again.
+// The 0/1 knapsack problem: selects among the values that could be saved those
+// that avoid the most recomputation within a number of bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@ namespace mlir::commsched::partition {
 struct KnapsackItem {
   /// Not negative.
   int64_t bytes = 0;
-  /// What saving it saves, in any unit; not negative. The sum over all items
-  /// must fit in an int64_t.
+  /// The recomputation that saving it avoids, in any unit; not negative. The
+  /// sum over all items must fit in an int64_t.
   int64_t gain = 0;
 };
 

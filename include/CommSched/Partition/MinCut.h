@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which values to save so that few bytes are kept and only cheap operations are
-// computed again: a minimum cut between what cannot be repeated and what the
-// backward needs. After `solve_min_cut` of PyTorch 2.13
-// (torch/_functorch/partitioners.py); He and Yu, "Transcending Runtime-Memory
-// Tradeoffs in Checkpointing by being Fusion Aware", MLSys 2023.
+// Selects the values to save such that few bytes are saved and only cheap
+// operations are recomputed: a minimum cut between the values that cannot be
+// recomputed and the operands of the backward. After `solve_min_cut` of PyTorch
+// 2.13 (torch/_functorch/partitioners.py); He and Yu, "Transcending
+// Runtime-Memory Tradeoffs in Checkpointing by being Fusion Aware", MLSys 2023.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 
 namespace mlir::commsched::partition {
 
-/// What may be computed again. The names are the reference's.
+/// Limits of recomputation. The names are those of the reference.
 struct CutOptions {
   /// Not an operation that could be computed with one user of its operand, but
   /// not with another user far behind it.
@@ -77,7 +77,8 @@ constexpr bool isHard(BanReason reason) {
 /// repeated is not, if that is only a preference.
 bool isToBeRecomputed(const JointNode &node);
 
-/// What may not be computed again, by node. Linear, but for a heap.
+/// Returns by node the reason for which it may not be recomputed. Linear, but
+/// for a heap.
 std::vector<BanReason> findBans(const JointGraph &graph,
                                 const Classification &classes,
                                 const CutOptions &options);

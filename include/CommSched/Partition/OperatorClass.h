@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the class of an operator means to a partitioner: whether the operator
-// may be computed again, and with which neighbours it is computed in one
-// kernel.
+// The properties of operator classes in the partitioner: whether the operator
+// may be recomputed, and with which neighbours it is fused into one kernel.
 //
 //===----------------------------------------------------------------------===//
 

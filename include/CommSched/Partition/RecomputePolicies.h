@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Policies from recomputation tags and from the way in which parameters that
-// are gathered are treated, such that the decisions about operations that
-// belong together agree.
+// Derives recomputation policies from tags and from the treatment of gathered
+// parameters, such that operations that belong together get the same policy.
 //
 //===----------------------------------------------------------------------===//
 

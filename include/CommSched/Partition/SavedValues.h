@@ -6,10 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Chooses the values that the forward saves: what eager execution would, or the
+// Chooses the values that the forward saves: those of eager execution, or the
 // fewest within a memory budget. After `default_partition` and
-// `choose_saved_values_set` of PyTorch 2.13
-// (torch/_functorch/partitioners.py).
+// `choose_saved_values_set` of PyTorch 2.13 (torch/_functorch/partitioners.py).
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +25,8 @@ namespace mlir::commsched::partition {
 // reads only the sizes by these. The backward stays the same but for views that
 // it takes again.
 
-/// What to save in place of `split.saved`, ascending. Another `split()`
-/// computes the halves for these values.
+/// Returns the values to save in place of `split.saved`, ascending. Another
+/// `split()` computes the halves for these values.
 ///
 /// A view is replaced by the value that it and the views below it show, if that
 /// is an argument or computed by the forward, and not by the backward as well:
@@ -38,9 +37,9 @@ namespace mlir::commsched::partition {
 std::vector<NodeId> getSavedStorages(const JointGraph &graph,
                                      const Split &split);
 
-/// What to save in place of `split.saved`, ascending. A value of which the
-/// backward reads only dimensions is replaced by what reads these, if the
-/// forward can compute it. O(nodes + users).
+/// Returns the values to save in place of `split.saved`, ascending. A value of
+/// which the backward reads only dimensions is replaced by the results of the
+/// operations that read these, if the forward can compute it. O(nodes + users).
 std::vector<NodeId> getSavedDimensions(const JointGraph &graph,
                                        const Split &split);
 
@@ -100,7 +99,7 @@ public:
   /// A rung's partition. All but rung 0 are solved anew.
   PartitionResult<Split> solve(int32_t rung) const;
 
-  /// What rung 0 saves, in bytes of storages that are no argument's.
+  /// The bytes that rung 0 saves, without the storages of arguments.
   int64_t getMostBytes() const { return mostBytes; }
 
 private:

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// From the values that are saved to what each half computes. Whoever decides
-// what is saved, and however: this is where the decision becomes a partition,
-// and where a decision that is none is refused.
+// Computes the two halves of a joint graph from a set of saved values. All
+// choosers of saved values use it: it turns a choice into a partition, or
+// rejects a choice that does not give one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +26,8 @@ namespace mlir::commsched::partition {
 /// A partition of a joint graph. A node may be in both halves: then the
 /// backward computes it again.
 struct Split {
-  /// What the forward hands to the backward, in program order: every one is
-  /// used by the backward.
+  /// The values that the forward passes to the backward, in program order; the
+  /// backward uses all of them.
   std::vector<NodeId> saved;
   /// By node: whether the half computes it. Arguments are in neither.
   std::vector<char> inForward;

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The C interface of the runtime: what lowered programs call, and what their
-// hosts do around them.
+// The C interface of the runtime: the functions that lowered programs call, and
+// those for their hosts.
 //
 // A rank is one thread: commsched_init makes the calling thread a rank, and
 // every other function acts on the rank of the calling thread. A host loads

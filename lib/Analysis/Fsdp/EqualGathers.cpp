@@ -35,7 +35,7 @@ private:
 
 /// The value that preparations compute another value from.
 struct Source {
-  /// What they start from; null if from constants, or from several things.
+  /// The value that they start from; null for constants, or for several values.
   Value root;
   bool isUnique = true;
   /// The first that reads the root, and the first operation that writes in
@@ -145,7 +145,7 @@ static Operation *getEarlier(Operation *a, Operation *b) {
   return a->isBeforeInBlock(b) ? a : b;
 }
 
-/// What the results of `op` are made of, if it has no effects.
+/// Returns the inputs of the results of `op`, if it has no effects.
 static SmallVector<Value> getInputs(Operation *op) {
   SmallVector<Value> inputs(op->getOperands());
   if (op->getNumRegions() == 0)
@@ -216,7 +216,7 @@ SmallVector<Value> Finder::getWatchedValues(const FsdpAnalysis &fsdp) const {
   return values;
 }
 
-/// What `value`, which `user` uses, is made of.
+/// Returns the source of `value`, which `user` uses.
 Source Finder::findSource(Value value, Operation *user) const {
   if (auto it = sources.find(value.getDefiningOp()); it != sources.end())
     return it->second;

@@ -21,7 +21,7 @@ using ObstacleKind = FsdpObstacle::Kind;
 
 namespace {
 
-/// Where a value ends up.
+/// The final use of a value.
 struct End {
   enum class Kind {
     /// It is not used, nor is any value computed from it.
@@ -146,7 +146,7 @@ End GradientEnds::getEnd(OpOperand &use) const {
   Operation *user = use.getOwner();
   if (Value reduced = getReduced(use); reduced && user->getBlock() == &block)
     return getEnd(reduced);
-  // What uses it in a region uses it on behalf of what holds the region.
+  // A use in a region counts as a use by the operation that holds the region.
   if (Operation *ancestor = block.findAncestorOpInBlock(*user))
     user = ancestor;
   auto it = ends.find(user);

@@ -29,7 +29,7 @@ enum class Access {
 
 } // namespace
 
-/// What the stated effects of `op` on the storage behind `value` are.
+/// Returns the stated effects of `op` on the storage behind `value`.
 static Access getEffect(MemoryEffectOpInterface op, Value value) {
   // Results aside, an operator touches only its operands.
   bool mayHide = isa<BaseMemRefType>(value.getType()) && !isa<ComputeOp>(op);

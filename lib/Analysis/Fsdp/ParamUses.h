@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Follows a memref argument through its views and the tensors that are read of
-// it, and collects in program order what happens to its storage.
+// it, and collects the accesses to its storage in program order.
 //
 //===----------------------------------------------------------------------===//
 

@@ -150,7 +150,7 @@ ParameterOrigins::ParameterOrigins(Block &block) : block(block) {
 }
 
 Origin ParameterOrigins::getOrigin(Value value) const {
-  // What comes later in the block, where that is allowed, is not there yet.
+  // In graph regions, operations later in the block have no origin yet.
   if (Operation *op = value.getDefiningOp(); op && op->getBlock() == &block)
     if (auto it = origins.find(op); it != origins.end())
       return it->second;

@@ -20,7 +20,7 @@
 
 namespace mlir::commsched {
 
-/// What a value is computed from.
+/// The origin from which a value is computed.
 struct Origin {
   enum class Kind {
     /// Nothing that the program gets from outside or computes from that.

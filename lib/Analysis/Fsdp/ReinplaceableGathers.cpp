@@ -98,7 +98,7 @@ void BufferUses::check(SliceGather &gather) const {
     gather.obstacle = GatherObstacle::Memory;
     return;
   }
-  // What is in flight is used until its wait, that of this gather too.
+  // Buffers in flight are used until the wait, also those of this gather.
   Operation *wait = gather.gather.getWait();
   const int32_t *later =
       llvm::upper_bound(object.users, indexOf.at(gather.gather));

@@ -174,14 +174,14 @@ LogicalResult RangeFinder::run() {
       ++param.numCopies;
       break;
     case Kind::Read:
-      // Whatever it would read.
+      // An unused read may read any contents.
       if (event.op->use_empty())
         break;
       if (!isFilled)
         return reportAccess(event.op, event.number, "reads", param, events,
                             isChange)
                << "whose contents are not defined there";
-      // What is filled is freed some time.
+      // Filled storage is always freed later.
       while (end->number < event.number || !isChange(*end))
         ++end;
       addRead(event, *end);
@@ -225,7 +225,7 @@ private:
   FunctionOpInterface function;
   UnshardedParams result;
   OperationNumbers numbers;
-  /// What happens to those that are arguments.
+  /// The uses of the parameters that are arguments.
   DenseMap<Value, std::unique_ptr<ParamUses>> uses;
   /// Copies of which the source is a tensor of a parameter.
   DenseSet<Operation *> copiesFromParams;

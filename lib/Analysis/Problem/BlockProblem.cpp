@@ -50,7 +50,7 @@ private:
   DenseMap<Operation *, NodeId> nodeOf;
   DenseMap<Attribute, StreamId> streamOf;
   int64_t totalNs = 0;
-  /// Where the sum of all costs leaves 64 bits, or null.
+  /// The operation at which the sum of all costs exceeds 64 bits, or null.
   Operation *overflow = nullptr;
 };
 

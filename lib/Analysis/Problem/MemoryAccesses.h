@@ -49,7 +49,8 @@ public:
   void visit(Operation *op, int32_t index, Report report);
 
 private:
-  /// Where a value lives that may be of a region nested in the block.
+  /// The storage of a value that may be defined in a region nested in the
+  /// block.
   struct Location {
     int32_t storage = StorageAnalysis::none;
     /// It has no storage of the block, as it is allocated in that region.

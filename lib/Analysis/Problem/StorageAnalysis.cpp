@@ -169,7 +169,7 @@ void StorageAnalysis::addResults(Operation *op) {
   if (auto wait = dyn_cast<WaitOpInterface>(op))
     if (auto it = inFlight.find(wait.getStart()); it != inFlight.end()) {
       known = std::move(it->second.delivered);
-      // What the start has allocated gets a value here.
+      // Storages that the start has allocated get a value here.
       for (auto [storage, result] : llvm::zip(known, op->getResults()))
         if (storage != none && storages[storage].producer == it->second.index)
           storages[storage].root = result;

@@ -33,7 +33,7 @@ struct Launch {
   /// there are no copies.
   struct Unpacking {
     SmallVector<RowCopy> copies;
-    /// Where to, or null for a new tensor.
+    /// The destination, or null for a new tensor.
     Value target;
   };
   SmallVector<Unpacking> unpackings;

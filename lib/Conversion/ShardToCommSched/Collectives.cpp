@@ -315,8 +315,8 @@ LogicalResult mlir::commsched::shardconversion::convert(shard::RecvOp op,
   return replace(op, wait->getResult(0), context);
 }
 
-/// Who sends to whom when every member's tensor moves on by `offset` along the
-/// axis at `position` of the group.
+/// Returns the pairs of source and target when every member's tensor moves by
+/// `offset` along the axis at `position` of the group.
 static SmallVector<std::pair<int64_t, int64_t>>
 getShiftPairs(const DeviceGroup &group, unsigned position, int64_t offset,
               bool rotate) {

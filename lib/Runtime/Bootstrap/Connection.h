@@ -24,7 +24,7 @@ namespace commsched::runtime {
 struct JobAddress {
   int32_t rank = 0;
   int32_t numRanks = 1;
-  /// Where rank 0 listens.
+  /// The address at which rank 0 listens.
   std::string address = "127.0.0.1";
   int32_t port = 29501;
   /// Distinguishes jobs of one machine; empty when the launcher has no name.

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 static const std::string prefix = "libCommSchedRuntime";
 static const std::string suffix = ".so";
 
-/// Where backends are looked for, in this order.
+/// Returns the folders that are searched for backends, in this order.
 static std::vector<std::string> getFolders() {
   std::vector<std::string> folders;
   if (const char *path = std::getenv("COMMSCHED_BACKEND_PATH")) {

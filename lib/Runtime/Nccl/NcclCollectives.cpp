@@ -22,7 +22,7 @@ using namespace commsched::runtime::nccl;
 // Types and reductions
 //===----------------------------------------------------------------------===//
 
-/// Where reductions of 8-bit floats begin.
+/// The first compute capability with reductions of 8-bit floats.
 static constexpr int firstFloat8Capability = 90;
 
 /// None for types that NCCL does not have.

@@ -75,8 +75,8 @@ static StringRef getMessage(StringRef printed) {
   return printed.split("error: ").second.split('\n').first;
 }
 
-/// What runs on operations inside of the function, such as `any(cse)`; empty if
-/// nothing does.
+/// The pipeline for operations inside of the function, such as `any(cse)`;
+/// empty if nothing does.
 static std::string findNested(OpPassManager &manager) {
   for (Pass &pass : manager.getPasses()) {
     std::string text;

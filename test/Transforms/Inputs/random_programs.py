@@ -30,7 +30,7 @@ class Value:
     text: str
     type: str
     storage: object
-    memory: bool = False  # Code that nobody knows may write it.
+    memory: bool = False  # Unknown code may write it.
 
 
 @dataclass

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a pass needs to estimate costs: the target of the module, the tables
-// that resolve process groups, and the costs of operations on both.
+// The context in which passes estimate costs: the target of the module, the
+// tables that resolve process groups, and the costs of operations on both.
 //
 //===----------------------------------------------------------------------===//
 

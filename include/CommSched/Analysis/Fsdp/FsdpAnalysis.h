@@ -66,7 +66,7 @@ struct FsdpObstacle {
     OtherSource,
     /// Its results are not used.
     Unused,
-    /// What it scatters goes to `op`, which neither leaves the function nor has
+    /// Its result is used by `op`, which neither leaves the function nor has
     /// just one operand.
     OtherUser,
   };

@@ -63,12 +63,12 @@ enum class ParamObstacle {
 /// A memref that `resize_storage` or `fsdp_copy` works on.
 struct UnshardedParam {
   Value storage;
-  /// What the argument is called; empty for what is no argument.
+  /// The name of the argument; empty for other values.
   std::string name;
   ParamObstacle obstacle = ParamObstacle::None;
-  /// Where the obstacle is: the operation that the enumerator speaks of.
+  /// The operation to which the obstacle refers.
   Operation *op = nullptr;
-  /// What it collides with, for UsedLater (the end of the contents) and
+  /// The conflicting operation, for UsedLater (the end of the contents) and
   /// SourceWritten (the copy); else null.
   Operation *other = nullptr;
   int64_t numGrown = 0;
@@ -97,8 +97,9 @@ public:
   /// what it yields, and its resizes and copies are gone.
   bool isRemovable(Value storage) const { return removable.contains(storage); }
 
-  /// What `read`, of a removable storage, yields: a tensor that dominates it
-  /// and keeps its contents up to the last use. Null if `read` is unused.
+  /// Returns the replacement of `read`, of a removable storage: a tensor that
+  /// dominates it and keeps its contents up to the last use. Null if `read` is
+  /// unused.
   Value getContents(bufferization::ToTensorOp read) const {
     return contents.lookup(read.getOperation());
   }

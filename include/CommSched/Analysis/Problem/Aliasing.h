@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the interfaces of an operation state about the storage of its results:
-// that of a view's source, that of a destination, one of its own, or unknown.
+// The storage of the results of an operation, as its interfaces state it: that
+// of a view's source, that of a destination, one of its own, or unknown.
 //
 // Three kinds of operations make views, and they differ:
 //   - every result is a view or is written in place (allResultsAlias),

@@ -89,7 +89,7 @@ public:
   }
 
 private:
-  /// What a start holds until its wait.
+  /// The storages that a start uses until its wait.
   struct InFlight {
     /// Of the start in the block.
     int32_t index = 0;

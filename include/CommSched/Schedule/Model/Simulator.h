@@ -96,11 +96,11 @@ Result<Timeline> simulate(const Problem &problem, const Order &order);
 ///     its speed;
 ///   - while a collective is in flight, computation progresses by one
 ///     nanosecond of its cost in 1 + computeSlowdownPpm / 10^6 nanoseconds.
-/// Whatever ends between two nanoseconds ends at the later one, and the share
-/// in a link changes only then; so nothing takes less time than in the plain
-/// simulation, and everything as much if nothing runs at once. Progress is
-/// exact up to 16 collectives on a link; among more it is rounded down to the
-/// 720,720th of a nanosecond whenever one begins or ends.
+/// An operation that ends between two nanoseconds ends at the later one, and
+/// the shares of a link change only then. So no operation takes less time than
+/// in the plain simulation, and all take the same time if no two run at once.
+/// Progress is exact up to 16 collectives on a link; among more it is rounded
+/// down to the 720,720th of a nanosecond whenever one begins or ends.
 ///
 /// Error: as above; that of check() on `contention`; the times might not fit 64
 /// bits. With contention.isNone() as fast as above; else
