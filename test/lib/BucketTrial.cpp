@@ -150,7 +150,7 @@ Order BucketTrial::drawOrder(const BucketedProblem &program) {
     for (DependenceEnd successor : problem.successors(node))
       if (--missing[successor.node] == 0)
         ready.push_back(successor.node);
-    // What follows directly is on top.
+    // Direct successors are on top.
     bucket = program.bucketOf(node);
     if (bucket < 0)
       continue;

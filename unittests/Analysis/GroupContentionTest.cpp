@@ -33,8 +33,8 @@ protected:
     context.loadDialect<CommSchedDialect, func::FuncDialect>();
   }
 
-  /// What groups declared as `@g0 declarations[0]` and so on contend for, each
-  /// with one barrier.
+  /// Returns the contention of groups declared as `@g0 declarations[0]` and so
+  /// on, each with one barrier.
   FailureOr<GroupContention> compute(ArrayRef<std::string> declarations,
                                      const ContentionOptions &options) {
     std::string text, body;

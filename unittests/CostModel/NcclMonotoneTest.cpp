@@ -82,7 +82,7 @@ TEST(NcclMonotone, EveryNumberOfTensors) {
   }
 }
 
-/// What the smoothing is for: NCCL's own figure drops where a correction ends.
+/// The reason for the smoothing: NCCL's own time drops where a correction ends.
 TEST(NcclMonotone, NcclItselfIsNot) {
   Target target;
   target.computeCapability = 90;

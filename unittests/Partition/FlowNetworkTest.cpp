@@ -175,7 +175,7 @@ TEST(FlowNetworkTest, VerificationRefusesWrongPaths) {
 // All cuts of small networks
 //===----------------------------------------------------------------------===//
 
-/// What crosses; none for unbounded.
+/// Returns the capacity of the cut; none for unbounded.
 std::optional<int64_t> measure(const FlowNetwork &network, const Sides &sides) {
   int64_t sum = 0;
   for (const FlowNetwork::Edge &edge : network.getEdges()) {

@@ -180,8 +180,8 @@ bool areEqual(const JointGraph &a, const JointGraph &b) {
   return true;
 }
 
-/// What property tests rely on: random graphs are valid and repeatable, and
-/// have everything that there is.
+/// Property tests assume that random graphs are valid and repeatable, and have
+/// every kind of node.
 TEST(JointGraphTest, DrawsRandomGraphsWithEverythingInThem) {
   std::vector<int32_t> byClass(int(OperatorClass::Other) + 1, 0);
   std::vector<int32_t> byPolicy(int(RecomputePolicy::MustRecompute) + 1, 0);

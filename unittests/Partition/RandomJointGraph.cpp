@@ -48,7 +48,7 @@ private:
   const RandomJointOptions &options;
   JointGraph graph;
   int32_t numStorages = 0;
-  /// What the operations of either half may read.
+  /// The values that the operations of either half may read.
   Values forwardValues;
   Values gradients;
   /// Starts without a wait.
@@ -247,7 +247,7 @@ void Builder::addOperation(bool isBackward) {
     graph.addUse(operand, operation);
   if (node.isPinned)
     touchMemory(operation);
-  // What the forward may go on with does not need the backward.
+  // Operands of the forward do not depend on the backward.
   Values &into = isBackwardOnly[operation] ? gradients : values;
   if (hasSeveral)
     addResults(operation, into);

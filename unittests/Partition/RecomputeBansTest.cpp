@@ -102,7 +102,7 @@ TEST(RecomputeBans, GathersAreRepeatedIfTheyMayBe) {
   options.repeatGathers = true;
   options.banRecomputeNotInAllowlist = false;
   std::vector<BanReason> bans = ban(graph, options);
-  // What is in flight cannot be saved, so only what is delivered is banned.
+  // Tokens cannot be saved, so only the result of the wait is banned.
   EXPECT_EQ(bans[gather], BanReason::None);
   EXPECT_EQ(bans[gathered], BanReason::ComputeIntensive);
   EXPECT_EQ(bans[reduced], BanReason::Collective);

@@ -37,7 +37,7 @@ TEST(RecomputePolicies, ResultsHaveThatOfTheirOperation) {
   NodeId norm = b.multiple(OperatorClass::Reduction, {x});
   NodeId mean = b.result(norm, 8);
   b[norm].policy = RecomputePolicy::PreferRecompute;
-  // What is only preferred does not go for what cannot be repeated.
+  // A preference does not apply to operations that cannot be repeated.
   NodeId dropout = b.multiple(OperatorClass::Random, {x});
   NodeId mask = b.result(dropout, 8);
   for (NodeId node : {dropout, mask})
@@ -143,6 +143,6 @@ static int64_t priceBesideScatter(int64_t cost) {
 TEST(GatherPrices, CountTheBackwardsOwnCollectives) {
   // The stream is free before the scatter.
   EXPECT_EQ(priceBesideScatter(100), 0);
-  // What does not fit there follows it, to 170.
+  // The remainder that does not fit there follows it, to 170.
   EXPECT_EQ(priceBesideScatter(130), 70);
 }

@@ -158,7 +158,7 @@ TEST(SplitPropertyTest, DependsOnWhatIsSavedAlone) {
     }
     const Split &halves = std::get<Split>(result);
     expectEqual(halves, std::get<Split>(again));
-    // What was dropped makes no difference.
+    // Dropped values make no difference.
     expectEqual(halves, std::get<Split>(split(graph, halves.saved, true)));
   }
 }

@@ -123,7 +123,7 @@ TEST(AutogradOrder, ChainsComeBeforeTheirFirstConsumer) {
 }
 
 TEST(AutogradOrder, PeaksStopGrowingWithActivations) {
-  // What grows is the checkpoints, half as fast.
+  // Only the checkpoints grow, half as fast.
   for (int32_t layers : {4, 16, 64}) {
     Problem problem = makeCheckpointed(layers);
     EXPECT_EQ(getPeak(problem, problem.programOrder()), 10 * (layers + 2));

@@ -70,8 +70,8 @@ struct Gathers {
   }
 };
 
-/// What each operation of an order leaves, with what it takes at most before
-/// that where that is more than before it and after it.
+/// Returns the live bytes after each operation of an order, and the peak during
+/// the operation where that is higher than before and after it.
 std::string toText(const BucketedProblem &program, const Order &order) {
   MemoryTimeline timeline = *simulateMemory(program.getProblem(), order);
   int64_t live = timeline.initialBytes;
@@ -326,7 +326,7 @@ TEST(BucketMemory, CopiesKeepTheSumOfBytes) {
     ASSERT_TRUE(expanded) << expanded.error();
     MemoryTimeline original = *simulateMemory(test.problem, *expanded);
     EXPECT_EQ(timeline.initialBytes, original.initialBytes);
-    // What stays does so, with what shares its storage.
+    // Buffers that stay do so, with the buffers that share their storage.
     int64_t left = timeline.remainingBytes.back();
     EXPECT_GE(left, original.remainingBytes.back());
     if (numPacked == 0) {

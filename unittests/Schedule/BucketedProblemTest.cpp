@@ -146,7 +146,7 @@ TEST(BucketedProblem, CheapUsersOfALateReductionGoDown) {
   };
   EXPECT_EQ(place(build(false, false), {{1, 7}}),
             "0 2 6 start0 8 wait0 4 5 10 11");
-  // What is expensive, or leads to such, comes where it did, if it can.
+  // Expensive operations and their predecessors keep their places if possible.
   EXPECT_EQ(place(build(true, false), {{1, 7}}),
             "0 2 6 start0 wait0 4 5 8 10 11");
   // 10 and 11 are tails, and follow on the wait.
@@ -177,7 +177,7 @@ TEST(BucketedProblem, CheapInputsComeUp) {
   };
   EXPECT_EQ(place(build(noNode, noNode, false), {{0, 5}}),
             "3 4 start0 2 wait0");
-  // What is expensive stays, and so does what needs it.
+  // Expensive operations stay, and so do their successors.
   EXPECT_EQ(place(build(4, noNode, false), {{0, 5}}), "2 3 4 start0 wait0");
   EXPECT_EQ(place(build(3, noNode, false), {{0, 5}}), "2 3 4 start0 wait0");
   EXPECT_EQ(place(build(noNode, 2, false), {{0, 5}}), "2 3 4 start0 wait0");
@@ -721,7 +721,7 @@ bool areAdjacent(const Positions &positions,
   return true;
 }
 
-/// What `placed` promises, whatever the keys are.
+/// Checks the contract of `placed`, which holds for any keys.
 void checkPlaced(const BucketedProblem &bucketed, const Order &placed) {
   const Problem &problem = bucketed.getProblem();
   ASSERT_TRUE(verify(problem, placed));
@@ -741,7 +741,7 @@ void checkPlaced(const BucketedProblem &bucketed, const Order &placed) {
       EXPECT_TRUE(areAdjacent(positions, {bucket.wait, bucket.copyOut}));
     }
   }
-  // Where nodes of both are, they have one order.
+  // Nodes of both have the same order.
   Order fromPlaced, fromExpanded;
   for (NodeId node : placed)
     if (bucketed.bucketOf(node) < 0)
@@ -804,7 +804,7 @@ TEST(BucketedProblem, PlacesLegallyAndChangesNoMoreThanItHasTo) {
           isNeeded[end.node] = true;
     }
 
-    // What no merged collective can have moved keeps its order.
+    // Operations that no merged collective can have moved keep their order.
     Relation relation(bucketed);
     NodeId last = noNode;
     for (NodeId node : placed) {

@@ -77,7 +77,7 @@ struct ExchangeExample {
       last = addCompute(problem, 10, {last});
     if (hasBack)
       back = addCompute(problem, 100);
-    // What follows only directly on an exchange would go along with it.
+    // Direct successors of an exchange would move along with it.
     for (NodeId node = 0; node < problem.numNodes(); ++node)
       if (problem.kind(node) == NodeKind::Compute)
         problem.setExpensive(node);
@@ -120,7 +120,7 @@ TEST(ComputeOrders, StallsAreFilledFromBehind) {
 }
 
 TEST(ComputeOrders, OneFillingIsEnough) {
-  // What is in front is taken, and fills the stall.
+  // The operation in front is taken, and fills the stall.
   ExchangeExample example(/*hasFront=*/true, /*hasBack=*/true);
   EXPECT_EQ(example.fill(8), (Order{example.first, example.front,
                                     example.second, example.back}));

@@ -302,7 +302,7 @@ TEST(ContendedSimulator, ChecksTheContention) {
   EXPECT_EQ(errorOf(slowingDown(999'000'000)), "");
   EXPECT_EQ(errorOf(sharing({-1})), "");
 
-  // What the plain simulation refuses comes first.
+  // Errors of the plain simulation come first.
   EXPECT_EQ(
       simulate(example.problem, {3, 1, 2, 0, 4, 5, 6}, slowingDown(-1)).error(),
       "node 3 (wait) at position 0 comes before its node 0 (start) at "

@@ -90,7 +90,7 @@ TEST(ContractedGraph, RefusesACycleThroughThreeClasses) {
   EXPECT_EQ(ends(graph.findPath(0, 7)), nothing);
   EXPECT_EQ(ends(graph.merge(3, 4)), nothing);
   EXPECT_EQ(ends(graph.merge(0, 7)), Ends(0, 7));
-  // What else leaves the chain may still join its end.
+  // Other edges out of the chain may still lead to its end.
   EXPECT_EQ(ends(graph.merge(1, 7)), Ends(2, 7));
 }
 

@@ -27,7 +27,7 @@ using namespace mlir::commsched::schedule::testing;
 namespace {
 
 /// By operation: whether it has to follow `from`, or, backwards, to precede it.
-/// Who uses a buffer follows its maker even if no dependence says so.
+/// A user of a buffer follows the producer even without a dependence.
 std::vector<char> findReachable(const Problem &problem, NodeId from,
                                 bool backwards) {
   std::vector<char> reached(problem.numNodes());
@@ -126,7 +126,7 @@ private:
     }
   }
 
-  /// What the move comes to when it is made.
+  /// Checks the effect of the move when it is made.
   void checkMove(const ExposureReason &reason) {
     bool isEarlier = reason.move == ExposureMove::StartEarlier;
     NodeId self =

@@ -80,7 +80,7 @@ TEST(ExposureReasons, AnEarlierStart) {
 }
 
 TEST(ExposureReasons, ALaterWait) {
-  // What looks at the result moves along.
+  // Users of the result move along.
   Problem problem;
   NodeId before = addProduct(problem, 3);
   NodeId start = addStart(problem, 10, {before});

@@ -23,7 +23,7 @@ using namespace mlir::commsched::schedule::testing;
 
 namespace {
 
-/// What an operation does to the live bytes when the schedule grows by it.
+/// The change of live bytes when an operation is scheduled.
 struct MemoryEffect {
   int64_t increase = 0;
   /// On top of what is live, while it runs.
@@ -40,7 +40,7 @@ public:
   int64_t peakBytes() const { return peak; }
 
 private:
-  /// What two ready operations are compared by; the lesser is better.
+  /// The key by which two ready operations are compared; the lesser is better.
   using Key = std::array<int64_t, 15>;
 
   NodeId takeBest();
@@ -82,7 +82,7 @@ private:
   std::vector<NodeId> ready;
   std::vector<NodeId> nothings;
   using TimedNode = std::pair<int64_t, NodeId>;
-  /// What is ready only later, the first at the top.
+  /// The operations that become ready later, the first at the top.
   std::priority_queue<TimedNode, std::vector<TimedNode>, std::greater<>> later;
   /// By operation: when it is ready; of a scheduled one, when it is over.
   std::vector<int64_t> readyNs;

@@ -270,7 +270,7 @@ TEST(LatencyHidingScheduler, UnderPressureWhatLiesDeepestAndFreesGoesLast) {
   NodeId root = addCompute(problem, 10, {f, g, h, deepest});
   for (NodeId node : {f, g, h})
     addBuffer(problem, 8, node, root);
-  // What lies deepest of all needs memory.
+  // The deepest operation needs memory.
   addBuffer(problem, 1, noNode, deepest);
   LatencyHidingOptions options;
   options.limitBytes = 0;

@@ -108,7 +108,7 @@ TEST(BusyPeriods, TouchingJobsAreOnePeriod) {
   // Another machine is not in the way.
   periods.add(1, 0, 26);
   EXPECT_EQ(periods.endNs(), 26);
-  // What takes no time makes no machine busy.
+  // Jobs of no time make no machine busy.
   periods.add(0, 100, 0);
   EXPECT_EQ(periods.endNs(), 26);
 }

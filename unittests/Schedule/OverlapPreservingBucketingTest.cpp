@@ -224,7 +224,7 @@ TEST(OverlapPreservingBucketing, CopiesHaveToPay) {
   EXPECT_EQ(program.buckets(), (Buckets{{0, 1}}));
   program.copies = {2, 0, 1, {}};
   EXPECT_EQ(program.buckets(), Buckets());
-  // Where they were hidden, copies make the step longer.
+  // If the collectives were hidden, copies make the step longer.
   program = build(20);
   EXPECT_EQ(program.buckets(), (Buckets{{0, 1}}));
   program.copies = {0, 0, 1, {}};
@@ -709,7 +709,7 @@ TEST(OverlapPreservingBucketing, NoStepIsLongerAndWhatIsFineStays) {
       }
     }
 
-    // What formBuckets() makes is left alone if it is fine.
+    // Buckets of formBuckets() without a loss are kept.
     if (test.exposedFirst[0] || test.exposedFirst[1])
       continue;
     Result<Bucketing> formed =

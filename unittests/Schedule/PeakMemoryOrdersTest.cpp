@@ -119,8 +119,8 @@ TEST(PeakMemoryOrders, TheFirstOfEqualsIsChosen) {
 }
 
 TEST(PeakMemoryOrders, BreadthFirstMayBeBest) {
-  // What the last operation needs for itself alone comes on top of what is
-  // returned, so it had better run before most of that.
+  // The temporary memory of the last operation adds to the returned values, so
+  // it had better run before most of these.
   Problem problem;
   Writer writer(problem);
   NodeId first = writer.add(13, false);

@@ -34,7 +34,7 @@ struct Flight {
 
 struct Layer {
   Value shard;
-  /// What the backward needs of the forward.
+  /// Values of the forward that the backward needs.
   Value input, weight;
   int64_t productNs = 0;
   int64_t commNs = 0;
@@ -71,7 +71,7 @@ private:
   Random random;
   Problem problem;
   std::vector<Layer> layers;
-  /// What is waited for at the end.
+  /// Collectives that are waited for at the end.
   std::vector<Flight> pending;
   std::vector<NodeId> lastOnStream = {noNode, noNode};
   int64_t spreadPercent, activationBytes, commPercent;
@@ -156,7 +156,7 @@ Value StepWriter::gather(const Layer &layer) {
   return random.percent(50) ? view(weight) : weight;
 }
 
-/// What the next product has to wait for.
+/// Returns the value that the next product has to wait for.
 Value StepWriter::exchange(Value value) {
   if (!exchanges)
     return value;

@@ -155,7 +155,7 @@ TEST(Simulator, AgreesWithTheTickingReference) {
     EXPECT_EQ(timeline->beginNs, reference.begins()) << "seed " << seed;
     EXPECT_EQ(timeline->endNs, reference.ends()) << "seed " << seed;
 
-    // What stalls add up to is what is exposed.
+    // The sum of the stalls is the exposed time.
     int64_t stalls = 0;
     for (NodeId node : order)
       if (problem.isCollective(node))

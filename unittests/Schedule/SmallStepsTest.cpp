@@ -47,7 +47,7 @@ public:
         best = std::min(best, stepNs);
     return best;
   }
-  /// What every order needs.
+  /// Returns the memory that every order needs.
   int64_t findLeastPeak() const {
     int64_t least = unlimited;
     for (auto [stepNs, peakBytes] : costs)

@@ -84,7 +84,8 @@ TEST(StepConstruction, LastMinuteIssuesDirectlyBeforeTheNeed) {
   Tensor third = step.finish(100, 40, {first});
   Tensor shard = step.wait(scatter);
   Tensor update = step.finish(5, 10, {shard});
-  // What lowers the memory comes as soon as it can, with all that follows.
+  // Operations that lower the memory run as early as possible, with their
+  // successors.
   EXPECT_EQ(
       Constructor(step.problem).alapOrder(),
       (Order{first.node, cast.node, gather.start, weight.node, second.node,

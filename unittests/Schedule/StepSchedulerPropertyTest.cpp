@@ -29,12 +29,12 @@ using namespace mlir::commsched::schedule::testing;
 
 namespace {
 
-/// What came out, over all problems.
+/// The results over all problems.
 struct Seen {
   int64_t schedules = 0;
   std::map<ScheduleOrigin, int64_t> origins;
-  /// Where the limit lies between what is needed least and what is needed for
-  /// the shortest step.
+  /// The position of the limit between the least peak and the peak of the
+  /// shortest step.
   int64_t shorterThanSimple = 0, overLimit = 0, longerForTheLimit = 0;
 };
 
@@ -192,7 +192,7 @@ Seen checkMany(uint64_t firstSeed, uint64_t numProblems, bool contended) {
   return seen;
 }
 
-/// Whatever may happen did, on some problems.
+/// Checks that every possible outcome occurred on some problems.
 void expectVariety(const Seen &seen) {
   int64_t some = seen.schedules / 100;
   EXPECT_GT(seen.shorterThanSimple, some);

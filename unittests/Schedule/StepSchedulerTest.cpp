@@ -258,7 +258,7 @@ TEST(StepScheduler, FillsStallsWithWeightGradients) {
   StepSchedule best = schedule(problem, options);
   EXPECT_TRUE(best.fits(options.limitBytes));
   EXPECT_GT(simulate(problem, program)->stepNs, best.stepNs);
-  // What all computation takes, and what sticks out at the end.
+  // The time of all computation, and the exposed rest at the end.
   EXPECT_LE(best.stepNs, simulate(problem, program)->computeNs + 100);
   // No gradient is left for much later, so that what it reads can go.
   Positions positions = *invert(problem, best.order);

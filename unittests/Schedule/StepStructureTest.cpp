@@ -49,7 +49,7 @@ TEST(StepStructure, CastsBeforeGathersPrepareThem) {
   EXPECT_EQ(structure.collectiveOf(example.gather.start), 0);
   EXPECT_EQ(structure.collectiveOf(example.weight.node), 0);
   EXPECT_EQ(structure.collectiveOf(example.cast.node), noCollective);
-  // What the cast made is sent until the wait.
+  // The result of the cast is in flight until the wait.
   EXPECT_EQ(gather.issuedBytes, 100);
   EXPECT_EQ(gather.issuingBytes, 100);
   EXPECT_FALSE(gather.isReleasing);
@@ -184,7 +184,7 @@ TEST(StepStructure, ShortWorkOnOneResultFollows) {
   EXPECT_TRUE(structure.isInComputeOrder(ofBoth.node));
   EXPECT_TRUE(structure.isInComputeOrder(withProduct.node));
   EXPECT_TRUE(structure.isInComputeOrder(behindBoth.node));
-  // What needs nothing follows nothing.
+  // An operation without predecessors follows nothing.
   EXPECT_TRUE(structure.isInComputeOrder(product.node));
 }
 

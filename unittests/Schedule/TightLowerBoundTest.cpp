@@ -202,7 +202,7 @@ struct Layers {
   }
 
 private:
-  /// What computation takes the layer behind a gather.
+  /// Adds the layer behind a gather. Returns the time of its computation.
   int64_t addLayer(NodeId gather, int64_t numProducts) {
     order.push_back(problem.addWait(gather));
     NodeId norm = add(NodeKind::Compute, {order.back()});

@@ -136,7 +136,7 @@ Operation *Equivalence::add(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// What gathers send
+// Sources of gathers
 //===----------------------------------------------------------------------===//
 
 static Operation *getEarlier(Operation *a, Operation *b) {

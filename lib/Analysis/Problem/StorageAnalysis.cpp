@@ -268,7 +268,7 @@ void StorageAnalysis::settleObjects() {
 }
 
 //===----------------------------------------------------------------------===//
-// What stays to the end
+// Storages that stay live to the end
 //===----------------------------------------------------------------------===//
 
 void StorageAnalysis::keep(Value value) {

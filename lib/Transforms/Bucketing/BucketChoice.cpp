@@ -96,7 +96,7 @@ std::optional<size_t> mlir::commsched::findBest(const StepSchedule &best,
 }
 
 //===----------------------------------------------------------------------===//
-// What may be merged
+// Mergeable collectives
 //===----------------------------------------------------------------------===//
 
 /// Those of sharded parameters with `fsdp`, and else all.

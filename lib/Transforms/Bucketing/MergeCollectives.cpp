@@ -151,7 +151,7 @@ static Operation *getAbsorbedCast(CollectiveOpInterface start,
 }
 
 //===----------------------------------------------------------------------===//
-// What can be merged
+// Mergeable collectives
 //===----------------------------------------------------------------------===//
 
 bool mlir::commsched::isBucket(CollectiveOpInterface collective) {
@@ -260,7 +260,7 @@ mlir::commsched::getUnmergeableReason(CollectiveOpInterface collective,
 }
 
 //===----------------------------------------------------------------------===//
-// What can be merged together
+// Compatibility of members
 //===----------------------------------------------------------------------===//
 
 /// The bucket key of a gather without the element types.

@@ -49,7 +49,7 @@ std::string joinAndRun(const JobAddress &address, int64_t ms,
   return result;
 }
 
-/// What `body` returns on each of `numRanks` threads, or the error of the
+/// Returns the results of `body` on `numRanks` threads, or the error of the
 /// start. Ranks not in `present` never come.
 std::vector<std::string> runRanks(int32_t numRanks, int64_t ms,
                                   const Body &body,

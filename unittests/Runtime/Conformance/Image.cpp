@@ -15,7 +15,7 @@ using namespace commsched::conformance;
 /// Bytes between tensors.
 static constexpr int64_t guardBytes = 32;
 
-/// What elements are aligned to: the largest power of two that divides them.
+/// The alignment of elements: the largest power of two that divides their size.
 /// Programs pass slices of buffers, so nothing more can be relied on.
 static int64_t getAlignment(const ElementFormat &format) {
   int64_t bytes = format.elementClass == ElementClass::Complex
@@ -103,7 +103,7 @@ LaunchBuffers Image::add(const CaseLaunch &launch, int32_t rank, size_t owner) {
       Bytes input = makeInput(launch, i, rank);
       int64_t begin = addRegion({owner, "input " + index, format, 0, 0, false},
                                 input, input);
-      // Where nothing is sent or received, either null or any address.
+      // Tensors without bytes have either null or any address.
       bool null = input.empty() && theCase.site % 2;
       buffers.inputs.push_back(null ? -1 : begin);
     } else {

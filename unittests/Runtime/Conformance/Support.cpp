@@ -12,8 +12,8 @@
 
 using namespace commsched::conformance;
 
-/// What has a meaning: truth values do not add up, only fractions have an
-/// average, complex numbers no order, and only integers bits.
+/// Whether a reduction is defined for a type: truth values do not add up, only
+/// fractions have an average, complex numbers no order, and only integers bits.
 static bool isDefined(const ElementFormat &format,
                       commsched_reduction reduction) {
   if (format.elementClass == ElementClass::Opaque)

@@ -30,7 +30,7 @@ static const std::string send =
     R"({"name": "s", "kind": "send", "group": 0, "peer": 1, "tag": 3,
         "tensors": [{"type": "i32", "inputs": 2}]})";
 
-/// What ranks with these programs say, as one that follows them all sees it.
+/// Returns the status that ranks with these programs report.
 static Status compare(const std::vector<Program> &programs) {
   // Rank 0 decides what is exchanged; the others answer alike.
   std::vector<std::string> texts;

@@ -39,7 +39,7 @@ void run(Site site, const Actor &actor) {
     commsched_barrier(site);
   else
     commsched_wait(start(site, actor));
-  // Where only compute waits, as on GPUs, this is where the host does.
+  // On GPUs only the compute stream waits; the host waits here.
   commsched_synchronize();
 }
 

@@ -68,7 +68,7 @@ TEST(Buffers, ChecksCanBeLeftOut) {
     int32_t input[4] = {1, 2, 3, 4}, output[8] = {5};
     int64_t request = start(0, input, output);
     EXPECT_EQ(output[0], 5);
-    // What travels is what was there at the start.
+    // The collective sends the contents at its start.
     input[2] = 9;
     EXPECT_EQ(commsched_wait(request), 0);
     EXPECT_EQ(output[2], 3);

@@ -33,7 +33,8 @@ protected:
     MpiRank::TearDown();
   }
 
-  /// What `from` sends as its i-th element: small, as bf16 must hold sums.
+  /// Returns the i-th element that `from` sends: small, as bf16 must represent
+  /// sums.
   static float getValue(int64_t from, int64_t i) {
     return static_cast<float>((from * 5 + i * 3) % 7);
   }

@@ -76,7 +76,7 @@ TEST_F(NcclCallsTest, ReductionsHaveTheirNames) {
 }
 
 TEST_F(NcclCallsTest, TypesThatNcclLacksTravelAsBytes) {
-  // What 3 elements are on the wire when they are sent, and when added.
+  // The NCCL types of 3 elements in sends and in reductions.
   struct Case {
     const char *type;
     const char *sent;

@@ -103,7 +103,7 @@ TEST(Conversion, BetweenNeighboursTheNearestAndTiesToEven) {
       double next = format.getValue(bits + 1);
       bool isLast = !std::isfinite(next);
       if (isLast)
-        // What the next number would be if the format went on.
+        // The next number if the format had a larger range.
         next = value + (value - format.getValue(bits - 1));
       double middle = value + (next - value) / 2;
       // Beyond the last number is infinity, or NaN if there is none.

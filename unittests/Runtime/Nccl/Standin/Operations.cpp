@@ -16,7 +16,7 @@
 using namespace standin;
 using namespace commsched::runtime;
 
-/// What every collective takes, whatever its size.
+/// The time of every collective, independent of its size.
 static constexpr double operationNs = 1000;
 
 static size_t getBytes(ncclDataType_t type) {
