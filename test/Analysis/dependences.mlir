@@ -246,7 +246,7 @@ func.func @loads_and_stores(%x: tensor<4xf32>, %i: index, %v: f32) -> f32 {
   return %old : f32
 }
 
-// Once there is a memref of a tensor, whoever is unknown may write the tensor.
+// Once there is a memref of a tensor, an unknown operation may write the tensor.
 // CHECK-LABEL: func.func @tensor_behind_a_memref(
 // CHECK-NEXT: bufferization.to_buffer
 // CHECK-NEXT: "foreign.keep"
@@ -347,7 +347,7 @@ func.func @captured_values(%x: tensor<4xf32>, %c: i1) {
 }
 
 // A region writes, through a view of its own, what it captures. What it
-// allocates itself is nobody else's matter: the reader of memory is free.
+// allocates itself concerns no other operation: the reader of memory is free.
 // CHECK-LABEL: func.func @regions_write_what_they_capture(
 // CHECK-NEXT: compute "reader"
 // CHECK-NEXT: scf.if

@@ -123,7 +123,7 @@ func.func @written(
   return %y : tensor<4xf32>
 }
 
-// Code that nobody knows may write any memory, but no tensor.
+// Unknown code may write any memory, but no tensor.
 // CHECK-LABEL: @unknown has 5 nodes
 // CHECK: 1 'unknown' operation other() {{.*}} pinned{{$}}
 // CHECK-NEXT: 2 'memory' {{.*}} pinned{{$}}

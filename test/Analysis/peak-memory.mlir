@@ -6,7 +6,7 @@
 
 commsched.group @g size(4)
 
-// Arguments stay although nobody uses them any more: x, y, a; then x, y, a, b.
+// Arguments stay although they have no further users: x, y, a; then x, y, a, b.
 // CHECK: "function":"arguments_stay"
 // CHECK-SAME: "peak_memory_bytes":16384,
 func.func @arguments_stay(%x: tensor<1024xf32>, %y: tensor<1024xf32>)
@@ -54,7 +54,7 @@ func.func @returned_argument_stays(%x: tensor<1024xf32> {commsched.freeable})
   return %x, %b : tensor<1024xf32>, tensor<1024xf32>
 }
 
-// A freeable argument that nobody uses stays, as nobody frees it: x, y, a; then
+// A freeable argument without users stays, as no user frees it: x, y, a; then
 // x, y, a, b.
 // CHECK: "function":"unused_argument_stays"
 // CHECK-SAME: "peak_memory_bytes":16384,
@@ -179,7 +179,7 @@ func.func @tensor_views(%x: tensor<1024xf32>) -> tensor<256xf32> {
   return %b : tensor<256xf32>
 }
 
-// A result that nobody uses goes when its operation ends: at a: x, a = 2; at b:
+// An unused result is freed when its operation ends: at a: x, a = 2; at b:
 // x, b = 2.
 // CHECK: "function":"unused_result"
 // CHECK-SAME: "peak_memory_bytes":8192,
@@ -360,7 +360,7 @@ func.func @into(%x: tensor<1024xf32>) -> tensor<256xf32> {
   return %c : tensor<256xf32>
 }
 
-// The buffer stays until the wait, also when nobody uses the result: at b x,
+// The buffer stays until the wait, also if the result is unused: at b x,
 // buffer, b; at c x, buffer, b, c.
 // CHECK: "function":"into_until_the_wait"
 // CHECK-SAME: "peak_memory_bytes":16384,

@@ -130,7 +130,7 @@ func.func @keep_group_of_one_dynamic(%x: tensor<?xf32>) -> tensor<4xf32> {
 }
 
 //===----------------------------------------------------------------------===//
-// A pair whose values nobody uses.
+// A pair whose values are unused.
 //===----------------------------------------------------------------------===//
 
 // CHECK-LABEL: func.func @unused_pairs(

@@ -96,7 +96,7 @@ func.func @cse_keeps_random(%x: tensor<4xf32>)
     -> (tensor<4xf32>, tensor<4xf32>) {
   %0 = commsched.compute "aten.rand"() {random} : () -> tensor<4xf32>
   %1 = commsched.compute "aten.rand"() {random} : () -> tensor<4xf32>
-  // It advances the generator, though nobody uses what it drew.
+  // It advances the generator, though its numbers are unused.
   %2 = commsched.compute "aten.dropout"(%x) {random}
       : (tensor<4xf32>) -> tensor<4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>

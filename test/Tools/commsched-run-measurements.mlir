@@ -32,7 +32,7 @@
 // RUN:   %t/report.json | FileCheck %s --check-prefix=ONCE
 // ONCE: 2 collectives, repeat 0, 4 ranks, backend local
 
-// What is being done, where somebody wants to know, and not on standard output.
+// Progress is printed on request, and not on standard output.
 // RUN: commsched-run %s --ranks 4 --repeat=1 --progress 2>&1 -o /dev/null \
 // RUN:   | FileCheck %s --check-prefix=PROGRESS
 // RUN: commsched-run %s --ranks 4 -o /dev/null 2>&1 | count 0

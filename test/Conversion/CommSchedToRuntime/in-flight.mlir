@@ -130,7 +130,7 @@ func.func @all_reduce_in_place() -> tensor<8xf32> {
   return %r : tensor<8xf32>
 }
 
-// ... unless somebody needs what was there: then the operand is copied first.
+// ... unless the old contents are needed: then the operand is copied first.
 // CHECK-LABEL: func.func @all_reduce_of_needed
 // CHECK: %[[X:.*]] = call @fill()
 // CHECK: %[[NEW:.*]] = memref.alloc()

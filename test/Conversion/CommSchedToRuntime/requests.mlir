@@ -146,7 +146,7 @@ func.func @chunk_cat(%a: tensor<5x3xbf16>, %b: tensor<4xbf16>)
   return %r : tensor<28xf32>
 }
 
-// Bytes of two types; the slice that somebody looks at is cut out again.
+// Bytes of two types; the slice that has users is cut out again.
 // CHECK-LABEL: func.func @packed
 // CHECK: %[[ME:.*]] = commsched_rt.rank @g : index
 // CHECK: %[[OFFSET:.*]] = arith.muli %[[ME]]

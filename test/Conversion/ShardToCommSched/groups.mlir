@@ -162,7 +162,7 @@ module @other {
 
 // -----
 
-// A grid that somebody else still names stays.
+// A grid with other references stays.
 
 // CHECK: shard.grid @kept
 shard.grid @kept(shape = 2)

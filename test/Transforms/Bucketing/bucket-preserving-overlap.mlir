@@ -91,7 +91,7 @@ func.func @second_first(%a: !shard, %b: !shard, %x: !x) -> (!whole, !x, !x) {
   return %w1, %m1, %m2 : !whole, !x, !x
 }
 
-// But whoever needs the first would have to wait for the second, too.
+// But users of the first would have to wait for the second, too.
 // CHECK-LABEL: func.func @first_first(
 // BYTES-NEXT: "ag1"
 // BYTES-NEXT: "ag2"

@@ -1,6 +1,6 @@
 // RUN: commsched-test-opt %s --test-merge-collectives | FileCheck %s
 
-// The copy-in converts: casts that nobody else needs go.
+// The copy-in converts: casts without other users go.
 
 commsched.group @dp size(4)
 

@@ -166,7 +166,7 @@ func.func @view_of_a_parameter(%p: tensor<4xbf16>, %x: tensor<8xbf16>)
 }
 
 // A view between wait and copy-out, and the copy into the parameter's storage,
-// come up to the wait. Views for somebody else stay.
+// come up to the wait. Views with other users stay.
 // CHECK-LABEL: func.func @wait_for_a_gather(
 // CHECK-NEXT: "copy_in"
 // CHECK-NEXT: "gather"

@@ -151,7 +151,7 @@ func.func @written(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<2xf32> {
 }
 
 // Not the addition of two tensors, or not of reduce-scatters: no remark. An
-// addition that nobody uses stays as well.
+// addition without users stays as well.
 // CHECK-NOT: remark
 func.func @others(%a: tensor<4xf32>, %b: tensor<4xf32>, %c: tensor<2xf32>,
                   %old: tensor<2xf32>)
