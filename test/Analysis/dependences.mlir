@@ -246,7 +246,7 @@ func.func @loads_and_stores(%x: tensor<4xf32>, %i: index, %v: f32) -> f32 {
   return %old : f32
 }
 
-// Once there is a memref of a tensor, an unknown operation may write the tensor.
+// Once a tensor has a memref, an unknown operation may write the tensor.
 // CHECK-LABEL: func.func @tensor_behind_a_memref(
 // CHECK-NEXT: bufferization.to_buffer
 // CHECK-NEXT: "foreign.keep"
