@@ -6,8 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Bucketing/BucketRemarks.h"
 #include "../PassSupport.h"
-#include "ScheduleRemarks.h"
+#include "BlockScheduler.h"
+#include "CommSched/Report/ExposureText.h"
 #include "SchedulingPass.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -19,9 +21,152 @@ namespace mlir::commsched {
 
 using namespace mlir;
 using namespace mlir::commsched;
+using schedule::ExposureCause;
+using schedule::ExposureReason;
+using schedule::NodeId;
+using schedule::Problem;
+using schedule::ScheduleOrigin;
+using schedule::StepSchedule;
 
 static_assert(schedule::StepSchedulerOptions::defaultSlackPercent == 40,
               "Schedule.td repeats the default of the option `slack`");
+
+//===----------------------------------------------------------------------===//
+// Remarks
+//===----------------------------------------------------------------------===//
+
+static StringRef toString(ScheduleOrigin origin) {
+  switch (origin) {
+  case ScheduleOrigin::Program:
+    return "program";
+  case ScheduleOrigin::SimpleOverlap:
+    return "simple-overlap";
+  case ScheduleOrigin::Constructed:
+    return "constructed";
+  case ScheduleOrigin::LeastMemory:
+    return "least-memory";
+  }
+  llvm_unreachable("unknown origin");
+}
+
+static void remarkKept(func::FuncOp function, Location location,
+                       const StepSchedule &program, int64_t limitBytes) {
+  remarkBlockKept(function, location,
+                  "no better schedule is known than the program's, which "
+                  "takes " +
+                      Twine(program.stepNs) + " ns and " +
+                      Twine(program.peakBytes) + " bytes, for a budget of " +
+                      Twine(limitBytes))
+      << remark::metric("StepNs", program.stepNs)
+      << remark::metric("PeakBytes", program.peakBytes)
+      << remark::metric("BudgetBytes", limitBytes);
+}
+
+static void remarkScheduled(func::FuncOp function, Location location,
+                            const StepSchedule &before,
+                            const StepSchedule &after, int64_t limitBytes) {
+  StringRef origin = toString(after.origin);
+  remark::passed(location, makeRemark("BlockScheduled", function.getSymName()))
+      << ("the step takes " + Twine(after.stepNs) + " ns instead of " +
+          Twine(before.stepNs) + ", and " + Twine(after.peakBytes) +
+          " bytes instead of " + Twine(before.peakBytes) +
+          ", for a budget of " + Twine(limitBytes) + " (" + origin + ")")
+             .str()
+      << remark::metric("Origin", origin)
+      << remark::metric("StepNsBefore", before.stepNs)
+      << remark::metric("StepNsAfter", after.stepNs)
+      << remark::metric("PeakBytesBefore", before.peakBytes)
+      << remark::metric("PeakBytesAfter", after.peakBytes)
+      << remark::metric("BudgetBytes", limitBytes);
+}
+
+/// Emits the remarks on the `schedule` that a block of `function` gets:
+/// `BlockScheduled`, or `BlockKept` if its order stays, and `BudgetExceeded` if
+/// it takes more than its limit.
+static void remarkSchedule(func::FuncOp function,
+                           const BlockScheduler &scheduler,
+                           const BlockSchedule &schedule) {
+  int64_t limitBytes = schedule.limitBytes;
+  const Problem &problem = scheduler.getProblem().getProblem();
+  const StepSchedule &before = scheduler.getProgram().step;
+  const StepSchedule &after = schedule.step;
+  Location location = scheduler.getBlock().getParentOp()->getLoc();
+  if (!schedule.fits())
+    remarkBudgetExceeded(function, problem, after.peakBytes, limitBytes);
+  if (after.order == before.order)
+    remarkKept(function, location, before, limitBytes);
+  else
+    remarkScheduled(function, location, before, after, limitBytes);
+}
+
+/// Emits a remark `CollectiveAlone` on each collective that is in none of the
+/// buckets of `schedule`; if there are none, but some were tried, one remark
+/// `CollectivesNotMerged` on the block. For before the schedule is applied.
+static void remarkMerging(func::FuncOp function,
+                          const BlockScheduler &scheduler,
+                          const BlockSchedule &schedule) {
+  Block &block = scheduler.getBlock();
+  if (schedule.buckets) {
+    remarkUnbucketed(function, block,
+                     explainUnbucketed(scheduler.getProblem(),
+                                       scheduler.getMergeable(),
+                                       *schedule.buckets));
+    return;
+  }
+  if (!schedule.rejected)
+    return;
+  const RejectedBuckets &rejected = *schedule.rejected;
+  remark::missed(block.getParentOp()->getLoc(),
+                 makeRemark("CollectivesNotMerged", function.getSymName()))
+      << ("merging " + Twine(rejected.buckets->rule) +
+          " would make a step of " + Twine(rejected.stepNs) + " ns and " +
+          Twine(rejected.peakBytes) + " bytes, without merging it is " +
+          Twine(schedule.step.stepNs) + " ns and " +
+          Twine(schedule.step.peakBytes) + " bytes, for a budget of " +
+          Twine(schedule.limitBytes))
+             .str()
+      << remark::metric("StepNsMerged", rejected.stepNs)
+      << remark::metric("PeakBytesMerged", rejected.peakBytes)
+      << remark::metric("StepNs", schedule.step.stepNs)
+      << remark::metric("PeakBytes", schedule.step.peakBytes);
+}
+
+/// Emits a remark `CollectiveExposed` on each collective that computation does
+/// not hide in `order`, one of the block as `scheduler` has read it. Emits an
+/// error if that cannot be found out.
+static LogicalResult remarkExposure(func::FuncOp function,
+                                    const BlockScheduler &scheduler,
+                                    const schedule::Order &order,
+                                    int64_t limitBytes) {
+  const BlockProblem &problem = scheduler.getProblem();
+  FailureOr<std::vector<ExposureReason>> reasons =
+      scheduler.explainExposure(order, limitBytes);
+  if (failed(reasons))
+    return failure();
+  for (const ExposureReason &reason : *reasons) {
+    Operation *op = problem.getOperation(reason.collective);
+    ExposureText text =
+        describeExposure(problem.getProblem(), reason, [&](NodeId node) {
+          return describe(problem.getOperation(node));
+        });
+    auto remark = remark::missed(
+        op->getLoc(), makeRemark("CollectiveExposed", function.getSymName()));
+    remark << describe(op) + " is exposed for " +
+                  std::to_string(reason.exposedNs) + " ns: " + text.limit +
+                  "; to change that: " + text.remedy
+           << remark::metric("ExposedNs", reason.exposedNs)
+           << remark::metric("Reason", schedule::toString(reason.cause));
+    if (reason.cause == ExposureCause::Memory)
+      remark << remark::metric("BytesShort", reason.bytesShort);
+    if (reason.gainNs)
+      remark << remark::metric("GainNs", *reason.gainNs);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
 
 namespace {
 
