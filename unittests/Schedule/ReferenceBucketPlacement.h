@@ -59,14 +59,14 @@ public:
 
 private:
   /// Of a node whose inputs are lazy or such nodes themselves.
-  bool needsUnwishedWait(NodeId node) const {
+  bool needsUnconstrainedWait(NodeId node) const {
     for (DependenceEnd end : merged.predecessors(node)) {
       int32_t bucket = bucketed.bucketOf(end.node);
       bool isConstrained = false;
       for (auto [waited, started] : placement.waitAfterStart)
         isConstrained |= waited == bucket;
       if (isLazy(end.node) ? !isConstrained
-                           : bucket < 0 && needsUnwishedWait(end.node))
+                           : bucket < 0 && needsUnconstrainedWait(end.node))
         return true;
     }
     return false;
@@ -83,7 +83,8 @@ private:
     for (DependenceEnd end : merged.successors(node))
       if (end.kind == DependenceKind::Barrier || !others.count(end.node))
         return false;
-    return merged.kind(node) != NodeKind::Start || !needsUnwishedWait(node);
+    return merged.kind(node) != NodeKind::Start ||
+           !needsUnconstrainedWait(node);
   }
 
   //===--------------------------------------------------------------------===//

@@ -64,8 +64,8 @@ public:
     return "";
   }
 
-  /// With the wishes that `result` grants: always the operation or group that
-  /// is ready and whose place in the program comes first.
+  /// With the constraints that `result` satisfies: always the operation or
+  /// group that is ready and whose place in the program comes first.
   Order sort(const GroupedOrder &result) const {
     Order order;
     std::set<NodeId> done;
@@ -137,9 +137,9 @@ private:
     return true;
   }
 
-  /// With the first wishes, closed transitively: what runs before a member of a
-  /// group runs before all of them, and so behind it. Members of a group are
-  /// not related by that alone.
+  /// With the first constraints, closed transitively: what runs before a member
+  /// of a group runs before all of them, and so behind it. Members of a group
+  /// are not related by that alone.
   Relation close(size_t numGroups, size_t numPrecedences) const {
     NodeId count = problem.numNodes();
     size_t size = count + numGroups;
