@@ -20,10 +20,10 @@ namespace {
 /// One run of formConvexSets(), on input without errors. A unit is a set of a
 /// label that is done, or else a start with its wait or one operation; one of
 /// its members stands for it.
-class Forming {
+class ConvexSetForming {
 public:
-  Forming(const Problem &problem, const std::vector<int32_t> &labels,
-          ContractedGraph graph);
+  ConvexSetForming(const Problem &problem, const std::vector<int32_t> &labels,
+                   ContractedGraph graph);
 
   std::vector<ConvexSet> run();
 
@@ -61,8 +61,9 @@ private:
 
 /// Starts whose waits have other labels lose theirs. Others are units with
 /// their waits, unless a path joins the two by way of another operation.
-Forming::Forming(const Problem &problem, const std::vector<int32_t> &labels,
-                 ContractedGraph graph)
+ConvexSetForming::ConvexSetForming(const Problem &problem,
+                                   const std::vector<int32_t> &labels,
+                                   ContractedGraph graph)
     : problem(problem), labels(labels), unitOf(problem.programOrder()),
       nextMember(unitOf), positions(labels.size()), levels(labels.size()) {
   for (NodeId node : problem.programOrder()) {
@@ -79,14 +80,14 @@ Forming::Forming(const Problem &problem, const std::vector<int32_t> &labels,
     positions[order[position]] = position;
 }
 
-void Forming::leavePair(NodeId start) {
+void ConvexSetForming::leavePair(NodeId start) {
   labels[start] = noLabel;
   labels[problem.waitOf(start)] = noLabel;
 }
 
 /// Sets the levels of the units in `stretch`. Paths between operations of the
 /// label do not leave it.
-void Forming::findLevels(int32_t label, Stretch stretch) {
+void ConvexSetForming::findLevels(int32_t label, Stretch stretch) {
   for (size_t position = stretch.first; position < stretch.end; ++position) {
     NodeId unit = order[position];
     if (unit == noNode)
@@ -110,7 +111,8 @@ void Forming::findLevels(int32_t label, Stretch stretch) {
 
 /// Takes the label from starts that are on another level than their waits, and
 /// from these. Returns whether there were any.
-bool Forming::leaveSplitPairs(int32_t label, ArrayView<NodeId> members) {
+bool ConvexSetForming::leaveSplitPairs(int32_t label,
+                                       ArrayView<NodeId> members) {
   bool found = false;
   for (NodeId node : members) {
     NodeId wait = problem.waitOf(node);
@@ -123,7 +125,7 @@ bool Forming::leaveSplitPairs(int32_t label, ArrayView<NodeId> members) {
   return found;
 }
 
-void Forming::unite(NodeId unit, NodeId other) {
+void ConvexSetForming::unite(NodeId unit, NodeId other) {
   NodeId member = other;
   do {
     unitOf[member] = unit;
@@ -132,14 +134,14 @@ void Forming::unite(NodeId unit, NodeId other) {
   std::swap(nextMember[unit], nextMember[other]);
 }
 
-void Forming::place(NodeId unit, size_t position) {
+void ConvexSetForming::place(NodeId unit, size_t position) {
   order[position] = unit;
   positions[unit] = position;
 }
 
 /// Makes units of the sets. On each level the others come first: they do not
 /// depend on the set there, or they would be on a higher one.
-void Forming::contract(int32_t label, Stretch stretch) {
+void ConvexSetForming::contract(int32_t label, Stretch stretch) {
   auto keyOf = [&](NodeId unit) {
     return 2 * static_cast<size_t>(levels[unit]) + (labels[unit] == label);
   };
@@ -169,7 +171,7 @@ void Forming::contract(int32_t label, Stretch stretch) {
             order.begin() + static_cast<ptrdiff_t>(stretch.end), noNode);
 }
 
-void Forming::formLabel(int32_t label, ArrayView<NodeId> members) {
+void ConvexSetForming::formLabel(int32_t label, ArrayView<NodeId> members) {
   Stretch stretch = {order.size(), 0};
   for (NodeId node : members) {
     size_t position = positions[unitOf[node]];
@@ -182,7 +184,7 @@ void Forming::formLabel(int32_t label, ArrayView<NodeId> members) {
   contract(label, stretch);
 }
 
-std::vector<ConvexSet> Forming::takeSets() const {
+std::vector<ConvexSet> ConvexSetForming::takeSets() const {
   std::vector<ConvexSet> sets;
   std::vector<int32_t> indexOf(labels.size(), -1);
   for (size_t node = 0; node < labels.size(); ++node) {
@@ -198,7 +200,7 @@ std::vector<ConvexSet> Forming::takeSets() const {
   return sets;
 }
 
-std::vector<ConvexSet> Forming::run() {
+std::vector<ConvexSet> ConvexSetForming::run() {
   Csr<NodeId> members;
   members.build(
       labels.size(), labels.size(), [&](size_t i) { return labels[i]; },
@@ -227,5 +229,5 @@ schedule::formConvexSets(const Problem &problem,
       return Error{problem.describe(node) + " has the label " +
                    std::to_string(labels[node]) + "; the problem has " +
                    std::to_string(problem.numNodes()) + " nodes"};
-  return Forming(problem, labels, std::move(*graph)).run();
+  return ConvexSetForming(problem, labels, std::move(*graph)).run();
 }

@@ -21,7 +21,6 @@ using namespace mlir;
 using namespace mlir::commsched;
 using partition::JointGraph;
 using partition::NodeId;
-using partition::noNode;
 using partition::PartitionConflict;
 
 //===----------------------------------------------------------------------===//
@@ -76,11 +75,11 @@ mlir::commsched::readSavedValues(const JointFunction &joint) {
 InFlightDiagnostic
 mlir::commsched::emitConflict(const JointFunction &joint,
                               const PartitionConflict &conflict) {
-  if (conflict.node == noNode)
+  if (conflict.node == partition::noNode)
     return joint.getFunction().emitOpError(conflict.reason);
   InFlightDiagnostic diag = emitError(getLoc(joint, conflict.node));
   diag << "'" << joint.getName(conflict.node) << "' " << conflict.reason;
-  if (conflict.other != noNode)
+  if (conflict.other != partition::noNode)
     diag.attachNote(getLoc(joint, conflict.other))
         << "'" << joint.getName(conflict.other) << "' " << conflict.otherReason;
   return diag;
