@@ -71,9 +71,13 @@ PricedBucket BucketPricer::price(ArrayRef<NodeId> starts,
 // Comparison
 //===----------------------------------------------------------------------===//
 
-bool mlir::commsched::isWorthMerging(int64_t mergedNs, int64_t ns) {
+int64_t mlir::commsched::getLeastMergingGainNs(int64_t stepNs) {
   constexpr int64_t leastShare = 1000;
-  return mergedNs < ns - ns / leastShare;
+  return stepNs / leastShare;
+}
+
+bool mlir::commsched::isWorthMerging(int64_t mergedNs, int64_t ns) {
+  return mergedNs < ns - getLeastMergingGainNs(ns);
 }
 
 bool mlir::commsched::isBetter(const StepSchedule &merged,

@@ -62,6 +62,10 @@ private:
 // Comparison
 //===----------------------------------------------------------------------===//
 
+/// The gain in nanoseconds, a thousandth of a step of `stepNs`, that a merged
+/// program must exceed to be preferred.
+int64_t getLeastMergingGainNs(int64_t stepNs);
+
 /// Whether a merge that makes a step of `mergedNs` out of one of `ns` saves
 /// enough. Merging takes memory, and moves what a simulation may be wrong
 /// about: it has to save more than a thousandth.

@@ -88,14 +88,16 @@ BlockScheduler::create(func::FuncOp function, Block &block,
 }
 
 /// Whether merging could gain enough if it hid all communication: a merged
-/// program has about the same computation.
+/// program has about the same computation. To try it costs several times what
+/// scheduling does, so that twice the least gain has to be in reach.
 bool BlockScheduler::mayGainByMerging(const StepSchedule &schedule,
                                       int64_t limitBytes) const {
   if (options->buckets == ScheduleBuckets::Off)
     return false;
   Result<schedule::LowerBound> bound = computeLowerBound(problem->getProblem());
   return !schedule.fits(limitBytes) || !bound ||
-         isWorthMerging(bound->computeNs, schedule.stepNs);
+         schedule.stepNs - bound->computeNs >
+             2 * getLeastMergingGainNs(schedule.stepNs);
 }
 
 /// Lists the ways of merging, unless that is done.
