@@ -330,12 +330,6 @@ FailureOr<bool> mlir::commsched::runIterativePass(func::FuncOp function,
   if (!costs)
     return failure();
   CollectiveMover mover(function, pass, *costs);
-  bool changed = false;
-  for (Block *block : getBlocksWithCollectives(function)) {
-    FailureOr<bool> blockChanged = mover.run(*block);
-    if (failed(blockChanged))
-      return failure();
-    changed |= *blockChanged;
-  }
-  return changed;
+  return rewriteBlocks(getBlocksWithCollectives(function),
+                       [&](Block &block) { return mover.run(block); });
 }

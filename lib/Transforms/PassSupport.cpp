@@ -24,6 +24,19 @@ mlir::commsched::getBlocksWithCollectives(func::FuncOp function) {
   return blocks;
 }
 
+FailureOr<bool>
+mlir::commsched::rewriteBlocks(ArrayRef<Block *> blocks,
+                               function_ref<FailureOr<bool>(Block &)> rewrite) {
+  bool isChanged = false;
+  for (Block *block : blocks) {
+    FailureOr<bool> isBlockChanged = rewrite(*block);
+    if (failed(isBlockChanged))
+      return failure();
+    isChanged |= *isBlockChanged;
+  }
+  return isChanged;
+}
+
 bool mlir::commsched::areRemarksEnabled(Operation *op) {
   return op->getContext()->getRemarkEngine() != nullptr;
 }

@@ -26,6 +26,11 @@ namespace mlir::commsched {
 /// first. Linear in the operations.
 SmallVector<Block *> getBlocksWithCollectives(func::FuncOp function);
 
+/// Calls `rewrite`, which returns whether it changed its block, for one block
+/// after the other. Returns whether any changed, or the first failure.
+FailureOr<bool> rewriteBlocks(ArrayRef<Block *> blocks,
+                              function_ref<FailureOr<bool>(Block &)> rewrite);
+
 //===----------------------------------------------------------------------===//
 // Remarks
 //===----------------------------------------------------------------------===//

@@ -458,16 +458,11 @@ protected:
     if (!costs)
       return failure();
     markAnalysesPreserved<CostAnalysis>();
-    bool changed = false;
-    for (Block *block : getBlocksWithCollectives(getOperation())) {
-      FailureOr<bool> removed =
-          deduplicateGathers(getOperation(), *block, FsdpAnalysis(*block),
-                             *costs, /*limitBytes=*/std::nullopt);
-      if (failed(removed))
-        return failure();
-      changed |= *removed;
-    }
-    return changed;
+    return rewriteBlocks(
+        getBlocksWithCollectives(getOperation()), [&](Block &block) {
+          return deduplicateGathers(getOperation(), block, FsdpAnalysis(block),
+                                    *costs, /*limitBytes=*/std::nullopt);
+        });
   }
 };
 

@@ -410,14 +410,12 @@ namespace {
 struct EnforceFsdpOrder
     : mlir::commsched::impl::EnforceFsdpOrderBase<EnforceFsdpOrder> {
   void runOnOperation() override {
-    bool moved = false;
-    for (Block *block : getBlocksWithCollectives(getOperation())) {
-      FailureOr<bool> blockMoved = enforce(*block);
-      if (failed(blockMoved))
-        return signalPassFailure();
-      moved |= *blockMoved;
-    }
-    if (!moved)
+    FailureOr<bool> moved =
+        rewriteBlocks(getBlocksWithCollectives(getOperation()),
+                      [&](Block &block) { return enforce(block); });
+    if (failed(moved))
+      signalPassFailure();
+    else if (!*moved)
       markAllAnalysesPreserved();
   }
 

@@ -143,15 +143,9 @@ static FailureOr<bool> scheduleBlock(func::FuncOp function, Block &block,
 static FailureOr<bool> listSchedule(func::FuncOp function,
                                     ListSchedulerOptions options,
                                     OperationCosts *costs = nullptr) {
-  bool moved = false;
-  for (Block *block : getBlocksWithCollectives(function)) {
-    FailureOr<bool> blockMoved =
-        scheduleBlock(function, *block, options, costs);
-    if (failed(blockMoved))
-      return failure();
-    moved |= *blockMoved;
-  }
-  return moved;
+  return rewriteBlocks(getBlocksWithCollectives(function), [&](Block &block) {
+    return scheduleBlock(function, block, options, costs);
+  });
 }
 
 //===----------------------------------------------------------------------===//

@@ -83,14 +83,12 @@ struct ReorderForPeakMemory
   }
 
   void runOnOperation() override {
-    bool moved = false;
-    for (Block *block : getBlocks(getOperation())) {
-      FailureOr<bool> blockMoved = reorder(*block);
-      if (failed(blockMoved))
-        return signalPassFailure();
-      moved |= *blockMoved;
-    }
-    if (!moved)
+    FailureOr<bool> moved =
+        rewriteBlocks(getBlocks(getOperation()),
+                      [&](Block &block) { return reorder(block); });
+    if (failed(moved))
+      signalPassFailure();
+    else if (!*moved)
       markAllAnalysesPreserved();
   }
 
