@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Imports PyTorch graphs as ``commsched`` modules.
+"""CommSched for PyTorch: from FX graphs to schedules and back.
 
-:func:`import_graphs` takes FX graphs as AOT autograd makes them and gives a
-:class:`commsched.ir.Module`, whose ``str()`` is MLIR text;
-:func:`import_graph_module` is the same for one graph. Everything that cannot
-be imported is a :class:`GraphImportError` that names the node.
+As a backend of `torch.compile`, with the options of :class:`Options`::
+
+    step = torch.compile(model, backend="commsched", options={...})
+
+The parts, for other uses:
+
+* :func:`import_graphs` takes FX graphs as AOT autograd makes them and gives a
+  :class:`commsched.ir.Module`, whose ``str()`` is MLIR text;
+  :func:`import_graph_module` is the same for one graph. Everything that
+  cannot be imported is a :class:`GraphImportError` that names the node.
+* :func:`shard_parameters` shards a model such that its collectives are in
+  the graphs.
 """
+
+import importlib as _importlib
 
 try:
     import torch as _torch  # noqa: F401
@@ -15,18 +25,33 @@ except ImportError as error:
         "'pip install commsched[torch]'"
     ) from error
 
-from commsched.torch.importer.errors import GraphImportError
-from commsched.torch.importer.graphs import (
-    GraphSpec,
-    ImportOptions,
-    import_graph_module,
-    import_graphs,
-)
+# Where the public names are; modules are imported when a name is first used.
+_MODULES = {
+    "commsched.torch.compiling.options": ("Options", "OptionsError"),
+    "commsched.torch.compiling.schedule": ("ScheduleError",),
+    "commsched.torch.compiling.records": ("CommSchedWarning",),
+    "commsched.torch.importer.errors": ("GraphImportError",),
+    "commsched.torch.importer.graphs": (
+        "GraphSpec",
+        "ImportOptions",
+        "import_graph_module",
+        "import_graphs",
+    ),
+    "commsched.torch.sharding": ("MixedPrecision", "shard_parameters"),
+}
 
-__all__ = [
-    "GraphImportError",
-    "GraphSpec",
-    "ImportOptions",
-    "import_graph_module",
-    "import_graphs",
-]
+_WHERE = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = sorted(_WHERE)
+
+
+def __getattr__(name: str):
+    if name not in _WHERE:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    value = getattr(_importlib.import_module(_WHERE[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted(set(globals()) | set(_WHERE))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """From a model to the graphs of one training step.
 
-`models` defines what is trained, `sharding` spreads its parameters over ranks,
-`capture` traces the joint graph on fake tensors, `partition` cuts it into
-forward and backward, and `step` puts them together.
+`models` defines what is trained, `mesh` makes ranks that are not there (the
+parameters are spread over them by `commsched.torch.sharding`), `capture`
+traces the joint graph on fake tensors, `partition` cuts it into forward and
+backward, and `step` puts them together.
 """

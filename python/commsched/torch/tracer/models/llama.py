@@ -4,7 +4,7 @@
 Pre-normalised transformer blocks: RMSNorm, rotary position embedding,
 grouped-query attention and a SwiGLU feed-forward network, an untied output
 projection, and the mean cross-entropy loss over every token. The module knows
-nothing of parallelism: ``commsched.torch.tracer.sharding`` shards it from outside.
+nothing of parallelism: ``commsched.torch.sharding`` shards it from outside.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fully sharded data parallelism that a tracer can see.
+"""Fully sharded data parallelism that a compiler can see.
 
 Every parameter becomes a ``DTensor`` sharded along dimension 0, and reading it
 through its module gathers it: a computed property stands in front of the
@@ -11,14 +11,11 @@ ordinary operation, where a compiler can move it.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-from collections.abc import Iterator
 
 import torch
-import torch.distributed as dist
 from torch import nn
-from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import (
     DTensor,
     Partial,
@@ -26,7 +23,6 @@ from torch.distributed.tensor import (
     Shard,
     distribute_tensor,
 )
-from torch.testing._internal.distributed.fake_pg import FakeStore
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,32 +31,6 @@ class MixedPrecision:
 
     param_dtype: torch.dtype = torch.bfloat16
     reduce_dtype: torch.dtype = torch.float32
-
-
-@contextlib.contextmanager
-def fake_mesh(shards: int, replicas: int = 1) -> Iterator[DeviceMesh]:
-    """A device mesh of ``shards * replicas`` ranks that are not there.
-
-    The process group's collectives do nothing; this process is rank 0. The
-    mesh has one dimension ``dp``, or with several replicas the two dimensions
-    ``replicate`` and ``dp``, the ranks of one replica being consecutive. The
-    process group is destroyed on exit.
-    """
-    if dist.is_initialized():
-        raise RuntimeError("a process group is already initialized")
-    dist.init_process_group(
-        "fake", store=FakeStore(), rank=0, world_size=shards * replicas
-    )
-    try:
-        if replicas == 1:
-            mesh = init_device_mesh("cpu", (shards,), mesh_dim_names=("dp",))
-        else:
-            mesh = init_device_mesh(
-                "cpu", (replicas, shards), mesh_dim_names=("replicate", "dp")
-            )
-        yield mesh
-    finally:
-        dist.destroy_process_group()
 
 
 def shard_parameters(

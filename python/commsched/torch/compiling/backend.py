@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The backend `commsched` of `torch.compile`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Optional, Union
+
+import torch
+from torch import nn
+
+from commsched.torch.compiling import private
+from commsched.torch.compiling.options import Options
+from commsched.torch.compiling.schedule import optimize_graph
+
+
+def commsched(
+    gm: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    *,
+    options: Union[None, Options, Mapping[str, Any]] = None,
+    mode: Optional[str] = None,
+) -> Callable[..., Any]:
+    """Compiles Dynamo's graph `gm` and schedules its communication.
+
+    PyTorch finds it as ``torch.compile(model, backend="commsched",
+    options={...})``; the options are those of :class:`Options`. Modes of
+    `torch.compile` are Inductor's, and are none of this backend's.
+    """
+    if mode is not None:
+        raise ValueError(
+            f"the backend 'commsched' has no mode {mode!r}; with Inductor's "
+            "modes use torch.compile(model, mode=..., "
+            "options=commsched.torch.inductor_options(...))"
+        )
+    return GraphCompiler(Options.of(options), example_inputs)(
+        gm, example_inputs
+    )
+
+
+class GraphCompiler:
+    """The compilers of one graph of Dynamo.
+
+    The backward is compiled when it first runs, long after the forward: what
+    it needs of the forward and of the options is kept here.
+    """
+
+    def __init__(self, options: Options, inputs: Sequence[Any]):
+        self.options = options
+        self._parameters = {
+            index
+            for index, value in enumerate(inputs)
+            if isinstance(value, nn.Parameter)
+        }
+        self._forward: Optional[torch.fx.GraphModule] = None
+        self._roles: dict[str, Optional[str]] = {}
+
+    def __call__(
+        self, gm: torch.fx.GraphModule, inputs: Sequence[Any]
+    ) -> Callable[..., Any]:
+        if self.options.inner == "inductor":
+            from commsched.torch.compiling.inductor import compile_graph
+
+            return compile_graph(gm, inputs, self.options, self.roles_of)
+        return private.aot_autograd(
+            fw_compiler=self._compile_forward,
+            bw_compiler=self._compile_backward,
+            inference_compiler=self._compile_inference,
+            partition_fn=private.default_partitioner(),
+        )(gm, inputs)
+
+    def roles_of(self, graph: torch.fx.Graph) -> dict[str, Optional[str]]:
+        """Returns the roles of the placeholders of a forward, inference or
+        joint graph that are parameters, by name."""
+        return {
+            node.name: "parameter"
+            for node in graph.find_nodes(op="placeholder")
+            if private.input_index(node) in self._parameters
+        }
+
+    def _compile_forward(self, gm, inputs):
+        self._roles = self.roles_of(gm.graph)
+        self._forward = gm
+        optimize_graph(gm, "forward", self.options, self._roles)
+        return private.boxed(gm)
+
+    def _compile_backward(self, gm, inputs):
+        optimize_graph(
+            gm, "backward", self.options, self._roles, self._forward
+        )
+        return private.boxed(gm)
+
+    def _compile_inference(self, gm, inputs):
+        roles = self.roles_of(gm.graph)
+        optimize_graph(gm, "inference", self.options, roles)
+        return private.boxed(gm)

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a user may ask of the scheduler, checked."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from typing import Any, Optional, Union
+
+import commsched
+from commsched import opt
+
+#: Values of the options that are one of a few.
+CHOICES = {
+    "target": ("a100", "h100", "h200", "gh200", "b200"),
+    "buckets": ("auto", "off"),
+    "mode": ("auto", "copy", "coalesced"),
+    "inner": ("inductor", "eager"),
+}
+
+_FLAGS = ("bitwise", "strict", "agree")
+_BUDGET = re.compile(r"\d+(\.\d+)?%|\d+([KMGT]i?B)?")
+
+
+class OptionsError(ValueError):
+    """An option that there is not, or a value that it does not take."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """Options of the backend `commsched` and of the other ways in.
+
+    memory_budget: how much memory the step may take: a percentage over the
+                   peak of the graph as it comes ("5%"), or live bytes
+                   ("64GiB", or a number).
+    target:        the device that times are estimated for.
+    profile:       JSON file of measured times; they come before estimates.
+    buckets:       "auto" merges collectives where that makes the step
+                   shorter, "off" only reorders.
+    mode:          how merged collectives travel: "copy" in one packed buffer,
+                   "coalesced" side by side in one launch, or "auto".
+    bitwise:       merge reductions only where that leaves every bit of the
+                   result as it is.
+    inner:         what compiles the scheduled graph: "inductor" or "eager".
+    strict:        raise where a graph cannot be scheduled. Otherwise that is
+                   a warning, and the graph runs as it was.
+    agree:         let all ranks follow the plan of the first; off only where
+                   all ranks are known to compile equal graphs.
+    timeout:       seconds that a rank waits for the job's store.
+    ranks_per_node: consecutive ranks that share a node; by default what
+                   torchrun says (LOCAL_WORLD_SIZE), else 8.
+    hints:         sizes of symbols without a hint, by name ("u0").
+    """
+
+    memory_budget: Union[str, int] = "5%"
+    target: str = "h100"
+    profile: Optional[str] = None
+    buckets: str = "auto"
+    mode: str = "auto"
+    bitwise: bool = True
+    inner: str = "inductor"
+    strict: bool = False
+    agree: bool = True
+    timeout: float = 60.0
+    ranks_per_node: Optional[int] = None
+    hints: Any = ()
+
+    def __post_init__(self) -> None:
+        for name, choices in CHOICES.items():
+            _check(name, getattr(self, name), choices)
+        for name in _FLAGS:
+            _check(name, getattr(self, name), (True, False))
+        budget = self.memory_budget
+        if isinstance(budget, bool) or not (
+            isinstance(budget, (int, str)) and _BUDGET.fullmatch(str(budget))
+        ):
+            raise OptionsError(
+                f"option 'memory_budget' is {budget!r}; it takes a percentage "
+                "such as '5%' or live bytes such as '64GiB'"
+            )
+        if not _is_number(self.timeout) or self.timeout <= 0:
+            raise OptionsError(
+                f"option 'timeout' is {self.timeout!r}; it takes a positive "
+                "number of seconds"
+            )
+        ranks = self.ranks_per_node
+        if ranks is not None and (type(ranks) is not int or ranks <= 0):
+            raise OptionsError(
+                f"option 'ranks_per_node' is {ranks!r}; it takes a positive "
+                "number"
+            )
+        if self.profile is not None:
+            # What os.PathLike gives, so that equal options compare equal.
+            object.__setattr__(self, "profile", os.fspath(self.profile))
+        hints = self.hints
+        items = hints.items() if isinstance(hints, Mapping) else hints
+        object.__setattr__(self, "hints", tuple(sorted(items)))
+
+    @classmethod
+    def of(cls, given: Union[None, Options, Mapping[str, Any]]) -> Options:
+        """Returns the options of a dictionary as `torch.compile` takes it.
+
+        Raises OptionsError, with all options there are, for a key that is
+        none of them.
+        """
+        if isinstance(given, Options):
+            return given
+        known = [field.name for field in dataclasses.fields(cls)]
+        for key in given or {}:
+            if key not in known:
+                raise OptionsError(
+                    f"unknown option {key!r}; options are " + ", ".join(known)
+                )
+        return cls(**dict(given or {}))
+
+    def pipeline(self) -> tuple[str, ...]:
+        """Returns the flags of commsched-opt that schedule a module."""
+        settings = [
+            f"memory-budget={self.memory_budget}",
+            f"target={self.target}",
+            f"buckets={self.buckets}",
+            f"mode={self.mode}",
+        ]
+        if self.bitwise:
+            settings.append("bitwise")
+        if self.profile is not None:
+            settings.append(f"profile={self.profile}")
+        return (
+            "--commsched-annotate-fsdp",
+            "--commsched-pipeline=" + " ".join(settings),
+        )
+
+    def fingerprint(self) -> str:
+        """Returns a digest of all that decides a schedule beside the graph:
+        the versions, the program, the options and the profile's bytes.
+
+        It is equal on all ranks that have equal files, wherever these are.
+        """
+        digest = hashlib.sha256(commsched.__version__.encode())
+        for field in dataclasses.fields(self):
+            if field.name != "profile":
+                value = getattr(self, field.name)
+                digest.update(f"{field.name}={value!r};".encode())
+        digest.update(program_digest().encode())
+        if self.profile is not None:
+            digest.update(_digest_of(self.profile).encode())
+        return digest.hexdigest()
+
+
+def program_digest() -> str:
+    """Returns a digest of the bytes of commsched-opt; "none" without one."""
+    program = opt.find()
+    return "none" if program is None else _digest_of(program)
+
+
+def _digest_of(path: str) -> str:
+    try:
+        status = os.stat(path)
+        return _digest(path, status.st_mtime_ns, status.st_size)
+    except OSError:
+        return "unreadable"
+
+
+@functools.lru_cache(maxsize=16)
+def _digest(path: str, _mtime: int, _size: int) -> str:
+    """Reads the file again only when its time or size changes."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _check(name: str, value: Any, choices: tuple) -> None:
+    if value not in choices or isinstance(value, bool) != isinstance(
+        choices[0], bool
+    ):
+        raise OptionsError(
+            f"option '{name}' is {value!r}; it takes "
+            + ", ".join(repr(choice) for choice in choices)
+        )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The one entry that all ways in call: schedules a graph in place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Optional
+
+import torch
+
+from commsched import opt
+from commsched.torch.compiling import private, records
+from commsched.torch.compiling.options import Options
+from commsched.torch.compiling.records import Record
+from commsched.torch.importer.graphs import GraphSpec, ImportOptions
+from commsched.torch.importer.graphs import import_graphs
+from commsched.torch.importer.targets import communicates, is_wait
+
+
+class ScheduleError(RuntimeError):
+    """A graph could not be scheduled, and `strict` is set."""
+
+
+def optimize_graph(
+    gm: torch.fx.GraphModule,
+    kind: str,
+    options: Options,
+    roles: Optional[Mapping[str, Optional[str]]] = None,
+    forward: Optional[torch.fx.GraphModule] = None,
+) -> bool:
+    """Rewrites `gm` in place into CommSched's schedule of it.
+
+    `kind` is one of the importer's KINDS; `roles` and `forward` are those of
+    GraphSpec. The object `gm.graph` stays the same. Returns whether the graph
+    was rewritten: one without collectives is left alone, and so is, with one
+    warning for each cause, one that cannot be scheduled; with
+    `options.strict` that raises ScheduleError.
+    """
+    record = Record(kind, private.compile_frame(), private.compiled_code())
+    try:
+        if not has_collectives(gm):
+            record.status, record.reason = "unchanged", "no collectives"
+            return False
+        _optimize(gm, kind, options, roles, forward, record)
+        return True
+    except Exception as error:
+        record.status, record.reason = "failed", describe(error)
+        message = f"CommSched leaves a {kind} graph as it was: {record.reason}"
+        if options.strict:
+            raise ScheduleError(message) from error
+        records.warn_once(message)
+        return False
+    finally:
+        records.add(record)
+
+
+def has_collectives(gm: torch.fx.GraphModule) -> bool:
+    """Returns whether `gm` itself calls a collective."""
+    return any(
+        node.op == "call_function"
+        and communicates(node.target)
+        and not is_wait(node.target)
+        for node in gm.graph.nodes
+    )
+
+
+def describe(error: Exception) -> str:
+    """Returns what went wrong, and what to do about it."""
+    return str(error) or type(error).__name__
+
+
+def _optimize(gm, kind, options, roles, forward, record) -> None:
+    from commsched.torch.compiling.legacy_order import apply_order
+
+    spec = GraphSpec(kind, gm, kind, roles or {}, forward)
+    text = str(import_graphs([spec], import_options(options)))
+    scheduled = opt.run(
+        text, "--commsched-schedule=buckets=off memory-budget=5%"
+    )
+    apply_order(gm, scheduled)
+
+
+def import_options(options: Options) -> ImportOptions:
+    """Returns what the importer needs to know beside the graph."""
+    ranks = options.ranks_per_node
+    if ranks is None:
+        ranks = int(os.environ.get("LOCAL_WORLD_SIZE", "8"))
+    return ImportOptions(ranks_per_node=ranks, hints=dict(options.hints))
