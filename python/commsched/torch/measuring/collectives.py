@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Times of the collectives of process groups.
+
+Every call is isolated: the ranks of the group meet in a barrier, each starts
+the collective and waits for it, and each takes the time on its own clock. The
+median over the repeats is a rank's time, and the largest over the ranks is the
+time of the collective, for it ends when the last rank has its result.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import statistics
+import time
+from typing import Any, Callable, Optional, Sequence
+
+import torch
+import torch.distributed as dist
+import torch.distributed._functional_collectives  # Defines the operators.
+
+#: Kinds of collectives that are measured, by the dialect's names.
+KINDS = (
+    "all_gather",
+    "reduce_scatter",
+    "all_reduce",
+    "all_to_all",
+    "broadcast",
+    "permute",
+    "send",
+    "recv",
+    "barrier",
+)
+
+_ELEMENT = torch.float32
+
+
+def sizes_between(smallest: int, largest: int, factor: int = 4) -> list[int]:
+    """Returns the sizes from `smallest` to `largest` bytes, both included,
+    each `factor` times the one before."""
+    sizes = []
+    size = smallest
+    while size < largest:
+        sizes.append(size)
+        size *= factor
+    return [*sizes, largest]
+
+
+def measure_collectives(
+    groups: Optional[Sequence[dist.ProcessGroup]] = None,
+    sizes: Sequence[int] = tuple(sizes_between(1024, 16 << 20)),
+    kinds: Sequence[str] = KINDS,
+    *,
+    repeats: int = 20,
+    device: Optional[torch.device] = None,
+    report: Callable[[str], None] = lambda message: None,
+) -> list[dict[str, Any]]:
+    """Times `kinds` of collectives of `sizes` bytes in `groups`.
+
+    All ranks of the job must call this, each with the groups that it is a
+    member of, in the same order (by default the one of all ranks), and get the
+    same rows: those of a profile. `sizes` are full buffers; one that a group's
+    size does not divide is rounded up. Groups of one rank cost nothing and
+    are left out. A kind that the backend refuses is left out, and `report`
+    gets a line with its reason. Raises RuntimeError without a process group
+    and ValueError for unknown kinds.
+    """
+    if not dist.is_available() or not dist.is_initialized():
+        raise RuntimeError(
+            "no process group is initialized: run under torchrun, or call "
+            "torch.distributed.init_process_group first"
+        )
+    for kind in kinds:
+        if kind not in KINDS:
+            raise ValueError(
+                f"unknown collective '{kind}'; collectives are "
+                + ", ".join(KINDS)
+            )
+    if not sizes or min(sizes) < 1 or repeats < 1:
+        raise ValueError("sizes and repeats must be positive")
+    device = device or default_device()
+    rows: dict[tuple, int] = {}
+    for group in [dist.group.WORLD] if groups is None else groups:
+        if dist.get_world_size(group) > 1:
+            _measure_group(group, sizes, kinds, repeats, device, rows, report)
+    return _merge(rows)
+
+
+def default_device() -> torch.device:
+    """Returns this rank's accelerator if the job's backend uses one, else
+    the CPU."""
+    backend = dist.get_backend()
+    if backend in ("nccl", "rccl", "xccl") and torch.accelerator.is_available():
+        return torch.device(
+            torch.accelerator.current_accelerator().type,
+            torch.accelerator.current_device_index(),
+        )
+    return torch.device("cpu")
+
+
+def _measure_group(group, sizes, kinds, repeats, device, rows, report) -> None:
+    ranks = dist.get_process_group_ranks(group)
+    nodes = _count_nodes(ranks)
+    for kind in kinds:
+        for size in [0] if kind == "barrier" else sizes:
+            elements = _elements(size, len(ranks))
+            try:
+                run = _call(kind, group, elements, device)
+                nanoseconds = _time(run, group, repeats, device)
+            except (RuntimeError, NotImplementedError, ValueError) as error:
+                reason = str(error).strip().splitlines()[0]
+                report(f"left out {kind} of {len(ranks)} ranks: {reason}")
+                break
+            key = (kind, len(ranks), nodes, elements * _ELEMENT.itemsize)
+            rows[key] = max(rows.get(key, 0), nanoseconds)
+
+
+def _count_nodes(ranks: Sequence[int]) -> int:
+    per_node = int(os.environ.get("LOCAL_WORLD_SIZE", dist.get_world_size()))
+    return len({rank // per_node for rank in ranks})
+
+
+def _elements(size: int, ranks: int) -> int:
+    """Elements of a full buffer of `size` bytes that `ranks` divides."""
+    elements = math.ceil(size / _ELEMENT.itemsize)
+    return math.ceil(elements / ranks) * ranks
+
+
+def _call(
+    kind: str, group: dist.ProcessGroup, elements: int, device: torch.device
+) -> Callable[[], Any]:
+    """Returns a function that runs one collective to its end.
+
+    Reductions, gathers and exchanges are the operators of compiled graphs.
+    """
+    ops, name = torch.ops._c10d_functional, group.group_name
+    size, rank = dist.get_world_size(group), dist.get_rank(group)
+    full = torch.ones(elements, dtype=_ELEMENT, device=device)
+    part = torch.ones(elements // size, dtype=_ELEMENT, device=device)
+    parts = [elements // size] * size
+    if kind == "all_gather":
+        start = lambda: ops.all_gather_into_tensor(part, size, name)
+    elif kind == "reduce_scatter":
+        start = lambda: ops.reduce_scatter_tensor(full, "sum", size, name)
+    elif kind == "all_reduce":
+        start = lambda: ops.all_reduce(full, "sum", name)
+    elif kind == "all_to_all":
+        start = lambda: ops.all_to_all_single(full, parts, parts, name)
+    elif kind == "broadcast":
+        start = lambda: ops.broadcast(full, 0, name)
+    elif kind == "permute":
+        sent = [elements if i == (rank + 1) % size else 0 for i in range(size)]
+        got = [elements if i == (rank - 1) % size else 0 for i in range(size)]
+        start = lambda: ops.all_to_all_single(full, got, sent, name)
+    elif kind == "barrier":
+        return lambda: dist.barrier(group)
+    else:
+        return lambda: _exchange(group, full)
+    return lambda: ops.wait_tensor(start())
+
+
+def _exchange(group: dist.ProcessGroup, full: torch.Tensor) -> None:
+    """One message from each rank of even number to the next one."""
+    ranks, rank = dist.get_process_group_ranks(group), dist.get_rank(group)
+    if rank % 2:
+        dist.recv(full, ranks[rank - 1], group)
+    elif rank + 1 < len(ranks):
+        dist.send(full, ranks[rank + 1], group)
+
+
+def _time(
+    run: Callable[[], Any],
+    group: dist.ProcessGroup,
+    repeats: int,
+    device: torch.device,
+) -> int:
+    """Returns the largest over the group's ranks of the median time of `run`
+    on each, in nanoseconds."""
+    times = []
+    for index in range(repeats + 2):
+        dist.barrier(group)
+        _synchronize(device)
+        start = time.perf_counter_ns()
+        run()
+        _synchronize(device)
+        if index >= 2:  # The first calls connect the ranks.
+            times.append(time.perf_counter_ns() - start)
+    median = max(1, round(statistics.median(times)))
+    result = torch.tensor([median], dtype=torch.int64, device=device)
+    dist.all_reduce(result, dist.ReduceOp.MAX, group)
+    return max(1, int(result.item()))
+
+
+def _synchronize(device: torch.device) -> None:
+    if device.type != "cpu":
+        torch.accelerator.synchronize(device)
+
+
+def _merge(rows: dict[tuple, int]) -> list[dict[str, Any]]:
+    """Returns the rows of all ranks, sorted; of equal ones the slowest."""
+    everyone: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(everyone, sorted(rows.items()))
+    merged: dict[tuple, int] = {}
+    for items in everyone:
+        # A backend that moves nothing leaves None for other ranks.
+        for key, nanoseconds in items or ():
+            merged[tuple(key)] = max(merged.get(tuple(key), 0), nanoseconds)
+    columns = ("collective", "ranks", "nodes", "bytes")
+    return [
+        {**dict(zip(columns, key)), "time_ns": nanoseconds}
+        for key, nanoseconds in sorted(
+            merged.items(), key=lambda item: (KINDS.index(item[0][0]), item[0])
+        )
+    ]

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The file of measured times: what passes call a profile.
+
+A profile is a JSON object. Its list `rows`, one measured collective each, is
+what the passes read (docs/guide/cost-model.md, "Measured tables"); they ignore
+the list `operators`, which the import of a graph reads:
+
+    {"name": ..., "source": ..., "device": ...,
+     "rows": [{"collective": "all_gather", "ranks": 2, "nodes": 1,
+               "bytes": 65536, "time_ns": 39700}],
+     "operators": [{"operator": "aten.mm.default(f32[64,8], f32[8,4])",
+                    "time_ns": 8100, "count": 3}]}
+
+`operator` is a call's :func:`signature`, `count` how many calls of the
+measured graphs have it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Iterable, Mapping, Optional, Union
+
+import torch
+from torch import fx
+
+from commsched.torch.importer.targets import communicates, is_wait
+from commsched.torch.importer.types import ELEMENT_TYPES, has_value, raw_value
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class ProfileError(ValueError):
+    """A profile cannot be read; the message names the file and the entry."""
+
+
+def write_profile(
+    path: Path,
+    rows: Iterable[Mapping[str, Any]],
+    operators: Iterable[Mapping[str, Any]] = (),
+    *,
+    name: str,
+    source: str,
+    device: str,
+) -> None:
+    """Writes a profile, whole or not at all. Raises OSError."""
+    lines = [
+        "{",
+        f'"name": {json.dumps(name)},',
+        f'"source": {json.dumps(source)},',
+        f'"device": {json.dumps(device)},',
+        f'"rows": [{_list(rows)}],',
+        f'"operators": [{_list(operators)}]',
+        "}",
+    ]
+    temporary = f"{os.fspath(path)}.{os.getpid()}.tmp"
+    try:
+        with open(temporary, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+        os.replace(temporary, path)
+    except OSError:
+        if os.path.exists(temporary):
+            os.remove(temporary)
+        raise
+
+
+def _list(entries: Iterable[Mapping[str, Any]]) -> str:
+    return ",".join("\n" + json.dumps(entry) for entry in entries)
+
+
+def read_operators(path: Path) -> dict[str, int]:
+    """Returns the times of a profile's operators, in nanoseconds, by
+    signature. A profile without operators has none.
+
+    Raises OSError, and ProfileError for what is no profile.
+    """
+    with open(path, encoding="utf-8") as file:
+        try:
+            profile = json.load(file)
+        except ValueError as error:
+            raise ProfileError(f"{path}: invalid JSON: {error}") from None
+    entries = profile.get("operators", []) if isinstance(profile, dict) else []
+    if not isinstance(entries, list):
+        raise ProfileError(f"{path}: 'operators' is not a list")
+    times = {}
+    for index, entry in enumerate(entries):
+        where = f"{path}: operator {index}"
+        if not isinstance(entry, dict):
+            raise ProfileError(f"{where}: is not an object")
+        operator, time_ns = entry.get("operator"), entry.get("time_ns")
+        if not isinstance(operator, str):
+            raise ProfileError(f"{where}: 'operator' is not a string")
+        if type(time_ns) is not int or time_ns < 0:
+            raise ProfileError(
+                f"{where}: 'time_ns' is {time_ns!r}, not a number of "
+                "nanoseconds"
+            )
+        if times.setdefault(operator, time_ns) != time_ns:
+            raise ProfileError(f"{where}: '{operator}' is there twice")
+    return times
+
+
+def operator_runtimes(
+    gm: fx.GraphModule, operators: Mapping[str, int]
+) -> dict[str, int]:
+    """Returns the measured time of every node of `gm` that `operators` has,
+    in nanoseconds, by the node's name."""
+    runtimes = {}
+    for node in gm.graph.nodes:
+        text = signature(node)
+        if text in operators:
+            runtimes[node.name] = operators[text]
+    return runtimes
+
+
+def signature(node: fx.Node) -> Optional[str]:
+    """Returns what decides how long a call takes, as text: the operator, and
+    its arguments as element types, shapes and constants.
+
+    Strides are given where a tensor is not contiguous. Symbolic sizes are
+    their hints. None for what is not timed: a node that is no operator's
+    call, communicates, or has an argument of which the graph says nothing.
+    """
+    target = node.target
+    if (
+        node.op != "call_function"
+        or not isinstance(target, torch._ops.OpOverload)
+        or communicates(target)
+        or is_wait(target)
+    ):
+        return None
+    try:
+        parts = [_describe(argument) for argument in node.args]
+        parts += [f"{k}={_describe(v)}" for k, v in node.kwargs.items()]
+    except _Unknown:
+        return None
+    return f"{target}({', '.join(parts)})"
+
+
+class _Unknown(Exception):
+    """The graph does not say what an argument is."""
+
+
+def _describe(value: Any) -> str:
+    if isinstance(value, fx.Node):
+        if not has_value(value):
+            raise _Unknown
+        return _describe(raw_value(value))
+    if isinstance(value, torch.Tensor):
+        return _describe_tensor(value)
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_describe(item) for item in value) + "]"
+    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        return repr(hint_of(value))
+    return repr(value) if isinstance(value, str) else str(value)
+
+
+def _describe_tensor(value: torch.Tensor) -> str:
+    element = ELEMENT_TYPES.get(value.dtype, str(value.dtype))
+    shape = [hint_of(size) for size in value.shape]
+    text = f"{element}[{','.join(map(str, shape))}]"
+    if value.layout is not torch.strided:
+        return f"{text} {value.layout}"
+    strides = [hint_of(stride) for stride in value.stride()]
+    if strides != _contiguous_strides(shape):
+        text += f":({','.join(map(str, strides))})"
+    return text
+
+
+def _contiguous_strides(shape: list[int]) -> list[int]:
+    strides, stride = [], 1
+    for size in reversed(shape):
+        strides.append(stride)
+        stride *= max(size, 1)
+    return strides[::-1]
+
+
+def hint_of(value: Any) -> Any:
+    """Returns the number that stands for a symbolic one; raises _Unknown if
+    there is none."""
+    if not isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        return value
+    constant = value.node.maybe_as_int()
+    if constant is not None:
+        return constant
+    if not value.node.has_hint():
+        raise _Unknown
+    return value.node.hint

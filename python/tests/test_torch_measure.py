@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Times of collectives and operators, and the profile that holds them."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+import torch
+import torch.distributed as dist
+from torch.testing._internal.distributed.fake_pg import FakeStore
+
+from commsched.torch import measure
+from commsched.torch.measuring.profile import signature
+
+STEP = """
+import torch
+
+def make_step(compile):
+    model = compile(torch.nn.Sequential(
+        torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4)))
+    return lambda: model(torch.ones(2, 8)).sum().backward()
+"""
+
+
+@pytest.fixture
+def fake_group():
+    dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=4)
+    yield
+    dist.destroy_process_group()
+
+
+@pytest.fixture
+def graphs():
+    namespace = {}
+    exec(STEP, namespace)
+    return measure.record_graphs(namespace["make_step"])
+
+
+def test_graphs_of_a_step_are_forward_and_backward(graphs):
+    targets = [
+        {str(node.target) for node in gm.graph.nodes} for gm in graphs
+    ]
+    assert len(graphs) == 2
+    assert "aten.addmm.default" in targets[0]
+    assert "aten.mm.default" in targets[1]
+
+
+def test_every_operator_of_a_graph_is_timed(graphs):
+    entries = measure.measure_operators(graphs, repeats=2)
+    known = {e["operator"]: e for e in entries}
+    mm = "aten.mm.default(f32[4,2]:(1,4), f32[2,16])"
+    assert known[mm]["time_ns"] > 0 and known[mm]["count"] == 1
+    for gm in graphs:
+        for node in gm.graph.nodes:
+            text = signature(node)
+            assert text is None or text in known
+    times = {text: entry["time_ns"] for text, entry in known.items()}
+    by_node = measure.operator_runtimes(graphs[1], times)
+    names = [n.name for n in graphs[1].graph.nodes if signature(n) == mm]
+    assert [by_node[name] for name in names] == [times[mm]]
+
+
+def test_an_operator_that_fails_is_left_out_with_its_reason(graphs):
+    gm = graphs[0]
+    node = gm.graph.find_nodes(
+        op="call_function", target=torch.ops.aten.addmm.default
+    )[0]
+    node.kwargs = {"beta": "many"}
+    text, messages = signature(node), []
+    entries = measure.measure_operators([gm], repeats=1, report=messages.append)
+    assert text not in {entry["operator"] for entry in entries}
+    assert len(entries) >= 2
+    (message,) = messages
+    assert message.startswith(f"left out {text}: ")
+
+
+def test_rows_of_a_group(fake_group):
+    rows = measure.measure_collectives(
+        sizes=[1024, 4096], kinds=["all_gather", "barrier"], repeats=1
+    )
+    assert [(r["collective"], r["ranks"], r["nodes"], r["bytes"]) for r in rows] \
+        == [("all_gather", 4, 1, 1024), ("all_gather", 4, 1, 4096),
+            ("barrier", 4, 1, 0)]
+    assert all(row["time_ns"] >= 1 for row in rows)
+
+
+def test_collectives_need_a_process_group():
+    with pytest.raises(RuntimeError, match="no process group is initialized"):
+        measure.measure_collectives()
+
+
+def test_unknown_collectives_and_sizes_are_refused(fake_group):
+    with pytest.raises(ValueError, match="unknown collective 'gather'"):
+        measure.measure_collectives(kinds=["gather"])
+    with pytest.raises(ValueError, match="must be positive"):
+        measure.measure_collectives(sizes=[0])
+
+
+def test_a_profile_that_cannot_be_written_leaves_nothing(fake_group, tmp_path):
+    path = tmp_path / "missing" / "profile.json"
+    with pytest.raises(OSError):
+        measure.measure(str(path), sizes=[64], kinds=["barrier"], repeats=1)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "text, error",
+    [
+        ("{", "invalid JSON"),
+        ('{"operators": 3}', "'operators' is not a list"),
+        ('{"operators": [3]}', "operator 0: is not an object"),
+        ('{"operators": [{"time_ns": 1}]}', "'operator' is not a string"),
+        ('{"operators": [{"operator": "a", "time_ns": 0.5}]}', "0.5"),
+        ('{"operators": [{"operator": "a", "time_ns": 1},'
+         ' {"operator": "a", "time_ns": 2}]}', "'a' is there twice"),
+    ],
+)
+def test_a_broken_profile_is_refused(tmp_path, text, error):
+    path = tmp_path / "profile.json"
+    path.write_text(text)
+    with pytest.raises(measure.ProfileError, match=error):
+        measure.read_operators(path)
+
+
+def test_a_table_of_collectives_has_no_operators():
+    data = pathlib.Path(__file__).parents[2] / "data" / "cost-tables"
+    assert measure.read_operators(data / "cpu-2core-openmpi.json") == {}
+
+
+def _command(*arguments, ranks=None, cwd):
+    command = [sys.executable]
+    if ranks:
+        command += ["-m", "torch.distributed.run", "--standalone",
+                    "--nproc-per-node", str(ranks)]
+    return subprocess.run(
+        [*command, "-m", "commsched.torch.measure", *arguments],
+        cwd=cwd, capture_output=True, text=True, timeout=120, check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+
+
+def test_two_ranks_write_one_profile(tmp_path):
+    (tmp_path / "step.py").write_text(STEP)
+    done = _command(
+        "-o", "profile.json", "--repeats", "2", "--max-size", "16KiB",
+        "--step", "step.py:make_step", ranks=2, cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    profile = json.loads((tmp_path / "profile.json").read_text())
+    kinds = {row["collective"] for row in profile["rows"]}
+    assert kinds == set(measure.KINDS)
+    assert {row["bytes"] for row in profile["rows"]} == {0, 1024, 4096, 16384}
+    assert measure.read_operators(tmp_path / "profile.json")
+    assert not list(tmp_path.glob("*.tmp"))
+
+
+@pytest.mark.parametrize(
+    "arguments, status, error",
+    [
+        (["-o", "x"], 1, "run under torchrun"),
+        (["-o", "x", "--min-size", "many"], 2, "'many' is not a size"),
+        (["-o", "x", "--kinds", "gather"], 2, "gather"),
+    ],
+)
+def test_bad_commands_say_what_is_wrong(tmp_path, arguments, status, error):
+    done = _command(*arguments, cwd=tmp_path)
+    assert done.returncode == status
+    assert error in done.stderr
