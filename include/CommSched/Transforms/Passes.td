@@ -58,4 +58,19 @@ def Report : Pass<"commsched-report", "::mlir::ModuleOp"> {
   ];
 }
 
+def ExportJson : Pass<"commsched-export-json", "::mlir::ModuleOp"> {
+  let summary = "write the module as JSON";
+  let description = [{
+    Writes groups, functions, and operations in program order with the values
+    that they take and give, for programs that put a schedule back into the
+    graph that it came from. docs/reference/program-json.md lists the keys. A
+    pipeline may hold the pass several times, with different files. The module
+    stays as it is.
+  }];
+  let options = [
+    Option<"file", "file", "std::string", /*default=*/"\"-\"",
+           "File to write; - is standard output">,
+  ];
+}
+
 #endif // COMMSCHED_TRANSFORMS_PASSES_TD

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compares the keys that reports print with those that a page lists.
+"""Compares the keys that JSON files have with those that a page lists.
 
-    check_report_keys.py PAGE REPORT...
+    check_report_keys.py PAGE FILE...
 
-Every line of a report is a JSON object. A row of the page begins with a key such
+Every line of a file is a JSON object. A row of the page begins with a key such
 as `collectives[].reorder.start.moves`; what is said of `start` holds for `wait`.
+Keys below `attributes` and `type` are not compared.
 """
 
 import json
@@ -13,6 +14,7 @@ import re
 import sys
 
 KEY = re.compile(r"^\| `([a-z_.\[\]]+)` \|", re.MULTILINE)
+OPAQUE = ("attributes", "type")
 
 
 def collect(value, path, keys):
@@ -24,7 +26,8 @@ def collect(value, path, keys):
         for key, member in value.items():
             inner = f"{path}.{key}" if path else key
             keys.add(inner)
-            collect(member, inner, keys)
+            if key not in OPAQUE:
+                collect(member, inner, keys)
 
 
 def main():
