@@ -11,6 +11,8 @@ The parts, for other uses:
   :class:`commsched.ir.Module`, whose ``str()`` is MLIR text;
   :func:`import_graph_module` is the same for one graph. Everything that
   cannot be imported is a :class:`GraphImportError` that names the node.
+* :func:`apply` puts the schedule that `commsched-opt` made of an imported
+  graph back into the graph.
 * :func:`shard_parameters` shards a model such that its collectives are in
   the graphs.
 """
@@ -37,6 +39,7 @@ _MODULES = {
         "import_graph_module",
         "import_graphs",
     ),
+    "commsched.torch.rewriting.apply": ("apply",),
     "commsched.torch.sharding": ("MixedPrecision", "shard_parameters"),
 }
 

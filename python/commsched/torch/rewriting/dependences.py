@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which nodes have to stay behind which others, beyond what arguments say.
+
+A node that writes memory stays behind those that read or wrote it before, and
+before those that read it afterwards; memory is what `meta["val"]` of two nodes
+share, or what an operator without a recorded value may pass on. A collective
+reads what it sends until it is waited for. Operators that draw random numbers
+keep their order, so do sends and receives, and so do checks and other calls
+that exist for their effects.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Iterable, Iterator, Optional
+
+import torch
+from torch import fx
+from torch._ops import HigherOrderOperator, OpOverload
+
+from commsched.torch.importer.aliases import writes_by_convention
+from commsched.torch.importer.targets import (
+    attribute_of,
+    bind,
+    communicates,
+    is_wait,
+    overload_of,
+    schema_name,
+)
+
+# Higher-order operators that write every tensor they are given.
+_WRITING = frozenset({"triton_kernel_wrapper_mutation"})
+
+_PEER_TO_PEER = ("isend", "irecv", "batch_p2p_ops")
+
+_RANDOM, _EFFECT, _PEER = "random", "effect", "peer"
+
+
+def memory_dependences(
+    nodes: Iterable[fx.Node],
+) -> dict[fx.Node, list[fx.Node]]:
+    """Returns, by node of a graph in its order, those before it that it has
+    to stay behind although they are not its arguments.
+
+    Nodes without any are left out. Takes time linear in the nodes and their
+    arguments.
+    """
+    nodes = list(nodes)
+    found = _Found()
+    for chain in (_RANDOM, _EFFECT, _PEER):
+        found.add_chain(n for n in nodes if chain in _kinds(n))
+    if any(_kinds(node) & {"writes"} for node in nodes):
+        _add_memory(nodes, found)
+    return found.by_node
+
+
+class _Found:
+    def __init__(self):
+        self.by_node: dict[fx.Node, list[fx.Node]] = {}
+
+    def add(self, node: fx.Node, earlier: Optional[fx.Node]) -> None:
+        if earlier is None or earlier is node:
+            return
+        known = self.by_node.setdefault(node, [])
+        if earlier not in known[-4:]:
+            known.append(earlier)
+
+    def add_chain(self, chain: Iterable[fx.Node]) -> None:
+        previous = None
+        for node in chain:
+            self.add(node, previous)
+            previous = node
+
+
+# -- memory ------------------------------------------------------------------
+
+
+def _add_memory(nodes: list[fx.Node], found: _Found) -> None:
+    storages = Storages()
+    last_write: dict[int, fx.Node] = {}
+    reads: dict[int, list[fx.Node]] = {}
+    for node in nodes:
+        storages.visit(node)
+        if node.op in ("placeholder", "get_attr"):
+            continue
+        written = set()
+        for source in _written_by(node):
+            written.update(storages.of(source))
+        read = dict.fromkeys(
+            key for source in _read_by(node) for key in storages.of(source)
+        )
+        for key in read:
+            found.add(node, last_write.get(key))
+            if key not in written:
+                reads.setdefault(key, []).append(node)
+        for key in sorted(written):
+            found.add(node, last_write.get(key))
+            for reader in reads.pop(key, ()):
+                found.add(node, reader)
+            last_write[key] = node
+
+
+def _read_by(node: fx.Node) -> Iterator[fx.Node]:
+    """Yields the nodes whose memory `node` touches: a wait ends what its
+    collective reads and writes."""
+    yield from node.all_input_nodes
+    if node.op == "call_function" and is_wait(node.target):
+        start = started_by(node)
+        if start is not None:
+            yield from start.all_input_nodes
+
+
+def started_by(wait: fx.Node) -> Optional[fx.Node]:
+    """Returns the collective that a `wait_tensor` waits for, if it is one."""
+    source = next(iter((*wait.args, *wait.kwargs.values())), None)
+    while isinstance(source, fx.Node) and source.op == "call_function":
+        if communicates(source.target) and not is_wait(source.target):
+            return source
+        inputs = source.all_input_nodes
+        if len(inputs) != 1:
+            return None
+        source = inputs[0]
+    return None
+
+
+def _written_by(node: fx.Node) -> list[fx.Node]:
+    """Returns the nodes whose memory `node` writes."""
+    if "writes" not in _kinds(node):
+        return []
+    overload = overload_of(node.target) if node.op == "call_function" else None
+    if overload is not None:
+        bound = bind(overload, node)
+        found: list[fx.Node] = []
+        for argument in overload._schema.arguments:
+            info = argument.alias_info
+            if info is not None and info.is_write:
+                fx.node.map_arg(bound.get(argument.name), found.append)
+        if found:
+            return found
+    if writes_by_convention(node):
+        return node.all_input_nodes[:1]
+    return node.all_input_nodes
+
+
+class Storages:
+    """The memory of each node's value: keys that two nodes have in common
+    where one may view the other's."""
+
+    def __init__(self):
+        self._keys: dict[fx.Node, tuple] = {}
+        self._joined: dict[int, int] = {}
+        self._fresh = -1
+
+    def of(self, node: fx.Node) -> list[int]:
+        return [self._find(key) for key in self._keys.get(node, ())]
+
+    def visit(self, node: fx.Node) -> None:
+        """Records the memory of `node`, whose arguments were visited."""
+        if node.op == "output":
+            return
+        if node.op == "call_function" and is_wait(node.target):
+            # What is waited for is what was delivered.
+            self._keys[node] = self._passed_on(node) or self._own(node)
+            for key in self._own(node):
+                for other in self._keys[node]:
+                    self._join(key, other)
+            return
+        if "val" in node.meta:
+            self._keys[node] = self._own(node)
+        else:
+            self._keys[node] = self._passed_on(node) or self._new()
+
+    def _own(self, node: fx.Node) -> tuple:
+        keys = []
+        for value in _tensors(node.meta.get("val")):
+            key = _storage(value)
+            keys.append(key if key is not None else self._new()[0])
+        return tuple(dict.fromkeys(keys))
+
+    def _passed_on(self, node: fx.Node) -> tuple:
+        return tuple(
+            dict.fromkeys(
+                key
+                for source in node.all_input_nodes
+                for key in self._keys.get(source, ())
+            )
+        )
+
+    def _new(self) -> tuple:
+        self._fresh -= 1
+        return (self._fresh,)
+
+    def _find(self, key: int) -> int:
+        while key in self._joined:
+            key = self._joined[key]
+        return key
+
+    def _join(self, a: int, b: int) -> None:
+        a, b = self._find(a), self._find(b)
+        if a != b:
+            self._joined[a] = b
+
+
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _tensors(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _tensors(item)
+
+
+def _storage(value: torch.Tensor) -> Optional[int]:
+    try:
+        return value.untyped_storage()._cdata
+    except (NotImplementedError, RuntimeError):
+        return None
+
+
+# -- what kind of node it is -------------------------------------------------
+
+_known_kinds: dict[OpOverload, frozenset] = {}
+
+
+def is_effect(node: fx.Node) -> bool:
+    """Returns whether `node` is called for its effects, not its value."""
+    return bool(_kinds(node) & {_EFFECT, _PEER, "writes"})
+
+
+def _kinds(node: fx.Node) -> frozenset:
+    """Returns which of random, effect, peer and writes `node` is."""
+    target = node.target
+    if node.op == "call_function" and isinstance(target, OpOverload):
+        known = _known_kinds.get(target)
+        if known is None:
+            known = _known_kinds[target] = _kinds_of_overload(target)
+        return known
+    if not node.op.startswith("call_"):
+        return frozenset()
+    if node.op == "call_module":
+        return frozenset({_EFFECT})
+    if isinstance(target, HigherOrderOperator):
+        return _kinds_of_higher_order(node)
+    kinds = set()
+    if writes_by_convention(node):
+        kinds.add("writes")
+    if target in fx.node._side_effectful_functions:
+        kinds.add(_EFFECT)
+    return frozenset(kinds)
+
+
+def _kinds_of_overload(overload: OpOverload) -> frozenset:
+    kinds = set()
+    schema = overload._schema
+    if torch.Tag.nondeterministic_seeded in overload.tags:
+        kinds.add(_RANDOM)
+    if schema.is_mutable:
+        kinds.add("writes")
+    elif not schema.returns and overload._opname.endswith("_"):
+        # Some operators that act on a storage do not say that they write.
+        kinds.add("writes")
+    if communicates(overload):
+        # Waits count as effects in PyTorch, only so that nobody drops them.
+        if schema_name(overload).endswith(_PEER_TO_PEER):
+            kinds.add(_PEER)
+    elif "writes" not in kinds and (
+        not schema.returns or overload in fx.node._side_effectful_functions
+    ):
+        kinds.add(_EFFECT)
+    return frozenset(kinds)
+
+
+def _kinds_of_higher_order(node: fx.Node) -> frozenset:
+    name = node.target.name()
+    kinds = set()
+    if name in _WRITING or not node.users:
+        kinds.add("writes")
+    if name == "print" or not node.users:
+        kinds.add(_EFFECT)
+    if "rng_state" in name:
+        kinds.add(_RANDOM)
+    seen: list = []
+    for inner in _nested(node, seen):
+        kinds |= _kinds(inner)
+    return frozenset(kinds)
+
+
+def _nested(node: fx.Node, seen: list) -> Iterator[fx.Node]:
+    """Yields the nodes of the graphs that a higher-order call is given."""
+    owner = node.graph.owning_module
+    for source in node.all_input_nodes:
+        if source.op != "get_attr" or owner is None:
+            continue
+        body = attribute_of(owner, str(source.target))
+        if isinstance(body, fx.GraphModule) and not any(
+            body is other for other in seen
+        ):
+            seen.append(body)
+            yield from body.graph.nodes

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Plans: what a schedule changes, by the names of nodes and without sizes.
+
+A plan made for the graph of one rank can be applied to that of another, whose
+sizes differ, and ranks can compare theirs.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, Union
+
+from commsched.torch.rewriting.errors import PlanError
+
+STAGES = ("copy_in", "start", "wait", "copy_out")
+
+# A node's name, or a bucket's number and one of STAGES.
+Entry = Union[str, tuple]
+
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """Collectives that become one.
+
+    kind:   "all_gather", "reduce_scatter" or "all_reduce".
+    mode:   "copy": packed into one buffer; "coalesced": one launch with the
+            members' tensors side by side.
+    starts, waits: the members' nodes, in the order of the bucket.
+    bytes:  members have different element types and travel as bytes.
+    absorbed_casts: by member, the cast whose work the copy-in does, or "".
+    """
+
+    kind: str
+    mode: str
+    starts: tuple
+    waits: tuple
+    bytes: bool = False
+    absorbed_casts: tuple = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do to a graph.
+
+    order:     the order of execution: nodes' names, and stages of buckets.
+    buckets:   the collectives that become one.
+    replacements: pairs (name, other): uses of the first node's value become
+               uses of the second's.
+    unchanged: the order is that of the graph that it was made from.
+    """
+
+    order: tuple = ()
+    buckets: tuple = ()
+    replacements: tuple = ()
+    unchanged: bool = False
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether there is nothing to do."""
+        return self.unchanged and not self.buckets and not self.replacements
+
+    def to_json(self) -> str:
+        """Returns the plan as text; equal plans give equal text."""
+        return json.dumps(
+            {
+                "version": _VERSION,
+                "unchanged": self.unchanged,
+                "order": [
+                    entry
+                    if isinstance(entry, str)
+                    else {"bucket": entry[0], "stage": entry[1]}
+                    for entry in self.order
+                ],
+                "buckets": [
+                    {
+                        "kind": bucket.kind,
+                        "mode": bucket.mode,
+                        "starts": list(bucket.starts),
+                        "waits": list(bucket.waits),
+                        "bytes": bucket.bytes,
+                        "absorbed_casts": list(bucket.absorbed_casts),
+                    }
+                    for bucket in self.buckets
+                ],
+                "replacements": [list(pair) for pair in self.replacements],
+            },
+            separators=(",", ":"),
+        )
+
+    @staticmethod
+    def from_json(text: str) -> "Plan":
+        """Reads what `to_json` wrote; raises PlanError for anything else."""
+        try:
+            data = json.loads(text)
+            if data["version"] != _VERSION:
+                raise PlanError(
+                    f"a plan of version {data['version']}, but this is "
+                    f"version {_VERSION}: run the same CommSched everywhere"
+                )
+            return Plan(
+                tuple(_entry(entry) for entry in data["order"]),
+                tuple(_bucket(bucket) for bucket in data["buckets"]),
+                tuple((a, b) for a, b in data["replacements"]),
+                bool(data["unchanged"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, PlanError):
+                raise
+            raise PlanError(f"not a plan: {error}") from error
+
+
+def _entry(data: Any) -> Entry:
+    if isinstance(data, str):
+        return data
+    if data["stage"] not in STAGES:
+        raise PlanError(f"unknown stage '{data['stage']}' of a bucket")
+    return (int(data["bucket"]), data["stage"])
+
+
+def _bucket(data: Any) -> Bucket:
+    return Bucket(
+        data["kind"],
+        data["mode"],
+        tuple(data["starts"]),
+        tuple(data["waits"]),
+        bool(data["bytes"]),
+        tuple(data["absorbed_casts"]),
+    )
+
+
+def make_plan(before: Any, after: Any, function: str) -> Plan:
+    """Returns what was done to `function` between two programs.
+
+    `before` and `after` are `commsched.program.Program`s that one run of
+    `commsched-opt` exported. Raises PlanError for what a plan cannot say.
+    """
+    names = [op.name for op in before.function(function).operations if op.name]
+    order = [op.name for op in after.function(function).operations if op.name]
+    known = set(names)
+    for name in order:
+        if name not in known:
+            raise PlanError(
+                f"operation '{name}' of function '{function}' is not one of "
+                "the graph's; leave the graph as it was"
+            )
+    return Plan(order=tuple(order), unchanged=names == order)
