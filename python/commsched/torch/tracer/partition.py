@@ -8,31 +8,23 @@ backward, and what is saved is a storage, never two views of the same one.
 
 from __future__ import annotations
 
-import operator
-from typing import Any
-
-import torch
 from torch import fx
 from torch._functorch._aot_autograd.descriptors import (
-    ParamAOTInput,
     PlainAOTOutput,
     SavedForBackwardsAOTOutput,
-    SubclassGetAttrAOTInput,
 )
 from torch._functorch.partitioners import (
     default_partition,
     min_cut_rematerialization_partition,
 )
-from torch.utils.checkpoint import CheckpointPolicy
+
+from commsched.torch.compiling.reshard import is_view
 
 #: Partitioners of the joint graph, by the name of the tracer's option.
 PARTITIONERS = {
     "default": default_partition,
     "min-cut": min_cut_rematerialization_partition,
 }
-
-_GATHER = torch.ops._c10d_functional.all_gather_into_tensor.default
-_WAIT = torch.ops._c10d_functional.wait_tensor.default
 
 
 def partition(
@@ -54,56 +46,6 @@ def partition(
     return forward, backward
 
 
-def reshard_after_forward(joint: fx.GraphModule) -> None:
-    """Mark every gathered parameter to be gathered again in the backward.
-
-    The marks, torch's own for activation checkpointing, are on each gather,
-    on what prepares its operand and on the views of its result.
-    """
-    derived = {
-        node
-        for node in joint.graph.find_nodes(op="placeholder")
-        if _is_parameter(node.meta.get("desc"))
-    }
-    gathered: set[fx.Node] = set()
-    for node in joint.graph.nodes:
-        inputs = node.all_input_nodes
-        if (
-            node.op != "call_function"
-            or node.meta.get("partitioner_tag") == "is_backward"
-            or len(inputs) != 1
-            or inputs[0] not in derived
-        ):
-            continue
-        source = inputs[0]
-        if source in gathered and not (node.target is _WAIT or _is_view(node)):
-            continue
-        derived.add(node)
-        if node.target is _GATHER or source in gathered:
-            gathered.add(node)
-    for node in gathered:
-        while node.op == "call_function" and "recompute" not in node.meta:
-            node.meta["recompute"] = CheckpointPolicy.MUST_RECOMPUTE
-            node.meta["ac_graph_id"] = 0
-            node = node.all_input_nodes[0]
-
-
-def _is_parameter(descriptor: Any) -> bool:
-    if isinstance(descriptor, SubclassGetAttrAOTInput):
-        descriptor = descriptor.base
-    return isinstance(descriptor, ParamAOTInput)
-
-
-def _is_view(node: fx.Node) -> bool:
-    """Whether ``node`` shows its first operand's storage."""
-    target = node.target
-    if target is operator.getitem:
-        return _is_view(node.args[0])
-    return isinstance(target, torch._ops.OpOverload) and (
-        target.is_view or target is torch.ops.aten._unsafe_view.default
-    )
-
-
 def _save_storages(
     forward: fx.GraphModule, backward: fx.GraphModule, num_outputs: int
 ) -> None:
@@ -117,7 +59,7 @@ def _save_storages(
     known = {node.name: node for node in backward.graph.nodes}
     for name, node in saved.items():
         chain = []
-        while node.op == "call_function" and _is_view(node):
+        while node.op == "call_function" and is_view(node):
             chain.append(node)
             node = node.args[0]
         view, base = known[name], known.get(node.name)

@@ -14,11 +14,12 @@ from torch import fx
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.distributed.device_mesh import DeviceMesh
 
+from commsched.torch.compiling.reshard import reshard_after_forward
 from commsched.torch.sharding import shard_parameters
 from commsched.torch.tracer import models
 from commsched.torch.tracer.capture import capture_joint
 from commsched.torch.tracer.mesh import fake_mesh
-from commsched.torch.tracer.partition import PARTITIONERS, partition, reshard_after_forward
+from commsched.torch.tracer.partition import PARTITIONERS, partition
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Parameters that are gathered again in the backward.
+
+A sharded parameter that the forward gathers is either saved whole for the
+backward, or given back after its use and gathered again (FSDP's
+`reshard_after_forward`). The marks are torch's own for activation
+checkpointing, which all partitioners of a joint graph honour.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Collection
+
+import torch
+from torch import fx
+from torch.utils.checkpoint import CheckpointPolicy
+
+from commsched.torch.compiling.roles import is_parameter
+from commsched.torch.importer.targets import is_wait, schema_name
+
+_GATHERS = (
+    "_c10d_functional::all_gather_into_tensor",
+    "_c10d_functional::all_gather_into_tensor_coalesced",
+)
+_COPIES = ("aten::cat", "aten::clone", "aten::_to_copy")
+
+
+def reshard_after_forward(
+    joint: fx.GraphModule, parameters: Collection[int] = ()
+) -> int:
+    """Marks every gathered parameter of `joint` to be gathered again in the
+    backward, and returns how many gathers this are.
+
+    `parameters` are the positions of parameters among the inputs of Dynamo's
+    graph (:func:`roles.parameter_inputs`); parameters of a module that AOT
+    autograd was given need not be in it. The marks are on each gather, on
+    what prepares its operand, and on views and copies of its result; an
+    operation that has a mark of its own keeps it.
+    """
+    gathered, gathers = _gathered(joint, parameters)
+    region = 1 + max(
+        (node.meta.get("ac_graph_id", 0) for node in joint.graph.nodes),
+        default=0,
+    )
+    stack = list(gathered)
+    while stack:
+        node = stack.pop()
+        if node.op != "call_function" or "recompute" in node.meta:
+            continue
+        node.meta["recompute"] = CheckpointPolicy.MUST_RECOMPUTE
+        # Partitioners save what a later region takes from an earlier one, so
+        # this is the last region.
+        node.meta["ac_graph_id"] = region
+        stack.extend(node.all_input_nodes)
+    return gathers
+
+
+def keep_after_forward(
+    joint: fx.GraphModule, parameters: Collection[int] = ()
+) -> int:
+    """Marks the result of every gather of a parameter to be saved for the
+    backward, and returns how many gathers this are; an operation that has a
+    mark of its own keeps it."""
+    gathered, gathers = _gathered(joint, parameters)
+    for node in gathered:
+        if is_wait(node.target) and "recompute" not in node.meta:
+            node.meta["recompute"] = CheckpointPolicy.MUST_SAVE
+    return gathers
+
+
+def resharding(partition: Callable, parameters: Collection[int]) -> Callable:
+    """Returns the partitioner `partition` with gathers of parameters in the
+    backward: a `partition_fn` of AOT autograd."""
+
+    def partitioned(joint: fx.GraphModule, inputs, **settings):
+        reshard_after_forward(joint, parameters)
+        return partition(joint, inputs, **settings)
+
+    return partitioned
+
+
+def is_view(node: fx.Node) -> bool:
+    """Returns whether `node` shows its first operand's storage."""
+    target = node.target
+    if target is operator.getitem:
+        return is_view(node.args[0])
+    return isinstance(target, torch._ops.OpOverload) and (
+        target.is_view or target is torch.ops.aten._unsafe_view.default
+    )
+
+
+def _gathered(
+    joint: fx.GraphModule, parameters: Collection[int]
+) -> tuple[list[fx.Node], int]:
+    """Returns the gathers of parameters with their waits and views, in the
+    order of the graph, and the number of gathers."""
+    derived = {
+        node
+        for node in joint.graph.find_nodes(op="placeholder")
+        if is_parameter(node, parameters)
+    }
+    gathered: dict[fx.Node, None] = {}
+    gathers = 0
+    for node in joint.graph.nodes:
+        inputs = node.all_input_nodes
+        if (
+            node.op != "call_function"
+            or node.meta.get("partitioner_tag") == "is_backward"
+            or not inputs
+            or any(source not in derived for source in inputs)
+        ):
+            continue
+        is_whole = any(source in gathered for source in inputs)
+        if is_whole and not _keeps_data(node):
+            continue
+        derived.add(node)
+        is_gather = schema_name(node.target) in _GATHERS
+        gathers += is_gather
+        if is_gather or is_whole:
+            gathered[node] = None
+    return list(gathered), gathers
+
+
+def _keeps_data(node: fx.Node) -> bool:
+    """Returns whether `node` delivers what its operands hold, in another
+    place, shape or type: what follows the gather of an uneven shard."""
+    return (
+        is_wait(node.target)
+        or node.target is operator.getitem
+        or is_view(node)
+        or schema_name(node.target) in _COPIES
+    )
