@@ -4,7 +4,8 @@
 This package needs nothing but Python:
 
 * :mod:`commsched.ir` writes modules of the ``commsched`` dialect as text;
-* :mod:`commsched.opt` runs the ``commsched-opt`` program on them.
+* :mod:`commsched.opt` runs the ``commsched-opt`` program on them;
+* :mod:`commsched.program` reads what results, operation by operation.
 
 :mod:`commsched.torch` turns PyTorch graphs into such modules and needs the
 extra ``commsched[torch]``; :mod:`commsched.plot` draws what the scheduler says

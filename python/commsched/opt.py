@@ -7,10 +7,19 @@ else the first `commsched-opt` on PATH.
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import json
 import os
+import pathlib
+import re
 import shutil
 import subprocess
-from typing import Optional, Union
+import tempfile
+from typing import Mapping, NamedTuple, Optional, Union
+
+from . import __version__
+from .program import Program, from_json
 
 PROGRAM = "commsched-opt"
 VARIABLE = "COMMSCHED_OPT"
@@ -27,6 +36,17 @@ class OptError(RuntimeError):
         self.stderr = stderr
 
 
+class OptTimeout(RuntimeError):
+    """`commsched-opt` was ended because it took too long."""
+
+
+class VersionError(RuntimeError):
+    """`commsched-opt` is of another version than this package."""
+
+
+# -- The program -----------------------------------------------------------
+
+
 def find() -> Optional[str]:
     """Returns the path of `commsched-opt`, or None if there is none."""
     named = os.environ.get(VARIABLE)
@@ -35,24 +55,7 @@ def find() -> Optional[str]:
     return shutil.which(PROGRAM)
 
 
-def run(module: object, *passes: str) -> str:
-    """Runs `passes` on `module` and returns the text that results.
-
-    `module` is a :class:`commsched.ir.Module` or MLIR text; `passes` are
-    flags such as ``--commsched-raise-comms``. Raises FileNotFoundError if
-    there is no `commsched-opt`, and OptError if it fails.
-    """
-    return _run(str(module).encode(), passes).decode()
-
-
-def run_bytes(module: Union[bytes, object], *passes: str) -> bytes:
-    """As :func:`run`, for bytecode: takes it as bytes, and gives it with the
-    flag ``--emit-bytecode``."""
-    data = module if isinstance(module, bytes) else str(module).encode()
-    return _run(data, passes)
-
-
-def _run(data: bytes, passes) -> bytes:
+def _require() -> str:
     program = find()
     if program is None:
         where = os.environ.get(VARIABLE)
@@ -61,9 +64,197 @@ def _run(data: bytes, passes) -> bytes:
             if where
             else f"no {PROGRAM} on PATH, and {VARIABLE} is not set"
         )
-    done = subprocess.run(
-        [program, *passes, "-"], input=data, capture_output=True, check=False
-    )
+    return program
+
+
+def _state(program: str) -> tuple:
+    """What changes when the file is replaced."""
+    stat = os.stat(program)
+    return program, stat.st_mtime_ns, stat.st_size
+
+
+def version() -> Optional[str]:
+    """Returns the version of CommSched that `commsched-opt` prints, or None
+    if it prints none. Raises FileNotFoundError if there is no program."""
+    return _version(_state(_require()))
+
+
+@functools.lru_cache(maxsize=8)
+def _version(state: tuple) -> Optional[str]:
+    text = _call([state[0], "--version"], b"", timeout=60).decode()
+    found = re.search(r"^CommSched version (\S+)$", text, re.MULTILINE)
+    return found[1] if found else None
+
+
+def fingerprint() -> str:
+    """Returns the SHA-256 of the program's bytes, in hexadecimal.
+
+    Programs with equal fingerprints make equal schedules of equal modules.
+    Raises FileNotFoundError if there is no program.
+    """
+    return _fingerprint(_state(_require()))
+
+
+@functools.lru_cache(maxsize=8)
+def _fingerprint(state: tuple) -> str:
+    return hashlib.sha256(pathlib.Path(state[0]).read_bytes()).hexdigest()
+
+
+def check_version() -> None:
+    """Raises VersionError unless `commsched-opt` has this package's version,
+    and FileNotFoundError if there is no program."""
+    found = version()
+    if found != __version__:
+        which = f"of version {found}" if found else "of no known version"
+        raise VersionError(
+            f"{find()} is {which}, but the Python package commsched is of "
+            f"version {__version__}: install both from one release, or let "
+            f"{VARIABLE} name another program"
+        )
+
+
+# -- Running passes --------------------------------------------------------
+
+
+def flag(name: str, options: Optional[Mapping[str, object]] = None) -> str:
+    """Returns the flag that runs a pass or pipeline with options.
+
+    Values are text, numbers or booleans; options that are None are left out.
+
+        flag("commsched-pipeline", {"memory-budget": "5%", "bitwise": True})
+    """
+    given = {k: v for k, v in (options or {}).items() if v is not None}
+    text = " ".join(f"{key}={_option(v)}" for key, v in given.items())
+    return f"--{name}={text}" if text else f"--{name}"
+
+
+def _option(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = str(value)
+    # Braces keep spaces and commas within one value.
+    return text if re.fullmatch(r"[\w./%+:@-]+", text) else "{" + text + "}"
+
+
+def run(module: object, *passes: str, timeout: Optional[float] = None) -> str:
+    """Runs `passes` on `module` and returns the text that results.
+
+    `module` is a :class:`commsched.ir.Module` or MLIR text; `passes` are
+    flags such as ``--commsched-raise-comms``; `timeout` is in seconds. Raises
+    FileNotFoundError if there is no `commsched-opt`, OptError if it fails, and
+    OptTimeout if it takes longer.
+    """
+    return _run(module, passes, timeout).decode()
+
+
+def run_bytes(
+    module: Union[bytes, object],
+    *passes: str,
+    timeout: Optional[float] = None,
+) -> bytes:
+    """As :func:`run`, for bytecode: takes it as bytes, and gives it with the
+    flag ``--emit-bytecode``."""
+    return _run(module, passes, timeout)
+
+
+def _run(module: object, passes, timeout: Optional[float]) -> bytes:
+    data = module if isinstance(module, bytes) else str(module).encode()
+    return _call([_require(), *passes, "-"], data, timeout)
+
+
+def _call(command: list, data: bytes, timeout: Optional[float]) -> bytes:
+    try:
+        done = subprocess.run(
+            command,
+            input=data,
+            capture_output=True,
+            check=False,
+            timeout=timeout,
+        )
+    except subprocess.TimeoutExpired:
+        raise OptTimeout(
+            f"{PROGRAM} has not ended after {timeout:g} s"
+        ) from None
     if done.returncode != 0:
         raise OptError(done.returncode, done.stderr.decode(errors="replace"))
     return done.stdout
+
+
+# -- Programs before and after ---------------------------------------------
+
+
+class Reports(NamedTuple):
+    """By name of a function: what `commsched-report` says of it.
+
+    The keys of a report are those of ``docs/reference/report.md``. A function
+    that cannot be simulated, such as one with a dynamic size, has none.
+    """
+
+    before: dict
+    after: dict
+
+
+class ProgramRun(NamedTuple):
+    """What passes made of a program; `reports` is None if none were asked
+    for."""
+
+    before: Program
+    after: Program
+    reports: Optional[Reports]
+
+
+def run_programs(
+    module: Union[bytes, object],
+    *passes: str,
+    report: Optional[Mapping[str, object]] = None,
+    timeout: Optional[float] = None,
+) -> ProgramRun:
+    """Runs `passes` once, and returns the program before and after them.
+
+    `module` is as for :func:`run` or bytecode. `report`, if not None, holds
+    the options of `commsched-report` besides `format` and `output`, such as
+    ``{"target": "h100", "profile": "costs.json"}``; {} takes the defaults.
+    `timeout` is in seconds.
+
+    Raises FileNotFoundError if there is no `commsched-opt`, VersionError if it
+    is of another version than this package, OptError if it fails, OptTimeout if
+    it takes longer, and ProgramError if it writes what cannot be read.
+    """
+    check_version()
+    with tempfile.TemporaryDirectory(prefix="commsched-") as name:
+        folder = pathlib.Path(name)
+        _run(
+            module,
+            [
+                *_exports(folder, "before", report),
+                *passes,
+                *_exports(folder, "after", report),
+                "-o",
+                os.devnull,
+            ],
+            timeout,
+        )
+        reports = None
+        if report is not None:
+            reports = Reports(
+                _read_reports(folder / "before.report"),
+                _read_reports(folder / "after.report"),
+            )
+        return ProgramRun(
+            from_json((folder / "before.json").read_bytes()),
+            from_json((folder / "after.json").read_bytes()),
+            reports,
+        )
+
+
+def _exports(folder: pathlib.Path, when: str, report) -> list:
+    flags = [flag("commsched-export-json", {"file": folder / f"{when}.json"})]
+    if report is not None:
+        output = {"format": "json", "output": folder / f"{when}.report"}
+        flags.append(flag("commsched-report", {**report, **output}))
+    return flags
+
+
+def _read_reports(path: pathlib.Path) -> dict:
+    reports = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return {report["function"]: report for report in reports}
