@@ -103,3 +103,22 @@ def is_tested(version: str, tested: Sequence[str]) -> bool:
 def _release(version: str) -> tuple[int, ...]:
     digits = version.split("+")[0].split(".")[:2]
     return tuple(int("".join(filter(str.isdigit, d)) or 0) for d in digits)
+
+
+def graph_kind() -> Optional[str]:
+    """Returns which of AOT autograd's graphs is compiled just now: "forward",
+    "backward" or "inference"; None outside of it (2.13, 2.15:
+    torch._functorch._aot_autograd.logging_utils)."""
+    from torch._functorch._aot_autograd import logging_utils
+
+    names = logging_utils.get_aot_compilation_context()[0]
+    kind = names[0].rpartition("_")[2] if names else None
+    return kind if kind in ("forward", "backward", "inference") else None
+
+
+def has_inductor_setting(name: str) -> bool:
+    """Returns whether Inductor has a setting, dots in its name included
+    (2.13, 2.15: torch._inductor.config)."""
+    from torch._inductor import config
+
+    return name in config.get_config_copy()

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reads the order of starts, waits and external calls, from Inductor's code
+and from FX graphs, in one form.
+
+An order is a list of events: "all_gather_into_tensor 3" is the fourth start
+and its operator, "wait 3" the wait for it, and "call addmm" an external call.
+"""
+
+from __future__ import annotations
+
+import re
+
+import torch
+
+START = re.compile(
+    r"(?:(\w+) = )?torch\.ops\._c10d_functional\.(\w+)\.\w+\((\[?)(\w+)"
+)
+CALL = re.compile(
+    r"(?:\w+ = )?(?:extern_kernels\.(\w+)|torch\.ops\.aten\.(\w+))"
+)
+#: Operators of ATen that Inductor calls rather than generates, on a CPU.
+EXTERNAL = (
+    "mm",
+    "addmm",
+    "bmm",
+    "baddbmm",
+    "_scaled_dot_product_flash_attention_for_cpu",
+    "_scaled_dot_product_flash_attention_for_cpu_backward",
+)
+ALIAS = re.compile(r"(\w+) = (?:reinterpret_tensor\()?(\w+)(?:\[(\d+)\])?")
+
+
+def events_of_code(code: str) -> list[str]:
+    """Returns the order of the function `call` of Inductor's Python code."""
+    body = code[code.index("def call(") :].splitlines()
+    events: list[str] = []
+    starts: dict[str, int] = {}
+    count = 0
+    for line in map(str.strip, body):
+        if line.startswith("#"):
+            continue
+        found = START.match(line)
+        if found and found.group(2) == "wait_tensor":
+            events.append(f"wait {starts[found.group(4)]}")
+        elif found:
+            result = found.group(1) or found.group(4)
+            events.append(f"{found.group(2).rstrip('_')} {count}")
+            starts[result] = count
+            count += 1
+        elif found := CALL.match(line):
+            events.append(f"call {found.group(1) or found.group(2)}")
+        elif (found := ALIAS.match(line)) and found.group(2) in starts:
+            starts[found.group(1)] = starts[found.group(2)]
+    return events
+
+
+def kernels_of_code(code: str) -> int:
+    """Returns how many calls of generated kernels `call` makes."""
+    body = code[code.index("def call(") :]
+    calls = r"^\s+(?:cpp_fused\w*\(|triton_\w+\.run\()"
+    return len(re.findall(calls, body, re.MULTILINE))
+
+
+def events_of_graph(graph: torch.fx.Graph) -> list[str]:
+    """Returns the order of an FX graph of ATen operators; of its external
+    calls those that Inductor does not turn into kernels on a CPU."""
+    events: list[str] = []
+    starts: dict[torch.fx.Node, int] = {}
+    count = 0
+    for node in graph.nodes:
+        if node.op != "call_function":
+            continue
+        space, _, name = str(node.target).partition(".")
+        name = name.partition(".")[0]
+        if space != "_c10d_functional":
+            if name in EXTERNAL:
+                events.append(f"call {name}")
+            elif node.args and node.args[0] in starts:
+                starts[node] = starts[node.args[0]]
+        elif name == "wait_tensor":
+            events.append(f"wait {starts[node.args[0]]}")
+        else:
+            events.append(f"{name} {count}")
+            starts[node] = count
+            count += 1
+    return events

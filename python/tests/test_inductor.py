@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Schedules under Inductor: that its code has their order."""
+
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+import commsched.torch as cs
+from commsched.torch.compiling import inductor
+from generated_code import events_of_code, events_of_graph
+
+BF16 = cs.MixedPrecision(torch.bfloat16, torch.float32)
+F32 = cs.MixedPrecision(torch.float32, torch.float32)
+
+
+class Block(nn.Module):
+    """Attention and a feed-forward layer, as a transformer has them."""
+
+    def __init__(self, width, heads=2):
+        super().__init__()
+        self.heads = heads
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
+        self.qkv = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+        self.up = nn.Linear(width, 4 * width)
+        self.down = nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        split = self.qkv(self.norms[0](x)).unflatten(-1, (3, self.heads, -1))
+        q, k, v = split.permute(2, 0, 3, 1, 4)
+        mixed = functional.scaled_dot_product_attention(
+            q, k, v, is_causal=True
+        )
+        x = x + self.out(mixed.transpose(1, 2).flatten(2))
+        return x + self.down(functional.gelu(self.up(self.norms[1](x))))
+
+
+class Model(nn.Module):
+    """A small language model; gives a loss."""
+
+    def __init__(self, layers, width=32, words=64):
+        super().__init__()
+        self.embedding = nn.Embedding(words, width)
+        self.blocks = nn.ModuleList(Block(width) for _ in range(layers))
+        self.head = nn.Linear(width, words)
+
+    def forward(self, tokens):
+        x = self.embedding(tokens)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x).float().square().mean()
+
+
+@pytest.fixture
+def codegen(monkeypatch):
+    """Returns a function that runs `step` and its backward and returns the
+    code of its graphs. Kernels are generated but not compiled: they do
+    nothing, as the collectives of a fake process group."""
+    from torch._inductor import config
+    from torch._inductor.async_compile import AsyncCompile
+    from torch._inductor.graph import GraphLowering
+
+    codes = []
+    monkeypatch.setattr(
+        AsyncCompile, "cpp_pybinding", lambda *args, **kw: lambda *args: None
+    )
+    monkeypatch.setattr(
+        GraphLowering, "save_output_code", staticmethod(codes.append)
+    )
+
+    def run(step, *inputs):
+        codes.clear()
+        torch._dynamo.reset()
+        with config.patch(force_disable_caches=True):
+            step(*inputs).backward()
+        return list(codes)
+
+    return run
+
+
+@pytest.fixture
+def graphs(monkeypatch):
+    """The kinds and orders of the graphs that were scheduled."""
+    seen = []
+    schedule = inductor.optimize_graph
+
+    def record(gm, kind, *args, **kw):
+        done = schedule(gm, kind, *args, **kw)
+        seen.append((kind, done, events_of_graph(gm.graph)))
+        return done
+
+    monkeypatch.setattr(inductor, "optimize_graph", record)
+    return seen
+
+
+def sharded(world, precision, layers=1):
+    from torch.distributed.device_mesh import init_device_mesh
+
+    world(4)
+    torch.manual_seed(0)
+    model = Model(layers)
+    mesh = init_device_mesh("cpu", (4,), mesh_dim_names=("dp",))
+    cs.shard_parameters(model, mesh, precision)
+    return model
+
+
+TOKENS = torch.zeros(2, 8, dtype=torch.long)
+
+
+@pytest.mark.parametrize("buckets", ["off", "auto"])
+@pytest.mark.parametrize("precision", [F32, BF16], ids=["f32", "bf16"])
+def test_code_has_the_order_of_the_schedule(
+    opt_program, fake_world, codegen, graphs, precision, buckets
+):
+    model = sharded(fake_world, precision, layers=2)
+    options = cs.inductor_options(buckets=buckets, strict=True)
+    codes = codegen(torch.compile(model, options=options), TOKENS)
+    assert [(kind, done) for kind, done, _ in graphs] == [
+        ("forward", True),
+        ("backward", True),
+    ]
+    assert len(codes) == 2
+    for code, (_, _, events) in zip(codes, graphs):
+        assert events_of_code(code) == events
