@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 import torch.distributed as dist
@@ -41,7 +41,7 @@ class Step:
     inputs: Sequence[torch.Tensor]
     parameters: Sequence[torch.Tensor]
     compile: Callable[[Callable], Callable]
-    context: Callable = field(default=lambda compiler: contextlib.nullcontext())
+    context: Callable = lambda compiler: contextlib.nullcontext()
 
 
 #: What builds each case's step, by name; filled by `case`.
@@ -147,7 +147,10 @@ def world_mesh(*shape: int, names: Sequence[str] = ("dp",)):
 
 
 def sharded(model: nn.Module, mesh=None, **precision) -> nn.Module:
-    from commsched.torch.tracer.sharding import MixedPrecision, shard_parameters
+    from commsched.torch.tracer.sharding import (
+        MixedPrecision,
+        shard_parameters,
+    )
 
     types = {"param_dtype": torch.float32, "reduce_dtype": torch.float32}
     types.update(precision)
@@ -195,7 +198,7 @@ def replicated() -> Step:
 
 
 def _local_on_read(module: nn.Module, names: Sequence[str]) -> None:
-    """Reading a parameter gives its local tensor, whose gradient is averaged."""
+    """Reading a parameter gives its local tensor; gradients are averaged."""
 
     def local(name):
         return property(
@@ -234,7 +237,7 @@ def ddp_python_reducer() -> Step:
     return whole(model, context=context)
 
 
-# -- tensor, sequence and context parallelism ----------------------------------
+# -- tensor, sequence and context parallelism ---------------------------------
 
 
 def _parallelized(sequence: bool) -> nn.Module:
@@ -352,7 +355,7 @@ def _permuted(x, ring, group):
     return _Permuted.apply(x, ring, group)
 
 
-# -- expert parallelism --------------------------------------------------------
+# -- expert parallelism -------------------------------------------------------
 
 
 @case("expert parallelism")
@@ -402,7 +405,7 @@ def expert_parallelism() -> Step:
     return whole(make(Sparse), context=context)
 
 
-# -- forms of compilation ------------------------------------------------------
+# -- forms of compilation -----------------------------------------------------
 
 
 @case("graph breaks")
@@ -491,7 +494,7 @@ def dropout_and_buffers() -> Step:
     return whole(sharded(model))
 
 
-# -- what hides its collectives ------------------------------------------------
+# -- what hides its collectives -----------------------------------------------
 
 
 @case("FSDP2 (fully_shard)")

@@ -7,10 +7,14 @@ its forward.
 
 import contextlib
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.aot_autograd import make_boxed_func
+
+#: The folder of parallelisms.py, tiny models that `graphs_of_step` takes.
+PARALLELISMS = Path(__file__).parents[2] / "benchmarks" / "pytorch"
 
 
 @dataclass

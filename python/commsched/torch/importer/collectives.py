@@ -11,8 +11,9 @@ import torch
 from commsched import ir
 from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.groups import GroupFacts, Groups
+from commsched.torch.importer.standins import shares
 from commsched.torch.importer.targets import bind, overload_of, target_name
-from commsched.torch.importer.types import Values, raw_value
+from commsched.torch.importer.types import Values, has_value, leaves, raw_value
 
 # Namespaces whose operators follow the naming rules below.
 _NAMESPACES = frozenset(
@@ -304,10 +305,8 @@ def _read_splits(start: Start, node, bound: Mapping, values: Values) -> None:
             continue
         if not isinstance(given, (list, tuple)):
             raise GraphImportError(f"its {side} splits are not listed", node)
-        splits = [
-            values.integer(size, node, f"{side} split {index}")
-            for index, size in enumerate(given)
-        ]
+        of = start.operands if side == "input" else node
+        splits = _splits(given, side, of, node, values)
         setattr(start, f"{side}_splits", splits)
     if (
         start.input_splits
@@ -317,6 +316,21 @@ def _read_splits(start: Start, node, bound: Mapping, values: Values) -> None:
         # Even parts need no lists; PyTorch always spells them out.
         _check_count(start, node)
         start.input_splits = start.output_splits = None
+
+
+def _splits(given: Sequence, side: str, of: Any, node, values) -> list[int]:
+    """Returns the sizes of the parts of `of`. What stands for sizes that only
+    the device knows may not add up; then the parts are even."""
+    sizes = [
+        values.known_integer(size, node, f"{side} split {index}")
+        for index, size in enumerate(given)
+    ]
+    splits = [size for size, _ in sizes]
+    if all(known for _, known in sizes) or not has_value(of):
+        return splits
+    (facts,) = leaves(values.of(of))
+    rows = facts.type.shape[0] if facts.type.shape else 0
+    return splits if sum(splits) == rows else shares(rows, len(splits))
 
 
 def _read_pairs(start: Start, node, bound: Mapping, groups: Groups) -> None:

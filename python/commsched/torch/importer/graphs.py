@@ -54,7 +54,8 @@ class ImportOptions:
             name: a size, a list of ranks, or a list of rows of ranks (every
             group of the partition).
     ranks_per_node: how many consecutive ranks share a node.
-    hints:  sizes for symbols that have none, by symbol name ("u0").
+    hints:  sizes for symbols that have none, by symbol name ("u0"). What
+            stands for those that are not given is in `standins`.
     """
 
     groups: Mapping[str, Union[int, Sequence]] = field(default_factory=dict)
@@ -103,6 +104,9 @@ def import_graphs(
 
 def _convert(spec, function, forward, groups, values) -> None:
     graph = inlined(spec.gm)
+    for known in (forward, graph):
+        if known is not None:
+            values.standins.learn(known)
     roles = Roles(graph, spec.kind, values, spec.roles, forward)
     paths = ModulePaths(graph, forward)
     joint = None

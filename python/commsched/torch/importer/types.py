@@ -3,7 +3,7 @@
 
 What is known of a node's value comes from its metadata, in this order:
 "val" (AOT autograd, export), "example_value" (Dynamo), "tensor_meta" (shape
-propagation). Symbolic sizes become their hints.
+propagation). Symbolic sizes become their hints, or what stands for them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from torch.fx.passes.shape_prop import TensorMetadata
 
 from commsched import ir
 from commsched.torch.importer.errors import GraphImportError
+from commsched.torch.importer.standins import StandIns
 from commsched.torch.importer.targets import attribute_of
 
 _VALUE_KEYS = ("val", "example_value", "tensor_meta")
@@ -104,7 +105,7 @@ class Values:
     """
 
     def __init__(self, hints: Optional[Mapping[str, int]] = None):
-        self._hints = dict(hints or {})
+        self.standins = StandIns(hints)
         self._known: dict[torch.fx.Node, Any] = {}
 
     def of(self, node: torch.fx.Node) -> Any:
@@ -121,6 +122,12 @@ class Values:
     def integer(self, value: Any, node: torch.fx.Node, what: str) -> int:
         """Returns an integer argument of `node`: a number, a symbolic one,
         or a node that gives one."""
+        return self.known_integer(value, node, what)[0]
+
+    def known_integer(
+        self, value: Any, node: torch.fx.Node, what: str
+    ) -> tuple[int, bool]:
+        """As `integer`, with whether it is known, and no stand-in."""
         if isinstance(value, torch.fx.Node):
             if not has_value(value):
                 raise GraphImportError(
@@ -129,14 +136,14 @@ class Values:
                     node,
                 )
             value = raw_value(value)
-        size = self._hint(value)
+        size, known = self._size(value)
         if size is None:
             raise GraphImportError(
                 f"{what} is {value}, which has no hint: give one in "
                 "ImportOptions.hints",
                 node,
             )
-        return size
+        return size, known
 
     def _structure(self, node: torch.fx.Node, value: Any) -> Any:
         if value is None:
@@ -196,22 +203,14 @@ class Values:
 
     def _hint(self, size: Any) -> Optional[int]:
         """Returns the number that stands for `size`, or None."""
+        return self._size(size)[0]
+
+    def _size(self, size: Any) -> tuple[Optional[int], bool]:
         if isinstance(size, int) and not isinstance(size, bool):
-            return size
+            return size, True
         if not isinstance(size, torch.SymInt):
-            return None
-        symbolic = size.node
-        constant = symbolic.maybe_as_int()
-        if constant is not None:
-            return constant
-        if self._hints:
-            expression = symbolic.expr.subs(
-                {s: self._hints[s.name] for s in symbolic.expr.free_symbols
-                 if s.name in self._hints}
-            )
-            if expression.is_Integer:
-                return int(expression)
-        return int(symbolic.hint) if symbolic.has_hint() else None
+            return None, False
+        return self.standins.size(size)
 
 
 def _is_distributed(value: torch.Tensor) -> bool:
