@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Train a small transformer as PyTorch does and as CommSched schedules it.
+
+    torchrun --standalone --nproc-per-node 2 examples/pytorch/train.py
+
+trains the same model several times, side by side, from the same weights on the
+same batches: eager, compiled, and scheduled, with eager kernels and with
+Inductor's. The parameters are sharded over the ranks. It compares losses and
+gradients of every step, and prints step times and peak memory, measured and
+predicted. `--delay-ms 2` makes every collective 2 ms longer (delayed.py); with
+a GPU for every rank the model trains on these, with NCCL.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import itertools
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any, Optional
+
+import torch
+import torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
+
+import commsched.torch as cs
+import delayed
+import models
+from commsched.torch import measure
+
+
+@dataclasses.dataclass(frozen=True)
+class Mode:
+    """One way to run the step.
+
+    options:   of `torch.compile`; None runs eager.
+    scheduled: whether they are CommSched's: gets `options["options"]` too.
+    exact:     the mode whose losses and gradients have equal bits.
+    close:     the mode whose gradients differ by rounding alone.
+    """
+
+    options: Optional[dict[str, Any]]
+    scheduled: bool = False
+    exact: Optional[str] = None
+    close: Optional[str] = None
+
+
+def _commsched(inner: str, buckets: str) -> dict[str, Any]:
+    return {
+        "backend": "commsched",
+        "options": {"inner": inner, "buckets": buckets},
+    }
+
+
+MODES = {
+    "eager": Mode(None),
+    "aot_eager": Mode({"backend": "aot_eager"}, exact="eager"),
+    "aot_eager order": Mode(
+        _commsched("eager", "off"), True, exact="eager"
+    ),
+    "aot_eager commsched": Mode(
+        _commsched("eager", "auto"), True, exact="eager"
+    ),
+    "inductor": Mode({}, close="eager"),
+    "inductor order": Mode(
+        _commsched("inductor", "off"), True, exact="inductor"
+    ),
+    "inductor commsched": Mode(
+        _commsched("inductor", "auto"), True, close="inductor"
+    ),
+}
+
+#: Largest difference of two gradients that rounding explains, as a part of
+#: the largest gradient: Inductor sums in another order than eager kernels,
+#: and reads gathered weights in another layout if collectives are merged.
+TOLERANCE = 1e-4
+
+
+class Run:
+    """A model that trains in one mode, and what was seen of it."""
+
+    def __init__(self, name: str, job: "Job"):
+        self.name, self.mode, self.job = name, MODES[name], job
+        torch.manual_seed(0)
+        self.model = job.build_model()
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3)
+        self.step_function = self._compile()
+        self.losses: list[float] = []
+        self.gradients: list[torch.Tensor] = []
+        self.times: list[float] = []
+
+    def _compile(self) -> Callable[..., torch.Tensor]:
+        if self.mode.options is None:
+            return self.model
+        options = dict(self.mode.options)
+        if self.mode.scheduled:
+            options["options"] = {
+                **options["options"],
+                "memory_budget": self.job.arguments.memory_budget,
+                "profile": self.job.profile,
+                "strict": True,
+            }
+        # Each mode compiles the code of the model anew.
+        return torch.compile(self.model, **options)
+
+    def step(self, index: int) -> None:
+        """Trains one step and keeps its loss, gradients and time."""
+        batch = self.job.batch(index)
+        dist.barrier()
+        self.job.synchronize()
+        start = time.perf_counter()
+        loss = self.step_function(*batch)
+        loss.backward()
+        self.job.synchronize()
+        self.times.append(time.perf_counter() - start)
+        self.losses.append(loss.item())
+        self.gradients.append(
+            torch.cat(
+                [p.grad.to_local().flatten() for p in self.model.parameters()]
+            ).cpu()
+        )
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+
+    def measure_peak(self) -> None:
+        """Runs one more forward and backward for its peak memory."""
+        batch = self.job.batch(0)
+        self.peak = peak_memory(
+            lambda: self.step_function(*batch).backward(), self.job.device
+        )
+
+    def predicted_ns(self) -> Optional[int]:
+        """The simulated time of the step's graphs."""
+        return None
+
+    def median_ms(self, warmup: int) -> float:
+        """The median over the steps of the time of the slowest rank."""
+        times = torch.tensor(self.times[warmup:], device=self.job.device)
+        dist.all_reduce(times, dist.ReduceOp.MAX)
+        return statistics.median(times.tolist()) * 1e3
+
+    def compare(self, other: "Run") -> float:
+        """The largest difference of two runs' gradients over all steps and
+        ranks, as a part of the largest gradient; 0 means equal bits, of the
+        losses too."""
+        worst = 0.0
+        for mine, theirs in zip(self.gradients, other.gradients):
+            if not torch.equal(mine, theirs):
+                difference = (mine - theirs).abs().max() / theirs.abs().max()
+                worst = max(worst, float(difference))
+        for mine, theirs in zip(self.losses, other.losses):
+            if mine != theirs:
+                worst = max(worst, abs(mine - theirs) / abs(theirs))
+        result = torch.tensor([worst], device=self.job.device)
+        dist.all_reduce(result, dist.ReduceOp.MAX)
+        return result.item()
+
+
+class Job:
+    """What all runs share: the ranks, the device, the batches, the profile."""
+
+    def __init__(self, arguments: argparse.Namespace):
+        self.arguments = arguments
+        self.profile: Optional[str] = arguments.profile
+        local_ranks = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+        if torch.cuda.device_count() >= local_ranks:
+            self.device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+            torch.cuda.set_device(self.device)
+            backend = "nccl"
+        else:
+            self.device = torch.device("cpu")
+            torch.set_num_threads(1)
+            backend = "gloo"
+        if arguments.delay_ms:
+            backend = delayed.register(arguments.delay_ms / 1e3)
+        dist.init_process_group(backend)
+        self.mesh = init_device_mesh(
+            self.device.type, (dist.get_world_size(),)
+        )
+
+    def build_model(self) -> torch.nn.Module:
+        """The model, sharded, with the weights that all runs start from."""
+        given = self.arguments
+        torch.manual_seed(0)
+        model = models.build(
+            given.model, given.layers, given.dim, given.sequence
+        ).to(self.device)
+        precision = cs.MixedPrecision(torch.float32, torch.float32)
+        cs.shard_parameters(model, self.mesh, precision)
+        return model
+
+    def batch(self, index: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """This rank's tokens and labels of a step: a sequence to learn."""
+        generator = torch.Generator().manual_seed(
+            index * dist.get_world_size() + dist.get_rank()
+        )
+        shape = (self.arguments.batch, 1)
+        first = torch.randint(models.VOCABULARY, shape, generator=generator)
+        tokens = first + 3 * torch.arange(self.arguments.sequence + 1)
+        tokens = tokens.to(self.device) % models.VOCABULARY
+        return tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
+
+    def synchronize(self) -> None:
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+
+    def make_step(self, compile: Callable[..., Any]) -> Callable[[], None]:
+        """A step of the model, for `measure.record_graphs`."""
+        model = compile(self.build_model())
+        return lambda: model(*self.batch(0)).backward()
+
+
+def peak_memory(run: Callable[[], Any], device: torch.device) -> int:
+    """The most bytes that `run` allocates at any one time, beyond what is
+    allocated before it."""
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        run()
+        return torch.cuda.max_memory_allocated() - before
+    activity = torch.profiler.ProfilerActivity.CPU
+    with torch.profiler.profile(
+        activities=[activity], profile_memory=True
+    ) as profiled:
+        run()
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "trace.json")
+        profiled.export_chrome_trace(path)
+        with open(path, encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+    changes = sorted(
+        (event["ts"], event["args"]["Bytes"])
+        for event in events
+        if event.get("name") == "[memory]"
+    )
+    return max(itertools.accumulate(change for _, change in changes))
+
+
+def report(job: Job, runs: dict[str, Run]) -> bool:
+    """Prints what was seen, from rank 0; returns whether all runs agree."""
+    rows, agree = [], True
+    for name, run in runs.items():
+        row = [name, f"{run.median_ms(job.arguments.warmup):,.1f} ms"]
+        row.append(_milliseconds(run.predicted_ns()))
+        row.append(f"{run.peak / 2**20:,.1f} MiB")
+        row.append(f"{run.losses[-1]:.6f}")
+        other = run.mode.exact or run.mode.close
+        if other in runs:
+            difference = run.compare(runs[other])
+            if difference == 0:
+                row.append(f"equal to {other}")
+            else:
+                row.append(f"{difference:.1e} from {other}")
+            limit = 0 if run.mode.exact else TOLERANCE
+            if difference > limit:
+                agree = False
+                row[-1] += f": more than {limit:g}"
+        rows.append(row)
+    if dist.get_rank() == 0:
+        print_table(
+            ["mode", "step", "predicted", "peak memory",
+             f"loss {job.arguments.steps}", "gradients"],
+            rows,
+        )
+    return agree
+
+
+def _milliseconds(nanoseconds: Optional[int]) -> str:
+    return "-" if nanoseconds is None else f"{nanoseconds / 1e6:,.1f} ms"
+
+
+def print_table(header: list[str], rows: list[list[str]]) -> None:
+    """Prints columns, the first and the last to the left."""
+    table = [header, *(row + [""] * (len(header) - len(row)) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*table)]
+    for row in table:
+        cells = [
+            cell.ljust(width) if i in (0, len(row) - 1) else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths))
+        ]
+        print("  ".join(cells).rstrip())
+
+
+def measure_profile(job: Job) -> str:
+    """Times this machine's collectives and the model's operators, and returns
+    the profile's path, one for all ranks of a node."""
+    path = [None]
+    if int(os.environ["LOCAL_RANK"]) == 0:
+        path = [os.path.join(tempfile.mkdtemp(), "profile.json")]
+    dist.broadcast_object_list(path, 0)
+    measure.measure(
+        path[0],
+        measure.record_graphs(job.make_step),
+        sizes=measure.sizes_between(1024, 4 << 20),
+        kinds=("all_gather", "reduce_scatter", "all_reduce"),
+    )
+    return path[0]
+
+
+def parse(arguments: Optional[list[str]]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0],
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--model", choices=("llama", "transformer"), default="llama")
+    add("--layers", type=int, default=2)
+    add("--dim", type=int, default=128, help="a multiple of 16")
+    add("--sequence", type=int, default=256, help="tokens of a sequence")
+    add("--batch", type=int, default=4, help="sequences of a rank")
+    add("--steps", type=int, default=20)
+    add("--warmup", type=int, default=3, help="first steps, not timed")
+    add("--modes", default=",".join(MODES), help="of "
+        + ", ".join(repr(mode) for mode in MODES))
+    add("--memory-budget", default="5%")
+    add("--delay-ms", type=float, default=0.0,
+        help="how much longer every collective takes (without a GPU)")
+    add("--profile", help="measured times; by default they are measured")
+    given = parser.parse_args(arguments)
+    given.modes = given.modes.split(",")
+    for mode in given.modes:
+        if mode not in MODES:
+            parser.error(f"unknown mode '{mode}'")
+    if given.steps <= given.warmup:
+        parser.error("--steps must be more than --warmup")
+    if "LOCAL_RANK" not in os.environ:
+        parser.error("run under torchrun")
+    return given
+
+
+def main(arguments: Optional[list[str]] = None) -> int:
+    job = Job(parse(arguments))
+    if job.profile is None:
+        job.profile = measure_profile(job)
+    runs = {name: Run(name, job) for name in job.arguments.modes}
+    for index in range(job.arguments.steps):
+        for run in runs.values():
+            run.step(index)
+    for run in runs.values():
+        run.measure_peak()
+    agree = report(job, runs)
+    dist.barrier()
+    dist.destroy_process_group()
+    return 0 if agree else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
