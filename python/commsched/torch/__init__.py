@@ -32,7 +32,7 @@ _MODULES = {
     "commsched.torch.compiling.inductor": ("inductor_options",),
     "commsched.torch.compiling.options": ("Options", "OptionsError"),
     "commsched.torch.compiling.schedule": ("ScheduleError",),
-    "commsched.torch.compiling.records": ("CommSchedWarning",),
+    "commsched.torch.compiling.records": ("CommSchedWarning", "explain"),
     "commsched.torch.importer.errors": ("GraphImportError",),
     "commsched.torch.importer.graphs": (
         "GraphSpec",

@@ -7,10 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Optional, Union
 
 import torch
-from torch import nn
 
 from commsched.torch.compiling import private
 from commsched.torch.compiling.options import Options
+from commsched.torch.compiling.roles import (
+    parameter_inputs,
+    parameter_roles,
+)
 from commsched.torch.compiling.schedule import optimize_graph
 
 
@@ -47,11 +50,7 @@ class GraphCompiler:
 
     def __init__(self, options: Options, inputs: Sequence[Any]):
         self.options = options
-        self._parameters = {
-            index
-            for index, value in enumerate(inputs)
-            if isinstance(value, nn.Parameter)
-        }
+        self.parameters = parameter_inputs(inputs)
         self._forward: Optional[torch.fx.GraphModule] = None
         self._roles: dict[str, Optional[str]] = {}
 
@@ -61,7 +60,7 @@ class GraphCompiler:
         if self.options.inner == "inductor":
             from commsched.torch.compiling.inductor import compile_graph
 
-            return compile_graph(gm, inputs, self.options, self.roles_of)
+            return compile_graph(gm, inputs, self.options, self._roles_of)
         return private.aot_autograd(
             fw_compiler=self._compile_forward,
             bw_compiler=self._compile_backward,
@@ -69,17 +68,11 @@ class GraphCompiler:
             partition_fn=private.default_partitioner(),
         )(gm, inputs)
 
-    def roles_of(self, graph: torch.fx.Graph) -> dict[str, Optional[str]]:
-        """Returns the roles of the placeholders of a forward, inference or
-        joint graph that are parameters, by name."""
-        return {
-            node.name: "parameter"
-            for node in graph.find_nodes(op="placeholder")
-            if private.input_index(node) in self._parameters
-        }
+    def _roles_of(self, graph: torch.fx.Graph) -> dict[str, Optional[str]]:
+        return parameter_roles(graph, self.parameters)
 
     def _compile_forward(self, gm, inputs):
-        self._roles = self.roles_of(gm.graph)
+        self._roles = self._roles_of(gm.graph)
         self._forward = gm
         optimize_graph(gm, "forward", self.options, self._roles)
         return private.boxed(gm)
@@ -91,6 +84,6 @@ class GraphCompiler:
         return private.boxed(gm)
 
     def _compile_inference(self, gm, inputs):
-        roles = self.roles_of(gm.graph)
+        roles = self._roles_of(gm.graph)
         optimize_graph(gm, "inference", self.options, roles)
         return private.boxed(gm)

@@ -117,22 +117,26 @@ class Options:
                 )
         return cls(**dict(given or {}))
 
-    def pipeline(self) -> tuple[str, ...]:
+    def pipeline_flags(self) -> tuple[str, ...]:
         """Returns the flags of commsched-opt that schedule a module."""
-        settings = [
-            f"memory-budget={self.memory_budget}",
-            f"target={self.target}",
-            f"buckets={self.buckets}",
-            f"mode={self.mode}",
-        ]
-        if self.bitwise:
-            settings.append("bitwise")
-        if self.profile is not None:
-            settings.append(f"profile={self.profile}")
+        settings = {
+            "memory-budget": self.memory_budget,
+            "buckets": "off",
+            **self.costs(),
+        }
         return (
             "--commsched-annotate-fsdp",
-            "--commsched-pipeline=" + " ".join(settings),
+            opt.flag("commsched-schedule", settings),
         )
+
+    def estimate_flag(self) -> str:
+        """Returns the flag of commsched-opt that writes on every operation
+        what it takes."""
+        return opt.flag("commsched-estimate-runtime", self.costs())
+
+    def costs(self) -> dict[str, Optional[str]]:
+        """Returns the options of passes that say where times come from."""
+        return {"target": self.target, "profile": self.profile}
 
     def fingerprint(self) -> str:
         """Returns a digest of all that decides a schedule beside the graph:
@@ -145,16 +149,17 @@ class Options:
             if field.name != "profile":
                 value = getattr(self, field.name)
                 digest.update(f"{field.name}={value!r};".encode())
-        digest.update(program_digest().encode())
+        digest.update(_program_digest().encode())
         if self.profile is not None:
             digest.update(_digest_of(self.profile).encode())
         return digest.hexdigest()
 
 
-def program_digest() -> str:
-    """Returns a digest of the bytes of commsched-opt; "none" without one."""
-    program = opt.find()
-    return "none" if program is None else _digest_of(program)
+def _program_digest() -> str:
+    try:
+        return opt.fingerprint()
+    except OSError:
+        return "none"
 
 
 def _digest_of(path: str) -> str:

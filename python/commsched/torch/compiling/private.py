@@ -7,6 +7,7 @@ here is public, or part of an operator's schema.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any, Optional
 
@@ -48,30 +49,37 @@ def compile_frame() -> Optional[str]:
     return None if compile_id is None else str(compile_id)
 
 
-def compiled_code() -> Optional[Any]:
-    """Returns the code object of the frame that Dynamo compiles just now, the
-    user's own where Dynamo had rewritten it (2.13, 2.15:
+def compiled_codes() -> tuple:
+    """Returns the code objects of what Dynamo compiles just now, the frame's
+    own first, and those of functions that it inlined; the user's own where
+    Dynamo had rewritten them (2.13, 2.15:
     torch._guards.TracingContext.traced_code, torch._dynamo.utils)."""
     from torch._dynamo.utils import orig_code_map
 
-    codes = torch._guards.TracingContext.get_traced_code()
-    if not codes:
-        return None
-    return orig_code_map.get(codes[0], codes[0])
+    codes = torch._guards.TracingContext.get_traced_code() or ()
+    return tuple(
+        dict.fromkeys(orig_code_map.get(code, code) for code in codes)
+    )
 
 
-def input_index(placeholder: torch.fx.Node) -> Optional[int]:
-    """Returns which input of Dynamo's graph a placeholder of AOT autograd's
-    forward or joint graph is or is part of; None for what is no such input
-    (2.13, 2.15: torch._functorch._aot_autograd.descriptors)."""
-    from torch._functorch._aot_autograd import descriptors
-
-    described = placeholder.meta.get("desc")
-    while isinstance(described, descriptors.SubclassGetAttrAOTInput):
-        described = described.base
-    if isinstance(described, descriptors.PlainAOTInput):
-        return described.idx
-    return None
+def codes_of(step: Any) -> frozenset:
+    """Returns the code objects of a function, or of the `forward`s of a
+    module and its parts, compiled or not (2.13, 2.15: OptimizedModule's
+    _orig_mod, _torchdynamo_orig_callable)."""
+    step = getattr(step, "_orig_mod", step)
+    if isinstance(step, torch.nn.Module):
+        functions = [module.forward for module in step.modules()]
+    else:
+        functions = [step]
+    codes = set()
+    for function in functions:
+        while hasattr(function, "_torchdynamo_orig_callable"):
+            function = function._torchdynamo_orig_callable
+        function = getattr(function, "__func__", function)
+        code = getattr(function, "__code__", None)
+        if code is not None:
+            codes.add(code)
+    return frozenset(codes)
 
 
 def default_partitioner() -> Callable:
@@ -92,6 +100,22 @@ def trace_artifact(name: str, payload: Callable[[], str]) -> None:
         payload_fn=payload,
         expect_trace_id=False,
     )
+
+
+def artifact_logger(
+    module: str, artifact: str, description: str
+) -> logging.Logger:
+    """Returns the logger of an artifact of TORCH_LOGS (2.13, 2.15:
+    torch._logging.register_artifact, getArtifactLogger).
+
+    PyTorch reads TORCH_LOGS when it is imported; a name that is no artifact
+    by then, but a package, stands for the loggers below the package's name,
+    as this one is.
+    """
+    from torch._logging import _internal
+
+    _internal.register_artifact(artifact, description, visible=True)
+    return _internal.getArtifactLogger(module, artifact)
 
 
 def is_tested(version: str, tested: Sequence[str]) -> bool:

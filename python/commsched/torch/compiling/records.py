@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What was done to each compiled graph, and why."""
+"""What was done to each compiled graph, and why.
+
+The same is in the log `commsched` (``TORCH_LOGS=commsched``, or logging's own
+settings of the logger ``commsched.torch``; the level DEBUG adds the plans) and
+in the structured trace that tlparse reads, which has the graphs before and
+after too.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +15,16 @@ import threading
 import warnings
 from typing import Any, Optional
 
-#: All messages; TORCH_LOGS and logging's own settings both choose from it.
-log = logging.getLogger("commsched.torch")
+import torch
+
+from commsched.torch.compiling import private
+from commsched.torch.compiling.explanation import Explanation, show
+
+log = private.artifact_logger(
+    "commsched.torch",
+    "commsched",
+    "How CommSched schedules the communication of each compiled graph.",
+)
 
 
 class CommSchedWarning(UserWarning):
@@ -23,24 +37,32 @@ class Record:
 
     kind:    "forward", "backward", "joint" or "inference".
     frame:   Dynamo's number of the frame and of its compilation, "0/0".
-    code:    the code object that was compiled, if Dynamo did.
-    status:  "scheduled"; "unchanged", if it has no collectives; "failed".
+    codes:   the code objects that Dynamo compiled into the graph, the frame's
+             own first.
+    status:  "scheduled"; "unchanged", where there was nothing to do;
+             "failed".
     reason:  why the graph was left as it was.
-    before, after: the reports (docs/reference/report.md) of the graph and of
-             its schedule, if there are any.
+    before, after: the objects of commsched-report (docs/reference/report.md)
+             for the graph and for its schedule, if there are any.
     merged:  the names of the collectives of each bucket.
-    decided: "alone", "agreed" or "followed": whose plan it is.
+    decided: whose plan it is: "alone", "agreed" (this rank's, which others
+             follow) or "followed" (another rank's).
+    seconds: what importing, scheduling and rewriting took.
     """
 
     kind: str
     frame: Optional[str] = None
-    code: Optional[Any] = None
+    codes: tuple = ()
     status: str = "scheduled"
     reason: str = ""
     before: Optional[dict] = None
     after: Optional[dict] = None
     merged: list[list[str]] = dataclasses.field(default_factory=list)
     decided: str = "alone"
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        return show(self)
 
 
 _records: list[Record] = []
@@ -49,9 +71,14 @@ _lock = threading.Lock()
 
 
 def add(record: Record) -> None:
-    """Keeps `record` for :func:`explain`."""
+    """Keeps `record` for :func:`explain`, and logs it."""
     with _lock:
         _records.append(record)
+    if log.isEnabledFor(logging.INFO):
+        log.info("%s", record)
+    private.trace_artifact(
+        f"commsched_{record.kind}_report", lambda: str(record)
+    )
 
 
 def records() -> list[Record]:
@@ -61,17 +88,44 @@ def records() -> list[Record]:
 
 
 def reset() -> None:
-    """Forgets all records and which warnings were given."""
+    """Forgets all records, and which warnings were given."""
     with _lock:
         _records.clear()
         _warned.clear()
 
 
-def warn_once(message: str) -> None:
-    """Warns of `message`, the first time only in this process."""
+def explain(step: Any = None) -> Explanation:
+    """Prints what was done to each graph of `step`, and returns it.
+
+    `step` is what `torch.compile` returned, or a module some of whose parts
+    were compiled; graphs of other instances of the same classes count too.
+    Without it, all graphs of the process. A backward is compiled when it
+    first runs, and is not there before.
+    """
+    found = records()
+    if step is not None:
+        codes = private.codes_of(step)
+        found = [r for r in found if any(code in codes for code in r.codes)]
+    explanation = Explanation(tuple(found))
+    print(explanation)
+    return explanation
+
+
+def trace_graph(gm: torch.fx.GraphModule, kind: str, when: str) -> None:
+    """Writes a graph to the structured trace as `commsched_KIND_WHEN`."""
+    private.trace_artifact(
+        f"commsched_{kind}_{when}",
+        lambda: gm.print_readable(print_output=False),
+    )
+
+
+def warn_once(message: str, cause: Optional[str] = None) -> None:
+    """Warns of `message`, unless this process was warned of the same cause
+    before (by default: of the same message)."""
     with _lock:
-        if message in _warned:
+        if (cause or message) in _warned:
             return
-        _warned.add(message)
-    log.warning(message)
-    warnings.warn(message, CommSchedWarning, stacklevel=3)
+        _warned.add(cause or message)
+    if log.hasHandlers():  # Else logging would write to stderr, as below.
+        log.warning(message)
+    warnings.warn(message, CommSchedWarning, stacklevel=2)

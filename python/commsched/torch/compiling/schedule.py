@@ -4,18 +4,26 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from typing import Any, Optional
 
 import torch
 
-from commsched import opt
 from commsched.torch.compiling import private, records
 from commsched.torch.compiling.options import Options
 from commsched.torch.compiling.records import Record
+from commsched.torch.compiling.runs import RunError, schedule_text
+from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.graphs import GraphSpec, ImportOptions
 from commsched.torch.importer.graphs import import_graphs
 from commsched.torch.importer.targets import communicates, is_wait
+from commsched.torch.rewriting import (
+    PlanError,
+    RewriteError,
+    apply_plan,
+    make_plan,
+)
 
 
 class ScheduleError(RuntimeError):
@@ -37,21 +45,27 @@ def optimize_graph(
     warning for each cause, one that cannot be scheduled; with
     `options.strict` that raises ScheduleError.
     """
-    record = Record(kind, private.compile_frame(), private.compiled_code())
+    record = Record(kind, private.compile_frame(), private.compiled_codes())
+    started = time.perf_counter()
     try:
         if not has_collectives(gm):
             record.status, record.reason = "unchanged", "no collectives"
             return False
+        records.trace_graph(gm, kind, "before")
         _optimize(gm, kind, options, roles, forward, record)
+        records.trace_graph(gm, kind, "after")
         return True
     except Exception as error:
-        record.status, record.reason = "failed", describe(error)
-        message = f"CommSched leaves a {kind} graph as it was: {record.reason}"
+        record.status, record.reason = "failed", _describe(error)
+        message = (
+            f"CommSched leaves a {kind} graph as it was: {record.reason}"
+        )
         if options.strict:
             raise ScheduleError(message) from error
-        records.warn_once(message)
+        records.warn_once(message, cause=record.reason)
         return False
     finally:
+        record.seconds = time.perf_counter() - started
         records.add(record)
 
 
@@ -65,20 +79,15 @@ def has_collectives(gm: torch.fx.GraphModule) -> bool:
     )
 
 
-def describe(error: Exception) -> str:
-    """Returns what went wrong, and what to do about it."""
-    return str(error) or type(error).__name__
-
-
 def _optimize(gm, kind, options, roles, forward, record) -> None:
-    from commsched.torch.compiling.legacy_order import apply_order
-
     spec = GraphSpec(kind, gm, kind, roles or {}, forward)
     text = str(import_graphs([spec], import_options(options)))
-    scheduled = opt.run(
-        text, "--commsched-schedule=buckets=off memory-budget=5%"
-    )
-    apply_order(gm, scheduled)
+    run = schedule_text(text, options)
+    plan = make_plan(run.before, run.after, kind)
+    record.before = run.reports.before.get(kind)
+    record.after = run.reports.after.get(kind)
+    record.merged = [list(bucket.starts) for bucket in plan.buckets]
+    apply_plan(gm, plan)
 
 
 def import_options(options: Options) -> ImportOptions:
@@ -87,3 +96,13 @@ def import_options(options: Options) -> ImportOptions:
     if ranks is None:
         ranks = int(os.environ.get("LOCAL_WORLD_SIZE", "8"))
     return ImportOptions(ranks_per_node=ranks, hints=dict(options.hints))
+
+
+def _describe(error: Exception) -> str:
+    text = str(error)
+    # What this package raises says what is wrong; of anything else the kind
+    # of error does too.
+    known = (GraphImportError, PlanError, RewriteError, RunError)
+    if text and isinstance(error, known):
+        return text
+    return f"{type(error).__name__}: {text}"

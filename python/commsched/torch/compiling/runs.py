@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs of commsched-opt on modules, each made once."""
+
+from __future__ import annotations
+
+import collections
+import hashlib
+import json
+import threading
+from typing import Optional
+
+from commsched import opt
+from commsched.program import ProgramError
+from commsched.torch.compiling.options import Options
+
+#: Runs that are kept: graphs of equal blocks are compiled one by one.
+_KEPT = 64
+
+#: Seconds after which commsched-opt is ended.
+_LIMIT = 600.0
+
+
+class RunError(RuntimeError):
+    """commsched-opt cannot be run, or it failed; says what to do about it."""
+
+
+_runs: collections.OrderedDict[str, opt.ProgramRun] = collections.OrderedDict()
+_lock = threading.Lock()
+
+
+def schedule_text(text: str, options: Options) -> opt.ProgramRun:
+    """Schedules a module's text as `options` say, and returns the programs
+    and the reports before and after.
+
+    Equal text with equal options is scheduled once in a process. Raises
+    RunError.
+    """
+    return _once("schedule", text, options, options.pipeline_flags())
+
+
+def estimate_text(text: str, options: Options) -> opt.ProgramRun:
+    """As `schedule_text`, but only writes on each operation what it takes."""
+    return _once("estimate", text, options, (options.estimate_flag(),))
+
+
+def reset() -> None:
+    """Forgets all runs."""
+    with _lock:
+        _runs.clear()
+
+
+def _once(what: str, text: str, options: Options, passes) -> opt.ProgramRun:
+    _check_program()
+    _check_profile(options.profile)
+    digest = hashlib.sha256(f"{what} {options.fingerprint()} {text}".encode())
+    key = digest.hexdigest()
+    with _lock:
+        if key in _runs:
+            _runs.move_to_end(key)
+            return _runs[key]
+    run = _run(text, options, passes)
+    with _lock:
+        _runs[key] = run
+        while len(_runs) > _KEPT:
+            _runs.popitem(last=False)
+    return run
+
+
+def _run(text: str, options: Options, passes) -> opt.ProgramRun:
+    try:
+        return opt.run_programs(
+            text, *passes, report={}, timeout=_LIMIT
+        )
+    except opt.OptError as error:
+        raise RunError(_why(error)) from error
+    except (opt.OptTimeout, ProgramError) as error:
+        raise RunError(f"'{opt.find()}': {error}") from error
+
+
+def _check_program() -> None:
+    try:
+        opt.check_version()
+    except FileNotFoundError as error:
+        raise RunError(
+            f"{error}; build commsched-opt, or let {opt.VARIABLE} name it"
+        ) from error
+    except (OSError, opt.VersionError, opt.OptError) as error:
+        raise RunError(str(error)) from error
+
+
+def _check_profile(path: Optional[str]) -> None:
+    if path is None:
+        return
+    try:
+        with open(path, encoding="utf-8") as file:
+            json.load(file)
+    except OSError as error:
+        raise RunError(
+            f"the profile '{path}' cannot be read: {error.strerror}"
+        ) from error
+    except ValueError as error:
+        raise RunError(
+            f"the profile '{path}' is not JSON ({error}); "
+            "python -m commsched.torch.measure writes one"
+        ) from error
+
+
+def _why(error: opt.OptError) -> str:
+    """Returns why commsched-opt failed, in one line."""
+    if error.returncode < 0:
+        return f"'{opt.find()}' was ended by signal {-error.returncode}"
+    lines = [line for line in error.stderr.splitlines() if line.strip()]
+    return f"'{opt.find()}' failed: " + (lines[0] if lines else str(error))

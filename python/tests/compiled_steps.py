@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Small training steps, eager and compiled, for tests on several ranks."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Callable
+from typing import Any, Optional
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import (
+    DTensor,
+    Partial,
+    Replicate,
+    distribute_tensor,
+)
+
+WIDTH, ROWS, STEPS = 64, 8, 3
+
+
+class Layer(nn.Module):
+    def __init__(self, dropout: float = 0.0, norm: bool = False):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(WIDTH) if norm else nn.LayerNorm(WIDTH)
+        self.up = nn.Linear(WIDTH, 2 * WIDTH)
+        self.down = nn.Linear(2 * WIDTH, WIDTH)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        hidden = torch.relu(self.up(self.norm(x)))
+        return x + self.dropout(self.down(hidden))
+
+
+class Model(nn.Module):
+    """Two layers, and a buffer that counts calls."""
+
+    def __init__(self, breaks: bool = False, **settings: Any):
+        super().__init__()
+        self.layers = nn.ModuleList(Layer(**settings) for _ in range(2))
+        self.register_buffer("calls", torch.zeros(()))
+        self.breaks = breaks
+
+    def forward(self, x):
+        self.calls += 1
+        for layer in self.layers:
+            if self.breaks:
+                torch._dynamo.graph_break()
+            x = layer(x)
+        return x * (1 + 0.001 * self.calls)
+
+
+def shard(model: nn.Module, mesh, dtype=torch.float32) -> None:
+    import commsched.torch as cs
+
+    cs.shard_parameters(model, mesh, cs.MixedPrecision(dtype, torch.float32))
+
+
+def shard_mixed(model: nn.Module, mesh) -> None:
+    shard(model, mesh, torch.bfloat16)
+
+
+def replicate(model: nn.Module, mesh) -> None:
+    """Data parallelism whose all-reduces are in the graph: each parameter is
+    a replicated DTensor that is read as a plain tensor."""
+    for module in list(model.modules()):
+        names = [n for n, p in module._parameters.items() if p is not None]
+        for name in names:
+            whole = distribute_tensor(
+                module._parameters[name].detach(),
+                mesh,
+                [Replicate()],
+                src_data_rank=None,
+            )
+            module._parameters[name] = nn.Parameter(whole)
+        read = {
+            name: property(
+                lambda self, name=name: self._parameters[name]
+                # Leaves the value alone; its backward is the all-reduce.
+                .redistribute(placements=[Replicate()])
+                .to_local(grad_placements=[Partial("avg")])
+            )
+            for name in names
+        }
+        cls = type(module)
+        module.__class__ = type(cls.__name__, (cls,), read)
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A model, how it is distributed, what it is compiled with, and what is
+    to become of its graphs."""
+
+    statuses: dict[str, int]
+    model: dict = dataclasses.field(default_factory=dict)
+    distribute: Callable = shard
+    rows: tuple[int, ...] = (ROWS,) * STEPS
+    blocks: bool = False
+    compiled: dict = dataclasses.field(default_factory=dict)
+    prepare: Optional[Callable] = None
+    dtype: torch.dtype = torch.float32
+
+
+def freeze(model: nn.Module) -> None:
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_("up" not in name)
+
+
+BOTH = {"forward scheduled": 1, "backward scheduled": 1}
+
+CASES = {
+    "sharded": Case(BOTH),
+    "mixed precision": Case(
+        BOTH, distribute=shard_mixed, dtype=torch.bfloat16
+    ),
+    "replicated": Case(
+        {"forward unchanged": 1, "backward scheduled": 1},
+        distribute=replicate,
+    ),
+    "dropout": Case(BOTH, {"dropout": 0.3}),
+    "buffers": Case(BOTH, {"norm": True}),
+    "frozen": Case(BOTH, prepare=freeze),
+    "dynamic shapes": Case(
+        {"forward scheduled": 2, "backward scheduled": 2}, rows=(8, 6, 10)
+    ),
+    "graph breaks": Case(
+        {"forward scheduled": 2, "backward scheduled": 2},
+        {"breaks": True},
+    ),
+    "blocks": Case(
+        {"forward scheduled": 2, "backward scheduled": 2}, blocks=True
+    ),
+}
+
+
+@dataclasses.dataclass
+class Outcome:
+    """The first difference from eager, if any, and how many graphs came to
+    which end, by "kind status"."""
+
+    difference: Optional[str]
+    statuses: dict[str, int]
+
+
+def train_all(rank: int) -> dict[str, Outcome]:
+    torch.set_num_threads(1)
+    warnings.simplefilter("error", category=_warning())
+    return {name: _compare(case) for name, case in CASES.items()}
+
+
+def _warning() -> type:
+    from commsched.torch import CommSchedWarning
+
+    return CommSchedWarning
+
+
+def _compare(case: Case) -> Outcome:
+    from commsched.torch.compiling import records
+
+    torch._dynamo.reset()
+    records.reset()
+    eager = train(case, None)
+    compiled = train(case, {"inner": "eager", **case.compiled})
+    statuses: dict[str, int] = {}
+    for record in records.records():
+        key = f"{record.kind} {record.status}"
+        statuses[key] = statuses.get(key, 0) + 1
+    return Outcome(_difference(eager, compiled), statuses)
+
+
+def train(case: Case, options: Optional[dict]) -> list[dict]:
+    """Trains with the backend, or eagerly without options; returns the loss,
+    the gradients and the buffers of each step by name."""
+    from commsched.torch.compiling.backend import commsched
+
+    torch.manual_seed(0)
+    model = Model(**case.model)
+    if case.prepare is not None:
+        case.prepare(model)
+    mesh = init_device_mesh("cpu", (dist.get_world_size(),))
+    case.distribute(model, mesh)
+    step = model
+    if options is not None and case.blocks:
+        for layer in model.layers:
+            layer.compile(backend=commsched, options=options)
+    elif options is not None:
+        step = torch.compile(model, backend=commsched, options=options)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    history = []
+    for number, rows in enumerate(case.rows):
+        torch.manual_seed(100 * number + dist.get_rank())
+        inputs = torch.randn(rows, WIDTH, dtype=case.dtype)
+        loss = step(inputs).float().square().mean()
+        loss.backward()
+        history.append(_state(model, loss))
+        optimizer.step()
+        optimizer.zero_grad()
+    return history
+
+
+def _state(model: nn.Module, loss: torch.Tensor) -> dict:
+    state = {"loss": loss.detach().clone()}
+    for name, parameter in model.named_parameters():
+        gradient = parameter.grad
+        if isinstance(gradient, DTensor):
+            gradient = gradient.to_local()
+        if gradient is not None:
+            state[f"gradient of {name}"] = gradient.clone()
+    for name, buffer in model.named_buffers():
+        state[name] = buffer.clone()
+    return state
+
+
+def _difference(expected: list[dict], found: list[dict]) -> Optional[str]:
+    for number, (one, other) in enumerate(zip(expected, found, strict=True)):
+        if one.keys() != other.keys():
+            return f"step {number}: {set(one) ^ set(other)}"
+        for name in one:
+            if not torch.equal(one[name], other[name]):
+                error = (one[name] - other[name]).abs().max()
+                return f"step {number}: {name} differs by {error}"
+    return None

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Options of the ways into torch.compile."""
+
+import dataclasses
+
+import pytest
+
+pytest.importorskip("torch")
+
+from commsched.torch import Options, OptionsError  # noqa: E402
+
+
+def test_a_dictionary_becomes_options():
+    options = Options.of({"memory_budget": "10%", "inner": "eager"})
+    assert options == Options(memory_budget="10%", inner="eager")
+    assert Options.of(None) == Options()
+    assert Options.of(options) is options
+
+
+def test_an_unknown_option_is_an_error_with_the_known_ones():
+    with pytest.raises(OptionsError) as error:
+        Options.of({"memory_buget": "5%"})
+    assert "'memory_buget'" in str(error.value)
+    for field in dataclasses.fields(Options):
+        assert field.name in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("memory_budget", "5 percent"),
+        ("memory_budget", True),
+        ("memory_budget", -1),
+        ("target", "v100"),
+        ("buckets", True),
+        ("mode", None),
+        ("inner", "cudagraphs"),
+        ("bitwise", "yes"),
+        ("strict", 1.5),
+        ("timeout", 0),
+        ("ranks_per_node", 0),
+        ("ranks_per_node", 2.0),
+    ],
+)
+def test_a_wrong_value_is_an_error_that_names_the_option(name, value):
+    with pytest.raises(OptionsError, match=f"'{name}' is"):
+        Options(**{name: value})
+
+
+@pytest.mark.parametrize("budget", ["0%", "12.5%", "64GiB", "640MB", 2**30])
+def test_budgets_are_percentages_or_bytes(budget):
+    assert f"memory-budget={budget}" in Options(
+        memory_budget=budget
+    ).pipeline_flags()[-1]
+
+
+def test_options_with_hints_can_be_hashed():
+    options = Options(hints={"u1": 3, "u0": 2})
+    assert options.hints == (("u0", 2), ("u1", 3))
+    assert hash(options) == hash(Options(hints={"u0": 2, "u1": 3}))
+
+
+def test_the_fingerprint_has_the_bytes_of_the_profile(tmp_path):
+    one, other = tmp_path / "one.json", tmp_path / "other.json"
+    one.write_text("{}")
+    other.write_text("{}")
+    fingerprint = Options(profile=one).fingerprint()
+    assert fingerprint == Options(profile=other).fingerprint()
+    other.write_text("[]")
+    assert fingerprint != Options(profile=other).fingerprint()
+    assert fingerprint != Options().fingerprint()
+
+
+def test_the_fingerprint_has_every_option():
+    assert Options().fingerprint() == Options().fingerprint()
+    for changed in (
+        {"memory_budget": "6%"},
+        {"target": "b200"},
+        {"buckets": "off"},
+        {"mode": "copy"},
+        {"bitwise": False},
+        {"ranks_per_node": 4},
+        {"hints": {"u0": 7}},
+    ):
+        assert Options(**changed).fingerprint() != Options().fingerprint()
+
+
+def test_the_fingerprint_has_the_bytes_of_the_program(tmp_path, monkeypatch):
+    program = tmp_path / "commsched-opt"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("COMMSCHED_OPT", str(program))
+    before = Options().fingerprint()
+    program.write_text("#!/bin/sh\nexit 1\n")
+    assert Options().fingerprint() != before
+    monkeypatch.setenv("COMMSCHED_OPT", str(tmp_path / "none"))
+    assert Options().fingerprint() != before
