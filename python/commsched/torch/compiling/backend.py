@@ -60,7 +60,7 @@ class GraphCompiler:
         if self.options.inner == "inductor":
             from commsched.torch.compiling.inductor import compile_graph
 
-            return compile_graph(gm, inputs, self.options, self._roles_of)
+            return compile_graph(gm, inputs, self.options)
         return private.aot_autograd(
             fw_compiler=self._compile_forward,
             bw_compiler=self._compile_backward,

@@ -5,7 +5,8 @@ Inductor calls a pass over its FX graphs last before it lowers them: there
 the graph is scheduled. Two more passes over the nodes of Inductor's
 scheduler keep that order: one before nodes are fused, which pins the starts,
 waits and external calls, and one after, which puts the kernels between them
-back to where the graph has them.
+back to where the graph has them. A graph that is not scheduled is compiled
+as without CommSched.
 """
 
 from __future__ import annotations
@@ -20,122 +21,166 @@ from torch._inductor.custom_graph_pass import (
 )
 
 from commsched.torch.compiling import private, private_scheduler
+from commsched.torch.compiling.inductor_settings import (
+    check_effective,
+    required,
+    user_pass,
+)
 from commsched.torch.compiling.options import Options
+from commsched.torch.compiling.roles import roles_by_position
 from commsched.torch.compiling.schedule import optimize_graph
 
-Roles = dict[str, Optional[str]]
-RolesOf = Callable[[torch.fx.Graph], Roles]
 
-
-def inductor_options(**options: Any) -> dict[str, Any]:
+def inductor_options(
+    inductor: Optional[Mapping[str, Any]] = None, /, **options: Any
+) -> dict[str, Any]:
     """Returns options of Inductor that schedule each graph's communication.
 
-    They are for ``torch.compile(model, options=inductor_options(...))``;
-    `options` are those of :class:`Options`.
+    They are for ``torch.compile(model, options=inductor_options(...))``.
+    `options` are those of :class:`Options`; `inductor` are further options
+    of Inductor, which are in what is returned. Passes of the user's among
+    them, or in torch._inductor.config, run first. Raises OptionsError for an
+    option of Inductor that would undo the schedule.
+
+    Inductor's caches keep what is compiled. Where ranks agree on plans
+    (``agree=True``), a plan may come from another rank, and an entry is only
+    used in the job that made it; with ``agree=False`` entries last.
     """
-    return _settings(Options(**options))
+    return _settings(Options(**options), dict(inductor or {}))
 
 
 def compile_graph(
     gm: torch.fx.GraphModule,
     inputs: Sequence[Any],
     options: Options,
-    roles_of: Optional[RolesOf] = None,
 ) -> Callable[..., Any]:
     """Compiles Dynamo's graph `gm` with Inductor and schedules its graphs.
 
-    `roles_of` gives the roles of a graph's placeholders. Settings that only
-    last while the forward is compiled would not reach the backward, so they
-    go into Inductor's own configuration of this graph.
+    Settings that only last while the forward is compiled would not reach the
+    backward, so they go into Inductor's own configuration of this graph.
     """
     from torch._inductor.compile_fx import compile_fx
 
     return compile_fx(
-        gm, list(inputs), config_patches=_settings(options, roles_of)
+        gm, list(inputs), config_patches=_settings(options, {})
     )
 
 
-def _settings(
-    options: Options, roles_of: Optional[RolesOf] = None
-) -> dict[str, Any]:
-    key = options.fingerprint()
-    settings: dict[str, Any] = {
-        name: value
-        for name, value in REQUIRED.items()
-        if private.has_inductor_setting(name)
-    }
-    settings["post_grad_custom_post_pass"] = SchedulePass(
-        options, key, roles_of
-    )
-    settings["_pre_fusion_custom_pass"] = PinOrder(key)
-    settings["_post_fusion_custom_pass"] = RestoreOrder(key)
+def _settings(options: Options, given: dict[str, Any]) -> dict[str, Any]:
+    settings = {**given, **required(given)}
+    before_fusion = user_pass("_pre_fusion_custom_pass", given)
+    after_fusion = user_pass("_post_fusion_custom_pass", given)
+    theirs = user_pass("post_grad_custom_post_pass", given) or ()
+    if not isinstance(theirs, (list, tuple)):
+        theirs = (theirs,)
+    key = CacheKey(options, (before_fusion, after_fusion))
+    settings["_pre_fusion_custom_pass"] = PinOrder(key, before_fusion)
+    settings["_post_fusion_custom_pass"] = RestoreOrder(key, after_fusion)
+    settings["post_grad_custom_post_pass"] = [
+        *theirs,
+        SchedulePass(options, key),
+    ]
     return settings
 
 
-#: Settings of Inductor that would undo a schedule at other values. The last
-#: came with PyTorch 2.14.
-REQUIRED: Mapping[str, Any] = {
-    "reorder_for_peak_memory": False,
-    "reorder_for_compute_comm_overlap": False,
-    "bucket_all_gathers_fx": "none",
-    "bucket_reduce_scatters_fx": "none",
-    "bucket_all_reduces_fx": "none",
-    "aten_distributed_optimizations.enable_overlap_scheduling": False,
-    "aten_distributed_optimizations.enable_low_contention_collectives": False,
-    "aten_distributed_optimizations.enable_simple_overlap": False,
-}
+class CacheKey:
+    """What Inductor's caches know code by that these passes had part in."""
+
+    def __init__(self, options: Options, passes: Sequence[Any]):
+        self._options = options
+        self._passes = [p for p in passes if p is not None]
+
+    def value(self) -> Optional[str]:
+        """Returns the key; None if what is compiled must not be kept."""
+        keys = [f"commsched {self._options.fingerprint()}"]
+        for other in self._passes:
+            key = other.uuid() if hasattr(other, "uuid") else None
+            if key is None:
+                return None
+            keys.append(str(key))
+        if self._options.agree:
+            job = _job_key()
+            if job is None:
+                return None
+            keys.append(job)
+        return " ".join(keys)
+
+
+def _job_key() -> Optional[str]:
+    """Returns what all ranks of this job, and of no other, have in common;
+    None if they have nothing yet."""
+    return "alone"
 
 
 class SchedulePass(CustomGraphPass):
     """Schedules a graph just before Inductor lowers it."""
 
-    def __init__(
-        self,
-        options: Options,
-        key: str,
-        roles_of: Optional[RolesOf] = None,
-    ):
+    def __init__(self, options: Options, key: CacheKey):
         self._options = options
         self._key = key
-        self._roles_of = roles_of
 
-    def uuid(self) -> Any:
-        """What Inductor's caches know code by that this pass had part in."""
-        return f"commsched {self._key}"
+    def uuid(self) -> Optional[str]:
+        return self._key.value()
 
     def __call__(self, graph: torch.fx.Graph) -> None:
         gm = graph.owning_module
+        check_effective(self._options)
         kind = private.graph_kind() or "inference"
-        roles = self._roles_of(graph) if self._roles_of else {}
+        roles = _roles(graph, kind)
         done = optimize_graph(gm, kind, self._options, roles)
-        private_scheduler.mark(gm.graph, done)
+        private_scheduler.mark(gm, done)
 
 
-class PinOrder(CustomSchedulerPass):
+def _roles(graph: torch.fx.Graph, kind: str) -> dict[str, Optional[str]]:
+    """Returns the roles of parameters and buffers by name. They come from
+    what caches know graphs by, so that a backward has the same ones whether
+    its forward was compiled or found in a cache."""
+    positions = private.static_inputs()
+    if kind != "inference":
+        return roles_by_position(graph, positions)
+    inputs = graph.find_nodes(op="placeholder")
+    return {
+        inputs[i].name: "parameter"
+        for i in positions
+        if i < len(inputs)
+        and isinstance(inputs[i].meta.get("val"), torch.Tensor)
+    }
+
+
+class _OrderPass(CustomSchedulerPass):
+    """A pass over the scheduler's nodes, after the user's own if any."""
+
+    def __init__(self, key: CacheKey, first: Optional[Callable] = None):
+        self._key = key
+        self._first = first
+
+    def uuid(self) -> Optional[str]:
+        return self._key.value()
+
+    def __reduce__(self):
+        # Inductor pickles its settings for the keys of its caches.
+        return (str, (f"{type(self).__name__} {self.uuid()}",))
+
+    def __deepcopy__(self, memo: dict) -> _OrderPass:
+        return self
+
+    def __call__(self, nodes: list[Any]) -> list[Any]:
+        if self._first is not None:
+            nodes = self._first(nodes)
+        return self._order(nodes, private_scheduler.is_scheduled())
+
+
+class PinOrder(_OrderPass):
     """Pins starts, waits and external calls before nodes are fused."""
 
-    def __init__(self, key: str):
-        self._key = key
-
-    def uuid(self) -> Any:
-        return f"commsched {self._key}"
-
-    def __call__(self, nodes: list[Any]) -> list[Any]:
-        if not private_scheduler.is_scheduled():
-            return nodes
-        return private_scheduler.chain(nodes)
+    def _order(self, nodes: list[Any], scheduled: bool) -> list[Any]:
+        return private_scheduler.chain(nodes) if scheduled else nodes
 
 
-class RestoreOrder(CustomSchedulerPass):
+class RestoreOrder(_OrderPass):
     """Puts all nodes into the order of the graph after nodes were fused."""
 
-    def __init__(self, key: str):
-        self._key = key
-
-    def uuid(self) -> Any:
-        return f"commsched {self._key}"
-
-    def __call__(self, nodes: list[Any]) -> list[Any]:
-        if not private_scheduler.is_scheduled():
-            return private_scheduler.sort_for_peak_memory(nodes)
-        return private_scheduler.sort_by_graph(nodes)
+    def _order(self, nodes: list[Any], scheduled: bool) -> list[Any]:
+        if scheduled:
+            return private_scheduler.sort_by_graph(nodes)
+        return private_scheduler.sort_for_peak_memory(nodes)

@@ -146,3 +146,23 @@ def has_inductor_setting(name: str) -> bool:
     from torch._inductor import config
 
     return name in config.get_config_copy()
+
+
+def inductor_setting(name: str) -> Any:
+    """Returns the value of one of Inductor's settings as it is just now, in
+    the compilation at hand if there is one (2.13, 2.15)."""
+    from torch._inductor import config
+
+    value: Any = config
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def static_inputs() -> list[int]:
+    """Returns which of the tensors that AOT autograd's graph takes are
+    parameters and buffers, by position; empty outside of a compilation
+    (2.13, 2.15: torch._guards.TracingContext)."""
+    context = torch._guards.TracingContext.try_get()
+    metadata = None if context is None else context.fw_metadata
+    return [] if metadata is None else list(metadata.static_input_indices)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch._inductor import config, ir
+from torch._inductor import ir
 from torch._inductor.dependencies import WeakDep
 from torch._inductor.virtualized import V
 
@@ -21,9 +21,9 @@ from torch._inductor.virtualized import V
 MARK = "commsched_scheduled"
 
 
-def mark(graph: torch.fx.Graph, scheduled: bool) -> None:
-    """Records in `graph` whether its order is to be kept."""
-    graph.owning_module.meta[MARK] = scheduled
+def mark(gm: torch.fx.GraphModule, scheduled: bool) -> None:
+    """Records in `gm` whether its order is to be kept."""
+    gm.meta[MARK] = scheduled
 
 
 def is_scheduled() -> bool:
@@ -83,7 +83,7 @@ def sort_by_graph(nodes: list[Any]) -> list[Any]:
     }
     order: list[Any] = []
     done: set[str] = set()
-    # By name and iteratively: graphs are deeper than Python's stack.
+    # Without recursion: graphs are deeper than Python's stack.
     for root in sorted(nodes, key=lambda node: _place(node, places)):
         stack = [(root, False)]
         while stack:
@@ -116,12 +116,12 @@ def _place(node: Any, places: dict[torch.fx.Node, int]) -> int:
             continue
         wait = isinstance(part.node, ir._WaitKernel)
         for origin in part.node.get_origins():
-            if origin in places and (wait or not is_wait(origin)):
+            if origin in places and (wait or not _is_wait(origin)):
                 last = max(last, places[origin])
     return last
 
 
-def is_wait(node: torch.fx.Node) -> bool:
+def _is_wait(node: torch.fx.Node) -> bool:
     return node.target is torch.ops._c10d_functional.wait_tensor.default
 
 
