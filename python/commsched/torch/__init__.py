@@ -30,6 +30,8 @@ except ImportError as error:
 # Where the public names are; modules are imported when a name is first used.
 _MODULES = {
     "commsched.torch.compiling.inductor": ("inductor_options",),
+    "commsched.torch.compiling.estimator": ("runtime_estimator",),
+    "commsched.torch.compiling.graph_pass": ("schedule_pass",),
     "commsched.torch.compiling.options": ("Options", "OptionsError"),
     "commsched.torch.compiling.schedule": ("ScheduleError",),
     "commsched.torch.compiling.records": ("CommSchedWarning", "explain"),

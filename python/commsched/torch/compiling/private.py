@@ -91,6 +91,14 @@ def default_partitioner() -> Callable:
     return min_cut_rematerialization_partition
 
 
+def collective_bytes(node: torch.fx.Node) -> int:
+    """Returns what Inductor takes to be the bytes of a collective (2.13,
+    2.15: torch._inductor.comm_analysis.estimate_fx_collective_size)."""
+    from torch._inductor.comm_analysis import estimate_fx_collective_size
+
+    return estimate_fx_collective_size(node)
+
+
 def trace_artifact(name: str, payload: Callable[[], str]) -> None:
     """Writes an artifact to the structured trace that tlparse reads, if one
     is written (2.13, 2.15: torch._logging.trace_structured)."""
