@@ -232,6 +232,8 @@ def pipeline_options(header):
             rows.append((name, plain_type(match[2], bool(match[1])),
                          default_text(init[1], values) if init else "",
                          description, values))
+        for base in re.findall(r"public (\w+)", text[:text.index("{")]):
+            rows += structs.get(base, [])
         structs[struct] = rows
     return structs
 

@@ -201,6 +201,13 @@ static LogicalResult verifyPure(Operation *op, NamedAttribute attr) {
                            << attr.getValue();
 }
 
+static LogicalResult verifyBackend(Operation *op, NamedAttribute attr) {
+  if (isa<GroupOp>(op))
+    return verifyString(op, attr);
+  return op->emitOpError() << "attribute '" << attr.getName().getValue()
+                           << "' belongs on a commsched.group";
+}
+
 /// Checks an attribute that says something of a whole function.
 static LogicalResult verifyOnFunction(Operation *op, NamedAttribute attr) {
   if (isa<FunctionOpInterface>(op))
@@ -318,6 +325,8 @@ LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
     return verifyCompileWith(op, attr);
   if (name == pureAttrName)
     return verifyPure(op, attr);
+  if (name == backendAttrName)
+    return verifyBackend(op, attr);
   if (name == reorderInfoAttrName)
     return verifyReorderInfo(op, attr);
   if (name == baselinePeakBytesAttrName)

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Transforms/Pipelines.h"
+#include "CommSched/Schedule/Step/StepScheduler.h"
 #include "CommSched/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 
@@ -71,6 +72,21 @@ void mlir::commsched::buildInductorPipeline(
     functions.addPass(createInductorPass(pass, options));
 }
 
+static_assert(schedule::StepSchedulerOptions::defaultSlackPercent == 40,
+              "Pipelines.h repeats the default of the option `slack`");
+
+/// Sets the options that pipelines and passes have in common, but `strict`.
+template <typename Options>
+static void passOn(const SchedulingPipelineOptions &from, Options &to) {
+  to.buckets = from.buckets;
+  to.mode = from.mode;
+  to.bitwise = from.bitwise;
+  to.slack = from.slack;
+  to.exclusiveGroups = from.exclusiveGroups;
+  to.linkSharing = from.linkSharing;
+  to.computeSlowdown = from.computeSlowdown;
+}
+
 void mlir::commsched::buildPipeline(OpPassManager &manager,
                                     const PipelineOptions &options) {
   OpPassManager *functions = &manager.nest<func::FuncOp>();
@@ -81,7 +97,7 @@ void mlir::commsched::buildPipeline(OpPassManager &manager,
     frontier.memoryBudget = options.memoryBudget;
     frontier.target = options.target;
     frontier.profile = options.profile;
-    frontier.bitwise = options.bitwise;
+    passOn(options, frontier);
     frontier.file = options.frontier;
     manager.addPass(createFrontier(std::move(frontier)));
     functions = &manager.nest<func::FuncOp>();
@@ -90,7 +106,8 @@ void mlir::commsched::buildPipeline(OpPassManager &manager,
   schedule.memoryBudget = options.memoryBudget;
   schedule.target = options.target;
   schedule.profile = options.profile;
-  schedule.bitwise = options.bitwise;
+  schedule.strict = options.strict;
+  passOn(options, schedule);
   functions->addPass(createSchedule(std::move(schedule)));
 }
 
@@ -107,7 +124,8 @@ void mlir::commsched::buildTrainingPipeline(
   manager.addPass(createVerifyPartition());
   PipelineOptions schedule;
   schedule.memoryBudget = options.scheduleMemoryBudget;
-  schedule.bitwise = options.bitwise;
+  schedule.strict = options.strict;
+  passOn(options, schedule);
   buildPipeline(manager, schedule);
 }
 

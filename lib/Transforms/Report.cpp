@@ -39,6 +39,8 @@ private:
 
   /// The contention options.
   ContentionOptions contention;
+  /// Measured collectives, or null.
+  std::shared_ptr<const cost::MeasuredTable> table;
   std::optional<std::string> optionError;
   std::vector<StepReport> reports;
   /// By function: which of the reports is its.
@@ -52,6 +54,12 @@ LogicalResult Report::initialize(MLIRContext *context) {
   optionError.reset();
   if (Status status = check(contention); !status)
     optionError = makeOptionError(*this, computeSlowdown, status.error());
+  llvm::Expected<std::shared_ptr<const cost::MeasuredTable>> loaded =
+      loadProfile(profile, ("pass '" + getArgument() + "'").str());
+  if (loaded)
+    table = std::move(*loaded);
+  else
+    optionError = llvm::toString(loaded.takeError());
   return success();
 }
 
@@ -106,7 +114,8 @@ void Report::runOnOperation() {
     return signalPassFailure();
   reports.clear();
   reportOf.clear();
-  OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
+  CostAnalysis analysis(getOperation(), table.get(), getPresetName(target));
+  OperationCosts *costs = analysis.getCosts();
   if (!costs)
     return signalPassFailure();
   // A pair comes behind the second of its halves.

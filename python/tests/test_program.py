@@ -83,6 +83,17 @@ def test_run_programs(opt_program):
     assert forward.users()[neg.results[0].id] == [branch]
 
 
+def test_reports_take_a_target(opt_program):
+    text = STEP.replace(", commsched.runtime_ns = 100 : i64", "")
+    times = [
+        opt.run_programs(text, report={"target": target}).reports.before[
+            "forward"
+        ]["comm_time_ns"]
+        for target in ("h100", "b200")
+    ]
+    assert times[0] != times[1]
+
+
 def test_no_reports_unless_asked_for(opt_program):
     assert opt.run_programs(STEP).reports is None
 

@@ -1,6 +1,8 @@
 // RUN: commsched-opt %s -split-input-file -verify-diagnostics -allow-unregistered-dialect
 
 // Every discardable attribute, on operations of any dialect and on arguments.
+commsched.group @gloo size(2) {commsched.backend = "gloo"}
+
 func.func @attributes(
     %p: tensor<4xf32> {commsched.name = "w", commsched.role = "parameter"},
     %i: tensor<4xf32> {commsched.role = "input", commsched.freeable},
@@ -35,6 +37,19 @@ func.func @attributes(
       commsched.partition = "must_be_backward",
       commsched.recompute = "must_recompute"} : tensor<4xf32>
   return %3 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error@below {{'commsched.group' op attribute 'commsched.backend' must be a string, not 3 : i64}}
+commsched.group @gloo size(2) {commsched.backend = 3 : i64}
+
+// -----
+
+func.func @backend_place(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.backend' belongs on a commsched.group}}
+  %0 = arith.negf %x {commsched.backend = "gloo"} : tensor<4xf32>
+  return
 }
 
 // -----

@@ -45,6 +45,11 @@ inline constexpr llvm::StringLiteral fsdpAttrName = "commsched.fsdp";
 /// their own.
 inline constexpr llvm::StringLiteral pureAttrName = "commsched.pure";
 
+/// On a `commsched.group`: the library that transports its messages, such as
+/// the value gloo.
+inline constexpr llvm::StringLiteral backendAttrName = "commsched.backend";
+inline constexpr llvm::StringLiteral glooBackend = "gloo";
+
 /// On an operation: the number of the region of activation checkpointing that
 /// its `commsched.recompute` belongs to.
 inline constexpr llvm::StringLiteral recomputeRegionAttrName =

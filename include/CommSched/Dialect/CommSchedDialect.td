@@ -44,6 +44,7 @@ def CommSched_Dialect : Dialect {
     | `commsched.recompute_region` | i64, not negative | region of activation checkpointing that the policy belongs to |
     | `commsched.compile_with` | dictionary of the strings `pipeline` and `region` | pass pipeline for the operation's region |
     | `commsched.pure` | unit | on a call: the callee only computes results, in storage of their own |
+    | `commsched.backend` | string | on a `commsched.group`: the library that transports its messages, such as `"nccl"`, `"gloo"` or `"mpi"` |
     | `commsched.reorder_info` | dictionary of the i64 `comm_ns`, `compute_ns`, `exposed_before_ns`, `exposed_after_ns`, `moves` and `grouped` and the strings `limiting_factor` and `pass` | on a start or wait: the report of a reordering pass. `compute_ns` of computation overlap with the `comm_ns` of the collective; the `exposed_*_ns` are their difference (negative: more computation than needed); the operation moved past `moves` operations, and `grouped` operations moved with it; only `exposed_*_ns` may be negative |
     | `commsched.fsdp` | `"parameter_gather"`, `"gradient_scatter"`, `"gradient_reduce"` | the purpose of a collective on sharded parameters |
     | `commsched.baseline_peak_bytes` | i64, not negative | on a function: its peak memory before the passes |

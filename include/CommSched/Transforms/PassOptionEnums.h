@@ -35,8 +35,25 @@ enum class RuntimeEstimator { Flops, Model, Testing };
 /// one launch, or whichever of them costs less.
 enum class BucketModeOption { Copy, Coalesced, Auto };
 
+/// The values of an option of that type.
+inline llvm::cl::ValuesClass getBucketModeValues() {
+  return llvm::cl::values(
+      clEnumValN(BucketModeOption::Copy, "copy", "packed into one buffer"),
+      clEnumValN(BucketModeOption::Coalesced, "coalesced",
+                 "side by side in one launch"),
+      clEnumValN(BucketModeOption::Auto, "auto",
+                 "what the cost model says is cheaper"));
+}
+
 /// Which collectives `commsched-schedule` merges.
 enum class ScheduleBuckets { Auto, Off };
+
+/// The values of an option of that type.
+inline llvm::cl::ValuesClass getScheduleBucketsValues() {
+  return llvm::cl::values(
+      clEnumValN(ScheduleBuckets::Auto, "auto", "what makes the step shorter"),
+      clEnumValN(ScheduleBuckets::Off, "off", "none"));
+}
 
 /// The machines of cost::targetPresetNames(), in their order.
 enum class TargetPreset { A100, H100, H200, GH200, B200 };

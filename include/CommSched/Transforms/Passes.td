@@ -25,7 +25,9 @@ def Report : Pass<"commsched-report", "::mlir::ModuleOp"> {
     prints step time, exposed communication, lower bound, peak memory and every
     collective. `format=json` prints one object a line and function,
     `format=table` is for people, and `format=trace` is a Chrome trace with one
-    track a stream and a counter of live bytes. Functions without a body are
+    track a stream and a counter of live bytes. The time of an operation is its
+    `commsched.runtime_ns`, and else that of `profile` and `target`, as for
+    `commsched-schedule`. Functions without a body are
     skipped. Behind the halves of a partition comes the step that runs one after
     the other, and what both take together.
 
@@ -55,6 +57,13 @@ def Report : Pass<"commsched-report", "::mlir::ModuleOp"> {
     Option<"computeSlowdown", "compute-slowdown", "double", /*default=*/"0.0",
            "By which part of its own time computation takes longer beside a "
            "collective in flight, such as 0.19">,
+    Option<"target", "target", "::mlir::commsched::TargetPreset",
+           /*default=*/"::mlir::commsched::TargetPreset::H100",
+           "Preset for modules that do not name one: a100, h100, h200, gh200 "
+           "or b200",
+           "::mlir::commsched::getTargetPresetValues()">,
+    Option<"profile", "profile", "std::string", /*default=*/"",
+           "JSON file of measured collectives">,
   ];
 }
 

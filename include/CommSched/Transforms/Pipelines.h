@@ -86,7 +86,47 @@ private:
 void buildInductorPipeline(OpPassManager &manager,
                            const InductorPipelineOptions &options);
 
-struct PipelineOptions : public PassPipelineOptions<PipelineOptions> {
+/// What pipelines that end with commsched-schedule pass on to it.
+struct SchedulingPipelineOptions : public virtual ::mlir::detail::PassOptions {
+  Option<ScheduleBuckets> buckets{
+      *this, "buckets", llvm::cl::desc("Which collectives to merge"),
+      llvm::cl::init(ScheduleBuckets::Auto), getScheduleBucketsValues()};
+  Option<BucketModeOption> mode{
+      *this, "mode", llvm::cl::desc("How members of a bucket travel"),
+      llvm::cl::init(BucketModeOption::Auto), getBucketModeValues()};
+  Option<bool> bitwise{
+      *this, "bitwise",
+      llvm::cl::desc("Merge reductions only in a way that leaves every element "
+                     "at its place of a message"),
+      llvm::cl::init(false)};
+  Option<int32_t> slack{
+      *this, "slack",
+      llvm::cl::desc("By how many percent longer than they are collectives are "
+                     "taken to be, in case that times are off"),
+      llvm::cl::init(40)};
+  Option<bool> exclusiveGroups{
+      *this, "exclusive-groups",
+      llvm::cl::desc("Groups that share more than one device are never in "
+                     "flight together"),
+      llvm::cl::init(false)};
+  Option<bool> linkSharing{
+      *this, "link-sharing",
+      llvm::cl::desc("Groups on the same link share its bandwidth"),
+      llvm::cl::init(false)};
+  Option<double> computeSlowdown{
+      *this, "compute-slowdown",
+      llvm::cl::desc("The fraction of its own time that computation takes "
+                     "longer beside a collective in flight, such as 0.19"),
+      llvm::cl::init(0.0)};
+  Option<bool> strict{
+      *this, "strict",
+      llvm::cl::desc("Fail where the schedule that needs least is over the "
+                     "budget"),
+      llvm::cl::init(false)};
+};
+
+struct PipelineOptions : public PassPipelineOptions<PipelineOptions>,
+                         public SchedulingPipelineOptions {
   Option<std::string> memoryBudget{
       *this, "memory-budget",
       llvm::cl::desc(
@@ -100,11 +140,6 @@ struct PipelineOptions : public PassPipelineOptions<PipelineOptions> {
   Option<std::string> profile{
       *this, "profile", llvm::cl::desc("JSON file of measured collectives"),
       llvm::cl::init("")};
-  Option<bool> bitwise{
-      *this, "bitwise",
-      llvm::cl::desc("Merge reductions only in a way that leaves every element "
-                     "at its place of a message"),
-      llvm::cl::init(false)};
   Option<std::string> frontier{
       *this, "frontier",
       llvm::cl::desc("File for step time against peak memory"),
@@ -117,7 +152,8 @@ struct PipelineOptions : public PassPipelineOptions<PipelineOptions> {
 void buildPipeline(OpPassManager &manager, const PipelineOptions &options);
 
 struct TrainingPipelineOptions
-    : public PassPipelineOptions<TrainingPipelineOptions> {
+    : public PassPipelineOptions<TrainingPipelineOptions>,
+      public SchedulingPipelineOptions {
   Option<double> activationMemoryBudget{
       *this, "activation-memory-budget",
       llvm::cl::desc("Fraction from 0 to 1 of the activation bytes of the "
@@ -148,11 +184,6 @@ struct TrainingPipelineOptions
           "Memory budget of the schedule of each half: live bytes such as "
           "64GiB, or a percentage over its peak"),
       llvm::cl::init("5%")};
-  Option<bool> bitwise{
-      *this, "bitwise",
-      llvm::cl::desc("Merge reductions only in a way that leaves every element "
-                     "at its place of a message"),
-      llvm::cl::init(false)};
 };
 
 /// From a joint function to two halves that are ready to run: partitions it

@@ -13,6 +13,7 @@
 #include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
 #include "CommSched/CostModel/CollectiveCost.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -94,6 +95,26 @@ Attribute MergeableFinder::makeKey(CollectiveOpInterface collective,
   return ArrayAttr::get(collective->getContext(), keys);
 }
 
+/// The backend of the group of `collective`; empty if it is not known.
+static StringRef getBackend(CollectiveOpInterface collective,
+                            SymbolTableCollection &symbolTables) {
+  auto symbol = dyn_cast_if_present<SymbolRefAttr>(collective.getGroupKey());
+  auto group =
+      symbol ? symbolTables.lookupNearestSymbolFrom<GroupOp>(collective, symbol)
+             : GroupOp();
+  auto backend =
+      group ? group->getAttrOfType<StringAttr>(backendAttrName) : StringAttr();
+  return backend ? backend.getValue() : StringRef();
+}
+
+/// Whether every merge of `collective` with others moves elements to other
+/// places of a message.
+static bool losesPlaces(CollectiveOpInterface collective,
+                        SymbolTableCollection &symbolTables) {
+  return collective.getCollectiveKind() == CollectiveKind::AllReduce &&
+         getBackend(collective, symbolTables) == glooBackend;
+}
+
 /// The size from which on more bytes gain little, all collectives of the pass
 /// being of one kind; unlimited if it is not known.
 int64_t MergeableFinder::getSaturatedBytes(CollectiveOpInterface collective) {
@@ -122,6 +143,16 @@ void MergeableFinder::visit(CollectiveOpInterface collective, NodeId node) {
     // It costs nothing, and canonicalization folds it, but not a bucket.
     modes.clear();
     reason = "its group has one rank";
+  }
+  if (!modes.empty() && options.isBitwise &&
+      losesPlaces(collective, costs.getSymbolTables())) {
+    found.refused.push_back(
+        {collective,
+         "gloo reduces all tensors of a launch as one message, in which "
+         "elements have other places, and with them other roundings, which "
+         "bitwise rules out",
+         /*isForBitwise=*/true});
+    return;
   }
   if (modes.empty()) {
     found.refused.push_back({collective, std::move(reason)});

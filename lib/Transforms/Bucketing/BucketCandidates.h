@@ -47,6 +47,8 @@ struct BucketingPassOptions {
   std::vector<int64_t> capBytes;
   int64_t maxCount = std::numeric_limits<int64_t>::max();
   bool saturation = false;
+  /// Whether every element keeps its place of a message.
+  bool isBitwise = false;
   bool fsdpOnly = false;
   bool multiDtype = false;
   bool preserveOverlap = false;
@@ -78,6 +80,8 @@ struct MergeableCollective {
 struct RefusedCollective {
   Operation *op;
   std::string reason;
+  /// Whether it could be merged if elements might change their places.
+  bool isForBitwise = false;
 };
 
 struct MergeableCollectives {

@@ -103,11 +103,22 @@ std::optional<size_t> mlir::commsched::findBest(const StepSchedule &best,
 // Mergeable collectives
 //===----------------------------------------------------------------------===//
 
+/// How collectives of that kind may travel, in the order of preference.
+static SmallVector<BucketMode, 2> getModes(const MergingOptions &options,
+                                           CollectiveKind kind) {
+  bool keepsPlaces = options.isBitwise && kind != CollectiveKind::AllGather;
+  if (keepsPlaces || options.mode == BucketModeOption::Coalesced)
+    return {BucketMode::Coalesced};
+  if (options.mode == BucketModeOption::Copy)
+    return {BucketMode::Copy};
+  return {BucketMode::Copy, BucketMode::Coalesced};
+}
+
 /// Those of sharded parameters with `fsdp`, and else all.
-static MergeableSet
-findMergeableOf(const BlockProblem &problem, const FsdpAnalysis *fsdp,
-                bool isBitwise, OperationCosts &costs,
-                std::shared_ptr<const cost::MeasuredTable> profile) {
+static MergeableSet findMergeableOf(const BlockProblem &problem,
+                                    const FsdpAnalysis *fsdp,
+                                    const MergingOptions &options,
+                                    OperationCosts &costs) {
   MergeableSet set;
   set.isSharded = fsdp != nullptr;
   for (CollectiveKind kind :
@@ -115,32 +126,32 @@ findMergeableOf(const BlockProblem &problem, const FsdpAnalysis *fsdp,
         CollectiveKind::AllReduce}) {
     MergeableKind &added = set.kinds.emplace_back();
     added.options.kind = kind;
-    added.options.modes = {BucketMode::Copy, BucketMode::Coalesced};
-    if (isBitwise && kind != CollectiveKind::AllGather)
-      added.options.modes = {BucketMode::Coalesced};
+    added.options.modes = getModes(options, kind);
+    added.options.isBitwise = options.isBitwise;
     added.options.capBytes = {std::numeric_limits<int64_t>::max()};
     if (fsdp)
       added.options.grouping = BucketGrouping::AutomaticPlan;
     else
       added.options.saturation = true;
-    added.options.profile = profile;
+    added.options.profile = options.profile;
     added.collectives = findMergeable(problem, added.options, fsdp, costs);
     set.hasBucket |= added.collectives.hasBucket;
   }
   return set;
 }
 
-MergeableSet mlir::commsched::findMergeableSet(
-    Block &block, const BlockProblem &problem, bool isBitwise,
-    OperationCosts &costs, std::shared_ptr<const cost::MeasuredTable> profile) {
+MergeableSet mlir::commsched::findMergeableSet(Block &block,
+                                               const BlockProblem &problem,
+                                               const MergingOptions &options,
+                                               OperationCosts &costs) {
   FsdpAnalysis fsdp(block);
-  MergeableSet set = findMergeableOf(problem, &fsdp, isBitwise, costs, profile);
+  MergeableSet set = findMergeableOf(problem, &fsdp, options, costs);
   bool isEmpty = llvm::all_of(set.kinds, [](const MergeableKind &kind) {
     return kind.collectives.mergeable.empty();
   });
   if (!isEmpty || set.hasBucket)
     return set;
-  return findMergeableOf(problem, /*fsdp=*/nullptr, isBitwise, costs, profile);
+  return findMergeableOf(problem, /*fsdp=*/nullptr, options, costs);
 }
 
 //===----------------------------------------------------------------------===//

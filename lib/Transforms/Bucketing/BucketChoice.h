@@ -21,6 +21,7 @@
 #include "BucketCandidates.h"
 #include "CommSched/Schedule/Bucketing/BucketedProblem.h"
 #include "CommSched/Schedule/Step/StepScheduler.h"
+#include "CommSched/Transforms/PassOptionEnums.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::commsched {
@@ -102,13 +103,23 @@ struct MergeableSet {
   bool hasBucket = false;
 };
 
+/// The options of commsched-schedule on merging.
+struct MergingOptions {
+  /// How members may travel.
+  BucketModeOption mode = BucketModeOption::Auto;
+  /// Whether reductions keep every element at its place of a message: they
+  /// travel only side by side, whatever the mode, and not at all where the
+  /// backend packs them.
+  bool isBitwise = false;
+  /// Measured collectives, or null.
+  std::shared_ptr<const cost::MeasuredTable> profile;
+};
+
 /// Finds the gathers and reductions of `problem` that may share buckets: those
-/// of sharded parameters, or all if there are none. `isBitwise`: reductions
-/// only side by side. Linear in the operations.
-MergeableSet
-findMergeableSet(Block &block, const BlockProblem &problem, bool isBitwise,
-                 OperationCosts &costs,
-                 std::shared_ptr<const cost::MeasuredTable> profile);
+/// of sharded parameters, or all if there are none. Linear in the operations.
+MergeableSet findMergeableSet(Block &block, const BlockProblem &problem,
+                              const MergingOptions &options,
+                              OperationCosts &costs);
 
 /// One way to merge the collectives of a block.
 struct BucketChoice {

@@ -391,17 +391,14 @@ protected:
   /// Prepares the function for merging. Returns whether it changed anything.
   virtual FailureOr<bool> prepare() { return false; }
 
-  /// Merges in a way that leaves every element at its place of a message.
-  bool isBitwise = false;
-
 private:
   /// Reads the other options, and says what is wrong with one.
   std::optional<std::string> findBadOption() {
     auto explain = [&](const llvm::cl::Option &option, const Twine &what) {
       return makeOptionError(*this, option, what);
     };
-    bucketing.modes =
-        getModes(isBitwise ? BucketModeOption::Coalesced : this->mode);
+    bucketing.modes = getModes(bucketing.isBitwise ? BucketModeOption::Coalesced
+                                                   : this->mode);
     if (this->capMb.empty() && this->capMb.getNumOccurrences() > 0)
       return explain(this->capMb, "is an empty list");
     if (std::optional<std::string> error =
@@ -476,7 +473,9 @@ protected:
     return CollectiveKind::ReduceScatter;
   }
 
-  void readOwnOptions(BucketingPassOptions &) override { isBitwise = bitwise; }
+  void readOwnOptions(BucketingPassOptions &options) override {
+    options.isBitwise = bitwise;
+  }
 
   FailureOr<bool> prepare() override {
     return sumFirst && sumBeforeReduceScatter(getOperation());
@@ -491,7 +490,9 @@ struct BucketAllReduce
 protected:
   CollectiveKind getKind() const override { return CollectiveKind::AllReduce; }
 
-  void readOwnOptions(BucketingPassOptions &) override { isBitwise = bitwise; }
+  void readOwnOptions(BucketingPassOptions &options) override {
+    options.isBitwise = bitwise;
+  }
 };
 
 } // namespace

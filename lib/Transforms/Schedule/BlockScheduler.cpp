@@ -105,8 +105,8 @@ LogicalResult BlockScheduler::findChoices() {
   if (choices)
     return success();
   choices.emplace();
-  mergeable = findMergeableSet(*block, *problem, options->isBitwise,
-                               *pricing->getCosts(), options->profile);
+  mergeable = findMergeableSet(*block, *problem, options->merging,
+                               *pricing->getCosts());
   if (mergeable.hasBucket)
     return success();
   BucketChooser chooser(function, *problem, MergedUse::Schedule,

@@ -29,14 +29,11 @@ namespace mlir::commsched {
 struct SchedulingOptions {
   MemoryBudget budget;
   ScheduleBuckets buckets = ScheduleBuckets::Auto;
-  /// Whether reductions keep every element at its place of a message.
-  bool isBitwise = false;
+  MergingOptions merging;
   int32_t slackPercent = 0;
   ContentionOptions contention;
   /// The preset of the device where the module does not describe it.
   TargetPreset target = TargetPreset::H100;
-  /// Measured collectives, or null.
-  std::shared_ptr<const cost::MeasuredTable> profile;
 };
 
 /// A way to merge collectives that was not taken, and the step that it makes.

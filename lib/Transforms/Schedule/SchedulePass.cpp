@@ -99,9 +99,20 @@ static void remarkSchedule(func::FuncOp function,
     remarkScheduled(function, location, before, after, limitBytes);
 }
 
+/// The collectives that could be merged but for the option `bitwise`.
+static UnbucketedReasons getBitwiseReasons(const MergeableSet &mergeable) {
+  UnbucketedReasons reasons;
+  for (const MergeableKind &kind : mergeable.kinds)
+    for (const RefusedCollective &refused : kind.collectives.refused)
+      if (refused.isForBitwise)
+        reasons[refused.op] = refused.reason;
+  return reasons;
+}
+
 /// Emits a remark `CollectiveAlone` on each collective that is in none of the
-/// buckets of `schedule`; if there are none, but some were tried, one remark
-/// `CollectivesNotMerged` on the block. For before the schedule is applied.
+/// buckets of `schedule`. If there are none, that is on those that `bitwise`
+/// keeps alone, and if some were tried, one remark `CollectivesNotMerged` on
+/// the block. For before the schedule is applied.
 static void remarkMerging(func::FuncOp function,
                           const BlockScheduler &scheduler,
                           const BlockSchedule &schedule) {
@@ -113,6 +124,8 @@ static void remarkMerging(func::FuncOp function,
                                        *schedule.buckets));
     return;
   }
+  remarkUnbucketed(function, block,
+                   getBitwiseReasons(scheduler.getMergeable()));
   if (!schedule.rejected)
     return;
   const RejectedBuckets &rejected = *schedule.rejected;
@@ -198,8 +211,8 @@ private:
 FailureOr<std::shared_ptr<CostAnalysis>>
 mlir::commsched::createPricing(func::FuncOp function,
                                const SchedulingOptions &options) {
-  auto pricing = std::make_shared<CostAnalysis>(function, options.profile.get(),
-                                                getPresetName(options.target));
+  auto pricing = std::make_shared<CostAnalysis>(
+      function, options.merging.profile.get(), getPresetName(options.target));
   if (!pricing->getCosts())
     return failure();
   return pricing;

@@ -32,7 +32,8 @@ public:
   LogicalResult initialize(MLIRContext *context) final {
     scheduling = {};
     scheduling.buckets = this->buckets;
-    scheduling.isBitwise = this->bitwise;
+    scheduling.merging.mode = this->mode;
+    scheduling.merging.isBitwise = this->bitwise;
     scheduling.slackPercent = this->slack;
     scheduling.contention.exclusiveGroups = this->exclusiveGroups;
     scheduling.contention.linkSharing = this->linkSharing;
@@ -68,7 +69,7 @@ private:
                     ("pass '" + this->getArgument() + "'").str());
     if (!loaded)
       return llvm::toString(loaded.takeError());
-    scheduling.profile = std::move(*loaded);
+    scheduling.merging.profile = std::move(*loaded);
     return std::nullopt;
   }
 };

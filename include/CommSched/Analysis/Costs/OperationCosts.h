@@ -98,6 +98,9 @@ public:
 
   const cost::Target &getTarget() const { return target; }
 
+  /// The tables that resolve process groups.
+  SymbolTableCollection &getSymbolTables() const { return symbolTables; }
+
 private:
   std::optional<int64_t> estimateOwnCostNs(CostOpInterface op);
   std::optional<int64_t> estimateRegionsNs(Operation *op);

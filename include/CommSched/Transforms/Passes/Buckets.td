@@ -39,13 +39,7 @@ class CommSched_BucketPass<string flag> : Pass<flag, "::mlir::func::FuncOp"> {
     Option<"mode", "mode", "::mlir::commsched::BucketModeOption",
            /*default=*/"::mlir::commsched::BucketModeOption::Copy",
            "How members travel: copy, coalesced or auto",
-           [{::llvm::cl::values(
-               clEnumValN(::mlir::commsched::BucketModeOption::Copy, "copy",
-                          "packed into one buffer"),
-               clEnumValN(::mlir::commsched::BucketModeOption::Coalesced,
-                          "coalesced", "side by side in one launch"),
-               clEnumValN(::mlir::commsched::BucketModeOption::Auto, "auto",
-                          "what the cost model says is cheaper"))}]>,
+           "::mlir::commsched::getBucketModeValues()">,
   ];
   let dependentDialects = [
     "::mlir::commsched::CommSchedDialect", "::mlir::linalg::LinalgDialect",
@@ -132,12 +126,14 @@ def BucketAllReduce : CommSched_BucketPass<"commsched-bucket-all-reduce"> {
     With `plan`, the reductions of gradients are merged by step, and each step
     is waited for after the next one has started.
 
-    Rounding is as for `commsched-bucket-reduce-scatter`.
+    Rounding is as for `commsched-bucket-reduce-scatter`. Gloo reduces the
+    tensors of one launch as one message: `bitwise` leaves all-reduces alone on
+    groups whose `commsched.backend` is "gloo".
   }];
   let options = !listconcat(capOptions, modeOption, commonOptions, [
     Option<"bitwise", "bitwise", "bool", /*default=*/"false",
            "Leave every element at its place of a message: merge by "
-           "mode=coalesced only">,
+           "mode=coalesced only, and not at all on gloo">,
   ]);
 }
 

@@ -21,11 +21,11 @@ class CommSched_SchedulingPass<string flag, string operation>
     Option<"buckets", "buckets", "::mlir::commsched::ScheduleBuckets",
            /*default=*/"::mlir::commsched::ScheduleBuckets::Auto",
            "Which collectives to merge: auto or off",
-           [{::llvm::cl::values(
-               clEnumValN(::mlir::commsched::ScheduleBuckets::Auto, "auto",
-                          "what makes the step shorter"),
-               clEnumValN(::mlir::commsched::ScheduleBuckets::Off, "off",
-                          "none"))}]>,
+           "::mlir::commsched::getScheduleBucketsValues()">,
+    Option<"mode", "mode", "::mlir::commsched::BucketModeOption",
+           /*default=*/"::mlir::commsched::BucketModeOption::Auto",
+           "How members of a bucket travel: copy, coalesced or auto",
+           "::mlir::commsched::getBucketModeValues()">,
     Option<"bitwise", "bitwise", "bool", /*default=*/"false",
            "Merge reductions only in a way that leaves every element at its "
            "place of a message">,
@@ -82,7 +82,8 @@ def Schedule : CommSched_SchedulingPass<"commsched-schedule",
     that makes the step shorter by a thousandth or more, or fit the budget: by
     blocks of the model, parts of blocks, or sizes, whichever makes the best
     schedule; where there are no sharded parameters, others by size. A program
-    that has buckets already keeps those. See
+    that has buckets already keeps those. `mode` limits how members travel; with
+    `bitwise`, reductions travel side by side whatever it is. See
     docs/guide/bucketing.md for what may share a bucket, and for `bitwise`.
 
     `exclusive-groups`, `link-sharing` and `compute-slowdown` count in what

@@ -1,0 +1,90 @@
+// DEFINE: %{options} =
+// DEFINE: %{bucket} = commsched-opt %s --remarks-filter=commsched \
+// DEFINE:   --commsched-bucket-all-reduce="%{options}" \
+// DEFINE:   --commsched-bucket-reduce-scatter="%{options}"
+// DEFINE: %{schedule} = commsched-opt %s --remarks-filter=commsched \
+// DEFINE:   --commsched-schedule="memory-budget=100%% %{options}" --mlir-print-op-on-diagnostic=false
+
+// Gloo reduces the tensors of one launch as one message, so that bitwise leaves
+// its all-reduces alone. It launches reduce-scatters one by one.
+// RUN: %{schedule} 2>&1 | FileCheck %s --check-prefixes=MERGED,COALESCED
+// REDEFINE: %{options} = bitwise
+// RUN: %{schedule} 2>&1 | FileCheck %s --check-prefixes=BITWISE
+// RUN: %{bucket} 2>&1 | FileCheck %s --check-prefixes=BITWISE
+// REDEFINE: %{options} = bitwise mode=copy
+// RUN: %{schedule} 2>&1 | FileCheck %s --check-prefixes=BITWISE
+// RUN: %{bucket} 2>&1 | FileCheck %s --check-prefixes=BITWISE
+
+// The modes of the schedule.
+// REDEFINE: %{options} = mode=coalesced
+// RUN: %{schedule} 2>&1 | FileCheck %s --check-prefixes=MERGED,COALESCED
+// REDEFINE: %{options} = mode=copy
+// RUN: %{schedule} 2>&1 | FileCheck %s --check-prefixes=MERGED,COPIED
+// REDEFINE: %{options} = buckets=off
+// RUN: %{schedule} 2>&1 | FileCheck %s --check-prefixes=OFF
+
+commsched.group @gloo size(4) {commsched.backend = "gloo"}
+commsched.group @nccl size(4) {commsched.backend = "nccl"}
+commsched.group @unknown size(4)
+
+!s = tensor<64xf32>
+!f = !commsched.future<tensor<64xf32>>
+
+// BITWISE: all_reduce{{.*}} stays alone: gloo reduces all tensors of a launch as one message, in which elements have other places, and with them other roundings, which bitwise rules out
+// BITWISE: all_reduce{{.*}} stays alone: gloo reduces all tensors of a launch as one message
+// BITWISE-NOT: stays alone: gloo
+
+// MERGED-LABEL: func.func @gloo_all_reduces(%arg0
+// COALESCED: commsched.all_reduce %{{.+}}, %{{.+}} on @gloo
+// COPIED: tensor.concat
+// COPIED: commsched.all_reduce %{{.+}} on @gloo
+// MERGED-NOT: commsched.all_reduce
+// MERGED: return
+// BITWISE-LABEL: func.func @gloo_all_reduces(%arg0
+// BITWISE: commsched.all_reduce %{{[^,]+}} on @gloo
+// BITWISE: commsched.all_reduce %{{[^,]+}} on @gloo
+// BITWISE: return
+// OFF-LABEL: func.func @gloo_all_reduces(%arg0
+// OFF-COUNT-2: commsched.all_reduce
+// OFF: return
+func.func @gloo_all_reduces(%a: !s, %b: !s) -> (!s, !s) {
+  %f0 = commsched.all_reduce %a on @gloo reduction(sum) : !s -> !f
+  %0 = commsched.wait %f0 : !f
+  %f1 = commsched.all_reduce %b on @gloo reduction(sum) : !s -> !f
+  %1 = commsched.wait %f1 : !f
+  return %0, %1 : !s, !s
+}
+
+// MERGED-LABEL: func.func @gloo_reduce_scatters(%arg0
+// COALESCED: commsched.reduce_scatter %{{.+}}, %{{.+}} on @gloo
+// COPIED: commsched.chunk_cat
+// COPIED: commsched.reduce_scatter %{{.+}} on @gloo
+// BITWISE-LABEL: func.func @gloo_reduce_scatters(%arg0
+// BITWISE: commsched.reduce_scatter %{{.+}}, %{{.+}} on @gloo
+func.func @gloo_reduce_scatters(%a: tensor<256xf32>, %b: tensor<256xf32>) -> (!s, !s) {
+  %f0 = commsched.reduce_scatter %a on @gloo reduction(sum) dim(0) : tensor<256xf32> -> !f
+  %0 = commsched.wait %f0 : !f
+  %f1 = commsched.reduce_scatter %b on @gloo reduction(sum) dim(0) : tensor<256xf32> -> !f
+  %1 = commsched.wait %f1 : !f
+  return %0, %1 : !s, !s
+}
+
+// BITWISE-LABEL: func.func @nccl_all_reduces(%arg0
+// BITWISE: commsched.all_reduce %{{.+}}, %{{.+}} on @nccl
+func.func @nccl_all_reduces(%a: !s, %b: !s) -> (!s, !s) {
+  %f0 = commsched.all_reduce %a on @nccl reduction(sum) : !s -> !f
+  %0 = commsched.wait %f0 : !f
+  %f1 = commsched.all_reduce %b on @nccl reduction(sum) : !s -> !f
+  %1 = commsched.wait %f1 : !f
+  return %0, %1 : !s, !s
+}
+
+// BITWISE-LABEL: func.func @unknown_all_reduces(%arg0
+// BITWISE: commsched.all_reduce %{{.+}}, %{{.+}} on @unknown
+func.func @unknown_all_reduces(%a: !s, %b: !s) -> (!s, !s) {
+  %f0 = commsched.all_reduce %a on @unknown reduction(sum) : !s -> !f
+  %0 = commsched.wait %f0 : !f
+  %f1 = commsched.all_reduce %b on @unknown reduction(sum) : !s -> !f
+  %1 = commsched.wait %f1 : !f
+  return %0, %1 : !s, !s
+}
