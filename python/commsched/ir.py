@@ -154,6 +154,7 @@ class Group:
     ranks_per_node: Optional[int] = None
     stride: Optional[int] = None
     ranks: Optional[tuple] = None
+    backend: Optional[str] = None
 
     def __str__(self) -> str:
         text = f"commsched.group {symbol(self.name)} size({self.size})"
@@ -163,7 +164,7 @@ class Group:
             text += f" stride({self.stride})"
         if self.ranks is not None:
             text += f" ranks({_matrix(self.ranks)})"
-        return text
+        return text + _dictionary({"commsched.backend": self.backend})
 
 
 class Function:

@@ -115,6 +115,17 @@ def test_group_object_and_group_from_a_node(fake_world, imported):
     ]
 
 
+def test_backend_of_a_group(imported):
+    dist = torch.distributed
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        text = imported(reduction(dist.group.WORLD.group_name))
+    finally:
+        dist.destroy_process_group()
+    (declared,) = declarations(text)
+    assert declared.endswith('{commsched.backend = "gloo"}')
+
+
 def test_tensor_and_data_parallel_in_two_dimensions(fake_world, imported):
     """DTensor over a 4 x 8 mesh: two groups, one of them strided."""
     from torch.distributed.device_mesh import init_device_mesh

@@ -13,6 +13,7 @@ def example():
     module = ir.Module()
     module.add_group(ir.Group("dp", 8))
     module.add_group(ir.Group("odd", 2, ranks=((0, 3), (1, 2))))
+    module.add_group(ir.Group("gloo", 2, backend="gloo"))
     function = module.add_function("main")
     shard = ir.TensorType((512, 4), "bf16")
     full = ir.TensorType((4096, 4), "bf16")
@@ -35,6 +36,7 @@ def test_text():
         "commsched.group @dp size(8)\n"
         "commsched.group @odd size(2) "
         "ranks(dense<[[0, 3], [1, 2]]> : tensor<2x2xi64>)\n"
+        'commsched.group @gloo size(2) {commsched.backend = "gloo"}\n'
         "\n"
         "func.func @main(%x: tensor<512x4xbf16> "
         '{commsched.role = "parameter"}) -> tensor<4096x4xbf16> {\n'

@@ -26,6 +26,7 @@ class GroupFacts:
     members: Optional[tuple] = None
     rows: Optional[tuple] = None
     size_node: Optional[torch.fx.Node] = None
+    backend: Optional[str] = None
 
 
 class Groups:
@@ -147,6 +148,7 @@ class Groups:
                 facts.size = None if facts.members is None else len(
                     facts.members
                 )
+                facts.backend = _registered_backend(name)
             self._groups[name] = facts
         return facts
 
@@ -208,6 +210,7 @@ class Groups:
             per_node,
             stride if stride is not None and stride > 1 else None,
             rows,
+            facts.backend,
         )
 
 
@@ -242,6 +245,22 @@ def _registered_ranks(name: str) -> Optional[tuple]:
         return tuple(torch.distributed.get_process_group_ranks(group))
     except (RuntimeError, ValueError, KeyError):
         return None
+
+
+def _registered_backend(name: str) -> Optional[str]:
+    """Returns the library that transports the messages of a group; None if
+    torch.distributed does not know the group, or has no such library for
+    it."""
+    if not torch.distributed.is_available():
+        return None
+    from torch.distributed import distributed_c10d
+
+    try:
+        group = distributed_c10d._resolve_process_group(name)
+        backend = torch.distributed.get_backend(group)
+    except (RuntimeError, ValueError, KeyError):
+        return None
+    return None if backend in ("fake", "undefined", "custom") else str(backend)
 
 
 def _stride(ranks: Sequence[int]) -> Optional[int]:
