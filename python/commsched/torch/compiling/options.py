@@ -6,10 +6,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import json
 import os
 import re
 from collections.abc import Mapping
 from typing import Any, Optional, Union
+
+import torch
 
 import commsched
 from commsched import opt
@@ -50,7 +53,9 @@ class Options:
                    a warning, and the graph runs as it was.
     agree:         let all ranks follow the plan of the first; off only where
                    all ranks are known to compile equal graphs.
-    timeout:       seconds that a rank waits for the job's store.
+    timeout:       seconds that a rank waits for the others before a graph
+                   first runs: by default as long as collectives of NCCL, so
+                   that no job ends that would have gone on without waiting.
     ranks_per_node: consecutive ranks that share a node; by default what
                    torchrun says (LOCAL_WORLD_SIZE), else 8.
     hints:         sizes of symbols without a hint, by name ("u0").
@@ -65,7 +70,7 @@ class Options:
     inner: str = "inductor"
     strict: bool = False
     agree: bool = True
-    timeout: float = 60.0
+    timeout: float = 600.0
     ranks_per_node: Optional[int] = None
     hints: Any = ()
 
@@ -138,24 +143,31 @@ class Options:
         """Returns the options of passes that say where times come from."""
         return {"target": self.target, "profile": self.profile}
 
-    def fingerprint(self) -> str:
-        """Returns a digest of all that decides a schedule beside the graph:
-        the versions, the program, the options and the profile's bytes.
+    def settings(self) -> dict[str, str]:
+        """Returns all that decides a schedule beside the graph and the
+        program, by name: the versions, the options and the profile's bytes.
 
         It is equal on all ranks that have equal files, wherever these are.
         """
-        digest = hashlib.sha256(commsched.__version__.encode())
-        for field in dataclasses.fields(self):
-            if field.name != "profile":
-                value = getattr(self, field.name)
-                digest.update(f"{field.name}={value!r};".encode())
-        digest.update(_program_digest().encode())
+        settings = {
+            field.name: repr(getattr(self, field.name))
+            for field in dataclasses.fields(self)
+            if field.name not in ("agree", "strict", "timeout")
+        }
         if self.profile is not None:
-            digest.update(_digest_of(self.profile).encode())
-        return digest.hexdigest()
+            settings["profile"] = _digest_of(self.profile)
+        settings["commsched"] = commsched.__version__
+        settings["torch"] = torch.__version__
+        return settings
+
+    def fingerprint(self) -> str:
+        """Returns a digest of the settings and of the program."""
+        settings = {**self.settings(), "program": program_digest()}
+        text = json.dumps(settings, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _program_digest() -> str:
+def program_digest() -> str:
     try:
         return opt.fingerprint()
     except OSError:

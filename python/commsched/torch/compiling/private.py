@@ -174,3 +174,20 @@ def static_inputs() -> list[int]:
     context = torch._guards.TracingContext.try_get()
     metadata = None if context is None else context.fw_metadata
     return [] if metadata is None else list(metadata.static_input_indices)
+
+
+def default_store() -> Any:
+    """Returns the store of the default process group (2.13, 2.15:
+    torch.distributed.distributed_c10d)."""
+    from torch.distributed import distributed_c10d
+
+    return distributed_c10d._get_default_store()
+
+
+def own_connection(store: Any) -> Any:
+    """Returns `store` over a connection of its own, or `store` itself where
+    it has no such thing (2.13, 2.15: torch.distributed.Store.clone)."""
+    try:
+        return store.clone()
+    except (AttributeError, NotImplementedError, RuntimeError):
+        return store

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from typing import Any, Optional
 import torch
 
 from commsched.torch.compiling import private, records
+from commsched.torch.compiling.agreement import agree, seal
 from commsched.torch.compiling.options import Options
 from commsched.torch.compiling.records import Record
 from commsched.torch.compiling.runs import RunError, schedule_text
@@ -19,6 +21,7 @@ from commsched.torch.importer.graphs import GraphSpec, ImportOptions
 from commsched.torch.importer.graphs import import_graphs
 from commsched.torch.importer.targets import communicates, is_wait
 from commsched.torch.rewriting import (
+    Plan,
     PlanError,
     RewriteError,
     apply_plan,
@@ -52,9 +55,10 @@ def optimize_graph(
             record.status, record.reason = "unchanged", "no collectives"
             return False
         records.trace_graph(gm, kind, "before")
-        _optimize(gm, kind, options, roles, forward, record)
+        plan, error = _plan(gm, kind, options, roles, forward, record)
+        changed = _apply(gm, kind, options, plan, error, record)
         records.trace_graph(gm, kind, "after")
-        return True
+        return changed
     except Exception as error:
         record.status, record.reason = "failed", _describe(error)
         message = (
@@ -79,15 +83,45 @@ def has_collectives(gm: torch.fx.GraphModule) -> bool:
     )
 
 
-def _optimize(gm, kind, options, roles, forward, record) -> None:
-    spec = GraphSpec(kind, gm, kind, roles or {}, forward)
-    text = str(import_graphs([spec], import_options(options)))
-    run = schedule_text(text, options)
-    plan = make_plan(run.before, run.after, kind)
-    record.before = run.reports.before.get(kind)
-    record.after = run.reports.after.get(kind)
-    record.merged = [list(bucket.starts) for bucket in plan.buckets]
-    apply_plan(gm, plan)
+def _plan(
+    gm, kind, options, roles, forward, record
+) -> tuple[Optional[Plan], Optional[Exception]]:
+    """Returns this rank's plan, or None and why it has none."""
+    try:
+        spec = GraphSpec(kind, gm, kind, roles or {}, forward)
+        text = str(import_graphs([spec], import_options(options)))
+        run = schedule_text(text, options)
+        plan = make_plan(run.before, run.after, kind)
+        record.before = run.reports.before.get(kind)
+        record.after = run.reports.after.get(kind)
+        return plan, None
+    except Exception as error:
+        if options.strict:
+            raise
+        return None, error
+
+
+def _apply(gm, kind, options, plan, error, record) -> bool:
+    """Does to `gm` what the ranks decide; returns whether that is a change.
+
+    Takes part in the decision without a plan too, and makes the graph
+    compare its launches with those of other ranks, whatever became of it.
+    """
+    reason = "" if error is None else _describe(error)
+    decision = agree(gm.graph, kind, record.frame, plan, options, reason)
+    record.decided = decision.how
+    try:
+        if decision.plan is not None:
+            apply_plan(gm, decision.plan)
+            record.merged = [list(b.starts) for b in decision.plan.buckets]
+    except Exception:
+        decision = dataclasses.replace(decision, plan=None)
+        raise
+    finally:
+        seal(gm, kind, record.frame, decision, options)
+    if decision.plan is None:
+        raise error or PlanError(decision.reason)
+    return True
 
 
 def import_options(options: Options) -> ImportOptions:

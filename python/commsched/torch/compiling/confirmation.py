@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Before a compiled graph first runs, its ranks compare what they run.
+
+A graph with collectives carries the operator `commsched::confirm`, which
+runs before everything else and does something the first time only. Every
+rank publishes the sequence of launches that its code has, for each process
+group of the graph; the first one is the reference. A rank whose sequence
+differs raises, with both ranks and the first difference named, and leaves
+the message for the others. Then the ranks of a group wait for each other,
+which they would do in the group's first collective anyway, so that none
+enters a collective that another will not enter in the same order.
+
+A graph that was confirmed is not waited for again: a rank that compiles it
+once more alone only compares itself with the reference.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import threading
+import time
+from typing import Any, Optional
+
+import torch
+
+from commsched.torch.compiling import records
+from commsched.torch.compiling.launches import digest_of
+from commsched.torch.compiling.publishing import Published, unpack
+from commsched.torch.compiling.store import Job, StoreSilent, current_job
+
+#: Seconds between two looks at the store: the first, and the longest.
+FIRST_LOOK, LONGEST_LOOK = 0.005, 0.5
+#: Seconds after which a rank that waits says for whom.
+NOTICE = 30.0
+#: Ranks that a message names at most.
+NAMED = 8
+
+
+class RanksDiffer(RuntimeError):
+    """Ranks of one process group would launch different collectives."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Contract:
+    """What one compiled graph launches, and how that was decided.
+
+    kind, frame: which graph it is, for messages.
+    launches:  digest of the launches before the plan, equal on all ranks.
+    settings:  what else decides a schedule, by name.
+    sequence:  digest of the launches that the code has.
+    lines:     these launches as text, packed.
+    kept:      the launches are those of the program, in its order.
+    groups:    the process groups: name, ranks (or None), size.
+    timeout:   seconds to wait for the other ranks.
+    published: what the job's store has of the decision; None if the store
+               did not answer, which is why the graph keeps its order.
+    """
+
+    kind: str
+    frame: Optional[str]
+    launches: str
+    settings: dict
+    sequence: str
+    lines: str
+    kept: bool
+    groups: list
+    timeout: float
+    published: Optional[Published] = None
+
+    def to_json(self) -> str:
+        return json.dumps(
+            dataclasses.asdict(self), separators=(",", ":"), sort_keys=True
+        )
+
+    @property
+    def title(self) -> str:
+        """The graph, in words."""
+        name = f"the {self.kind} graph"
+        return name if self.frame is None else f"{name} {self.frame}"
+
+
+_contracts: dict[str, Contract] = {}
+_lock = threading.Lock()
+
+
+def register(contract: Contract) -> str:
+    """Keeps `contract` and returns the name that `confirm` takes."""
+    name = digest_of(contract.to_json())[:16]
+    _contracts[name] = contract
+    return name
+
+
+def confirm(name: str) -> None:
+    """Compares the contract `name` with those of the other ranks, the first
+    time in this job. Raises RanksDiffer."""
+    job = current_job()
+    if job is None:
+        return
+    confirmed = job.state.setdefault("confirmed", set())
+    if name in confirmed:
+        return
+    with _lock:
+        contract = _contracts[name]
+        job.answer = min(job.answer, contract.timeout)
+        try:
+            _Confirmation(job, contract).run()
+        except StoreSilent as error:
+            if not contract.kept:
+                raise RanksDiffer(
+                    f"{contract.title} was scheduled, and whether all ranks "
+                    f"run the same schedule cannot be known: {error}"
+                ) from error
+            records.warn_once(
+                f"ranks cannot compare what they launch: {error}"
+            )
+        confirmed.add(name)
+
+
+class _Confirmation:
+    """One graph's comparison."""
+
+    def __init__(self, job: Job, contract: Contract):
+        self._job = job
+        self._contract = contract
+        self._deadline = time.monotonic() + contract.timeout
+
+    def run(self) -> None:
+        waiting = []
+        for name, ranks, size in self._contract.groups:
+            if size == 1:
+                continue
+            base = f"run/{self._contract.launches}/{name}/"
+            self._compare_settings(base)
+            base += digest_of(self._contract.settings) + "/"
+            self._compare_launches(base)
+            if self._count(base):
+                waiting.append((base, ranks, size))
+        for base, ranks, size in waiting:
+            self._wait(base, ranks, size)
+
+    # -- comparisons ---------------------------------------------------------
+
+    def _compare_settings(self, base: str) -> None:
+        """The n-th different settings of these launches are the same on all
+        ranks: a job may run one graph with several settings."""
+        seen = self._job.state.setdefault("settings", {}).setdefault(base, [])
+        if self._contract.settings in seen:
+            return
+        own = {
+            "rank": self._job.rank,
+            "title": self._contract.title,
+            "settings": self._contract.settings,
+        }
+        first = json.loads(
+            self._job.decide(f"{base}settings/{len(seen)}", json.dumps(own))
+        )
+        theirs, ours = first["settings"], own["settings"]
+        if theirs != ours:
+            names = sorted(theirs.keys() | ours.keys())
+            raise self._differ(
+                first,
+                "they were compiled with different settings: "
+                + "; ".join(
+                    f"{name} is {theirs.get(name)} on rank {first['rank']} "
+                    f"and {ours.get(name)} on rank {self._job.rank}"
+                    for name in names
+                    if theirs.get(name) != ours.get(name)
+                ),
+            )
+        seen.append(ours)
+
+    def _compare_launches(self, base: str) -> None:
+        own = {
+            "rank": self._job.rank,
+            "title": self._contract.title,
+            "sequence": self._contract.sequence,
+            "lines": self._contract.lines,
+        }
+        first = json.loads(self._job.decide(base + "first", json.dumps(own)))
+        if first["sequence"] != own["sequence"]:
+            raise self._differ(
+                first, _difference(first, own, self._contract)
+            )
+
+    def _differ(self, first: dict, what: str) -> RanksDiffer:
+        """Returns the error, and leaves its message for the others."""
+        message = (
+            f"rank {first['rank']} and rank {self._job.rank} would launch "
+            f"different collectives in {first['title']} and "
+            f"{self._contract.title}: {what}"
+        )
+        self._job.decide("poison", message)
+        return RanksDiffer(message)
+
+    # -- waiting -------------------------------------------------------------
+
+    def _count(self, base: str) -> bool:
+        """Adds this rank to those that will run the graph; returns whether
+        it was not among them yet."""
+        counted = self._job.state.setdefault("counted", set())
+        if base in counted:
+            return False
+        counted.add(base)
+        self._job.set(f"{base}rank/{self._job.rank}", "1")
+        self._job.add(base + "count", 1)
+        return True
+
+    def _wait(self, base: str, ranks: Optional[list], size: int) -> None:
+        at = f"at/{self._job.rank}"
+        pause, noticed = FIRST_LOOK, False
+        started = time.monotonic()
+        while self._job.add(base + "count", 0) < size:
+            poison = self._job.get("poison")
+            if poison is not None:
+                raise RanksDiffer(poison)
+            if pause == FIRST_LOOK:
+                self._job.set(at, self._contract.title)
+            now = time.monotonic()
+            if now > self._deadline:
+                raise self._missing(base, ranks, size)
+            if not noticed and now - started > NOTICE:
+                noticed = True
+                records.log.warning(
+                    "rank %d waits before %s for %s",
+                    self._job.rank,
+                    self._contract.title,
+                    self._absent(base, ranks, size),
+                )
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_LOOK)
+        self._job.set(at, "")
+
+    def _absent(self, base: str, ranks: Optional[list], size: int) -> str:
+        """Returns which ranks are not there, and where they are instead."""
+        if ranks is None:
+            count = size - self._job.add(base + "count", 0)
+            return f"{count} of {size} ranks"
+        missing = [
+            rank
+            for rank in ranks
+            if self._job.get(f"{base}rank/{rank}") is None
+        ]
+        found = []
+        for rank in missing[:NAMED]:
+            where = self._job.get(f"at/{rank}")
+            found.append(
+                f"rank {rank}, which waits before {where}"
+                if where
+                else f"rank {rank}"
+            )
+        if len(missing) > NAMED:
+            found.append(f"{len(missing) - NAMED} more")
+        return ", ".join(found)
+
+    def _missing(self, base: str, ranks, size: int) -> RanksDiffer:
+        message = (
+            f"rank {self._job.rank} waited {self._contract.timeout:g} s "
+            f"before {self._contract.title} for "
+            f"{self._absent(base, ranks, size)}: either they run other "
+            "collectives, or they take longer than the option 'timeout' "
+            "allows, or they cannot reach the job's store"
+        )
+        self._job.decide("poison", message)
+        return RanksDiffer(message)
+
+
+def _difference(first: dict, own: dict, contract: Contract) -> str:
+    theirs = json.loads(unpack(first["lines"]))
+    ours = json.loads(unpack(own["lines"]))
+    for place, (a, b) in enumerate(zip(theirs, ours)):
+        if a != b:
+            return (
+                f"number {place} is '{a}' on rank {first['rank']} and '{b}' "
+                f"on rank {own['rank']}"
+            )
+    return (
+        f"there are {len(theirs)} on rank {first['rank']} and {len(ours)} on "
+        f"rank {own['rank']}"
+    )
+
+
+#: Defines the operator that graphs call.
+_library = torch.library.Library("commsched", "FRAGMENT")
+_library.define("confirm(str contract) -> ()")
+_library.impl("confirm", confirm, "CompositeExplicitAutograd")
+torch.library.register_fake(
+    "commsched::confirm", lambda contract: None, lib=_library
+)
+torch.fx.node.has_side_effect(torch.ops.commsched.confirm.default)
+
+
+def insert(graph: torch.fx.Graph, contract: Contract) -> torch.fx.Node:
+    """Makes `graph` confirm `contract` before it does anything else."""
+    first = next(n for n in graph.nodes if n.op not in ("placeholder",))
+    with graph.inserting_before(first):
+        node = graph.call_function(
+            torch.ops.commsched.confirm.default, (register(contract),)
+        )
+    node.meta["val"] = None
+    return node

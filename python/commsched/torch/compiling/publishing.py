@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Decisions in the job's store."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+import zlib
+from collections.abc import Mapping
+from typing import Any, Optional
+
+from commsched.torch.compiling.store import Job, StoreSilent
+
+
+@dataclasses.dataclass(frozen=True)
+class Published:
+    """A decision as the job's store has it.
+
+    key:   what ranks that compile the same graph have in common.
+    entry: who decided what: "rank", "frame" and "reason" for messages,
+           "digest" of the plan, None for none, and "order", the digest of
+           the launches in its order.
+    body:  the packed plan, None for none.
+    """
+
+    key: str
+    entry: Mapping[str, Any]
+    body: Optional[str]
+
+
+def publish(job: Job, own: Published) -> Mapping[str, Any]:
+    """Publishes a decision, unless there is one, and returns the entry that
+    holds. Raises StoreSilent."""
+    text = job.get(own.key)
+    if text is None:
+        if own.body is not None:
+            job.set("body/" + own.entry["digest"], own.body)
+        text = job.decide(own.key, json.dumps(dict(own.entry)))
+    return json.loads(text)
+
+
+def body_of(job: Job, entry: Mapping[str, Any]) -> str:
+    """Returns the packed plan of an entry. Raises StoreSilent."""
+    body = job.get("body/" + entry["digest"])
+    if body is None:
+        raise StoreSilent("the job's store has lost a plan that it had")
+    return body
+
+
+def pack(text: str) -> str:
+    """Returns `text` compressed, in printable characters."""
+    return base64.b85encode(zlib.compress(text.encode(), 9)).decode()
+
+
+def unpack(packed: str) -> str:
+    """Returns the text that :func:`pack` took."""
+    return zlib.decompress(base64.b85decode(packed)).decode()

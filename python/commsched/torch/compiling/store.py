@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The job's store: requests that end in bounded time.
+
+A client of a TCPStore whose server is stopped waits without end, whatever
+its time-out. So every request runs in a thread of its own, on a connection
+of its own where the store gives one: if it does not end in time, nothing is
+ever asked of the store again.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any, Optional, TypeVar
+
+from torch import distributed
+
+from commsched.torch.compiling import private
+
+#: The longest value in bytes. A TCPStore closes the connection at 8 MiB.
+LONGEST = 4 << 20
+
+Result = TypeVar("Result")
+
+
+class StoreSilent(RuntimeError):
+    """The job's store did not answer, or not in time."""
+
+
+class Job:
+    """This process's part in one job: its store, and what it confirmed.
+
+    rank:   this process's rank.
+    answer: seconds that a request may take.
+    state:  what other modules keep for as long as the job runs.
+    """
+
+    def __init__(self, store: Any, rank: int, prefix: str):
+        self.rank = rank
+        self.answer = 30.0
+        self.state: dict[str, Any] = {}
+        self._store = store
+        self._own: Any = None
+        self._prefix = prefix
+        self._error: Optional[str] = None
+        self._lock = threading.Lock()
+
+    def decide(self, key: str, value: str) -> str:
+        """Returns the value of `key`, which is `value` if this rank is the
+        first that decides it."""
+        return self._request(
+            lambda s: s.compare_set(self._prefix + key, "", value)
+        ).decode()
+
+    def get(self, key: str) -> Optional[str]:
+        """Returns the value of `key`, or None if there is none yet."""
+
+        def read(store: Any) -> Optional[bytes]:
+            if not store.check([self._prefix + key]):
+                return None
+            return store.get(self._prefix + key)
+
+        value = self._request(read)
+        return None if value is None else value.decode()
+
+    def set(self, key: str, value: str) -> None:
+        """Sets `key`."""
+        self._request(lambda store: store.set(self._prefix + key, value))
+
+    def add(self, key: str, amount: int) -> int:
+        """Adds to the counter `key`, and returns it."""
+        return self._request(lambda s: s.add(self._prefix + key, amount))
+
+    def _request(self, ask: Callable[[Any], Result]) -> Result:
+        with self._lock:
+            if self._error is not None:
+                raise StoreSilent(self._error)
+            result: list = []
+
+            def run() -> None:
+                try:
+                    if self._own is None:
+                        self._own = private.own_connection(self._store)
+                    result.append((ask(self._own), None))
+                except Exception as error:
+                    result.append((None, error))
+
+            thread = threading.Thread(target=run, daemon=True)
+            thread.start()
+            thread.join(self.answer)
+            if not result:
+                self._error = (
+                    f"the job's store did not answer in {self.answer:g} s"
+                )
+                raise StoreSilent(self._error)
+            value, error = result[0]
+            if error is not None:
+                lines = str(error).strip().splitlines() or [repr(error)]
+                self._error = f"the job's store failed: {lines[0]}"
+                raise StoreSilent(self._error) from error
+            return value
+
+
+_current: Optional[tuple[Any, Optional[Job]]] = None
+
+
+def current_job() -> Optional[Job]:
+    """Returns the job that this process belongs to; None if there is no
+    other rank to agree with, as without a process group, and with the fake
+    one of tests.
+
+    Every initialization of the default process group is a job of its own.
+    """
+    global _current
+    if not distributed.is_available() or not distributed.is_initialized():
+        return None
+    world = distributed.group.WORLD
+    if _current is None or _current[0]() is not world:
+        _current = (weakref.ref(world), _open())
+    return _current[1]
+
+
+def _open() -> Optional[Job]:
+    if distributed.get_world_size() == 1:
+        return None
+    if "fake" in distributed.get_backend():
+        return None
+    # A restarted job may find the keys of the one before it in its store.
+    incarnation = "/".join(
+        os.environ.get(name, "0")
+        for name in ("TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT")
+    )
+    return Job(
+        private.default_store(),
+        distributed.get_rank(),
+        f"commsched/{incarnation}/",
+    )
