@@ -147,10 +147,7 @@ def world_mesh(*shape: int, names: Sequence[str] = ("dp",)):
 
 
 def sharded(model: nn.Module, mesh=None, **precision) -> nn.Module:
-    from commsched.torch.tracer.sharding import (
-        MixedPrecision,
-        shard_parameters,
-    )
+    from commsched.torch.sharding import MixedPrecision, shard_parameters
 
     types = {"param_dtype": torch.float32, "reduce_dtype": torch.float32}
     types.update(precision)

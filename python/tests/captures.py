@@ -23,16 +23,17 @@ class Capture:
     pairs of a kind ("forward", "backward", "inference") and a graph."""
 
     graphs: list = field(default_factory=list)
+    lowered: list = field(default_factory=list)
 
     def of(self, kind):
         return [graph for known, graph in self.graphs if known == kind]
 
-    def specs(self):
+    def specs(self, graphs=None):
         """Returns what the importer takes; a backward has its forward."""
         from commsched.torch import GraphSpec
 
         specs, forward = [], None
-        for index, (kind, graph) in enumerate(self.graphs):
+        for index, (kind, graph) in enumerate(graphs or self.graphs):
             if kind == "forward":
                 forward = graph
             specs.append(
@@ -64,20 +65,33 @@ def aot_backend(capture):
 
 
 def inductor_backend(capture, config=None):
-    """Returns a backend of torch.compile that keeps the graphs that Inductor
-    lowers: decomposed, and after its passes over joint graphs and over each
-    half. `config` holds settings of torch._inductor.config."""
+    """Returns a backend of torch.compile that keeps Inductor's graphs:
+    decomposed, and as `post_grad_custom_post_pass` sees them; `lowered` has
+    them after the passes that follow, which bring writes in place.
+
+    `config` holds settings of torch._inductor.config."""
     from torch._inductor import compile_fx
     from torch._inductor.virtualized import V
 
     def lower(gm, inputs, *, is_backward=False, is_inference=False, **_):
+        kind = "inference" if is_inference else "forward"
+        kind = "backward" if is_backward else kind
+
+        def keep(graph):
+            if graph is gm.graph:
+                copy = torch.fx.Graph()
+                copy.output(copy.graph_copy(graph, {}))
+                copy.output_node().meta = graph.output_node().meta
+                kept = torch.fx.GraphModule(gm, copy)
+                capture.graphs.append((kind, kept))
+
         compile_fx.view_to_reshape(gm)
         with torch.no_grad():
             mode = compile_fx.fake_tensor_prop(gm, inputs)
-        with V.set_fake_mode(mode):
+        settings = torch._inductor.config.patch(post_grad_custom_post_pass=keep)
+        with V.set_fake_mode(mode), settings:
             compile_fx._recursive_post_grad_passes(gm, is_inference)
-        kind = "inference" if is_inference else "forward"
-        capture.graphs.append(("backward" if is_backward else kind, gm))
+        capture.lowered.append((kind, gm))
         return make_boxed_func(torch.fx.Interpreter(gm).run)
 
     def backend(gm, inputs):

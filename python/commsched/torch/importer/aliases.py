@@ -18,7 +18,7 @@ import torch
 from torch._ops import HigherOrderOperator, OpOverloadPacket
 
 from commsched.torch.importer.targets import overload_of
-from commsched.torch.importer.types import TensorFacts
+from commsched.torch.importer.types import TensorFacts, raw_value
 
 # Views whose schema does not say so.
 _UNANNOTATED_VIEWS = frozenset({"aten::_unsafe_view"})
@@ -79,10 +79,7 @@ def analyze(
     """
     overload = overload_of(node.target) if node.op == "call_function" else None
     if overload is None:
-        written = [0] if operands and writes_by_convention(node) else []
-        if isinstance(node.target, HigherOrderOperator) and not results:
-            # It is called for its effects, and nothing describes its writes.
-            written = list(range(len(operands)))
+        written = _written_without_schema(node, operands, results)
         return Aliases(
             [_by_name(node, operands, result, written) for result in results],
             written,
@@ -104,6 +101,43 @@ def analyze(
         # Some operators that act on a storage do not say that they write.
         written = [0] if operands else []
     return Aliases(aliases, written)
+
+
+def _written_without_schema(node, operands, results) -> list[int]:
+    if isinstance(node.target, HigherOrderOperator) and not results:
+        names = _written_by_kernel(node)
+        if names is None:
+            # It is called for its effects, and nothing describes its writes.
+            return list(range(len(operands)))
+        nodes = [node.kwargs["kwargs"].get(name) for name in names]
+        return [i for i, o in enumerate(operands) if o.node in nodes]
+    return [0] if operands and writes_by_convention(node) else []
+
+
+def _written_by_kernel(node) -> Optional[list[str]]:
+    """Returns the arguments that a call of a Triton kernel writes; None for
+    any other call, and where the kernel cannot be read."""
+    if node.target.name() != "triton_kernel_wrapper_mutation":
+        return None
+    from torch._higher_order_ops import triton_kernel_wrap as wrap
+
+    def given(value):
+        return raw_value(value) if isinstance(value, torch.fx.Node) else value
+
+    try:
+        arguments = {k: given(v) for k, v in node.kwargs["kwargs"].items()}
+        table = wrap.kernel_side_table
+        arguments.update(
+            table.get_constant_args(node.kwargs["constant_args_idx"])
+        )
+        return wrap.identify_mutated_tensors(
+            table.get_kernel(node.kwargs["kernel_idx"]),
+            arguments,
+            node.kwargs.get("tma_descriptor_metadata", {}),
+        )
+    except Exception:
+        # Triton is not installed, or does not compile for this machine.
+        return None
 
 
 def _by_storage(operands, result) -> Optional[int]:

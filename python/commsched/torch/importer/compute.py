@@ -25,7 +25,12 @@ from commsched.torch.importer.environment import (
     bind_structure,
 )
 from commsched.torch.importer.flops import flops
-from commsched.torch.importer.targets import bind, operator_name, overload_of
+from commsched.torch.importer.targets import (
+    bind,
+    communication_inside,
+    operator_name,
+    overload_of,
+)
 from commsched.torch.importer.types import (
     NOT_A_TENSOR,
     TensorFacts,
@@ -270,10 +275,17 @@ def _number_type(node: torch.fx.Node) -> ir.TensorType:
 
 def _is_random(node: torch.fx.Node) -> bool:
     """Returns whether the call, or an operator that it is given to call,
-    draws random numbers. Attention may drop nothing out; then it does not."""
+    draws random numbers. Attention may drop nothing out; then it does not.
+
+    A loop or a branch that communicates is left whole and marked like one that
+    draws from a hidden state: it is neither removed, nor repeated, nor moved
+    across another.
+    """
     overload = overload_of(node.target)
     called = [overload]
     if isinstance(node.target, HigherOrderOperator):
+        if communication_inside(node) is not None:
+            return True
         called += [arg for arg in node.args if isinstance(arg, OpOverload)]
     elif overload is not None and bind(overload, node).get("dropout_p") == 0:
         return False

@@ -7,7 +7,6 @@ import operator
 from typing import Any, Optional
 
 import torch
-from torch._ops import HigherOrderOperator
 
 from commsched import ir
 from commsched.torch.importer.compute import ComputeEmitter
@@ -33,7 +32,6 @@ from commsched.torch.importer.storages import StorageEmitter
 from commsched.torch.importer.targets import (
     attribute_of,
     communicates,
-    communication_inside,
     is_wait,
     schema_name,
 )
@@ -213,8 +211,6 @@ class Converter:
                 return self.lookup(node.args[0])
             if communicates(target):
                 return self._launches.start(node)
-            if isinstance(target, HigherOrderOperator):
-                self._check_higher_order(node)
             if storage_change(node) is not None:
                 changed = self.storages.change(node)
                 if changed is not None:
@@ -244,15 +240,6 @@ class Converter:
         if structure is None or structure is NOT_A_TENSOR:
             return (NOT_A_TENSOR,)
         return None
-
-    def _check_higher_order(self, node: torch.fx.Node) -> None:
-        inside = communication_inside(node)
-        if inside is not None:
-            raise GraphImportError(
-                f"holds the collective '{inside}' in a graph of its own, "
-                "where it cannot be scheduled",
-                node,
-            )
 
     def _output(self, node: torch.fx.Node) -> None:
         """Returns the tensors among the outputs, in order, without those in

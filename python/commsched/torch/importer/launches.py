@@ -23,10 +23,21 @@ from commsched.torch.importer.collectives import (
     delivered,
     read_collective,
 )
-from commsched.torch.importer.environment import Bound, Launch, Pending, flatten
+from commsched.torch.importer.environment import (
+    Bound,
+    Launch,
+    Pending,
+    flatten,
+    map_structure,
+)
 from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.targets import is_wait
-from commsched.torch.importer.types import ELEMENT_TYPES, TensorFacts, has_value, leaves
+from commsched.torch.importer.types import (
+    ELEMENT_TYPES,
+    TensorFacts,
+    has_value,
+    leaves,
+)
 
 
 class LaunchEmitter:
@@ -35,6 +46,8 @@ class LaunchEmitter:
     def __init__(self, converter):
         self._converter = converter
         self._launches: list[Launch] = []
+        # By node: how many collectives it is the wait of.
+        self._waited: dict[torch.fx.Node, int] = {}
 
     def start(self, node: torch.fx.Node) -> Any:
         """Emits a collective's start and returns what `node` stands for."""
@@ -50,19 +63,24 @@ class LaunchEmitter:
         return pending if collective.is_list else pending[0]
 
     def wait(self, node: torch.fx.Node) -> Any:
-        """Imports a `wait_tensor`; waiting for what is not in flight gives
-        the value itself."""
-        converter = self._converter
+        """Imports a `wait_tensor`, or the `wait_tensors` of a list; waiting
+        for what is not in flight gives the value itself."""
         source = next(iter((*node.args, *node.kwargs.values())), None)
-        if not isinstance(source, torch.fx.Node):
+        sources = source if isinstance(source, (list, tuple)) else [source]
+        if not all(isinstance(item, torch.fx.Node) for item in sources):
             raise GraphImportError(f"waits for {source}, not for a node", node)
-        structure = converter.lookup_bound(source)
-        if not isinstance(structure, Bound) or not has_value(node):
+        structures = [self._converter.lookup_bound(item) for item in sources]
+        structure = structures if sources is source else structures[0]
+        known = []
+        if has_value(node):
+            known = leaves(self._converter.values.of(node))
+        bounds = flatten(structure)
+        if [bound.value.type for bound in bounds] != [f.type for f in known]:
             return structure
-        facts = leaves(converter.values.of(node))
-        if len(facts) != 1 or facts[0].type != structure.value.type:
-            return structure
-        return Bound(structure.value, facts[0])
+        described = iter(known)
+        return map_structure(
+            lambda bound: Bound(bound.value, next(described)), structure
+        )
 
     def deliver(self, pending: Pending) -> Bound:
         """Returns the value of a pending tensor, waiting if need be."""
@@ -209,12 +227,18 @@ class LaunchEmitter:
     def _emit_wait(self, launch: Launch) -> None:
         converter = self._converter
         if launch.wait_node is not None:
-            attrs = converter.names(launch.wait_node)
+            attrs = converter.names(launch.wait_node, self._suffix(launch))
         else:
             attrs = converter.names(launch.node, ".wait")
         launch.values = converter.function.wait(
             launch.future, hints=launch.hints, attrs=attrs
         )
+
+    def _suffix(self, launch: Launch) -> str:
+        """One `wait_tensors` may be the wait of several collectives."""
+        count = self._waited.get(launch.wait_node, 0)
+        self._waited[launch.wait_node] = count + 1
+        return f".{count}" if count else ""
 
     def _name_wait(self, launch: Launch, first, count, suffix) -> None:
         """Finds the `wait_tensor` that each delivered value is named after,

@@ -29,6 +29,8 @@ _LOCAL = frozenset(
     }
 )
 
+_WAITS = frozenset({"wait_tensor", "wait_tensors"})
+
 # Argument names that give a process group, whatever the operator's namespace.
 _GROUP_ARGUMENTS = frozenset({"group_name", "process_group", "pg_name"})
 
@@ -117,9 +119,10 @@ def communicates(target: Any) -> bool:
 
 
 def is_wait(target: Any) -> bool:
-    """Returns whether `target` is a `wait_tensor` of any namespace."""
+    """Returns whether `target` is a `wait_tensor`, or the `wait_tensors` of a
+    list, of any namespace."""
     namespace, _, name = schema_name(target).partition("::")
-    return name == "wait_tensor" and namespace in COMMUNICATION_NAMESPACES
+    return name in _WAITS and namespace in COMMUNICATION_NAMESPACES
 
 
 def communication_inside(node: torch.fx.Node) -> Optional[str]:
