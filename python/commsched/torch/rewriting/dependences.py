@@ -32,7 +32,11 @@ _WRITING = frozenset({"triton_kernel_wrapper_mutation"})
 
 _PEER_TO_PEER = ("isend", "irecv", "batch_p2p_ops")
 
-_RANDOM, _EFFECT, _PEER = "random", "effect", "peer"
+# What a node may do beside giving its value: it writes memory; it draws random
+# numbers, exists for another effect, or sends or receives, which are in one
+# order for each of the three.
+WRITES, RANDOM, EFFECT, PEER = "writes", "random", "effect", "peer"
+CHAINS = (RANDOM, EFFECT, PEER)
 
 
 def memory_dependences(
@@ -46,9 +50,9 @@ def memory_dependences(
     """
     nodes = list(nodes)
     found = _Found()
-    for chain in (_RANDOM, _EFFECT, _PEER):
-        found.add_chain(n for n in nodes if chain in _kinds(n))
-    if any(_kinds(node) & {"writes"} for node in nodes):
+    for chain in CHAINS:
+        found.add_chain(n for n in nodes if chain in kinds(n))
+    if any(WRITES in kinds(node) for node in nodes):
         _add_memory(nodes, found)
     return found.by_node
 
@@ -83,10 +87,10 @@ def _add_memory(nodes: list[fx.Node], found: _Found) -> None:
         if node.op in ("placeholder", "get_attr"):
             continue
         written = set()
-        for source in _written_by(node):
+        for source in written_by(node):
             written.update(storages.of(source))
         read = dict.fromkeys(
-            key for source in _read_by(node) for key in storages.of(source)
+            key for source in read_by(node) for key in storages.of(source)
         )
         for key in read:
             found.add(node, last_write.get(key))
@@ -99,7 +103,7 @@ def _add_memory(nodes: list[fx.Node], found: _Found) -> None:
             last_write[key] = node
 
 
-def _read_by(node: fx.Node) -> Iterator[fx.Node]:
+def read_by(node: fx.Node) -> Iterator[fx.Node]:
     """Yields the nodes whose memory `node` touches: a wait ends what its
     collective reads and writes."""
     yield from node.all_input_nodes
@@ -122,9 +126,9 @@ def started_by(wait: fx.Node) -> Optional[fx.Node]:
     return None
 
 
-def _written_by(node: fx.Node) -> list[fx.Node]:
+def written_by(node: fx.Node) -> list[fx.Node]:
     """Returns the nodes whose memory `node` writes."""
-    if "writes" not in _kinds(node):
+    if WRITES not in kinds(node):
         return []
     overload = overload_of(node.target) if node.op == "call_function" else None
     if overload is not None:
@@ -224,12 +228,12 @@ _known_kinds: dict[OpOverload, frozenset] = {}
 
 
 def is_effect(node: fx.Node) -> bool:
-    """Returns whether `node` is called for its effects, not its value."""
-    return bool(_kinds(node) & {_EFFECT, _PEER, "writes"})
+    """Returns whether `node` does more than to give its value."""
+    return bool(kinds(node))
 
 
-def _kinds(node: fx.Node) -> frozenset:
-    """Returns which of random, effect, peer and writes `node` is."""
+def kinds(node: fx.Node) -> frozenset:
+    """Returns which of WRITES and CHAINS `node` is."""
     target = node.target
     if node.op == "call_function" and isinstance(target, OpOverload):
         known = _known_kinds.get(target)
@@ -239,51 +243,51 @@ def _kinds(node: fx.Node) -> frozenset:
     if not node.op.startswith("call_"):
         return frozenset()
     if node.op == "call_module":
-        return frozenset({_EFFECT})
+        return frozenset({EFFECT})
     if isinstance(target, HigherOrderOperator):
         return _kinds_of_higher_order(node)
-    kinds = set()
+    found = set()
     if writes_by_convention(node):
-        kinds.add("writes")
-    if target in fx.node._side_effectful_functions:
-        kinds.add(_EFFECT)
-    return frozenset(kinds)
+        found.add(WRITES)
+    elif target in fx.node._side_effectful_functions:
+        found.add(EFFECT)
+    return frozenset(found)
 
 
 def _kinds_of_overload(overload: OpOverload) -> frozenset:
-    kinds = set()
+    found = set()
     schema = overload._schema
     if torch.Tag.nondeterministic_seeded in overload.tags:
-        kinds.add(_RANDOM)
+        found.add(RANDOM)
     if schema.is_mutable:
-        kinds.add("writes")
+        found.add(WRITES)
     elif not schema.returns and overload._opname.endswith("_"):
         # Some operators that act on a storage do not say that they write.
-        kinds.add("writes")
+        found.add(WRITES)
     if communicates(overload):
         # Waits count as effects in PyTorch, only so that nobody drops them.
         if schema_name(overload).endswith(_PEER_TO_PEER):
-            kinds.add(_PEER)
-    elif "writes" not in kinds and (
+            found.add(PEER)
+    elif WRITES not in found and (
         not schema.returns or overload in fx.node._side_effectful_functions
     ):
-        kinds.add(_EFFECT)
-    return frozenset(kinds)
+        found.add(EFFECT)
+    return frozenset(found)
 
 
 def _kinds_of_higher_order(node: fx.Node) -> frozenset:
     name = node.target.name()
-    kinds = set()
+    found = set()
     if name in _WRITING or not node.users:
-        kinds.add("writes")
+        found.add(WRITES)
     if name == "print" or not node.users:
-        kinds.add(_EFFECT)
+        found.add(EFFECT)
     if "rng_state" in name:
-        kinds.add(_RANDOM)
+        found.add(RANDOM)
     seen: list = []
     for inner in _nested(node, seen):
-        kinds |= _kinds(inner)
-    return frozenset(kinds)
+        found |= kinds(inner)
+    return frozenset(found)
 
 
 def _nested(node: fx.Node, seen: list) -> Iterator[fx.Node]:

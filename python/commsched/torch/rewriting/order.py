@@ -12,35 +12,32 @@ lies in memory longer than it has to.
 from __future__ import annotations
 
 import operator
-from typing import Callable, Iterable, Mapping, Sequence
+from typing import Iterable, Mapping, Sequence
 
 import torch
 from torch import fx
 
 from commsched.torch.importer.targets import is_wait
 from commsched.torch.rewriting.dependences import started_by
+from commsched.torch.rewriting.errors import RewriteError
 
 
 def arrange(
     nodes: Sequence[fx.Node],
     wanted: Iterable[fx.Node],
     memory: Mapping[fx.Node, Sequence[fx.Node]],
-    inputs: Callable[[fx.Node], Sequence[fx.Node]],
-    users: Callable[[fx.Node], Iterable[fx.Node]],
 ) -> list[fx.Node]:
     """Returns `nodes` in the order `wanted`, corrected and completed.
 
-    `nodes` are in an order of their own that has arguments before users, and
-    end with the output; `memory` is what `memory_dependences` returns.
-    `inputs` and `users` are the arguments and the users of a node.
+    `nodes` end with the output; `memory` is what `memory_dependences` returns.
+    Raises RewriteError where nodes depend on each other in a circle.
     """
-    wanted = list(dict.fromkeys(wanted))
-    named = set(wanted)
-    placed = _Placement(memory, inputs, users, named, _later_waits(nodes, named))
+    named = dict.fromkeys(wanted)
+    placed = _Placement(nodes, memory, named)
     for node in nodes:
         if node.op == "placeholder":
             placed.put(node)
-    for node in wanted:
+    for node in named:
         placed.put(node)
     for node in nodes:
         placed.put(node)
@@ -48,12 +45,11 @@ def arrange(
 
 
 class _Placement:
-    def __init__(self, memory, inputs, users, named, later_waits):
+    def __init__(self, nodes, memory, named):
+        self._live = dict.fromkeys(nodes)
         self._memory = memory
-        self._inputs = inputs
-        self._users = users
         self._named = named
-        self._later_waits = later_waits
+        self._later_waits = _later_waits(nodes, named)
         # An ordered set.
         self.order: dict[fx.Node, None] = {}
 
@@ -62,10 +58,17 @@ class _Placement:
         if node in self.order:
             return
         stack = [node]
+        opened: set[fx.Node] = set()
         while stack:
             current = stack[-1]
             missing = self._missing(current)
-            if missing:
+            if missing and current not in self.order:
+                if current in opened:
+                    raise RewriteError(
+                        f"'{current.name}' would have to come before itself: "
+                        "the plan merges what depends on each other here"
+                    )
+                opened.add(current)
                 stack.extend(reversed(missing))
                 continue
             stack.pop()
@@ -75,7 +78,7 @@ class _Placement:
 
     def _missing(self, node: fx.Node) -> list[fx.Node]:
         order = self.order
-        missing = [s for s in self._inputs(node) if s not in order]
+        missing = [s for s in node.all_input_nodes if s not in order]
         for source in self._memory.get(node, ()):
             if source not in order:
                 missing.append(source)
@@ -85,8 +88,9 @@ class _Placement:
         """Returns what belongs directly behind `node`."""
         found = [
             user
-            for user in self._users(node)
-            if user not in self._named
+            for user in node.users
+            if user in self._live
+            and user not in self._named
             and user not in self.order
             and _stays_behind(user)
             and not self._missing(user)
@@ -111,7 +115,7 @@ def _stays_behind(node: fx.Node) -> bool:
 
 
 def _later_waits(
-    nodes: Sequence[fx.Node], named: set
+    nodes: Sequence[fx.Node], named: Mapping
 ) -> dict[fx.Node, list[fx.Node]]:
     """Returns, by the first wait of a collective that delivers several
     values, its waits that the order does not name."""

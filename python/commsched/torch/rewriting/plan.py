@@ -8,7 +8,7 @@ sizes differ, and ranks can compare theirs.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Union
 
 from commsched.torch.rewriting.errors import PlanError
@@ -48,19 +48,29 @@ class Plan:
     order:     the order of execution: nodes' names, and stages of buckets.
     buckets:   the collectives that become one.
     replacements: pairs (name, other): uses of the first node's value become
-               uses of the second's.
+               uses of the second's; of waits, of all that their collectives
+               deliver.
+    removed:   nodes that fill or resize the storage of an unsharded parameter
+               and are left out; uses of the parameter become uses of what was
+               copied into it.
+    into:      (gather, name, number): the gather writes into that result of
+               the other node.
     unchanged: the order is that of the graph that it was made from.
     """
 
     order: tuple = ()
     buckets: tuple = ()
     replacements: tuple = ()
+    removed: tuple = ()
+    into: tuple = ()
     unchanged: bool = False
 
     @property
     def is_identity(self) -> bool:
         """Whether there is nothing to do."""
-        return self.unchanged and not self.buckets and not self.replacements
+        return self.unchanged and not (
+            self.buckets or self.replacements or self.removed or self.into
+        )
 
     def to_json(self) -> str:
         """Returns the plan as text; equal plans give equal text."""
@@ -86,6 +96,8 @@ class Plan:
                     for bucket in self.buckets
                 ],
                 "replacements": [list(pair) for pair in self.replacements],
+                "removed": list(self.removed),
+                "into": [list(item) for item in self.into],
             },
             separators=(",", ":"),
         )
@@ -104,6 +116,8 @@ class Plan:
                 tuple(_entry(entry) for entry in data["order"]),
                 tuple(_bucket(bucket) for bucket in data["buckets"]),
                 tuple((a, b) for a, b in data["replacements"]),
+                tuple(data["removed"]),
+                tuple((a, b, int(n)) for a, b, n in data["into"]),
                 bool(data["unchanged"]),
             )
         except (KeyError, TypeError, ValueError) as error:
@@ -137,13 +151,10 @@ def make_plan(before: Any, after: Any, function: str) -> Plan:
     `before` and `after` are `commsched.program.Program`s that one run of
     `commsched-opt` exported. Raises PlanError for what a plan cannot say.
     """
-    names = [op.name for op in before.function(function).operations if op.name]
-    order = [op.name for op in after.function(function).operations if op.name]
-    known = set(names)
-    for name in order:
-        if name not in known:
-            raise PlanError(
-                f"operation '{name}' of function '{function}' is not one of "
-                "the graph's; leave the graph as it was"
-            )
-    return Plan(order=tuple(order), unchanged=names == order)
+    from commsched.torch.rewriting.difference import difference
+
+    try:
+        pair = before.function(function), after.function(function)
+    except KeyError as error:
+        raise PlanError(str(error.args[0])) from None
+    return difference(*pair)

@@ -1,30 +1,334 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks that a rewritten graph computes what the graph before it did."""
+"""Checks that a rewritten graph computes what the graph before it did.
+
+Nothing here asks how the graph was rewritten. Every node that is left has to
+be given the values that it was given: the same nodes, or nodes that compute
+the same, which is read off them. Memory has to be written in the same order
+and to hold the same whenever it is read.
+"""
 
 from __future__ import annotations
 
-from typing import Mapping, Sequence
+import operator
+from typing import Any, Iterable, Mapping, Optional, Sequence
 
+import torch
 from torch import fx
 
+from commsched.torch.importer.targets import is_wait
+from commsched.torch.importer.unsharded import storage_change
+from commsched.torch.rewriting.dependences import (
+    CHAINS,
+    WRITES,
+    kinds,
+    started_by,
+    written_by,
+)
 from commsched.torch.rewriting.errors import RewriteError
+from commsched.torch.rewriting.history import History
+from commsched.torch.rewriting.values import (
+    Contents,
+    Unknown,
+    collective,
+    describe,
+)
+
+# How deep two computations are compared.
+_DEPTH = 64
 
 
-def check_order(
-    before: Sequence[fx.Node],
-    after: Sequence[fx.Node],
-    memory: Mapping[fx.Node, Sequence[fx.Node]],
+class Record:
+    """What has to be known of a graph before it is rewritten."""
+
+    def __init__(self, nodes: Sequence[fx.Node]):
+        self.nodes = list(nodes)
+        self.calls = {n: (n.target, n.args, n.kwargs) for n in self.nodes}
+        self.history = History(self.nodes)
+        self.waits = _count_waits(self.nodes)
+
+
+def verify(
+    record: Record, graph: fx.Graph, gone: Mapping[fx.Node, Any]
 ) -> None:
-    """Raises RewriteError unless `after` has the nodes of `before`, each
-    behind its arguments and what `memory` says."""
-    place = {node: index for index, node in enumerate(after)}
-    if len(place) != len(after) or place.keys() != dict.fromkeys(before).keys():
-        raise RewriteError("the new order does not have the graph's nodes")
-    for node in after:
-        here = place[node]
-        for source in (*node.all_input_nodes, *memory.get(node, ())):
-            if place[source] >= here:
-                raise RewriteError(
-                    f"node '{node.name}' would come before '{source.name}', "
-                    "which it depends on"
+    """Raises RewriteError unless `graph` computes what `record` says.
+
+    `gone` are the nodes of the graph before that are still in `graph`, but
+    will be removed.
+    """
+    try:
+        graph.lint()
+    except RuntimeError as error:
+        raise RewriteError(f"the new graph is malformed: {error}") from error
+    live = [node for node in graph.nodes if node not in gone]
+    _Verifier(record, live, gone).run()
+
+
+class _Verifier:
+    def __init__(self, record: Record, live: list, gone: Mapping):
+        self._record = record
+        self._live = live
+        self._gone = gone
+        self._values: dict[fx.Node, Any] = {}
+        self._added = [node for node in live if node not in record.calls]
+        self._before = record.history
+        self._after = History(
+            live, [n for n in self._added if self._fills_own_buffer(n)]
+        )
+
+    def run(self) -> None:
+        record = self._record
+        found = set(self._live)
+        for node in record.nodes:
+            if node not in found and node not in self._gone:
+                raise RewriteError(f"node '{node.name}' was lost")
+        self._check_placeholders()
+        for node in self._live:
+            call = record.calls.get(node)
+            if call is None:
+                self._values[node] = self._describe(node)
+            else:
+                self._check_call(node, *call)
+        self._check_effects()
+        self._check_waits()
+
+    # -- values --------------------------------------------------------------
+
+    def _check_placeholders(self) -> None:
+        was, now = (
+            [node for node in nodes if node.op == "placeholder"]
+            for nodes in (self._record.nodes, self._live)
+        )
+        if was != now or any(n.op != "placeholder" for n in self._live[: len(now)]):
+            raise RewriteError("the graph has other inputs than before")
+        if self._live[-1].op != "output":
+            raise RewriteError("the graph does not end with its output")
+
+    def _describe(self, node: fx.Node) -> Any:
+        try:
+            return describe(node, self._contents)
+        except (Unknown, KeyError, TypeError, ValueError) as error:
+            raise RewriteError(
+                f"node '{node.name}', which was added, is not understood: "
+                f"{error}"
+            ) from error
+
+    def _contents(self, node: fx.Node) -> Any:
+        if node in self._values:
+            return self._values[node]
+        return Contents((node,))
+
+    def _check_call(self, node: fx.Node, target, args, kwargs) -> None:
+        """Raises unless `node` is given what it was given."""
+        if node.target is not target:
+            raise RewriteError(f"node '{node.name}' calls something else")
+        if node.args is not args or node.kwargs is not kwargs:
+            self._check_same(node, (args, kwargs), (node.args, node.kwargs))
+
+    def _check_same(self, user: fx.Node, was: Any, now: Any) -> None:
+        if was is now:
+            return
+        if isinstance(was, fx.Node) and isinstance(now, fx.Node):
+            self._check_value(user, was, now)
+            return
+        if isinstance(was, (list, tuple)) and isinstance(now, (list, tuple)):
+            if len(was) == len(now):
+                for a, b in zip(was, now):
+                    self._check_same(user, a, b)
+                return
+        elif isinstance(was, Mapping) and isinstance(now, Mapping):
+            if list(was) == list(now):
+                for key in was:
+                    self._check_same(user, was[key], now[key])
+                return
+        elif isinstance(was, slice) and isinstance(now, slice):
+            for part in ("start", "stop", "step"):
+                self._check_same(user, getattr(was, part), getattr(now, part))
+            return
+        elif type(was) is type(now) and was == now:
+            return
+        raise RewriteError(f"node '{user.name}' got {now} for {was}")
+
+    def _check_value(self, user: fx.Node, was: fx.Node, now: fx.Node) -> None:
+        if not (_have_same_type(was, now) and self._is_same(user, was, now)):
+            raise RewriteError(
+                f"node '{user.name}' is given '{now.name}' instead of "
+                f"'{was.name}', which is another value"
+            )
+
+    def _is_same(self, user: fx.Node, was: fx.Node, now: fx.Node) -> bool:
+        if now not in self._values:
+            return self._is_equal(was, now) or self._was_filled(user, was, now)
+        delivered = self._values[now]
+        start = was
+        if is_wait(was.target):
+            start = self._record.calls[was][1][0]
+        if not isinstance(start, fx.Node) or start not in self._record.calls:
+            return False
+        wanted = self._delivered(start)
+        if wanted is None or not isinstance(delivered, Contents):
+            return False
+        if delivered.made_by != wanted.made_by or len(delivered.parts) != 1:
+            return False
+        if delivered.is_late and is_wait(was.target):
+            return False
+        (a,), (b,) = wanted.parts, delivered.parts
+        return a is b or self._same_source(a, b)
+
+    def _same_source(self, was: fx.Node, now: fx.Node) -> bool:
+        """Returns whether a collective sends, as `now`, the value `was`."""
+        if now in self._values:
+            return self._is_same(now, was, now)
+        return self._is_equal(was, now)
+
+    def _delivered(self, start: fx.Node) -> Optional[Contents]:
+        target, args, _ = self._record.calls[start]
+        if not args:
+            return None
+        contents = collective(start)
+        if contents is None:
+            return None
+        kind, _ = contents.made_by
+        return Contents((args[0],), made_by=(kind, tuple(args[1:])))
+
+    def _is_equal(self, a: Any, b: Any, depth: int = 0) -> bool:
+        """Returns whether two nodes of the graph before computed the same."""
+        if a is b:
+            return True
+        if not isinstance(a, fx.Node) or not isinstance(b, fx.Node):
+            if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+                return len(a) == len(b) and all(
+                    self._is_equal(x, y, depth) for x, y in zip(a, b)
                 )
+            if isinstance(a, Mapping) and isinstance(b, Mapping):
+                return list(a) == list(b) and all(
+                    self._is_equal(a[key], b[key], depth) for key in a
+                )
+            return type(a) is type(b) and a == b
+        calls = self._record.calls
+        if depth > _DEPTH or a not in calls or b not in calls:
+            return False
+        if a.op != b.op or not a.op.startswith("call_") or kinds(a):
+            return False
+        (target, *given), (other, *others) = calls[a], calls[b]
+        if target is not other:
+            return False
+        seen = self._before.seen
+        return seen.get(a) == seen.get(b) and self._is_equal(
+            given, others, depth + 1
+        )
+
+    def _was_filled(self, user: fx.Node, was: fx.Node, now: fx.Node) -> bool:
+        """Returns whether `was`, an unsharded parameter whose filling was
+        removed, held what `now` is when `user`, or what uses the view that it
+        is, read it."""
+        if was.op != "placeholder":
+            return False
+        (key,) = self._before.storages.of(was) or (None,)
+        work, views = [user], {user}
+        while work:
+            node = work.pop()
+            filled = self._before.filled.get(node, {}).get(key)
+            if filled is not now and (filled is not None or node is not user):
+                return False
+            if key not in self._before.storages.of(node):
+                if filled is None:
+                    return False
+                continue
+            for other in node.users:
+                if other not in views and other not in self._gone:
+                    views.add(other)
+                    work.append(other)
+        return True
+
+    # -- effects -------------------------------------------------------------
+
+    def _fills_own_buffer(self, node: fx.Node) -> bool:
+        """Returns whether an added collective writes a buffer that nothing
+        else uses."""
+        out = node.kwargs.get("out")
+        if not isinstance(out, fx.Node):
+            return False
+        users = [user for user in out.users if user not in self._gone]
+        return users == [node] and out.target is operator.getitem
+
+    def _check_effects(self) -> None:
+        for chain in CHAINS:
+            was, now = self._before.chains[chain], self._after.chains[chain]
+            for a, b in zip(was, now):
+                if a is not b:
+                    raise RewriteError(
+                        f"'{b.name}' runs before '{a.name}'; both are of the "
+                        f"kind '{chain}', which stays in order"
+                    )
+            if len(was) != len(now):
+                raise RewriteError(f"a node of the kind '{chain}' was lost")
+        for node in self._gone:
+            self._check_gone(node)
+        if not (self._before.seen or self._after.seen):
+            return
+        for node in self._live:
+            if node in self._record.calls:
+                self._check_memory(node)
+
+    def _check_memory(self, node: fx.Node) -> None:
+        was = self._before.seen.get(node, (None,))
+        now = self._after.seen.get(node, (None,))
+        if set(was) - {None} != set(now) - {None}:
+            names = [
+                ", ".join(w.name for w in seen if w is not None) or "nothing"
+                for seen in (was, now)
+            ]
+            raise RewriteError(
+                f"'{node.name}' used memory that was last written by "
+                f"{names[0]}, and now by {names[1]}"
+            )
+
+    def _check_gone(self, node: fx.Node) -> None:
+        """Raises unless `node` had no effect but on a storage that nothing
+        uses any more."""
+        found = kinds(node)
+        if not found:
+            return
+        if WRITES not in found or storage_change(node) is None:
+            raise RewriteError(f"'{node.name}', which has an effect, was left out")
+        touched = {
+            key
+            for target in written_by(node)
+            for key in self._before.storages.of(target)
+        }
+        for other in self._live:
+            for source in other.all_input_nodes:
+                if touched & set(self._before.storages.of(source)):
+                    raise RewriteError(
+                        f"'{node.name}' was left out, but '{other.name}' uses "
+                        f"'{source.name}', whose storage it changes"
+                    )
+
+    # -- waits ---------------------------------------------------------------
+
+    def _check_waits(self) -> None:
+        """Raises where something waits twice for a tensor."""
+        for key, waits in _count_waits(self._live).items():
+            if len(waits) > max(1, len(self._record.waits.get(key, ()))):
+                raise RewriteError(
+                    f"'{waits[0].name}' and '{waits[1].name}' wait for the "
+                    "same tensor"
+                )
+
+
+def _count_waits(nodes: Iterable[fx.Node]) -> dict[fx.Node, list]:
+    """Returns the waits by the node that they wait for."""
+    found: dict[fx.Node, list] = {}
+    for node in nodes:
+        if node.op == "call_function" and is_wait(node.target):
+            source = next(iter(node.all_input_nodes), None)
+            if source is not None and started_by(node) is not None:
+                found.setdefault(source, []).append(node)
+    return found
+
+
+def _have_same_type(a: fx.Node, b: fx.Node) -> bool:
+    x, y = a.meta.get("val"), b.meta.get("val")
+    if not isinstance(x, torch.Tensor) or not isinstance(y, torch.Tensor):
+        return type(x) is type(y)
+    return x.shape == y.shape and x.dtype == y.dtype and x.device == y.device

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a graph does to memory, and in which order: a record to compare."""
+
+from __future__ import annotations
+
+from typing import Iterable, Optional
+
+from torch import fx
+
+from commsched.torch.importer.targets import bind, overload_of
+from commsched.torch.importer.unsharded import storage_change
+from commsched.torch.rewriting.dependences import (
+    CHAINS,
+    Storages,
+    kinds,
+    read_by,
+    written_by,
+)
+
+
+class History:
+    """The effects of a graph's nodes, in the order of the graph.
+
+    chains: by kind of effect, the nodes that have it.
+    seen:   by node, which contents of memory it was given: of each of its
+            operands whose memory is ever written, the node that wrote it
+            last, or None.
+    filled: by node, for each storage key of an unsharded parameter that it
+            uses, what the parameter was last filled with.
+
+    All but `chains` is empty for a graph that writes nothing.
+    """
+
+    def __init__(
+        self,
+        nodes: Iterable[fx.Node],
+        ignored: Iterable[fx.Node] = (),
+    ):
+        nodes = list(nodes)
+        self.chains: dict[str, list] = {chain: [] for chain in CHAINS}
+        self.seen: dict[fx.Node, tuple] = {}
+        self.filled: dict[fx.Node, dict] = {}
+        self.storages = Storages()
+        ignored = set(ignored)
+        writers = {}
+        for node in nodes:
+            found = kinds(node)
+            for chain in CHAINS:
+                if chain in found:
+                    self.chains[chain].append(node)
+            if "writes" in found and node not in ignored:
+                writers[node] = None
+        if writers:
+            self._follow(nodes, writers)
+
+    def _follow(self, nodes: list[fx.Node], writers: dict) -> None:
+        storages = self.storages
+        for node in nodes:
+            storages.visit(node)
+        written = {
+            key
+            for node in writers
+            for target in written_by(node)
+            for key in storages.of(target)
+        }
+        last: dict[int, Optional[fx.Node]] = dict.fromkeys(written)
+        fills: dict[int, fx.Node] = {}
+        for node in nodes:
+            if node.op in ("placeholder", "get_attr"):
+                continue
+            seen = []
+            for source in read_by(node):
+                for key in storages.of(source):
+                    if key in written:
+                        seen.append(last[key])
+                        if key in fills:
+                            filled = self.filled.setdefault(node, {})
+                            filled[key] = fills[key]
+            if any(writer is not None for writer in seen):
+                self.seen[node] = tuple(dict.fromkeys(seen))
+            if node in writers:
+                self._write(node, last, fills)
+
+    def _write(self, node: fx.Node, last: dict, fills: dict) -> None:
+        for target in written_by(node):
+            for key in self.storages.of(target):
+                last[key] = node
+                fills.pop(key, None)
+                if storage_change(node) == "fsdp_copy":
+                    # The contents are those of what is copied.
+                    source = _argument(node, 1)
+                    fills[key] = source
+                    keys = self.storages.of(source)
+                    last[key] = last.get(keys[0]) if keys else None
+
+
+def _argument(node: fx.Node, index: int) -> fx.Node:
+    overload = overload_of(node.target)
+    name = overload._schema.arguments[index].name
+    return bind(overload, node)[name]

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Carries out a plan, and takes it back if it does not hold."""
+
+from __future__ import annotations
+
+from typing import Any, Iterable, Optional, Sequence
+
+from torch import fx
+
+from commsched.torch.importer.targets import communicates, is_wait
+from commsched.torch.rewriting.buckets import merge
+from commsched.torch.rewriting.dependences import (
+    is_effect,
+    memory_dependences,
+)
+from commsched.torch.rewriting.errors import RewriteError
+from commsched.torch.rewriting.nodes import NodeMaker
+from commsched.torch.rewriting.order import arrange
+from commsched.torch.rewriting.plan import Plan
+from commsched.torch.rewriting.replacing import (
+    forwarded_reads,
+    gather_into,
+    replaced_waits,
+)
+from commsched.torch.rewriting.verify import Record, verify
+
+
+class Rewriter:
+    """One application of a plan to a graph.
+
+    `run` changes the graph, and leaves in it, behind all others, nodes that
+    are no longer used; `finish` removes them. Until then `undo` makes the
+    graph what it was.
+    """
+
+    def __init__(self, graph: fx.Graph, plan: Plan):
+        self._graph = graph
+        self._plan = plan
+        self._nodes = list(graph.nodes)
+        self._by_name = {node.name: node for node in self._nodes}
+        self._record = Record(self._nodes)
+        self._maker = NodeMaker(graph)
+        self._journal: list[tuple] = []
+        # By node that goes: what stands for it, if anything does.
+        self._gone: dict[fx.Node, Optional[fx.Node]] = {}
+        # By node that goes: what reads its operands in its stead.
+        self._readers: dict[fx.Node, fx.Node] = {}
+        self._stages: dict[tuple, list] = {}
+
+    def run(self) -> None:
+        """Rewrites and verifies."""
+        self._replace_values()
+        memory = memory_dependences(
+            node for node in self._nodes if node not in self._gone
+        )
+        self._gather_into()
+        self._merge()
+        memory = self._moved(memory)
+        live = [n for n in self._sequence() if n not in self._gone]
+        order = arrange(live, self._wanted(), memory)
+        self._check_starts(order)
+        dead = [node for node in self._nodes if node in self._gone]
+        output = order.pop()
+        self._relink([*order, *dead, output])
+        verify(self._record, self._graph, self._gone)
+
+    def finish(self) -> None:
+        """Removes what is no longer used."""
+        for node in reversed(self._nodes):
+            if node in self._gone:
+                self._graph.erase_node(node)
+
+    def undo(self) -> None:
+        """Makes the graph what it was before `run`."""
+        for user, args, kwargs in reversed(self._journal):
+            user.args = args
+            user.kwargs = kwargs
+        self._maker.discard()
+        self._relink(self._nodes)
+
+    # -- values --------------------------------------------------------------
+
+    def _replace_values(self) -> None:
+        """Lets uses of nodes that are replaced use what replaces them, at
+        their places."""
+        plan = self._plan
+        for name, other in plan.replacements:
+            old, new = self._find(name), self._find(other)
+            if old is None and new is None:
+                continue
+            if old is None or new is None:
+                missing = name if old is None else other
+                raise RewriteError(
+                    f"the plan replaces '{name}' by '{other}', but the graph "
+                    f"has no '{missing}'"
+                )
+            for was, now in replaced_waits(old, new):
+                self._replace(was, now)
+        removed = [self._find(name) for name in plan.removed]
+        removed = [node for node in removed if node is not None]
+        if removed:
+            for user, was, now in list(forwarded_reads(self._nodes, removed)):
+                self._replace_in(user, was, now)
+            for node in removed:
+                self._gone[node] = None
+        self._bury(self._gone)
+
+    def _gather_into(self) -> None:
+        for name, source, number in self._plan.into:
+            start, buffers = self._find(name), self._find(source)
+            if start is None or buffers is None:
+                raise RewriteError(
+                    f"the plan lets '{name}' deliver into result {number} of "
+                    f"'{source}'; the graph lacks one of them"
+                )
+            new = gather_into(self._maker, start, buffers, number)
+            self._replace(start, new)
+            self._readers[start] = new
+            self._stages[name] = [new]
+
+    def _merge(self) -> None:
+        for number, bucket in enumerate(self._plan.buckets):
+            merged = merge(self._maker, bucket, self._find)
+            for stage, nodes in merged.stages.items():
+                self._stages[(number, stage)] = nodes
+            self._readers.update(merged.readers)
+            for old, new in merged.results.items():
+                self._replace(old, new)
+        self._bury(self._gone)
+
+    def _find(self, name: str) -> Optional[fx.Node]:
+        """Returns the node of a name. A wait that the graph does not have is
+        the collective itself."""
+        node = self._by_name.get(name)
+        if node is None and name.endswith(".wait"):
+            node = self._by_name.get(name[: -len(".wait")])
+        return node
+
+    def _replace(self, old: fx.Node, new: fx.Node) -> None:
+        """Lets all that uses `old` use `new`; `old` is gone."""
+        for user in list(old.users):
+            if user is not new:
+                self._replace_in(user, old, new)
+        self._gone[old] = new
+
+    def _replace_in(self, user: fx.Node, old: fx.Node, new: fx.Node) -> None:
+        self._journal.append((user, user.args, user.kwargs))
+        user.replace_input_with(old, new)
+
+    def _bury(self, replaced: Iterable[fx.Node]) -> None:
+        """Adds to what is gone the nodes without an effect that nothing but
+        what is gone uses."""
+        work = list(replaced)
+        while work:
+            for source in work.pop().all_input_nodes:
+                if source in self._gone or source.op == "placeholder":
+                    continue
+                if is_effect(source) or not source.users:
+                    continue
+                if all(user in self._gone for user in source.users):
+                    self._gone[source] = None
+                    work.append(source)
+
+    # -- order ---------------------------------------------------------------
+
+    def _moved(self, memory: dict) -> dict:
+        """Returns memory dependences in which what stands for nodes that are
+        gone has theirs."""
+        if not self._gone or not memory:
+            return memory
+        moved: dict[fx.Node, list] = {}
+        for node, earlier in memory.items():
+            for target in self._heirs(node):
+                known = moved.setdefault(target, [])
+                for source in earlier:
+                    for heir in self._heirs(source):
+                        if heir is not target and heir not in known:
+                            known.append(heir)
+        return moved
+
+    def _heirs(self, node: fx.Node) -> list[fx.Node]:
+        if node not in self._gone:
+            return [node]
+        found = [self._readers.get(node), self._gone[node]]
+        live = [n for n in found if n is not None]
+        return [h for n in live for h in self._heirs(n)]
+
+    def _sequence(self) -> list[fx.Node]:
+        """Returns all nodes, new ones before the output."""
+        return [*self._nodes[:-1], *self._maker.made, self._nodes[-1]]
+
+    def _wanted(self) -> list[fx.Node]:
+        """Returns the nodes that the plan's order names."""
+        found: list[fx.Node] = []
+        for entry in self._plan.order:
+            if entry in self._stages:
+                found.extend(self._stages[entry])
+            elif isinstance(entry, str):
+                node = self._by_name.get(entry)
+                if node is not None and node not in self._gone:
+                    found.append(node)
+        return [n for n in found if n.op not in ("placeholder", "output")]
+
+    def _check_starts(self, order: Sequence[fx.Node]) -> None:
+        """Raises unless collectives start in the order of the plan: other
+        ranks rely on it."""
+        wanted = [node for node in self._wanted() if _is_start(node)]
+        named = set(wanted)
+        found = [node for node in order if node in named]
+        for was, now in zip(wanted, found):
+            if was is not now:
+                raise RewriteError(
+                    f"'{was.name}' cannot start before '{now.name}' as the "
+                    "plan says: it depends on it in this graph"
+                )
+
+    def _relink(self, order: Sequence[fx.Node]) -> None:
+        """Puts the nodes into `order`, each linked anew once."""
+        end = self._graph._root
+        for node in order:
+            end.prepend(node)
+
+
+def _is_start(node: fx.Node) -> bool:
+    return (
+        node.op == "call_function"
+        and communicates(node.target)
+        and not is_wait(node.target)
+    )

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the nodes of a bucket compute, read off the nodes themselves.
+
+The value of a node is described in terms of nodes of the graph before: the
+elements, in row-major order, of some of them, one after the other or woven
+(the first part of each, then the second of each); or what a collective
+delivers of these. Taken apart again it has to be what each member delivered.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any, Callable, Optional
+
+import torch
+from torch import fx
+
+from commsched.torch.importer.targets import is_wait
+
+aten = torch.ops.aten
+c10d = torch.ops._c10d_functional
+
+_COLLECTIVES = {
+    c10d.all_gather_into_tensor.default: "all_gather",
+    c10d.all_gather_into_tensor_out.default: "all_gather",
+    c10d.reduce_scatter_tensor.default: "reduce_scatter",
+    c10d.all_reduce.default: "all_reduce",
+}
+_COALESCED = {
+    c10d.all_gather_into_tensor_coalesced.default: "all_gather",
+    c10d.reduce_scatter_tensor_coalesced.default: "reduce_scatter",
+    c10d.all_reduce_coalesced.default: "all_reduce",
+}
+_NUMBERS = (aten.sym_size.int, operator.mul, operator.floordiv)
+
+
+@dataclass(frozen=True)
+class Contents:
+    """Elements in row-major order.
+
+    parts:   nodes of the graph before, whose elements these are made of.
+    woven:   into how many rows each part is cut; all first rows come first. 1:
+             one part after the other.
+    made_by: the kind of collective that delivers this, of one part after the
+             other or woven, and the rest of its arguments; None: no
+             collective.
+    is_late: it is in flight.
+    """
+
+    parts: tuple
+    woven: int = 1
+    made_by: Optional[tuple] = None
+    is_late: bool = False
+
+
+class Unknown(Exception):
+    """A node whose value cannot be described; the message says why."""
+
+
+def collective(node: fx.Node) -> Optional[Contents]:
+    """Returns what the collective `node` of one tensor delivers, in flight;
+    None for any other node."""
+    kind = _COLLECTIVES.get(node.target)
+    if kind is None or not node.args:
+        return None
+    return Contents(
+        (node.args[0],), made_by=(kind, tuple(node.args[1:])), is_late=True
+    )
+
+
+def describe(node: fx.Node, known: Callable[[fx.Node], Any]) -> Any:
+    """Returns the Contents of a node that was added, a list of them, or None
+    for a number. `known` gives those of its arguments. Raises Unknown."""
+    target = node.target
+    if target in _NUMBERS:
+        return None
+    if target is operator.getitem:
+        return known(node.args[0])[node.args[1]]
+    if target in _COALESCED:
+        kind, rest = _COALESCED[target], tuple(node.args[1:])
+        return [
+            _launched(kind, rest, _here(known(source)))
+            for source in node.args[0]
+        ]
+    if target == aten.cat.default:
+        return _joined(node, known)
+    source = known(node.args[0])
+    if is_wait(target):
+        if not source.is_late:
+            raise Unknown("waits for what is not in flight")
+        return Contents(source.parts, source.woven, source.made_by)
+    source = _here(source)
+    if target in (aten.view.default, aten.view.dtype, aten.clone.default):
+        return source
+    if target in _COLLECTIVES:
+        return _launched(_COLLECTIVES[target], tuple(node.args[1:]), source)
+    if target == aten.split_with_sizes.default:
+        return _pieces(node, source)
+    raise Unknown(f"calls {target}")
+
+
+def _here(contents: Any) -> Contents:
+    if not isinstance(contents, Contents) or contents.is_late:
+        raise Unknown("uses what is in flight")
+    return contents
+
+
+def _joined(node: fx.Node, known: Callable) -> Contents:
+    sources = [_here(known(source)) for source in node.args[0]]
+    dim = node.args[1] if len(node.args) > 1 else 0
+    if any(s.made_by or len(s.parts) != 1 for s in sources):
+        raise Unknown("packs what is packed already")
+    shapes = [source.meta["val"].shape for source in node.args[0]]
+    ranks = {len(shape) for shape in shapes}
+    parts = tuple(part for s in sources for part in s.parts)
+    if dim == 0 and ranks == {1} or len(parts) == 1:
+        return Contents(parts)
+    if dim == 1 and ranks == {2}:
+        return Contents(parts, woven=int(shapes[0][0]))
+    raise Unknown(f"joins along dimension {dim}")
+
+
+def _launched(kind: str, rest: tuple, source: Contents) -> Contents:
+    if source.made_by is not None:
+        raise Unknown("sends what another collective delivers")
+    width = rest[-2] if kind != "all_reduce" else 1
+    wanted = width if kind == "reduce_scatter" and len(source.parts) > 1 else 1
+    if source.woven != wanted:
+        raise Unknown(f"sends {source.woven} rows to {width} ranks")
+    return Contents(source.parts, source.woven, (kind, rest), True)
+
+
+def _pieces(node: fx.Node, source: Contents) -> list[Contents]:
+    """Takes apart what a collective delivered."""
+    if source.made_by is None:
+        raise Unknown("takes apart what no collective delivered")
+    kind, rest = source.made_by
+    _, sizes, dim = node.args
+    whole = node.args[0].meta["val"]
+    if kind == "all_gather":
+        fits = dim == 1 and len(whole.shape) == 2 and whole.shape[0] == rest[0]
+    else:
+        fits = dim == 0 and len(whole.shape) == 1
+    if not fits or len(sizes) != len(source.parts):
+        raise Unknown(f"cuts {list(whole.shape)} along dimension {dim}")
+    for part, size in zip(source.parts, sizes):
+        value = part.meta["val"]
+        count = value.numel()
+        if kind == "reduce_scatter":
+            count = count // rest[-2]
+        count = count * value.dtype.itemsize // whole.dtype.itemsize
+        if not _is_equal(size, count):
+            raise Unknown(f"cuts {size} off where '{part.name}' has {count}")
+    return [Contents((part,), 1, source.made_by) for part in source.parts]
+
+
+def _is_equal(size: Any, count: Any) -> bool:
+    if isinstance(size, fx.Node):
+        size = size.meta["val"]
+    if isinstance(size, int) and isinstance(count, int):
+        return size == count
+    a, b = (getattr(getattr(x, "node", None), "expr", x) for x in (size, count))
+    return bool((a - b).expand() == 0) if hasattr(a - b, "expand") else a == b
