@@ -127,11 +127,13 @@ class Options:
         settings = {
             "memory-budget": self.memory_budget,
             "buckets": "off",
+            "mode": self.mode,
+            "bitwise": self.bitwise,
             **self.costs(),
         }
         return (
             "--commsched-annotate-fsdp",
-            opt.flag("commsched-schedule", settings),
+            opt.flag("commsched-pipeline", settings),
         )
 
     def estimate_flag(self) -> str:

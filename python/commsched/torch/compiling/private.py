@@ -8,10 +8,14 @@ here is public, or part of an operator's schema.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Optional
 
 import torch
+
+
+#: The first and the last release of PyTorch that all this was tested with.
+TESTED = ("2.13", "2.15")
 
 
 def boxed(gm: torch.fx.GraphModule) -> Callable[[list], Any]:
@@ -126,15 +130,14 @@ def artifact_logger(
     return _internal.getArtifactLogger(module, artifact)
 
 
-def is_tested(version: str, tested: Sequence[str]) -> bool:
-    """Returns whether `version` lies between the first and the last of the
-    tested ones, patch releases aside."""
-    return _release(tested[0]) <= _release(version) <= _release(tested[-1])
+def is_tested(version: str) -> bool:
+    """Returns whether `version` of PyTorch is one of TESTED or between them,
+    whatever its patch release."""
+    return _release(TESTED[0]) <= _release(version) <= _release(TESTED[1])
 
 
 def _release(version: str) -> tuple[int, ...]:
-    digits = version.split("+")[0].split(".")[:2]
-    return tuple(int("".join(filter(str.isdigit, d)) or 0) for d in digits)
+    return tuple(int(part) for part in version.split(".")[:2])
 
 
 def graph_kind() -> Optional[str]:

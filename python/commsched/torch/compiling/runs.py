@@ -6,6 +6,7 @@ from __future__ import annotations
 import collections
 import hashlib
 import json
+import re
 import threading
 from typing import Optional
 
@@ -18,6 +19,9 @@ _KEPT = 64
 
 #: Seconds after which commsched-opt is ended.
 _LIMIT = 600.0
+
+
+_LOCATION = re.compile(r"\A(<stdin>|-|loc\([^)]*\)):(\d+:\d+: )? ?")
 
 
 class RunError(RuntimeError):
@@ -69,12 +73,16 @@ def _once(what: str, text: str, options: Options, passes) -> opt.ProgramRun:
 def _run(text: str, options: Options, passes) -> opt.ProgramRun:
     try:
         return opt.run_programs(
-            text, *passes, report={}, timeout=_LIMIT
+            text, *passes, report=options.costs(), timeout=_LIMIT
         )
     except opt.OptError as error:
         raise RunError(_why(error)) from error
     except (opt.OptTimeout, ProgramError) as error:
         raise RunError(f"'{opt.find()}': {error}") from error
+    except FileNotFoundError as error:
+        raise RunError(
+            f"'{opt.find()}' did not write what it was asked for"
+        ) from error
 
 
 def _check_program() -> None:
@@ -106,8 +114,10 @@ def _check_profile(path: Optional[str]) -> None:
 
 
 def _why(error: opt.OptError) -> str:
-    """Returns why commsched-opt failed, in one line."""
+    """Returns why commsched-opt failed, in one line; where in the module is
+    of no use to a reader who never sees it."""
     if error.returncode < 0:
         return f"'{opt.find()}' was ended by signal {-error.returncode}"
     lines = [line for line in error.stderr.splitlines() if line.strip()]
-    return f"'{opt.find()}' failed: " + (lines[0] if lines else str(error))
+    first = lines[0] if lines else str(error)
+    return f"'{opt.find()}' failed: " + _LOCATION.sub("", first)

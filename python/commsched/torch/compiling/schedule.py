@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Optional
 
+import commsched
 import torch
 
 from commsched.torch.compiling import private, records
@@ -54,6 +55,7 @@ def optimize_graph(
         if not has_collectives(gm):
             record.status, record.reason = "unchanged", "no collectives"
             return False
+        _check_torch()
         records.trace_graph(gm, kind, "before")
         plan, error = _plan(gm, kind, options, roles, forward, record)
         changed = _apply(gm, kind, options, plan, error, record)
@@ -124,6 +126,16 @@ def _apply(gm, kind, options, plan, error, record) -> bool:
     return True
 
 
+def _check_torch() -> None:
+    if not private.is_tested(torch.__version__):
+        first, last = private.TESTED
+        records.warn_once(
+            f"PyTorch is {torch.__version__}, but CommSched "
+            f"{commsched.__version__} was tested with {first} to {last}: "
+            "look whether there is a release for yours"
+        )
+
+
 def import_options(options: Options) -> ImportOptions:
     """Returns what the importer needs to know beside the graph."""
     ranks = options.ranks_per_node
@@ -133,6 +145,8 @@ def import_options(options: Options) -> ImportOptions:
 
 
 def _describe(error: Exception) -> str:
+    if isinstance(error, GraphImportError):
+        error.function = None  # It is named after the kind of graph.
     text = str(error)
     # What this package raises says what is wrong; of anything else the kind
     # of error does too.

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The pass for frameworks that keep one graph of the whole step."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import torch.distributed as dist  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
+
+from ranks import run_ranks  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("opt_program")
+
+WIDTH, LAYERS, STEPS = 64, 3, 3
+c10d = torch.ops._c10d_functional
+
+
+def whole_step(group, world, learning_rate=0.1):
+    """Forward, loss, backward and optimizer of sharded linear layers, as one
+    function of the shards and the input."""
+
+    def step(x, *shards):
+        whole = [
+            c10d.wait_tensor(c10d.all_gather_into_tensor(s, world, group))
+            for s in shards
+        ]
+        whole = [w.detach().requires_grad_() for w in whole]
+        with torch.enable_grad():
+            hidden = x
+            for weight in whole:
+                hidden = torch.relu(hidden @ weight)
+            loss = hidden.square().mean()
+            gradients = torch.autograd.grad(loss, whole)
+        for shard, gradient in zip(shards, gradients):
+            part = c10d.wait_tensor(
+                c10d.reduce_scatter_tensor(gradient, "avg", world, group)
+            )
+            shard.sub_(part, alpha=learning_rate)
+        return loss.detach()
+
+    return step
+
+
+def order(gm):
+    return [node.name for node in gm.graph.nodes]
+
+
+def run_steps(rank):
+    """Returns the differences from the graph as it was, whether the order is
+    another one, and the record."""
+    from commsched.torch import schedule_pass
+    from commsched.torch.compiling import records
+
+    torch.set_num_threads(1)
+    world, group = dist.get_world_size(), dist.group.WORLD.group_name
+    torch.manual_seed(0)
+    full = [torch.randn(WIDTH, WIDTH) / 8 for _ in range(LAYERS)]
+    shards = [nn.Parameter(w.chunk(world)[rank].clone()) for w in full]
+    with torch.no_grad():
+        x = torch.randn(8, WIDTH)
+        gm = make_fx(whole_step(group, world))(x, *shards)
+        plain = make_fx(whole_step(group, world))(x, *shards)
+        before = order(gm)
+        graph = gm.graph
+        result = schedule_pass(target="h100")(gm, [x, *shards], extra=1)
+        assert result is gm and gm.graph is graph
+        states = []
+        for module in (plain, gm):
+            torch.manual_seed(rank)
+            own = [s.detach().clone() for s in shards]
+            losses = [
+                module(torch.randn(8, WIDTH), *own) for _ in range(STEPS)
+            ]
+            states.append([*losses, *own])
+    (record,) = records.records()
+    equal = all(torch.equal(a, b) for a, b in zip(*states))
+    return equal, order(gm) != before, record.status, record.kind
+
+
+def test_a_whole_step_is_scheduled_in_place():
+    for outcome in run_ranks(run_steps, 2, timeout=90):
+        assert outcome == (True, True, "scheduled", "inference")
+
+
+@pytest.fixture
+def traced(fake_world):
+    group = fake_world(8)
+    shards = [
+        nn.Parameter(torch.randn(WIDTH // 8, WIDTH)) for _ in range(LAYERS)
+    ]
+    inputs = [torch.randn(8, WIDTH), *shards]
+    with torch.no_grad():
+        return make_fx(whole_step(group, 8))(*inputs), inputs
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda names: None,
+        lambda names: set(names[1:]),
+        lambda names: lambda node: node.name in names[1:],
+    ],
+    ids=["inputs", "names", "function"],
+)
+def test_parameters_are_known(traced, given, monkeypatch):
+    from commsched.torch import schedule_pass
+    from commsched.torch.compiling import graph_pass
+
+    gm, inputs = traced
+    names = [n.name for n in gm.graph.find_nodes(op="placeholder")]
+    seen = []
+    monkeypatch.setattr(
+        graph_pass, "optimize_graph", lambda *a, **k: seen.append(a)
+    )
+    schedule_pass(parameters=given(names))(gm, inputs)
+    assert seen[0][3] == dict.fromkeys(names[1:], "parameter")
+
+
+def test_without_inputs_the_graph_is_scheduled_too(traced):
+    from commsched.torch import schedule_pass
+
+    gm, _ = traced
+    before = order(gm)
+    schedule_pass(target="h100")(gm)
+    assert order(gm) != before
+
+
+def test_caches_know_a_pass_by_its_options():
+    from commsched.torch import OptionsError, schedule_pass
+
+    assert schedule_pass().uuid() == schedule_pass().uuid()
+    assert schedule_pass().uuid() != schedule_pass(target="b200").uuid()
+    with pytest.raises(OptionsError):
+        schedule_pass(target="tpu")
