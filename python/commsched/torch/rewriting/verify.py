@@ -69,6 +69,7 @@ class _Verifier:
         self._live = live
         self._gone = gone
         self._values: dict[fx.Node, Any] = {}
+        self._waits = self._find_waits()
         self._added = [node for node in live if node not in record.calls]
         self._before = record.history
         self._after = History(
@@ -90,6 +91,15 @@ class _Verifier:
                 self._check_call(node, *call)
         self._check_effects()
         self._check_waits()
+
+    def _find_waits(self) -> dict:
+        """Returns the waits of the graph before, by what they wait for."""
+        found = {}
+        for source, waits in self._record.waits.items():
+            delivered = self._delivered(source)
+            if delivered is not None:
+                found[delivered.made_by, delivered.parts[0]] = waits[0]
+        return found
 
     # -- values --------------------------------------------------------------
 
@@ -113,9 +123,14 @@ class _Verifier:
             ) from error
 
     def _contents(self, node: fx.Node) -> Any:
-        if node in self._values:
-            return self._values[node]
-        return Contents((node,))
+        """Returns what an argument of an added node is. What a collective of
+        the graph before delivered is the node that waited for it."""
+        value = self._values.get(node, Contents((node,)))
+        if isinstance(value, Contents) and not value.is_late:
+            if value.made_by is not None and len(value.parts) == 1:
+                wait = self._waits.get((value.made_by, value.parts[0]))
+                return value if wait is None else Contents((wait,))
+        return value
 
     def _check_call(self, node: fx.Node, target, args, kwargs) -> None:
         """Raises unless `node` is given what it was given."""
@@ -159,6 +174,10 @@ class _Verifier:
         if now not in self._values:
             return self._is_equal(was, now) or self._was_filled(user, was, now)
         delivered = self._values[now]
+        if isinstance(delivered, Contents) and delivered.made_by is None:
+            return len(delivered.parts) == 1 and self._is_equal(
+                was, delivered.parts[0]
+            )
         start = was
         if is_wait(was.target):
             start = self._record.calls[was][1][0]

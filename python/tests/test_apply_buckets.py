@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Merged collectives in graphs: run on two ranks, and compared with the graph
+before bit by bit."""
+
+import copy
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import torch.distributed as dist  # noqa: E402
+
+from commsched import opt  # noqa: E402
+from graphs import fake_trace  # noqa: E402
+from ranks import run_ranks  # noqa: E402
+
+c10d = torch.ops._c10d_functional
+GATHER = "--commsched-bucket-all-gather="
+SCATTER = "--commsched-bucket-reduce-scatter="
+REDUCE = "--commsched-bucket-all-reduce="
+
+
+def _gather(x, group):
+    started = c10d.all_gather_into_tensor(x, 2, group)
+    return c10d.wait_tensor(started)
+
+
+def _scatter(x, group, op="sum"):
+    started = c10d.reduce_scatter_tensor(x, op, 2, group)
+    return c10d.wait_tensor(started)
+
+
+def _reduce(x, group, op="sum"):
+    return c10d.wait_tensor(c10d.all_reduce(x, op, group))
+
+
+def gathers(group):
+    """Shapes of every rank, strides, a cast, and two element types."""
+
+    def function(a, b, c, d):
+        b = _gather(b.to(torch.bfloat16), group)
+        a = _gather(a.t().contiguous(), group)
+        c, d = _gather(c, group), _gather(d, group)
+        return a * 2, b + 1, c.float().sum() + d.sum(), d
+
+    inputs = torch.rand(3, 4), torch.rand(5), torch.rand(2, 3, 2), torch.rand(1)
+    return function, (*inputs[:2], inputs[2].to(torch.bfloat16), inputs[3])
+
+
+def repeated_gathers(group):
+    def function(a, b):
+        first = _gather(a.to(torch.bfloat16), group)
+        again = _gather(a.to(torch.bfloat16), group)
+        return first.sum() + again.cos().sum(), _gather(b, group)
+
+    return function, (torch.rand(3, 4), torch.rand(5))
+
+
+def scatters(group):
+    def function(a, b, c):
+        a = _scatter(a * 3, group, "avg")
+        b = _scatter(b.to(torch.float32), group, "avg")
+        c = _scatter(c, group, "avg")
+        return a, b.sin(), c + 1
+
+    inputs = torch.rand(4, 3), torch.rand(6), torch.rand(2, 3, 2)
+    return function, (inputs[0], inputs[1].to(torch.bfloat16), inputs[2])
+
+
+def reduces(group):
+    def function(a, b, c):
+        a, b = _reduce(a, group, "max"), _reduce(b, group, "max")
+        return a, b.sum(), _reduce(c, group, "max") * 2
+
+    return function, (torch.rand(4, 3), torch.rand(()), torch.rand(7))
+
+
+def scatters_then_reduces(group):
+    def function(a, b):
+        a, b = _scatter(a, group), _scatter(b, group)
+        return _reduce(a, group), _reduce(b, group)
+
+    return function, (torch.rand(4, 3), torch.rand(6))
+
+
+def written_inputs(group):
+    """What is gathered is written afterwards, and read once more."""
+
+    def function(a, b, c):
+        first, second = _gather(a, group), _gather(b, group)
+        a.copy_(c)
+        return first, second * a.sum()
+
+    return function, (torch.rand(3), torch.rand(4), torch.rand(3))
+
+
+#: (graph, passes, buckets, collectives that are left)
+CASES = [
+    (gathers, [GATHER + "mode=copy"], 2, 2),
+    (gathers, [GATHER + "mode=copy multi-dtype"], 1, 1),
+    (gathers, [GATHER + "mode=coalesced"], 2, 2),
+    (gathers, [GATHER + "mode=auto max-count=2"], 2, 2),
+    (gathers, ["--commsched-pipeline"], None, None),
+    (repeated_gathers, [GATHER + "mode=copy deduplicate"], 0, 2),
+    (repeated_gathers, [GATHER + "mode=coalesced"], 1, 2),
+    (scatters, [SCATTER + "mode=copy"], 1, 1),
+    (scatters, [SCATTER + "mode=coalesced"], 1, 1),
+    (scatters, [SCATTER + "bitwise"], 1, 1),
+    (reduces, [REDUCE + "mode=copy"], 1, 1),
+    (reduces, [REDUCE + "mode=coalesced"], 1, 1),
+    (scatters_then_reduces, [SCATTER + "mode=copy", REDUCE + "mode=copy"], 2, 2),
+    (
+        scatters_then_reduces,
+        [SCATTER + "mode=coalesced", REDUCE + "mode=coalesced"],
+        2,
+        2,
+    ),
+    (written_inputs, [GATHER + "mode=copy"], 1, 1),
+    (written_inputs, [GATHER + "mode=coalesced", "--commsched-sink-waits"], 1, 1),
+]
+
+
+def _starts(gm):
+    from commsched.torch.importer.targets import communicates, is_wait
+
+    return sum(
+        communicates(node.target) and not is_wait(node.target)
+        for node in gm.graph.nodes
+        if node.op == "call_function"
+    )
+
+
+def _run_case(make, passes, group):
+    from commsched.torch import import_graph_module
+    from commsched.torch.rewriting import apply_plan, make_plan
+
+    function, inputs = make(group)
+    gm = fake_trace(function, *inputs)
+    roles = {
+        node.name: "parameter" for node in gm.graph.find_nodes(op="placeholder")
+    }
+    module = import_graph_module(gm, roles=roles)
+    before, after, _ = opt.run_programs(module, *passes)
+    plan = make_plan(before, after, "main")
+    given, again = copy.deepcopy(inputs), copy.deepcopy(inputs)
+    wanted = gm(*given)
+    apply_plan(gm, plan)
+    found = gm(*again)
+    equal = all(map(torch.equal, (*wanted, *given), (*found, *again)))
+    values = [n.meta["val"].shape for n in gm.graph.nodes if n.name in "abcd"]
+    assert all(isinstance(v, torch.Size) for v in values)
+    return equal, len(plan.buckets), _starts(gm)
+
+
+def _run_cases(rank):
+    torch.manual_seed(rank)
+    group = dist.group.WORLD.group_name
+    return [
+        _run_case(make, passes, group) for make, passes, _, _ in CASES
+    ]
+
+
+def test_buckets_compute_the_same(opt_program):
+    for results in run_ranks(_run_cases, timeout=120):
+        for (make, passes, buckets, left), found in zip(CASES, results):
+            case = f"{make.__name__} {' '.join(passes)}"
+            equal, merged, starts = found
+            assert equal, case
+            if buckets is not None:
+                assert (merged, starts) == (buckets, left), case
