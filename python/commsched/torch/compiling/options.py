@@ -23,6 +23,20 @@ CHOICES = {
     "buckets": ("auto", "off"),
     "mode": ("auto", "copy", "coalesced"),
     "inner": ("inductor", "eager"),
+    "partition": ("auto", "min-cut", "default"),
+    "collectives": ("auto", "save", "recompute", "cost"),
+}
+
+#: Types of activations in 8 bits.
+QUANT_TYPES = ("f8E5M2", "f8E4M3FN")
+
+# Settings of `quantize_activations`, and what each takes.
+_QUANTIZATION = {
+    "quant_type": str,
+    "size_in_mb": (int, float),
+    "allowed_dtypes": str,
+    "use_scaling": bool,
+    "exclude_primals": bool,
 }
 
 _FLAGS = ("bitwise", "strict", "agree")
@@ -59,6 +73,23 @@ class Options:
     ranks_per_node: consecutive ranks that share a node; by default what
                    torchrun says (LOCAL_WORLD_SIZE), else 8.
     hints:         sizes of symbols without a hint, by name ("u0").
+    partition:     what decides which activations a forward saves for its
+                   backward: CommSched with "min-cut" (few bytes) or "default"
+                   (what eager execution saves); with "auto" PyTorch, unless
+                   one of the next three options is given: then "min-cut".
+    activation_memory_budget: how much of the activations may be saved; the
+                   rest is computed again. A fraction from 0 to 1 of what the
+                   minimum cut saves, or a limit for the peak of forward and
+                   backward together in bytes ("64GiB").
+    quantize_activations: save large activations in 8 bits. True, "f8E5M2",
+                   "f8E4M3FN", or a dictionary with any of `quant_type`,
+                   `size_in_mb` (smallest size), `allowed_dtypes` ("bf16,f32"),
+                   `use_scaling` and `exclude_primals`. This changes results.
+    collectives:   "recompute" gathers all parameters again in the backward,
+                   "save" keeps them, "cost" does what is worth it.
+    reshard_after_forward: True gathers parameters again in the backward,
+                   whoever partitions; False keeps them; None lets the
+                   partitioner decide.
     """
 
     memory_budget: Union[str, int] = "5%"
@@ -73,6 +104,11 @@ class Options:
     timeout: float = 600.0
     ranks_per_node: Optional[int] = None
     hints: Any = ()
+    partition: str = "auto"
+    activation_memory_budget: Union[None, float, int, str] = None
+    quantize_activations: Any = None
+    collectives: str = "auto"
+    reshard_after_forward: Optional[bool] = None
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
@@ -87,6 +123,18 @@ class Options:
                 f"option 'memory_budget' is {budget!r}; it takes a percentage "
                 "such as '5%' or live bytes such as '64GiB'"
             )
+        if self.reshard_after_forward is not None:
+            _check(
+                "reshard_after_forward",
+                self.reshard_after_forward,
+                (True, False, None),
+            )
+        _check_activation_budget(self.activation_memory_budget)
+        object.__setattr__(
+            self,
+            "quantize_activations",
+            _quantization(self.quantize_activations),
+        )
         if not _is_number(self.timeout) or self.timeout <= 0:
             raise OptionsError(
                 f"option 'timeout' is {self.timeout!r}; it takes a positive "
@@ -145,6 +193,16 @@ class Options:
         """Returns the options of passes that say where times come from."""
         return {"target": self.target, "profile": self.profile}
 
+    @property
+    def partitions(self) -> bool:
+        """Whether CommSched partitions joint graphs."""
+        return (
+            self.partition != "auto"
+            or self.activation_memory_budget is not None
+            or self.quantize_activations is not None
+            or self.collectives != "auto"
+        )
+
     def settings(self) -> dict[str, str]:
         """Returns all that decides a schedule beside the graph and the
         program, by name: the versions, the options and the profile's bytes.
@@ -192,6 +250,51 @@ def _digest(path: str, _mtime: int, _size: int) -> str:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
+
+
+def _check_activation_budget(budget: Any) -> None:
+    if budget is None:
+        return
+    if isinstance(budget, str):
+        is_valid = re.fullmatch(r"\d+([KMGT]i?B)?", budget) is not None
+    else:
+        # A number of bytes is a whole one; 1 is all that the cut saves.
+        is_valid = _is_number(budget) and (
+            0 <= budget <= 1 or (isinstance(budget, int) and budget > 0)
+        )
+    if not is_valid:
+        raise OptionsError(
+            f"option 'activation_memory_budget' is {budget!r}; it takes a "
+            "fraction from 0 to 1 or live bytes such as '64GiB'"
+        )
+
+
+def _quantization(given: Any) -> Optional[tuple]:
+    """Returns what is given for `quantize_activations` as sorted pairs."""
+    if given is None or given is False:
+        return None
+    if given is True:
+        return ()
+    if isinstance(given, str):
+        given = {"quant_type": given}
+    settings = dict(given)
+    for key, value in settings.items():
+        kinds = _QUANTIZATION.get(key)
+        if kinds is None:
+            raise OptionsError(
+                f"unknown setting {key!r} of option 'quantize_activations'; "
+                "settings are " + ", ".join(_QUANTIZATION)
+            )
+        if not isinstance(value, kinds) or (
+            isinstance(value, bool) and kinds is not bool
+        ):
+            raise OptionsError(
+                f"setting '{key}' of option 'quantize_activations' is "
+                f"{value!r}, of another type than it takes"
+            )
+    chosen = settings.get("quant_type", QUANT_TYPES[0])
+    _check("quantize_activations", chosen, QUANT_TYPES)
+    return tuple(sorted(settings.items()))
 
 
 def _check(name: str, value: Any, choices: tuple) -> None:

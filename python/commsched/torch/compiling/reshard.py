@@ -12,12 +12,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Collection
 
-import torch
 from torch import fx
 from torch.utils.checkpoint import CheckpointPolicy
 
 from commsched.torch.compiling.roles import is_parameter
 from commsched.torch.importer.targets import is_wait, schema_name
+from commsched.torch.rewriting.views import is_view
 
 _GATHERS = (
     "_c10d_functional::all_gather_into_tensor",
@@ -78,16 +78,6 @@ def resharding(partition: Callable, parameters: Collection[int]) -> Callable:
         return partition(joint, inputs, **settings)
 
     return partitioned
-
-
-def is_view(node: fx.Node) -> bool:
-    """Returns whether `node` shows its first operand's storage."""
-    target = node.target
-    if target is operator.getitem:
-        return is_view(node.args[0])
-    return isinstance(target, torch._ops.OpOverload) and (
-        target.is_view or target is torch.ops.aten._unsafe_view.default
-    )
 
 
 def _gathered(

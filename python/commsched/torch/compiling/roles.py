@@ -57,7 +57,7 @@ def is_parameter(node: fx.Node, parameters: Collection[int] = ()) -> bool:
     """
     if not isinstance(node.meta.get("val"), torch.Tensor):
         return False
-    description = _innermost(node.meta.get("desc"))
+    description = innermost(node.meta.get("desc"))
     kind = type(description).__name__
     if kind == "PlainAOTInput":
         return description.idx in parameters
@@ -85,7 +85,9 @@ def roles_by_position(
     return roles
 
 
-def _innermost(description: Any) -> Any:
+def innermost(description: Any) -> Any:
+    """Returns the description of the whole that something is a part, a view
+    or the base of."""
     for _ in range(_MAX_DEPTH):
         inner = getattr(description, "base", None)
         if inner is None:

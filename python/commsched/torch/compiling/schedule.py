@@ -62,7 +62,7 @@ def optimize_graph(
         records.trace_graph(gm, kind, "after")
         return changed
     except Exception as error:
-        record.status, record.reason = "failed", _describe(error)
+        record.status, record.reason = "failed", describe(error)
         message = (
             f"CommSched leaves a {kind} graph as it was: {record.reason}"
         )
@@ -109,7 +109,7 @@ def _apply(gm, kind, options, plan, error, record) -> bool:
     Takes part in the decision without a plan too, and makes the graph
     compare its launches with those of other ranks, whatever became of it.
     """
-    reason = "" if error is None else _describe(error)
+    reason = "" if error is None else describe(error)
     decision = agree(gm.graph, kind, record.frame, plan, options, reason)
     record.decided = decision.how
     try:
@@ -144,7 +144,8 @@ def import_options(options: Options) -> ImportOptions:
     return ImportOptions(ranks_per_node=ranks, hints=dict(options.hints))
 
 
-def _describe(error: Exception) -> str:
+def describe(error: Exception) -> str:
+    """Returns what went wrong."""
     if isinstance(error, GraphImportError):
         error.function = None  # It is named after the kind of graph.
     text = str(error)

@@ -156,7 +156,7 @@ class ComputeEmitter:
             attrs["bytes"] = moved
         if aliases.written:
             attrs["mutates"] = aliases.written
-        if _is_random(node):
+        if is_random(node):
             attrs["random"] = True
         return attrs
 
@@ -273,7 +273,7 @@ def _number_type(node: torch.fx.Node) -> ir.TensorType:
     return ir.TensorType((), "i64")
 
 
-def _is_random(node: torch.fx.Node) -> bool:
+def is_random(node: torch.fx.Node) -> bool:
     """Returns whether the call, or an operator that it is given to call,
     draws random numbers. Attention may drop nothing out; then it does not.
 

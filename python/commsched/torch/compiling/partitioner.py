@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The way in through a partitioner of joint graphs.
+
+`commsched-partition-joint` decides what a forward saves for its backward and
+what the backward computes again, gathered parameters included
+(docs/guide/partitioning.md), and `commsched-quantize-activations` what is
+saved in 8 bits. AOT autograd calls a partitioner as `partition_fn`, Inductor
+as its setting `custom_partitioner_fn`.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import tempfile
+from collections.abc import Collection, Sequence
+from typing import Any, Optional
+
+from torch import fx
+from torch._inductor.custom_graph_pass import CustomPartitionerFn
+
+from commsched import opt, program
+from commsched.torch.compiling import private, private_partition, records
+from commsched.torch.compiling.options import Options
+from commsched.torch.compiling.records import Record
+from commsched.torch.compiling.reshard import (
+    keep_after_forward,
+    reshard_after_forward,
+)
+from commsched.torch.compiling.roles import parameter_roles
+from commsched.torch.compiling.schedule import (
+    ScheduleError,
+    describe,
+    import_options,
+)
+from commsched.torch.importer.graphs import GraphSpec, import_graphs
+from commsched.torch.rewriting.halves import mark_reads_of_written, split_joint
+from commsched.torch.rewriting.partition import Partition, make_partition
+
+_FUNCTION = "joint"
+
+Halves = tuple[fx.GraphModule, fx.GraphModule]
+
+
+class Partitioner(CustomPartitionerFn):
+    """Splits joint graphs as the options say.
+
+    options:    `partition`, `activation_memory_budget`,
+                `quantize_activations`, `collectives` and
+                `reshard_after_forward` of :class:`Options`. With neither of
+                the first four, PyTorch's own partitioner decides what is
+                saved.
+    parameters: the positions of parameters among the inputs of Dynamo's
+                graph; if None, those of all inputs that PyTorch takes for
+                parameters or buffers.
+
+    A graph that cannot be partitioned goes to PyTorch's own partitioner, with
+    one warning; with `options.strict` it is a ScheduleError.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        parameters: Optional[Collection[int]] = None,
+    ):
+        self._options = options
+        self._parameters = parameters
+        self._key = options.fingerprint()
+
+    def uuid(self) -> Any:
+        """What Inductor's caches know code by that this had part in."""
+        return f"commsched partition {self._key}"
+
+    def __call__(
+        self,
+        gm: fx.GraphModule,
+        joint_inputs: Sequence[Any],
+        *,
+        num_fwd_outputs: int,
+        static_lifetime_input_indices: Optional[list[int]] = None,
+        **_settings: Any,
+    ) -> Halves:
+        """Returns the forward and the backward of the joint graph `gm`, as
+        AOT autograd's `partition_fn`."""
+        known = self._parameters
+        if known is None:
+            known = frozenset(static_lifetime_input_indices or ())
+        if self._options.reshard_after_forward is True:
+            reshard_after_forward(gm, known)
+        elif self._options.reshard_after_forward is False:
+            keep_after_forward(gm, known)
+        if self._options.partitions:
+            halves = self._partition(
+                gm, known, num_fwd_outputs, static_lifetime_input_indices
+            )
+            if halves is not None:
+                return halves
+        return private_partition.torch_partition(
+            gm,
+            joint_inputs,
+            num_fwd_outputs=num_fwd_outputs,
+            static_lifetime_input_indices=static_lifetime_input_indices,
+        )
+
+    def _partition(self, gm, parameters, num_fwd_outputs, static):
+        """Returns the halves, or None if the graph is PyTorch's to split."""
+        record = Record(
+            "joint", private.compile_frame(), private.compiled_codes()
+        )
+        try:
+            reason = private_partition.refusal(gm)
+            if reason is not None:
+                raise ScheduleError(reason)
+            if self._options.partition != "default":
+                private_partition.simplify(gm)
+            private_partition.mark_what_has_to_be_saved(gm)
+            mark_reads_of_written(gm)
+            decided = decide(gm, parameters, num_fwd_outputs, self._options)
+            return split_joint(gm, decided, num_fwd_outputs, static)
+        except Exception as error:
+            record.status, record.reason = "failed", describe(error)
+            message = (
+                "CommSched leaves a joint graph to PyTorch's partitioner: "
+                + record.reason
+            )
+            if self._options.strict:
+                raise ScheduleError(message) from error
+            records.warn_once(message, cause=record.reason)
+            return None
+        finally:
+            records.add(record)
+
+
+def decide(
+    gm: fx.GraphModule,
+    parameters: Collection[int],
+    num_fwd_outputs: int,
+    options: Options,
+) -> Partition:
+    """Returns what the forward of the joint graph `gm` saves.
+
+    Raises GraphImportError, OptError or PlanError where nothing can be said
+    of the graph.
+    """
+    roles = parameter_roles(gm.graph, parameters)
+    spec = GraphSpec(
+        _FUNCTION, gm, "joint", roles, num_fwd_outputs=num_fwd_outputs
+    )
+    module = import_graphs([spec], import_options(options))
+    primals = [
+        value.ref
+        for value, attributes in module.functions[0].arguments
+        if attributes["commsched.role"] != "tangent"
+    ]
+    with tempfile.TemporaryDirectory(prefix="commsched-") as name:
+        split = pathlib.Path(name, "split.json")
+        quantized = pathlib.Path(name, "quantized.json")
+        opt.check_version()
+        opt.run(module, *_flags(options, split, quantized))
+        return make_partition(
+            gm.graph,
+            primals,
+            program.from_json(split.read_bytes()),
+            program.from_json(quantized.read_bytes()),
+            _FUNCTION,
+        )
+
+
+def _flags(
+    options: Options, split: pathlib.Path, quantized: pathlib.Path
+) -> list[str]:
+    """Returns the passes that partition, then quantize, and write the program
+    after each."""
+    settings: dict[str, object] = {
+        "strategy": "default" if options.partition == "default" else "min-cut"
+    }
+    budget = options.activation_memory_budget
+    if isinstance(budget, str) or (budget is not None and budget > 1):
+        settings["memory-budget"] = budget
+    elif budget is not None:
+        settings["activation-memory-budget"] = float(budget)
+    if options.collectives != "auto":
+        settings["collectives"] = options.collectives
+    flags = [
+        opt.flag("commsched-partition-joint", settings),
+        opt.flag("commsched-export-json", {"file": split}),
+    ]
+    if options.quantize_activations is not None:
+        settings = {
+            key.replace("_", "-"): value
+            for key, value in options.quantize_activations
+        }
+        flags.append(opt.flag("commsched-quantize-activations", settings))
+    return [
+        *flags,
+        "--commsched-verify-partition",
+        opt.flag("commsched-export-json", {"file": quantized}),
+    ]

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Everything that the partitioner uses of PyTorch's own partitioners.
+
+AOT autograd asks much of the two halves of a joint graph: the order of saved
+tensors and numbers, the state of random generators, marks of effects. PyTorch
+has functions for each of these. Tested with 2.13 and 2.15.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Optional
+
+from torch import fx
+from torch._functorch import config, partitioners
+
+
+def torch_partition(
+    joint: fx.GraphModule,
+    inputs: Any,
+    *,
+    num_fwd_outputs: int,
+    static_lifetime_input_indices: Optional[list[int]] = None,
+) -> tuple[fx.GraphModule, fx.GraphModule]:
+    """Partitions as PyTorch's compilers do."""
+    return partitioners.min_cut_rematerialization_partition(
+        joint,
+        inputs,
+        num_fwd_outputs=num_fwd_outputs,
+        static_lifetime_input_indices=static_lifetime_input_indices,
+    )
+
+
+def simplify(joint: fx.GraphModule) -> None:
+    """Removes what is dead or there twice, as PyTorch's partitioner does."""
+    joint.graph.eliminate_dead_code()
+    if config.cse:
+        joint.graph = partitioners.fx_graph_cse(joint.graph)
+    joint.recompile()
+
+
+def mark_what_has_to_be_saved(joint: fx.GraphModule) -> None:
+    """Marks results of effects, and what both halves write in place."""
+    partitioners.force_save_effectful_ops(joint)
+    partitioners.force_save_bw_mutation_src(joint)
+
+
+def refusal(joint: fx.GraphModule) -> Optional[str]:
+    """Returns what there is, in the graph or in PyTorch's settings, that only
+    PyTorch's own partitioner knows about; None if there is nothing."""
+    if config.enable_activation_offloading:
+        return "torch._functorch.config.enable_activation_offloading is set"
+    for node in joint.graph.find_nodes(op="placeholder"):
+        if partitioners._is_backward_state(node):
+            return f"'{node.name}' is the state of a compiled backward hook"
+    return None
+
+
+def is_backward_input(node: fx.Node) -> bool:
+    """Returns whether `node` is an input of the backward alone."""
+    return partitioners._is_tangent(node) or (
+        partitioners._is_bwd_seed_offset(node)
+    )
+
+
+def is_number(node: Any) -> bool:
+    """Returns whether `node` is a symbolic number that a half may take over
+    from the other; those that only assertions read are not."""
+    return partitioners.is_sym_node(node) and not (
+        partitioners._is_assert_only_symbool(node)
+    )
+
+
+def is_opaque(node: fx.Node) -> bool:
+    """Returns whether `node` is an object such as a device mesh."""
+    return partitioners.is_opaque_node(node)
+
+
+def extract(
+    joint: fx.GraphModule,
+    tensors: Sequence[fx.Node],
+    numbers: Sequence[fx.Node],
+    opaque: Sequence[fx.Node],
+    num_fwd_outputs: int,
+    static_lifetime_input_indices: Optional[Sequence[int]],
+) -> tuple[fx.GraphModule, fx.GraphModule, int]:
+    """Returns the halves of `joint` that save these values, and how many of
+    the forward's last outputs are numbers.
+
+    Raises AssertionError if the backward needs what is neither saved nor
+    can be computed from saved values.
+    """
+    numbers = list(numbers)
+    static = set(static_lifetime_input_indices or ())
+    primals = [
+        node
+        for node in joint.graph.find_nodes(op="placeholder")
+        if partitioners._is_primal(node)
+    ]
+    forward, backward = partitioners._extract_fwd_bwd_modules(
+        joint,
+        list(tensors),
+        saved_sym_nodes=numbers,
+        saved_opaque_nodes=list(opaque),
+        num_fwd_outputs=num_fwd_outputs,
+        static_lifetime_input_nodes=partitioners.OrderedSet(
+            node for index, node in enumerate(primals) if index in static
+        ),
+    )
+    for half, is_backward in ((forward, False), (backward, True)):
+        half.graph.eliminate_dead_code(
+            is_impure_node=lambda node: _is_kept(node, is_backward)
+        )
+        half.recompile()
+    return forward, backward, len(numbers)
+
+
+def finish(
+    joint: fx.GraphModule,
+    forward: fx.GraphModule,
+    backward: fx.GraphModule,
+    numbers: int,
+) -> tuple[fx.GraphModule, fx.GraphModule]:
+    """Gives random operators that both halves run one state, and moves what
+    the backward computes again to its first use."""
+    if partitioners.has_recomputable_ops(
+        joint
+    ) and partitioners.has_recomputable_rng_ops(joint):
+        forward, backward = partitioners.functionalize_rng_ops(
+            joint, forward, backward, numbers
+        )
+    backward = partitioners.reordering_to_mimic_autograd_engine(backward)
+    forward = partitioners.raise_getitems(forward)
+    backward = partitioners.raise_getitems(backward)
+    forward = partitioners.thread_graphsafe_rng_from_hops(
+        forward, is_backward=False
+    )
+    backward = partitioners.thread_graphsafe_rng_from_hops(
+        backward, is_backward=True
+    )
+    return forward, backward
+
+
+def set_outputs(
+    forward: fx.GraphModule, outputs: Sequence[Any], num_fwd_outputs: int
+) -> None:
+    """Gives a forward other outputs: its own and those it saves, described as
+    AOT autograd does."""
+    node = forward.graph.output_node()
+    node.args = (tuple(outputs),)
+    # An output that was made anew for the state of random operators has none.
+    if "desc" in node.meta:
+        own = list(node.meta["desc"][:num_fwd_outputs])
+        node.meta["desc"] = own + [
+            _describe(index, output)
+            for index, output in enumerate(outputs[num_fwd_outputs:])
+        ]
+    node.meta["output_stack_traces"] = [
+        output.meta.get("stack_trace") if isinstance(output, fx.Node) else None
+        for output in outputs
+    ]
+
+
+def _describe(index: int, saved: fx.Node) -> Any:
+    if saved.meta.get("saved_tensor_with_no_vc_check", False):
+        return partitioners.SavedForBackwardsNoVcCheckAOTOutput(index)
+    return partitioners.SavedForBackwardsAOTOutput(index)
+
+
+def _is_kept(node: fx.Node, is_backward: bool) -> bool:
+    """Returns whether a node without users stays: each half still holds what
+    it could compute of the other, among that collectives and draws of random
+    numbers that it does not need."""
+    if getattr(node.target, "namespace", "") == "_c10d_functional":
+        return False
+    if node.is_impure(impure_random=False):
+        return True
+    tag = node.meta.get("partitioner_tag")
+    return node.is_impure() and (tag == "is_backward") == is_backward

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a partition of a joint graph saves, by the names of nodes.
+
+`commsched-partition-joint` splits a function in two. What has to be known of
+that to split the graph is which values the forward saves: the backward
+computes everything else again.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import fx
+
+from commsched.program import Function, Program
+from commsched.torch.importer.targets import is_wait
+from commsched.torch.rewriting.dependences import started_by
+from commsched.torch.rewriting.errors import PlanError
+
+_VERSION = 1
+
+# What the state of a random operator is called, behind the operator's name.
+_STATE = ".rng_state"
+
+#: Element types that saved values are converted to.
+QUANTIZED = {
+    "f8E5M2": torch.float8_e5m2,
+    "f8E4M3FN": torch.float8_e4m3fn,
+}
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """A saved value in 8 bits.
+
+    name:    the node of the joint graph.
+    element: one of QUANTIZED.
+    scaled:  each row of the last dimension has a scale of its own, which is
+             saved as well.
+    """
+
+    name: str
+    element: str
+    scaled: bool
+
+
+@dataclass(frozen=True)
+class Partition:
+    """What the forward saves for the backward.
+
+    saved:     names of nodes of the joint graph, placeholders among them;
+               numbers about shapes are not among them.
+    quantized: those that are saved in 8 bits.
+    """
+
+    saved: tuple[str, ...] = ()
+    quantized: tuple[Quantized, ...] = ()
+
+    def to_json(self) -> str:
+        """Returns the partition as text; equal ones give equal text."""
+        return json.dumps(
+            {
+                "version": _VERSION,
+                "saved": list(self.saved),
+                "quantized": [
+                    [each.name, each.element, each.scaled]
+                    for each in self.quantized
+                ],
+            },
+            separators=(",", ":"),
+        )
+
+    @staticmethod
+    def from_json(text: str) -> Partition:
+        """Reads what `to_json` wrote; raises PlanError for anything else."""
+        try:
+            data = json.loads(text)
+            if data["version"] != _VERSION:
+                raise PlanError(
+                    f"a partition of version {data['version']}, but this is "
+                    f"version {_VERSION}: run the same CommSched everywhere"
+                )
+            return Partition(
+                tuple(str(name) for name in data["saved"]),
+                tuple(
+                    Quantized(str(name), str(element), bool(scaled))
+                    for name, element, scaled in data["quantized"]
+                ),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, PlanError):
+                raise
+            raise PlanError(f"not a partition: {error}") from error
+
+
+def make_partition(
+    joint: fx.Graph,
+    primals: Sequence[str],
+    split: Program,
+    quantized: Program,
+    function: str,
+) -> Partition:
+    """Returns how `function`, imported from `joint`, was partitioned.
+
+    `primals` are the names of the nodes that the function's arguments came
+    from, without tangents; `split` is the program after the partition, and `quantized` after
+    `commsched-quantize-activations`, which may be the same program. Raises
+    PlanError for a saved value that is no value of the graph.
+    """
+    forward = split.function(f"{function}_forward")
+    saved = _saved(joint, primals, forward)
+    before = split.function(f"{function}_backward").arguments
+    after = quantized.function(f"{function}_backward").arguments
+    scales = {argument.name for argument in after[len(saved) :]}
+    converted = []
+    for name, old, new in zip(saved, before, after):
+        if old.value.type.element == new.value.type.element:
+            continue
+        element = new.value.type.element
+        if element not in QUANTIZED or old.name != new.name:
+            raise PlanError(
+                f"saved value '{name}' of type {old.value.type.element} "
+                f"became {element}, which has no counterpart in the graph"
+            )
+        scaled = f"{old.name}.scale" in scales
+        converted.append(Quantized(name, element, scaled))
+    names = tuple(name for name in dict.fromkeys(saved) if name)
+    return Partition(names, tuple(converted))
+
+
+def _saved(
+    joint: fx.Graph, primals: Sequence[str], forward: Function
+) -> list[str]:
+    """Returns the node of each value that the forward saves; "" for the state
+    of a random operator that the backward runs again, which PyTorch adds."""
+    count = int(forward.attributes["commsched.num_forward_outputs"])
+    nodes = {node.name: node for node in joint.nodes}
+    names = {
+        argument.value.id: name
+        for argument, name in zip(forward.arguments, primals, strict=True)
+    }
+    places: dict[int, tuple[str, int]] = {}
+    for operation in forward.operations:
+        for index, result in enumerate(operation.results):
+            places[result.id] = (operation.name, index)
+    found = []
+    for value in forward.results[count:]:
+        if value in names:
+            found.append(names[value])
+            continue
+        name, index = places[value]
+        if name.endswith(_STATE) and name[: -len(_STATE)] in nodes:
+            found.append("")
+            continue
+        if name not in nodes:
+            raise PlanError(
+                f"saved value '{name or 'without a name'}' of function "
+                f"'{forward.name}' is no node of the graph"
+            )
+        found.append(_delivered(nodes[name], index).name)
+    return found
+
+
+def _delivered(node: fx.Node, index: int) -> fx.Node:
+    """Returns the node of the tensor `index` among those that the operation
+    of `node` gives: the elements of several results are nodes of their own,
+    and so is each wait of a collective that delivers several."""
+    if node.op == "call_function" and is_wait(node.target):
+        return _awaited(node, index)
+    value = node.meta.get("val")
+    if not isinstance(value, (list, tuple)):
+        return node
+    tensors = [i for i, v in enumerate(value) if isinstance(v, torch.Tensor)]
+    item = _item(node, tensors[index]) if index < len(tensors) else None
+    if item is None:
+        raise PlanError(
+            f"result {index} of '{node.name}' is saved, but no node of the "
+            "graph takes it"
+        )
+    return item
+
+
+def _awaited(wait: fx.Node, index: int) -> fx.Node:
+    start = started_by(wait)
+    if start is None or not isinstance(start.meta.get("val"), (list, tuple)):
+        return wait
+    item = _item(start, index)
+    for user in item.users if item is not None else ():
+        if is_wait(user.target):
+            return user
+    raise PlanError(
+        f"value {index} of the collective '{start.name}' is saved, but the "
+        "graph does not wait for it"
+    )
+
+
+def _item(node: fx.Node, key: Any) -> fx.Node | None:
+    for user in node.users:
+        if user.target is operator.getitem and user.args[1] == key:
+            return user
+    return None

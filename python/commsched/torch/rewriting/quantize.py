@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Saves values in 8 bits, as `commsched-quantize-activations` does.
+
+Of each row x of the last dimension, with `largest` the largest number of the
+8-bit type (docs/guide/activation-quantization.md):
+
+    scale = largest / max(max |x|, 1e-12)     in f64, kept as f32
+    q     = round(x * scale)                  in f32
+    x'    = round(q / scale)                  in f32
+
+For f64, the scale and the products are f64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import fx
+
+from commsched.torch.compiling import private_partition as private
+from commsched.torch.rewriting.errors import RewriteError
+from commsched.torch.rewriting.partition import QUANTIZED, Quantized
+from commsched.torch.rewriting.views import is_view
+
+_aten = torch.ops.aten
+
+#: The smallest magnitude that a scale is computed for.
+_SMALLEST = 1e-12
+
+
+def quantize_saved(
+    forward: fx.GraphModule,
+    backward: fx.GraphModule,
+    quantized: Sequence[Quantized],
+    num_fwd_outputs: int,
+) -> None:
+    """Converts saved values behind their last use in the forward, and back
+    before their first use in the backward.
+
+    A converted value keeps its place among what is saved; scales come behind
+    all tensors. Names that are not saved are skipped. Raises RewriteError for
+    a value that is no floating-point tensor.
+    """
+    output = forward.graph.output_node()
+    outputs = list(output.args[0])
+    taken = {n.name: n for n in backward.graph.find_nodes(op="placeholder")}
+    at = _first_scale(outputs, num_fwd_outputs)
+    behind = _last_tensor(outputs[num_fwd_outputs:at], taken)
+    for each in quantized:
+        place = _place(outputs, num_fwd_outputs, each.name)
+        if place is None or each.name not in taken:
+            continue
+        value = outputs[place]
+        outputs[place], scale = _convert(forward.graph, value, each)
+        converted = taken[each.name]
+        is_last = behind is converted
+        new, scale_input = _convert_back(
+            backward.graph, converted, outputs[place], scale, behind
+        )
+        if is_last:
+            behind = new
+        if scale is not None:
+            outputs.insert(at, scale)
+            at += 1
+            behind = scale_input
+    private.set_outputs(forward, outputs, num_fwd_outputs)
+    for half in (forward, backward):
+        half.graph.lint()
+        half.recompile()
+
+
+def _place(outputs, num_fwd_outputs: int, name: str):
+    for place in range(num_fwd_outputs, len(outputs)):
+        if getattr(outputs[place], "name", None) == name:
+            return place
+    return None
+
+
+def _first_scale(outputs: list, num_fwd_outputs: int) -> int:
+    """Returns the place behind the saved tensors that autograd checks for
+    writes: those that it does not check come last."""
+    place = num_fwd_outputs
+    for index in range(num_fwd_outputs, len(outputs)):
+        meta = outputs[index].meta
+        if isinstance(meta.get("val"), torch.Tensor) and not meta.get(
+            "saved_tensor_with_no_vc_check", False
+        ):
+            place = index + 1
+    return place
+
+
+def _last_tensor(saved: list, taken: dict) -> fx.Node | None:
+    for node in reversed(saved):
+        if node.name in taken and isinstance(
+            node.meta.get("val"), torch.Tensor
+        ):
+            return taken[node.name]
+    return None
+
+
+# -- the forward -------------------------------------------------------------
+
+
+def _convert(
+    graph: fx.Graph, value: fx.Node, how: Quantized
+) -> tuple[fx.Node, fx.Node | None]:
+    """Adds the conversion of `value`; returns the numbers and the scale."""
+    if not value.meta["val"].is_floating_point():
+        raise RewriteError(
+            f"'{value.name}' of type {value.meta['val'].dtype} cannot be "
+            f"converted to {how.element}"
+        )
+    dtype = QUANTIZED[how.element]
+    with graph.inserting_before(_last_use(value).next):
+        emit = _Emitter(graph, value)
+        if not how.scaled:
+            numbers = emit.cast(value, dtype, f"{value.name}_f8")
+            return numbers, None
+        exact = value.meta["val"].dtype == torch.float64
+        wide = torch.float64 if exact else torch.float32
+        size = emit(_aten.abs.default, value)
+        size = emit(_aten.amax.default, size, [-1], True)
+        size = emit.cast(size, torch.float64)
+        size = emit(_aten.clamp_min.default, size, _SMALLEST)
+        largest = emit(
+            _aten.full.default,
+            [],
+            torch.finfo(dtype).max,
+            dtype=torch.float64,
+            device=value.meta["val"].device,
+        )
+        scale = emit(_aten.div.Tensor, largest, size)
+        scale = emit.cast(scale, wide, f"{value.name}_scale")
+        numbers = emit(_aten.mul.Tensor, emit.cast(value, wide), scale)
+        numbers = emit.cast(numbers, dtype, f"{value.name}_f8")
+        return numbers, scale
+
+
+def _last_use(value: fx.Node) -> fx.Node:
+    """Returns the last node but the output that uses `value` or a view."""
+    shown = {value}
+    last = value
+    graph = value.graph
+    for node in graph.nodes:
+        if node.op == "placeholder":
+            # Nothing comes between placeholders.
+            last = node if last.op == "placeholder" else last
+        elif node.op != "output" and any(
+            source in shown for source in node.all_input_nodes
+        ):
+            last = node
+            if is_view(node):
+                shown.add(node)
+    return last
+
+
+# -- the backward ------------------------------------------------------------
+
+
+def _convert_back(
+    graph: fx.Graph,
+    old: fx.Node,
+    numbers: fx.Node,
+    scale: fx.Node | None,
+    behind: fx.Node,
+) -> tuple[fx.Node, fx.Node | None]:
+    """Replaces the placeholder `old` by one of the numbers, and adds one of
+    the scale behind the placeholder `behind`; returns both."""
+    with graph.inserting_after(old):
+        new = graph.placeholder(numbers.name)
+    new.meta = dict(numbers.meta)
+    scale_input = None
+    if scale is not None:
+        with graph.inserting_after(new if behind is old else behind):
+            scale_input = graph.placeholder(scale.name)
+        scale_input.meta = dict(scale.meta)
+    dtype = old.meta["val"].dtype
+    with graph.inserting_before(_first(graph, old.users)):
+        emit = _Emitter(graph, old)
+        emit.is_backward = True
+        value = new
+        if scale_input is not None:
+            wide = scale.meta["val"].dtype
+            value = emit.cast(value, wide)
+            value = emit(_aten.div.Tensor, value, scale_input)
+        if value.meta["val"].dtype != dtype:
+            value = emit.cast(value, dtype)
+    old.replace_all_uses_with(value)
+    graph.erase_node(old)
+    return new, scale_input
+
+
+def _first(graph: fx.Graph, users) -> fx.Node:
+    return next(node for node in graph.nodes if node in users)
+
+
+class _Emitter:
+    """Adds operators with fake values, at the graph's place for nodes, in the
+    name of `source`."""
+
+    def __init__(self, graph: fx.Graph, source: fx.Node):
+        self._graph = graph
+        self._mode = source.meta["val"].fake_mode
+        self._meta = {
+            key: source.meta[key]
+            for key in ("nn_module_stack", "stack_trace", "custom")
+            if key in source.meta
+        }
+        self.is_backward = False
+
+    def __call__(
+        self, target: Any, *args: Any, name: str | None = None, **kwargs: Any
+    ) -> fx.Node:
+        node = self._graph.create_node(
+            "call_function", target, args, kwargs, name=name
+        )
+        values = fx.node.map_arg((args, kwargs), lambda n: n.meta["val"])
+        node.meta = dict(self._meta)
+        if self.is_backward:
+            node.meta["autograd_backward"] = True
+        with self._mode:
+            node.meta["val"] = target(*values[0], **values[1])
+        return node
+
+    def cast(
+        self, value: fx.Node, dtype: torch.dtype, name: str | None = None
+    ) -> fx.Node:
+        """Adds a conversion of `value` to `dtype`, unless it has it."""
+        if value.meta["val"].dtype == dtype and name is None:
+            return value
+        target = torch.ops.prims.convert_element_type.default
+        return self(target, value, dtype, name=name)

@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Joint graphs that CommSched partitions, in one process."""
+
+import copy
+import warnings
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import partitioned
+from partitioned import MODELS, Trained, are_equal
+from torch import nn
+from torch._functorch.partitioners import (
+    default_partition,
+    min_cut_rematerialization_partition,
+)
+
+from commsched.torch.compiling import partitioner as module
+from commsched.torch.compiling import records
+from commsched.torch.compiling.options import Options, OptionsError
+from commsched.torch.compiling.partitioner import Partitioner
+from commsched.torch.compiling.schedule import ScheduleError
+from commsched.torch.rewriting.errors import PlanError, RewriteError
+from commsched.torch.rewriting.halves import split_joint
+from commsched.torch.rewriting.partition import Partition, Quantized
+from commsched.torch.rewriting.verify_halves import verify_halves
+
+
+@pytest.fixture(autouse=True)
+def forget():
+    records.reset()
+    yield
+    records.reset()
+    torch._dynamo.reset()
+
+
+def trained(name, partitioner=None, /, **options):
+    model, inputs, dynamic = partitioned.case(name)
+    if partitioner is None:
+        partitioner = Partitioner(Options(strict=True, **options))
+    return Trained(model, inputs, partitioner, dynamic)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_steps_are_equal(opt_program, name):
+    wanted = trained(name, default_partition)
+    for options in (
+        {"partition": "default"},
+        {"activation_memory_budget": 0.0},
+    ):
+        found = trained(name, **options)
+        assert are_equal(found.values, wanted.values), options
+        if name != "dynamic":
+            assert found.saved_bytes <= wanted.saved_bytes
+
+
+def test_the_budget_is_kept(opt_program):
+    most = trained("attention", partition="min-cut").saved_bytes
+    sizes = [
+        trained("attention", activation_memory_budget=budget).saved_bytes
+        for budget in (0.7, 0.3)
+    ]
+    assert sizes[0] <= 0.7 * most and sizes[1] <= 0.3 * most
+    assert sizes[1] < sizes[0]
+
+
+def test_a_budget_in_bytes_is_that_of_the_peak(opt_program):
+    loose = trained("deep", activation_memory_budget="1GiB")
+    tight = trained("deep", activation_memory_budget=1000)
+    assert tight.saved_bytes < loose.saved_bytes
+    assert are_equal(loose.values, tight.values)
+
+
+def test_marks_of_checkpointing_are_kept(opt_program):
+    found = trained("checkpointed", partition="min-cut")
+    names = {node.name for node in found.saved}
+    assert {"addmm", "addmm_1"} <= names
+    # Dropout runs again with the state that it had.
+    backward = [str(node.target) for node in found.backward.graph.nodes]
+    assert "run_with_rng_state" in backward
+    assert not any(name.startswith("native_dropout") for name in names)
+
+
+def test_views_are_taken_again(opt_program):
+    found = trained("attention", partition="default")
+    storages = [
+        node.meta["val"].untyped_storage()._cdata for node in found.saved
+    ]
+    assert len(storages) == len(set(storages))
+    assert not any("view" in str(node.target) for node in found.saved)
+
+
+def test_random_operators_run_once(opt_program):
+    found = trained("perceptron", activation_memory_budget=0.0)
+    drawn = [
+        node.name
+        for half in (found.forward, found.backward)
+        for node in half.graph.nodes
+        if node.target is torch.ops.aten.native_dropout.default
+    ]
+    assert len(drawn) == 1
+
+
+def test_what_is_repeated_comes_right_before_its_use(opt_program):
+    found = trained("perceptron", activation_memory_budget=0.0)
+    nodes = list(found.backward.graph.nodes)
+    again = [
+        index
+        for index, node in enumerate(nodes)
+        if node.name in {n.name for n in found.forward.graph.nodes}
+        and node.op == "call_function"
+    ]
+    proper = [
+        index
+        for index, node in enumerate(nodes)
+        if node.name not in {n.name for n in found.forward.graph.nodes}
+        and node.op == "call_function"
+    ]
+    assert again and proper[0] < again[-1]
+
+
+def test_names_and_metadata_stay(opt_program):
+    model, inputs, _ = partitioned.case("attention")
+    seen = {}
+
+    def partition(joint, joint_inputs, **settings):
+        seen.update({n.name: dict(n.meta) for n in joint.graph.nodes})
+        return Partitioner(
+            Options(strict=True, activation_memory_budget=0.0)
+        )(joint, joint_inputs, **settings)
+
+    found = Trained(model, inputs, partition)
+    for half in (found.forward, found.backward):
+        for node in half.graph.nodes:
+            if node.op == "output":
+                continue
+            assert node.name in seen
+            for key in ("nn_module_stack", "stack_trace", "desc"):
+                assert node.meta.get(key) == seen[node.name].get(key)
+
+
+def test_without_options_pytorch_partitions():
+    found = trained("attention")
+    wanted = trained("attention", min_cut_rematerialization_partition)
+    assert [n.name for n in found.saved] == [n.name for n in wanted.saved]
+    assert not records.records()
+
+
+def test_a_graph_that_fails_is_left_to_pytorch(monkeypatch):
+    monkeypatch.setenv("COMMSCHED_OPT", "/nowhere/commsched-opt")
+    wanted = trained("perceptron", min_cut_rematerialization_partition)
+    loose = Partitioner(Options(activation_memory_budget=0.5))
+    with pytest.warns(records.CommSchedWarning, match="/nowhere") as caught:
+        found = trained("perceptron", loose)
+    assert [n.name for n in found.saved] == [n.name for n in wanted.saved]
+    assert are_equal(found.values, wanted.values)
+    assert len(caught) == 1
+    (record,) = records.records()
+    assert record.kind == "joint" and record.status == "failed"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", records.CommSchedWarning)
+        trained("perceptron", loose)
+    with pytest.raises(Exception, match="/nowhere") as raised:
+        trained("perceptron", activation_memory_budget=0.5)
+    assert isinstance(raised.value.inner_exception, ScheduleError)
+
+
+def test_a_setting_of_pytorch_that_is_not_known_is_respected(
+    opt_program,
+):
+    from torch._functorch import config
+
+    with (
+        config.patch(enable_activation_offloading=True),
+        pytest.raises(Exception, match="enable_activation_offloading"),
+    ):
+        trained("perceptron", activation_memory_budget=0.5)
+
+
+# -- the plan ----------------------------------------------------------------
+
+
+def joint_graph(name="attention"):
+    """A joint graph, and how many outputs are the forward's."""
+    model, inputs, dynamic = partitioned.case(name)
+    found = {}
+
+    def partition(joint, joint_inputs, **settings):
+        found["joint"] = copy.deepcopy(joint)
+        found["count"] = settings["num_fwd_outputs"]
+        return default_partition(joint, joint_inputs, **settings)
+
+    Trained(model, inputs, partition, dynamic)
+    return found["joint"], found["count"]
+
+
+def saved_by(forward, count):
+    return {n.name for n in forward.graph.output_node().args[0][count:]}
+
+
+def test_plans_are_text():
+    plan = Partition(("a", "b"), (Quantized("a", "f8E5M2", True),))
+    assert Partition.from_json(plan.to_json()) == plan
+    with pytest.raises(PlanError, match="version 9"):
+        Partition.from_json('{"version":9}')
+    with pytest.raises(PlanError, match="not a partition"):
+        Partition.from_json("[]")
+
+
+def test_a_foreign_plan_fits():
+    """Names that are not there are skipped, and nothing is computed again
+    that may not be."""
+    joint, count = joint_graph("perceptron")
+    forward, _ = split_joint(joint, Partition(("nothing", "addmm")), count)
+    saved = saved_by(forward, count)
+    assert "addmm" in saved and "nothing" not in saved
+    drawn = [n for n in joint.graph.nodes if "dropout" in str(n.target)]
+    items = {user.name for node in drawn for user in node.users}
+    assert items & saved
+
+
+@pytest.mark.parametrize("half", ["forward", "backward"])
+def test_a_wrong_half_is_found(half):
+    joint, count = joint_graph()
+    halves = dict(zip(("forward", "backward"), default_partition(
+        copy.deepcopy(joint), (), num_fwd_outputs=count
+    )))
+    verify_halves(joint, halves["forward"], halves["backward"], count)
+    product = next(
+        node
+        for node in halves[half].graph.nodes
+        if node.target in (torch.ops.aten.addmm.default, torch.ops.aten.mm.default)
+    )
+    left, right = product.args[-2:]
+    product.args = (*product.args[:-2], right, left)
+    with pytest.raises(RewriteError, match="another value"):
+        verify_halves(joint, halves["forward"], halves["backward"], count)
+
+
+def test_a_value_that_is_not_saved_is_found():
+    joint, count = joint_graph()
+    forward, backward = default_partition(
+        copy.deepcopy(joint), (), num_fwd_outputs=count
+    )
+    output = forward.graph.output_node()
+    place = next(
+        index
+        for index, node in enumerate(output.args[0])
+        if index >= count and node.op != "placeholder"
+    )
+    name = output.args[0][place].name
+    output.args = (
+        output.args[0][:place] + output.args[0][place + 1 :],
+    )
+    with pytest.raises(RewriteError, match=f"'{name}', which the forward"):
+        verify_halves(joint, forward, backward, count)
+
+
+def test_effects_in_both_halves_are_found():
+    joint, count = joint_graph("perceptron")
+    forward, backward = default_partition(
+        copy.deepcopy(joint), (), num_fwd_outputs=count
+    )
+    drawn = next(
+        node
+        for node in forward.graph.nodes
+        if node.target is torch.ops.aten.native_dropout.default
+    )
+    tangent = backward.graph.find_nodes(op="placeholder")[-1]
+    with backward.graph.inserting_after(tangent):
+        backward.graph.create_node(
+            "call_function", drawn.target, (tangent, 0.3, True), {}, drawn.name
+        )
+    with pytest.raises(RewriteError, match="runs in both"):
+        verify_halves(joint, forward, backward, count)
+
+
+# -- options -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"activation_memory_budget": 1.5}, "a fraction from 0 to 1"),
+        ({"activation_memory_budget": "half"}, "a fraction from 0 to 1"),
+        ({"activation_memory_budget": True}, "a fraction from 0 to 1"),
+        ({"partition": "max"}, "'min-cut'"),
+        ({"collectives": "all"}, "'recompute'"),
+        ({"reshard_after_forward": 1}, "reshard_after_forward"),
+        ({"quantize_activations": "f8"}, "'f8E5M2'"),
+        ({"quantize_activations": {"size": 1}}, "'size'"),
+        ({"quantize_activations": {"size_in_mb": "1"}}, "another type"),
+    ],
+)
+def test_options_are_checked(options, message):
+    with pytest.raises(OptionsError, match=message):
+        Options(**options)
+
+
+def test_the_key_names_what_decides():
+    keys = {
+        Partitioner(Options(**options)).uuid()
+        for options in (
+            {},
+            {"activation_memory_budget": 0.5},
+            {"collectives": "cost"},
+            {"reshard_after_forward": True},
+            {"quantize_activations": True},
+        )
+    }
+    assert len(keys) == 5
