@@ -174,7 +174,7 @@ class Options:
         """Returns the flags of commsched-opt that schedule a module."""
         settings = {
             "memory-budget": self.memory_budget,
-            "buckets": "off",
+            "buckets": self.buckets,
             "mode": self.mode,
             "bitwise": self.bitwise,
             **self.costs(),
