@@ -7,7 +7,7 @@ import dataclasses
 import os
 from typing import Any, Optional
 
-#: Exposed collectives that are shown for each graph, the longest first.
+#: Buckets, and exposed collectives, that are shown for each graph.
 _SHOWN = 5
 
 _DECIDED = {
@@ -43,6 +43,8 @@ def show(record: Any) -> str:
             f"  scheduled by {_DECIDED[record.decided]} "
             f"in {record.seconds:.2f} s"
         )
+        if record.decided == "followed":
+            lines.append("  the figures are those of this rank's own plan")
     if record.before and record.after:
         lines += _figures(record.before, record.after)
         lines += _merged(record.merged)
@@ -89,10 +91,11 @@ def _row(title: str, before: dict, after: dict, key: str, text: Any) -> str:
 
 
 def _merged(buckets: list[list[str]]) -> list[str]:
-    if not buckets:
-        return []
-    members = sum(len(bucket) for bucket in buckets)
-    return [f"  {members} collectives were merged into {len(buckets)}"]
+    lines = [f"  merged: {_short(bucket)}" for bucket in buckets[:_SHOWN]]
+    if len(buckets) > _SHOWN:
+        members = sum(len(bucket) for bucket in buckets[_SHOWN:])
+        lines.append(f"  and {len(buckets) - _SHOWN} more, of {members}")
+    return lines
 
 
 def _exposed(report: dict) -> list[str]:
@@ -101,23 +104,22 @@ def _exposed(report: dict) -> list[str]:
     lines = []
     for collective in exposed[:_SHOWN]:
         reason = collective.get("limited_by", "")
+        name = _short(collective["name"].split("+"))
         lines.append(
-            f"  exposed: {_short(collective['name'])} "
-            f"{_time(collective['exposed_ns'])}: {reason}"
+            f"  exposed: {name} {_time(collective['exposed_ns'])}: {reason}"
         )
         if collective.get("remedy"):
-            lines.append(f"    {collective['remedy']}")
+            lines.append(f"    remedy: {collective['remedy']}")
     if len(exposed) > _SHOWN:
         lines.append(f"  and {len(exposed) - _SHOWN} more are exposed")
     return lines
 
 
-def _short(name: str) -> str:
-    """Returns a bucket's name with its first and its last member only."""
-    members = name.split("+")
+def _short(members: list[str]) -> str:
+    """Returns the name of a bucket with its first and last member only."""
     if len(members) <= 2:
-        return name
-    return f"{members[0]}+...+{members[-1]} ({len(members)} merged)"
+        return "+".join(members)
+    return f"{members[0]}+...+{members[-1]} ({len(members)} collectives)"
 
 
 def _time(ns: int) -> str:

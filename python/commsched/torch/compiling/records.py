@@ -19,6 +19,7 @@ import torch
 
 from commsched.torch.compiling import private
 from commsched.torch.compiling.explanation import Explanation, show
+from commsched.torch.rewriting.plan import Plan
 
 log = private.artifact_logger(
     "commsched.torch",
@@ -44,9 +45,10 @@ class Record:
     reason:  why the graph was left as it was.
     before, after: the objects of commsched-report (docs/reference/report.md)
              for the graph and for its schedule, if there are any.
-    merged:  the names of the collectives of each bucket.
     decided: whose plan it is: "alone", "agreed" (this rank's, which others
-             follow) or "followed" (another rank's).
+             follow) or "followed" (another rank's; `after` is what this rank
+             had planned).
+    plan:    what was done to the graph.
     seconds: what importing, scheduling and rewriting took.
     """
 
@@ -57,9 +59,14 @@ class Record:
     reason: str = ""
     before: Optional[dict] = None
     after: Optional[dict] = None
-    merged: list[list[str]] = dataclasses.field(default_factory=list)
     decided: str = "alone"
+    plan: Optional[Plan] = None
     seconds: float = 0.0
+
+    @property
+    def merged(self) -> list[list[str]]:
+        """The names of the collectives of each bucket."""
+        return [list(b.starts) for b in self.plan.buckets] if self.plan else []
 
     def __str__(self) -> str:
         return show(self)
@@ -76,6 +83,8 @@ def add(record: Record) -> None:
         _records.append(record)
     if log.isEnabledFor(logging.INFO):
         log.info("%s", record)
+    if record.plan is not None and log.isEnabledFor(logging.DEBUG):
+        log.debug("plan of this graph: %s", record.plan.to_json())
     private.trace_artifact(
         f"commsched_{record.kind}_report", lambda: str(record)
     )

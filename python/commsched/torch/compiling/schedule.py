@@ -115,7 +115,7 @@ def _apply(gm, kind, options, plan, error, record) -> bool:
     try:
         if decision.plan is not None:
             apply_plan(gm, decision.plan)
-            record.merged = [list(b.starts) for b in decision.plan.buckets]
+            record.plan = decision.plan
     except Exception:
         decision = dataclasses.replace(decision, plan=None)
         raise

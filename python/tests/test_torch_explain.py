@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What users see of a schedule: explain, TORCH_LOGS and the structured
+trace."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from commsched import torch as cs  # noqa: E402
+from commsched.torch.compiling import records  # noqa: E402
+from commsched.torch.compiling.backend import commsched  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("opt_program")
+
+c10d = torch.ops._c10d_functional
+WIDTH, LAYERS = 256, 4
+
+
+def gathering(world, group):
+    def forward(x, *shards):
+        for shard in shards:
+            whole = c10d.all_gather_into_tensor(shard, world, group)
+            x = torch.relu(x @ c10d.wait_tensor(whole))
+        return x
+
+    return forward
+
+
+def inputs(world):
+    shards = [torch.randn(WIDTH // world, WIDTH) for _ in range(LAYERS)]
+    return [torch.randn(4096, WIDTH), *shards]
+
+
+@pytest.fixture
+def step(fake_world):
+    """A compiled function with gathers that can be hidden."""
+    torch._dynamo.reset()
+    records.reset()
+    forward = gathering(8, fake_world(8))
+    yield torch.compile(forward, backend=commsched, options={"inner": "eager"})
+    torch._dynamo.reset()
+    records.reset()
+
+
+def test_explain_prints_what_it_returns(step, capsys):
+    step(*inputs(8))
+    explanation = cs.explain(step)
+    assert capsys.readouterr().out == f"{explanation}\n"
+    (record,) = explanation.records
+    assert record.kind == "inference" and record.status == "scheduled"
+    before, after = record.before, record.after
+    assert after["step_time_ns"] < before["step_time_ns"]
+    assert before["num_collectives"] == LAYERS
+    text = str(explanation)
+    assert text.startswith("inference graph [0/0] of forward (test_torch_exp")
+    for title in ("step", "exposed", "peak memory", "collectives"):
+        assert f"\n  {title} " in text
+    for bucket in record.merged:
+        assert f"\n  merged: {bucket[0]}+" in text
+    (exposed,) = [c for c in after["collectives"] if c["exposed_ns"]][:1]
+    assert exposed["limited_by"] in text
+
+
+def test_explain_before_the_first_run(step):
+    assert "compiles when the step first runs" in str(cs.explain(step))
+
+
+def test_explain_shows_the_graphs_of_one_step(step):
+    step(*inputs(8))
+
+    def other(x):
+        return x + 1
+
+    compiled = torch.compile(
+        other, backend=commsched, options={"inner": "eager"}
+    )
+    compiled(torch.randn(3))
+    (record,) = cs.explain(compiled).records
+    assert record.reason == "no collectives"
+    (record,) = cs.explain(step).records
+    assert record.status == "scheduled"
+    assert len(cs.explain().records) == 2
+
+
+def test_explain_of_a_module_has_the_graphs_of_its_blocks(fake_world):
+    class Block(torch.nn.Module):
+        def forward(self, x):
+            return x.sin()
+
+    torch._dynamo.reset()
+    records.reset()
+    model = torch.nn.Sequential(Block(), Block())
+    for block in model:
+        block.compile(backend=commsched, options={"inner": "eager"})
+    model(torch.randn(3))
+    assert len(cs.explain(model).records) >= 1
+    assert not cs.explain(torch.nn.ReLU()).records
+    whole = torch.compile(
+        model, backend=commsched, options={"inner": "eager"}
+    )
+    assert cs.explain(whole).records
+    records.reset()
+
+
+def test_explain_says_why_a_graph_was_left(step, monkeypatch):
+    monkeypatch.setenv("COMMSCHED_OPT", "/nowhere/commsched-opt")
+    with pytest.warns(cs.CommSchedWarning):
+        step(*inputs(8))
+    assert "left as it was: COMMSCHED_OPT is '/nowhere" in str(
+        cs.explain(step)
+    )
+
+
+_SCRIPT = """
+import torch
+from torch.testing._internal.distributed.fake_pg import FakeStore
+import torch.distributed as dist
+from commsched.torch.compiling.backend import commsched
+import test_torch_explain as test
+
+dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=8)
+forward = test.gathering(8, dist.group.WORLD.group_name)
+step = torch.compile(forward, backend=commsched, options={"inner": "eager"})
+step(*test.inputs(8))
+"""
+
+
+def run_script(**environment):
+    tests = Path(__file__).parent
+    done = subprocess.run(
+        [sys.executable, "-c", _SCRIPT],
+        env={
+            **os.environ,
+            "PYTHONPATH": f"{tests.parent}{os.pathsep}{tests}",
+            **environment,
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    "logs, shown", [("commsched", True), ("+commsched,dynamo", True), ("-dynamo", False)]
+)
+def test_torch_logs_have_what_was_done(logs, shown):
+    output = run_script(TORCH_LOGS=logs)
+    assert ("inference graph [0/0] of forward" in output) == shown
+    assert ("peak memory" in output) == shown
+    # The plan is for the level DEBUG.
+    assert ('"buckets"' in output) == logs.startswith("+")
+
+
+def test_the_structured_trace_has_the_graphs(tmp_path):
+    run_script(TORCH_TRACE=str(tmp_path))
+    (log,) = tmp_path.glob("*.log")
+    artifacts, payload = {}, None
+    for line in log.read_text().splitlines():
+        if line.startswith("\t"):
+            if payload is not None:
+                artifacts[payload] += line[1:] + "\n"
+            continue
+        entry = json.loads(line[line.index("{") :])
+        name = entry.get("artifact", {}).get("name", "")
+        payload = name if name.startswith("commsched") else None
+        if payload is not None:
+            artifacts[payload] = ""
+            assert entry["frame_id"] == 0
+    before = artifacts["commsched_inference_before"]
+    after = artifacts["commsched_inference_after"]
+    assert before.count("all_gather_into_tensor.default(") == LAYERS
+    assert before != after and "all_gather_into_tensor" in after
+    assert "peak memory" in artifacts["commsched_inference_report"]
