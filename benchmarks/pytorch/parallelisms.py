@@ -64,10 +64,10 @@ def case(name: str) -> Callable:
 class Attention(nn.Module):
     def __init__(self, heads: int = HEADS):
         super().__init__()
-        self.query = nn.Linear(WIDTH, WIDTH)
-        self.key = nn.Linear(WIDTH, WIDTH)
-        self.value = nn.Linear(WIDTH, WIDTH)
-        self.out = nn.Linear(WIDTH, WIDTH)
+        self.query = nn.Linear(WIDTH, WIDTH, bias=False)
+        self.key = nn.Linear(WIDTH, WIDTH, bias=False)
+        self.value = nn.Linear(WIDTH, WIDTH, bias=False)
+        self.out = nn.Linear(WIDTH, WIDTH, bias=False)
 
     def forward(self, x):
         q, k, v = (
@@ -81,8 +81,8 @@ class Attention(nn.Module):
 class MLP(nn.Module):
     def __init__(self):
         super().__init__()
-        self.up = nn.Linear(WIDTH, 2 * WIDTH)
-        self.down = nn.Linear(2 * WIDTH, WIDTH)
+        self.up = nn.Linear(WIDTH, 2 * WIDTH, bias=False)
+        self.down = nn.Linear(2 * WIDTH, WIDTH, bias=False)
 
     def forward(self, x):
         return self.down(F.gelu(self.up(x)))
@@ -91,9 +91,9 @@ class MLP(nn.Module):
 class Block(nn.Module):
     def __init__(self):
         super().__init__()
-        self.norm1 = nn.LayerNorm(WIDTH)
+        self.norm1 = nn.LayerNorm(WIDTH, bias=False)
         self.attention = Attention()
-        self.norm2 = nn.LayerNorm(WIDTH)
+        self.norm2 = nn.LayerNorm(WIDTH, bias=False)
         self.mlp = MLP()
 
     def forward(self, x):
@@ -107,7 +107,7 @@ class Transformer(nn.Module):
     def __init__(self, block: Callable = Block, layers: int = 2):
         super().__init__()
         self.layers = nn.ModuleList(block() for _ in range(layers))
-        self.norm = nn.LayerNorm(WIDTH)
+        self.norm = nn.LayerNorm(WIDTH, bias=False)
 
     def forward(self, x):
         for layer in self.layers:
@@ -182,13 +182,14 @@ def replicated() -> Step:
     """Data parallelism whose all-reduces autograd puts into the graph."""
     model, mesh = make(), world_mesh()
     for module in list(model.modules()):
-        for name, parameter in list(module._parameters.items()):
+        names = [n for n, p in module._parameters.items() if p is not None]
+        for name in names:
+            parameter = module._parameters[name]
             module._parameters[name] = nn.Parameter(
                 distribute_tensor(
                     parameter.detach(), mesh, [Replicate()], src_data_rank=None
                 )
             )
-        names = list(module._parameters)
         if names:
             _local_on_read(module, names)
     return whole(model)
@@ -249,7 +250,7 @@ def _parallelized(sequence: bool) -> nn.Module:
     class Feed(nn.Module):
         def __init__(self):
             super().__init__()
-            self.norm = nn.LayerNorm(WIDTH)
+            self.norm = nn.LayerNorm(WIDTH, bias=False)
             self.mlp = MLP()
 
         def forward(self, x):

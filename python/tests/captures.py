@@ -13,6 +13,8 @@ import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.aot_autograd import make_boxed_func
 
+from commsched.torch.importer.ordering import put_in_order
+
 #: The folder of parallelisms.py, tiny models that `graphs_of_step` takes.
 PARALLELISMS = Path(__file__).parents[2] / "benchmarks" / "pytorch"
 
@@ -79,6 +81,7 @@ def inductor_backend(capture, config=None):
 
         def keep(graph):
             if graph is gm.graph:
+                put_in_order(graph)
                 copy = torch.fx.Graph()
                 copy.output(copy.graph_copy(graph, {}))
                 copy.output_node().meta = graph.output_node().meta

@@ -20,6 +20,7 @@ from commsched.torch.compiling.runs import RunError, schedule_text
 from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.graphs import GraphSpec, ImportOptions
 from commsched.torch.importer.graphs import import_graphs
+from commsched.torch.importer.ordering import put_in_order
 from commsched.torch.importer.targets import communicates, is_wait
 from commsched.torch.rewriting import (
     Plan,
@@ -56,6 +57,7 @@ def optimize_graph(
             record.status, record.reason = "unchanged", "no collectives"
             return False
         _check_torch()
+        put_in_order(gm.graph)
         records.trace_graph(gm, kind, "before")
         plan, error = _plan(gm, kind, options, roles, forward, record)
         changed = _apply(gm, kind, options, plan, error, record)

@@ -125,14 +125,10 @@ def _written_by_kernel(node) -> Optional[list[str]]:
         return raw_value(value) if isinstance(value, torch.fx.Node) else value
 
     try:
-        arguments = {k: given(v) for k, v in node.kwargs["kwargs"].items()}
-        table = wrap.kernel_side_table
-        arguments.update(
-            table.get_constant_args(node.kwargs["constant_args_idx"])
-        )
-        return wrap.identify_mutated_tensors(
-            table.get_kernel(node.kwargs["kernel_idx"]),
-            arguments,
+        return wrap.get_mutated_tensors(
+            node.kwargs["kernel_idx"],
+            node.kwargs["constant_args_idx"],
+            {name: given(v) for name, v in node.kwargs["kwargs"].items()},
             node.kwargs.get("tma_descriptor_metadata", {}),
         )
     except Exception:

@@ -149,7 +149,7 @@ class ComputeEmitter:
         return Bound(value, facts)
 
     def _attributes(self, node, operands, results, aliases: Aliases) -> dict:
-        attrs = self._converter.names(node)
+        attrs = self._converter.timed_names(node)
         attrs["flops"] = flops(node, self._converter.values)
         moved = costs.bytes_moved(node, operands, results, aliases)
         if moved != self._default_bytes(operands, results, aliases):

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Optional
+from types import MappingProxyType
+from typing import Any, Mapping, Optional
 
 import torch
 
@@ -51,6 +52,7 @@ class Converter:
         roles: Roles,
         paths: ModulePaths,
         joint: Optional[JointOutputs] = None,
+        runtimes: Mapping[str, int] = MappingProxyType({}),
     ):
         self.graph = graph
         self.function = function
@@ -59,6 +61,7 @@ class Converter:
         self._roles = roles
         self._paths = paths
         self._joint = joint
+        self._runtimes = runtimes
         self._environment: dict[torch.fx.Node, Any] = {}
         self._constants: dict[str, Any] = {}
         self._numbers: dict[torch.fx.Node, list[ir.Value]] = {}
@@ -144,6 +147,14 @@ class Converter:
         }
         if self._joint is not None:
             attributes.update(marks_of(node))
+        return attributes
+
+    def timed_names(self, node: torch.fx.Node, suffix: str = "") -> dict:
+        """As `names`, with the time that is given for the node, of an
+        operation that takes all of it."""
+        attributes = self.names(node, suffix)
+        if not suffix:
+            attributes["commsched.runtime_ns"] = self._runtimes.get(node.name)
         return attributes
 
     def _resolve_one(self, tensor: Any) -> Bound:

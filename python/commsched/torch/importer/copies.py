@@ -107,7 +107,7 @@ class CopyEmitter:
             group.symbol,
             types,
             hint=node.name,
-            attrs=self._converter.names(node),
+            attrs=self._converter.timed_names(node),
         )
 
     def _group(self, node, backwards: bool) -> Optional[GroupFacts]:

@@ -15,6 +15,7 @@ from commsched.torch.importer.groups import Groups
 from commsched.torch.importer.inline import inlined
 from commsched.torch.importer.joint import JointOutputs
 from commsched.torch.importer.modules import ModulePaths
+from commsched.torch.importer.ordering import used_too_early
 from commsched.torch.importer.roles import Roles
 from commsched.torch.importer.types import Values
 
@@ -56,11 +57,16 @@ class ImportOptions:
     ranks_per_node: how many consecutive ranks share a node.
     hints:  sizes for symbols that have none, by symbol name ("u0"). What
             stands for those that are not given is in `standins`.
+    runtimes: measured times in nanoseconds, by node name, for collectives'
+            starts and for computations. They count for more than a profile
+            and than the model. Names that a graph lacks, and those of waits,
+            are ignored. All ranks have to give the same times.
     """
 
     groups: Mapping[str, Union[int, Sequence]] = field(default_factory=dict)
     ranks_per_node: int = 8
     hints: Mapping[str, int] = field(default_factory=dict)
+    runtimes: Mapping[str, int] = field(default_factory=dict)
 
 
 def import_graphs(
@@ -88,13 +94,19 @@ def import_graphs(
                 f"num_fwd_outputs is given for graph '{spec.name}', whose "
                 f"kind is '{spec.kind}' and not 'joint'"
             )
+    for name, time in options.runtimes.items():
+        if not isinstance(time, int) or time < 0:
+            raise GraphImportError(
+                f"the runtime of '{name}' is {time!r}, not a number of "
+                "nanoseconds"
+            )
     groups = Groups(options.groups, options.ranks_per_node, names)
     values = Values(options.hints)
     for spec in graphs:
         function = module.add_function(spec.name)
         forward = None if spec.forward is None else spec.forward.graph
         try:
-            _convert(spec, function, forward, groups, values)
+            _convert(spec, function, forward, groups, values, options.runtimes)
         except GraphImportError as error:
             error.function = spec.name
             raise
@@ -102,7 +114,14 @@ def import_graphs(
     return module
 
 
-def _convert(spec, function, forward, groups, values) -> None:
+def _convert(spec, function, forward, groups, values, runtimes) -> None:
+    early = used_too_early(spec.gm.graph)
+    if early is not None:
+        raise GraphImportError(
+            f"uses node '{early[1].name}', which comes after it: put the "
+            "graph in order first",
+            early[0],
+        )
     graph = inlined(spec.gm)
     for known in (forward, graph):
         if known is not None:
@@ -112,7 +131,9 @@ def _convert(spec, function, forward, groups, values) -> None:
     joint = None
     if spec.kind == "joint":
         joint = JointOutputs(graph, spec.num_fwd_outputs)
-    Converter(graph, function, groups, values, roles, paths, joint).run()
+    Converter(
+        graph, function, groups, values, roles, paths, joint, runtimes
+    ).run()
 
 
 def import_graph_module(

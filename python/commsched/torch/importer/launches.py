@@ -126,7 +126,7 @@ class LaunchEmitter:
             hint=node.name + suffix.replace(".", "_"),
             clauses=clauses(start),
             into=[bound.value for bound in into],
-            attrs=converter.names(node, suffix),
+            attrs=converter.timed_names(node, suffix),
         )
         launch = Launch(node, future, [])
         self._name_wait(launch, first, len(results), suffix)
