@@ -10,6 +10,7 @@ import torch
 
 from commsched.torch.compiling import private
 from commsched.torch.compiling.options import Options
+from commsched.torch.compiling.partitioner import Partitioner
 from commsched.torch.compiling.roles import (
     parameter_inputs,
     parameter_roles,
@@ -65,7 +66,7 @@ class GraphCompiler:
             fw_compiler=self._compile_forward,
             bw_compiler=self._compile_backward,
             inference_compiler=self._compile_inference,
-            partition_fn=private.default_partitioner(),
+            partition_fn=Partitioner(self.options, self.parameters),
         )(gm, inputs)
 
     def _roles_of(self, graph: torch.fx.Graph) -> dict[str, Optional[str]]:

@@ -26,7 +26,8 @@ from commsched.torch.compiling.inductor_settings import (
     required,
     user_pass,
 )
-from commsched.torch.compiling.options import Options
+from commsched.torch.compiling.options import Options, OptionsError
+from commsched.torch.compiling.partitioner import Partitioner
 from commsched.torch.compiling.roles import roles_by_position
 from commsched.torch.compiling.schedule import optimize_graph
 
@@ -80,6 +81,15 @@ def _settings(options: Options, given: dict[str, Any]) -> dict[str, Any]:
         *theirs,
         SchedulePass(options, key),
     ]
+    if options.partitions or options.reshard_after_forward is not None:
+        if user_pass("custom_partitioner_fn", given) is not None:
+            raise OptionsError(
+                "Inductor's option 'custom_partitioner_fn' is set, and so is "
+                "an option of CommSched's partitioner (partition, "
+                "activation_memory_budget, quantize_activations, collectives "
+                "or reshard_after_forward): leave out one of the two"
+            )
+        settings["custom_partitioner_fn"] = Partitioner(options)
     return settings
 
 

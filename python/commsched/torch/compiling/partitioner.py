@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import pathlib
 import tempfile
+import time
 from collections.abc import Collection, Sequence
 from typing import Any, Optional
 
@@ -21,9 +22,14 @@ from torch._inductor.custom_graph_pass import CustomPartitionerFn
 from commsched import opt, program
 from commsched.torch.compiling import private, private_partition, records
 from commsched.torch.compiling.options import Options
+from commsched.torch.compiling.partition_agreement import (
+    agree_on_partition,
+    repeated_launches,
+)
 from commsched.torch.compiling.records import Record
 from commsched.torch.compiling.reshard import (
     keep_after_forward,
+    repeat_collectives,
     reshard_after_forward,
 )
 from commsched.torch.compiling.roles import parameter_roles
@@ -33,6 +39,7 @@ from commsched.torch.compiling.schedule import (
     import_options,
 )
 from commsched.torch.importer.graphs import GraphSpec, import_graphs
+from commsched.torch.rewriting.errors import PlanError
 from commsched.torch.rewriting.halves import mark_reads_of_written, split_joint
 from commsched.torch.rewriting.partition import Partition, make_partition
 
@@ -106,16 +113,11 @@ class Partitioner(CustomPartitionerFn):
         record = Record(
             "joint", private.compile_frame(), private.compiled_codes()
         )
+        started = time.perf_counter()
         try:
-            reason = private_partition.refusal(gm)
-            if reason is not None:
-                raise ScheduleError(reason)
-            if self._options.partition != "default":
-                private_partition.simplify(gm)
-            private_partition.mark_what_has_to_be_saved(gm)
-            mark_reads_of_written(gm)
-            decided = decide(gm, parameters, num_fwd_outputs, self._options)
-            return split_joint(gm, decided, num_fwd_outputs, static)
+            return self._split(
+                gm, parameters, num_fwd_outputs, static, record
+            )
         except Exception as error:
             record.status, record.reason = "failed", describe(error)
             message = (
@@ -127,7 +129,47 @@ class Partitioner(CustomPartitionerFn):
             records.warn_once(message, cause=record.reason)
             return None
         finally:
+            record.seconds = time.perf_counter() - started
             records.add(record)
+
+    def _split(self, gm, parameters, num_fwd_outputs, static, record) -> Halves:
+        def split(partition: Partition) -> Halves:
+            return split_joint(gm, partition, num_fwd_outputs, static)
+
+        own, repeated, error = None, (), None
+        try:
+            self._prepare(gm)
+            own = decide(gm, parameters, num_fwd_outputs, self._options)
+            halves = split(own)
+            repeated = repeated_launches(gm.graph, halves[1].graph)
+        except Exception as problem:
+            if self._options.strict:
+                raise
+            own, error = None, problem
+        reason = "" if error is None else describe(error)
+        agreed = agree_on_partition(
+            gm.graph, record.frame, own, repeated, self._options, reason
+        )
+        record.decided = agreed.how
+        if agreed.partition is not None:
+            return split(agreed.partition)
+        if agreed.repeated is not None:
+            repeat_collectives(gm, agreed.repeated)
+            return split(
+                decide(gm, parameters, num_fwd_outputs, self._options)
+            )
+        if agreed.reason:
+            raise error or PlanError(agreed.reason)
+        return halves
+
+    def _prepare(self, gm: fx.GraphModule) -> None:
+        reason = private_partition.refusal(gm)
+        if reason is not None:
+            raise PlanError(reason)
+        if self._options.partition != "default":
+            private_partition.simplify(gm)
+        private_partition.mark_what_has_to_be_saved(gm)
+        mark_reads_of_written(gm)
 
 
 def decide(
@@ -180,7 +222,12 @@ def _flags(
         settings["activation-memory-budget"] = float(budget)
     if options.collectives != "auto":
         settings["collectives"] = options.collectives
-    flags = [
+    flags = []
+    if options.collectives == "cost":
+        # What hides a gather is a question of times.
+        settings["runtime-estimator"] = "model"
+        flags.append(options.estimate_flag())
+    flags += [
         opt.flag("commsched-partition-joint", settings),
         opt.flag("commsched-export-json", {"file": split}),
     ]

@@ -86,15 +86,6 @@ def codes_of(step: Any) -> frozenset:
     return frozenset(codes)
 
 
-def default_partitioner() -> Callable:
-    """Returns the partitioner of PyTorch's own compilers (2.13, 2.15)."""
-    from torch._functorch.partitioners import (
-        min_cut_rematerialization_partition,
-    )
-
-    return min_cut_rematerialization_partition
-
-
 def collective_bytes(node: torch.fx.Node) -> int:
     """Returns what Inductor takes to be the bytes of a collective (2.13,
     2.15: torch._inductor.comm_analysis.estimate_fx_collective_size)."""

@@ -17,6 +17,7 @@ from torch.utils.checkpoint import CheckpointPolicy
 
 from commsched.torch.compiling.roles import is_parameter
 from commsched.torch.importer.targets import is_wait, schema_name
+from commsched.torch.rewriting.dependences import started_by
 from commsched.torch.rewriting.views import is_view
 
 _GATHERS = (
@@ -39,20 +40,7 @@ def reshard_after_forward(
     operation that has a mark of its own keeps it.
     """
     gathered, gathers = _gathered(joint, parameters)
-    region = 1 + max(
-        (node.meta.get("ac_graph_id", 0) for node in joint.graph.nodes),
-        default=0,
-    )
-    stack = list(gathered)
-    while stack:
-        node = stack.pop()
-        if node.op != "call_function" or "recompute" in node.meta:
-            continue
-        node.meta["recompute"] = CheckpointPolicy.MUST_RECOMPUTE
-        # Partitioners save what a later region takes from an earlier one, so
-        # this is the last region.
-        node.meta["ac_graph_id"] = region
-        stack.extend(node.all_input_nodes)
+    _mark(gathered, _next_region(joint))
     return gathers
 
 
@@ -69,6 +57,24 @@ def keep_after_forward(
     return gathers
 
 
+def repeat_collectives(joint: fx.GraphModule, names: Collection[str]) -> None:
+    """Marks the collectives with these names to be launched again in the
+    backward, with their waits and what prepares their operands, and the
+    results of all others to be saved, but for marked ones."""
+    region = _next_region(joint)
+    for node in joint.graph.nodes:
+        if node.meta.get("partitioner_tag") == "is_backward":
+            continue
+        if node.op == "call_function" and is_wait(node.target):
+            start = started_by(node)
+            if start is not None and start.name in names:
+                for each in (node, *node.all_input_nodes, start):
+                    each.meta.pop("recompute", None)
+                _mark([node], region)
+            else:
+                node.meta.setdefault("recompute", CheckpointPolicy.MUST_SAVE)
+
+
 def resharding(partition: Callable, parameters: Collection[int]) -> Callable:
     """Returns the partitioner `partition` with gathers of parameters in the
     backward: a `partition_fn` of AOT autograd."""
@@ -78,6 +84,27 @@ def resharding(partition: Callable, parameters: Collection[int]) -> Callable:
         return partition(joint, inputs, **settings)
 
     return partitioned
+
+
+def _next_region(joint: fx.GraphModule) -> int:
+    """Returns a region behind all others: partitioners save what a later one
+    takes from an earlier one."""
+    return 1 + max(
+        (node.meta.get("ac_graph_id", 0) for node in joint.graph.nodes),
+        default=0,
+    )
+
+
+def _mark(nodes: list[fx.Node], region: int) -> None:
+    """Marks `nodes`, and all that they depend on up to what is marked."""
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        if node.op != "call_function" or "recompute" in node.meta:
+            continue
+        node.meta["recompute"] = CheckpointPolicy.MUST_RECOMPUTE
+        node.meta["ac_graph_id"] = region
+        stack.extend(node.all_input_nodes)
 
 
 def _gathered(

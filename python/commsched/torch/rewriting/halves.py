@@ -109,7 +109,7 @@ class _Saved:
     def __init__(self, joint, partition: Partition, num_fwd_outputs: int):
         self._chosen = set(partition.saved)
         outputs = joint.graph.output_node().args[0]
-        self._forward = _forward_nodes(joint)
+        self._forward = forward_nodes(joint.graph)
         # An ordered set.
         self._saved: dict[fx.Node, None] = {}
         self._walk(outputs[num_fwd_outputs:])
@@ -143,12 +143,12 @@ class _Saved:
         return private.is_number(node) or not _is_repeatable(node)
 
 
-def _forward_nodes(joint: fx.GraphModule) -> set[fx.Node]:
+def forward_nodes(joint: fx.Graph) -> set[fx.Node]:
     """Returns what the forward can compute: all that depends on no tangent
     and is not kept in the backward."""
     backward: set[fx.Node] = set()
     found = set()
-    for node in joint.graph.nodes:
+    for node in joint.nodes:
         if (
             private.is_backward_input(node)
             or _is_kept_in_backward(node)

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Ranks decide alike which collectives a backward launches again.
+
+Sizes decide what is saved, and ranks may differ in them: in the rows that
+they get, and in shards that are not of one size. What they save may differ,
+but not what they launch. As for orders (:mod:`agreement`), the first rank
+publishes its partition, and none waits for another: ranks with the same graph
+follow it, and others repeat the same collectives and save what fits their own
+sizes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Optional
+
+from torch import fx
+
+from commsched.torch.compiling.launches import Launches, digest_of
+from commsched.torch.compiling.options import Options
+from commsched.torch.compiling.publishing import (
+    Published,
+    body_of,
+    pack,
+    publish,
+    unpack,
+)
+from commsched.torch.compiling.store import LONGEST, StoreSilent, current_job
+from commsched.torch.importer.targets import target_name
+from commsched.torch.rewriting.halves import forward_nodes
+from commsched.torch.rewriting.partition import Partition
+
+
+@dataclasses.dataclass(frozen=True)
+class Agreed:
+    """What a rank does to its joint graph.
+
+    how:       "alone" if there is nobody to agree with, "agreed" if its own
+               partition is kept, "followed" if it is another rank's.
+    partition: the partition to follow instead of its own, which another rank
+               made for the same graph.
+    repeated:  the collectives to repeat, if the other rank's graph differs.
+    reason:    why no rank partitions; "" if they do.
+    """
+
+    how: str
+    partition: Optional[Partition] = None
+    repeated: Optional[tuple[str, ...]] = None
+    reason: str = ""
+
+
+def repeated_launches(
+    joint: fx.Graph, backward: fx.Graph
+) -> tuple[str, ...]:
+    """Returns the names of the collectives that are in the backward although
+    they could be in the forward, in the order of the backward."""
+    known = {node.name for node in forward_nodes(joint)}
+    names = Launches.of(backward).names
+    return tuple(name for name in names if name in known)
+
+
+def agree_on_partition(
+    joint: fx.Graph,
+    frame: Optional[str],
+    own: Optional[Partition],
+    repeated: tuple[str, ...],
+    options: Options,
+    reason: str = "",
+) -> Agreed:
+    """Returns what this rank does to `joint`.
+
+    `own` is its partition and `repeated` the collectives that this repeats;
+    None with the `reason` that there is none.
+    """
+    launches = Launches.of(joint)
+    job = current_job()
+    if job is None or not options.agree or not launches.items:
+        return Agreed("alone", reason=reason)
+    job.answer = min(job.answer, options.timeout)
+    key = "partition/" + digest_of(
+        [launches.digest("joint"), options.settings()]
+    )
+    graph = _digest(joint)
+    text = None
+    if own is not None:
+        text = json.dumps([own.to_json(), list(repeated), graph])
+    body = None if text is None else pack(text)
+    if body is not None and len(body) > LONGEST:
+        body = text = None
+        reason = f"the partition is longer than {LONGEST} bytes"
+    mine = {
+        "rank": job.rank,
+        "frame": frame,
+        "digest": None if text is None else digest_of(text),
+        "order": digest_of(list(repeated)),
+        "reason": reason,
+    }
+    try:
+        decided = publish(job, Published(key, mine, body))
+        if decided["digest"] == mine["digest"]:
+            return Agreed("agreed", reason=reason)
+        if decided["digest"] is None:
+            reason = f"rank {decided['rank']} decided so: {decided['reason']}"
+            return Agreed("followed", reason=reason)
+        theirs, names, their_graph = json.loads(
+            unpack(body_of(job, decided))
+        )
+    except StoreSilent as error:
+        reason = f"{error}, and without it ranks cannot agree on a partition"
+        return Agreed("alone", reason=reason)
+    if their_graph == graph:
+        return Agreed("followed", partition=Partition.from_json(theirs))
+    if own is not None and decided["order"] == mine["order"]:
+        return Agreed("agreed")
+    return Agreed("followed", repeated=tuple(names))
+
+
+def _digest(joint: fx.Graph) -> str:
+    """Returns what is equal for graphs that differ in sizes at most."""
+    return digest_of(
+        [
+            [node.name, target_name(node.target), *_inputs(node)]
+            for node in joint.nodes
+        ]
+    )
+
+
+def _inputs(node: fx.Node) -> list[str]:
+    return [source.name for source in node.all_input_nodes]
