@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any, Optional
@@ -134,6 +136,45 @@ CASES = {
         {"forward scheduled": 2, "backward scheduled": 2}, blocks=True
     ),
 }
+
+
+def train_ddp(rank: int) -> tuple[Optional[str], list]:
+    """Trains with DDP's Python reducer under compiled autograd: the graph of
+    the whole backward, all-reduces included, is an inference graph. Returns
+    the difference from eager and the records' kinds and status."""
+    from torch._dynamo import compiled_autograd
+    from torch.nn.parallel import DistributedDataParallel
+
+    from commsched.torch.compiling import records
+    from commsched.torch.compiling.backend import commsched
+
+    torch.set_num_threads(1)
+    torch._dynamo.config.optimize_ddp = "python_reducer"
+    options = {"inner": "eager", "strict": True}
+    histories = []
+    for compiled in (False, True):
+        torch.manual_seed(0)
+        model = DistributedDataParallel(Model())
+        step, backward = model, contextlib.nullcontext
+        if compiled:
+            step = torch.compile(model, backend=commsched, options=options)
+            backward = functools.partial(
+                compiled_autograd._enable,
+                torch.compile(backend=commsched, options=options),
+            )
+        optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+        history = []
+        for number in range(STEPS):
+            torch.manual_seed(100 * number + rank)
+            loss = step(torch.randn(ROWS, WIDTH)).square().mean()
+            with backward():
+                loss.backward()
+            history.append(_state(model, loss))
+            optimizer.step()
+            optimizer.zero_grad()
+        histories.append(history)
+    found = [(record.kind, record.status) for record in records.records()]
+    return _difference(*histories), found
 
 
 @dataclasses.dataclass

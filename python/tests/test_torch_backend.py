@@ -29,3 +29,9 @@ def test_training_is_that_of_eager(case, outcomes):
 def test_graphs_are_scheduled(case, outcomes):
     for rank in outcomes:
         assert rank[case].statuses == steps.CASES[case].statuses
+
+
+def test_ddp_with_compiled_autograd():
+    for difference, graphs in run_ranks(steps.train_ddp, 2, timeout=150):
+        assert difference is None, difference
+        assert ("inference", "scheduled") in graphs
