@@ -8,6 +8,7 @@ and its operator, "wait 3" the wait for it, and "call addmm" an external call.
 
 from __future__ import annotations
 
+import contextlib
 import re
 
 import torch
@@ -84,3 +85,16 @@ def events_of_graph(graph: torch.fx.Graph) -> list[str]:
             starts[node] = count
             count += 1
     return events
+
+
+@contextlib.contextmanager
+def without_compiler():
+    """Kernels for CPUs are generated but not compiled: they do nothing."""
+    from torch._inductor.async_compile import AsyncCompile
+
+    compiler = AsyncCompile.cpp_pybinding
+    AsyncCompile.cpp_pybinding = lambda *args, **kw: lambda *args: None
+    try:
+        yield
+    finally:
+        AsyncCompile.cpp_pybinding = compiler

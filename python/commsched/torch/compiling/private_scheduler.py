@@ -74,17 +74,17 @@ def chain(nodes: list[Any]) -> list[Any]:
 def sort_by_graph(nodes: list[Any]) -> list[Any]:
     """Returns `nodes` in the order of the FX graph.
 
-    A node comes at the place of the last FX node that it computes, or before
-    the first node that needs it, whichever is earlier.
+    A node comes at its place (:func:`places`), or before the first node that
+    needs it, whichever is earlier.
     """
-    places = {n: i for i, n in enumerate(_lowered().graph.nodes)}
     producers = {
         name: node for node in nodes for name in node.get_buffer_names()
     }
+    place = dict(zip(nodes, places(nodes)))
     order: list[Any] = []
     done: set[str] = set()
     # Without recursion: graphs are deeper than Python's stack.
-    for root in sorted(nodes, key=lambda node: _place(node, places)):
+    for root in sorted(nodes, key=place.__getitem__):
         stack = [(root, False)]
         while stack:
             node, complete = stack.pop()
@@ -94,9 +94,9 @@ def sort_by_graph(nodes: list[Any]) -> list[Any]:
                 done.add(node.get_name())
                 stack.append((node, True))
                 needed = {
-                    d.name: producers[d.name]
-                    for d in node.unmet_dependencies
-                    if d.name in producers
+                    dep.name: producers[dep.name]
+                    for dep in node.unmet_dependencies
+                    if dep.name in producers
                 }
                 for name in sorted(needed, reverse=True):
                     if needed[name].get_name() not in done:
@@ -104,25 +104,42 @@ def sort_by_graph(nodes: list[Any]) -> list[Any]:
     return order
 
 
-def _place(node: Any, places: dict[torch.fx.Node, int]) -> int:
-    """Returns the place of the last FX node that `node` computes.
+def places(nodes: list[Any]) -> list[int]:
+    """Returns for each node the place, in the FX graph, of the last FX node
+    that it computes.
 
-    What a collective's start writes is handed on by its wait, which is
-    therefore among the origins of the start.
+    A node's origins are more than that: a collective's start has its wait
+    among them, which hands on what the start writes, and a kernel that
+    writes an operand of an external call has the call.
     """
-    last = -1
-    for part in node.get_nodes():
-        if part.node is None:
-            continue
-        wait = isinstance(part.node, ir._WaitKernel)
-        for origin in part.node.get_origins():
-            if origin in places and (wait or not _is_wait(origin)):
-                last = max(last, places[origin])
-    return last
+    index = {n: i for i, n in enumerate(_lowered().graph.nodes)}
+    found: list[int] = []
+    external: set[int] = set()
+    for node in nodes:
+        last = -1
+        if keeps_place(node):
+            last = max(_origins(node, index), default=-1)
+            external.add(last)
+        found.append(last)
+    for i, node in enumerate(nodes):
+        if found[i] < 0:
+            computed = [
+                at for at in _origins(node, index) if at not in external
+            ]
+            found[i] = max(computed, default=-1)
+    return found
 
 
-def _is_wait(node: torch.fx.Node) -> bool:
-    return node.target is torch.ops._c10d_functional.wait_tensor.default
+def _origins(node: Any, index: dict[torch.fx.Node, int]) -> list[int]:
+    wait = torch.ops._c10d_functional.wait_tensor.default
+    return [
+        index[origin]
+        for part in node.get_nodes()
+        if part.node is not None
+        for origin in part.node.get_origins()
+        if origin in index
+        and (origin.target is not wait or isinstance(part.node, ir._WaitKernel))
+    ]
 
 
 def sort_for_peak_memory(nodes: list[Any]) -> list[Any]:
