@@ -209,7 +209,7 @@ def _compare(case: Case) -> Outcome:
     for record in records.records():
         key = f"{record.kind} {record.status}"
         statuses[key] = statuses.get(key, 0) + 1
-    return Outcome(_difference(eager, compiled), statuses)
+    return Outcome(difference(eager, compiled), statuses)
 
 
 def train(case: Case, options: Optional[dict]) -> list[dict]:
@@ -217,18 +217,27 @@ def train(case: Case, options: Optional[dict]) -> list[dict]:
     the gradients and the buffers of each step by name."""
     from commsched.torch.compiling.backend import commsched
 
+    def compiled(model: nn.Module) -> nn.Module:
+        if options is None:
+            return model
+        if not case.blocks:
+            return torch.compile(model, backend=commsched, options=options)
+        for layer in model.layers:
+            layer.compile(backend=commsched, options=options)
+        return model
+
+    return train_with(case, compiled)
+
+
+def train_with(case: Case, compiled: Callable) -> list[dict]:
+    """Trains what `compiled` makes of the model; returns what `train` does."""
     torch.manual_seed(0)
     model = Model(**case.model)
     if case.prepare is not None:
         case.prepare(model)
     mesh = init_device_mesh("cpu", (dist.get_world_size(),))
     case.distribute(model, mesh)
-    step = model
-    if options is not None and case.blocks:
-        for layer in model.layers:
-            layer.compile(backend=commsched, options=options)
-    elif options is not None:
-        step = torch.compile(model, backend=commsched, options=options)
+    step = compiled(model)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
     history = []
     for number, rows in enumerate(case.rows):
@@ -255,7 +264,7 @@ def _state(model: nn.Module, loss: torch.Tensor) -> dict:
     return state
 
 
-def _difference(expected: list[dict], found: list[dict]) -> Optional[str]:
+def difference(expected: list[dict], found: list[dict]) -> Optional[str]:
     for number, (one, other) in enumerate(zip(expected, found, strict=True)):
         if one.keys() != other.keys():
             return f"step {number}: {set(one) ^ set(other)}"

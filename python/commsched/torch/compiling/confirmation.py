@@ -16,6 +16,7 @@ once more alone only compares itself with the reference.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import threading
@@ -26,7 +27,7 @@ import torch
 
 from commsched.torch.compiling import records
 from commsched.torch.compiling.launches import digest_of
-from commsched.torch.compiling.publishing import Published, unpack
+from commsched.torch.compiling.publishing import Published, pack, unpack
 from commsched.torch.compiling.store import Job, StoreSilent, current_job
 
 #: Seconds between two looks at the store: the first, and the longest.
@@ -73,6 +74,13 @@ class Contract:
             dataclasses.asdict(self), separators=(",", ":"), sort_keys=True
         )
 
+    @classmethod
+    def from_json(cls, text: str) -> Contract:
+        fields = json.loads(text)
+        if fields["published"] is not None:
+            fields["published"] = Published(**fields["published"])
+        return cls(**fields)
+
     @property
     def title(self) -> str:
         """The graph, in words."""
@@ -85,10 +93,32 @@ _lock = threading.Lock()
 
 
 def register(contract: Contract) -> str:
-    """Keeps `contract` and returns the name that `confirm` takes."""
-    name = digest_of(contract.to_json())[:16]
+    """Keeps `contract` and returns the name that `confirm` takes.
+
+    It is kept in the job's store too: another process of the job may find
+    what is compiled here in a cache, and run it.
+    """
+    text = contract.to_json()
+    name = digest_of(text)[:16]
     _contracts[name] = contract
+    job = current_job()
+    if job is not None and contract.published is not None:
+        with contextlib.suppress(StoreSilent):
+            job.set("contract/" + name, pack(text))
     return name
+
+
+def _contract(name: str, job: Job) -> Contract:
+    """Returns a contract of this process, or of another one of the job."""
+    if name not in _contracts:
+        text = job.get("contract/" + name)
+        if text is None:
+            raise RanksDiffer(
+                f"compiled code has the contract {name}, which no rank of "
+                "this job made: a cache kept the code of another job"
+            )
+        _contracts[name] = Contract.from_json(unpack(text))
+    return _contracts[name]
 
 
 def confirm(name: str) -> None:
@@ -101,7 +131,7 @@ def confirm(name: str) -> None:
     if name in confirmed:
         return
     with _lock:
-        contract = _contracts[name]
+        contract = _contract(name, job)
         job.answer = min(job.answer, contract.timeout)
         try:
             _Confirmation(job, contract).run()

@@ -11,6 +11,7 @@ as without CommSched.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Optional
 
@@ -30,6 +31,7 @@ from commsched.torch.compiling.options import Options, OptionsError
 from commsched.torch.compiling.partitioner import Partitioner
 from commsched.torch.compiling.roles import roles_by_position
 from commsched.torch.compiling.schedule import optimize_graph
+from commsched.torch.compiling.store import StoreSilent, current_job
 
 
 def inductor_options(
@@ -118,8 +120,16 @@ class CacheKey:
 
 def _job_key() -> Optional[str]:
     """Returns what all ranks of this job, and of no other, have in common;
-    None if they have nothing yet."""
-    return "alone"
+    None if the job's store does not answer."""
+    job = current_job()
+    if job is None:
+        return "alone"
+    if "cache key" not in job.state:
+        try:
+            job.state["cache key"] = job.decide("cache", uuid.uuid4().hex)
+        except StoreSilent:
+            return None
+    return job.state["cache key"]
 
 
 class SchedulePass(CustomGraphPass):
