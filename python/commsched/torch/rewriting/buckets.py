@@ -150,6 +150,7 @@ class _Merger:
             (list(self._sources), *self._common.values()),
             self._base,
             first,
+            value=[start.meta.get("val") for start in self._starts],
         )
         items, waits = [], []
         for index, start in enumerate(self._starts):
@@ -164,8 +165,13 @@ class _Merger:
         return waits
 
     def _wait(self, source: fx.Node, name: str, like: fx.Node) -> fx.Node:
+        # What is waited for is what was delivered.
         return self._maker.call(
-            c10d.wait_tensor.default, (source,), name, like
+            c10d.wait_tensor.default,
+            (source,),
+            name,
+            like,
+            value=source.meta["val"],
         )
 
     # -- packed --------------------------------------------------------------

@@ -117,7 +117,7 @@ def started_by(wait: fx.Node) -> Optional[fx.Node]:
     """Returns the collective that a `wait_tensor` waits for, if it is one."""
     source = next(iter((*wait.args, *wait.kwargs.values())), None)
     while isinstance(source, fx.Node) and source.op == "call_function":
-        if communicates(source.target) and not is_wait(source.target):
+        if _starts(source.target):
             return source
         inputs = source.all_input_nodes
         if len(inputs) != 1:
@@ -221,6 +221,22 @@ def _storage(value: torch.Tensor) -> Optional[int]:
     except (NotImplementedError, RuntimeError):
         return None
 
+
+def is_start(node: fx.Node) -> bool:
+    """Returns whether `node` starts a collective."""
+    return node.op == "call_function" and _starts(node.target)
+
+
+def _starts(target: Any) -> bool:
+    known = _known_starts.get(target)
+    if known is None:
+        known = communicates(target) and not is_wait(target)
+        if isinstance(target, OpOverload):
+            _known_starts[target] = known
+    return known
+
+
+_known_starts: dict[OpOverload, bool] = {}
 
 # -- what kind of node it is -------------------------------------------------
 

@@ -132,7 +132,9 @@ class NodeMaker:
             return target(*args, **kwargs)
 
     def _fake(self, source: fx.Node) -> Any:
-        value = source.meta["val"] if "val" in source.meta else None
+        value = source.meta.get("val")
+        if isinstance(value, FakeTensor):
+            return value
         if value is None:
             raise RewriteError(
                 f"node '{source.name}' has no value in its metadata, so what "

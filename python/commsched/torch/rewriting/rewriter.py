@@ -7,10 +7,10 @@ from typing import Any, Iterable, Optional, Sequence
 
 from torch import fx
 
-from commsched.torch.importer.targets import communicates, is_wait
 from commsched.torch.rewriting.buckets import merge
 from commsched.torch.rewriting.dependences import (
     is_effect,
+    is_start,
     memory_dependences,
 )
 from commsched.torch.rewriting.errors import RewriteError
@@ -204,7 +204,7 @@ class Rewriter:
     def _check_starts(self, order: Sequence[fx.Node]) -> None:
         """Raises unless collectives start in the order of the plan: other
         ranks rely on it."""
-        wanted = [node for node in self._wanted() if _is_start(node)]
+        wanted = [node for node in self._wanted() if is_start(node)]
         named = set(wanted)
         found = [node for node in order if node in named]
         for was, now in zip(wanted, found):
@@ -220,10 +220,3 @@ class Rewriter:
         for node in order:
             end.prepend(node)
 
-
-def _is_start(node: fx.Node) -> bool:
-    return (
-        node.op == "call_function"
-        and communicates(node.target)
-        and not is_wait(node.target)
-    )
