@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Iterable, Optional
 
 from torch import fx
 
+from commsched.torch.importer.aliases import is_composite
 from commsched.torch.importer.targets import bind, overload_of
 from commsched.torch.importer.unsharded import storage_change
 from commsched.torch.rewriting.dependences import (
@@ -76,7 +78,7 @@ class History:
                         if key in fills:
                             filled = self.filled.setdefault(node, {})
                             filled[key] = fills[key]
-            if any(writer is not None for writer in seen):
+            if any(seen) and not is_view(node):
                 self.seen[node] = tuple(dict.fromkeys(seen))
             if node in writers:
                 self._write(node, last, fills)
@@ -92,6 +94,20 @@ class History:
                     fills[key] = source
                     keys = self.storages.of(source)
                     last[key] = last.get(keys[0]) if keys else None
+
+
+def is_view(node: fx.Node) -> bool:
+    """Returns whether `node` gives memory of its operand, unread."""
+    if node.target is operator.getitem:
+        return True
+    overload = overload_of(node.target) if node.op == "call_function" else None
+    if overload is None or overload._schema.is_mutable:
+        return False
+    if is_composite(overload):
+        # It may have to copy.
+        return False
+    infos = [returned.alias_info for returned in overload._schema.returns]
+    return bool(infos) and all(info is not None for info in infos)
 
 
 def _argument(node: fx.Node, index: int) -> fx.Node:

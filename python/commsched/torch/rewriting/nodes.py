@@ -117,6 +117,10 @@ class NodeMaker:
             operator.floordiv, (size, by), f"{like.name}_part", like
         )
 
+    def value(self, node: fx.Node) -> Any:
+        """Returns the value that `node` has for its present arguments."""
+        return self._run(node.target, node.args, node.kwargs, node)
+
     def discard(self) -> None:
         """Removes the nodes that were added; nothing else may use them."""
         for node in reversed(self.made):

@@ -97,7 +97,7 @@ def forwarded_reads(
             if contents[used] is None:
                 early.setdefault(used, []).append(node)
             else:
-                if _shares(node, used):
+                if shares_storage(node, used):
                     views[node] = (used, contents[used])
                 yield node, used, contents[used]
     for param, users in early.items():
@@ -112,7 +112,8 @@ def _storage_argument(node: fx.Node, index: int) -> fx.Node:
     return bound[overload._schema.arguments[index].name]
 
 
-def _shares(node: fx.Node, other: fx.Node) -> bool:
+def shares_storage(node: fx.Node, other: fx.Node) -> bool:
+    """Returns whether one of two nodes is a view of the other."""
     a, b = node.meta.get("val"), other.meta.get("val")
     if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor):
         return False

@@ -21,6 +21,7 @@ from commsched.torch.rewriting.replacing import (
     forwarded_reads,
     gather_into,
     replaced_waits,
+    shares_storage,
 )
 from commsched.torch.rewriting.verify import Record, verify
 
@@ -41,6 +42,7 @@ class Rewriter:
         self._record = Record(self._nodes)
         self._maker = NodeMaker(graph)
         self._journal: list[tuple] = []
+        self._old_values: list[tuple] = []
         # By node that goes: what stands for it, if anything does.
         self._gone: dict[fx.Node, Optional[fx.Node]] = {}
         # By node that goes: what reads its operands in its stead.
@@ -72,6 +74,8 @@ class Rewriter:
 
     def undo(self) -> None:
         """Makes the graph what it was before `run`."""
+        for node, value in reversed(self._old_values):
+            node.meta["val"] = value
         for user, args, kwargs in reversed(self._journal):
             user.args = args
             user.kwargs = kwargs
@@ -101,6 +105,7 @@ class Rewriter:
         if removed:
             for user, was, now in list(forwarded_reads(self._nodes, removed)):
                 self._replace_in(user, was, now)
+                self._view_anew(user, was)
             for node in removed:
                 self._gone[node] = None
         self._bury(self._gone)
@@ -146,6 +151,17 @@ class Rewriter:
     def _replace_in(self, user: fx.Node, old: fx.Node, new: fx.Node) -> None:
         self._journal.append((user, user.args, user.kwargs))
         user.replace_input_with(old, new)
+
+    def _view_anew(self, node: fx.Node, param: fx.Node) -> None:
+        """Lets the value of `node`, and of what views it, be a view of its
+        present operand if it was one of `param`."""
+        work = [node]
+        while work:
+            view = work.pop()
+            if shares_storage(view, param):
+                self._old_values.append((view, view.meta["val"]))
+                view.meta["val"] = self._maker.value(view)
+                work.extend(view.users)
 
     def _bury(self, replaced: Iterable[fx.Node]) -> None:
         """Adds to what is gone the nodes without an effect that nothing but

@@ -76,7 +76,10 @@ def describe(node: fx.Node, known: Callable[[fx.Node], Any]) -> Any:
     if target in _NUMBERS:
         return None
     if target is operator.getitem:
-        return known(node.args[0])[node.args[1]]
+        source = known(node.args[0])
+        return source[node.args[1]] if isinstance(source, list) else Contents(
+            (node,)
+        )
     if target in _COALESCED:
         kind, rest = _COALESCED[target], tuple(node.args[1:])
         return [

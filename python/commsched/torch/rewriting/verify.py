@@ -20,6 +20,7 @@ from commsched.torch.importer.unsharded import storage_change
 from commsched.torch.rewriting.dependences import (
     CHAINS,
     WRITES,
+    Storages,
     kinds,
     started_by,
     written_by,
@@ -281,8 +282,8 @@ class _Verifier:
                     )
             if len(was) != len(now):
                 raise RewriteError(f"a node of the kind '{chain}' was lost")
-        for node in self._gone:
-            self._check_gone(node)
+        if any(kinds(node) for node in self._gone):
+            self._check_gone()
         if not (self._before.seen or self._after.seen):
             return
         for node in self._live:
@@ -302,26 +303,30 @@ class _Verifier:
                 f"{names[0]}, and now by {names[1]}"
             )
 
-    def _check_gone(self, node: fx.Node) -> None:
-        """Raises unless `node` had no effect but on a storage that nothing
-        uses any more."""
-        found = kinds(node)
-        if not found:
-            return
-        if WRITES not in found or storage_change(node) is None:
-            raise RewriteError(f"'{node.name}', which has an effect, was left out")
-        touched = {
-            key
-            for target in written_by(node)
-            for key in self._before.storages.of(target)
-        }
-        for other in self._live:
-            for source in other.all_input_nodes:
-                if touched & set(self._before.storages.of(source)):
-                    raise RewriteError(
-                        f"'{node.name}' was left out, but '{other.name}' uses "
-                        f"'{source.name}', whose storage it changes"
-                    )
+    def _check_gone(self) -> None:
+        """Raises unless nodes with an effect that are left out only changed
+        storages that nothing uses any more."""
+        storages = Storages()
+        for node in self._live:
+            storages.visit(node)
+        used: dict[int, fx.Node] = {}
+        for node in self._live:
+            for source in node.all_input_nodes:
+                used.update(dict.fromkeys(storages.of(source), node))
+        for node in self._gone:
+            found = kinds(node)
+            if found and (WRITES not in found or not storage_change(node)):
+                raise RewriteError(
+                    f"'{node.name}', which has an effect, was left out"
+                )
+            for target in written_by(node):
+                for key in self._before.storages.of(target):
+                    if key in used:
+                        raise RewriteError(
+                            f"'{node.name}' was left out, but "
+                            f"'{used[key].name}' uses the storage that it "
+                            "changes"
+                        )
 
     # -- waits ---------------------------------------------------------------
 
