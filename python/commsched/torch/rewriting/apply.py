@@ -8,6 +8,7 @@ from typing import Any, Optional
 from torch import fx
 
 from commsched.torch.rewriting.errors import RewriteError
+from commsched.torch.rewriting.inlining import replace_nodes, without_calls
 from commsched.torch.rewriting.plan import Plan, make_plan
 from commsched.torch.rewriting.rewriter import Rewriter
 
@@ -40,7 +41,9 @@ def apply_plan(
 ) -> fx.GraphModule:
     """Rewrites `gm` in place as `plan` says and returns it.
 
-    The object `gm.graph` stays the same; `recompile` says whether the code of
+    The object `gm.graph` stays the same, and so do its nodes, unless one of
+    them calls a graph that communicates: then `gm` is given copies of all of
+    them, with the called graphs' nodes in the place of the calls. `recompile` says whether the code of
     `gm` is made anew, which takes most of the time and which a caller that
     only takes the graph does not need.
 
@@ -51,13 +54,16 @@ def apply_plan(
     """
     if plan.is_identity:
         return gm
-    rewriter = Rewriter(gm.graph, plan)
+    graph = without_calls(gm)
+    rewriter = Rewriter(graph, plan)
     try:
         rewriter.run()
     except BaseException:
         rewriter.undo()
         raise
     rewriter.finish()
+    if graph is not gm.graph:
+        replace_nodes(gm.graph, graph)
     if recompile:
         gm.recompile()
     return gm

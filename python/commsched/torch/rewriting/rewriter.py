@@ -14,6 +14,7 @@ from commsched.torch.rewriting.dependences import (
     memory_dependences,
 )
 from commsched.torch.rewriting.errors import RewriteError
+from commsched.torch.rewriting.inlining import place_calls
 from commsched.torch.rewriting.nodes import NodeMaker
 from commsched.torch.rewriting.order import arrange
 from commsched.torch.rewriting.plan import Plan
@@ -208,7 +209,7 @@ class Rewriter:
     def _wanted(self) -> list[fx.Node]:
         """Returns the nodes that the plan's order names."""
         found: list[fx.Node] = []
-        for entry in self._plan.order:
+        for entry in place_calls(self._plan.order, self._nodes):
             if entry in self._stages:
                 found.extend(self._stages[entry])
             elif isinstance(entry, str):
