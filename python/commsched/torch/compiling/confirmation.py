@@ -12,11 +12,14 @@ enters a collective that another will not enter in the same order.
 
 A graph that was confirmed is not waited for again: a rank that compiles it
 once more alone only compares itself with the reference.
+
+Code in a compiler's cache carries its contract. When it is loaded in another
+job, its plan is published as if it had just been made; if the ranks of that
+job have decided otherwise, loading fails, which the cache takes for a miss.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import threading
@@ -27,7 +30,12 @@ import torch
 
 from commsched.torch.compiling import records
 from commsched.torch.compiling.launches import digest_of
-from commsched.torch.compiling.publishing import Published, pack, unpack
+from commsched.torch.compiling.publishing import (
+    Published,
+    pack,
+    publish,
+    unpack,
+)
 from commsched.torch.compiling.store import Job, StoreSilent, current_job
 
 #: Seconds between two looks at the store: the first, and the longest.
@@ -40,6 +48,11 @@ NAMED = 8
 
 class RanksDiffer(RuntimeError):
     """Ranks of one process group would launch different collectives."""
+
+
+class Outdated(OSError):
+    """Code from a cache launches otherwise than this job's ranks decided.
+    Inductor's caches compile again on an OSError."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,12 +87,12 @@ class Contract:
             dataclasses.asdict(self), separators=(",", ":"), sort_keys=True
         )
 
-    @classmethod
-    def from_json(cls, text: str) -> Contract:
-        fields = json.loads(text)
-        if fields["published"] is not None:
-            fields["published"] = Published(**fields["published"])
-        return cls(**fields)
+    @staticmethod
+    def from_json(text: str) -> "Contract":
+        data = json.loads(text)
+        if data["published"] is not None:
+            data["published"] = Published(**data["published"])
+        return Contract(**data)
 
     @property
     def title(self) -> str:
@@ -93,32 +106,46 @@ _lock = threading.Lock()
 
 
 def register(contract: Contract) -> str:
-    """Keeps `contract` and returns the name that `confirm` takes.
-
-    It is kept in the job's store too: another process of the job may find
-    what is compiled here in a cache, and run it.
-    """
-    text = contract.to_json()
-    name = digest_of(text)[:16]
+    """Keeps `contract` and returns the name that `confirm` takes."""
+    name = digest_of(contract.to_json())[:16]
     _contracts[name] = contract
-    job = current_job()
-    if job is not None and contract.published is not None:
-        with contextlib.suppress(StoreSilent):
-            job.set("contract/" + name, pack(text))
     return name
 
 
-def _contract(name: str, job: Job) -> Contract:
-    """Returns a contract of this process, or of another one of the job."""
-    if name not in _contracts:
-        text = job.get("contract/" + name)
-        if text is None:
-            raise RanksDiffer(
-                f"compiled code has the contract {name}, which no rank of "
-                "this job made: a cache kept the code of another job"
-            )
-        _contracts[name] = Contract.from_json(unpack(text))
-    return _contracts[name]
+def carried(name: str) -> str:
+    """Returns the line of Python that code in a cache carries."""
+    packed = pack(_contracts[name].to_json())
+    return f"__import__({__name__!r}, fromlist=['']).loaded({packed!r})"
+
+
+def loaded(packed: str) -> None:
+    """Takes the contract of code that has just been compiled, or that comes
+    from a cache; in the latter case raises Outdated if it does not hold."""
+    contract = Contract.from_json(unpack(packed))
+    made = register(contract) in _contracts_of(current_job())
+    if made:
+        return
+    if contract.published is None:
+        raise Outdated("made when the job's store did not answer")
+    job = current_job()
+    if job is None:
+        return
+    own = contract.published
+    own = dataclasses.replace(own, entry={**own.entry, "rank": job.rank})
+    try:
+        decided = publish(job, own)
+    except StoreSilent as error:
+        raise Outdated(str(error)) from error
+    if decided["order"] != own.entry["order"]:
+        raise Outdated(
+            f"rank {decided['rank']} decided on another plan for "
+            f"{contract.title}"
+        )
+
+
+def _contracts_of(job: Optional[Job]) -> set[str]:
+    """The names of the contracts that this process made in this job."""
+    return set() if job is None else job.state.setdefault("made", set())
 
 
 def confirm(name: str) -> None:
@@ -131,7 +158,12 @@ def confirm(name: str) -> None:
     if name in confirmed:
         return
     with _lock:
-        contract = _contract(name, job)
+        contract = _contracts.get(name)
+        if contract is None:
+            raise RanksDiffer(
+                "code from a cache does not say what it launches: clear "
+                "the cache"
+            )
         job.answer = min(job.answer, contract.timeout)
         try:
             _Confirmation(job, contract).run()
@@ -322,10 +354,12 @@ torch.fx.node.has_side_effect(torch.ops.commsched.confirm.default)
 
 def insert(graph: torch.fx.Graph, contract: Contract) -> torch.fx.Node:
     """Makes `graph` confirm `contract` before it does anything else."""
-    first = next(n for n in graph.nodes if n.op not in ("placeholder",))
+    name = register(contract)
+    _contracts_of(current_job()).add(name)
+    first = next(n for n in graph.nodes if n.op != "placeholder")
     with graph.inserting_before(first):
         node = graph.call_function(
-            torch.ops.commsched.confirm.default, (register(contract),)
+            torch.ops.commsched.confirm.default, (name,)
         )
     node.meta["val"] = None
     return node

@@ -11,7 +11,6 @@ as without CommSched.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Optional
 
@@ -21,7 +20,11 @@ from torch._inductor.custom_graph_pass import (
     CustomSchedulerPass,
 )
 
-from commsched.torch.compiling import private, private_scheduler
+from commsched.torch.compiling import (
+    confirmation,
+    private,
+    private_scheduler,
+)
 from commsched.torch.compiling.inductor_settings import (
     check_effective,
     required,
@@ -31,7 +34,7 @@ from commsched.torch.compiling.options import Options, OptionsError
 from commsched.torch.compiling.partitioner import Partitioner
 from commsched.torch.compiling.roles import roles_by_position
 from commsched.torch.compiling.schedule import optimize_graph
-from commsched.torch.compiling.store import StoreSilent, current_job
+from commsched.torch.compiling.store import current_job
 
 
 def inductor_options(
@@ -46,8 +49,8 @@ def inductor_options(
     option of Inductor that would undo the schedule.
 
     Inductor's caches keep what is compiled. Where ranks agree on plans
-    (``agree=True``), a plan may come from another rank, and an entry is only
-    used in the job that made it; with ``agree=False`` entries last.
+    (``agree=True``), code from a cache is used in a later job if that job's
+    ranks decide on the same launches, and else compiled again.
     """
     return _settings(Options(**options), dict(inductor or {}))
 
@@ -110,26 +113,16 @@ class CacheKey:
             if key is None:
                 return None
             keys.append(str(key))
-        if self._options.agree:
-            job = _job_key()
-            if job is None:
-                return None
-            keys.append(job)
+        # Code that was compiled without other ranks does not compare itself
+        # with theirs.
+        agreed = self._options.agree and current_job() is not None
+        keys.append("agreed" if agreed else "alone")
         return " ".join(keys)
 
 
-def _job_key() -> Optional[str]:
-    """Returns what all ranks of this job, and of no other, have in common;
-    None if the job's store does not answer."""
-    job = current_job()
-    if job is None:
-        return "alone"
-    if "cache key" not in job.state:
-        try:
-            job.state["cache key"] = job.decide("cache", uuid.uuid4().hex)
-        except StoreSilent:
-            return None
-    return job.state["cache key"]
+private.carry_line(
+    torch.ops.commsched.confirm.default, confirmation.carried
+)
 
 
 class SchedulePass(CustomGraphPass):

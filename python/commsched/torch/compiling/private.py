@@ -185,3 +185,23 @@ def own_connection(store: Any) -> Any:
         return store.clone()
     except (AttributeError, NotImplementedError, RuntimeError):
         return store
+
+
+def carry_line(operator: Any, line: Callable[..., str]) -> None:
+    """Makes Inductor's code that calls `operator` begin with the line of
+    Python that `line` returns for the call's arguments (2.13, 2.15:
+    torch._inductor.ir.FallbackKernel, lowering.register_lowering)."""
+    from torch._inductor import ir, lowering
+
+    class Kernel(ir.FallbackKernel):
+        def codegen(self, wrapper: Any) -> None:
+            root = wrapper
+            while getattr(root, "parent_wrapper", None) is not None:
+                root = root.parent_wrapper
+            if not ir.V.graph.cpp_wrapper:
+                root.header.writeline(line(*self.constant_args))
+            super().codegen(wrapper)
+
+    @lowering.register_lowering(operator, type_promotion_kind=None)
+    def lower(*args: Any) -> None:
+        Kernel.create(operator, *args)
