@@ -82,6 +82,15 @@ def test_inputs_are_no_parameters(model, texts):
     assert header.count('"input"') == 1
 
 
+def test_what_the_backward_takes_over(model, texts):
+    """A shard that is gathered again in the backward is a parameter there."""
+    train(model, reshard_after_forward=True)
+    found = recognized(texts["backward"])
+    # The first layer's weight is needed for the input's gradient only.
+    assert found["parameter_gather"] == LAYERS - 1
+    assert found["gradient_scatter"] == PARAMETERS
+
+
 def test_inference_and_frozen_parameters(model, texts):
     for parameter in model.parameters():
         parameter.requires_grad_(False)
