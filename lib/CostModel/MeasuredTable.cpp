@@ -329,7 +329,42 @@ llvm::Error readText(const llvm::json::Object &object, llvm::StringRef key,
   return llvm::Error::success();
 }
 
+/// The optional member `target`: the fields that were measured.
+llvm::Error readFields(const llvm::json::Object &object,
+                       std::vector<std::pair<std::string, double>> &fields) {
+  const llvm::json::Value *value = object.get("target");
+  if (!value)
+    return llvm::Error::success();
+  const llvm::json::Object *target = value->getAsObject();
+  if (!target)
+    return llvm::createStringError("cost table: 'target' must be an object");
+  Target checked;
+  // In the order of the target's fields: that of the object is not fixed.
+  for (const TargetField &field : targetFields())
+    if (const llvm::json::Value *entry = target->get(field.key)) {
+      std::optional<double> number = entry->getAsNumber();
+      if (!number)
+        return llvm::createStringError("cost table: target field '" +
+                                       field.key + "' must be a number");
+      if (llvm::Error error = checked.setField(field.key, *number))
+        return llvm::createStringError("cost table: " +
+                                       llvm::toString(std::move(error)));
+      fields.emplace_back(field.key, *number);
+    }
+  for (const auto &entry : *target)
+    if (!checked.getField(entry.first))
+      return llvm::createStringError("cost table: unknown target field '" +
+                                     llvm::StringRef(entry.first) + "'");
+  return llvm::Error::success();
+}
+
 } // namespace
+
+void MeasuredTable::applyTo(Target &target) const {
+  for (const auto &[key, value] : fields)
+    // They were checked when they were read.
+    llvm::cantFail(target.setField(key, value));
+}
 
 llvm::Expected<MeasuredTable> MeasuredTable::parse(llvm::StringRef json) {
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(json);
@@ -338,6 +373,7 @@ llvm::Expected<MeasuredTable> MeasuredTable::parse(llvm::StringRef json) {
                                    llvm::toString(value.takeError()));
 
   std::string name, source, device;
+  std::vector<std::pair<std::string, double>> fields;
   const llvm::json::Array *list = value->getAsArray();
   if (const llvm::json::Object *object = value->getAsObject()) {
     if (llvm::Error error = readText(*object, "name", name))
@@ -345,6 +381,8 @@ llvm::Expected<MeasuredTable> MeasuredTable::parse(llvm::StringRef json) {
     if (llvm::Error error = readText(*object, "source", source))
       return error;
     if (llvm::Error error = readText(*object, "device", device))
+      return error;
+    if (llvm::Error error = readFields(*object, fields))
       return error;
     list = object->getArray("rows");
     if (!list)
@@ -372,6 +410,7 @@ llvm::Expected<MeasuredTable> MeasuredTable::parse(llvm::StringRef json) {
   table->name = std::move(name);
   table->source = std::move(source);
   table->device = std::move(device);
+  table->fields = std::move(fields);
   return table;
 }
 

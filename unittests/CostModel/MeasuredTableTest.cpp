@@ -71,6 +71,27 @@ TEST(MeasuredTable, IgnoresFurtherColumnsAndLists) {
   EXPECT_EQ(table.getRows()[0].timeNs, 5);
 }
 
+TEST(MeasuredTable, ReplacesMeasuredFieldsOfTheTarget) {
+  Target target = *getTargetPreset("h100");
+  double launchUs = target.collectiveLaunchUs;
+  MeasuredTable table =
+      parsed(R"({"target": {"memory_gb_s": 12.5, "nvlink": 0}, "rows": []})");
+  table.applyTo(target);
+  EXPECT_EQ(target.memoryGBs, 12.5);
+  EXPECT_EQ(target.nvlink, 0);
+  EXPECT_EQ(target.collectiveLaunchUs, launchUs);
+
+  EXPECT_EQ(errorOf(R"({"target": 3, "rows": []})"),
+            "cost table: 'target' must be an object");
+  EXPECT_EQ(errorOf(R"({"target": {"memory": 3}, "rows": []})"),
+            "cost table: unknown target field 'memory'");
+  EXPECT_EQ(errorOf(R"({"target": {"memory_gb_s": "3"}, "rows": []})"),
+            "cost table: target field 'memory_gb_s' must be a number");
+  EXPECT_EQ(errorOf(R"({"target": {"memory_gb_s": -3}, "rows": []})")
+                .find("cost table: target field 'memory_gb_s' must be between"),
+            0u);
+}
+
 TEST(MeasuredTable, RejectsWhatIsNoTable) {
   std::string message = errorOf("{\"rows\": [}");
   EXPECT_NE(message.find("cost table is not JSON: ["), std::string::npos)

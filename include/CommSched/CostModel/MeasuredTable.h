@@ -17,6 +17,7 @@
 #define COMMSCHED_COSTMODEL_MEASUREDTABLE_H
 
 #include "CommSched/CostModel/Collective.h"
+#include "CommSched/CostModel/Target.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
@@ -62,11 +63,12 @@ private:
 
 class MeasuredTable {
 public:
-  /// Reads `{"name", "source", "device", "rows": [row, ...]}` or a bare list of
-  /// rows, where a row is `{"collective": "all_reduce", "ranks": 8, "nodes": 1,
-  /// "bytes": 65536, "time_ns": 39700}`. Further columns and members are for
-  /// others. Fails with one line of text that names the row (counted from 0)
-  /// and the column.
+  /// Reads `{"name", "source", "device", "target", "rows": [row, ...]}` or a
+  /// bare list of rows, where a row is `{"collective": "all_reduce", "ranks":
+  /// 8, "nodes": 1, "bytes": 65536, "time_ns": 39700}` and the target
+  /// `{"memory_gb_s": 20}`, measured values of any fields of a target. Further
+  /// columns and members are for others. Fails with one line of text that names
+  /// the row (counted from 0) and the column, or the target's field.
   static llvm::Expected<MeasuredTable> parse(llvm::StringRef json);
 
   /// `parse` of a file's content; errors start with the path.
@@ -78,6 +80,9 @@ public:
   llvm::StringRef getName() const { return name; }
   llvm::StringRef getSource() const { return source; }
   llvm::StringRef getDevice() const { return device; }
+  /// Replaces the fields of `target` that were measured.
+  void applyTo(Target &target) const;
+
   /// The rows as measured, sorted by collective, ranks, nodes and bytes.
   llvm::ArrayRef<MeasuredRow> getRows() const { return rows; }
 
@@ -102,6 +107,8 @@ private:
   std::string name;
   std::string source;
   std::string device;
+  /// Keys and values that Target::setField() takes.
+  std::vector<std::pair<std::string, double>> fields;
   std::vector<MeasuredRow> rows;
   std::map<Key, MeasuredCurve> curves;
 };

@@ -8,6 +8,7 @@
 
 #include "CommSched/Analysis/Costs/BucketCosts.h"
 
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/MathExtras.h"
@@ -48,6 +49,29 @@ getMergedQuery(OperationCosts &costs, ArrayRef<CollectiveOpInterface> members,
   if (merged && mode == BucketMode::Copy)
     merged->tensors = 1;
   return merged;
+}
+
+/// The time of the launch that `merged` describes, by the pins of `members`.
+static int64_t getLaunchNs(OperationCosts &costs,
+                           ArrayRef<CollectiveOpInterface> members,
+                           const CollectiveQuery &merged) {
+  int64_t launchNs = costs.estimateCollective(merged).timeNs;
+  if (!hasPinnedMember(members))
+    return launchNs;
+  double takenNs = 0, estimatedNs = 0;
+  int64_t longestNs = 0;
+  for (CollectiveOpInterface member : members) {
+    // All queries are known, or `merged` would not be.
+    int64_t estimate = costs.estimateCollective(*costs.getQuery(member)).timeNs;
+    std::optional<int64_t> pinned = getPinnedRuntimeNs(member);
+    takenNs += static_cast<double>(pinned.value_or(estimate));
+    estimatedNs += static_cast<double>(estimate);
+    longestNs = std::max(longestNs, pinned.value_or(0));
+  }
+  if (estimatedNs > 0)
+    launchNs = cost::roundToNs(static_cast<double>(launchNs) *
+                               (takenNs / estimatedNs));
+  return std::max(launchNs, longestNs);
 }
 
 /// The time of a kernel that reads and writes so many bytes; none when one is
@@ -113,6 +137,12 @@ getCopyOutNs(const OperationCosts &costs,
   return total;
 }
 
+bool mlir::commsched::hasPinnedMember(ArrayRef<CollectiveOpInterface> members) {
+  return llvm::any_of(members, [](CollectiveOpInterface member) {
+    return getPinnedRuntimeNs(member).has_value();
+  });
+}
+
 std::optional<BucketCost> mlir::commsched::estimateBucket(
     OperationCosts &costs, ArrayRef<CollectiveOpInterface> members,
     BucketMode mode, ArrayRef<Operation *> absorbedCasts) {
@@ -120,7 +150,7 @@ std::optional<BucketCost> mlir::commsched::estimateBucket(
   if (!query)
     return std::nullopt;
   BucketCost cost;
-  cost.collectiveNs = costs.estimateCollective(*query).timeNs;
+  cost.collectiveNs = getLaunchNs(costs, members, *query);
   if (mode == BucketMode::Coalesced)
     return cost;
 

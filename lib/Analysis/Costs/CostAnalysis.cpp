@@ -33,8 +33,11 @@ CostAnalysis::CostAnalysis(Operation *op)
 CostAnalysis::CostAnalysis(Operation *op, const cost::MeasuredTable *profile,
                            StringRef defaultPreset) {
   FailureOr<cost::Target> target = getTarget(op, defaultPreset);
-  if (succeeded(target))
-    costs.emplace(*target, profile, symbolTables);
+  if (failed(target))
+    return;
+  if (profile)
+    profile->applyTo(*target);
+  costs.emplace(*target, profile, symbolTables);
 }
 
 llvm::Expected<std::shared_ptr<const cost::MeasuredTable>>

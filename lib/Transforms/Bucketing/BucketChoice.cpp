@@ -9,6 +9,7 @@
 #include "BucketChoice.h"
 
 #include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Schedule/Bucketing/Bucketing.h"
 
 using namespace mlir;
@@ -34,6 +35,14 @@ mlir::commsched::getMembers(const BlockProblem &problem,
   return llvm::map_to_vector(starts, [&](NodeId start) {
     return cast<CollectiveOpInterface>(problem.getOperation(start));
   });
+}
+
+void PricedBucket::pin(const MergedCollective &merged) const {
+  if (!pinnedNs)
+    return;
+  OpBuilder builder(merged.start);
+  merged.start->setDiscardableAttr(runtimeNsAttrName,
+                                   builder.getI64IntegerAttr(*pinnedNs));
 }
 
 BucketPricer::BucketPricer(const BlockProblem &problem, OperationCosts &costs)
@@ -62,7 +71,9 @@ PricedBucket BucketPricer::price(ArrayRef<NodeId> starts,
     if (totalNs >= leastNs)
       continue;
     leastNs = totalNs;
-    best = {mode, std::move(*cost), std::move(casts)};
+    best = {mode, std::move(*cost), std::move(casts), std::nullopt};
+    if (hasPinnedMember(members))
+      best.pinnedNs = best.cost.collectiveNs;
   }
   return best;
 }

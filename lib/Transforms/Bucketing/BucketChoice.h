@@ -36,6 +36,11 @@ struct PricedBucket {
   schedule::BucketCost cost;
   /// The operations that its copy-in absorbs; cost.absorbed has the same.
   SmallVector<Operation *> casts;
+  /// What the merged start has to be pinned to, if it does.
+  std::optional<int64_t> pinnedNs;
+
+  /// Sets `commsched.runtime_ns` of the merged start, if it has to be pinned.
+  void pin(const MergedCollective &merged) const;
 };
 
 /// The collectives that start at these nodes of `problem`.

@@ -201,9 +201,11 @@ LogicalResult BlockBucketer::merge(const BlockProblem &problem,
        llvm::zip_equal(choice.bucketing.buckets, choice.prices)) {
     if (areRemarksEnabled(function))
       remarkBucket(function, problem, bucket, price.mode);
-    made.insert(mergeCollectives(rewriter, getMembers(problem, bucket.starts),
-                                 price.mode, options.multiDtype)
-                    .start);
+    MergedCollective merged =
+        mergeCollectives(rewriter, getMembers(problem, bucket.starts),
+                         price.mode, options.multiDtype);
+    price.pin(merged);
+    made.insert(merged.start);
   }
   return success();
 }

@@ -352,8 +352,8 @@ bool BlockScheduler::apply(const BlockSchedule &schedule) const {
   for (auto [index, price] : llvm::enumerate(schedule.buckets->prices)) {
     // In the order in which they stand now.
     ArrayRef<NodeId> starts = schedule.buckets->merged->bucket(index).starts;
-    mergeCollectives(rewriter, getMembers(*problem, starts), price.mode,
-                     /*multiDtype=*/false, price.casts);
+    price.pin(mergeCollectives(rewriter, getMembers(*problem, starts),
+                               price.mode, /*multiDtype=*/false, price.casts));
   }
   return true;
 }

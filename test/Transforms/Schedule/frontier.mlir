@@ -60,7 +60,7 @@ func.func @step(%x: tensor<100xi8>)
       {commsched.runtime_ns = 100 : i64}
       : tensor<100xi8> -> !commsched.future<tensor<100xi8>>
   %w0 = commsched.wait %f0 : !commsched.future<tensor<100xi8>>
-  %f1 = commsched.all_reduce %x on @g reduction(max)
+  %f1 = commsched.all_reduce %x on @g reduction(min)
       {commsched.runtime_ns = 100 : i64}
       : tensor<100xi8> -> !commsched.future<tensor<100xi8>>
   %w1 = commsched.wait %f1 : !commsched.future<tensor<100xi8>>

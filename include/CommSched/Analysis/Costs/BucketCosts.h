@@ -30,9 +30,17 @@ enum class BucketMode {
   Coalesced,
 };
 
-/// The cost of `members` as one launch, none of whose parts is pinned:
+/// Whether one of `members` is pinned to a time. Then a collective that
+/// replaces them should be pinned to the `collectiveNs` that estimateBucket()
+/// finds.
+bool hasPinnedMember(ArrayRef<CollectiveOpInterface> members);
+
+/// The cost of `members` as one launch:
 ///  * the collective: all their bytes in one launch of the kind, as one tensor
-///    (by copy) or as many (coalesced);
+///    (by copy) or as many (coalesced). Where members are pinned, that time
+///    times what they take together over what is estimated for them together,
+///    and at least what the longest of them is pinned to: the pins say how far
+///    the estimates are off, and the estimates what launches share;
 ///  * by copy, the copy-in: reads what the members send and writes as much. A
 ///    member that sends the result of one of `absorbedCasts` reads the cast's
 ///    operand instead;

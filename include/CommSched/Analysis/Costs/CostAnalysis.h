@@ -55,8 +55,8 @@ public:
   /// Reads the target of `op`; see getTarget(), which emits the errors.
   explicit CostAnalysis(Operation *op);
 
-  /// `profile`, the measured collectives, may be null. `defaultPreset` names
-  /// the target for modules whose specification does not.
+  /// `profile`, the measured collectives and fields of the target, may be null.
+  /// `defaultPreset` names the target for modules whose specification does not.
   CostAnalysis(Operation *op, const cost::MeasuredTable *profile,
                StringRef defaultPreset = "h100");
 
