@@ -102,6 +102,7 @@ class Contract:
 
 
 _contracts: dict[str, Contract] = {}
+#: Guards what threads of a process count.
 _lock = threading.Lock()
 
 
@@ -157,26 +158,22 @@ def confirm(name: str) -> None:
     confirmed = job.state.setdefault("confirmed", set())
     if name in confirmed:
         return
-    with _lock:
-        contract = _contracts.get(name)
-        if contract is None:
+    contract = _contracts.get(name)
+    if contract is None:
+        raise RanksDiffer(
+            "code from a cache does not say what it launches: clear the cache"
+        )
+    job.answer = min(job.answer, contract.timeout)
+    try:
+        _Confirmation(job, contract).run()
+    except StoreSilent as error:
+        if not contract.kept:
             raise RanksDiffer(
-                "code from a cache does not say what it launches: clear "
-                "the cache"
-            )
-        job.answer = min(job.answer, contract.timeout)
-        try:
-            _Confirmation(job, contract).run()
-        except StoreSilent as error:
-            if not contract.kept:
-                raise RanksDiffer(
-                    f"{contract.title} was scheduled, and whether all ranks "
-                    f"run the same schedule cannot be known: {error}"
-                ) from error
-            records.warn_once(
-                f"ranks cannot compare what they launch: {error}"
-            )
-        confirmed.add(name)
+                f"{contract.title} was scheduled, and whether all ranks run "
+                f"the same schedule cannot be known: {error}"
+            ) from error
+        records.warn_once(f"ranks cannot compare what they launch: {error}")
+    confirmed.add(name)
 
 
 class _Confirmation:
@@ -261,9 +258,10 @@ class _Confirmation:
         """Adds this rank to those that will run the graph; returns whether
         it was not among them yet."""
         counted = self._job.state.setdefault("counted", set())
-        if base in counted:
-            return False
-        counted.add(base)
+        with _lock:
+            if base in counted:
+                return False
+            counted.add(base)
         self._job.set(f"{base}rank/{self._job.rank}", "1")
         self._job.add(base + "count", 1)
         return True

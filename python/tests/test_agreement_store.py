@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What ranks publish, follow and compare; the ranks are threads here."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+torch = pytest.importorskip("torch")
+dist = pytest.importorskip("torch.distributed")
+
+from graphs import build  # noqa: E402
+
+from commsched.torch import CommSchedWarning, Options  # noqa: E402
+from commsched.torch.compiling import agreement, records  # noqa: E402
+from commsched.torch.compiling import confirmation  # noqa: E402
+from commsched.torch.compiling.confirmation import Outdated  # noqa: E402
+from commsched.torch.compiling.confirmation import RanksDiffer  # noqa: E402
+from commsched.torch.compiling.launches import Launches  # noqa: E402
+from commsched.torch.compiling.publishing import pack, unpack  # noqa: E402
+from commsched.torch.compiling.store import Job  # noqa: E402
+from commsched.torch.rewriting import Plan, apply_plan  # noqa: E402
+from commsched.torch.rewriting.plan import Bucket  # noqa: E402
+
+c10d = torch.ops._c10d_functional
+
+
+class Ranks:
+    """The threads that take part, each with its own place in one job."""
+
+    def __init__(self):
+        self.store = dist.HashStore()
+        self.local = threading.local()
+        self.jobs = {}
+
+    def start(self, rank):
+        """Makes this thread rank `rank`."""
+        if rank not in self.jobs:
+            self.jobs[rank] = Job(self.store, rank, "test/")
+        self.local.job = self.jobs[rank]
+
+    def job(self):
+        return getattr(self.local, "job", None)
+
+    def both(self, function):
+        """Returns what `function(rank)` returns or raises on both ranks,
+        which run at the same time."""
+
+        def run(rank):
+            self.start(rank)
+            try:
+                return function(rank)
+            except Exception as error:
+                return error
+
+        with ThreadPoolExecutor(2) as pool:
+            return list(pool.map(run, (0, 1)))
+
+
+@pytest.fixture
+def ranks(monkeypatch):
+    ranks = Ranks()
+    monkeypatch.setattr(agreement, "current_job", ranks.job)
+    monkeypatch.setattr(confirmation, "current_job", ranks.job)
+    records.reset()
+    yield ranks
+    records.reset()
+
+
+def _graph(rows=8, group="g", padded=False, count=3):
+    """`count` gathers of one group, each of a sum."""
+
+    def body(b, *inputs):
+        values = []
+        for i, x in enumerate(inputs):
+            if padded:
+                pad = torch.ops.aten.constant_pad_nd
+                x = b.add(f"pad_{i}", pad, (x, [0, 0]), b.like(x))
+            start = b.add(
+                f"gather_{i}",
+                c10d.all_gather_into_tensor,
+                (x, 2, group),
+                b.tensor((2 * rows, 4)),
+            )
+            wait = b.add(f"wait_{i}", c10d.wait_tensor, (start,), start)
+            values.append(wait)
+        return tuple(values)
+
+    return build([(f"x{i}", (rows, 4)) for i in range(count)], body)
+
+
+def _plan(*order):
+    return Plan(
+        order=tuple(f"gather_{i}" for i in order)
+        + tuple(f"wait_{i}" for i in order)
+    )
+
+
+def _agree(gm, plan, options=Options(timeout=5), reason=""):
+    return agreement.agree(gm.graph, "forward", "0/0", plan, options, reason)
+
+
+def _compile(gm, plan, options=Options(timeout=5)):
+    """Does to `gm` what the ranks decide, and returns what to run."""
+    decision = _agree(gm, plan, options)
+    if decision.plan is not None:
+        apply_plan(gm, decision.plan)
+    agreement.seal(gm, "forward", "0/0", decision, options)
+    return _confirm(gm)
+
+
+def _confirm(gm):
+    (node,) = gm.graph.find_nodes(
+        op="call_function", target=torch.ops.commsched.confirm.default
+    )
+    return lambda: confirmation.confirm(node.args[0])
+
+
+def test_the_first_plan_holds_for_all_and_for_good(ranks):
+    ranks.start(1)
+    assert _agree(_graph(), _plan(2, 1, 0)).how == "agreed"
+    ranks.start(0)
+    decision = _agree(_graph(rows=3), _plan(0, 1, 2))
+    assert decision.how == "followed"
+    assert decision.plan == _plan(2, 1, 0)
+    ranks.start(1)
+    again = _agree(_graph(rows=16), _plan(1, 0, 2))
+    assert (again.how, again.plan) == ("followed", _plan(2, 1, 0))
+
+
+def test_a_rank_keeps_its_own_plan_if_it_launches_alike(ranks):
+    ranks.start(0)
+    _agree(_graph(), _plan(2, 1, 0))
+    ranks.start(1)
+    own = Plan(order=("gather_2", "wait_2", "gather_1", "gather_0"))
+    decision = _agree(_graph(), own)
+    assert (decision.how, decision.plan) == ("agreed", own)
+
+
+@pytest.mark.parametrize("mode", ["copy", "coalesced"])
+def test_buckets_are_part_of_what_is_launched(ranks, mode):
+    def merged(mode):
+        starts, waits = ("gather_0", "gather_1"), ("wait_0", "wait_1")
+        bucket = Bucket("all_gather", mode, starts, waits)
+        order = ((0, "start"), "gather_2", (0, "wait"), "wait_2")
+        return Plan(order=order, buckets=(bucket,))
+
+    ranks.start(0)
+    _agree(_graph(), merged("copy"))
+    ranks.start(1)
+    decision = _agree(_graph(), merged(mode))
+    assert decision.plan == merged("copy")
+    assert decision.how == ("agreed" if mode == "copy" else "followed")
+
+
+def test_a_rank_without_a_plan_follows(ranks):
+    ranks.start(0)
+    _agree(_graph(), _plan(2, 1, 0))
+    ranks.start(1)
+    decision = _agree(_graph(), None, reason="no program")
+    assert (decision.how, decision.plan) == ("followed", _plan(2, 1, 0))
+
+
+def test_the_first_rank_without_a_plan_decides_too(ranks):
+    ranks.start(0)
+    _agree(_graph(), None, reason="no program")
+    ranks.start(1)
+    decision = _agree(_graph(), _plan(2, 1, 0))
+    assert (decision.how, decision.plan) == ("followed", None)
+    assert "rank 0" in decision.reason and "no program" in decision.reason
+
+
+def test_a_plan_too_long_to_publish_is_none(ranks, monkeypatch):
+    monkeypatch.setattr(agreement, "LONGEST", 10)
+    ranks.start(0)
+    decision = _agree(_graph(), _plan(2, 1, 0))
+    assert decision.plan is None and "10 bytes" in decision.reason
+
+
+def test_what_ranks_have_in_common():
+    digest = Launches.of(_graph().graph).digest("forward")
+    for same in (
+        _graph(rows=3),
+        _graph(group="another"),
+        _graph(padded=True),
+    ):
+        assert Launches.of(same.graph).digest("forward") == digest
+    assert Launches.of(_graph(count=2).graph).digest("forward") != digest
+    assert Launches.of(_graph().graph).digest("backward") != digest
+
+
+def test_sends_keep_their_order(ranks):
+    def body(b, x):
+        one = b.add("isend", c10d.isend, (x, 1, 0, "g"), b.like(x))
+        other = b.add(
+            "gather", c10d.all_gather_into_tensor, (x, 2, "g"), b.like(x)
+        )
+        return one, other
+
+    if not hasattr(c10d, "isend"):
+        pytest.skip("no point-to-point operators in this PyTorch")
+    gm = build([("x", (4,))], body)
+    ranks.start(0)
+    assert _agree(gm, Plan(order=("isend", "gather"))).plan is not None
+    decision = _agree(gm, Plan(order=("gather", "isend")))
+    assert decision.plan is None and "'isend'" in decision.reason
+
+
+# -- before the first run ----------------------------------------------------
+
+
+def test_equal_launches_are_confirmed(ranks):
+    def rank(number):
+        run = _compile(_graph(rows=8 - number), _plan(2, number, 1 - number))
+        run()
+        run()
+
+    assert ranks.both(rank) == [None, None]
+
+
+def test_different_launches_stop_both_ranks(ranks, monkeypatch):
+    # As if the second rank's plan could not be applied to its graph.
+    def rank(number):
+        gm = _graph()
+        decision = _agree(gm, _plan(2, 1, 0))
+        if number == 0:
+            apply_plan(gm, decision.plan)
+        agreement.seal(gm, "forward", "0/0", decision, Options(timeout=20))
+        _confirm(gm)()
+
+    started = time.monotonic()
+    errors = ranks.both(rank)
+    assert time.monotonic() - started < 10
+    for error in errors:
+        assert isinstance(error, RanksDiffer)
+        text = str(error)
+        assert "rank 0" in text and "rank 1" in text
+        assert "forward graph 0/0" in text
+        assert "number 0 is" in text and "gather_2" in text
+
+
+def test_a_rank_that_compiles_again_alone_does_not_wait(ranks):
+    ranks.both(lambda rank: _compile(_graph(), _plan(2, 1, 0))())
+    ranks.start(0)
+    _compile(_graph(rows=5), _plan(0, 1, 2))()
+
+
+def test_a_rank_that_does_not_come_is_named(ranks):
+    ranks.start(0)
+    run = _compile(_graph(), _plan(2, 1, 0), Options(timeout=0.2))
+    with pytest.raises(RanksDiffer, match="waited 0.2 s .* for 1 of 2 ranks"):
+        run()
+
+
+def test_different_options_are_named(ranks, tmp_path):
+    def rank(number):
+        profile = tmp_path / f"{number}.json"
+        profile.write_text(f'{{"rank": {number}}}')
+        options = Options(timeout=20, profile=profile)
+        _compile(_graph(), _plan(2, 1, 0), options)()
+
+    for error in ranks.both(rank):
+        assert isinstance(error, RanksDiffer)
+        assert "different settings: profile is " in str(error)
+
+
+def test_one_graph_may_run_with_several_options(ranks):
+    def rank(number):
+        for target in ("h100", "a100"):
+            options = Options(timeout=20, target=target)
+            _compile(_graph(), _plan(2, 1, 0), options)()
+
+    assert ranks.both(rank) == [None, None]
+
+
+# -- a store that does not answer --------------------------------------------
+
+
+class Stopped:
+    """A store whose requests do not end."""
+
+    def __getattr__(self, name):
+        if name == "clone":
+            raise AttributeError(name)
+        return lambda *args: threading.Event().wait(60)
+
+
+def test_without_a_store_graphs_keep_their_order(ranks):
+    ranks.local.job = Job(Stopped(), 0, "test/")
+    options = Options(timeout=0.2)
+    with pytest.warns(CommSchedWarning, match="store did not answer in 0.2"):
+        run = _compile(_graph(), _plan(2, 1, 0), options)
+    with pytest.warns(CommSchedWarning, match="cannot compare"):
+        run()
+
+
+def test_a_schedule_does_not_run_if_the_store_is_gone(ranks):
+    ranks.start(0)
+    run = _compile(_graph(), _plan(2, 1, 0), Options(timeout=0.2))
+    ranks.local.job = Job(Stopped(), 0, "test/")
+    with pytest.raises(RanksDiffer, match="cannot be known"):
+        run()
+
+
+# -- code from caches --------------------------------------------------------
+
+
+def _carried(ranks, plan):
+    """What code in a cache carries that rank 0 of another job compiled."""
+    ranks.start(0)
+    gm = _graph()
+    _compile(gm, plan)
+    (node,) = gm.graph.find_nodes(
+        op="call_function", target=torch.ops.commsched.confirm.default
+    )
+    line = confirmation.carried(node.args[0])
+    ranks.jobs.clear()
+    ranks.store = dist.HashStore()
+    return line
+
+
+def test_code_from_a_cache_decides_if_it_is_first(ranks):
+    line = _carried(ranks, _plan(2, 1, 0))
+    ranks.start(1)
+    eval(line)
+    ranks.start(0)
+    decision = _agree(_graph(), _plan(0, 1, 2))
+    assert (decision.how, decision.plan) == ("followed", _plan(2, 1, 0))
+
+
+def test_code_from_a_cache_is_outdated_if_it_is_not(ranks):
+    line = _carried(ranks, _plan(2, 1, 0))
+    ranks.start(0)
+    _agree(_graph(), _plan(0, 1, 2))
+    ranks.start(1)
+    with pytest.raises(Outdated, match="rank 0 decided on another plan"):
+        eval(line)
+
+
+def test_packed_text_is_as_it_was():
+    text = "collective'\"\\\n" * 1000
+    assert unpack(pack(text)) == text
+    assert len(pack(text)) < 200
