@@ -33,6 +33,7 @@ import commsched.torch as cs
 import delayed
 import models
 from commsched.torch import measure
+from commsched.torch.compiling.records import Record, records
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,13 +41,15 @@ class Mode:
     """One way to run the step.
 
     options:   of `torch.compile`; None runs eager.
-    scheduled: whether they are CommSched's: gets `options["options"]` too.
+    scheduled: whether CommSched schedules: `options["options"]` are its own.
+    unscheduled: the mode that runs the same graphs as PyTorch orders them.
     exact:     the mode whose losses and gradients have equal bits.
     close:     the mode whose gradients differ by rounding alone.
     """
 
     options: Optional[dict[str, Any]]
     scheduled: bool = False
+    unscheduled: Optional[str] = None
     exact: Optional[str] = None
     close: Optional[str] = None
 
@@ -62,17 +65,17 @@ MODES = {
     "eager": Mode(None),
     "aot_eager": Mode({"backend": "aot_eager"}, exact="eager"),
     "aot_eager order": Mode(
-        _commsched("eager", "off"), True, exact="eager"
+        _commsched("eager", "off"), True, "aot_eager", exact="aot_eager"
     ),
     "aot_eager commsched": Mode(
-        _commsched("eager", "auto"), True, exact="eager"
+        _commsched("eager", "auto"), True, "aot_eager", exact="aot_eager"
     ),
     "inductor": Mode({}, close="eager"),
     "inductor order": Mode(
-        _commsched("inductor", "off"), True, exact="inductor"
+        _commsched("inductor", "off"), True, "inductor", exact="inductor"
     ),
     "inductor commsched": Mode(
-        _commsched("inductor", "auto"), True, close="inductor"
+        _commsched("inductor", "auto"), True, "inductor", close="inductor"
     ),
 }
 
@@ -94,6 +97,7 @@ class Run:
         self.losses: list[float] = []
         self.gradients: list[torch.Tensor] = []
         self.times: list[float] = []
+        self.graphs: list[Record] = []
 
     def _compile(self) -> Callable[..., torch.Tensor]:
         if self.mode.options is None:
@@ -112,6 +116,7 @@ class Run:
     def step(self, index: int) -> None:
         """Trains one step and keeps its loss, gradients and time."""
         batch = self.job.batch(index)
+        known = len(records())
         dist.barrier()
         self.job.synchronize()
         start = time.perf_counter()
@@ -119,6 +124,7 @@ class Run:
         loss.backward()
         self.job.synchronize()
         self.times.append(time.perf_counter() - start)
+        self.graphs += records()[known:]
         self.losses.append(loss.item())
         self.gradients.append(
             torch.cat(
@@ -134,10 +140,6 @@ class Run:
         self.peak = peak_memory(
             lambda: self.step_function(*batch).backward(), self.job.device
         )
-
-    def predicted_ns(self) -> Optional[int]:
-        """The simulated time of the step's graphs."""
-        return None
 
     def median_ms(self, warmup: int) -> float:
         """The median over the steps of the time of the slowest rank."""
@@ -162,22 +164,27 @@ class Run:
         return result.item()
 
 
+def choose_device() -> tuple[torch.device, str]:
+    """This rank's device and the backend of its collectives: a GPU if the
+    machine has one for each of its ranks."""
+    if torch.cuda.device_count() >= int(os.environ["LOCAL_WORLD_SIZE"]):
+        return torch.device("cuda", int(os.environ["LOCAL_RANK"])), "nccl"
+    return torch.device("cpu"), "gloo"
+
+
 class Job:
     """What all runs share: the ranks, the device, the batches, the profile."""
 
     def __init__(self, arguments: argparse.Namespace):
         self.arguments = arguments
         self.profile: Optional[str] = arguments.profile
-        local_ranks = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-        if torch.cuda.device_count() >= local_ranks:
-            self.device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+        self.device, backend = choose_device()
+        if self.device.type == "cuda":
             torch.cuda.set_device(self.device)
-            backend = "nccl"
         else:
-            self.device = torch.device("cpu")
             torch.set_num_threads(1)
-            backend = "gloo"
         if arguments.delay_ms:
+            self.device = torch.device("cpu")
             backend = delayed.register(arguments.delay_ms / 1e3)
         dist.init_process_group(backend)
         self.mesh = init_device_mesh(
@@ -242,13 +249,22 @@ def peak_memory(run: Callable[[], Any], device: torch.device) -> int:
     return max(itertools.accumulate(change for _, change in changes))
 
 
+HEADER = (
+    "mode", "step", "predicted", "peak memory", "predicted", "collectives",
+    "loss", "gradients",
+)
+
+
 def report(job: Job, runs: dict[str, Run]) -> bool:
     """Prints what was seen, from rank 0; returns whether all runs agree."""
     rows, agree = [], True
     for name, run in runs.items():
         row = [name, f"{run.median_ms(job.arguments.warmup):,.1f} ms"]
-        row.append(_milliseconds(run.predicted_ns()))
-        row.append(f"{run.peak / 2**20:,.1f} MiB")
+        predicted = predict(name, runs)
+        row.append(_milliseconds(predicted.get("step_time_ns")))
+        row.append(_mebibytes(run.peak))
+        row.append(_mebibytes(predicted.get("peak_memory_bytes")))
+        row.append(str(predicted.get("num_collectives", "-")))
         row.append(f"{run.losses[-1]:.6f}")
         other = run.mode.exact or run.mode.close
         if other in runs:
@@ -263,26 +279,46 @@ def report(job: Job, runs: dict[str, Run]) -> bool:
                 row[-1] += f": more than {limit:g}"
         rows.append(row)
     if dist.get_rank() == 0:
-        print_table(
-            ["mode", "step", "predicted", "peak memory",
-             f"loss {job.arguments.steps}", "gradients"],
-            rows,
-        )
+        print_table([list(HEADER), *rows])
     return agree
+
+
+def predict(name: str, runs: dict[str, Run]) -> dict[str, int]:
+    """What CommSched's simulation says of a mode's step: of the graphs that
+    it scheduled, or of the same graphs as they came."""
+    when, run = "after", runs[name]
+    if not run.mode.scheduled:
+        when = "before"
+        for other in runs.values():
+            if other.mode.unscheduled == name:
+                run = other
+    reports = [getattr(graph, when) for graph in run.graphs]
+    if not all(reports) or not reports:
+        return {}
+    return {
+        "step_time_ns": sum(r["step_time_ns"] for r in reports),
+        "peak_memory_bytes": max(r["peak_memory_bytes"] for r in reports),
+        "num_collectives": sum(r["num_collectives"] for r in reports),
+    }
 
 
 def _milliseconds(nanoseconds: Optional[int]) -> str:
     return "-" if nanoseconds is None else f"{nanoseconds / 1e6:,.1f} ms"
 
 
-def print_table(header: list[str], rows: list[list[str]]) -> None:
+def _mebibytes(size: Optional[int]) -> str:
+    return "-" if size is None else f"{size / 2**20:,.1f} MiB"
+
+
+def print_table(rows: list[list[str]]) -> None:
     """Prints columns, the first and the last to the left."""
-    table = [header, *(row + [""] * (len(header) - len(row)) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*table)]
-    for row in table:
+    width = len(rows[0])
+    rows = [row + [""] * (width - len(row)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    for row in rows:
         cells = [
-            cell.ljust(width) if i in (0, len(row) - 1) else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths))
+            cell.ljust(size) if i in (0, width - 1) else cell.rjust(size)
+            for i, (cell, size) in enumerate(zip(row, widths))
         ]
         print("  ".join(cells).rstrip())
 

@@ -109,7 +109,7 @@ def test_a_profile_that_cannot_be_written_leaves_nothing(fake_group, tmp_path):
 @pytest.mark.parametrize(
     "text, error",
     [
-        ("{", "invalid JSON"),
+        ("{", "is not JSON"),
         ('{"operators": 3}', "'operators' is not a list"),
         ('{"operators": [3]}', "operator 0: is not an object"),
         ('{"operators": [{"time_ns": 1}]}', "'operator' is not a string"),
@@ -123,6 +123,11 @@ def test_a_broken_profile_is_refused(tmp_path, text, error):
     path.write_text(text)
     with pytest.raises(measure.ProfileError, match=error):
         measure.read_operators(path)
+
+
+def test_a_profile_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(measure.ProfileError, match="missing.json' cannot be"):
+        measure.read_operators(tmp_path / "missing.json")
 
 
 def test_a_table_of_collectives_has_no_operators():

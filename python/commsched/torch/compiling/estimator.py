@@ -26,6 +26,7 @@ from commsched.torch.compiling.runs import RunError, estimate_text
 from commsched.torch.compiling.schedule import import_options
 from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.graphs import GraphSpec, import_graphs
+from commsched.torch.measuring.profile import ProfileError
 
 _RUNTIME = "commsched.runtime_ns"
 
@@ -87,9 +88,10 @@ class RuntimeEstimator:
     def _estimate(self, graph: torch.fx.Graph) -> _Table:
         spec = GraphSpec("graph", graph.owning_module)
         try:
-            module = import_graphs([spec], import_options(self.options))
+            settings = import_options(self.options, graph.owning_module)
+            module = import_graphs([spec], settings)
             run = estimate_text(str(module), self.options)
-        except (GraphImportError, RunError) as error:
+        except (GraphImportError, ProfileError, RunError) as error:
             records.warn_once(
                 f"CommSched leaves the estimates to Inductor: {error}"
             )

@@ -187,7 +187,7 @@ def decide(
     spec = GraphSpec(
         _FUNCTION, gm, "joint", roles, num_fwd_outputs=num_fwd_outputs
     )
-    module = import_graphs([spec], import_options(options))
+    module = import_graphs([spec], import_options(options, gm))
     primals = [
         value.ref
         for value, attributes in module.functions[0].arguments

@@ -22,6 +22,11 @@ from commsched.torch.importer.graphs import GraphSpec, ImportOptions
 from commsched.torch.importer.graphs import import_graphs
 from commsched.torch.importer.ordering import put_in_order
 from commsched.torch.importer.targets import communicates, is_wait
+from commsched.torch.measuring.profile import (
+    ProfileError,
+    operator_runtimes,
+    read_operators,
+)
 from commsched.torch.rewriting import (
     Plan,
     PlanError,
@@ -93,7 +98,7 @@ def _plan(
     """Returns this rank's plan, or None and why it has none."""
     try:
         spec = GraphSpec(kind, gm, kind, roles or {}, forward)
-        text = str(import_graphs([spec], import_options(options)))
+        text = str(import_graphs([spec], import_options(options, gm)))
         run = schedule_text(text, options)
         plan = make_plan(run.before, run.after, kind)
         record.before = run.reports.before.get(kind)
@@ -138,12 +143,19 @@ def _check_torch() -> None:
         )
 
 
-def import_options(options: Options) -> ImportOptions:
-    """Returns what the importer needs to know beside the graph."""
+def import_options(
+    options: Options, gm: torch.fx.GraphModule
+) -> ImportOptions:
+    """Returns what the importer needs to know beside the graph `gm`."""
     ranks = options.ranks_per_node
     if ranks is None:
         ranks = int(os.environ.get("LOCAL_WORLD_SIZE", "8"))
-    return ImportOptions(ranks_per_node=ranks, hints=dict(options.hints))
+    runtimes = {}
+    if options.profile is not None:
+        runtimes = operator_runtimes(gm, read_operators(options.profile))
+    return ImportOptions(
+        ranks_per_node=ranks, hints=dict(options.hints), runtimes=runtimes
+    )
 
 
 def describe(error: Exception) -> str:
@@ -153,7 +165,7 @@ def describe(error: Exception) -> str:
     text = str(error)
     # What this package raises says what is wrong; of anything else the kind
     # of error does too.
-    known = (GraphImportError, PlanError, RewriteError, RunError)
+    known = (GraphImportError, PlanError, ProfileError, RewriteError, RunError)
     if text and isinstance(error, known):
         return text
     return f"{type(error).__name__}: {text}"

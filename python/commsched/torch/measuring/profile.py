@@ -17,6 +17,7 @@ measured graphs have it.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from typing import Any, Iterable, Mapping, Optional, Union
@@ -72,19 +73,36 @@ def read_operators(path: Path) -> dict[str, int]:
     """Returns the times of a profile's operators, in nanoseconds, by
     signature. A profile without operators has none.
 
-    Raises OSError, and ProfileError for what is no profile.
+    Raises ProfileError.
     """
+    try:
+        status = os.stat(path)
+        return dict(
+            _read(os.fspath(path), status.st_mtime_ns, status.st_size)
+        )
+    except OSError as error:
+        raise ProfileError(
+            f"the profile '{path}' cannot be read: {error.strerror}"
+        ) from error
+
+
+@functools.lru_cache(maxsize=16)
+def _read(path: str, _mtime: int, _size: int) -> dict[str, int]:
+    """Reads the file again only when its time or size changes."""
     with open(path, encoding="utf-8") as file:
         try:
             profile = json.load(file)
         except ValueError as error:
-            raise ProfileError(f"{path}: invalid JSON: {error}") from None
+            raise ProfileError(
+                f"the profile '{path}' is not JSON ({error}); "
+                "python -m commsched.torch.measure writes one"
+            ) from None
     entries = profile.get("operators", []) if isinstance(profile, dict) else []
     if not isinstance(entries, list):
-        raise ProfileError(f"{path}: 'operators' is not a list")
+        raise ProfileError(f"the profile '{path}': 'operators' is not a list")
     times = {}
     for index, entry in enumerate(entries):
-        where = f"{path}: operator {index}"
+        where = f"the profile '{path}': operator {index}"
         if not isinstance(entry, dict):
             raise ProfileError(f"{where}: is not an object")
         operator, time_ns = entry.get("operator"), entry.get("time_ns")
