@@ -29,6 +29,7 @@ from commsched.torch.compiling.confirmation import (
 )
 from commsched.torch.compiling.launches import Launches, digest_of
 from commsched.torch.compiling.options import Options
+from commsched.torch.compiling.partition_agreement import partition_of
 from commsched.torch.compiling.publishing import (
     Published,
     body_of,
@@ -55,7 +56,9 @@ class Decision:
     reason: why the graph keeps its order.
     launches: the graph's launches before the plan is applied.
     published: what of this is in the job's store, if there is one.
-    silent: the store did not answer.
+    transient: what is done to the graph is not what this and later jobs
+               decide, since the store did not answer, or since the plan
+               does not fit the graph.
     """
 
     plan: Optional[Plan]
@@ -63,7 +66,7 @@ class Decision:
     reason: str
     launches: Launches
     published: Optional[Published] = None
-    silent: bool = False
+    transient: bool = False
 
 
 def agree(
@@ -95,7 +98,7 @@ def agree(
     except StoreSilent as error:
         reason = f"{error}, and without it ranks cannot agree on a plan"
         records.warn_once(f"CommSched leaves graphs as they are: {reason}")
-        return Decision(None, "alone", reason, launches, silent=True)
+        return Decision(None, "alone", reason, launches, transient=True)
 
 
 def _alone(plan: Optional[Plan], launches: Launches, reason) -> Decision:
@@ -180,7 +183,7 @@ def seal(
     """Makes `gm`, to which `decision` was applied, compare its launches with
     those of the other ranks before it first runs."""
     before = decision.launches
-    if decision.published is None and not decision.silent:
+    if decision.published is None and not decision.transient:
         return
     plan = decision.plan
     after = Launches.of(gm.graph, before.groups)
@@ -198,7 +201,8 @@ def seal(
             kept=lines == before.sequence(),
             groups=[[g.name, g.ranks, g.size] for g in before.groups],
             timeout=options.timeout,
-            published=decision.published,
+            published=None if decision.transient else decision.published,
+            joint=partition_of(frame),
         ),
     )
     gm.recompile()

@@ -67,8 +67,10 @@ class Contract:
     kept:      the launches are those of the program, in its order.
     groups:    the process groups: name, ranks (or None), size.
     timeout:   seconds to wait for the other ranks.
-    published: what the job's store has of the decision; None if the store
-               did not answer, which is why the graph keeps its order.
+    published: what the job's store has of the decision; None if it is not
+               for other jobs.
+    joint:     the same of how the joint graph was partitioned, if ranks
+               decided on that.
     """
 
     kind: str
@@ -81,6 +83,7 @@ class Contract:
     groups: list
     timeout: float
     published: Optional[Published] = None
+    joint: Optional[Published] = None
 
     def to_json(self) -> str:
         return json.dumps(
@@ -90,8 +93,9 @@ class Contract:
     @staticmethod
     def from_json(text: str) -> "Contract":
         data = json.loads(text)
-        if data["published"] is not None:
-            data["published"] = Published(**data["published"])
+        for name in ("published", "joint"):
+            if data[name] is not None:
+                data[name] = Published(**data[name])
         return Contract(**data)
 
     @property
@@ -127,21 +131,21 @@ def loaded(packed: str) -> None:
     if made:
         return
     if contract.published is None:
-        raise Outdated("made when the job's store did not answer")
+        raise Outdated("made by ranks that could not agree")
     job = current_job()
     if job is None:
         return
-    own = contract.published
-    own = dataclasses.replace(own, entry={**own.entry, "rank": job.rank})
-    try:
-        decided = publish(job, own)
-    except StoreSilent as error:
-        raise Outdated(str(error)) from error
-    if decided["order"] != own.entry["order"]:
-        raise Outdated(
-            f"rank {decided['rank']} decided on another plan for "
-            f"{contract.title}"
-        )
+    for own in filter(None, (contract.joint, contract.published)):
+        own = dataclasses.replace(own, entry={**own.entry, "rank": job.rank})
+        try:
+            decided = publish(job, own)
+        except StoreSilent as error:
+            raise Outdated(str(error)) from error
+        if decided["order"] != own.entry["order"]:
+            raise Outdated(
+                f"rank {decided['rank']} decided on another plan for "
+                f"{contract.title}"
+            )
 
 
 def _contracts_of(job: Optional[Job]) -> set[str]:

@@ -96,23 +96,26 @@ def agree_on_partition(
         "order": digest_of(list(repeated)),
         "reason": reason,
     }
+    partitions = job.state.setdefault("partitions", {})
     try:
-        decided = publish(job, Published(key, mine, body))
+        partitions[frame] = Published(key, mine, body)
+        decided = publish(job, partitions[frame])
         if decided["digest"] == mine["digest"]:
             return Agreed("agreed", reason=reason)
         if decided["digest"] is None:
+            partitions[frame] = Published(key, decided, None)
             reason = f"rank {decided['rank']} decided so: {decided['reason']}"
             return Agreed("followed", reason=reason)
-        theirs, names, their_graph = json.loads(
-            unpack(body_of(job, decided))
-        )
+        body = body_of(job, decided)
     except StoreSilent as error:
         reason = f"{error}, and without it ranks cannot agree on a partition"
         return Agreed("alone", reason=reason)
+    theirs, names, their_graph = json.loads(unpack(body))
+    if their_graph != graph and own and decided["order"] == mine["order"]:
+        return Agreed("agreed")
+    partitions[frame] = Published(key, decided, body)
     if their_graph == graph:
         return Agreed("followed", partition=Partition.from_json(theirs))
-    if own is not None and decided["order"] == mine["order"]:
-        return Agreed("agreed")
     return Agreed("followed", repeated=tuple(names))
 
 
@@ -128,3 +131,9 @@ def _digest(joint: fx.Graph) -> str:
 
 def _inputs(node: fx.Node) -> list[str]:
     return [source.name for source in node.all_input_nodes]
+
+
+def partition_of(frame: Optional[str]) -> Optional[Published]:
+    """Returns what was published last for the joint graph of `frame`."""
+    job = current_job()
+    return job and job.state.get("partitions", {}).get(frame)

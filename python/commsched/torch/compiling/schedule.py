@@ -119,12 +119,17 @@ def _apply(gm, kind, options, plan, error, record) -> bool:
     reason = "" if error is None else describe(error)
     decision = agree(gm.graph, kind, record.frame, plan, options, reason)
     record.decided = decision.how
+    if error is not None and decision.plan is not None:
+        records.warn_once(
+            "CommSched follows another rank's schedule, and has none of its "
+            f"own: {reason}"
+        )
     try:
         if decision.plan is not None:
             apply_plan(gm, decision.plan)
             record.plan = decision.plan
     except Exception:
-        decision = dataclasses.replace(decision, plan=None)
+        decision = dataclasses.replace(decision, plan=None, transient=True)
         raise
     finally:
         seal(gm, kind, record.frame, decision, options)
