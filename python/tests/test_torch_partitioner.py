@@ -10,13 +10,11 @@ torch = pytest.importorskip("torch")
 
 import partitioned
 from partitioned import MODELS, Trained, are_equal
-from torch import nn
 from torch._functorch.partitioners import (
     default_partition,
     min_cut_rematerialization_partition,
 )
 
-from commsched.torch.compiling import partitioner as module
 from commsched.torch.compiling import records
 from commsched.torch.compiling.options import Options, OptionsError
 from commsched.torch.compiling.partitioner import Partitioner
@@ -310,3 +308,37 @@ def test_the_key_names_what_decides():
         )
     }
     assert len(keys) == 5
+
+
+# -- Inductor ----------------------------------------------------------------
+
+
+def test_inductor_takes_the_partitioner(opt_program):
+    import commsched.torch as cs
+
+    model, inputs, _ = partitioned.case("deep")
+    wanted = partitioned.train(torch.compile(model), model, inputs)
+    torch._dynamo.reset()
+    records.reset()
+    step = torch.compile(
+        model,
+        options=cs.inductor_options(strict=True, activation_memory_budget=0.0),
+    )
+    found = partitioned.train(step, model, inputs)
+    assert are_equal(found, wanted)
+    (record,) = [r for r in records.records() if r.kind == "joint"]
+    assert record.status == "scheduled"
+
+
+def test_inductor_has_one_partitioner():
+    import commsched.torch as cs
+
+    own = {"custom_partitioner_fn": Partitioner(Options())}
+    assert cs.inductor_options(own)["custom_partitioner_fn"] is own[
+        "custom_partitioner_fn"
+    ]
+    with pytest.raises(OptionsError, match="leave out one"):
+        cs.inductor_options(own, reshard_after_forward=True)
+    settings = cs.inductor_options(reshard_after_forward=True)
+    assert settings["custom_partitioner_fn"].uuid()
+    assert "custom_partitioner_fn" not in cs.inductor_options()

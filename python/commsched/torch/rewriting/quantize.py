@@ -43,23 +43,24 @@ def quantize_saved(
     all tensors. Names that are not saved are skipped. Raises RewriteError for
     a value that is no floating-point tensor.
     """
-    output = forward.graph.output_node()
-    outputs = list(output.args[0])
-    taken = {n.name: n for n in backward.graph.find_nodes(op="placeholder")}
+    outputs = list(forward.graph.output_node().args[0])
+    inputs = backward.graph.find_nodes(op="placeholder")
+    taken = {node.name: node for node in inputs}
     at = _first_scale(outputs, num_fwd_outputs)
-    behind = _last_tensor(outputs[num_fwd_outputs:at], taken)
+    # The backward takes what the forward saves in the same order, but numbers
+    # first, which the forward has last.
+    numbers = sum(private.is_number(node) for node in outputs[at:])
+    behind = inputs[numbers + at - num_fwd_outputs - 1]
     for each in quantized:
         place = _place(outputs, num_fwd_outputs, each.name)
         if place is None or each.name not in taken:
             continue
-        value = outputs[place]
-        outputs[place], scale = _convert(forward.graph, value, each)
-        converted = taken[each.name]
-        is_last = behind is converted
+        outputs[place], scale = _convert(forward.graph, outputs[place], each)
+        old = taken[each.name]
         new, scale_input = _convert_back(
-            backward.graph, converted, outputs[place], scale, behind
+            backward.graph, old, outputs[place], scale, behind
         )
-        if is_last:
+        if old is behind:
             behind = new
         if scale is not None:
             outputs.insert(at, scale)
@@ -89,15 +90,6 @@ def _first_scale(outputs: list, num_fwd_outputs: int) -> int:
         ):
             place = index + 1
     return place
-
-
-def _last_tensor(saved: list, taken: dict) -> fx.Node | None:
-    for node in reversed(saved):
-        if node.name in taken and isinstance(
-            node.meta.get("val"), torch.Tensor
-        ):
-            return taken[node.name]
-    return None
 
 
 # -- the forward -------------------------------------------------------------
