@@ -185,6 +185,7 @@ public:
 
 private:
   FailureOr<BlockProblem> createProblem(Block &block);
+  FailureOr<int64_t> getPeakBytes(const BlockProblem &problem);
   bool declines(const BlockProblem &problem);
   bool getsLonger(const BlockProblem &problem, const schedule::Order &order);
   FailureOr<bool> reduce(Block &block, const BlockProblem &problem,
@@ -196,10 +197,6 @@ private:
 };
 
 } // namespace
-
-static int64_t getPeakBytes(const Problem &problem) {
-  return simulateMemory(problem, problem.programOrder())->peakBytes;
-}
 
 FailureOr<BlockProblem> CollectiveMover::createProblem(Block &block) {
   // Costs take longer to compute than everything else, so they are computed
@@ -213,6 +210,18 @@ FailureOr<BlockProblem> CollectiveMover::createProblem(Block &block) {
         return isPriced ? costs.getRuntimeNs(op) : std::optional<int64_t>(0);
       },
       pass.collectiveOrder);
+}
+
+/// The peak of the program as it stands.
+FailureOr<int64_t> CollectiveMover::getPeakBytes(const BlockProblem &problem) {
+  const Problem &program = problem.getProblem();
+  Result<schedule::MemoryTimeline> memory =
+      simulateMemory(program, program.programOrder());
+  if (!memory) {
+    emitError(function.getLoc(), "not reordered: ") << memory.error();
+    return failure();
+  }
+  return memory->peakBytes;
 }
 
 /// Returns whether a fact that the pass needs is unknown, after a remark.
@@ -284,21 +293,26 @@ FailureOr<bool> CollectiveMover::run(Block &block) {
     return failure();
   if (declines(*problem))
     return false;
-  int64_t peakBytes = getPeakBytes(problem->getProblem());
+  FailureOr<int64_t> peakBytes = getPeakBytes(*problem);
+  if (failed(peakBytes))
+    return failure();
   int64_t limitBytes =
       pass.budget ? getLimitBytes(function, block, problem->getProblem(),
-                                  peakBytes, *pass.budget)
-                  : peakBytes;
+                                  *peakBytes, *pass.budget)
+                  : *peakBytes;
   bool reduced = false;
-  if (peakBytes > limitBytes) {
-    FailureOr<bool> moved = reduce(block, *problem, peakBytes, limitBytes);
+  if (*peakBytes > limitBytes) {
+    FailureOr<bool> moved = reduce(block, *problem, *peakBytes, limitBytes);
     if (failed(moved))
       return failure();
     reduced = *moved;
     problem = createProblem(block);
     if (failed(problem))
       return failure();
-    if (getPeakBytes(problem->getProblem()) > limitBytes)
+    FailureOr<int64_t> reducedBytes = getPeakBytes(*problem);
+    if (failed(reducedBytes))
+      return failure();
+    if (*reducedBytes > limitBytes)
       return reduced;
   }
   IterativeReorderingOptions options = pass.options;
@@ -319,7 +333,7 @@ FailureOr<bool> CollectiveMover::run(Block &block) {
   }
   bool moved = problem->apply(result->order);
   if (moved)
-    keepBaselineBytes(function, block, peakBytes);
+    keepBaselineBytes(function, block, *peakBytes);
   return reduced || moved || pass.writeInfo;
 }
 
