@@ -12,7 +12,9 @@ import torch
 import torch.distributed as dist
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
+from commsched import opt
 from commsched.torch import measure
+from commsched.torch.measuring.machine import slowest
 from commsched.torch.measuring.profile import signature
 
 STEP = """
@@ -99,6 +101,30 @@ def test_unknown_collectives_and_sizes_are_refused(fake_group):
         measure.measure_collectives(sizes=[0])
 
 
+def test_rates_of_the_processor(opt_program, tmp_path):
+    target = measure.measure_target(repeats=1)
+    path = tmp_path / "profile.json"
+    measure.write_profile(path, [], [], target, name="", source="", device="")
+    copy = """
+func.func @copy(%a: tensor<25000000xf32>) -> tensor<25000000xf32> {
+  %b = commsched.compute "aten.neg"(%a)
+      : (tensor<25000000xf32>) -> tensor<25000000xf32>
+  return %b : tensor<25000000xf32>
+}"""
+    run = opt.run_programs(copy, report={"profile": path})
+    predicted = run.reports.before["copy"]["step_time_ns"]
+    expected = 2e8 / target["memory_gb_s"] + target["kernel_launch_ns"]
+    assert predicted == pytest.approx(expected, rel=1e-6)
+    assert measure.measure_target(torch.device("cuda")) == {}
+
+
+def test_the_slowest_rank_counts():
+    assert slowest(
+        [{"kernel_launch_ns": 1, "memory_gb_s": 5},
+         {"kernel_launch_ns": 2, "memory_gb_s": 6}]
+    ) == {"kernel_launch_ns": 2, "memory_gb_s": 5}
+
+
 def test_a_profile_that_cannot_be_written_leaves_nothing(fake_group, tmp_path):
     path = tmp_path / "missing" / "profile.json"
     with pytest.raises(OSError):
@@ -159,6 +185,7 @@ def test_two_ranks_write_one_profile(tmp_path):
     assert kinds == set(measure.KINDS)
     assert {row["bytes"] for row in profile["rows"]} == {0, 1024, 4096, 16384}
     assert measure.read_operators(tmp_path / "profile.json")
+    assert profile["target"]["memory_gb_s"] > 0
     assert not list(tmp_path.glob("*.tmp"))
 
 

@@ -39,6 +39,7 @@ from commsched.torch.measuring.collectives import (
     measure_collectives,
     sizes_between,
 )
+from commsched.torch.measuring.machine import measure_target, slowest
 from commsched.torch.measuring.operators import measure_operators
 from commsched.torch.measuring.profile import (
     ProfileError,
@@ -52,6 +53,7 @@ __all__ = [
     "measure",
     "measure_collectives",
     "measure_operators",
+    "measure_target",
     "operator_runtimes",
     "read_operators",
     "record_graphs",
@@ -97,8 +99,8 @@ def measure(
     repeats: int = 20,
     report: Callable[[str], None] = lambda message: None,
 ) -> None:
-    """Times the collectives of `groups` and the operators of `graphs`, and
-    writes the profile from rank 0.
+    """Times the collectives of `groups`, the operators of `graphs` and, where
+    they run on the processor, its rates, and writes the profile from rank 0.
 
     All ranks must call this with the same arguments, apart from groups, of
     which each gives its own (by default the one of all ranks). The largest
@@ -113,6 +115,8 @@ def measure(
         graphs, device, max(3, repeats // 2), report
     )
     operators = _largest(operators)
+    targets: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(targets, measure_target(device))
     ranks = dist.get_world_size()
     failure: list[Any] = [None]
     if dist.get_rank() == 0:
@@ -121,6 +125,7 @@ def measure(
                 path,
                 rows,
                 operators,
+                slowest(target for target in targets if target),
                 name=f"{dist.get_backend()}, {ranks} ranks",
                 source=f"commsched.torch.measure; PyTorch {torch.__version__}; "
                 f"isolated calls, median of {repeats}, largest of all ranks",

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The file of measured times: what passes call a profile.
 
-A profile is a JSON object. Its list `rows`, one measured collective each, is
-what the passes read (docs/guide/cost-model.md, "Measured tables"); they ignore
-the list `operators`, which the import of a graph reads:
+A profile is a JSON object. The passes read its list `rows`, one measured
+collective each, and the measured fields of the target
+(docs/guide/cost-model.md, "Measured tables"); they ignore the list
+`operators`, which the import of a graph reads:
 
     {"name": ..., "source": ..., "device": ...,
+     "target": {"memory_gb_s": 9.1},
      "rows": [{"collective": "all_gather", "ranks": 2, "nodes": 1,
                "bytes": 65536, "time_ns": 39700}],
      "operators": [{"operator": "aten.mm.default(f32[64,8], f32[8,4])",
@@ -39,6 +41,7 @@ def write_profile(
     path: Path,
     rows: Iterable[Mapping[str, Any]],
     operators: Iterable[Mapping[str, Any]] = (),
+    target: Optional[Mapping[str, float]] = None,
     *,
     name: str,
     source: str,
@@ -50,6 +53,7 @@ def write_profile(
         f'"name": {json.dumps(name)},',
         f'"source": {json.dumps(source)},',
         f'"device": {json.dumps(device)},',
+        f'"target": {json.dumps(dict(target or {}))},',
         f'"rows": [{_list(rows)}],',
         f'"operators": [{_list(operators)}]',
         "}",
