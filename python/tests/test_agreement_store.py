@@ -107,6 +107,7 @@ def _compile(gm, plan, options=Options(timeout=5)):
     if decision.plan is not None:
         apply_plan(gm, decision.plan)
     agreement.seal(gm, "forward", "0/0", decision, options)
+    gm.recompile()
     return _confirm(gm)
 
 
@@ -227,6 +228,7 @@ def test_different_launches_stop_both_ranks(ranks, monkeypatch):
         if number == 0:
             apply_plan(gm, decision.plan)
         agreement.seal(gm, "forward", "0/0", decision, Options(timeout=20))
+        gm.recompile()
         _confirm(gm)()
 
     started = time.monotonic()

@@ -73,6 +73,10 @@ def test_pytorch_finds_the_backend_by_its_name(installed):
     "call, message",
     [
         ('options={"memory_buget": 1}', "unknown option 'memory_buget'"),
+        (
+            'options={"max_autotune": True}',
+            r"'max_autotune' is one of Inductor's.*inductor_options\(\{'max_a",
+        ),
         ('options={"target": "tpu"}', "option 'target' is 'tpu'"),
         ('mode="max-autotune"', "has no mode 'max-autotune'"),
     ],

@@ -181,7 +181,8 @@ def seal(
     options: Options,
 ) -> None:
     """Makes `gm`, to which `decision` was applied, compare its launches with
-    those of the other ranks before it first runs."""
+    those of the other ranks before it first runs; recompiling it is left to
+    the caller."""
     before = decision.launches
     if decision.published is None and not decision.transient:
         return
@@ -205,4 +206,3 @@ def seal(
             joint=partition_of(frame),
         ),
     )
-    gm.recompile()

@@ -9,7 +9,7 @@ from typing import Any, Optional, Union
 import torch
 
 from commsched.torch.compiling import private
-from commsched.torch.compiling.options import Options
+from commsched.torch.compiling.options import Options, OptionsError
 from commsched.torch.compiling.partitioner import Partitioner
 from commsched.torch.compiling.roles import (
     parameter_inputs,
@@ -37,9 +37,23 @@ def commsched(
             "modes use torch.compile(model, mode=..., "
             "options=commsched.torch.inductor_options(...))"
         )
-    return GraphCompiler(Options.of(options), example_inputs)(
-        gm, example_inputs
-    )
+    compiler = GraphCompiler(_checked(options), example_inputs)
+    return compiler(gm, example_inputs)
+
+
+def _checked(options: Any) -> Options:
+    """As `Options.of`, with a hint for options of Inductor."""
+    if isinstance(options, Mapping):
+        for key in options:
+            if hasattr(Options, str(key)):
+                continue
+            if private.has_inductor_setting(str(key).replace("-", "_")):
+                raise OptionsError(
+                    f"option {key!r} is one of Inductor's; use "
+                    "torch.compile(model, options=commsched.torch."
+                    f"inductor_options({{{key!r}: ...}}, ...))"
+                )
+    return Options.of(options)
 
 
 class GraphCompiler:
@@ -75,16 +89,16 @@ class GraphCompiler:
     def _compile_forward(self, gm, inputs):
         self._roles = self._roles_of(gm.graph)
         self._forward = gm
-        optimize_graph(gm, "forward", self.options, self._roles)
-        return private.boxed(gm)
+        return self._scheduled(gm, "forward", self._roles)
 
     def _compile_backward(self, gm, inputs):
-        optimize_graph(
-            gm, "backward", self.options, self._roles, self._forward
-        )
-        return private.boxed(gm)
+        return self._scheduled(gm, "backward", self._roles, self._forward)
 
     def _compile_inference(self, gm, inputs):
-        roles = self._roles_of(gm.graph)
-        optimize_graph(gm, "inference", self.options, roles)
+        return self._scheduled(gm, "inference", self._roles_of(gm.graph))
+
+    def _scheduled(self, gm, kind, roles, forward=None):
+        optimize_graph(
+            gm, kind, self.options, roles, forward, recompile=False
+        )
         return private.boxed(gm)

@@ -28,7 +28,7 @@ class Explanation:
         if not self.records:
             return (
                 "CommSched has seen no graph of this step: it compiles when "
-                "the step first runs"
+                "the step first runs, or its code came from a cache"
             )
         return "\n\n".join(show(record) for record in self.records)
 

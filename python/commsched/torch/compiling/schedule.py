@@ -46,6 +46,8 @@ def optimize_graph(
     options: Options,
     roles: Optional[Mapping[str, Optional[str]]] = None,
     forward: Optional[torch.fx.GraphModule] = None,
+    *,
+    recompile: bool = True,
 ) -> bool:
     """Rewrites `gm` in place into CommSched's schedule of it.
 
@@ -53,7 +55,8 @@ def optimize_graph(
     GraphSpec. The object `gm.graph` stays the same. Returns whether the graph
     was rewritten: one without collectives is left alone, and so is, with one
     warning for each cause, one that cannot be scheduled; with
-    `options.strict` that raises ScheduleError.
+    `options.strict` that raises ScheduleError. Without `recompile` the code
+    of `gm` is left to the caller.
     """
     record = Record(kind, private.compile_frame(), private.compiled_codes())
     started = time.perf_counter()
@@ -65,7 +68,11 @@ def optimize_graph(
         put_in_order(gm.graph)
         records.trace_graph(gm, kind, "before")
         plan, error = _plan(gm, kind, options, roles, forward, record)
-        changed = _apply(gm, kind, options, plan, error, record)
+        try:
+            changed = _apply(gm, kind, options, plan, error, record)
+        finally:
+            if recompile:
+                gm.recompile()
         records.trace_graph(gm, kind, "after")
         return changed
     except Exception as error:
@@ -126,7 +133,7 @@ def _apply(gm, kind, options, plan, error, record) -> bool:
         )
     try:
         if decision.plan is not None:
-            apply_plan(gm, decision.plan)
+            apply_plan(gm, decision.plan, recompile=False)
             record.plan = decision.plan
     except Exception:
         decision = dataclasses.replace(decision, plan=None, transient=True)
