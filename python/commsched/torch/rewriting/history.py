@@ -24,9 +24,8 @@ class History:
     """The effects of a graph's nodes, in the order of the graph.
 
     chains: by kind of effect, the nodes that have it.
-    seen:   by node, which contents of memory it was given: of each of its
-            operands whose memory is ever written, the node that wrote it
-            last, or None.
+    seen:   by node that reads memory which was written before, and by each
+            operand that it reads so, the nodes that wrote it last.
     filled: by node, for each storage key of an unsharded parameter that it
             uses, what the parameter was last filled with.
 
@@ -40,7 +39,7 @@ class History:
     ):
         nodes = list(nodes)
         self.chains: dict[str, list] = {chain: [] for chain in CHAINS}
-        self.seen: dict[fx.Node, tuple] = {}
+        self.seen: dict[fx.Node, dict] = {}
         self.filled: dict[fx.Node, dict] = {}
         self.storages = Storages()
         ignored = set(ignored)
@@ -54,6 +53,11 @@ class History:
                 writers[node] = None
         if writers:
             self._follow(nodes, writers)
+
+    def version(self, node: fx.Node, source: fx.Node) -> tuple:
+        """Returns the nodes that wrote last, before `node` reads it, the
+        memory of its operand `source`."""
+        return self.seen.get(node, {}).get(source, ())
 
     def _follow(self, nodes: list[fx.Node], writers: dict) -> None:
         storages = self.storages
@@ -70,16 +74,17 @@ class History:
         for node in nodes:
             if node.op in ("placeholder", "get_attr"):
                 continue
-            seen = []
+            seen = {}
             for source in read_by(node):
                 for key in storages.of(source):
-                    if key in written:
-                        seen.append(last[key])
-                        if key in fills:
-                            filled = self.filled.setdefault(node, {})
-                            filled[key] = fills[key]
-            if any(seen) and not is_view(node):
-                self.seen[node] = tuple(dict.fromkeys(seen))
+                    if key not in written:
+                        continue
+                    if last[key] is not None:
+                        seen[source] = (*seen.get(source, ()), last[key])
+                    if key in fills:
+                        self.filled.setdefault(node, {})[key] = fills[key]
+            if seen and not is_view(node):
+                self.seen[node] = seen
             if node in writers:
                 self._write(node, last, fills)
 

@@ -34,9 +34,7 @@ def arrange(
     """
     named = dict.fromkeys(wanted)
     placed = _Placement(nodes, memory, named)
-    for node in nodes:
-        if node.op == "placeholder":
-            placed.put(node)
+    placed.put_inputs()
     for node in named:
         placed.put(node)
     for node in nodes:
@@ -52,6 +50,15 @@ class _Placement:
         self._later_waits = _later_waits(nodes, named)
         # An ordered set.
         self.order: dict[fx.Node, None] = {}
+
+    def put_inputs(self) -> None:
+        """Puts the graph's inputs, in their order, and what belongs directly
+        behind them."""
+        inputs = [node for node in self._live if node.op == "placeholder"]
+        self.order.update(dict.fromkeys(inputs))
+        for node in inputs:
+            for follower in self._followers(node):
+                self.put(follower)
 
     def put(self, node: fx.Node) -> None:
         """Appends `node`, after what it needs and is not there yet."""

@@ -7,6 +7,7 @@ from typing import Any, Iterable, Optional, Sequence
 
 from torch import fx
 
+from commsched.torch.importer.targets import is_wait
 from commsched.torch.rewriting.buckets import merge
 from commsched.torch.rewriting.dependences import (
     is_effect,
@@ -62,14 +63,14 @@ class Rewriter:
         live = [n for n in self._sequence() if n not in self._gone]
         order = arrange(live, self._wanted(), memory)
         self._check_starts(order)
-        dead = [node for node in self._nodes if node in self._gone]
+        dead = [n for n in (*self._maker.made, *self._nodes) if n in self._gone]
         output = order.pop()
         self._relink([*order, *dead, output])
         verify(self._record, self._graph, self._gone)
 
     def finish(self) -> None:
         """Removes what is no longer used."""
-        for node in reversed(self._nodes):
+        for node in reversed([*self._maker.made, *self._nodes]):
             if node in self._gone:
                 self._graph.erase_node(node)
 
@@ -166,13 +167,18 @@ class Rewriter:
 
     def _bury(self, replaced: Iterable[fx.Node]) -> None:
         """Adds to what is gone the nodes without an effect that nothing but
-        what is gone uses."""
+        what is gone uses. A bucket is launched whoever uses it."""
         work = list(replaced)
+        launched = {
+            node
+            for node in self._maker.made
+            if is_start(node) or is_wait(node.target)
+        }
         while work:
             for source in work.pop().all_input_nodes:
                 if source in self._gone or source.op == "placeholder":
                     continue
-                if is_effect(source) or not source.users:
+                if is_effect(source) or source in launched:
                     continue
                 if all(user in self._gone for user in source.users):
                     self._gone[source] = None

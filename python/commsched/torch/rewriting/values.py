@@ -10,7 +10,7 @@ delivers of these. Taken apart again it has to be what each member delivered.
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Callable, Optional
 
 import torch
@@ -39,7 +39,9 @@ _NUMBERS = (aten.sym_size.int, operator.mul, operator.floordiv)
 class Contents:
     """Elements in row-major order.
 
-    parts:   nodes of the graph before, whose elements these are made of.
+    parts:   pairs of a node of the graph before, whose elements these are,
+             and the nodes that had written them last when they were read; None
+             where only views were taken so far.
     woven:   into how many rows each part is cut; all first rows come first. 1:
              one part after the other.
     made_by: the kind of collective that delivers this, of one part after the
@@ -58,48 +60,57 @@ class Unknown(Exception):
     """A node whose value cannot be described; the message says why."""
 
 
-def collective(node: fx.Node) -> Optional[Contents]:
-    """Returns what the collective `node` of one tensor delivers, in flight;
-    None for any other node."""
-    kind = _COLLECTIVES.get(node.target)
-    if kind is None or not node.args:
+def collective(kind_of: Any, args: tuple, version: tuple) -> Optional[Contents]:
+    """Returns what a collective of one tensor delivers, given what it calls
+    and with which arguments, and the version of what it sends; None for any
+    other call."""
+    kind = _COLLECTIVES.get(kind_of)
+    if kind is None or not args:
         return None
-    return Contents(
-        (node.args[0],), made_by=(kind, tuple(node.args[1:])), is_late=True
-    )
+    return Contents(((args[0], version),), made_by=(kind, tuple(args[1:])))
 
 
-def describe(node: fx.Node, known: Callable[[fx.Node], Any]) -> Any:
+def describe(node: fx.Node, known: Callable, version: Callable) -> Any:
     """Returns the Contents of a node that was added, a list of them, or None
-    for a number. `known` gives those of its arguments. Raises Unknown."""
+    for a number. `known(argument)` gives those of an argument, and
+    `version(node, argument)` the nodes that wrote it last. Raises Unknown."""
     target = node.target
     if target in _NUMBERS:
         return None
     if target is operator.getitem:
         source = known(node.args[0])
-        return source[node.args[1]] if isinstance(source, list) else Contents(
-            (node,)
+        if isinstance(source, list):
+            return source[node.args[1]]
+        return Contents(((node, None),))
+
+    def read(source: fx.Node) -> Contents:
+        contents = _here(known(source))
+        parts = tuple(
+            (part, version(node, source) if seen is None else seen)
+            for part, seen in contents.parts
         )
+        return replace(contents, parts=parts)
+
     if target in _COALESCED:
         kind, rest = _COALESCED[target], tuple(node.args[1:])
-        return [
-            _launched(kind, rest, _here(known(source)))
-            for source in node.args[0]
-        ]
+        return [_launched(kind, rest, read(source)) for source in node.args[0]]
     if target == aten.cat.default:
-        return _joined(node, known)
-    source = known(node.args[0])
+        return _joined(node, [read(source) for source in node.args[0]])
+    source = node.args[0]
     if is_wait(target):
-        if not source.is_late:
+        contents = known(source)
+        if not isinstance(contents, Contents) or not contents.is_late:
             raise Unknown("waits for what is not in flight")
-        return Contents(source.parts, source.woven, source.made_by)
-    source = _here(source)
-    if target in (aten.view.default, aten.view.dtype, aten.clone.default):
-        return source
+        return replace(contents, is_late=False)
+    if target in (aten.view.default, aten.view.dtype):
+        return _here(known(source))
+    if target == aten.clone.default:
+        return read(source)
     if target in _COLLECTIVES:
-        return _launched(_COLLECTIVES[target], tuple(node.args[1:]), source)
+        rest = tuple(node.args[1:])
+        return _launched(_COLLECTIVES[target], rest, read(source))
     if target == aten.split_with_sizes.default:
-        return _pieces(node, source)
+        return _pieces(node, _here(known(source)))
     raise Unknown(f"calls {target}")
 
 
@@ -109,8 +120,7 @@ def _here(contents: Any) -> Contents:
     return contents
 
 
-def _joined(node: fx.Node, known: Callable) -> Contents:
-    sources = [_here(known(source)) for source in node.args[0]]
+def _joined(node: fx.Node, sources: list[Contents]) -> Contents:
     dim = node.args[1] if len(node.args) > 1 else 0
     if any(s.made_by or len(s.parts) != 1 for s in sources):
         raise Unknown("packs what is packed already")
@@ -147,7 +157,7 @@ def _pieces(node: fx.Node, source: Contents) -> list[Contents]:
         fits = dim == 0 and len(whole.shape) == 1
     if not fits or len(sizes) != len(source.parts):
         raise Unknown(f"cuts {list(whole.shape)} along dimension {dim}")
-    for part, size in zip(source.parts, sizes):
+    for (part, _), size in zip(source.parts, sizes):
         value = part.meta["val"]
         count = value.numel()
         if kind == "reduce_scatter":

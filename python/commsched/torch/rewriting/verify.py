@@ -70,9 +70,9 @@ class _Verifier:
         self._live = live
         self._gone = gone
         self._values: dict[fx.Node, Any] = {}
-        self._waits = self._find_waits()
         self._added = [node for node in live if node not in record.calls]
         self._before = record.history
+        self._waits = self._find_waits()
         self._after = History(
             live, [n for n in self._added if self._fills_own_buffer(n)]
         )
@@ -116,7 +116,7 @@ class _Verifier:
 
     def _describe(self, node: fx.Node) -> Any:
         try:
-            return describe(node, self._contents)
+            return describe(node, self._contents, self._after.version)
         except (Unknown, KeyError, TypeError, ValueError) as error:
             raise RewriteError(
                 f"node '{node.name}', which was added, is not understood: "
@@ -126,11 +126,11 @@ class _Verifier:
     def _contents(self, node: fx.Node) -> Any:
         """Returns what an argument of an added node is. What a collective of
         the graph before delivered is the node that waited for it."""
-        value = self._values.get(node, Contents((node,)))
+        value = self._values.get(node, Contents(((node, None),)))
         if isinstance(value, Contents) and not value.is_late:
             if value.made_by is not None and len(value.parts) == 1:
                 wait = self._waits.get((value.made_by, value.parts[0]))
-                return value if wait is None else Contents((wait,))
+                return value if wait is None else Contents(((wait, None),))
         return value
 
     def _check_call(self, node: fx.Node, target, args, kwargs) -> None:
@@ -175,40 +175,38 @@ class _Verifier:
         if now not in self._values:
             return self._is_equal(was, now) or self._was_filled(user, was, now)
         delivered = self._values[now]
-        if isinstance(delivered, Contents) and delivered.made_by is None:
-            return len(delivered.parts) == 1 and self._is_equal(
-                was, delivered.parts[0]
-            )
+        if not isinstance(delivered, Contents) or len(delivered.parts) != 1:
+            return False
+        ((part, version),) = delivered.parts
+        if delivered.made_by is None:
+            return self._is_same_source(part, version, was, ())
         start = was
         if is_wait(was.target):
             start = self._record.calls[was][1][0]
-        if not isinstance(start, fx.Node) or start not in self._record.calls:
-            return False
+            if delivered.is_late:
+                return False
         wanted = self._delivered(start)
-        if wanted is None or not isinstance(delivered, Contents):
+        if wanted is None or delivered.made_by != wanted.made_by:
             return False
-        if delivered.made_by != wanted.made_by or len(delivered.parts) != 1:
-            return False
-        if delivered.is_late and is_wait(was.target):
-            return False
-        (a,), (b,) = wanted.parts, delivered.parts
-        return a is b or self._same_source(a, b)
+        return self._is_same_source(part, version, *wanted.parts[0])
 
-    def _same_source(self, was: fx.Node, now: fx.Node) -> bool:
-        """Returns whether a collective sends, as `now`, the value `was`."""
+    def _is_same_source(self, now, version, was, old_version) -> bool:
+        """Returns whether what was sent, or read in another way, is what the
+        graph before did; versions are who had written it last."""
         if now in self._values:
             return self._is_same(now, was, now)
+        if version is not None and set(version) != set(old_version):
+            return False
         return self._is_equal(was, now)
 
-    def _delivered(self, start: fx.Node) -> Optional[Contents]:
+    def _delivered(self, start: Any) -> Optional[Contents]:
+        """Returns what a node delivers if it is a collective."""
+        if start not in self._record.calls:
+            return None
         target, args, _ = self._record.calls[start]
-        if not args:
+        if not args or not isinstance(args[0], fx.Node):
             return None
-        contents = collective(start)
-        if contents is None:
-            return None
-        kind, _ = contents.made_by
-        return Contents((args[0],), made_by=(kind, tuple(args[1:])))
+        return collective(target, args, self._before.version(start, args[0]))
 
     def _is_equal(self, a: Any, b: Any, depth: int = 0) -> bool:
         """Returns whether two nodes of the graph before computed the same."""
@@ -233,9 +231,8 @@ class _Verifier:
         if target is not other:
             return False
         seen = self._before.seen
-        return seen.get(a) == seen.get(b) and self._is_equal(
-            given, others, depth + 1
-        )
+        was, now = (_writers(seen.get(node, {})) for node in (a, b))
+        return was == now and self._is_equal(given, others, depth + 1)
 
     def _was_filled(self, user: fx.Node, was: fx.Node, now: fx.Node) -> bool:
         """Returns whether `was`, an unsharded parameter whose filling was
@@ -291,11 +288,11 @@ class _Verifier:
                 self._check_memory(node)
 
     def _check_memory(self, node: fx.Node) -> None:
-        was = self._before.seen.get(node, (None,))
-        now = self._after.seen.get(node, (None,))
-        if set(was) - {None} != set(now) - {None}:
+        was = _writers(self._before.seen.get(node, {}))
+        now = _writers(self._after.seen.get(node, {}))
+        if was != now:
             names = [
-                ", ".join(w.name for w in seen if w is not None) or "nothing"
+                ", ".join(w.name for w in seen) or "nothing"
                 for seen in (was, now)
             ]
             raise RewriteError(
@@ -332,12 +329,31 @@ class _Verifier:
 
     def _check_waits(self) -> None:
         """Raises where something waits twice for a tensor."""
+        for node in self._added:
+            if is_wait(node.target):
+                self._check_sent(node)
         for key, waits in _count_waits(self._live).items():
             if len(waits) > max(1, len(self._record.waits.get(key, ()))):
                 raise RewriteError(
                     f"'{waits[0].name}' and '{waits[1].name}' wait for the "
                     "same tensor"
                 )
+
+    def _check_sent(self, wait: fx.Node) -> None:
+        """Raises if what is in flight is written before it is waited for."""
+        start = started_by(wait)
+        for source in start.all_input_nodes if start is not None else ():
+            versions = [self._after.version(n, source) for n in (start, wait)]
+            if versions[0] != versions[1]:
+                raise RewriteError(
+                    f"'{source.name}' is written between '{start.name}', "
+                    f"which sends it, and '{wait.name}'"
+                )
+
+
+def _writers(seen: Mapping) -> dict:
+    """Returns all nodes of versions, each once, in the graph's order."""
+    return dict.fromkeys(sorted(w for found in seen.values() for w in found))
 
 
 def _count_waits(nodes: Iterable[fx.Node]) -> dict[fx.Node, list]:

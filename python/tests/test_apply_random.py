@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random graphs compute the same after any plan that is not refused."""
+
+import random
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from commsched import opt  # noqa: E402
+from commsched.torch import ImportOptions, import_graph_module  # noqa: E402
+from commsched.torch.rewriting import Bucket, Plan, RewriteError  # noqa: E402
+from commsched.torch.rewriting import apply_plan, make_plan  # noqa: E402
+from simulated import RandomGraph, simulate  # noqa: E402
+
+c10d = torch.ops._c10d_functional
+PASSES = [
+    ["--commsched-schedule"],
+    ["--commsched-bucket-all-gather=mode=copy",
+     "--commsched-bucket-reduce-scatter=mode=copy",
+     "--commsched-bucket-all-reduce=mode=copy"],
+    ["--commsched-raise-comms",
+     "--commsched-bucket-all-gather=mode=coalesced",
+     "--commsched-bucket-reduce-scatter=mode=coalesced",
+     "--commsched-bucket-all-reduce=mode=coalesced",
+     "--commsched-sink-waits"],
+]
+
+
+def nodes_of(gm):
+    return [(n.name, n.args, n.kwargs) for n in gm.graph.nodes]
+
+
+def check(made, plan):
+    wanted = simulate(made.gm, made.inputs)
+    apply_plan(made.gm, plan)
+    made.gm.graph.lint()
+    found = simulate(made.gm, made.inputs)
+    assert all(map(torch.equal, wanted, found))
+    assert not any(torch.isnan(value).any() for value in found)
+
+
+def test_the_simulation_sees_what_is_not_waited_for():
+    made = RandomGraph(0)
+    for node in made.gm.graph.nodes:
+        if node.target is c10d.wait_tensor.default:
+            node.replace_all_uses_with(node.args[0])
+            made.gm.graph.erase_node(node)
+    found = simulate(made.gm, made.inputs)
+    assert any(torch.isnan(value).any() for value in found)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_any_order(seed):
+    """Orders that are wrong, incomplete or of another graph."""
+    made = RandomGraph(seed)
+    names = [node.name for node in made.gm.graph.nodes] + ["other"]
+    chance = random.Random(seed)
+    chance.shuffle(names)
+    starts = [n for n in names if n.startswith(("all_", "reduce_"))]
+    names = names[: chance.randrange(len(names) + 1)]
+    # Where starts depend on each other, no order of theirs is kept.
+    check(made, Plan(tuple(name for name in names if name not in starts)))
+
+
+@pytest.mark.parametrize("passes", PASSES)
+def test_what_passes_make(opt_program, passes):
+    text, graphs = "", [RandomGraph(seed) for seed in range(24)]
+    from commsched.torch import GraphSpec, import_graphs
+
+    specs = [GraphSpec(f"f{i}", made.gm) for i, made in enumerate(graphs)]
+    text = str(import_graphs(specs, ImportOptions({"g": 2})))
+    run = opt.run_programs(text, *passes)
+    merged = 0
+    for index, made in enumerate(graphs):
+        plan = make_plan(run.before, run.after, f"f{index}")
+        merged += len(plan.buckets)
+        check(made, plan)
+    assert merged or passes == PASSES[0]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_any_bucket_is_refused_or_right(seed):
+    made = RandomGraph(seed)
+    chance = random.Random(seed)
+    buckets = []
+    for name, kind in [
+        ("all_gather", "all_gather"),
+        ("reduce_scatter", "reduce_scatter"),
+        ("all_reduce", "all_reduce"),
+    ]:
+        starts = [
+            n for n in made.gm.graph.nodes if n.name.startswith(name)
+        ]
+        members = chance.sample(starts, min(len(starts), 3))
+        if len(members) > 1:
+            waits = [next(iter(n.users)).name for n in members]
+            names = [n.name for n in members]
+            mode = chance.choice(["copy", "coalesced"])
+            buckets.append(Bucket(kind, mode, tuple(names), tuple(waits)))
+    before = nodes_of(made.gm)
+    try:
+        check(made, Plan(buckets=tuple(buckets)))
+    except RewriteError:
+        assert nodes_of(made.gm) == before
+
+
+def test_a_round_trip_changes_nothing(opt_program):
+    for seed in range(8):
+        made = RandomGraph(seed)
+        before = nodes_of(made.gm)
+        module = import_graph_module(made.gm, options=ImportOptions({"g": 2}))
+        run = opt.run_programs(module)
+        plan = make_plan(run.before, run.after, "main")
+        assert plan.is_identity
+        apply_plan(made.gm, plan)
+        assert nodes_of(made.gm) == before
