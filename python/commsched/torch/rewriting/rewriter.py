@@ -45,6 +45,7 @@ class Rewriter:
         self._maker = NodeMaker(graph)
         self._journal: list[tuple] = []
         self._old_values: list[tuple] = []
+        self._users: dict[fx.Node, list] = {}
         # By node that goes: what stands for it, if anything does.
         self._gone: dict[fx.Node, Optional[fx.Node]] = {}
         # By node that goes: what reads its operands in its stead.
@@ -82,6 +83,10 @@ class Rewriter:
             user.args = args
             user.kwargs = kwargs
         self._maker.discard()
+        for node, users in self._users.items():
+            node.users.clear()
+            old = (user for user in users if user in self._record.calls)
+            node.users.update(dict.fromkeys(old))
         self._relink(self._nodes)
 
     # -- values --------------------------------------------------------------
@@ -152,6 +157,8 @@ class Rewriter:
 
     def _replace_in(self, user: fx.Node, old: fx.Node, new: fx.Node) -> None:
         self._journal.append((user, user.args, user.kwargs))
+        for source in user.all_input_nodes:
+            self._users.setdefault(source, list(source.users))
         user.replace_input_with(old, new)
 
     def _view_anew(self, node: fx.Node, param: fx.Node) -> None:

@@ -85,6 +85,11 @@ class _Verifier:
                 raise RewriteError(f"node '{node.name}' was lost")
         self._check_placeholders()
         for node in self._live:
+            for source in node.all_input_nodes:
+                if source in self._gone:
+                    raise RewriteError(
+                        f"'{source.name}' was lost, which '{node.name}' uses"
+                    )
             call = record.calls.get(node)
             if call is None:
                 self._values[node] = self._describe(node)
