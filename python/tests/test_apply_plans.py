@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Plans of other graphs, symbolic sizes, and what a plan cannot say."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
+
+from commsched import opt  # noqa: E402
+from commsched.torch import (  # noqa: E402
+    ImportOptions,
+    apply,
+    import_graph_module,
+)
+from commsched.torch.rewriting import (  # noqa: E402
+    Plan,
+    PlanError,
+    apply_plan,
+    make_plan,
+)
+from graphs import build  # noqa: E402
+from simulated import simulate  # noqa: E402
+
+aten = torch.ops.aten
+c10d = torch.ops._c10d_functional
+KINDS = ("all-gather", "reduce-scatter", "all-reduce")
+
+
+def merging(mode):
+    return [f"--commsched-bucket-{kind}=mode={mode}" for kind in KINDS]
+
+
+def programs(gm, *passes):
+    module = import_graph_module(gm, options=ImportOptions({"g": 2}))
+    return opt.run_programs(module, *passes)
+
+
+def gather(x):
+    return c10d.wait_tensor(c10d.all_gather_into_tensor(x, 2, "g"))
+
+
+def scatter(x):
+    return c10d.wait_tensor(c10d.reduce_scatter_tensor(x, "sum", 2, "g"))
+
+
+def reduce(x):
+    return c10d.wait_tensor(c10d.all_reduce(x, "sum", "g"))
+
+
+def step(x, y):
+    a, b = gather(x.sin()), gather(y)
+    c, d = scatter(a * 2), scatter(b + 1)
+    return [a, b, c, d, reduce(c), reduce(d.t())]
+
+
+@pytest.mark.parametrize("mode", ["copy", "coalesced"])
+def test_sizes_that_are_symbols(opt_program, mode):
+    inputs = [torch.rand(6, 5), torch.rand(4, 3)]
+    others = [torch.rand(8, 5), torch.rand(10, 7)]
+    gm = make_fx(step, tracing_mode="symbolic")(*inputs)
+    wanted = [simulate(gm, given) for given in (inputs, others)]
+    plan = make_plan(*programs(gm, *merging(mode))[:2], "main")
+    assert len(plan.buckets) == 3
+    apply_plan(gm, plan)
+    found = [simulate(gm, given) for given in (inputs, others)]
+    for a, b in zip(wanted, found):
+        assert all(map(torch.equal, a, b))
+
+
+def padded(rows, width=5):
+    """Parameters of which this rank has `rows` of 3; the rest is padding."""
+
+    def body(b, x, y):
+        source = x
+        if rows < 3:
+            source = b.add(
+                "pad", aten.constant_pad_nd, (x, [0, 0, 0, 3 - rows]),
+                b.like(x, (3, width)),
+            )
+        outs = []
+        for name, sent in (("x", source), ("y", y)):
+            start = b.add(
+                f"start_{name}", c10d.all_gather_into_tensor, (sent, 2, "g"),
+                b.like(sent, (6, width)),
+            )
+            wait = b.add(
+                f"wait_{name}", c10d.wait_tensor, (start,), b.like(start)
+            )
+            outs.append(b.add(f"sin_{name}", aten.sin, (wait,), b.like(wait)))
+        return outs
+
+    return build([("x", (rows, width)), ("y", (3, width))], body)
+
+
+@pytest.mark.parametrize("mode", ["copy", "coalesced"])
+@pytest.mark.parametrize("own, other", [(3, 2), (2, 3)])
+def test_plans_of_ranks_with_other_padding_and_sizes(
+    opt_program, mode, own, other
+):
+    plan = make_plan(*programs(padded(own), *merging(mode))[:2], "main")
+    assert len(plan.buckets) == 1
+    gm = padded(other, width=7)
+    inputs = [torch.rand(other, 7), torch.rand(3, 7)]
+    wanted = simulate(gm, inputs)
+    apply_plan(gm, Plan.from_json(plan.to_json()))
+    assert all(map(torch.equal, wanted, simulate(gm, inputs)))
+    starts = [
+        n for n in gm.graph.nodes if "all_gather" in str(n.target)
+    ]
+    assert len(starts) == 1
+    if other < 3:
+        # Directly before what needs it, or what packs that.
+        following = next(n for n in gm.graph.nodes if n.name == "pad").next
+        assert following.all_input_nodes[0].name == "pad"
+
+
+def test_apply_takes_what_run_programs_returns(opt_program):
+    gm = padded(3)
+    assert apply(gm, programs(gm, "--commsched-raise-comms")) is gm
+    order = [node.name for node in gm.graph.nodes]
+    assert order.index("start_y") < order.index("wait_x")
+    with pytest.raises(PlanError, match="no function @other"):
+        apply(gm, programs(gm), "other")
+
+
+def test_new_nodes_are_described_like_their_members(opt_program):
+    gm = padded(3)
+    for node in gm.graph.nodes:
+        node.meta["nn_module_stack"] = {"a": (f"layer.{node.name}", object)}
+        node.meta["stack_trace"] = f"line of {node.name}"
+    old = set(gm.graph.nodes)
+    apply(gm, programs(gm, *merging("copy")))
+    for node in gm.graph.nodes:
+        if node not in old:
+            assert node.meta["stack_trace"].startswith("line of ")
+            assert "nn_module_stack" in node.meta
+            assert "start_" in node.name or "wait_" in node.name
+    out = next(n for n in gm.graph.nodes if n.name == "sin_y").args[0]
+    assert out.name == "wait_y_of_bucket"
+    assert out.meta["stack_trace"] == "line of wait_y"
+
+
+def after_with(gm, change):
+    before, after, _ = programs(gm)
+    change(after.functions[0])
+    return before, after
+
+
+def test_what_no_plan_can_say_is_an_error(opt_program):
+    def rename(function):
+        function.operations[-1].name = "other"
+
+    def give_another_type(function):
+        function.operations[-1].results = function.operations[0].results
+
+    def swap(function):
+        """The first user gets another value, the second does not."""
+        first, second = (
+            op for op in function.operations if op.name.startswith("sin")
+        )
+        function.results = (first.operands[0], *function.results[1:])
+
+    def drop_operand(function):
+        function.operations[-1].operands = ()
+
+    cases = [
+        (rename, "which no plan can say"),
+        (give_another_type, "other types"),
+        (drop_operand, "has 0"),
+    ]
+    for change, match in cases:
+        gm = padded(3)
+        with pytest.raises(PlanError, match=match):
+            make_plan(*after_with(gm, change), "main")
+    gm = padded(3)
+    plan = make_plan(*after_with(gm, swap), "main")
+    assert plan.replacements == (("sin_x", "wait_x"),)
+
+
+def test_sums_before_reduce_scatter_are_refused(opt_program):
+    def sums(x, y):
+        return scatter(x) + scatter(y)
+
+    gm = make_fx(sums, tracing_mode="fake")(torch.rand(4, 2), torch.rand(4, 2))
+    passes = "--commsched-bucket-reduce-scatter=mode=copy sum-first"
+    run = programs(gm, passes)
+    with pytest.raises(PlanError, match="other types"):
+        make_plan(run.before, run.after, "main")
