@@ -138,17 +138,53 @@ CASES = {
 }
 
 
-def train_ddp(rank: int) -> tuple[Optional[str], list]:
-    """Trains with DDP's Python reducer under compiled autograd: the graph of
-    the whole backward, all-reduces included, is an inference graph. Returns
-    the difference from eager and the records' kinds and status."""
+#: What `train_all` calls DDP's Python reducer.
+DDP = "DDP"
+
+
+@dataclasses.dataclass
+class Outcome:
+    """The first difference from eager, if any, and how many graphs came to
+    which end, by "kind status"."""
+
+    difference: Optional[str]
+    statuses: dict[str, int]
+
+
+def train_all(rank: int) -> dict[str, Outcome]:
+    torch.set_num_threads(1)
+    warnings.simplefilter("error", category=_warning())
+    outcomes = {name: _compare(case) for name, case in CASES.items()}
+    outcomes[DDP] = _compare_ddp(rank)
+    return outcomes
+
+
+def _warning() -> type:
+    from commsched.torch import CommSchedWarning
+
+    return CommSchedWarning
+
+
+def _compare(case: Case) -> Outcome:
+    from commsched.torch.compiling import records
+
+    torch._dynamo.reset()
+    records.reset()
+    eager = train(case, None)
+    compiled = train(case, {"inner": "eager", **case.compiled})
+    return Outcome(difference(eager, compiled), _statuses(records.records()))
+
+
+def _compare_ddp(rank: int) -> Outcome:
+    """As `_compare`, for DDP's Python reducer under compiled autograd."""
     from torch._dynamo import compiled_autograd
     from torch.nn.parallel import DistributedDataParallel
 
     from commsched.torch.compiling import records
     from commsched.torch.compiling.backend import commsched
 
-    torch.set_num_threads(1)
+    torch._dynamo.reset()
+    records.reset()
     torch._dynamo.config.optimize_ddp = "python_reducer"
     options = {"inner": "eager", "strict": True}
     histories = []
@@ -173,43 +209,15 @@ def train_ddp(rank: int) -> tuple[Optional[str], list]:
             optimizer.step()
             optimizer.zero_grad()
         histories.append(history)
-    found = [(record.kind, record.status) for record in records.records()]
-    return _difference(*histories), found
+    return Outcome(difference(*histories), _statuses(records.records()))
 
 
-@dataclasses.dataclass
-class Outcome:
-    """The first difference from eager, if any, and how many graphs came to
-    which end, by "kind status"."""
-
-    difference: Optional[str]
-    statuses: dict[str, int]
-
-
-def train_all(rank: int) -> dict[str, Outcome]:
-    torch.set_num_threads(1)
-    warnings.simplefilter("error", category=_warning())
-    return {name: _compare(case) for name, case in CASES.items()}
-
-
-def _warning() -> type:
-    from commsched.torch import CommSchedWarning
-
-    return CommSchedWarning
-
-
-def _compare(case: Case) -> Outcome:
-    from commsched.torch.compiling import records
-
-    torch._dynamo.reset()
-    records.reset()
-    eager = train(case, None)
-    compiled = train(case, {"inner": "eager", **case.compiled})
+def _statuses(found: list) -> dict[str, int]:
     statuses: dict[str, int] = {}
-    for record in records.records():
+    for record in found:
         key = f"{record.kind} {record.status}"
         statuses[key] = statuses.get(key, 0) + 1
-    return Outcome(difference(eager, compiled), statuses)
+    return statuses
 
 
 def train(case: Case, options: Optional[dict]) -> list[dict]:

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("opt_program")
 @pytest.fixture(scope="module")
 def outcomes():
     """What eager and compiled training gave on two ranks, by case."""
-    return run_ranks(steps.train_all, 2, timeout=150)
+    return run_ranks(steps.train_all, 2, timeout=300)
 
 
 @pytest.mark.parametrize("case", steps.CASES)
@@ -31,7 +31,9 @@ def test_graphs_are_scheduled(case, outcomes):
         assert rank[case].statuses == steps.CASES[case].statuses
 
 
-def test_ddp_with_compiled_autograd():
-    for difference, graphs in run_ranks(steps.train_ddp, 2, timeout=150):
-        assert difference is None, difference
-        assert ("inference", "scheduled") in graphs
+def test_ddp_with_compiled_autograd(outcomes):
+    """The graph of the whole backward is an inference graph."""
+    for rank in outcomes:
+        outcome = rank[steps.DDP]
+        assert outcome.difference is None, outcome.difference
+        assert outcome.statuses["inference scheduled"] >= 1

@@ -2,6 +2,7 @@
 """What users see of a schedule: explain, TORCH_LOGS and the structured
 trace."""
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -108,6 +109,16 @@ def test_explain_of_a_module_has_the_graphs_of_its_blocks(fake_world):
     records.reset()
 
 
+def test_the_plan_of_another_rank_is_named(step):
+    step(*inputs(8))
+    (record,) = records.records()
+    own = dataclasses.replace(record, decided="agreed")
+    assert "this rank's plan, which the others follow" in str(own)
+    theirs = dataclasses.replace(record, decided="followed")
+    assert "the plan of the rank that was first" in str(theirs)
+    assert "the figures are those of this rank's own plan" in str(theirs)
+
+
 def test_explain_says_why_a_graph_was_left(step, monkeypatch):
     monkeypatch.setenv("COMMSCHED_OPT", "/nowhere/commsched-opt")
     with pytest.warns(cs.CommSchedWarning):
@@ -148,20 +159,28 @@ def run_script(**environment):
     return done.stderr
 
 
-@pytest.mark.parametrize(
-    "logs, shown", [("commsched", True), ("+commsched,dynamo", True), ("-dynamo", False)]
-)
-def test_torch_logs_have_what_was_done(logs, shown):
-    output = run_script(TORCH_LOGS=logs)
-    assert ("inference graph [0/0] of forward" in output) == shown
-    assert ("peak memory" in output) == shown
-    # The plan is for the level DEBUG.
-    assert ('"buckets"' in output) == logs.startswith("+")
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory):
+    """What a run with all logs wrote to stderr and to the trace's folder."""
+    folder = tmp_path_factory.mktemp("trace")
+    output = run_script(TORCH_LOGS="+commsched", TORCH_TRACE=str(folder))
+    return output, folder
 
 
-def test_the_structured_trace_has_the_graphs(tmp_path):
-    run_script(TORCH_TRACE=str(tmp_path))
-    (log,) = tmp_path.glob("*.log")
+def test_torch_logs_have_what_was_done(seen):
+    output, _ = seen
+    assert "inference graph [0/0] of forward" in output
+    assert "peak memory" in output
+    assert 'plan of this graph: {"version"' in output
+
+
+def test_other_logs_do_not_have_it():
+    assert "inference graph" not in run_script(TORCH_LOGS="-dynamo")
+
+
+def test_the_structured_trace_has_the_graphs(seen):
+    _, folder = seen
+    (log,) = folder.glob("*.log")
     artifacts, payload = {}, None
     for line in log.read_text().splitlines():
         if line.startswith("\t"):
