@@ -1,93 +1,87 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Two ranks, whose graphs differ, make one plan and train as eager does."""
-
-import json
-import os
-import warnings
+"""Two ranks, whose graphs, files or caches differ, launch alike."""
 
 import pytest
 
-from ranks import RanksFailed, run_ranks
+pytest.importorskip("torch.distributed")
 
-torch = pytest.importorskip("torch")
-dist = pytest.importorskip("torch.distributed")
+import agreement_steps as steps  # noqa: E402
+import torch  # noqa: E402
+from ranks import RanksFailed, run_ranks  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("opt_program")
+from commsched import opt  # noqa: E402
 
+pytestmark = pytest.mark.skipif(
+    opt.find() is None, reason="no commsched-opt: set COMMSCHED_OPT or PATH"
+)
 
-class Block(torch.nn.Module):
-    def __init__(self, width, hidden):
-        super().__init__()
-        self.norm = torch.nn.LayerNorm(width)
-        self.up = torch.nn.Linear(width, hidden)
-        self.gate = torch.nn.Linear(width, hidden, bias=False)
-        self.down = torch.nn.Linear(hidden, width)
-
-    def forward(self, x):
-        hidden = self.norm(x)
-        hidden = torch.relu(self.up(hidden)) * self.gate(hidden)
-        return x + self.down(hidden)
+BOTH = [("forward", "scheduled"), ("backward", "scheduled")]
 
 
-def _model(width=64, hidden=96):
-    import commsched.torch as cs
-    from torch.distributed.device_mesh import init_device_mesh
-
-    torch.manual_seed(0)
-    model = torch.nn.Sequential(*(Block(width, hidden) for _ in range(3)))
-    precision = cs.MixedPrecision(torch.float32, torch.float32)
-    cs.shard_parameters(model, init_device_mesh("cpu", (2,)), precision)
-    return model
+@pytest.fixture(scope="module")
+def found():
+    return run_ranks(steps.all_eager, timeout=240)
 
 
-def _train(model, step, rows):
-    """Runs a step for each number of rows; returns losses and gradients."""
-    results = []
-    for index, count in enumerate(rows):
-        torch.manual_seed(index)
-        x = torch.randn(count, model[0].norm.normalized_shape[0])
-        model.zero_grad()
-        loss = step(x).square().mean()
-        loss.backward()
-        results.append(loss.detach().clone())
-        results += [p.grad.to_local().clone() for p in model.parameters()]
-    return results
+@pytest.mark.parametrize("case", ["uneven shards", "batch sizes"])
+def test_ranks_with_unequal_graphs_train_as_eager(found, case):
+    decided = set()
+    for rank in found:
+        assert [graph[:2] for graph in rank[case]] == BOTH
+        decided.update(how for *_, how in rank[case])
+    assert decided <= {"agreed", "followed"}
 
 
-def _compare(rows, width=64, options=None):
-    """Trains eager and compiled; returns how the graphs were decided."""
-    from commsched.torch.compiling import records
-    from commsched.torch.compiling.backend import commsched
-
-    expected = _train(model := _model(width), model, rows)
-    model = _model(width)
-    settings = {"inner": "eager", "timeout": 30, **(options or {})}
-    step = torch.compile(
-        model, backend=commsched, fullgraph=True, options=settings
-    )
-    found = _train(model, step, rows)
-    assert all(map(torch.equal, expected, found))
-    return [(r.kind, r.status, r.decided) for r in records.records()]
+def test_a_rank_may_compile_again_alone(found):
+    assert [graph[:2] for graph in found[0]["one alone"]] == 2 * BOTH
+    assert [graph[:2] for graph in found[1]["one alone"]] == BOTH
 
 
-def _uneven(rank):
-    return _compare([8], width=33)
+def test_a_rank_without_commsched_opt_takes_part(found):
+    statuses = [[g[:2] for g in rank["no program"]] for rank in found]
+    assert statuses[0] == statuses[1]
 
 
-def _batches(rank):
-    return _compare([2] if rank == 0 else [256])
+def test_a_rank_that_cannot_follow_stops_all(found):
+    for rank in found:
+        assert "rank 0" in rank["cannot follow"]
+        assert "rank 1" in rank["cannot follow"]
+        assert "would launch different collectives" in rank["cannot follow"]
 
 
-def _alone(rank):
-    """Rank 0 meets other sizes than rank 1, whose sizes stay as they are, and
-    compiles again, with dynamic sizes."""
-    return _compare([8, 4, 12, 12] if rank == 0 else [8, 8, 8, 8])
+def test_ranks_with_other_costs_train_as_eager(found):
+    decided = [rank["other plan"][0] for rank in found]
+    assert {graph[:2] for graph in decided} == {("forward", "scheduled")}
+    # The one that came second.
+    assert sorted(how for *_, how in decided) == ["agreed", "followed"]
 
 
-@pytest.mark.parametrize("worker", [_uneven, _batches, _alone])
-def test_ranks_with_unequal_graphs_train_as_eager(worker):
-    decisions = run_ranks(worker, timeout=90)
-    print(decisions)
-    for made in decisions:
-        assert {status for _, status, _ in made} == {"scheduled"}
-    assert len(decisions[0]) > len(decisions[1]) or worker is not _alone
+def test_without_agreement_other_costs_break_a_step():
+    with pytest.raises(RanksFailed):
+        run_ranks(steps.other_plan, timeout=120, args=(False,))
+
+
+def test_a_warm_cache_and_a_cold_one(tmp_path):
+    env = [
+        {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / str(rank))}
+        for rank in (0, 1)
+    ]
+    first = run_ranks(steps.inductor, timeout=240, env=env, args=(False,))
+    # Rank 0 has code for one order, and rank 1 decides on another.
+    env[1]["TORCHINDUCTOR_CACHE_DIR"] = str(tmp_path / "cold")
+    second = run_ranks(steps.inductor, timeout=240, env=env, args=(True,))
+    assert second[0]["hits"] == 0
+    assert second[0]["decided"]["forward"] == "followed"
+    # Where the decision is the same, code from caches is used.
+    env[1]["TORCHINDUCTOR_CACHE_DIR"] = str(tmp_path / "1")
+    third = run_ranks(steps.inductor, timeout=240, env=env, args=(False,))
+    assert third[1]["hits"] == 1
+    for rank in (0, 1):
+        for other in (second, third):
+            assert all(
+                map(
+                    torch.equal,
+                    first[rank]["results"],
+                    other[rank]["results"],
+                )
+            )

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Steps of ranks whose graphs, files or caches differ, for tests."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import warnings
+
+import torch
+from torch import distributed, nn
+
+from commsched import opt
+
+WIDTH = 64
+
+
+class Block(nn.Module):
+    def __init__(self, width: int):
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.up = nn.Linear(width, 96)
+        self.gate = nn.Linear(width, 96, bias=False)
+        self.down = nn.Linear(96, width)
+
+    def forward(self, x):
+        hidden = self.norm(x)
+        hidden = torch.relu(self.up(hidden)) * self.gate(hidden)
+        return x + self.down(hidden)
+
+
+def sharded(width: int = WIDTH, blocks: int = 3) -> nn.Module:
+    import commsched.torch as cs
+    from torch.distributed.device_mesh import init_device_mesh
+
+    torch.manual_seed(0)
+    model = nn.Sequential(*(Block(width) for _ in range(blocks)))
+    precision = cs.MixedPrecision(torch.float32, torch.float32)
+    cs.shard_parameters(model, init_device_mesh("cpu", (2,)), precision)
+    return model
+
+
+def compiled(model: nn.Module, **options):
+    from commsched.torch.compiling.backend import commsched
+
+    torch._dynamo.reset()
+    return torch.compile(
+        model,
+        backend=commsched,
+        fullgraph=True,
+        options={"inner": "eager", "timeout": 60, **options},
+    )
+
+
+def train(model: nn.Module, step, rows) -> list[torch.Tensor]:
+    """Runs a step for each number of rows; returns losses and gradients."""
+    results = []
+    for index, count in enumerate(rows):
+        torch.manual_seed(index)
+        x = torch.randn(count, model[0].norm.normalized_shape[0])
+        model.zero_grad()
+        loss = step(x).square().mean()
+        loss.backward()
+        results.append(loss.detach().clone())
+        results += [p.grad.to_local().clone() for p in model.parameters()]
+    return results
+
+
+def compare(rows, width: int = WIDTH, **options) -> list[tuple]:
+    """Trains eagerly and compiled, and raises unless that is equal; returns
+    how each graph was decided."""
+    from commsched.torch.compiling import records
+
+    records.reset()
+    model = sharded(width)
+    expected = train(model, model, rows)
+    model = sharded(width)
+    found = train(model, compiled(model, **options), rows)
+    assert all(map(torch.equal, expected, found))
+    return [(r.kind, r.status, r.decided) for r in records.records()]
+
+
+def refused(**options) -> str:
+    """Returns why a step does not start."""
+    try:
+        compiled(sharded(), **options)(torch.randn(8, WIDTH))
+    except RuntimeError as error:
+        return str(error)
+    return "it did"
+
+
+def cannot_follow(rank: int) -> str:
+    """As if no plan fitted the graph of rank 1."""
+    from commsched.torch.compiling import schedule
+
+    original = schedule.apply_plan
+
+    def refuse(gm, plan):
+        raise schedule.RewriteError("not here")
+
+    if rank == 1:
+        schedule.apply_plan = refuse
+    try:
+        return refused(memory_budget="6%")
+    finally:
+        schedule.apply_plan = original
+
+
+def other_plan(rank: int, agree: bool) -> list[tuple]:
+    """As if costs made rank 1 launch two gathers the other way round."""
+    from commsched.torch.compiling import schedule
+
+    original = schedule.make_plan
+    if rank == 1:
+        schedule.make_plan = _exchanging(original)
+    try:
+        return compare([8], agree=agree)
+    finally:
+        schedule.make_plan = original
+
+
+def all_eager(rank: int) -> dict:
+    """One job for everything: starting processes takes longest."""
+    warnings.simplefilter("ignore")
+    found = {
+        # Shards of 33 rows are padded on one rank.
+        "uneven shards": compare([8], 33),
+        "batch sizes": compare([2 if rank == 0 else 256]),
+        # Rank 0 compiles again alone, with dynamic sizes.
+        "one alone": compare([8, 4, 12] if rank == 0 else [8, 8, 8]),
+    }
+    found["other plan"] = other_plan(rank, True)
+    program = opt.find()
+    if rank == 1:
+        os.environ["COMMSCHED_OPT"] = "no such program"
+    found["no program"] = compare([6], target="a100")
+    os.environ["COMMSCHED_OPT"] = program
+    # The job ends with this.
+    found["cannot follow"] = cannot_follow(rank)
+    return found
+
+
+def inductor(rank: int, other: bool) -> dict:
+    """Compiles with Inductor. With `other`, rank 1 makes another plan for
+    the forward than it would, and makes it before rank 0 compiles."""
+    from commsched.torch.compiling import records, schedule
+    from torch._dynamo.utils import counters
+
+    store = distributed.distributed_c10d._get_default_store()
+    if other and rank == 0:
+        store.wait(["sealed"])
+    if other and rank == 1:
+        schedule.make_plan = _exchanging(schedule.make_plan)
+        seal = schedule.seal
+
+        def sealed(*args):
+            seal(*args)
+            store.set("sealed", "")
+
+        schedule.seal = sealed
+    model = sharded(blocks=1)
+    step = compiled(model, inner="inductor", buckets="off")
+    results = train(model, step, [8])
+    return {
+        "results": results,
+        "decided": {r.kind: r.decided for r in records.records()},
+        "hits": counters["aot_autograd"]["autograd_cache_hit"],
+    }
+
+
+def _exchanging(make):
+    """Returns `make_plan` with the first two gathers of a forward
+    exchanged, which need nothing but parameters."""
+
+    def exchanged(before, after, function):
+        plan = make(before, after, function)
+        order = list(plan.order)
+        places = [
+            place
+            for place, name in enumerate(order)
+            if isinstance(name, str) and name.startswith("all_gather")
+        ]
+        if function != "forward":
+            return plan
+        one, other = places[0], places[-1]
+        order[one], order[other] = order[other], order[one]
+        return dataclasses.replace(plan, order=tuple(order), unchanged=False)
+
+    return exchanged
