@@ -89,7 +89,7 @@ def compare(case: steps.Case) -> Outcome:
         for record in records.records()
         if record.kind == "joint"
     ]
-    return Outcome(steps._difference(eager, compiled), backwards, joints)
+    return Outcome(steps.difference(eager, compiled), backwards, joints)
 
 
 def train_unlike_graphs(rank: int) -> dict[str, Outcome]:
