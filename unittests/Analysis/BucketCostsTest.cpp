@@ -14,6 +14,7 @@
 #include "CommSched/Analysis/Costs/BucketCosts.h"
 
 #include "Bucketing/MergeCollectives.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/ExternalModels/Register.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -114,17 +115,17 @@ protected:
   SmallVector<CollectiveOpInterface> members;
 };
 
-/// A cast that is absorbed, one with another user, and none. Costs are pinned.
+/// A cast that is absorbed, one with another user, and none.
 constexpr StringRef gathers = R"(
     %a: tensor<512x4096xf32>, %b: tensor<32x48xf32>, %c: tensor<256x9xbf16>) {
   %x = arith.truncf %a : tensor<512x4096xf32> to tensor<512x4096xbf16>
   %y = arith.truncf %b : tensor<32x48xf32> to tensor<32x48xbf16>
   "test.use"(%y) : (tensor<32x48xbf16>) -> ()
-  %fx = commsched.all_gather %x on @dp dim(0) {commsched.runtime_ns = 7}
+  %fx = commsched.all_gather %x on @dp dim(0)
       : tensor<512x4096xbf16> -> !commsched.future<tensor<32768x4096xbf16>>
-  %fy = commsched.all_gather %y on @dp dim(0) {commsched.runtime_ns = 8}
+  %fy = commsched.all_gather %y on @dp dim(0)
       : tensor<32x48xbf16> -> !commsched.future<tensor<2048x48xbf16>>
-  %fc = commsched.all_gather %c on @dp dim(0) {commsched.runtime_ns = 9}
+  %fc = commsched.all_gather %c on @dp dim(0)
       : tensor<256x9xbf16> -> !commsched.future<tensor<16384x9xbf16>>
   commsched.wait %fx : !commsched.future<tensor<32768x4096xbf16>>
   commsched.wait %fy : !commsched.future<tensor<2048x48xbf16>>
@@ -222,6 +223,39 @@ TEST_F(BucketCosts, ManyCoalescedReduceScatters) {
   int64_t copiedNs =
       estimateBucket(costs, members, BucketMode::Copy)->collectiveNs;
   EXPECT_GT(expectAgreement(BucketMode::Coalesced).collectiveNs, copiedNs);
+}
+
+/// Pins say how far the estimates are off.
+TEST_F(BucketCosts, PinnedMembers) {
+  parse(gathers);
+  OperationCosts costs = makeCosts();
+  int64_t estimatedNs =
+      estimateBucket(costs, members, BucketMode::Copy)->collectiveNs;
+  EXPECT_FALSE(hasPinnedMember(members));
+  auto pin = [&](CollectiveOpInterface member, int64_t timeNs) {
+    member->setDiscardableAttr(runtimeNsAttrName,
+                               Builder(&context).getI64IntegerAttr(timeNs));
+  };
+  auto estimate = [&] {
+    return estimateBucket(costs, members, BucketMode::Copy)->collectiveNs;
+  };
+  for (CollectiveOpInterface member : members)
+    pin(member, 3 * costs.estimateCollective(member)->timeNs);
+  EXPECT_TRUE(hasPinnedMember(members));
+  EXPECT_EQ(estimate(), 3 * estimatedNs);
+
+  // Never shorter than the longest member, and 0 if all are.
+  for (CollectiveOpInterface member : members)
+    pin(member, 0);
+  EXPECT_EQ(estimate(), 0);
+  pin(members.back(), 1'000'000'000);
+  EXPECT_GE(estimate(), 1'000'000'000);
+
+  // One of them counts for the others.
+  members.front()->removeDiscardableAttr(runtimeNsAttrName);
+  members.back()->removeDiscardableAttr(runtimeNsAttrName);
+  EXPECT_LT(estimate(), estimatedNs);
+  EXPECT_GT(estimate(), 0);
 }
 
 TEST_F(BucketCosts, NoneForUnknownSizes) {
