@@ -163,11 +163,14 @@ def test_inductor_compiles_with_it(fake_world, no_roofline):
 def test_an_estimator_is_part_of_cache_keys_by_its_options(tmp_path):
     profile = tmp_path / "profile.json"
     profile.write_text("{}")
-    one = pickle.dumps(runtime_estimator(target="h100", profile=profile))
-    assert one == pickle.dumps(runtime_estimator(target="h100", profile=profile))
-    assert one != pickle.dumps(runtime_estimator(target="b200", profile=profile))
+
+    def key(target):
+        return pickle.dumps(runtime_estimator(target=target, profile=profile))
+
+    one = key("h100")
+    assert one == key("h100") and one != key("b200")
     profile.write_text("[]")
-    assert one != pickle.dumps(runtime_estimator(target="h100", profile=profile))
+    assert one != key("h100")
     restored = pickle.loads(one)
     assert restored.options.target == "h100"
     assert copy.deepcopy(restored) is restored

@@ -8,14 +8,17 @@ from typing import Any, Optional, Union
 
 import torch
 
-from commsched.torch.compiling import private
+from commsched.torch.compiling import private, records
 from commsched.torch.compiling.options import Options, OptionsError
 from commsched.torch.compiling.partitioner import Partitioner
 from commsched.torch.compiling.roles import (
     parameter_inputs,
     parameter_roles,
 )
-from commsched.torch.compiling.schedule import optimize_graph
+from commsched.torch.compiling.schedule import (
+    ScheduleError,
+    optimize_graph,
+)
 
 
 def commsched(
@@ -73,15 +76,27 @@ class GraphCompiler:
         self, gm: torch.fx.GraphModule, inputs: Sequence[Any]
     ) -> Callable[..., Any]:
         if self.options.inner == "inductor":
-            from commsched.torch.compiling.inductor import compile_graph
-
-            return compile_graph(gm, inputs, self.options)
+            return self._compile_with_inductor(gm, inputs)
         return private.aot_autograd(
             fw_compiler=self._compile_forward,
             bw_compiler=self._compile_backward,
             inference_compiler=self._compile_inference,
             partition_fn=Partitioner(self.options, self.parameters),
         )(gm, inputs)
+
+    def _compile_with_inductor(self, gm, inputs):
+        try:
+            from commsched.torch.compiling.inductor import compile_graph
+        except (ImportError, AttributeError) as error:
+            message = (
+                f"PyTorch {torch.__version__} has other interfaces than "
+                f"CommSched uses ({error}); the step is compiled without it"
+            )
+            if self.options.strict:
+                raise ScheduleError(message) from error
+            records.warn_once(message)
+            return private.compile_with_inductor(gm, inputs)
+        return compile_graph(gm, inputs, self.options)
 
     def _roles_of(self, graph: torch.fx.Graph) -> dict[str, Optional[str]]:
         return parameter_roles(graph, self.parameters)

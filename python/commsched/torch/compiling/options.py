@@ -203,6 +203,12 @@ class Options:
             or self.collectives != "auto"
         )
 
+    def node_size(self) -> int:
+        """Returns how many consecutive ranks share a node."""
+        if self.ranks_per_node is not None:
+            return self.ranks_per_node
+        return int(os.environ.get("LOCAL_WORLD_SIZE", "8"))
+
     def settings(self) -> dict[str, str]:
         """Returns all that decides a schedule beside the graph and the
         program, by name: the versions, the options and the profile's bytes.
@@ -216,6 +222,7 @@ class Options:
         }
         if self.profile is not None:
             settings["profile"] = _digest_of(self.profile)
+        settings["ranks_per_node"] = str(self.node_size())
         settings["commsched"] = commsched.__version__
         settings["torch"] = torch.__version__
         return settings

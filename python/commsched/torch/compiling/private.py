@@ -37,6 +37,14 @@ def _mark_boxed(forward: Callable) -> Callable[[list], Any]:
     return run
 
 
+def compile_with_inductor(gm: torch.fx.GraphModule, inputs: Any) -> Callable:
+    """Compiles Dynamo's graph as the backend "inductor" does (2.13, 2.15:
+    torch._dynamo.backends.registry.lookup_backend)."""
+    from torch._dynamo.backends.registry import lookup_backend
+
+    return lookup_backend("inductor")(gm, inputs)
+
+
 def aot_autograd(**compilers: Any) -> Callable:
     """Returns a Dynamo backend from compilers of AOT autograd's graphs
     (2.13, 2.15: torch._dynamo.backends.common.aot_autograd)."""
@@ -115,10 +123,14 @@ def artifact_logger(
     by then, but a package, stands for the loggers below the package's name,
     as this one is.
     """
-    from torch._logging import _internal
+    try:
+        from torch._logging import _internal
 
-    _internal.register_artifact(artifact, description, visible=True)
-    return _internal.getArtifactLogger(module, artifact)
+        _internal.register_artifact(artifact, description, visible=True)
+        return _internal.getArtifactLogger(module, artifact)
+    except (ImportError, AttributeError, TypeError):
+        # Of another PyTorch than was tested; logging works all the same.
+        return logging.getLogger(module)
 
 
 def is_tested(version: str) -> bool:

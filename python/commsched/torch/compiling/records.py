@@ -9,6 +9,7 @@ after too.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import logging
 import threading
@@ -72,7 +73,8 @@ class Record:
         return show(self)
 
 
-_records: list[Record] = []
+#: The latest records; a step that is compiled again and again has many.
+_records: collections.deque[Record] = collections.deque(maxlen=1024)
 _warned: set[str] = set()
 _lock = threading.Lock()
 

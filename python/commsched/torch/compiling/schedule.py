@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import time
 from collections.abc import Mapping
 from typing import Any, Optional
@@ -159,14 +158,13 @@ def import_options(
     options: Options, gm: torch.fx.GraphModule
 ) -> ImportOptions:
     """Returns what the importer needs to know beside the graph `gm`."""
-    ranks = options.ranks_per_node
-    if ranks is None:
-        ranks = int(os.environ.get("LOCAL_WORLD_SIZE", "8"))
     runtimes = {}
     if options.profile is not None:
         runtimes = operator_runtimes(gm, read_operators(options.profile))
     return ImportOptions(
-        ranks_per_node=ranks, hints=dict(options.hints), runtimes=runtimes
+        ranks_per_node=options.node_size(),
+        hints=dict(options.hints),
+        runtimes=runtimes,
     )
 
 
