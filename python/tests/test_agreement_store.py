@@ -3,6 +3,7 @@
 
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -303,6 +304,30 @@ def test_a_schedule_does_not_run_if_the_store_is_gone(ranks):
     ranks.local.job = Job(Stopped(), 0, "test/")
     with pytest.raises(RanksDiffer, match="cannot be known"):
         run()
+
+
+def test_what_was_decided_holds_without_the_store(ranks):
+    ranks.both(lambda rank: _compile(_graph(), _plan(2, 1, 0))())
+    ranks.start(0)
+    ranks.jobs[0]._own = Stopped()
+    gm = _graph(rows=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _compile(gm, _plan(0, 1, 2))()
+    assert next(iter(Launches.of(gm.graph).names)) == "gather_2"
+
+
+def test_without_a_store_no_other_order_is_run(ranks):
+    """The ranks have a schedule, and one compiles a graph again that it
+    cannot schedule as before."""
+    ranks.both(lambda rank: _compile(_graph(), _plan(2, 1, 0))())
+    ranks.start(0)
+    ranks.jobs[0]._own = Stopped()
+    gm = _graph()
+    decision = _agree(gm, _plan(2, 1, 0))
+    agreement.seal(gm, "forward", "0/1", decision, Options(timeout=5))
+    with pytest.raises(RanksDiffer, match="number 0 is 'gather_2"):
+        _confirm(gm)()
 
 
 # -- code from caches --------------------------------------------------------

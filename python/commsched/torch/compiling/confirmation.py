@@ -20,6 +20,7 @@ job have decided otherwise, loading fails, which the cache takes for a miss.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import threading
@@ -240,7 +241,12 @@ class _Confirmation:
             "sequence": self._contract.sequence,
             "lines": self._contract.lines,
         }
-        first = json.loads(self._job.decide(base + "first", json.dumps(own)))
+        references = self._job.state.setdefault("references", {})
+        if base not in references:
+            references[base] = json.loads(
+                self._job.decide(base + "first", json.dumps(own))
+            )
+        first = references[base]
         if first["sequence"] != own["sequence"]:
             raise self._differ(
                 first, _difference(first, own, self._contract)
@@ -253,7 +259,11 @@ class _Confirmation:
             f"different collectives in {first['title']} and "
             f"{self._contract.title}: {what}"
         )
-        self._job.decide("poison", message)
+        return self._fail(message)
+
+    def _fail(self, message: str) -> RanksDiffer:
+        with contextlib.suppress(StoreSilent):
+            self._job.decide("poison", message)
         return RanksDiffer(message)
 
     # -- waiting -------------------------------------------------------------
@@ -325,8 +335,7 @@ class _Confirmation:
             "collectives, or they take longer than the option 'timeout' "
             "allows, or they cannot reach the job's store"
         )
-        self._job.decide("poison", message)
-        return RanksDiffer(message)
+        return self._fail(message)
 
 
 def _difference(first: dict, own: dict, contract: Contract) -> str:
