@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Every snippet of docs/guide/pytorch.md runs and prints what the page says."""
+
+import contextlib
+import dataclasses
+import io
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import commsched.torch as cs
+from installed import ROOT, write_metadata
+
+PAGE = (ROOT / "docs" / "guide" / "pytorch.md").read_text(encoding="utf-8")
+
+
+def blocks(text, language):
+    """Returns the fenced blocks of a page in one language, in order."""
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.S | re.M)
+    return [content for name, content in found if name == language]
+
+
+def without_seconds(text):
+    """What is printed, without how long it took to compile."""
+    return re.sub(r" in \d+\.\d+ s$", "", text, flags=re.M).strip()
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch, opt_program):
+    """An empty folder to work in, with the package installed."""
+    folder = tmp_path / "metadata"
+    folder.mkdir()
+    write_metadata(folder)
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.chdir(tmp_path)
+    # What was compiled before would not be scheduled again, nor explained.
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "inductor"))
+    torch._dynamo.reset()
+    return tmp_path
+
+
+def run_python(namespace, source):
+    """Runs a block and returns what it prints."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(source, "pytorch.md", "exec"), namespace)
+    return printed.getvalue()
+
+
+def traced_graph(namespace):
+    """A forward with collectives, for the block that takes one."""
+    from commsched.torch import measure
+
+    model = torch.nn.Linear(64, 64)
+    cs.shard_parameters(model, namespace["mesh"])
+    step = lambda compile: (
+        lambda: compile(model)(torch.ones(8, 64, dtype=torch.bfloat16)).sum().backward()
+    )
+    return measure.record_graphs(step)[0]
+
+
+def test_python_blocks_run_in_order(installed, fake_world, monkeypatch):
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "8")
+    fake_world(64)
+    namespace, scheduled = {"__name__": "page"}, ""
+    for source in blocks(PAGE, "python"):
+        if "def make_step" in source:
+            (installed / "step.py").write_text(source)
+        if '"profile": "profile.json"' in source:
+            run_commands(installed, blocks(PAGE, "sh")[0])
+        printed = run_python(namespace, source)
+        if "cs.explain(step)\n" in source and not scheduled:
+            scheduled = printed
+    print(scheduled)
+    assert without_seconds(scheduled) == without_seconds(blocks(PAGE, "")[0])
+
+    gm = traced_graph(namespace)
+    assert namespace["reorder"](gm) is gm
+    gm = traced_graph(namespace)
+    assert namespace["commsched_pipeline"](gm, []) is gm
+    namespace["step"](torch.ones(4096, 512, dtype=torch.bfloat16)).sum().backward()
+    status = [record.status for record in cs.explain().records]
+    assert "failed" not in status and status[-1] == "scheduled"
+
+
+def run_commands(folder, source):
+    """Runs a shell block with the commands of this environment."""
+    paths = [str(folder / "metadata"), str(ROOT / "python")]
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PYTHONPATH": os.pathsep.join(paths),
+    }
+    environment.pop("LOCAL_WORLD_SIZE", None)
+    done = subprocess.run(
+        ["bash", "-ec", source], cwd=folder, env=environment, timeout=120,
+        capture_output=True, text=True, check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_table_of_options_is_complete():
+    section = PAGE.split("\n## Options\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| `(.*?)` \| .+ \|$", section, re.M)
+    expected = [
+        (field.name, shown(field.default))
+        for field in dataclasses.fields(cs.Options)
+    ]
+    assert rows == expected
+
+
+def shown(value):
+    """How the page shows a default."""
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def test_the_example_is_run_as_documented():
+    commands = "".join(blocks(PAGE, "sh"))
+    assert "examples/pytorch/train.py" in commands
+    assert (ROOT / "examples" / "pytorch" / "train.py").exists()
