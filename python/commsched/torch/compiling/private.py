@@ -8,7 +8,7 @@ here is public, or part of an operator's schema.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Optional
 
 import torch
@@ -217,3 +217,43 @@ def carry_line(operator: Any, line: Callable[..., str]) -> None:
     @lowering.register_lowering(operator, type_promotion_kind=None)
     def lower(*args: Any) -> None:
         Kernel.create(operator, *args)
+
+
+def relink(graph: torch.fx.Graph, order: Iterable[torch.fx.Node]) -> None:
+    """Puts all nodes of `graph` into `order`, each linked anew once; moving
+    them by `Node.append` one by one makes the keys by which nodes are compared
+    longer and longer (2.13, 2.15: torch.fx.Graph._root)."""
+    end = graph._root
+    for node in order:
+        end.prepend(node)
+
+
+def forget_names(graph: torch.fx.Graph) -> None:
+    """Lets a graph without nodes name new ones as if it had had none (2.13,
+    2.15: torch.fx.Graph._graph_namespace)."""
+    graph._graph_namespace = type(graph._graph_namespace)()
+
+
+def is_called_for_effects(target: Any) -> bool:
+    """Returns whether PyTorch keeps calls of `target` that nothing uses (2.13,
+    2.15: torch.fx.node._side_effectful_functions)."""
+    return target in torch.fx.node._side_effectful_functions
+
+
+def storage_key(value: torch.Tensor) -> Optional[int]:
+    """Returns a number that two live tensors share exactly when they share
+    memory; None for a tensor without a storage (2.13, 2.15:
+    torch.UntypedStorage._cdata)."""
+    try:
+        return value.untyped_storage()._cdata
+    except (NotImplementedError, RuntimeError):
+        return None
+
+
+def is_contiguous(value: torch.Tensor) -> bool:
+    """Returns whether `value` is known to be contiguous, without a guard on
+    symbolic sizes (2.13, 2.15:
+    torch._prims_common.is_contiguous_or_false)."""
+    from torch._prims_common import is_contiguous_or_false
+
+    return is_contiguous_or_false(value)

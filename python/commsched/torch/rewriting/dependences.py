@@ -17,6 +17,10 @@ import torch
 from torch import fx
 from torch._ops import HigherOrderOperator, OpOverload
 
+from commsched.torch.compiling.private import (
+    is_called_for_effects,
+    storage_key,
+)
 from commsched.torch.importer.aliases import writes_by_convention
 from commsched.torch.importer.targets import (
     attribute_of,
@@ -176,7 +180,7 @@ class Storages:
     def _own(self, node: fx.Node) -> tuple:
         keys = []
         for value in _tensors(node.meta.get("val")):
-            key = _storage(value)
+            key = storage_key(value)
             keys.append(key if key is not None else self._new()[0])
         return tuple(dict.fromkeys(keys))
 
@@ -213,13 +217,6 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
     elif isinstance(value, dict):
         for item in value.values():
             yield from _tensors(item)
-
-
-def _storage(value: torch.Tensor) -> Optional[int]:
-    try:
-        return value.untyped_storage()._cdata
-    except (NotImplementedError, RuntimeError):
-        return None
 
 
 def is_start(node: fx.Node) -> bool:
@@ -265,7 +262,7 @@ def kinds(node: fx.Node) -> frozenset:
     found = set()
     if writes_by_convention(node):
         found.add(WRITES)
-    elif target in fx.node._side_effectful_functions:
+    elif is_called_for_effects(target):
         found.add(EFFECT)
     return frozenset(found)
 
@@ -285,7 +282,7 @@ def _kinds_of_overload(overload: OpOverload) -> frozenset:
         if schema_name(overload).endswith(_PEER_TO_PEER):
             found.add(PEER)
     elif WRITES not in found and (
-        not schema.returns or overload in fx.node._side_effectful_functions
+        not schema.returns or is_called_for_effects(overload)
     ):
         found.add(EFFECT)
     return frozenset(found)

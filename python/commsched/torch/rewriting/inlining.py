@@ -14,6 +14,7 @@ from typing import Iterable, Sequence
 from torch import fx
 from torch._ops import HigherOrderOperator
 
+from commsched.torch.compiling.private import forget_names
 from commsched.torch.importer.inline import inlined
 from commsched.torch.importer.targets import (
     attribute_of,
@@ -85,7 +86,7 @@ def replace_nodes(graph: fx.Graph, other: fx.Graph) -> None:
     names."""
     for node in reversed(list(graph.nodes)):
         graph.erase_node(node)
-    graph._graph_namespace = fx.graph._Namespace()
+    forget_names(graph)
     known: dict[fx.Node, fx.Node] = {}
     for node in other.nodes:
         known[node] = graph.node_copy(node, known.__getitem__)

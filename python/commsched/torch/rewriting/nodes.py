@@ -8,9 +8,9 @@ from typing import Any, Optional, Sequence, Union
 
 import torch
 from torch import fx
-from torch._prims_common import is_contiguous_or_false
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
+from commsched.torch.compiling.private import is_contiguous
 from commsched.torch.rewriting.errors import RewriteError
 
 aten = torch.ops.aten
@@ -67,7 +67,7 @@ class NodeMaker:
     ) -> fx.Node:
         """Views `source`, or a contiguous copy of it, in another shape."""
         value = value_of(source)
-        contiguous = is_contiguous_or_false(value)
+        contiguous = is_contiguous(value)
         if contiguous and _is_same(shape, value.shape):
             return source
         if not contiguous:

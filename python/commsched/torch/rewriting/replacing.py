@@ -9,6 +9,7 @@ from typing import Iterator, Optional, Sequence
 import torch
 from torch import fx
 
+from commsched.torch.compiling.private import storage_key
 from commsched.torch.importer.targets import bind, is_wait, overload_of
 from commsched.torch.importer.unsharded import storage_change
 from commsched.torch.rewriting.dependences import started_by
@@ -117,7 +118,8 @@ def shares_storage(node: fx.Node, other: fx.Node) -> bool:
     a, b = node.meta.get("val"), other.meta.get("val")
     if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor):
         return False
-    return a.untyped_storage()._cdata == b.untyped_storage()._cdata
+    key = storage_key(a)
+    return key is not None and key == storage_key(b)
 
 
 def gather_into(

@@ -7,6 +7,7 @@ from typing import Any, Iterable, Optional, Sequence
 
 from torch import fx
 
+from commsched.torch.compiling.private import relink
 from commsched.torch.importer.targets import is_wait
 from commsched.torch.rewriting.buckets import merge
 from commsched.torch.rewriting.dependences import (
@@ -66,7 +67,7 @@ class Rewriter:
         self._check_starts(order)
         dead = [n for n in (*self._maker.made, *self._nodes) if n in self._gone]
         output = order.pop()
-        self._relink([*order, *dead, output])
+        relink(self._graph, [*order, *dead, output])
         verify(self._record, self._graph, self._gone)
 
     def finish(self) -> None:
@@ -87,7 +88,7 @@ class Rewriter:
             node.users.clear()
             old = (user for user in users if user in self._record.calls)
             node.users.update(dict.fromkeys(old))
-        self._relink(self._nodes)
+        relink(self._graph, self._nodes)
 
     # -- values --------------------------------------------------------------
 
@@ -243,10 +244,3 @@ class Rewriter:
                     f"'{was.name}' cannot start before '{now.name}' as the "
                     "plan says: it depends on it in this graph"
                 )
-
-    def _relink(self, order: Sequence[fx.Node]) -> None:
-        """Puts the nodes into `order`, each linked anew once."""
-        end = self._graph._root
-        for node in order:
-            end.prepend(node)
-
