@@ -5,74 +5,97 @@ ranks."""
 from __future__ import annotations
 
 import dataclasses
+import time
 import warnings
 from typing import Any, Optional
 
 import compiled_steps as steps
 import torch
+from generated_code import without_compiler
+
+from commsched.torch.compiling.store import current_job
 
 #: The settings of both: draws from the generator as eager makes them.
 SETTINGS = {"fallback_random": True}
 
+#: What a change of order could disturb, in one step: draws, buffers that are
+#: written, rounding to 16 bits, and symbolic sizes.
+CASE = steps.Case(
+    {},
+    {"dropout": 0.3, "norm": True},
+    distribute=steps.shard_mixed,
+    dtype=torch.bfloat16,
+    rows=(8, 6),
+)
 
-def compare(rank: int, names: list[str], **options: Any) -> dict:
-    """Returns for each case the first difference from Inductor without
-    CommSched, if any, and the statuses of the graphs that came to it."""
-    import commsched.torch as cs
 
-    torch.set_num_threads(1)
-    warnings.simplefilter("error", category=cs.CommSchedWarning)
-    return {name: _compare(steps.CASES[name], options) for name in names}
-
-
-def _compare(case: steps.Case, options: dict) -> tuple[Optional[str], dict]:
+def compare(rank: int, options: dict) -> tuple[Optional[str], list[str]]:
+    """Returns the first difference from Inductor without CommSched, if any,
+    and what became of the graphs."""
     import commsched.torch as cs
     from commsched.torch.compiling import records
 
-    records.reset()
-    plain = train(case, SETTINGS)
-    ours = train(case, cs.inductor_options(SETTINGS, **options))
-    statuses: dict[str, int] = {}
-    for record in records.records():
-        key = f"{record.kind} {record.status}"
-        statuses[key] = statuses.get(key, 0) + 1
+    _prepare()
+    plain = train(CASE, SETTINGS, dynamic=True)
+    ours = train(CASE, cs.inductor_options(SETTINGS, **options), dynamic=True)
+    statuses = [f"{r.kind} {r.status}" for r in records.records()]
     return steps.difference(plain, ours), statuses
 
 
-def train(case: steps.Case, settings: dict) -> list[dict]:
-    torch._dynamo.reset()
-    return steps.train_with(
-        case, lambda model: torch.compile(model, options=settings)
-    )
-
-
-def count_caches(rank: int, settings: dict) -> dict[str, int]:
-    """Compiles and runs one step; returns what became of look-ups in the
-    caches of Inductor and AOT autograd, and how often a graph was scheduled
-    by this process."""
+def one_after_the_other(rank: int) -> dict[str, int]:
+    """Compiles and runs a step, on rank 1 not before rank 0 waits for it with
+    a compiled forward; returns what :func:`count` does."""
     import commsched.torch as cs
-    from commsched.torch.compiling import inductor
-    from torch._dynamo.utils import counters
+
+    _prepare()
+    case = dataclasses.replace(steps.CASES["sharded"], rows=(8,))
+    settings = cs.inductor_options()
+    job = current_job()
+    while rank == 1 and not job.get("at/0"):
+        time.sleep(0.1)
+    with without_compiler():
+        return count(lambda: train(case, settings))
+
+
+def _prepare() -> None:
+    import commsched.torch as cs
 
     torch.set_num_threads(1)
     warnings.simplefilter("error", category=cs.CommSchedWarning)
-    calls = []
+
+
+def train(
+    case: steps.Case, settings: dict, dynamic: Optional[bool] = None
+) -> list[dict]:
+    torch._dynamo.reset()
+    return steps.train_with(
+        case,
+        lambda m: torch.compile(m, options=settings, dynamic=dynamic),
+    )
+
+
+def count(run: Any) -> dict[str, int]:
+    """Returns what became of look-ups in the caches of Inductor and of AOT
+    autograd during `run()`, and how many graphs were scheduled."""
+    from commsched.torch.compiling import inductor
+    from torch._dynamo.utils import counters
+
+    scheduled = []
     schedule = inductor.optimize_graph
 
-    def counted(*args, **kw):
-        calls.append(1)
-        return schedule(*args, **kw)
+    def recorded(*args: Any, **settings: Any) -> bool:
+        scheduled.append(schedule(*args, **settings))
+        return scheduled[-1]
 
-    inductor.optimize_graph = counted
-    if settings is not None:
-        settings = cs.inductor_options(**settings)
-    train(dataclasses.replace(steps.CASES["sharded"], rows=(8,)), settings)
-    found = {"scheduled": len(calls)}
-    for cache, counter in (
-        ("autograd", counters["aot_autograd"]),
-        ("inductor", counters["inductor"]),
-    ):
-        for key in ("hit", "miss", "bypass"):
-            name = {"autograd": "autograd_cache", "inductor": "fxgraph_cache"}
-            found[f"{cache} {key}"] = counter[f"{name[cache]}_{key}"]
+    inductor.optimize_graph = recorded
+    counters.clear()
+    try:
+        run()
+    finally:
+        inductor.optimize_graph = schedule
+    found = {"scheduled": len(scheduled)}
+    for key in ("hit", "miss", "bypass"):
+        autograd, fx = counters["aot_autograd"], counters["inductor"]
+        found[f"autograd {key}"] = autograd[f"autograd_cache_{key}"]
+        found[f"inductor {key}"] = fx[f"fxgraph_cache_{key}"]
     return found
