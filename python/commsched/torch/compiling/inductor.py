@@ -11,6 +11,9 @@ as without CommSched.
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import pathlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Optional
 
@@ -20,6 +23,7 @@ from torch._inductor.custom_graph_pass import (
     CustomSchedulerPass,
 )
 
+import commsched
 from commsched.torch.compiling import (
     confirmation,
     private,
@@ -107,7 +111,7 @@ class CacheKey:
 
     def value(self) -> Optional[str]:
         """Returns the key; None if what is compiled must not be kept."""
-        keys = [f"commsched {self._options.fingerprint()}"]
+        keys = [f"commsched {self._options.fingerprint()} {_sources()}"]
         for other in self._passes:
             key = other.uuid() if hasattr(other, "uuid") else None
             if key is None:
@@ -118,6 +122,18 @@ class CacheKey:
         agreed = self._options.agree and current_job() is not None
         keys.append("agreed" if agreed else "alone")
         return " ".join(keys)
+
+
+@functools.cache
+def _sources() -> str:
+    """Returns a digest of this package's source: an installation from a
+    repository changes without its version."""
+    digest = hashlib.sha256()
+    root = pathlib.Path(commsched.__file__).parent
+    for file in sorted(root.rglob("*.py")):
+        digest.update(file.relative_to(root).as_posix().encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
 private.carry_line(
