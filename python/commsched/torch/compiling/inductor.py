@@ -154,20 +154,10 @@ class SchedulePass(CustomGraphPass):
     def __call__(self, graph: torch.fx.Graph) -> None:
         gm = graph.owning_module
         check_effective(self._options)
-        _inputs_first(graph)
         kind = private.graph_kind() or "inference"
         roles = _roles(graph, kind)
         done = optimize_graph(gm, kind, self._options, roles)
         private_scheduler.mark(gm, done)
-
-
-def _inputs_first(graph: torch.fx.Graph) -> None:
-    """Moves placeholders, among which Inductor's passes put other nodes, to
-    the beginning of `graph`."""
-    last = graph._root
-    for node in graph.find_nodes(op="placeholder"):
-        last.append(node)
-        last = node
 
 
 def _roles(graph: torch.fx.Graph, kind: str) -> dict[str, Optional[str]]:

@@ -92,7 +92,10 @@ class _Placement:
         return missing
 
     def _followers(self, node: fx.Node) -> list[fx.Node]:
-        """Returns what belongs directly behind `node`."""
+        """Returns what belongs directly behind `node`. Nothing comes between
+        placeholders: what follows one comes before its first user."""
+        if node.op == "placeholder":
+            return []
         found = [
             user
             for user in node.users
