@@ -68,8 +68,11 @@ def sharded(world, precision, layers=1):
 TOKENS = torch.zeros(2, 8, dtype=torch.long)
 
 
-@pytest.mark.parametrize("buckets", ["off", "auto"])
-@pytest.mark.parametrize("precision", [F32, BF16], ids=["f32", "bf16"])
+@pytest.mark.parametrize(
+    "precision, buckets",
+    [(F32, "off"), (BF16, "auto")],
+    ids=["f32, order", "bf16, buckets"],
+)
 def test_code_has_the_order_of_the_schedule(
     opt_program, fake_world, codegen, graphs, precision, buckets
 ):
