@@ -70,6 +70,20 @@ def test_a_budget_in_bytes_is_that_of_the_peak(opt_program):
     assert are_equal(loose.values, tight.values)
 
 
+def test_what_is_saved_is_explained(opt_program):
+    found = trained(
+        "attention",
+        activation_memory_budget=0.3,
+        quantize_activations={"size_in_mb": 0, "allowed_dtypes": "f32"},
+    )
+    (record,) = records.records()
+    text = str(record)
+    assert "partitioned by this rank's plan" in text
+    assert f"saves {found.saved_bytes / 1024:.3g} KiB of activations" in text
+    assert "launches 0 collectives again" in text
+    assert "tensors in 8 bits" in text
+
+
 def test_marks_of_checkpointing_are_kept(opt_program):
     found = trained("checkpointed", partition="min-cut")
     names = {node.name for node in found.saved}

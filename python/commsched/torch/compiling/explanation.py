@@ -39,11 +39,13 @@ def show(record: Any) -> str:
     if record.status != "scheduled":
         lines.append(f"  left as it was: {record.reason}")
     else:
+        done = "partitioned" if record.kind == "joint" else "scheduled"
         lines.append(
-            f"  scheduled by {_DECIDED[record.decided]} "
+            f"  {done} by {_DECIDED[record.decided]} "
             f"in {record.seconds:.2f} s"
         )
-        if record.decided == "followed":
+        lines += [f"  {note}" for note in record.notes]
+        if record.decided == "followed" and record.before:
             lines.append("  the figures are those of this rank's own plan")
     if record.before and record.after:
         lines += _figures(record.before, record.after)
@@ -81,7 +83,7 @@ def _figures(before: dict, after: dict) -> list[str]:
         _row("exposed", before, after, "exposed_comm_ns", _time),
         _row("computation", before, after, "compute_time_ns", _time),
         _row("communication", before, after, "comm_time_ns", _time),
-        _row("peak memory", before, after, "peak_memory_bytes", _size),
+        _row("peak memory", before, after, "peak_memory_bytes", size_text),
         _row("collectives", before, after, "num_collectives", str),
     ]
 
@@ -129,7 +131,8 @@ def _time(ns: int) -> str:
     return f"{ns} ns"
 
 
-def _size(count: int) -> str:
+def size_text(count: int) -> str:
+    """Returns a number of bytes with a unit."""
     for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if count >= size:
             return f"{count / size:.3g} {unit}"

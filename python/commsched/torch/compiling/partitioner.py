@@ -26,6 +26,7 @@ from commsched.torch.compiling.partition_agreement import (
     agree_on_partition,
     repeated_launches,
 )
+from commsched.torch.compiling.partition_facts import partition_notes
 from commsched.torch.compiling.records import Record
 from commsched.torch.compiling.reshard import (
     keep_after_forward,
@@ -115,9 +116,14 @@ class Partitioner(CustomPartitionerFn):
         )
         started = time.perf_counter()
         try:
-            return self._split(
+            halves = self._split(
                 gm, parameters, num_fwd_outputs, static, record
             )
+            launches = repeated_launches(gm.graph, halves[1].graph)
+            record.notes = partition_notes(
+                *halves, num_fwd_outputs, len(launches)
+            )
+            return halves
         except Exception as error:
             record.status, record.reason = "failed", describe(error)
             message = (

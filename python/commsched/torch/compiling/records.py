@@ -51,6 +51,7 @@ class Record:
              had planned).
     plan:    what was done to the graph.
     seconds: what importing, scheduling and rewriting took.
+    notes:   further lines about the graph, of a joint one what it saves.
     """
 
     kind: str

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a partition came to, for `explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Optional
+
+import torch
+from torch import fx
+
+from commsched.torch.compiling.explanation import size_text
+from commsched.torch.importer.targets import is_wait
+from commsched.torch.rewriting.views import is_view
+
+
+def partition_notes(
+    forward: fx.GraphModule,
+    backward: fx.GraphModule,
+    num_fwd_outputs: int,
+    repeated_launches: int,
+) -> list[str]:
+    """Returns how much the forward saves, and what the backward repeats."""
+    saved = saved_bytes(forward, num_fwd_outputs)
+    known = {n.name for n in forward.graph.nodes if n.op == "call_function"}
+    repeated = sum(
+        node.op == "call_function"
+        and node.name in known
+        and not is_view(node)
+        and not is_wait(node.target)
+        for node in backward.graph.nodes
+    )
+    notes = [
+        f"saves {size_text(saved)} of activations for the backward",
+        f"computes {repeated - repeated_launches} operations again, and "
+        f"launches {repeated_launches} collectives again",
+    ]
+    narrow = sum(
+        _is_narrow(node) for node in _saved(forward, num_fwd_outputs)
+    )
+    if narrow:
+        notes.append(f"saves {narrow} tensors in 8 bits")
+    return notes
+
+
+def saved_bytes(forward: fx.GraphModule, num_fwd_outputs: int) -> int:
+    """Returns the bytes of the storages that `forward` saves, inputs aside;
+    symbolic sizes count as their hints."""
+    held: dict[int, int] = {}
+    for node in _saved(forward, num_fwd_outputs):
+        held.update(_storages(node))
+    for node in forward.graph.find_nodes(op="placeholder"):
+        for key, _ in _storages(node):
+            held.pop(key, None)
+    return sum(held.values())
+
+
+def _saved(forward: fx.GraphModule, count: int) -> list[fx.Node]:
+    outputs = forward.graph.output_node().args[0][count:]
+    return [node for node in outputs if isinstance(node, fx.Node)]
+
+
+def _storages(node: fx.Node) -> Iterator[tuple[int, int]]:
+    value = node.meta.get("val")
+    if isinstance(value, torch.Tensor):
+        storage = value.untyped_storage()
+        yield storage._cdata, _hint(storage.nbytes()) or 0
+
+
+def _hint(size: Any) -> Optional[int]:
+    if isinstance(size, int):
+        return size
+    return int(size.node.hint) if size.node.has_hint() else None
+
+
+def _is_narrow(node: fx.Node) -> bool:
+    value = node.meta.get("val")
+    return isinstance(value, torch.Tensor) and value.dtype in (
+        torch.float8_e5m2,
+        torch.float8_e4m3fn,
+    )
