@@ -88,6 +88,22 @@ class Written(nn.Module):
         return y, x.view(-1), None, self.mean, y.t()
 
 
+class Outputs(nn.Module):
+    """Frozen parameters, an output without a gradient, and a size that only
+    the values decide."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(16, 16)
+        self.outer = nn.Linear(16, 16)
+        self.outer.weight.requires_grad_(False)
+
+    def forward(self, x):
+        y = self.outer(F.gelu(self.inner(x)))
+        chosen = y[x[:, 0] > 0].sin().tanh()
+        return chosen, y.argmax(-1), x[1:], y.cos()
+
+
 def perceptron():
     return nn.Sequential(
         nn.Linear(16, 64),
@@ -117,6 +133,7 @@ MODELS = {
     "attention": (attention, [(2, 8, 32)] * 2, False),
     "dynamic": (Attention, [(2, 8, 32), (3, 16, 32)], True),
     "deep": (deep, [(256, 8)] * 2, False),
+    "outputs": (Outputs, [(8, 16)] * 2, False),
     "written": (Written, [(8, 16)] * 2, None),
 }
 
@@ -187,7 +204,7 @@ def train(step, model, inputs, seed=0):
         y = y[0] if isinstance(y, tuple) else y
         (y * y).sum().backward()
         values.append([y.detach().clone()])
-        values[-1] += [p.grad.clone() for p in model.parameters()]
+        values[-1] += [p.grad.clone() for p in model.parameters() if p.grad is not None]
         values[-1] += [b.clone() for b in model.buffers()]
     return values
 

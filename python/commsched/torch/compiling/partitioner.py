@@ -10,6 +10,7 @@ as its setting `custom_partitioner_fn`.
 
 from __future__ import annotations
 
+import os
 import pathlib
 import tempfile
 import time
@@ -41,7 +42,11 @@ from commsched.torch.compiling.schedule import (
 )
 from commsched.torch.importer.graphs import GraphSpec, import_graphs
 from commsched.torch.rewriting.errors import PlanError
-from commsched.torch.rewriting.halves import mark_reads_of_written, split_joint
+from commsched.torch.rewriting.halves import (
+    mark_new_sizes,
+    mark_reads_of_written,
+    split_joint,
+)
 from commsched.torch.rewriting.partition import Partition, make_partition
 
 _FUNCTION = "joint"
@@ -176,6 +181,7 @@ class Partitioner(CustomPartitionerFn):
             private_partition.simplify(gm)
         private_partition.mark_what_has_to_be_saved(gm)
         mark_reads_of_written(gm)
+        mark_new_sizes(gm)
 
 
 def decide(
@@ -199,25 +205,22 @@ def decide(
         for value, attributes in module.functions[0].arguments
         if attributes["commsched.role"] != "tangent"
     ]
+    opt.check_version()
     with tempfile.TemporaryDirectory(prefix="commsched-") as name:
         split = pathlib.Path(name, "split.json")
         quantized = pathlib.Path(name, "quantized.json")
-        opt.check_version()
-        opt.run(module, *_flags(options, split, quantized))
-        return make_partition(
-            gm.graph,
-            primals,
-            program.from_json(split.read_bytes()),
-            program.from_json(quantized.read_bytes()),
-            _FUNCTION,
-        )
+        opt.run(module, *_flags(options, split, quantized), "-o", os.devnull)
+        first = last = program.from_json(split.read_bytes())
+        if quantized.exists():
+            last = program.from_json(quantized.read_bytes())
+    return make_partition(gm.graph, primals, first, last, _FUNCTION)
 
 
 def _flags(
     options: Options, split: pathlib.Path, quantized: pathlib.Path
 ) -> list[str]:
-    """Returns the passes that partition, then quantize, and write the program
-    after each."""
+    """Returns the passes that partition and, if asked to, quantize, and write
+    the program after each."""
     settings: dict[str, object] = {
         "strategy": "default" if options.partition == "default" else "min-cut"
     }
@@ -242,9 +245,8 @@ def _flags(
             key.replace("_", "-"): value
             for key, value in options.quantize_activations
         }
-        flags.append(opt.flag("commsched-quantize-activations", settings))
-    return [
-        *flags,
-        "--commsched-verify-partition",
-        opt.flag("commsched-export-json", {"file": quantized}),
-    ]
+        flags += [
+            opt.flag("commsched-quantize-activations", settings),
+            opt.flag("commsched-export-json", {"file": quantized}),
+        ]
+    return [*flags, "--commsched-verify-partition"]

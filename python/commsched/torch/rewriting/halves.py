@@ -69,6 +69,14 @@ def split_joint(
     return forward, backward
 
 
+def mark_new_sizes(joint: fx.GraphModule) -> None:
+    """Marks what gives a size that only the device knows, such as the indices
+    of what is not zero: computed again it would be another size."""
+    for node in joint.graph.nodes:
+        if node.meta.get("unbacked_bindings"):
+            node.meta["recompute"] = CheckpointPolicy.MUST_SAVE
+
+
 def mark_reads_of_written(joint: fx.GraphModule) -> None:
     """Marks what the forward computes from inputs that it writes: the backward
     would read what was written. Inputs are written in the graph or, as the
