@@ -199,15 +199,14 @@ class Rewriter:
         gone has theirs."""
         if not self._gone or not memory:
             return memory
-        moved: dict[fx.Node, list] = {}
+        moved: dict[fx.Node, dict] = {}
         for node, earlier in memory.items():
             for target in self._heirs(node):
-                known = moved.setdefault(target, [])
+                known = moved.setdefault(target, {})
                 for source in earlier:
-                    for heir in self._heirs(source):
-                        if heir is not target and heir not in known:
-                            known.append(heir)
-        return moved
+                    known.update(dict.fromkeys(self._heirs(source)))
+                known.pop(target, None)
+        return {node: list(earlier) for node, earlier in moved.items()}
 
     def _heirs(self, node: fx.Node) -> list[fx.Node]:
         if node not in self._gone:

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What has to stay behind what, for operators of all kinds."""
+
+import operator
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch._higher_order_ops.auto_functionalize import (  # noqa: E402
+    auto_functionalized_v2,
+)
+from torch._higher_order_ops.effects import with_effects  # noqa: E402
+from torch._higher_order_ops.triton_kernel_wrap import (  # noqa: E402
+    triton_kernel_wrapper_mutation,
+)
+
+from commsched.torch.rewriting import Plan, apply_plan  # noqa: E402
+from commsched.torch.rewriting.dependences import (  # noqa: E402
+    memory_dependences,
+)
+from graphs import build  # noqa: E402
+
+aten = torch.ops.aten
+c10d = torch.ops._c10d_functional
+INPUTS = [("x", (4,)), ("y", (4,))]
+
+
+def behind(body, module=None, inputs=None):
+    """Returns the dependences by name."""
+    gm = build(inputs or INPUTS, body, module)
+    found = memory_dependences(gm.graph.nodes)
+    return {
+        node.name: sorted(other.name for other in others)
+        for node, others in found.items()
+    }
+
+
+def test_functional_graphs_have_none():
+    def body(b, x, y):
+        total = b.add("total", aten.add.Tensor, (x, y), b.like(x))
+        return b.add("sin", aten.sin, (total,), b.like(x))
+
+    assert behind(body) == {}
+
+
+def test_reads_and_writes_through_views():
+    def body(b, x, y):
+        view = b.add("view", aten.view, (x, [2, 2]), x.meta["val"].view(2, 2))
+        first = b.add("first", aten.sin, (view,), b.like(view))
+        b.add("write", aten.copy_, (x, y), x)
+        second = b.add("second", aten.sin, (view,), b.like(view))
+        b.add("again", aten.mul_.Scalar, (view, 2), view)
+        other = b.add("other", aten.sin, (y,), b.like(y))
+        return first, second, other
+
+    assert behind(body) == {
+        "write": ["first", "view"],
+        "second": ["write"],
+        "again": ["second", "write"],
+    }
+
+
+def test_a_graph_without_values_is_cautious():
+    def body(b, x, y):
+        part = b.add("part", aten.view, (x, [2, 2]))
+        del part.meta["val"]
+        b.add("write", aten.copy_, (x, y), x)
+        return b.add("sin", aten.sin, (part,), b.tensor((2, 2)))
+
+    assert behind(body)["sin"] == ["write"]
+
+
+def test_results_that_are_waited_for_are_written_in_place():
+    def body(b, x, y):
+        start = b.add("start", c10d.all_reduce, (x, "sum", "g"), b.like(x))
+        wait = b.add("wait", c10d.wait_tensor, (start,), b.like(x))
+        b.add("write", aten.mul_.Scalar, (wait, 2), wait)
+        # Some graphs keep using what they started.
+        return b.add("sin", aten.sin, (start,), b.like(x))
+
+    assert behind(body)["sin"] == ["write"]
+
+
+def test_collectives_in_place():
+    def body(b, x, y):
+        before = b.add("before", aten.sin, (x,), b.like(x))
+        start = b.add("start", c10d.all_reduce_, (x, "sum", "g"), x)
+        wait = b.add("wait", c10d.wait_tensor, (start,), x)
+        return before, wait, b.add("after", aten.sin, (x,), b.like(x))
+
+    found = behind(body)
+    assert found["start"] == ["before"] and "start" in found["after"]
+
+
+def test_lists_that_are_written():
+    def body(b, x, y):
+        first = b.add("first", aten.sin, (x,), b.like(x))
+        b.add("write", aten._foreach_copy_, ([x], [y]), None)
+        return first, b.add("second", aten.sin, (x,), b.like(x))
+
+    assert behind(body) == {"write": ["first"], "second": ["write"]}
+
+
+def test_kernels_of_triton_write_what_they_are_given():
+    def body(b, x, y):
+        first = b.add("first", aten.sin, (x,), b.like(x))
+        b.add("kernel", triton_kernel_wrapper_mutation, (), None,
+              {"kernel_idx": 0, "kwargs": {"a": x, "b": y}})
+        return first, b.add("second", aten.sin, (x,), b.like(x))
+
+    found = behind(body)
+    assert found["kernel"] == ["first"] and found["second"] == ["kernel"]
+
+
+def test_functionalized_operators_write_nothing():
+    def body(b, x, y):
+        call = b.add("call", auto_functionalized_v2, (aten.copy_.default,),
+                     (b.like(x), b.like(x)), {"src": y, "_all_bases": [x]})
+        item = b.item("item", call, 1)
+        return item, b.add("sin", aten.sin, (x,), b.like(x))
+
+    assert behind(body) == {}
+
+
+def test_tokens_of_effects_are_arguments():
+    def body(b, x, y):
+        calls, token = [], x
+        for name in ("one", "two"):
+            call = b.add(name, with_effects, (token, aten.sin.default, y),
+                         (b.tensor((0,)), b.like(y)))
+            token = b.item(f"token_{name}", call, 0)
+            calls.append(b.item(f"value_{name}", call, 1))
+        return token, *calls
+
+    gm = build(INPUTS, body)
+    apply_plan(gm, Plan(("two", "one")))
+    names = [node.name for node in gm.graph.nodes]
+    assert names.index("one") < names.index("two")
+
+
+def test_graphs_that_write_inside():
+    def write(b, a):
+        b.add("inner", aten.mul_.Scalar, (a, 2), a)
+        return (b.add("cos", aten.cos, (a,), b.like(a)),)
+
+    root = torch.nn.Module()
+    root.region = build([("a", (4,))], write)
+
+    def body(b, x, y):
+        held = b.graph.get_attr("region")
+        first = b.add("first", aten.sin, (x,), b.like(x))
+        call = b.add("call", torch.ops.higher_order.invoke_subgraph,
+                     (held, "region", x), (b.like(x),))
+        item = b.item("item", call, 0)
+        return first, item, b.add("second", aten.sin, (x,), b.like(x))
+
+    found = behind(body, root)
+    assert found["call"] == ["first"] and found["second"] == ["call"]
+
+
+def test_chains_of_effects():
+    def body(b, x, y):
+        draws = [
+            b.add(f"draw_{i}", aten.bernoulli, (x,), b.like(x))
+            for i in range(3)
+        ]
+        for i in range(2):
+            b.add(f"check_{i}", aten._assert_async.msg, (x, "no"))
+        sends = [
+            b.add(f"send_{i}", torch.ops._c10d_functional.isend,
+                  (x, 1, 0, "g"), b.like(x))
+            for i in range(2)
+            if hasattr(torch.ops._c10d_functional, "isend")
+        ]
+        return [*draws, *sends]
+
+    found = behind(body)
+    assert found["draw_1"] == ["draw_0"] and found["draw_2"] == ["draw_1"]
+    assert found["check_1"] == ["check_0"] and "check_0" not in found
+    if hasattr(torch.ops._c10d_functional, "isend"):
+        assert found["send_1"] == ["send_0"]
+
+
+def test_time_is_linear_in_the_nodes():
+    """Readers of one storage between writes are not compared in pairs."""
+
+    def edges(count):
+        def body(b, x, y):
+            for i in range(count):
+                b.add(f"sin_{i}", aten.sin, (x,), b.like(x))
+                if i % 10 == 0:
+                    b.add(f"write_{i}", aten.copy_, (x, y), x)
+            return x
+
+        gm = build(INPUTS, body)
+        found = memory_dependences(gm.graph.nodes)
+        return sum(map(len, found.values()))
+
+    assert edges(400) < 2.2 * edges(200)
+    assert operator.lt(edges(400), 1000)
