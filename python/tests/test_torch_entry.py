@@ -91,6 +91,36 @@ def test_bad_options_are_errors(call, message):
     torch._dynamo.reset()
 
 
+def test_a_backward_has_the_options_of_its_forward(fake_world, opt_program):
+    """It is compiled when it first runs, whatever became of the options."""
+    import torch
+    from torch.distributed.device_mesh import init_device_mesh
+
+    from commsched import torch as cs
+    from commsched.torch.compiling import records
+    from commsched.torch.compiling.backend import commsched
+
+    fake_world(4)
+    mesh = init_device_mesh("cpu", (4,))
+    merged = {}
+    for buckets in ("off", "auto"):
+        torch._dynamo.reset()
+        records.reset()
+        model = torch.nn.Sequential(torch.nn.Linear(64, 64))
+        cs.shard_parameters(model, mesh)
+        options = {"inner": "eager", "buckets": buckets, "strict": True}
+        step = torch.compile(model, backend=commsched, options=options)
+        loss = step(torch.randn(8, 64, dtype=torch.bfloat16)).sum()
+        options["buckets"] = "none of these"
+        loss.backward()
+        backward = records.records()[1]
+        assert backward.kind == "backward"
+        merged[buckets] = len(backward.merged)
+    assert merged == {"off": 0, "auto": 1}
+    torch._dynamo.reset()
+    records.reset()
+
+
 def test_the_package_works_without_pytorch():
     done = run_python(
         """

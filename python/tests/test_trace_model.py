@@ -8,7 +8,9 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.distributed.tensor import DTensor  # noqa: E402
 
-from commsched.torch.tracer import models, sharding  # noqa: E402
+from commsched.torch import sharding  # noqa: E402
+from commsched.torch.tracer import models  # noqa: E402
+from commsched.torch.tracer.mesh import fake_mesh  # noqa: E402
 from commsched.torch.tracer.models import CONFIGS, LlamaConfig  # noqa: E402
 
 SEQUENCE = 24
@@ -124,7 +126,7 @@ def test_sharded_model_computes_in_bfloat16_and_keeps_float32():
     tokens, labels = make_batch()
     expected = plain(tokens, labels)
     expected.backward()
-    with sharding.fake_mesh(1) as mesh:
+    with fake_mesh(1) as mesh:
         sharding.shard_parameters(sharded, mesh)
         loss = sharded(tokens, labels)
         loss.backward()
@@ -141,7 +143,7 @@ def test_sharded_model_computes_in_bfloat16_and_keeps_float32():
 def test_shards_hold_the_first_rank_slice():
     model = make_model()
     full = {n: p.detach().clone() for n, p in model.named_parameters()}
-    with sharding.fake_mesh(6) as mesh:  # 6 divides no parameter.
+    with fake_mesh(6) as mesh:  # 6 divides no parameter.
         sharding.shard_parameters(model, mesh)
         for name, parameter in model.named_parameters():
             local = parameter.to_local()
@@ -155,17 +157,44 @@ def test_shared_and_scalar_parameters_are_errors():
     shared[1].weight = shared[0].weight
     scalar = nn.Module()
     scalar.scale = nn.Parameter(torch.tensor(1.0))
-    with sharding.fake_mesh(2) as mesh:
+    with fake_mesh(2) as mesh:
         with pytest.raises(ValueError, match="'1.weight' is shared with '0."):
             sharding.shard_parameters(shared, mesh)
         with pytest.raises(ValueError, match="'scale' has no dimension"):
             sharding.shard_parameters(scalar, mesh)
+        # Nothing was sharded before the error.
+        assert not isinstance(shared[0].weight, DTensor)
+        assert type(shared[0]) is nn.Linear
+
+
+def test_sharding_twice_is_an_error():
+    model = nn.Linear(4, 4)
+    with fake_mesh(2) as mesh:
+        sharding.shard_parameters(model, mesh)
+        with pytest.raises(ValueError, match="'weight' is sharded already"):
+            sharding.shard_parameters(model, mesh)
+
+
+def test_a_mesh_of_two_dimensions_has_names():
+    from torch.distributed.device_mesh import DeviceMesh
+
+    with fake_mesh(4):
+        mesh = DeviceMesh("cpu", torch.arange(4).view(2, 2))
+        with pytest.raises(ValueError, match="2 dimensions without names"):
+            sharding.shard_parameters(nn.Linear(4, 4), mesh)
+
+
+def test_a_module_in_two_places_is_sharded_once():
+    layer = nn.Linear(4, 4)
+    with fake_mesh(2) as mesh:
+        sharding.shard_parameters(nn.Sequential(layer, layer), mesh)
+        assert isinstance(layer._parameters["weight"], DTensor)
 
 
 def test_second_process_group_is_an_error():
-    with sharding.fake_mesh(2):
+    with fake_mesh(2):
         with pytest.raises(RuntimeError, match="already initialized"):
-            with sharding.fake_mesh(2):
+            with fake_mesh(2):
                 pass
-    with sharding.fake_mesh(3) as mesh:
+    with fake_mesh(3) as mesh:
         assert mesh.size() == 3

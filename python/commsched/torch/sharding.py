@@ -12,6 +12,7 @@ ordinary operation, where a compiler can move it.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 import torch
 from torch import nn
@@ -40,30 +41,54 @@ def shard_parameters(
 ) -> None:
     """Shard every parameter of ``model`` over the last dimension of ``mesh``.
 
-    Earlier dimensions of the mesh replicate. A dimension 0 that the shards do
-    not divide is split as ``torch.chunk`` does and padded for the collectives,
-    as ``DTensor`` defines it; a parameter without dimensions cannot be sharded
-    and is a ``ValueError``, as is a parameter that two modules share (each
-    would gather and reduce it on its own).
+    Earlier dimensions of the mesh replicate; all dimensions of a mesh of
+    several have names. The parameters have their values, equal on all ranks,
+    and the optimizer is made afterwards, of ``model.parameters()``.
+
+    A dimension 0 that the shards do not divide is split as ``torch.chunk``
+    does and padded for the collectives, as ``DTensor`` defines it; a parameter
+    without dimensions cannot be sharded and is a ``ValueError``, as is one
+    that two modules share (each would gather and reduce it on its own), and
+    one that is sharded already.
     """
-    owners: dict[nn.Parameter, str] = {}
-    for path, module in list(model.named_modules()):
+    _check(model, mesh)
+    for module in list(model.modules()):
         names = [n for n, p in module._parameters.items() if p is not None]
         for name in names:
-            full_name = f"{path}.{name}" if path else name
-            parameter = module._parameters[name]
-            if parameter.dim() == 0:
-                raise ValueError(f"parameter '{full_name}' has no dimension")
-            if parameter in owners:
-                raise ValueError(
-                    f"parameter '{full_name}' is shared with "
-                    f"'{owners[parameter]}'"
-                )
-            shard = _shard(parameter, mesh)
-            owners[parameter] = owners[shard] = full_name
-            module._parameters[name] = shard
+            module._parameters[name] = _shard(module._parameters[name], mesh)
         if names:
             _gather_on_read(module, names, precision)
+
+
+def _check(model: nn.Module, mesh: DeviceMesh) -> None:
+    """Raise ValueError for what cannot be sharded, before anything is."""
+    if mesh.ndim > 1 and mesh.mesh_dim_names is None:
+        raise ValueError(
+            f"the mesh has {mesh.ndim} dimensions without names; give "
+            "mesh_dim_names to init_device_mesh"
+        )
+    owners: dict[nn.Parameter, str] = {}
+    for name, parameter in _parameters(model):
+        if parameter.dim() == 0:
+            raise ValueError(f"parameter '{name}' has no dimension")
+        if isinstance(parameter, DTensor):
+            raise ValueError(
+                f"parameter '{name}' is sharded already: it has the "
+                f"placements {parameter.placements}"
+            )
+        if parameter in owners:
+            raise ValueError(
+                f"parameter '{name}' is shared with '{owners[parameter]}'"
+            )
+        owners[parameter] = name
+
+
+def _parameters(model: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
+    """Yield every module's own parameters, by their full names."""
+    for path, module in model.named_modules():
+        for name, parameter in module._parameters.items():
+            if parameter is not None:
+                yield f"{path}.{name}" if path else name, parameter
 
 
 def _shard(parameter: nn.Parameter, mesh: DeviceMesh) -> nn.Parameter:

@@ -45,7 +45,9 @@ def show(record: Any) -> str:
             f"in {record.seconds:.2f} s"
         )
         lines += [f"  {note}" for note in record.notes]
-        if record.decided == "followed" and record.before:
+        if record.reason:
+            lines.append(f"  this rank had no plan: {record.reason}")
+        elif record.decided == "followed" and record.before:
             lines.append("  the figures are those of this rank's own plan")
     if record.before and record.after:
         lines += _figures(record.before, record.after)

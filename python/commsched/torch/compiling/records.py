@@ -43,7 +43,8 @@ class Record:
              own first.
     status:  "scheduled"; "unchanged", where there was nothing to do;
              "failed".
-    reason:  why the graph was left as it was.
+    reason:  why the graph was left as it was, or why this rank follows
+             another without a plan of its own.
     before, after: the objects of commsched-report (docs/reference/report.md)
              for the graph and for its schedule, if there are any.
     decided: whose plan it is: "alone", "agreed" (this rank's, which others
