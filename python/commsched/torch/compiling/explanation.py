@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from typing import Any, Optional
+from typing import Any
 
 #: Buckets, and exposed collectives, that are shown for each graph.
 _SHOWN = 5
@@ -60,20 +60,11 @@ def _title(record: Any) -> str:
     title = f"{record.kind} graph"
     if record.frame is not None:
         title += f" [{record.frame}]"
-    code = _own_code(record.codes)
-    if code is not None:
+    if record.codes:
+        code = record.codes[0]
         file = os.path.basename(code.co_filename)
         title += f" of {code.co_name} ({file}:{code.co_firstlineno})"
     return title
-
-
-def _own_code(codes: tuple) -> Optional[Any]:
-    """Returns the first code that is not the wrapper that Dynamo compiles in
-    place of a module."""
-    for code in codes:
-        if not code.co_filename.endswith("_dynamo/external_utils.py"):
-            return code
-    return codes[0] if codes else None
 
 
 def _figures(before: dict, after: dict) -> list[str]:

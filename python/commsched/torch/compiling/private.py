@@ -68,9 +68,14 @@ def compiled_codes() -> tuple:
     torch._guards.TracingContext.traced_code, torch._dynamo.utils)."""
     from torch._dynamo.utils import orig_code_map
 
-    codes = torch._guards.TracingContext.get_traced_code() or ()
+    codes = torch._guards.TracingContext.get_traced_code() or []
+    own = codes[:1]
+    if own and own[0].co_filename.endswith("_dynamo/external_utils.py"):
+        # What Dynamo compiles in place of a module: it calls the module, which
+        # is the last to be done.
+        own = codes[-1:]
     return tuple(
-        dict.fromkeys(orig_code_map.get(code, code) for code in codes)
+        dict.fromkeys(orig_code_map.get(code, code) for code in own + codes)
     )
 
 

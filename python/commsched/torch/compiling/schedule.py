@@ -124,7 +124,7 @@ def _apply(gm, kind, options, plan, error, record) -> bool:
     """
     reason = "" if error is None else describe(error)
     decision = agree(gm.graph, kind, record.frame, plan, options, reason)
-    record.decided = decision.how
+    record.decided, record.reason = decision.how, reason
     if error is not None and decision.plan is not None:
         records.warn_once(
             "CommSched follows another rank's schedule, and has none of its "
