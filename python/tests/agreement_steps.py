@@ -48,7 +48,7 @@ def compiled(model: nn.Module, **options):
         model,
         backend=commsched,
         fullgraph=True,
-        options={"inner": "eager", "timeout": 60, **options},
+        options={"inner": "eager", "timeout": 200, **options},
     )
 
 

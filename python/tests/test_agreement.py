@@ -20,7 +20,7 @@ BOTH = [("forward", "scheduled"), ("backward", "scheduled")]
 
 @pytest.fixture(scope="module")
 def found():
-    return run_ranks(steps.all_eager, timeout=240)
+    return run_ranks(steps.all_eager, timeout=300)
 
 
 @pytest.mark.parametrize("case", ["uneven shards", "batch sizes"])
@@ -66,15 +66,15 @@ def test_a_warm_cache_and_a_cold_one(tmp_path):
         {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / str(rank))}
         for rank in (0, 1)
     ]
-    first = run_ranks(steps.inductor, timeout=240, env=env, args=(False,))
+    first = run_ranks(steps.inductor, timeout=300, env=env, args=(False,))
     # Rank 0 has code for one order, and rank 1 decides on another.
     env[1]["TORCHINDUCTOR_CACHE_DIR"] = str(tmp_path / "cold")
-    second = run_ranks(steps.inductor, timeout=240, env=env, args=(True,))
+    second = run_ranks(steps.inductor, timeout=300, env=env, args=(True,))
     assert second[0]["hits"] == 0
     assert second[0]["decided"]["forward"] == "followed"
     # Where the decision is the same, code from caches is used.
     env[1]["TORCHINDUCTOR_CACHE_DIR"] = str(tmp_path / "1")
-    third = run_ranks(steps.inductor, timeout=240, env=env, args=(False,))
+    third = run_ranks(steps.inductor, timeout=300, env=env, args=(False,))
     assert third[1]["hits"] == 1
     for rank in (0, 1):
         for other in (second, third):

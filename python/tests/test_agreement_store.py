@@ -256,6 +256,16 @@ def test_a_rank_that_does_not_come_is_named(ranks):
         run()
 
 
+def test_all_obey_the_first_that_waits_no_longer(ranks):
+    ranks.start(0)
+    run = _compile(_graph(), _plan(2, 1, 0), Options(timeout=0.2))
+    with pytest.raises(RanksDiffer):
+        run()
+    ranks.start(1)
+    with pytest.raises(RanksDiffer, match="rank 0 waited 0.2 s"):
+        _compile(_graph(), _plan(2, 1, 0))()
+
+
 def test_different_options_are_named(ranks, tmp_path):
     def rank(number):
         profile = tmp_path / f"{number}.json"

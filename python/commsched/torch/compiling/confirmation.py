@@ -45,6 +45,8 @@ FIRST_LOOK, LONGEST_LOOK = 0.005, 0.5
 NOTICE = 30.0
 #: Ranks that a message names at most.
 NAMED = 8
+#: What the ranks of a group decide if all of them are there.
+GO = "go"
 
 
 class RanksDiffer(RuntimeError):
@@ -292,7 +294,10 @@ class _Confirmation:
                 self._job.set(at, self._contract.title)
             now = time.monotonic()
             if now > self._deadline:
-                raise self._missing(base, ranks, size)
+                message = self._missing(base, ranks, size)
+                if self._verdict(base, message) == GO:
+                    break
+                raise self._fail(message)
             if not noticed and now - started > NOTICE:
                 noticed = True
                 records.log.warning(
@@ -304,6 +309,15 @@ class _Confirmation:
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_LOOK)
         self._job.set(at, "")
+        verdict = self._verdict(base, GO)
+        if verdict != GO:
+            raise RanksDiffer(verdict)
+
+    def _verdict(self, base: str, own: str) -> str:
+        """Returns whether the group runs the graph: GO, or why it does not.
+        The first rank that has seen all others, or waits no longer, decides
+        for all."""
+        return self._job.decide(base + "verdict", own)
 
     def _absent(self, base: str, ranks: Optional[list], size: int) -> str:
         """Returns which ranks are not there, and where they are instead."""
@@ -327,15 +341,14 @@ class _Confirmation:
             found.append(f"{len(missing) - NAMED} more")
         return ", ".join(found)
 
-    def _missing(self, base: str, ranks, size: int) -> RanksDiffer:
-        message = (
+    def _missing(self, base: str, ranks, size: int) -> str:
+        return (
             f"rank {self._job.rank} waited {self._contract.timeout:g} s "
             f"before {self._contract.title} for "
             f"{self._absent(base, ranks, size)}: either they run other "
             "collectives, or they take longer than the option 'timeout' "
             "allows, or they cannot reach the job's store"
         )
-        return self._fail(message)
 
 
 def _difference(first: dict, own: dict, contract: Contract) -> str:
