@@ -63,7 +63,7 @@ def body_of(job: Job, entry: Mapping[str, Any]) -> str:
 
 def pack(text: str) -> str:
     """Returns `text` compressed, in printable characters."""
-    return base64.b85encode(zlib.compress(text.encode(), 9)).decode()
+    return base64.b85encode(zlib.compress(text.encode())).decode()
 
 
 def unpack(packed: str) -> str:
