@@ -65,6 +65,7 @@ class Record:
     decided: str = "alone"
     plan: Optional[Plan] = None
     seconds: float = 0.0
+    notes: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def merged(self) -> list[list[str]]:
