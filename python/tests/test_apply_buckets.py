@@ -67,6 +67,15 @@ def scatters(group):
     return function, (inputs[0], inputs[1].to(torch.bfloat16), inputs[2])
 
 
+def scatters_of_casts(group):
+    def function(a, b, c):
+        parts = [_scatter(x.to(torch.float32), group) for x in (a, b, c)]
+        return [part.sin() for part in parts]
+
+    shapes = (4, 3), (6,), (2, 3, 2)
+    return function, [torch.rand(s).to(torch.bfloat16) for s in shapes]
+
+
 def reduces(group):
     def function(a, b, c):
         a, b = _reduce(a, group, "max"), _reduce(b, group, "max")
@@ -106,6 +115,8 @@ CASES = [
     (scatters, [SCATTER + "mode=copy"], 1, 1),
     (scatters, [SCATTER + "mode=coalesced"], 1, 1),
     (scatters, [SCATTER + "bitwise"], 1, 1),
+    (scatters_of_casts, [SCATTER + "mode=copy"], 1, 1),
+    (scatters_of_casts, [SCATTER + "mode=coalesced"], 1, 1),
     (reduces, [REDUCE + "mode=copy"], 1, 1),
     (reduces, [REDUCE + "mode=coalesced"], 1, 1),
     (scatters_then_reduces, [SCATTER + "mode=copy", REDUCE + "mode=copy"], 2, 2),

@@ -141,6 +141,36 @@ def test_new_nodes_are_described_like_their_members(opt_program):
     assert out.meta["stack_trace"] == "line of wait_y"
 
 
+@pytest.mark.parametrize("other", [None, torch.float64])
+def test_casts_to_a_larger_type_become_one(opt_program, monkeypatch, other):
+    def casts(x, y):
+        return [scatter(a.to(torch.float32)) for a in (x, y)]
+
+    inputs = [torch.rand(4, 2).half(), torch.rand(6).half()]
+    gm = make_fx(casts, tracing_mode="fake")(*inputs)
+    wanted = simulate(gm, inputs)
+    plan = make_plan(*programs(gm, *merging("copy"))[:2], "main")
+    if other is not None:
+        from commsched.torch.rewriting import RewriteError
+        from commsched.torch.rewriting.buckets import _Merger
+
+        convert = _Merger._convert
+
+        def fault(self, packed, casts):
+            made = convert(self, packed, casts)
+            made.kwargs = {"dtype": other}
+            return made
+
+        monkeypatch.setattr(_Merger, "_convert", fault)
+        with pytest.raises(RewriteError, match="not converted so before"):
+            apply_plan(gm, plan)
+    else:
+        apply_plan(gm, plan)
+        names = [n.target for n in gm.graph.nodes]
+        assert names.count(aten._to_copy.default) == 1
+    assert all(map(torch.equal, wanted, simulate(gm, inputs)))
+
+
 def after_with(gm, change):
     before, after, _ = programs(gm)
     change(after.functions[0])

@@ -43,9 +43,9 @@ def apply_plan(
 
     The object `gm.graph` stays the same, and so do its nodes, unless one of
     them calls a graph that communicates: then `gm` is given copies of all of
-    them, with the called graphs' nodes in the place of the calls. `recompile` says whether the code of
-    `gm` is made anew, which takes most of the time and which a caller that
-    only takes the graph does not need.
+    them, with the called graphs' nodes in the place of the calls. `recompile`
+    says whether the code of `gm` is made anew, which takes most of the time
+    and which a caller that only takes the graph does not need.
 
     Names in the order that the graph does not have are skipped, and nodes that
     the plan does not name are placed by rule, so that the plan of a rank whose

@@ -25,6 +25,7 @@ from commsched.torch.importer.targets import (
 from commsched.torch.rewriting.errors import RewriteError
 from commsched.torch.rewriting.nodes import NodeMaker, Size, value_of
 from commsched.torch.rewriting.plan import Bucket
+from commsched.torch.rewriting.values import is_cast
 
 aten = torch.ops.aten
 c10d = torch.ops._c10d_functional
@@ -212,18 +213,55 @@ class _Merger:
 
     def _pack_scatters(self) -> list[fx.Node]:
         maker, width = self._maker, self._width
+        casts = self._widening_casts()
+        sources = [cast.args[0] for cast in casts] or self._sources
         parts = [
-            maker.view(
-                start.args[0], (width, -1), f"{start.name}_chunks", start
-            )
-            for start in self._starts
+            maker.view(source, (width, -1), f"{start.name}_chunks", start)
+            for start, source in zip(self._starts, sources)
         ]
         sizes = [maker.size(part, 1) for part in parts]
         packed = maker.view(
             self._cat(parts, 1), (-1,), f"{self._base}_flat", self._starts[0]
         )
+        if casts:
+            packed = self._convert(packed, casts)
         whole = self._launch(packed)
         return self._unpack(whole, sizes)
+
+    def _widening_casts(self) -> list[fx.Node]:
+        """Returns the casts of what the members send, if one cast of all that
+        is packed can take their place and needs less memory; else nothing."""
+        casts = []
+        for name, cast in zip(self._bucket.absorbed_casts, self._sources):
+            if not (
+                cast.name == name and is_cast(cast) and len(cast.users) == 1
+            ):
+                return []
+            casts.append(cast)
+        if len(casts) != len(self._starts):
+            return []
+        types = {
+            (value_of(cast.args[0]).dtype, value_of(cast).dtype, cast.target)
+            for cast in casts
+        }
+        if len(types) != 1:
+            return []
+        ((source, result, _),) = types
+        return casts if source.itemsize < result.itemsize else []
+
+    def _convert(self, packed: fx.Node, casts: list[fx.Node]) -> fx.Node:
+        first = casts[0]
+        for cast in casts:
+            self._result.readers[cast] = self._result.stages["copy_in"][0]
+        converted = self._maker.call(
+            first.target,
+            (packed, *first.args[1:]),
+            f"{self._base}_cast",
+            self._starts[0],
+            dict(first.kwargs),
+        )
+        self._result.stages["copy_in"].append(converted)
+        return converted
 
     def _pack_reduces(self) -> list[fx.Node]:
         parts = [self._flat(start) for start in self._starts]

@@ -13,6 +13,8 @@ from typing import Any, Union
 
 from commsched.torch.rewriting.errors import PlanError
 
+KINDS = ("all_gather", "reduce_scatter", "all_reduce")
+MODES = ("copy", "coalesced")
 STAGES = ("copy_in", "start", "wait", "copy_out")
 
 # A node's name, or a bucket's number and one of STAGES.
@@ -31,6 +33,8 @@ class Bucket:
     starts, waits: the members' nodes, in the order of the bucket.
     bytes:  members have different element types and travel as bytes.
     absorbed_casts: by member, the cast whose work the copy-in does, or "".
+             Casts of all members to a larger type become one of what is
+             packed; others stay, directly before the copy-in.
     """
 
     kind: str
@@ -135,6 +139,11 @@ def _entry(data: Any) -> Entry:
 
 
 def _bucket(data: Any) -> Bucket:
+    if data["kind"] not in KINDS or data["mode"] not in MODES:
+        raise PlanError(
+            f"unknown kind '{data['kind']}' or mode '{data['mode']}' of a "
+            "bucket"
+        )
     return Bucket(
         data["kind"],
         data["mode"],

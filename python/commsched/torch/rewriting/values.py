@@ -32,6 +32,10 @@ _COALESCED = {
     c10d.reduce_scatter_tensor_coalesced.default: "reduce_scatter",
     c10d.all_reduce_coalesced.default: "all_reduce",
 }
+_CASTS = (
+    aten._to_copy.default,
+    torch.ops.prims.convert_element_type.default,
+)
 _NUMBERS = (aten.sym_size.int, operator.mul, operator.floordiv)
 
 
@@ -60,6 +64,12 @@ class Unknown(Exception):
     """A node whose value cannot be described; the message says why."""
 
 
+def is_cast(node: fx.Node) -> bool:
+    """Returns whether `node` converts its operand to another element type and
+    does nothing else."""
+    return node.target in _CASTS and not node.kwargs.keys() - {"dtype"}
+
+
 def collective(kind_of: Any, args: tuple, version: tuple) -> Optional[Contents]:
     """Returns what a collective of one tensor delivers, given what it calls
     and with which arguments, and the version of what it sends; None for any
@@ -70,10 +80,17 @@ def collective(kind_of: Any, args: tuple, version: tuple) -> Optional[Contents]:
     return Contents(((args[0], version),), made_by=(kind, tuple(args[1:])))
 
 
-def describe(node: fx.Node, known: Callable, version: Callable) -> Any:
+def describe(
+    node: fx.Node, known: Callable, version: Callable, same_call: Callable
+) -> Any:
     """Returns the Contents of a node that was added, a list of them, or None
-    for a number. `known(argument)` gives those of an argument, and
-    `version(node, argument)` the nodes that wrote it last. Raises Unknown."""
+    for a number.
+
+    `known(argument)` gives those of an argument, `version(node, argument)` the
+    nodes that wrote it last, and `same_call(node, operand, version)` the node
+    of the graph before that did the same to `operand`, or None. Raises
+    Unknown.
+    """
     target = node.target
     if target in _NUMBERS:
         return None
@@ -106,6 +123,8 @@ def describe(node: fx.Node, known: Callable, version: Callable) -> Any:
         return _here(known(source))
     if target == aten.clone.default:
         return read(source)
+    if is_cast(node):
+        return _converted(node, read(source), same_call)
     if target in _COLLECTIVES:
         rest = tuple(node.args[1:])
         return _launched(_COLLECTIVES[target], rest, read(source))
@@ -118,6 +137,18 @@ def _here(contents: Any) -> Contents:
     if not isinstance(contents, Contents) or contents.is_late:
         raise Unknown("uses what is in flight")
     return contents
+
+
+def _converted(
+    node: fx.Node, source: Contents, same_call: Callable
+) -> Contents:
+    """What converts all parts gives what converted each."""
+    if source.made_by is not None:
+        raise Unknown("converts what a collective delivers")
+    parts = [same_call(node, part, seen) for part, seen in source.parts]
+    if None in parts:
+        raise Unknown("converts what was not converted so before")
+    return replace(source, parts=tuple((part, ()) for part in parts))
 
 
 def _joined(node: fx.Node, sources: list[Contents]) -> Contents:

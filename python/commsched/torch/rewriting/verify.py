@@ -114,19 +114,38 @@ class _Verifier:
             [node for node in nodes if node.op == "placeholder"]
             for nodes in (self._record.nodes, self._live)
         )
-        if was != now or any(n.op != "placeholder" for n in self._live[: len(now)]):
+        if was != now or self._live[: len(now)] != now:
             raise RewriteError("the graph has other inputs than before")
         if self._live[-1].op != "output":
             raise RewriteError("the graph does not end with its output")
 
     def _describe(self, node: fx.Node) -> Any:
         try:
-            return describe(node, self._contents, self._after.version)
+            return describe(
+                node, self._contents, self._after.version, self._same_call
+            )
         except (Unknown, KeyError, TypeError, ValueError) as error:
             raise RewriteError(
                 f"node '{node.name}', which was added, is not understood: "
                 f"{error}"
             ) from error
+
+    def _same_call(
+        self, node: fx.Node, operand: fx.Node, version: tuple
+    ) -> Optional[fx.Node]:
+        """Returns the node of the graph before that did to `operand`, last
+        written by `version`, what `node` does to its first argument."""
+        for user in operand.users:
+            call = self._record.calls.get(user)
+            if (
+                call is not None
+                and call[0] == node.target
+                and call[1] == (operand, *node.args[1:])
+                and call[2] == node.kwargs
+                and set(self._before.version(user, operand)) == set(version)
+            ):
+                return user
+        return None
 
     def _contents(self, node: fx.Node) -> Any:
         """Returns what an argument of an added node is. What a collective of
