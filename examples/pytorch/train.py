@@ -27,6 +27,9 @@ from typing import Any, Optional
 
 import torch
 import torch.distributed as dist
+from torch import fx
+from torch._dynamo.backends.common import aot_autograd
+from torch._functorch.aot_autograd import make_boxed_func
 from torch.distributed.device_mesh import init_device_mesh
 
 import commsched.torch as cs
@@ -34,13 +37,14 @@ import delayed
 import models
 from commsched.torch import measure
 from commsched.torch.compiling.records import Record, records
+from commsched.torch.measuring.operators import make_tensor
 
 
 @dataclasses.dataclass(frozen=True)
 class Mode:
     """One way to run the step.
 
-    options:   of `torch.compile`; None runs eager.
+    options:   of `torch.compile`; {} is Inductor, None runs eager.
     scheduled: whether CommSched schedules: `options["options"]` are its own.
     unscheduled: the mode that runs the same graphs as PyTorch orders them.
     exact:     the mode whose losses and gradients have equal bits.
@@ -79,6 +83,29 @@ MODES = {
     ),
 }
 
+def _nothing(gm: fx.GraphModule, inputs: Any) -> Callable[..., Any]:
+    """Compiles a graph to nothing: its results are made up, once."""
+    made: dict[fx.Node, Any] = {}
+    inputs = gm.graph.find_nodes(op="placeholder")
+    outputs = gm.graph.output_node().args[0]
+
+    def run(*arguments: Any) -> list[Any]:
+        known = dict(zip(inputs, arguments))
+        for node in outputs:
+            if isinstance(node, fx.Node) and node not in known:
+                if node not in made:
+                    made[node] = make_tensor(node.meta["val"])
+                known[node] = made[node]
+        return [known.get(node) for node in outputs]
+
+    return make_boxed_func(run)
+
+
+#: Runs no graph: what is left of a step is not in any.
+NOTHING = Mode(
+    {"backend": aot_autograd(fw_compiler=_nothing, bw_compiler=_nothing)}
+)
+
 #: Largest difference of two gradients that rounding explains, as a part of
 #: the largest gradient: Inductor sums in another order than eager kernels,
 #: and reads gathered weights in another layout if collectives are merged.
@@ -88,8 +115,8 @@ TOLERANCE = 1e-4
 class Run:
     """A model that trains in one mode, and what was seen of it."""
 
-    def __init__(self, name: str, job: "Job"):
-        self.name, self.mode, self.job = name, MODES[name], job
+    def __init__(self, name: str, mode: Mode, job: "Job"):
+        self.name, self.mode, self.job = name, mode, job
         torch.manual_seed(0)
         self.model = job.build_model()
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3)
@@ -141,8 +168,9 @@ class Run:
             lambda: self.step_function(*batch).backward(), self.job.device
         )
 
-    def median_ms(self, warmup: int) -> float:
+    def median_ms(self) -> float:
         """The median over the steps of the time of the slowest rank."""
+        warmup = self.job.arguments.warmup
         times = torch.tensor(self.times[warmup:], device=self.job.device)
         dist.all_reduce(times, dist.ReduceOp.MAX)
         return statistics.median(times.tolist()) * 1e3
@@ -255,13 +283,19 @@ HEADER = (
 )
 
 
-def report(job: Job, runs: dict[str, Run]) -> bool:
-    """Prints what was seen, from rank 0; returns whether all runs agree."""
+def report(job: Job, runs: dict[str, Run], rest: float) -> bool:
+    """Prints what was seen, from rank 0; returns whether all runs agree.
+
+    `rest` is what a step takes outside of its graphs, in ms.
+    """
     rows, agree = [], True
     for name, run in runs.items():
-        row = [name, f"{run.median_ms(job.arguments.warmup):,.1f} ms"]
+        row = [name, f"{run.median_ms():,.1f} ms"]
         predicted = predict(name, runs)
-        row.append(_milliseconds(predicted.get("step_time_ns")))
+        if predicted:
+            row.append(f"{predicted['step_time_ns'] / 1e6 + rest:,.1f} ms")
+        else:
+            row.append("-")
         row.append(_mebibytes(run.peak))
         row.append(_mebibytes(predicted.get("peak_memory_bytes")))
         row.append(str(predicted.get("num_collectives", "-")))
@@ -300,10 +334,6 @@ def predict(name: str, runs: dict[str, Run]) -> dict[str, int]:
         "peak_memory_bytes": max(r["peak_memory_bytes"] for r in reports),
         "num_collectives": sum(r["num_collectives"] for r in reports),
     }
-
-
-def _milliseconds(nanoseconds: Optional[int]) -> str:
-    return "-" if nanoseconds is None else f"{nanoseconds / 1e6:,.1f} ms"
 
 
 def _mebibytes(size: Optional[int]) -> str:
@@ -374,13 +404,16 @@ def main(arguments: Optional[list[str]] = None) -> int:
     job = Job(parse(arguments))
     if job.profile is None:
         job.profile = measure_profile(job)
-    runs = {name: Run(name, job) for name in job.arguments.modes}
+    runs = {name: Run(name, MODES[name], job) for name in job.arguments.modes}
     for index in range(job.arguments.steps):
         for run in runs.values():
             run.step(index)
     for run in runs.values():
         run.measure_peak()
-    agree = report(job, runs)
+    rest = Run("nothing", NOTHING, job)
+    for index in range(job.arguments.steps):
+        rest.step(index)
+    agree = report(job, runs, rest.median_ms())
     dist.barrier()
     dist.destroy_process_group()
     return 0 if agree else 1
