@@ -106,6 +106,13 @@ def run_commands(folder, source):
     return done.stdout
 
 
+def test_the_readme_shows_what_the_page_shows():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    line, shown = blocks(readme, "python")[0], blocks(readme, "")[0]
+    assert line.splitlines()[-1] in blocks(PAGE, "python")[0]
+    assert shown in blocks(PAGE, "")[0]
+
+
 def test_the_table_of_options_is_complete():
     section = PAGE.split("\n## Options\n")[1].split("\n## ")[0]
     rows = re.findall(r"^\| `(\w+)` \| `(.*?)` \| .+ \|$", section, re.M)
