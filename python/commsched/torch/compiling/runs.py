@@ -15,7 +15,7 @@ from commsched.program import ProgramError
 from commsched.torch.compiling.options import Options
 
 #: Runs that are kept: graphs of equal blocks are compiled one by one.
-_KEPT = 64
+_KEPT = 16
 
 #: Seconds after which commsched-opt is ended.
 _LIMIT = 600.0
