@@ -26,6 +26,7 @@ from torch.distributed.tensor import (
 )
 
 WIDTH, HEADS, TOKENS, BATCH = 32, 4, 16, 2
+LAYERS = 2
 
 
 @dataclass
@@ -102,11 +103,11 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Two blocks; its forward is a loss."""
+    """A few blocks; its forward is a loss."""
 
-    def __init__(self, block: Callable = Block, layers: int = 2):
+    def __init__(self, block: Callable = Block):
         super().__init__()
-        self.layers = nn.ModuleList(block() for _ in range(layers))
+        self.layers = nn.ModuleList(block() for _ in range(LAYERS))
         self.norm = nn.LayerNorm(WIDTH, bias=False)
 
     def forward(self, x):

@@ -10,12 +10,18 @@ attributes are sorted by name, everything else keeps the order of the calls.
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, field
 from typing import Any, Iterable, Mapping, Optional, Sequence, Union
 
 _BARE_SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*\Z")
 _VALUE_NAME = re.compile(r"(?:[A-Za-z_$.\-][A-Za-z0-9_$.\-]*|[0-9]+)\Z")
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _tensor_text(shape: tuple, element: str) -> str:
+    return f"tensor<{''.join(f'{dim}x' for dim in shape)}{element}>"
 
 
 @dataclass(frozen=True)
@@ -26,8 +32,7 @@ class TensorType:
     element: str
 
     def __str__(self) -> str:
-        dims = "".join(f"{dim}x" for dim in self.shape)
-        return f"tensor<{dims}{self.element}>"
+        return _tensor_text(self.shape, self.element)
 
     @property
     def num_elements(self) -> int:
@@ -79,6 +84,7 @@ class Raw(str):
     """Attribute text that is printed as it stands."""
 
 
+@functools.lru_cache(maxsize=1 << 14)
 def quote(text: str) -> str:
     """Returns `text` as an MLIR string literal."""
     out = []

@@ -10,6 +10,7 @@ storages either, the operator of the same name does.
 
 from __future__ import annotations
 
+import functools
 import operator
 from dataclasses import dataclass, field
 from typing import Any, Optional, Sequence
@@ -17,7 +18,7 @@ from typing import Any, Optional, Sequence
 import torch
 from torch._ops import HigherOrderOperator, OpOverloadPacket
 
-from commsched.torch.importer.targets import overload_of
+from commsched.torch.importer.targets import overload_of, schema_of
 from commsched.torch.importer.types import TensorFacts, raw_value
 
 # Views whose schema does not say so.
@@ -84,15 +85,15 @@ def analyze(
             [_by_name(node, operands, result, written) for result in results],
             written,
         )
-    returns = overload._schema.returns
+    returns = schema_of(overload).returns
     undecided = is_composite(overload)
+    unmarked = undecided or schema_of(overload).name in _UNANNOTATED_VIEWS
     aliases = []
     for result, position in zip(results, return_of):
         info = None
         if position is not None and position < len(returns):
             info = returns[position].alias_info
         if info is None:
-            unmarked = undecided or overload._schema.name in _UNANNOTATED_VIEWS
             aliases.append(_by_storage(operands, result) if unmarked else None)
             continue
         aliases.append(_by_schema(operands, result, info, undecided))
@@ -179,7 +180,7 @@ def _is_named_like_view(node, operand, result) -> bool:
 
 
 def _gives_view(overload) -> bool:
-    returns = overload._schema.returns
+    returns = schema_of(overload).returns
     info = returns[0].alias_info if returns else None
     return info is not None and not info.is_write
 
@@ -212,6 +213,7 @@ def _by_schema(operands, result, info, undecided) -> Optional[int]:
     return None if undecided and (known or converted) else marked[0]
 
 
+@functools.lru_cache(maxsize=4096)
 def is_composite(overload) -> bool:
     """Returns whether the operator is a composite, which may view its operand
     or copy it as the case demands, such as `reshape`."""

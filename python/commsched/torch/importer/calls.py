@@ -9,7 +9,7 @@ import torch
 
 from commsched.torch.importer.aliases import Operand
 from commsched.torch.importer.environment import flatten
-from commsched.torch.importer.targets import bind, overload_of
+from commsched.torch.importer.targets import bind, overload_of, schema_of
 from commsched.torch.importer.types import TensorFacts
 
 
@@ -30,7 +30,7 @@ def _tensor_arguments(node) -> Iterator[tuple[Any, torch.fx.Node]]:
             yield None, leaf
         return
     bound = bind(overload, node)
-    for argument in overload._schema.arguments:
+    for argument in schema_of(overload).arguments:
         for leaf in _nodes(bound.get(argument.name)):
             yield argument, leaf
 
@@ -54,7 +54,7 @@ def return_positions(structure: Any) -> list[Optional[int]]:
 def returns_of(node: torch.fx.Node, structure: Any) -> list[Optional[int]]:
     """As `return_positions`, but knows that a single return may be a list."""
     overload = overload_of(node.target) if node.op == "call_function" else None
-    if overload is not None and len(overload._schema.returns) == 1:
+    if overload is not None and len(schema_of(overload).returns) == 1:
         return [0] * _count(structure)
     return return_positions(structure)
 

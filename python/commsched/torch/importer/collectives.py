@@ -12,7 +12,12 @@ from commsched import ir
 from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.groups import GroupFacts, Groups
 from commsched.torch.importer.standins import shares
-from commsched.torch.importer.targets import bind, overload_of, target_name
+from commsched.torch.importer.targets import (
+    bind,
+    overload_of,
+    schema_of,
+    target_name,
+)
 from commsched.torch.importer.types import Values, has_value, leaves, raw_value
 
 # Namespaces whose operators follow the naming rules below.
@@ -100,7 +105,7 @@ def read_collective(
         raise GraphImportError(f"unknown collective '{name}'{hint}", node)
     bound = bind(overload, node)
     _check_arguments(overload, node, bound)
-    operands = bound[overload._schema.arguments[0].name]
+    operands = bound[schema_of(overload).arguments[0].name]
     group = groups.use(node, bound)
     if kind == "batch":
         return _batch(node, bound, group, groups, values)
@@ -252,7 +257,7 @@ def _kind(overload) -> tuple:
     """Returns the kind of an operator and what its name's endings say."""
     if overload is None:
         return None, ()
-    namespace, _, name = overload._schema.name.partition("::")
+    namespace, _, name = schema_of(overload).name.partition("::")
     if namespace not in _NAMESPACES:
         return None, ()
     suffixes = []
@@ -268,7 +273,7 @@ def _kind(overload) -> tuple:
 
 def _check_arguments(overload, node, bound: Mapping) -> None:
     """Raises where a call does not fit its schema: a graph is not run."""
-    names = [argument.name for argument in overload._schema.arguments]
+    names = [argument.name for argument in schema_of(overload).arguments]
     missing = [name for name in names if name not in bound]
     if missing:
         raise GraphImportError(f"lacks its argument '{missing[0]}'", node)

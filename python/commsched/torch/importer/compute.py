@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Optional
 
 import torch
@@ -30,6 +31,7 @@ from commsched.torch.importer.targets import (
     communication_inside,
     operator_name,
     overload_of,
+    schema_of,
 )
 from commsched.torch.importer.types import (
     NOT_A_TENSOR,
@@ -52,23 +54,28 @@ class ComputeEmitter:
         Pure views of what is in flight or in a storage, and allocations, are
         put off to their first use.
         """
-        operands = operands_of(node, self._converter.lookup)
-        structure = self._structure(node, bool(operands))
+        pairs = operands_of(node, self._converter.lookup)
+        structure = self._structure(node, bool(pairs))
         results = leaves(structure)
-        if not results and operands and node.users and _reads_number(node):
+        if not results and pairs and node.users and _reads_number(node):
             self._number(node)
             return NOT_A_TENSOR
-        if not results and not _has_effect(node, bool(operands)):
+        if not results and not _has_effect(node, bool(pairs)):
             return structure
         if isinstance(structure, TensorFacts) and self._may_wait(
-            node, operands, structure
+            node, pairs, structure
         ):
             return Deferred(node, structure)
-        return self._emit(node, structure)
+        if all(isinstance(tensor, Bound) for _, tensor in pairs):
+            return self._emit(node, structure, pairs)
+        return self.emit(node)
 
     def emit(self, node: torch.fx.Node) -> Any:
-        """Emits a call that `convert` has put off."""
-        return self._emit(node, self._converter.values.of(node))
+        """Emits a call, and first what its operands wait for."""
+        for source in node.all_input_nodes:
+            self._converter.lookup_bound(source)
+        pairs = operands_of(node, self._converter.lookup)
+        return self._emit(node, self._structure(node, bool(pairs)), pairs)
 
     def _number(self, node: torch.fx.Node) -> None:
         """A number that depends on what is in memory, such as `item`, is a
@@ -84,10 +91,7 @@ class ComputeEmitter:
 
     # -- one operation -------------------------------------------------------
 
-    def _emit(self, node: torch.fx.Node, structure: Any) -> Any:
-        for source in node.all_input_nodes:
-            self._converter.lookup_bound(source)
-        pairs = operands_of(node, self._converter.lookup)
+    def _emit(self, node: torch.fx.Node, structure: Any, pairs: list) -> Any:
         operands = [operand for operand, _ in pairs]
         values = [bound.value for _, bound in pairs]
         results = leaves(structure)
@@ -196,7 +200,7 @@ class ComputeEmitter:
         if not has_value(node):
             overload = overload_of(node.target)
             if overload is not None and not any(
-                "Tensor" in str(r.type) for r in overload._schema.returns
+                "Tensor" in str(r.type) for r in schema_of(overload).returns
             ):
                 return NOT_A_TENSOR
             if overload is None and (
@@ -206,16 +210,22 @@ class ComputeEmitter:
         return self._converter.values.of(node)
 
     def _may_wait(self, node, pairs, facts: TensorFacts) -> bool:
-        operands = [operand for operand, _ in pairs]
-        if not operands:
+        if not pairs:
             return costs.is_allocation(node)
+        if not any(map(_is_yet_to_come, (tensor for _, tensor in pairs))):
+            return False
+        operands = [operand for operand, _ in pairs]
         aliases = analyze(node, operands, [facts], [0])
         if aliases.written or aliases.results[0] is None:
             return False
-        base = pairs[aliases.results[0]][1]
-        if isinstance(base, (Deferred, Stored)):
-            return True
-        return isinstance(base, Pending) and base.launch.values is None
+        return _is_yet_to_come(pairs[aliases.results[0]][1])
+
+
+def _is_yet_to_come(tensor: Any) -> bool:
+    """Returns whether nothing has been emitted for a value so far."""
+    if isinstance(tensor, (Deferred, Stored)):
+        return True
+    return isinstance(tensor, Pending) and tensor.launch.values is None
 
 
 def _has_effect(node: torch.fx.Node, has_operands: bool) -> bool:
@@ -228,11 +238,11 @@ def _has_effect(node: torch.fx.Node, has_operands: bool) -> bool:
     overload = overload_of(node.target)
     if overload is None:
         return writes_by_convention(node)
-    if overload._schema.name == "aten::_assert_tensor_metadata":
+    if schema_of(overload).name == "aten::_assert_tensor_metadata":
         return False
     return (
-        overload._schema.is_mutable
-        or not overload._schema.returns
+        schema_of(overload).is_mutable
+        or not schema_of(overload).returns
         or torch.Tag.data_dependent_output in overload.tags
     )
 
@@ -289,8 +299,9 @@ def is_random(node: torch.fx.Node) -> bool:
         called += [arg for arg in node.args if isinstance(arg, OpOverload)]
     elif overload is not None and bind(overload, node).get("dropout_p") == 0:
         return False
-    return any(
-        torch.Tag.nondeterministic_seeded in overload.tags
-        for overload in called
-        if overload is not None
-    )
+    return any(map(_draws, filter(None, called)))
+
+
+@functools.lru_cache(maxsize=4096)
+def _draws(overload: OpOverload) -> bool:
+    return torch.Tag.nondeterministic_seeded in overload.tags

@@ -8,7 +8,7 @@ from typing import Sequence
 import torch
 
 from commsched.torch.importer.aliases import Aliases, Operand
-from commsched.torch.importer.targets import overload_of
+from commsched.torch.importer.targets import overload_of, schema_of
 from commsched.torch.importer.types import TensorFacts
 
 # Read no more of their first operand than they write.
@@ -98,5 +98,5 @@ def _base_name(node: torch.fx.Node) -> str:
         return str(node.target)
     overload = overload_of(node.target)
     if overload is not None:
-        return overload._schema.name.partition("::")[2]
+        return schema_of(overload).name.partition("::")[2]
     return getattr(node.target, "__name__", "")

@@ -13,7 +13,7 @@ from torch.utils._pytree import tree_map
 from torch.utils.flop_counter import FlopCounterMode, flop_registry
 
 from commsched.torch.importer.aliases import is_composite, writes_by_convention
-from commsched.torch.importer.targets import overload_of, packet_of
+from commsched.torch.importer.targets import overload_of, packet_of, schema_of
 from commsched.torch.importer.types import Values, raw_value
 
 
@@ -60,7 +60,7 @@ def _is_made_of_others(node: torch.fx.Node) -> bool:
         return not writes_by_convention(node)
     overload = overload_of(node.target)
     if overload is not None:
-        return is_composite(overload) and not overload._schema.is_mutable
+        return is_composite(overload) and not schema_of(overload).is_mutable
     if isinstance(node.target, HigherOrderOperator):
         return False
     module = getattr(node.target, "__module__", None) or ""

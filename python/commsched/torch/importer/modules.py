@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Mapping, Optional
 
@@ -63,6 +64,7 @@ class ModulePaths:
         return self._by_sequence.get(node.meta.get("seq_nr"))
 
 
+@functools.lru_cache(maxsize=4096)
 def clean_path(path: str) -> str:
     """Returns a module path as `named_modules` would give it."""
     previous = None

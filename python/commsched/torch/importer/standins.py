@@ -25,7 +25,7 @@ from typing import Any, Mapping, Optional, Sequence
 import torch
 from torch.fx.experimental.symbolic_shapes import ShapeEnv, SymT, symbol_is_type
 
-from commsched.torch.importer.targets import bind, overload_of
+from commsched.torch.importer.targets import bind, overload_of, schema_of
 
 #: Stands for a size of which nothing is known; Inductor assumes the same.
 DEFAULT_SIZE = 8192
@@ -201,7 +201,7 @@ def _exchange(node: torch.fx.Node):
     if node.op != "call_function":
         return None
     overload = overload_of(node.target)
-    if overload is None or "all_to_all_single" not in overload._schema.name:
+    if overload is None or "all_to_all_single" not in schema_of(overload).name:
         return None
     return overload
 

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator, Optional
+import functools
+from typing import Any, Iterator, NamedTuple, Optional
 
 import torch
 from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
@@ -35,6 +36,39 @@ _WAITS = frozenset({"wait_tensor", "wait_tensors"})
 _GROUP_ARGUMENTS = frozenset({"group_name", "process_group", "pg_name"})
 
 
+class Schema(NamedTuple):
+    """The schema of an operator, read once: its parts are made anew by
+    PyTorch at each access."""
+
+    name: str
+    overload_name: str
+    arguments: tuple
+    names: tuple
+    defaults: dict
+    returns: tuple
+    is_mutable: bool
+
+
+@functools.lru_cache(maxsize=4096)
+def schema_of(overload: OpOverload) -> Schema:
+    """Returns the schema of `overload`."""
+    schema = overload._schema
+    arguments = tuple(schema.arguments)
+    return Schema(
+        schema.name,
+        schema.overload_name,
+        arguments,
+        tuple(argument.name for argument in arguments),
+        {
+            argument.name: argument.default_value
+            for argument in arguments
+            if argument.has_default_value()
+        },
+        tuple(schema.returns),
+        schema.is_mutable,
+    )
+
+
 def overload_of(target: Any) -> Optional[OpOverload]:
     """Returns the operator overload that `target` is, if it is one.
 
@@ -61,7 +95,7 @@ def packet_of(target: Any) -> Any:
 def schema_name(target: Any) -> str:
     """Returns "namespace::name" of an operator, or "" for anything else."""
     if isinstance(target, OpOverload):
-        return target._schema.name
+        return schema_of(target).name
     if isinstance(target, OpOverloadPacket):
         return target._qualified_op_name
     return ""
@@ -80,11 +114,13 @@ def operator_name(node: torch.fx.Node) -> str:
     return target_name(node.target)
 
 
+@functools.lru_cache(maxsize=4096)
 def target_name(target: Any) -> str:
     """As `operator_name`, for the target of a call_function node."""
     if isinstance(target, OpOverload):
-        name = target._schema.name.replace("::", ".")
-        overload = target._schema.overload_name
+        schema = schema_of(target)
+        name = schema.name.replace("::", ".")
+        overload = schema.overload_name
         return f"{name}.{overload}" if overload else name
     if isinstance(target, OpOverloadPacket):
         return target._qualified_op_name.replace("::", ".")
@@ -98,6 +134,7 @@ def target_name(target: Any) -> str:
     return f"{module}.{name}" if module else name
 
 
+@functools.lru_cache(maxsize=4096)
 def communicates(target: Any) -> bool:
     """Returns whether `target` may talk to other ranks.
 
@@ -111,13 +148,15 @@ def communicates(target: Any) -> bool:
             return _is_communication_name(name)
         module = getattr(target, "__module__", None) or ""
         return module.split(".")[:2] == ["torch", "distributed"]
-    if _is_communication_name(overload._schema.name):
+    schema = schema_of(overload)
+    if _is_communication_name(schema.name):
         return True
-    if overload._schema.name in _LOCAL:
+    if schema.name in _LOCAL:
         return False
-    return any(_is_group_argument(arg) for arg in overload._schema.arguments)
+    return any(_is_group_argument(argument) for argument in schema.arguments)
 
 
+@functools.lru_cache(maxsize=4096)
 def is_wait(target: Any) -> bool:
     """Returns whether `target` is a `wait_tensor`, or the `wait_tensors` of a
     list, of any namespace."""
@@ -152,13 +191,9 @@ def communication_inside(node: torch.fx.Node) -> Optional[str]:
 
 def bind(overload: OpOverload, node: torch.fx.Node) -> dict[str, Any]:
     """Returns the arguments of `node` by their names in the schema."""
-    arguments = overload._schema.arguments
-    bound = {
-        argument.name: argument.default_value
-        for argument in arguments
-        if argument.has_default_value()
-    }
-    bound.update(zip((argument.name for argument in arguments), node.args))
+    schema = schema_of(overload)
+    bound = dict(schema.defaults)
+    bound.update(zip(schema.names, node.args))
     bound.update(node.kwargs)
     return bound
 

@@ -18,7 +18,12 @@ from commsched.torch.importer.aliases import analyze
 from commsched.torch.importer.calls import operands_of, returns_of
 from commsched.torch.importer.environment import Deferred, bind_structure
 from commsched.torch.importer.errors import GraphImportError
-from commsched.torch.importer.targets import bind, overload_of, schema_name
+from commsched.torch.importer.targets import (
+    bind,
+    overload_of,
+    schema_name,
+    schema_of,
+)
 from commsched.torch.importer.types import (
     NOT_A_TENSOR,
     TensorFacts,
@@ -45,7 +50,7 @@ def change_arguments(node: torch.fx.Node) -> tuple[Any, Any]:
     """Returns what `node` resizes or fills, and the new size or contents."""
     overload = overload_of(node.target)
     bound = bind(overload, node)
-    return tuple(bound.get(a.name) for a in overload._schema.arguments)
+    return tuple(bound.get(a.name) for a in schema_of(overload).arguments)
 
 
 class UnshardedParams:

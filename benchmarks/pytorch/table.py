@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The page docs/results/pytorch.md, from the data of matrix.py."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+STAGES = ("imported", "scheduled", "put back")
+
+HEAD = """\
+# PyTorch: parallelisms and ways in
+
+Written by `benchmarks/pytorch/matrix.py`, from `data/pytorch.json`. Every case is
+a small model (one block, width 32) that is trained for two steps on two gloo
+ranks, HSDP on four, in every way in:
+
+* backend, eager: `backend="commsched"` with `inner="eager"`;
+* graph pass: `commsched.torch.schedule_pass()` over each graph of AOT autograd;
+* partitioner: as the first, with `partition="min-cut"`;
+* backend, inductor: `backend="commsched"` with `buckets="off"`;
+* inductor_options: `options=commsched.torch.inductor_options(buckets="off")`.
+
+Columns, for versions {versions} of PyTorch, in this order where they differ:
+
+* imported, scheduled, put back: how many of the graphs with collectives got
+  that far;
+* equal: whether the losses and all gradients of both steps are equal in every
+  bit to eager execution, or for the last two ways, which only change the order,
+  to plain Inductor; "aot" means that AOT autograd by itself differs from eager
+  execution and the schedule does not differ from that;
+* order: whether starts, waits and external calls run in the order of the
+  schedule, as Inductor's code or the graph has them.
+
+"hidden" means that no graph has collectives: FSDP2 and DDP start theirs in hooks
+that the compiler does not see. Use `commsched.torch.shard_parameters` for the
+one, and replicated parameters or `optimize_ddp="python_reducer"` for the other.
+
+    COMMSCHED_OPT=build/bin/commsched-opt PYTHONPATH=python \\
+      python benchmarks/pytorch/matrix.py --python .venv/bin/python \\
+        --python other/bin/python
+
+"""
+
+
+def render(
+    data: Mapping[str, Mapping], cases: Sequence[str], ways: Sequence[str]
+) -> str:
+    """Returns the page; `data` has the cells by version, case and way."""
+    versions = sorted(data, key=lambda v: [int(part) for part in v.split(".")])
+    notes: list[str] = []
+    columns = (*STAGES, "equal", "order")
+    lines = [
+        "| case | way in | " + " | ".join(columns) + " |",
+        "|---|---|" + "---|" * len(columns),
+    ]
+    for case in cases:
+        for way in ways:
+            found = [data[v].get(case, {}).get(way) for v in versions]
+            if not any(found):
+                continue
+            rows = [_row(cell, notes) for cell in found]
+            cells = [_join(parts) for parts in zip(*rows)]
+            lines.append(f"| {case} | {way} | " + " | ".join(cells) + " |")
+    text = HEAD.replace("{versions}", " and ".join(versions))
+    text += "\n".join(lines) + "\n"
+    if notes:
+        text += "\nReasons:\n\n"
+        text += "".join(f"{i}. {note}\n" for i, note in enumerate(notes, 1))
+    return text
+
+
+def _join(parts: Sequence[str]) -> str:
+    return parts[0] if len(set(parts)) == 1 else " / ".join(parts)
+
+
+def _row(cell: Mapping | None, notes: list[str]) -> list[str]:
+    if cell is None:
+        return ["not run"] * 5
+    if "error" in cell:
+        return ["no" + _note(cell["error"], notes)] + ["-"] * 4
+    if not cell["graphs"]:
+        return ["hidden"] * 3 + [_equal(cell), "-"]
+    marks = "".join(_note(reason, notes) for reason in cell["reasons"])
+    row = []
+    for stage in STAGES:
+        count = cell["stages"][stage]
+        if count >= cell["graphs"]:
+            row.append("yes")
+        else:
+            row.append(f"{count} of {cell['graphs']}{marks}")
+            marks = ""
+    order = cell["order"]
+    row.append(_equal(cell))
+    row.append("yes" if order is None else "no" + _note(order, notes))
+    if not cell["stages"]["put back"]:
+        row[-1] = "-"
+    return row
+
+
+def _equal(cell: Mapping) -> str:
+    if cell["difference"]:
+        return f"within {cell['difference']:.0e}"
+    return "yes, aot" if cell.get("without us") else "yes"
+
+
+def _note(text: str, notes: list[str]) -> str:
+    """Returns the mark of a note, which is added if it is new."""
+    text = text.replace("|", "\\|").replace("<", "&lt;")
+    if text not in notes:
+        notes.append(text)
+    return f" ({notes.index(text) + 1})"
