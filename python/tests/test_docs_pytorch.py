@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every snippet of docs/guide/pytorch.md runs and prints what the page says."""
 
+import ast
 import contextlib
 import dataclasses
 import io
@@ -104,6 +105,28 @@ def run_commands(folder, source):
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def warnings_of(package):
+    """Yields the first words of each message that `warn_once` is given."""
+    for path in sorted(package.rglob("*.py")):
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            name = getattr(call, "func", None)
+            name = getattr(name, "attr", getattr(name, "id", None))
+            if name != "warn_once" or not isinstance(call, ast.Call):
+                continue
+            message = call.args[0]
+            parts = getattr(message, "values", [message])
+            words = getattr(parts[0], "value", None)
+            if isinstance(words, str):  # Not a message made elsewhere.
+                yield words.strip().rstrip(":")
+
+
+def test_the_page_says_what_to_do_about_each_warning():
+    section = PAGE.split("\n## Troubleshooting\n")[1].split("\n## ")[0]
+    found = list(warnings_of(ROOT / "python" / "commsched" / "torch"))
+    assert len(found) >= 5
+    assert [words for words in found if words not in section] == []
 
 
 def test_the_readme_shows_what_the_page_shows():
