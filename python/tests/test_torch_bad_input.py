@@ -2,6 +2,7 @@
 """What the ways into torch.compile do where something is missing or wrong:
 one warning for each cause, and the graph as it was; `strict` raises."""
 
+import copy
 import stat
 
 import pytest
@@ -221,11 +222,12 @@ def test_equal_graphs_are_scheduled_once(gathers, opt_program, monkeypatch):
 
     calls = []
     original = opt.run_programs
-    monkeypatch.setattr(
-        opt, "run_programs", lambda *a, **k: calls.append(a) or original(*a, **k)
-    )
-    import copy
 
+    def listen(*arguments, **settings):
+        calls.append(arguments)
+        return original(*arguments, **settings)
+
+    monkeypatch.setattr(opt, "run_programs", listen)
     for gm in (copy.deepcopy(gathers), copy.deepcopy(gathers)):
         before = names(gm)
         assert optimize_graph(gm, "forward", Options())

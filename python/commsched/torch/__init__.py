@@ -13,6 +13,9 @@ The parts, for other uses:
   cannot be imported is a :class:`GraphImportError` that names the node.
 * :func:`apply` puts the schedule that `commsched-opt` made of an imported
   graph back into the graph.
+* :func:`inductor_options`, :func:`schedule_pass` and
+  :func:`runtime_estimator` are the other ways into PyTorch's compilers.
+* :func:`explain` prints what was done to each graph.
 * :func:`shard_parameters` shards a model such that its collectives are in
   the graphs.
 """
@@ -29,6 +32,7 @@ except ImportError as error:
 
 # Where the public names are; modules are imported when a name is first used.
 _MODULES = {
+    "commsched.torch.compiling.confirmation": ("RanksDiffer",),
     "commsched.torch.compiling.inductor": ("inductor_options",),
     "commsched.torch.compiling.estimator": ("runtime_estimator",),
     "commsched.torch.compiling.graph_pass": ("schedule_pass",),
@@ -43,6 +47,7 @@ _MODULES = {
         "import_graphs",
     ),
     "commsched.torch.rewriting.apply": ("apply",),
+    "commsched.torch.rewriting.errors": ("PlanError", "RewriteError"),
     "commsched.torch.sharding": ("MixedPrecision", "shard_parameters"),
 }
 
