@@ -192,6 +192,23 @@ def test_what_ranks_have_in_common():
     assert Launches.of(_graph().graph).digest("backward") != digest
 
 
+def test_launches_in_graphs_that_a_graph_calls_count():
+    from torch._higher_order_ops.cond import cond_op
+
+    inner = _graph(count=1)
+
+    def body(b, x):
+        branches = [b.graph.get_attr(name) for name in ("yes", "no")]
+        called = b.add("cond", cond_op, (True, *branches, (x,)), (x,))
+        return (b.item("item", called, 0),)
+
+    class Owner(torch.nn.Module):
+        yes = no = inner
+
+    gm = build([("x", (4,))], body, Owner())
+    assert Launches.of(gm.graph).names == ("cond",)
+
+
 def test_sends_keep_their_order(ranks):
     def body(b, x):
         one = b.add("isend", c10d.isend, (x, 1, 0, "g"), b.like(x))

@@ -120,6 +120,8 @@ class CacheKey:
         # Code that was compiled without other ranks does not compare itself
         # with theirs.
         agreed = self._options.agree and current_job() is not None
+        if agreed and private.inductor_setting("cpp_wrapper"):
+            return None  # Code in C++ cannot carry what it launches.
         keys.append("agreed" if agreed else "alone")
         return " ".join(keys)
 

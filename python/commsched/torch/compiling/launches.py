@@ -23,6 +23,7 @@ from commsched.torch.importer.groups import Groups
 from commsched.torch.importer.targets import (
     bind,
     communicates,
+    communication_inside,
     is_wait,
     overload_of,
     target_name,
@@ -30,7 +31,9 @@ from commsched.torch.importer.targets import (
 from commsched.torch.importer.types import has_value, raw_value
 
 #: Operators whose peers differ from rank to rank.
-_POINT_TO_POINT = ("isend", "irecv", "batch_p2p_ops", "send", "recv")
+_POINT_TO_POINT = frozenset(
+    ("isend", "irecv", "batch_p2p_ops", "send", "recv")
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,9 +77,7 @@ class Launches:
         items = [
             reader.launch(node)
             for node in graph.nodes
-            if node.op == "call_function"
-            and communicates(node.target)
-            and not is_wait(node.target)
+            if node.op == "call_function" and _launches(node)
         ]
         return Launches(tuple(items), tuple(reader.groups))
 
@@ -91,7 +92,7 @@ class Launches:
         return [
             launch.name
             for launch in self.items
-            if launch.target.split(".")[1] in _POINT_TO_POINT
+            if not _POINT_TO_POINT.isdisjoint(launch.target.split("."))
         ]
 
     def digest(self, kind: str) -> str:
@@ -150,6 +151,13 @@ class _Reader:
         if facts.members is not None:
             name = digest_of(list(facts.members))[:16]
         return Group(name, facts.members, facts.size or 0)
+
+
+def _launches(node: torch.fx.Node) -> bool:
+    """Whether a call launches something, be it in a graph that it calls."""
+    if communicates(node.target):
+        return not is_wait(node.target)
+    return communication_inside(node) is not None
 
 
 def _tensors(node: torch.fx.Node) -> list[torch.Tensor]:
