@@ -59,11 +59,15 @@ CollectiveCost::singleTensorNs(const CollectiveQuery &query) const {
       std::exp((1 - fraction) * std::log(low) + fraction * std::log(high)));
 }
 
-/// Returns the time that the model adds for the tensors beyond the first. It is
-/// taken at one byte, so that it does not depend on the message: the model's
-/// difference at the size itself may shrink where a larger message changes the
-/// algorithm, and would make a curve that is flat there decrease.
+/// Returns the time that the table, or else the model, adds for the tensors
+/// beyond the first. That of the model is taken at one byte, so that it does
+/// not depend on the message: the model's difference at the size itself may
+/// shrink where a larger message changes the algorithm, and would make a curve
+/// that is flat there decrease.
 int64_t CollectiveCost::furtherTensorsNs(const CollectiveQuery &query) const {
+  if (std::optional<double> measured =
+          table->findFurtherTensorNs(query.kind, query.ranks, query.nodes()))
+    return roundToNs(*measured * (query.tensors - 1));
   CollectiveQuery all = query;
   all.bytes = 1;
   CollectiveQuery first = all;

@@ -17,7 +17,6 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <numeric>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::cost;
@@ -111,6 +110,9 @@ static llvm::Error checkRow(const MeasuredRow &row, size_t index) {
                 llvm::Twine(needsBytes ? 1 : 0) + " for " +
                 stringifyCollectiveKind(row.kind) + ", got " +
                 llvm::Twine(row.bytes));
+  if (row.tensors < 1)
+    return fail("column 'tensors' must be at least 1, got " +
+                llvm::Twine(row.tensors));
   if (row.timeNs < 1)
     return fail("the time must be at least 1 ns, got " +
                 llvm::Twine(row.timeNs) + " ns");
@@ -127,8 +129,10 @@ MeasuredTable::create(std::vector<MeasuredRow> rows) {
     if (llvm::Error error = checkRow(rows[i], i))
       return error;
 
-  std::vector<size_t> order(rows.size());
-  std::iota(order.begin(), order.end(), size_t(0));
+  std::vector<size_t> order;
+  for (size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].tensors == 1)
+      order.push_back(i);
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return std::tuple_cat(curveKey(rows[a]), std::tie(rows[a].bytes, a)) <
            std::tuple_cat(curveKey(rows[b]), std::tie(rows[b].bytes, b));
@@ -165,7 +169,42 @@ MeasuredTable::create(std::vector<MeasuredRow> rows) {
             llvm::ArrayRef<MeasuredRow>(table.rows).slice(begin, end - begin)));
     begin = end;
   }
+  if (llvm::Error error = table.addCoalesced(rows))
+    return error;
   return table;
+}
+
+/// Takes over the rows of several tensors.
+llvm::Error MeasuredTable::addCoalesced(llvm::ArrayRef<MeasuredRow> measured) {
+  std::map<Key, std::vector<double>> further;
+  for (size_t i = 0; i < measured.size(); ++i) {
+    const MeasuredRow &row = measured[i];
+    if (row.tensors == 1)
+      continue;
+    const MeasuredCurve *curve = findCurve(row.kind, row.ranks, row.nodes);
+    if (!curve || !curve->covers(row.bytes))
+      return llvm::createStringError(
+          "row " + llvm::Twine(i) + ": is of " + llvm::Twine(row.tensors) +
+          " tensors, but no rows of one tensor in the same group enclose its " +
+          llvm::Twine(row.bytes) + " bytes");
+    double beyond =
+        static_cast<double>(row.timeNs) - curve->interpolateNs(row.bytes);
+    further[curveKey(row)].push_back(std::max(beyond, 0.0) / (row.tensors - 1));
+  }
+  for (auto &[key, times] : further) {
+    std::sort(times.begin(), times.end());
+    furtherTensorNs[key] = times[(times.size() - 1) / 2];
+  }
+  return llvm::Error::success();
+}
+
+std::optional<double> MeasuredTable::findFurtherTensorNs(CollectiveKind kind,
+                                                         int32_t ranks,
+                                                         int32_t nodes) const {
+  auto it = furtherTensorNs.find({kind, ranks, nodes});
+  if (it == furtherTensorNs.end())
+    return std::nullopt;
+  return it->second;
 }
 
 const MeasuredCurve *MeasuredTable::findCurve(CollectiveKind kind,
@@ -310,8 +349,13 @@ llvm::Expected<MeasuredRow> RowReader::read() {
     return error;
   if (llvm::Error error = readTime(row.timeNs))
     return error;
+  int64_t tensors = 1;
+  if (object.get("tensors"))
+    if (llvm::Error error = readInteger("tensors", max32, tensors))
+      return error;
   row.ranks = static_cast<int32_t>(ranks);
   row.nodes = static_cast<int32_t>(nodes);
+  row.tensors = static_cast<int32_t>(tensors);
   return row;
 }
 

@@ -14,6 +14,7 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from commsched import opt
 from commsched.torch import measure
+from commsched.torch.measuring.collectives import _coalesced_sizes
 from commsched.torch.measuring.machine import slowest
 from commsched.torch.measuring.profile import signature
 
@@ -83,10 +84,26 @@ def test_rows_of_a_group(fake_group):
     rows = measure.measure_collectives(
         sizes=[1024, 4096], kinds=["all_gather", "barrier"], repeats=1
     )
-    assert [(r["collective"], r["ranks"], r["nodes"], r["bytes"]) for r in rows] \
-        == [("all_gather", 4, 1, 1024), ("all_gather", 4, 1, 4096),
-            ("barrier", 4, 1, 0)]
+    assert [tuple(row.values())[:-1] for row in rows] == [
+        ("all_gather", 4, 1, 1024),
+        ("all_gather", 4, 1, 1024, 8),
+        ("all_gather", 4, 1, 4096),
+        ("all_gather", 4, 1, 4096, 8),
+        ("barrier", 4, 1, 0),
+    ]
+    assert list(rows[1]) == [
+        "collective", "ranks", "nodes", "bytes", "tensors", "time_ns"
+    ]
     assert all(row["time_ns"] >= 1 for row in rows)
+
+
+def test_coalesced_sizes_lie_between_measured_ones():
+    assert _coalesced_sizes([1024, 4096, 16384, 65536], 2) == [
+        1024, 4096, 16384
+    ]
+    # Each of 8 tensors of 32-bit elements is divided by 64 ranks.
+    assert _coalesced_sizes([256, 1024, 4096], 64) == [2048, 4096]
+    assert _coalesced_sizes([256], 64) == []
 
 
 def test_collectives_need_a_process_group():
@@ -186,6 +203,10 @@ def test_two_ranks_write_one_profile(tmp_path):
     assert {row["bytes"] for row in profile["rows"]} == {0, 1024, 4096, 16384}
     assert measure.read_operators(tmp_path / "profile.json")
     assert profile["target"]["memory_gb_s"] > 0
+    coalesced = {
+        row["collective"] for row in profile["rows"] if "tensors" in row
+    }
+    assert coalesced == {"all_gather", "reduce_scatter", "all_reduce"}
     assert not list(tmp_path.glob("*.tmp"))
 
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/CostModel/MeasuredTable.h"
+#include "CommSched/CostModel/CollectiveCost.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -69,6 +70,45 @@ TEST(MeasuredTable, IgnoresFurtherColumnsAndLists) {
                     "bytes": 64, "time_ns": 9}]})");
   ASSERT_EQ(table.getRows().size(), 1u);
   EXPECT_EQ(table.getRows()[0].timeNs, 5);
+}
+
+TEST(MeasuredTable, RowsOfSeveralTensors) {
+  std::string one = R"([{"collective": "all_gather", "ranks": 2, "nodes": 1,
+       "bytes": 100, "time_ns": 1000},
+      {"collective": "all_gather", "ranks": 2, "nodes": 1,
+       "bytes": 400, "time_ns": 2000})";
+  auto several = [&](int bytes, int tensors, int timeNs) {
+    return R"(, {"collective": "all_gather", "ranks": 2, "nodes": 1,
+       "bytes": )" +
+           std::to_string(bytes) + ", \"tensors\": " + std::to_string(tensors) +
+           ", \"time_ns\": " + std::to_string(timeNs) + "}";
+  };
+  auto find = [](const MeasuredTable &table) {
+    return table.findFurtherTensorNs(CollectiveKind::AllGather, 2, 1);
+  };
+  EXPECT_EQ(find(parsed(one + "]")), std::nullopt);
+  MeasuredTable table = parsed(one + several(400, 5, 2800) + "]");
+  EXPECT_EQ(find(table), 200);
+  EXPECT_EQ(table.getRows().size(), 2u);
+  // The lower median, and never less than one tensor takes.
+  EXPECT_EQ(find(parsed(one + several(400, 5, 2800) + several(100, 2, 1100) +
+                        several(400, 3, 2000) + several(100, 3, 1800) + "]")),
+            100);
+  EXPECT_EQ(find(parsed(one + several(400, 5, 1) + "]")), 0);
+  // What it adds does not depend on the bytes, and other groups have none.
+  CollectiveCost cost(*getTargetPreset("h100"), std::move(table));
+  for (int64_t bytes : {100, 200, 4000}) {
+    auto timeOf = [&](int32_t tensors) {
+      return cost.timeNs({CollectiveKind::AllGather, bytes, 2, 2, tensors});
+    };
+    EXPECT_EQ(timeOf(4) - timeOf(1), 600);
+  }
+
+  EXPECT_EQ(errorOf(one + several(500, 5, 2800) + "]"),
+            "row 2: is of 5 tensors, but no rows of one tensor in the same "
+            "group enclose its 500 bytes");
+  EXPECT_EQ(errorOf(one + several(400, 0, 2800) + "]"),
+            "row 2: column 'tensors' must be at least 1, got 0");
 }
 
 TEST(MeasuredTable, ReplacesMeasuredFieldsOfTheTarget) {

@@ -35,9 +35,10 @@ public:
   /// Nanoseconds from the table: interpolated between the points of a curve;
   /// beyond its ends the model's time scaled to meet the curve there; between
   /// the curves of two rank counts, interpolated over the logarithm of ranks.
-  /// Rows measure single tensors: for every further one, the model says what it
-  /// adds to the smallest message. Nothing where no curve fits, and for groups
-  /// that do not communicate.
+  /// A curve is of single tensors: for every further one, the table's rows of
+  /// several tensors in the same group say what it adds, or else the model what
+  /// it adds to the smallest message. Nothing where no curve fits, and for
+  /// groups that do not communicate.
   std::optional<int64_t> tableTimeNs(const CollectiveQuery &query) const;
 
   const NcclModel &getModel() const { return model; }

@@ -37,6 +37,8 @@ struct MeasuredRow {
   int32_t nodes = 1;
   int64_t bytes = 0;
   int64_t timeNs = 0;
+  /// How many tensors one launch carries, which have these bytes together.
+  int32_t tensors = 1;
 };
 
 /// The smoothed points of one (collective, ranks, nodes), by bytes.
@@ -74,7 +76,8 @@ public:
   /// `parse` of a file's content; errors start with the path.
   static llvm::Expected<MeasuredTable> load(llvm::StringRef path);
 
-  /// Fails on rows that are out of range or contradict each other.
+  /// Fails on rows that are out of range or contradict each other, and on rows
+  /// of several tensors whose bytes no curve of one tensor covers.
   static llvm::Expected<MeasuredTable> create(std::vector<MeasuredRow> rows);
 
   llvm::StringRef getName() const { return name; }
@@ -83,12 +86,20 @@ public:
   /// Replaces the fields of `target` that were measured.
   void applyTo(Target &target) const;
 
-  /// The rows as measured, sorted by collective, ranks, nodes and bytes.
+  /// The rows of one tensor as measured, sorted by collective, ranks, nodes and
+  /// bytes.
   llvm::ArrayRef<MeasuredRow> getRows() const { return rows; }
 
   /// The curve of exactly this collective and group; null if there is none.
   const MeasuredCurve *findCurve(CollectiveKind kind, int32_t ranks,
                                  int32_t nodes) const;
+
+  /// Nanoseconds that every further tensor of a launch adds in exactly this
+  /// group, whatever its bytes: the lower median of what the rows of several
+  /// tensors take beyond one tensor of the same bytes, and at least 0. Nothing
+  /// if there are no such rows.
+  std::optional<double> findFurtherTensorNs(CollectiveKind kind, int32_t ranks,
+                                            int32_t nodes) const;
 
   /// The curves of this collective whose rank counts enclose `ranks` most
   /// closely and whose ranks a node equal the query's (or which, like the
@@ -104,6 +115,8 @@ public:
 private:
   using Key = std::tuple<CollectiveKind, int32_t, int32_t>;
 
+  llvm::Error addCoalesced(llvm::ArrayRef<MeasuredRow> measured);
+
   std::string name;
   std::string source;
   std::string device;
@@ -111,6 +124,7 @@ private:
   std::vector<std::pair<std::string, double>> fields;
   std::vector<MeasuredRow> rows;
   std::map<Key, MeasuredCurve> curves;
+  std::map<Key, double> furtherTensorNs;
 };
 
 /// Makes a noisy curve non-decreasing, so that schedulers that merge and split

@@ -32,6 +32,14 @@ KINDS = (
     "barrier",
 )
 
+#: Kinds that one launch may carry several tensors of.
+_COALESCED = ("all_gather", "reduce_scatter", "all_reduce")
+
+#: Tensors of a coalesced launch, and how many sizes of it are measured: it is
+#: the latency of a tensor that is sought, which the smallest show.
+_TENSORS = 8
+_COALESCED_SIZES = 3
+
 _ELEMENT = torch.float32
 
 
@@ -62,7 +70,9 @@ def measure_collectives(
     same rows: those of a profile. `sizes` are full buffers; one that a group's
     size does not divide is rounded up. Groups of one rank cost nothing and
     are left out. A kind that the backend refuses is left out, and `report`
-    gets a line with its reason. Raises RuntimeError without a process group
+    gets a line with its reason. Kinds that can be coalesced have rows of
+    several tensors, too, for the smallest sizes. Raises RuntimeError without a
+    process group
     and ValueError for unknown kinds.
     """
     if not dist.is_available() or not dist.is_initialized():
@@ -101,18 +111,44 @@ def default_device() -> torch.device:
 def _measure_group(group, sizes, kinds, repeats, device, rows, report) -> None:
     ranks = dist.get_process_group_ranks(group)
     nodes = _count_nodes(ranks)
+
+    def measure(what: str, key: tuple, call: Callable, argument: int) -> bool:
+        """Adds a row; returns whether the backend could run it."""
+        try:
+            run = call(key[0], group, argument, device)
+            nanoseconds = _time(run, group, repeats, device)
+        except (RuntimeError, NotImplementedError, ValueError) as error:
+            reason = str(error).strip().splitlines()[0]
+            report(f"left out {what} of {len(ranks)} ranks: {reason}")
+            return False
+        rows[key] = max(rows.get(key, 0), nanoseconds)
+        return True
+
     for kind in kinds:
+        base = (kind, len(ranks), nodes)
+        single = []
         for size in [0] if kind == "barrier" else sizes:
             elements = _elements(size, len(ranks))
-            try:
-                run = _call(kind, group, elements, device)
-                nanoseconds = _time(run, group, repeats, device)
-            except (RuntimeError, NotImplementedError, ValueError) as error:
-                reason = str(error).strip().splitlines()[0]
-                report(f"left out {kind} of {len(ranks)} ranks: {reason}")
+            single.append(elements * _ELEMENT.itemsize)
+            if not measure(kind, (*base, single[-1]), _call, elements):
+                single.clear()
                 break
-            key = (kind, len(ranks), nodes, elements * _ELEMENT.itemsize)
-            rows[key] = max(rows.get(key, 0), nanoseconds)
+        if kind not in _COALESCED or not single:
+            continue
+        for size in _coalesced_sizes(single, len(ranks)):
+            key = (*base, size, _TENSORS)
+            if not measure(f"coalesced {kind}", key, _call_coalesced, size):
+                break
+
+
+def _coalesced_sizes(sizes: Sequence[int], ranks: int) -> list[int]:
+    """The full buffers of coalesced launches: some of the smallest among
+    `sizes`, rounded up to equal tensors that `ranks` divides. None is larger
+    than all `sizes`, for the times of single tensors have to enclose them."""
+    unit = _TENSORS * ranks * _ELEMENT.itemsize
+    rounded = {math.ceil(size / unit) * unit for size in sizes}
+    fitting = sorted(size for size in rounded if size <= max(sizes))
+    return fitting[:_COALESCED_SIZES]
 
 
 def _count_nodes(ranks: Sequence[int]) -> int:
@@ -157,6 +193,32 @@ def _call(
     else:
         return lambda: _exchange(group, full)
     return lambda: ops.wait_tensor(start())
+
+
+def _call_coalesced(
+    kind: str, group: dist.ProcessGroup, size: int, device: torch.device
+) -> Callable[[], Any]:
+    """Returns a function that runs one launch of several equal tensors, of
+    `size` bytes together, to its end."""
+    ops, name = torch.ops._c10d_functional, group.group_name
+    ranks = dist.get_world_size(group)
+    elements = size // _ELEMENT.itemsize // _TENSORS
+    full, part = (
+        [
+            torch.ones(count, dtype=_ELEMENT, device=device)
+            for _ in range(_TENSORS)
+        ]
+        for count in (elements, elements // ranks)
+    )
+    if kind == "all_gather":
+        start = lambda: ops.all_gather_into_tensor_coalesced(part, ranks, name)
+    elif kind == "reduce_scatter":
+        start = lambda: ops.reduce_scatter_tensor_coalesced(
+            full, "sum", ranks, name
+        )
+    else:
+        start = lambda: ops.all_reduce_coalesced(full, "sum", name)
+    return lambda: [ops.wait_tensor(tensor) for tensor in start()]
 
 
 def _exchange(group: dist.ProcessGroup, full: torch.Tensor) -> None:
@@ -205,7 +267,7 @@ def _merge(rows: dict[tuple, int]) -> list[dict[str, Any]]:
         # A backend that moves nothing leaves None for other ranks.
         for key, nanoseconds in items or ():
             merged[tuple(key)] = max(merged.get(tuple(key), 0), nanoseconds)
-    columns = ("collective", "ranks", "nodes", "bytes")
+    columns = ("collective", "ranks", "nodes", "bytes", "tensors")
     return [
         {**dict(zip(columns, key)), "time_ns": nanoseconds}
         for key, nanoseconds in sorted(
