@@ -158,7 +158,9 @@ class SchedulePass(CustomGraphPass):
         check_effective(self._options)
         kind = private.graph_kind() or "inference"
         roles = _roles(graph, kind)
-        done = optimize_graph(gm, kind, self._options, roles)
+        done = optimize_graph(
+            gm, kind, self._options, roles, recompile=False
+        )
         private_scheduler.mark(gm, done)
 
 
