@@ -30,9 +30,9 @@ from typing import Any, Optional
 import torch
 import torch.distributed as dist
 from torch import fx
-from torch._dynamo.backends.common import aot_autograd
-from torch._functorch.aot_autograd import make_boxed_func
+from torch._functorch.partitioners import min_cut_rematerialization_partition
 
+from commsched.torch.compiling import private
 from commsched.torch.measuring.collectives import (
     KINDS,
     default_device,
@@ -73,9 +73,13 @@ def record_graphs(
 
     def keep(gm: fx.GraphModule, example_inputs: Sequence[Any]) -> Any:
         graphs.append(gm)
-        return make_boxed_func(gm.forward)
+        return private.boxed(gm)
 
-    backend = aot_autograd(fw_compiler=keep, bw_compiler=keep)
+    backend = private.aot_autograd(
+        fw_compiler=keep,
+        bw_compiler=keep,
+        partition_fn=min_cut_rematerialization_partition,
+    )
 
     def compile_step(model: Any = None, **options: Any) -> Any:
         options = {

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Times of the collectives of process groups.
 
-Every call is isolated: the ranks of the group meet in a barrier, each starts
-the collective and waits for it, and each takes the time on its own clock. The
-median over the repeats is a rank's time, and the largest over the ranks is the
-time of the collective, for it ends when the last rank has its result.
+Every call is isolated: the ranks of the group meet in a barrier, each computes
+for about a millisecond, starts the collective and waits for it, and takes the
+time on its own clock. The computation is what a step does between collectives:
+ranks come out of it at slightly different times, and threads of gloo that have
+slept meanwhile answer later than right after a barrier. The median over the
+repeats is a rank's time, and the largest over the ranks is the time of the
+collective, for it ends when the last rank has its result.
 """
 
 from __future__ import annotations
@@ -41,6 +44,9 @@ _TENSORS = 8
 _COALESCED_SIZES = 3
 
 _ELEMENT = torch.float32
+
+#: Rows of a matrix whose square takes a processor about a millisecond.
+_MATRIX_SIZE = 256
 
 
 def sizes_between(smallest: int, largest: int, factor: int = 4) -> list[int]:
@@ -239,8 +245,10 @@ def _time(
     """Returns the largest over the group's ranks of the median time of `run`
     on each, in nanoseconds."""
     times = []
+    matrix = torch.ones(_MATRIX_SIZE, _MATRIX_SIZE, device=device)
     for index in range(repeats + 2):
         dist.barrier(group)
+        matrix @ matrix
         _synchronize(device)
         start = time.perf_counter_ns()
         run()
