@@ -15,7 +15,7 @@ from graphs import build  # noqa: E402
 
 from commsched.torch import CommSchedWarning, Options  # noqa: E402
 from commsched.torch.compiling import agreement, records  # noqa: E402
-from commsched.torch.compiling import confirmation  # noqa: E402
+from commsched.torch.compiling import confirmation, store  # noqa: E402
 from commsched.torch.compiling.confirmation import Outdated  # noqa: E402
 from commsched.torch.compiling.confirmation import RanksDiffer  # noqa: E402
 from commsched.torch.compiling.launches import Launches  # noqa: E402
@@ -224,6 +224,35 @@ def test_sends_keep_their_order(ranks):
     assert _agree(gm, Plan(order=("isend", "gather"))).plan is not None
     decision = _agree(gm, Plan(order=("gather", "isend")))
     assert decision.plan is None and "'isend'" in decision.reason
+
+
+def test_every_start_of_a_job_is_a_job_of_its_own(monkeypatch):
+    def start():
+        dist.init_process_group(
+            "gloo", store=dist.HashStore(), rank=0, world_size=1
+        )
+
+    monkeypatch.setattr(store.distributed, "get_world_size", lambda: 2)
+    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "0")
+    try:
+        start()
+        job = store.current_job()
+        assert store.current_job() is job
+        job.set("key", "value")
+        monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
+        assert store._open().get("key") is None
+        dist.destroy_process_group()
+        start()
+        assert store.current_job() is not job
+    finally:
+        dist.destroy_process_group()
+
+
+def test_without_other_ranks_there_is_no_job(fake_world):
+    fake_world(4)
+    assert store.current_job() is None
+    dist.destroy_process_group()
+    assert store.current_job() is None
 
 
 # -- before the first run ----------------------------------------------------
