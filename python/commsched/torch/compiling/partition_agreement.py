@@ -40,7 +40,8 @@ class Agreed:
                partition is kept, "followed" if it is another rank's.
     partition: the partition to follow instead of its own, which another rank
                made for the same graph.
-    repeated:  the collectives to repeat, if the other rank's graph differs.
+    repeated:  the collectives that the other rank repeats; None if it is not
+               another rank's partition.
     reason:    why no rank partitions; "" if they do.
     """
 

@@ -62,9 +62,13 @@ def _saved(forward: fx.GraphModule, count: int) -> list[fx.Node]:
 
 def _storages(node: fx.Node) -> Iterator[tuple[int, int]]:
     value = node.meta.get("val")
-    if isinstance(value, torch.Tensor):
+    if not isinstance(value, torch.Tensor):
+        return
+    try:
         storage = value.untyped_storage()
-        yield storage._cdata, _hint(storage.nbytes()) or 0
+    except (NotImplementedError, RuntimeError):
+        return  # Some tensor subclasses have no storage of their own.
+    yield storage._cdata, _hint(storage.nbytes()) or 0
 
 
 def _hint(size: Any) -> Optional[int]:

@@ -10,9 +10,6 @@ as its setting `custom_partitioner_fn`.
 
 from __future__ import annotations
 
-import os
-import pathlib
-import tempfile
 import time
 from collections.abc import Collection, Sequence
 from typing import Any, Optional
@@ -20,7 +17,7 @@ from typing import Any, Optional
 from torch import fx
 from torch._inductor.custom_graph_pass import CustomPartitionerFn
 
-from commsched import opt, program
+from commsched import opt
 from commsched.torch.compiling import private, private_partition, records
 from commsched.torch.compiling.options import Options
 from commsched.torch.compiling.partition_agreement import (
@@ -35,6 +32,7 @@ from commsched.torch.compiling.reshard import (
     reshard_after_forward,
 )
 from commsched.torch.compiling.roles import parameter_roles
+from commsched.torch.compiling.runs import partition_text
 from commsched.torch.compiling.schedule import (
     ScheduleError,
     describe,
@@ -162,13 +160,13 @@ class Partitioner(CustomPartitionerFn):
             gm.graph, record.frame, own, repeated, self._options, reason
         )
         record.decided = agreed.how
-        if agreed.partition is not None:
-            return split(agreed.partition)
-        if agreed.repeated is not None:
+        if agreed.how == "followed" and agreed.repeated is not None:
+            # Whoever partitions from here on repeats these.
             repeat_collectives(gm, agreed.repeated)
-            return split(
-                decide(gm, parameters, num_fwd_outputs, self._options)
+            followed = agreed.partition or decide(
+                gm, parameters, num_fwd_outputs, self._options
             )
+            return split(followed)
         if agreed.reason:
             raise error or PlanError(agreed.reason)
         return halves
@@ -192,7 +190,7 @@ def decide(
 ) -> Partition:
     """Returns what the forward of the joint graph `gm` saves.
 
-    Raises GraphImportError, OptError or PlanError where nothing can be said
+    Raises GraphImportError, RunError or PlanError where nothing can be said
     of the graph.
     """
     roles = parameter_roles(gm.graph, parameters)
@@ -205,22 +203,18 @@ def decide(
         for value, attributes in module.functions[0].arguments
         if attributes["commsched.role"] != "tangent"
     ]
-    opt.check_version()
-    with tempfile.TemporaryDirectory(prefix="commsched-") as name:
-        split = pathlib.Path(name, "split.json")
-        quantized = pathlib.Path(name, "quantized.json")
-        opt.run(module, *_flags(options, split, quantized), "-o", os.devnull)
-        first = last = program.from_json(split.read_bytes())
-        if quantized.exists():
-            last = program.from_json(quantized.read_bytes())
+    text = str(module)
+    passes = _partition_flags(options)
+    first = last = partition_text(text, options, passes)
+    if options.quantize_activations is not None:
+        last = partition_text(
+            text, options, (*passes, _quantize_flag(options))
+        )
     return make_partition(gm.graph, primals, first, last, _FUNCTION)
 
 
-def _flags(
-    options: Options, split: pathlib.Path, quantized: pathlib.Path
-) -> list[str]:
-    """Returns the passes that partition and, if asked to, quantize, and write
-    the program after each."""
+def _partition_flags(options: Options) -> tuple[str, ...]:
+    """Returns the passes that partition."""
     settings: dict[str, object] = {
         "strategy": "default" if options.partition == "default" else "min-cut"
     }
@@ -236,17 +230,16 @@ def _flags(
         # What hides a gather is a question of times.
         settings["runtime-estimator"] = "model"
         flags.append(options.estimate_flag())
-    flags += [
+    return (
+        *flags,
         opt.flag("commsched-partition-joint", settings),
-        opt.flag("commsched-export-json", {"file": split}),
-    ]
-    if options.quantize_activations is not None:
-        settings = {
-            key.replace("_", "-"): value
-            for key, value in options.quantize_activations
-        }
-        flags += [
-            opt.flag("commsched-quantize-activations", settings),
-            opt.flag("commsched-export-json", {"file": quantized}),
-        ]
-    return [*flags, "--commsched-verify-partition"]
+        "--commsched-verify-partition",
+    )
+
+
+def _quantize_flag(options: Options) -> str:
+    settings = {
+        key.replace("_", "-"): value
+        for key, value in options.quantize_activations
+    }
+    return opt.flag("commsched-quantize-activations", settings)

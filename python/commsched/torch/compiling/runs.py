@@ -11,7 +11,7 @@ import threading
 from typing import Optional
 
 from commsched import opt
-from commsched.program import ProgramError
+from commsched.program import Program, ProgramError
 from commsched.torch.compiling.options import Options
 
 #: Runs that are kept: graphs of equal blocks are compiled one by one.
@@ -45,6 +45,15 @@ def schedule_text(text: str, options: Options) -> opt.ProgramRun:
 def estimate_text(text: str, options: Options) -> opt.ProgramRun:
     """As `schedule_text`, but only writes on each operation what it takes."""
     return _once("estimate", text, options, (options.estimate_flag(),))
+
+
+def partition_text(
+    text: str, options: Options, passes: tuple[str, ...]
+) -> Program:
+    """As `schedule_text`, for the passes that partition; returns the program
+    after them."""
+    what = "partition " + " ".join(passes)
+    return _once(what, text, options, passes).after
 
 
 def reset() -> None:
