@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("opt_program")
 
 @pytest.fixture(scope="module")
 def outcomes():
-    return run_ranks(ranks.train_all, 2, timeout=150)
+    return run_ranks(ranks.train_all, 2, timeout=400)
 
 
 @pytest.mark.parametrize("case", ranks.CASES)
@@ -49,7 +49,7 @@ def test_ranks_agree(outcomes):
 
 
 def test_unlike_ranks_launch_alike():
-    first, second = run_ranks(ranks.train_unlike_graphs, 2, timeout=150)
+    first, second = run_ranks(ranks.train_unlike_graphs, 2, timeout=400)
     for case in first:
         assert first[case].difference is None, (case, first[case].difference)
         assert second[case].difference is None

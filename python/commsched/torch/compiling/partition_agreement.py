@@ -5,14 +5,16 @@ Sizes decide what is saved, and ranks may differ in them: in the rows that
 they get, and in shards that are not of one size. What they save may differ,
 but not what they launch. As for orders (:mod:`agreement`), the first rank
 publishes its partition, and none waits for another: ranks with the same graph
-follow it, and others repeat the same collectives and save what fits their own
-sizes.
+follow it, and others repeat the same collectives, launch all in the same order,
+and save what fits their own sizes.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
+from collections.abc import Iterable, Sequence
 from typing import Optional
 
 from torch import fx
@@ -28,8 +30,11 @@ from commsched.torch.compiling.publishing import (
 )
 from commsched.torch.compiling.store import LONGEST, StoreSilent, current_job
 from commsched.torch.importer.targets import target_name
+from commsched.torch.rewriting.apply import apply_plan
+from commsched.torch.rewriting.errors import PlanError
 from commsched.torch.rewriting.halves import forward_nodes
 from commsched.torch.rewriting.partition import Partition
+from commsched.torch.rewriting.plan import Plan
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,39 +45,55 @@ class Agreed:
                partition is kept, "followed" if it is another rank's.
     partition: the partition to follow instead of its own, which another rank
                made for the same graph.
-    repeated:  the collectives that the other rank repeats; None if it is not
-               another rank's partition.
+    launches:  the collectives of the other rank's backward, in order; None if
+               it is not another rank's partition.
     reason:    why no rank partitions; "" if they do.
     """
 
     how: str
     partition: Optional[Partition] = None
-    repeated: Optional[tuple[str, ...]] = None
+    launches: Optional[tuple[str, ...]] = None
     reason: str = ""
 
 
 def repeated_launches(
-    joint: fx.Graph, backward: fx.Graph
+    joint: fx.Graph, names: Iterable[str]
 ) -> tuple[str, ...]:
-    """Returns the names of the collectives that are in the backward although
-    they could be in the forward, in the order of the backward."""
+    """Returns those among the collectives of a backward that could be in the
+    forward."""
     known = {node.name for node in forward_nodes(joint)}
-    names = Launches.of(backward).names
     return tuple(name for name in names if name in known)
+
+
+def launch_in_order(backward: fx.GraphModule, names: Sequence[str]) -> None:
+    """Moves the collectives of `backward` into the order `names`. Raises
+    PlanError if they are others, or cannot be launched in that order."""
+    found = Launches.of(backward.graph).names
+    if found == tuple(names):
+        return
+    if sorted(found) == sorted(names):
+        apply_plan(backward, Plan(order=tuple(names)))
+        found = Launches.of(backward.graph).names
+    for mine, theirs in itertools.zip_longest(found, names):
+        if mine != theirs:
+            raise PlanError(
+                f"the backward launches '{mine}' where that of the rank that "
+                f"decided launches '{theirs}'"
+            )
 
 
 def agree_on_partition(
     joint: fx.Graph,
     frame: Optional[str],
     own: Optional[Partition],
-    repeated: tuple[str, ...],
+    backward: tuple[str, ...],
     options: Options,
     reason: str = "",
 ) -> Agreed:
     """Returns what this rank does to `joint`.
 
-    `own` is its partition and `repeated` the collectives that this repeats;
-    None with the `reason` that there is none.
+    `own` is its partition and `backward` the collectives of its backward, in
+    order; None with the `reason` that there is none.
     """
     launches = Launches.of(joint)
     job = current_job()
@@ -85,7 +106,7 @@ def agree_on_partition(
     graph = _digest(joint)
     text = None
     if own is not None:
-        text = json.dumps([own.to_json(), list(repeated), graph])
+        text = json.dumps([own.to_json(), list(backward), graph])
     body = None if text is None else pack(text)
     if body is not None and len(body) > LONGEST:
         body = text = None
@@ -94,7 +115,7 @@ def agree_on_partition(
         "rank": job.rank,
         "frame": frame,
         "digest": None if text is None else digest_of(text),
-        "order": digest_of(list(repeated)),
+        "order": digest_of(list(backward)),
         "reason": reason,
     }
     partitions = job.state.setdefault("partitions", {})
@@ -115,9 +136,10 @@ def agree_on_partition(
     if their_graph != graph and own and decided["order"] == mine["order"]:
         return Agreed("agreed")
     partitions[frame] = Published(key, decided, body)
+    partition = None
     if their_graph == graph:
-        return Agreed("followed", partition=Partition.from_json(theirs))
-    return Agreed("followed", repeated=tuple(names))
+        partition = Partition.from_json(theirs)
+    return Agreed("followed", partition, tuple(names))
 
 
 def _digest(joint: fx.Graph) -> str:

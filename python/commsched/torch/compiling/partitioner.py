@@ -19,9 +19,11 @@ from torch._inductor.custom_graph_pass import CustomPartitionerFn
 
 from commsched import opt
 from commsched.torch.compiling import private, private_partition, records
+from commsched.torch.compiling.launches import Launches
 from commsched.torch.compiling.options import Options
 from commsched.torch.compiling.partition_agreement import (
     agree_on_partition,
+    launch_in_order,
     repeated_launches,
 )
 from commsched.torch.compiling.partition_facts import partition_notes
@@ -122,9 +124,11 @@ class Partitioner(CustomPartitionerFn):
             halves = self._split(
                 gm, parameters, num_fwd_outputs, static, record
             )
-            launches = repeated_launches(gm.graph, halves[1].graph)
+            launches = Launches.of(halves[1].graph).names
             record.notes = partition_notes(
-                *halves, num_fwd_outputs, len(launches)
+                *halves,
+                num_fwd_outputs,
+                len(repeated_launches(gm.graph, launches)),
             )
             return halves
         except Exception as error:
@@ -145,28 +149,31 @@ class Partitioner(CustomPartitionerFn):
         def split(partition: Partition) -> Halves:
             return split_joint(gm, partition, num_fwd_outputs, static)
 
-        own, repeated, error = None, (), None
+        own, launches, error = None, (), None
         try:
             self._prepare(gm)
             own = decide(gm, parameters, num_fwd_outputs, self._options)
             halves = split(own)
-            repeated = repeated_launches(gm.graph, halves[1].graph)
+            launches = Launches.of(halves[1].graph).names
         except Exception as problem:
             if self._options.strict:
                 raise
             own, error = None, problem
         reason = "" if error is None else describe(error)
         agreed = agree_on_partition(
-            gm.graph, record.frame, own, repeated, self._options, reason
+            gm.graph, record.frame, own, launches, self._options, reason
         )
         record.decided = agreed.how
-        if agreed.how == "followed" and agreed.repeated is not None:
+        if agreed.launches is not None:
             # Whoever partitions from here on repeats these.
-            repeat_collectives(gm, agreed.repeated)
+            repeated = repeated_launches(gm.graph, agreed.launches)
+            repeat_collectives(gm, repeated)
             followed = agreed.partition or decide(
                 gm, parameters, num_fwd_outputs, self._options
             )
-            return split(followed)
+            halves = split(followed)
+            launch_in_order(halves[1], agreed.launches)
+            return halves
         if agreed.reason:
             raise error or PlanError(agreed.reason)
         return halves
