@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Trains cases in ways on gloo ranks, and says what became of them.
 
-Run by matrix.py as ``python cells.py FILE RANKS [CASE WAY]...`` with the PyTorch
-that is to be seen; writes one line of JSON to FILE as it begins a cell, and one
-as it ends it.
+Run by matrix.py as ``python cells.py FILE RANKS [CASE WAY]...`` with the
+PyTorch that is to be seen; writes one line of JSON to FILE as it begins a cell,
+and one as it ends it.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _passes(schedule: Callable) -> Callable:
     return aot_autograd(fw_compiler=compile_graph, bw_compiler=compile_graph)
 
 
-# -- training ------------------------------------------------------------------
+# -- training -----------------------------------------------------------------
 
 
 def train(name: str, compiler: Optional[Callable]) -> list[torch.Tensor]:
@@ -86,7 +86,9 @@ def train(name: str, compiler: Optional[Callable]) -> list[torch.Tensor]:
     step = parallelisms.CASES[name]()
     results = []
     with step.context(compiler):
-        function = step.function if compiler is None else step.compile(compiler)
+        function = step.function
+        if compiler is not None:
+            function = step.compile(compiler)
         for number in range(STEPS):
             torch.manual_seed(number)
             loss = function(*step.inputs)
@@ -119,7 +121,7 @@ def difference(a: Sequence, b: Sequence) -> float:
     return largest
 
 
-# -- what was done to each graph -------------------------------------------------
+# -- what was done to each graph -----------------------------------------------
 
 
 class Seen:
@@ -270,7 +272,9 @@ def main() -> None:
     key = "TORCHINDUCTOR_CACHE_DIR"
     kept = {key: os.environ[key]} if key in os.environ else None
     timeout = CELL_TIMEOUT * (len(cells) + 1)
-    outcomes = run_ranks(worker, int(count), timeout, kept, (cells, file), False)
+    outcomes = run_ranks(
+        worker, int(count), timeout, kept, (cells, file), check=False
+    )
     for outcome in outcomes:
         if outcome.returncode or outcome.killed:
             lines = outcome.stderr.strip().splitlines()

@@ -10,9 +10,9 @@ STAGES = ("imported", "scheduled", "put back")
 HEAD = """\
 # PyTorch: parallelisms and ways in
 
-Written by `benchmarks/pytorch/matrix.py`, from `data/pytorch.json`. Every case is
-a small model (one block, width 32) that is trained for two steps on two gloo
-ranks, HSDP on four, in every way in:
+Written by `benchmarks/pytorch/matrix.py`, from `data/pytorch.json`. Every case
+is a small model (one transformer block, width 32) that is trained for two steps
+on two gloo ranks, HSDP on four, in every way in:
 
 * backend, eager: `backend="commsched"` with `inner="eager"`;
 * graph pass: `commsched.torch.schedule_pass()` over each graph of AOT autograd;
@@ -22,18 +22,19 @@ ranks, HSDP on four, in every way in:
 
 Columns, for versions {versions} of PyTorch, in this order where they differ:
 
-* imported, scheduled, put back: how many of the graphs with collectives got
-  that far;
+* imported, scheduled, put back: whether every graph with collectives got that
+  far, or how many did;
 * equal: whether the losses and all gradients of both steps are equal in every
-  bit to eager execution, or for the last two ways, which only change the order,
-  to plain Inductor; "aot" means that AOT autograd by itself differs from eager
-  execution and the schedule does not differ from that;
+  bit to eager execution, or for the last two ways, in which only the order is
+  changed, to plain Inductor; "yes, aot" means that AOT autograd by itself
+  differs from eager execution, and the schedule does not differ from that;
 * order: whether starts, waits and external calls run in the order of the
   schedule, as Inductor's code or the graph has them.
 
-"hidden" means that no graph has collectives: FSDP2 and DDP start theirs in hooks
-that the compiler does not see. Use `commsched.torch.shard_parameters` for the
-one, and replicated parameters or `optimize_ddp="python_reducer"` for the other.
+"hidden" means that no graph has collectives: FSDP2 and DDP start theirs in
+hooks that the compiler does not see. Use `commsched.torch.shard_parameters` for
+the one, and for the other replicated parameters or
+`optimize_ddp="python_reducer"`. A case that says "no" ended with an error.
 
     COMMSCHED_OPT=build/bin/commsched-opt PYTHONPATH=python \\
       python benchmarks/pytorch/matrix.py --python .venv/bin/python \\
