@@ -2,8 +2,8 @@
 """Trains cases in ways on gloo ranks, and says what became of them.
 
 Run by matrix.py as ``python cells.py FILE RANKS [CASE WAY]...`` with the
-PyTorch that is to be seen; writes one line of JSON to FILE as it begins a cell,
-and one as it ends it.
+PyTorch that is to be seen; writes one line of JSON to FILE as it begins a
+cell, and one as it ends it.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def difference(a: Sequence, b: Sequence) -> float:
     return largest
 
 
-# -- what was done to each graph -----------------------------------------------
+# -- what was done to each graph ---------------------------------------------
 
 
 class Seen:

@@ -11,16 +11,16 @@ HEAD = """\
 # PyTorch: parallelisms and ways in
 
 Written by `benchmarks/pytorch/matrix.py`, from `data/pytorch.json`. Every case
-is a small model (one transformer block, width 32) that is trained for two steps
-on two gloo ranks, HSDP on four, in every way in:
+is a small model (one transformer block, width 32) that is trained for two
+steps on two gloo ranks, HSDP on four, in every way in:
 
 * backend, eager: `backend="commsched"` with `inner="eager"`;
-* graph pass: `commsched.torch.schedule_pass()` over each graph of AOT autograd;
+* graph pass: `commsched.torch.schedule_pass()` over AOT autograd's graphs;
 * partitioner: as the first, with `partition="min-cut"`;
 * backend, inductor: `backend="commsched"` with `buckets="off"`;
 * inductor_options: `options=commsched.torch.inductor_options(buckets="off")`.
 
-Columns, for versions {versions} of PyTorch, in this order where they differ:
+Columns, for PyTorch {versions}, in this order where they differ:
 
 * imported, scheduled, put back: whether every graph with collectives got that
   far, or how many did;
@@ -32,8 +32,8 @@ Columns, for versions {versions} of PyTorch, in this order where they differ:
   schedule, as Inductor's code or the graph has them.
 
 "hidden" means that no graph has collectives: FSDP2 and DDP start theirs in
-hooks that the compiler does not see. Use `commsched.torch.shard_parameters` for
-the one, and for the other replicated parameters or
+hooks that the compiler does not see. Use `commsched.torch.shard_parameters`
+for the one, and for the other replicated parameters or
 `optimize_ddp="python_reducer"`. A case that says "no" ended with an error.
 
     COMMSCHED_OPT=build/bin/commsched-opt PYTHONPATH=python \\
@@ -57,8 +57,6 @@ def render(
     for case in cases:
         for way in ways:
             found = [data[v].get(case, {}).get(way) for v in versions]
-            if not any(found):
-                continue
             rows = [_row(cell, notes) for cell in found]
             cells = [_join(parts) for parts in zip(*rows)]
             lines.append(f"| {case} | {way} | " + " | ".join(cells) + " |")

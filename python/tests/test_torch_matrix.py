@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The table of parallelisms and ways in: that it is that of its data, and
+that a cell is what it says."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "docs" / "results"
+
+
+@pytest.fixture
+def matrix(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks" / "pytorch"))
+    import matrix
+
+    return matrix
+
+
+def test_page_is_that_of_its_data(matrix):
+    from table import render
+
+    data = json.loads((RESULTS / "data" / "pytorch.json").read_text())
+    page = (RESULTS / "pytorch.md").read_text()
+    assert page == render(data, matrix.CASES, matrix.WAYS)
+
+
+def test_failures_are_shown_with_their_reasons(matrix):
+    from table import render
+
+    good = {
+        "graphs": 2,
+        "stages": {"imported": 2, "scheduled": 2, "put back": 2},
+        "reasons": [],
+        "order": None,
+        "difference": 0.0,
+    }
+    bad = {
+        **good,
+        "stages": {"imported": 2, "scheduled": 2, "put back": 1},
+        "reasons": ["a cycle"],
+        "order": "3 of 9 events moved",
+        "difference": 3e-7,
+    }
+    cells = {
+        "good": good,
+        "bad": bad,
+        "ended": {"error": "rank 1: SIGABRT"},
+        "hidden": {**good, "graphs": 0},
+    }
+    data = {"2.13.0": {"a": cells}, "2.15.0": {"a": {"bad": good}}}
+    text = render(data, ["a"], list(cells))
+    assert "| a | good | yes / not run |" in text
+    assert "| a | bad | yes | yes | 1 of 2 (1) / yes |" in text
+    assert "| within 3e-07 / yes | no (2) / yes |" in text
+    assert "| a | ended | no (3) / not run |" in text
+    assert "| a | hidden | hidden / not run |" in text
+    assert "1. a cycle\n2. 3 of 9 events moved\n3. rank 1: SIGABRT\n" in text
+
+
+def test_cases_are_those_of_the_models(matrix):
+    pytest.importorskip("torch")
+    import parallelisms
+
+    assert set(matrix.CASES) == set(parallelisms.CASES)
+
+
+def test_cell(matrix, opt_program, tmp_path):
+    """Tensor parallelism on two ranks, as the script runs it."""
+    import sys
+
+    pytest.importorskip("torch")
+    seen = {}
+
+    def keep(case, way, data):
+        seen[case, way] = data
+
+    cell = "tensor parallelism", "backend, eager"
+    matrix.run_cells(sys.executable, 2, [cell], str(tmp_path), keep)
+    assert seen == {
+        cell: {
+            "graphs": 2,
+            "stages": {"imported": 2, "scheduled": 2, "put back": 2},
+            "reasons": [],
+            "order": None,
+            "difference": 0.0,
+        }
+    }
