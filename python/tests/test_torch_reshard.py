@@ -219,3 +219,40 @@ def test_a_parameter_is_a_tensor():
     node.meta["val"] = torch.empty(1)
     assert is_parameter(node, {0}) and not is_parameter(node, {1})
     assert not is_parameter(node)
+
+
+def test_other_ranks_collectives_are_repeated(fake_world):
+    """Which gathers come again, and in which order, is what another rank
+    says."""
+    from commsched.torch.compiling.partition_agreement import (
+        launch_in_order,
+        repeated_launches,
+    )
+    from commsched.torch.compiling.launches import Launches
+    from commsched.torch.compiling.reshard import repeat_collectives
+    from commsched.torch.rewriting.errors import PlanError
+
+    chosen = ["all_gather_into_tensor_2"]
+
+    def partitioner(_):
+        def partition(joint, inputs, **settings):
+            repeat_collectives(joint, chosen)
+            return default_partition(joint, inputs, **settings)
+
+        return partition
+
+    found = compiled_graphs(
+        sharded(fake_world), torch.randn(4, 8), partitioner=partitioner
+    )
+    backward = found["backward"]
+    names = list(Launches.of(backward.graph).names)
+    joint = found["joint"].graph
+    assert list(repeated_launches(joint, names)) == chosen
+    scatters = [name for name in names if name not in chosen]
+    others = [*scatters[:2], *chosen, *scatters[2:]]
+    if others == names:
+        others = [*chosen, *scatters]
+    launch_in_order(backward, others)
+    assert list(Launches.of(backward.graph).names) == others
+    with pytest.raises(PlanError, match="'None'|all_gather"):
+        launch_in_order(backward, scatters)

@@ -59,20 +59,32 @@ def keep_after_forward(
 
 def repeat_collectives(joint: fx.GraphModule, names: Collection[str]) -> None:
     """Marks the collectives with these names to be launched again in the
-    backward, with their waits and what prepares their operands, and the
-    results of all others to be saved, but for marked ones."""
+    backward, with what prepares their operands and views of their results, and
+    the results of all others to be saved, but for marked ones."""
     region = _next_region(joint)
+    whole: set[fx.Node] = set()
     for node in joint.graph.nodes:
-        if node.meta.get("partitioner_tag") == "is_backward":
+        if (
+            node.op != "call_function"
+            or node.meta.get("partitioner_tag") == "is_backward"
+        ):
             continue
-        if node.op == "call_function" and is_wait(node.target):
+        inputs = node.all_input_nodes
+        if is_wait(node.target):
             start = started_by(node)
-            if start is not None and start.name in names:
-                for each in (node, *node.all_input_nodes, start):
-                    each.meta.pop("recompute", None)
-                _mark([node], region)
-            else:
+            if start is None or start.name not in names:
                 node.meta.setdefault("recompute", CheckpointPolicy.MUST_SAVE)
+                continue
+            for each in (node, *inputs, start):
+                each.meta.pop("recompute", None)
+        elif not (
+            inputs
+            and all(source in whole for source in inputs)
+            and _keeps_data(node)
+        ):
+            continue
+        whole.add(node)
+        _mark([node], region)
 
 
 def resharding(partition: Callable, parameters: Collection[int]) -> Callable:
