@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("opt_program")
 def test_training_is_that_of_inductor():
     """An order alone changes no bit."""
     outcomes = run_ranks(
-        inductor_steps.compare, timeout=560, args=({"buckets": "off"},)
+        inductor_steps.compare, timeout=280, args=({"buckets": "off"},)
     )
     for difference, statuses in outcomes:
         assert difference is None

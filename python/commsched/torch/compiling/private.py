@@ -217,6 +217,9 @@ def carry_line(operator: Any, line: Callable[..., str]) -> None:
                 root = root.parent_wrapper
             if not ir.V.graph.cpp_wrapper:
                 root.header.writeline(line(*self.constant_args))
+            # Inductor does so itself for calls that have a device: kernels
+            # of a CPU are written late, and what they read is freed here.
+            ir.V.graph.scheduler.flush()
             super().codegen(wrapper)
 
     @lowering.register_lowering(operator, type_promotion_kind=None)

@@ -110,23 +110,23 @@ def places(nodes: list[Any]) -> list[int]:
 
     A node's origins are more than that: a collective's start has its wait
     among them, which hands on what the start writes, and a kernel that
-    writes an operand of an external call has the call.
+    writes an operand of an external call has the call. One that has nothing
+    but the call, as what takes one of its results, is at the call's place.
     """
-    index = {n: i for i, n in enumerate(_lowered().graph.nodes)}
-    found: list[int] = []
-    external: set[int] = set()
-    for node in nodes:
-        last = -1
-        if keeps_place(node):
-            last = max(_origins(node, index), default=-1)
-            external.add(last)
-        found.append(last)
-    for i, node in enumerate(nodes):
-        if found[i] < 0:
-            computed = [
-                at for at in _origins(node, index) if at not in external
-            ]
-            found[i] = max(computed, default=-1)
+    index = {
+        node: i
+        for i, node in enumerate(_lowered().graph.nodes)
+        if node.op == "call_function"
+    }
+    end = len(_lowered().graph.nodes)
+    kept = [keeps_place(node) for node in nodes]
+    origins = [_origins(node, index) for node in nodes]
+    found = [max(own, default=end) for own in origins]
+    external = {place for place, keeps in zip(found, kept) if keeps}
+    for i, keeps in enumerate(kept):
+        own = [place for place in origins[i] if place not in external]
+        if own and not keeps:
+            found[i] = max(own)
     return found
 
 
