@@ -119,7 +119,12 @@ CASES = [
     (scatters_of_casts, [SCATTER + "mode=coalesced"], 1, 1),
     (reduces, [REDUCE + "mode=copy"], 1, 1),
     (reduces, [REDUCE + "mode=coalesced"], 1, 1),
-    (scatters_then_reduces, [SCATTER + "mode=copy", REDUCE + "mode=copy"], 2, 2),
+    (
+        scatters_then_reduces,
+        [SCATTER + "mode=copy", REDUCE + "mode=copy"],
+        2,
+        2,
+    ),
     (
         scatters_then_reduces,
         [SCATTER + "mode=coalesced", REDUCE + "mode=coalesced"],
@@ -127,7 +132,12 @@ CASES = [
         2,
     ),
     (written_inputs, [GATHER + "mode=copy"], 1, 1),
-    (written_inputs, [GATHER + "mode=coalesced", "--commsched-sink-waits"], 1, 1),
+    (
+        written_inputs,
+        [GATHER + "mode=coalesced", "--commsched-sink-waits"],
+        1,
+        1,
+    ),
 ]
 
 

@@ -56,7 +56,8 @@ class Merged:
     """The nodes of a bucket.
 
     stages:  by name of a stage, its nodes.
-    members: pairs (start, what reads its operand now).
+    readers: by start, or cast that is not needed any more, what reads its
+             operand now.
     results: by node of the graph, what stands for it: by start, by the waits
              for it.
     """
