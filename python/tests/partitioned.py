@@ -204,7 +204,8 @@ def train(step, model, inputs, seed=0):
         y = y[0] if isinstance(y, tuple) else y
         (y * y).sum().backward()
         values.append([y.detach().clone()])
-        values[-1] += [p.grad.clone() for p in model.parameters() if p.grad is not None]
+        gradients = [p.grad for p in model.parameters()]
+        values[-1] += [g.clone() for g in gradients if g is not None]
         values[-1] += [b.clone() for b in model.buffers()]
     return values
 

@@ -291,7 +291,8 @@ def test_a_wrong_half_is_found(half):
     product = next(
         node
         for node in halves[half].graph.nodes
-        if node.target in (torch.ops.aten.addmm.default, torch.ops.aten.mm.default)
+        if node.target
+        in (torch.ops.aten.addmm.default, torch.ops.aten.mm.default)
     )
     left, right = product.args[-2:]
     product.args = (*product.args[:-2], right, left)

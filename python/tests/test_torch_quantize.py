@@ -137,19 +137,15 @@ def test_zeros_stay_and_infinities_are_seen():
     inputs = inputs_of(forward)
     weight, bias, x = inputs[:3]
     weight.zero_(), bias.zero_()
-    outputs = dict(
-        zip(
-            (getattr(n, "name", "") for n in forward.graph.output_node().args[0]),
-            forward(*inputs),
-        )
-    )
+    names = [
+        getattr(n, "name", "") for n in forward.graph.output_node().args[0]
+    ]
+    outputs = dict(zip(names, forward(*inputs)))
     numbers, scale = outputs["addmm_f8"].float(), outputs["addmm_scale"]
     assert not numbers.any() and not (numbers / scale).any()
     bias[0] = float("inf")
-    outputs = forward(*inputs)
-    names = [getattr(n, "name", "") for n in forward.graph.output_node().args[0]]
-    numbers = outputs[names.index("addmm_f8")].float()
-    back = numbers / outputs[names.index("addmm_scale")]
+    outputs = dict(zip(names, forward(*inputs)))
+    back = outputs["addmm_f8"].float() / outputs["addmm_scale"]
     assert back.isnan().all()
 
 

@@ -15,6 +15,8 @@ The parts, for other uses:
   graph back into the graph.
 * :func:`inductor_options`, :func:`schedule_pass` and
   :func:`runtime_estimator` are the other ways into PyTorch's compilers.
+* :class:`Partitioner` splits joint graphs into forward and backward, for
+  Inductor's setting `custom_partitioner_fn` and AOT autograd.
 * :func:`explain` prints what was done to each graph.
 * :func:`shard_parameters` shards a model such that its collectives are in
   the graphs.
@@ -37,6 +39,7 @@ _MODULES = {
     "commsched.torch.compiling.estimator": ("runtime_estimator",),
     "commsched.torch.compiling.graph_pass": ("schedule_pass",),
     "commsched.torch.compiling.options": ("Options", "OptionsError"),
+    "commsched.torch.compiling.partitioner": ("Partitioner",),
     "commsched.torch.compiling.schedule": ("ScheduleError",),
     "commsched.torch.compiling.records": ("CommSchedWarning", "explain"),
     "commsched.torch.importer.errors": ("GraphImportError",),

@@ -108,9 +108,9 @@ def make_partition(
     """Returns how `function`, imported from `joint`, was partitioned.
 
     `primals` are the names of the nodes that the function's arguments came
-    from, without tangents; `split` is the program after the partition, and `quantized` after
-    `commsched-quantize-activations`, which may be the same program. Raises
-    PlanError for a saved value that is no value of the graph.
+    from, without tangents; `split` is the program after the partition, and
+    `quantized` after `commsched-quantize-activations`, which may be the same
+    program. Raises PlanError for a saved value that is no value of the graph.
     """
     forward = split.function(f"{function}_forward")
     saved = _saved(joint, primals, forward)
