@@ -38,7 +38,6 @@ CASES = {
     "saved": steps.Case({}, compiled={"collectives": "save"}),
     "recomputed": steps.Case({}, compiled={"collectives": "recompute"}),
     "by cost": steps.Case({}, compiled={"collectives": "cost"}),
-    "resharded": steps.Case({}, compiled={"reshard_after_forward": True}),
     "resharded within a budget": steps.Case(
         {},
         {"dropout": 0.3, "norm": True},

@@ -30,7 +30,6 @@ def test_training_is_that_of_eager(case, outcomes):
     [
         ("saved", False),
         ("recomputed", True),
-        ("resharded", True),
         ("resharded within a budget", True),
         ("mixed precision", True),
         ("replicated", False),
