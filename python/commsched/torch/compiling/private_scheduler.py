@@ -132,14 +132,15 @@ def places(nodes: list[Any]) -> list[int]:
 
 def _origins(node: Any, index: dict[torch.fx.Node, int]) -> list[int]:
     wait = torch.ops._c10d_functional.wait_tensor.default
-    return [
-        index[origin]
-        for part in node.get_nodes()
-        if part.node is not None
-        for origin in part.node.get_origins()
-        if origin in index
-        and (origin.target is not wait or isinstance(part.node, ir._WaitKernel))
-    ]
+    found = []
+    for part in node.get_nodes():
+        if part.node is None:
+            continue
+        waits = isinstance(part.node, ir._WaitKernel)
+        for origin in part.node.get_origins():
+            if origin in index and (waits or origin.target is not wait):
+                found.append(index[origin])
+    return found
 
 
 def sort_for_peak_memory(nodes: list[Any]) -> list[Any]:
