@@ -7,6 +7,7 @@ torch = pytest.importorskip("torch")
 
 from commsched import opt  # noqa: E402
 from commsched.torch import ImportOptions, import_graph_module  # noqa: E402
+from commsched.torch.compiling.schedule import has_collectives  # noqa: E402
 from commsched.torch.rewriting import Plan, apply_plan, make_plan  # noqa: E402
 from graphs import build  # noqa: E402
 from test_import_inline import with_region  # noqa: E402
@@ -62,3 +63,8 @@ def test_other_calls_stay_whole():
     assert names(gm) == [
         "x", "log", "region", "call", "item", "exp", "output"
     ]
+
+
+def test_collectives_of_called_graphs_are_found():
+    assert has_collectives(with_region())
+    assert not has_collectives(build([("x", (4, 4))], lambda g, x: (x,)))

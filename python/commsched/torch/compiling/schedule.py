@@ -22,7 +22,11 @@ from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.graphs import GraphSpec, ImportOptions
 from commsched.torch.importer.graphs import import_graphs
 from commsched.torch.importer.ordering import put_in_order
-from commsched.torch.importer.targets import communicates, is_wait
+from commsched.torch.importer.targets import (
+    communicates,
+    communication_inside,
+    is_wait,
+)
 from commsched.torch.measuring.profile import (
     ProfileError,
     operator_runtimes,
@@ -105,12 +109,13 @@ def optimize_graph(
 
 
 def has_collectives(gm: torch.fx.GraphModule) -> bool:
-    """Returns whether `gm` itself calls a collective."""
+    """Returns whether `gm` calls a collective, itself or in a graph that it
+    calls."""
     return any(
-        node.op == "call_function"
-        and communicates(node.target)
-        and not is_wait(node.target)
+        (communicates(node.target) and not is_wait(node.target))
+        or communication_inside(node) is not None
         for node in gm.graph.nodes
+        if node.op == "call_function"
     )
 
 
