@@ -34,7 +34,8 @@ EMPTY = re.compile(r" (?:attrs = |attributes )?\{\}")
 # What is of no use in a random sequence: they need the files of a run before, or
 # look at what no random program has.
 ALONE = {"commsched-align-runtimes", "commsched-report",
-         "commsched-dump-problem", "commsched-frontier",
+         "commsched-dump-problem", "commsched-export-json",
+         "commsched-frontier",
          "commsched-quantize-activations", "commsched-partition-joint",
          "commsched-verify-partition", "commsched-sync-partition",
          "commsched-mimic-autograd-order", "commsched-training-pipeline"}

@@ -80,9 +80,10 @@ class Run:
 MODULE_PASSES = {"commsched-pipeline", "commsched-inductor-pipeline",
                  "commsched-training-pipeline",
                  "commsched-align-runtimes", "commsched-compile-regions",
-                 "commsched-dump-problem", "commsched-frontier",
-                 "commsched-partition-joint", "commsched-verify-partition",
-                 "commsched-sync-partition", "commsched-quantize-activations"}
+                 "commsched-dump-problem", "commsched-export-json",
+                 "commsched-frontier", "commsched-partition-joint",
+                 "commsched-verify-partition", "commsched-sync-partition",
+                 "commsched-quantize-activations"}
 TABLE = "profile=%src/data/cost-tables/h100-8gpu-xla.json"
 UNITS = "plan=embedding;layers.0;layers.[1-9]*;output"
 
@@ -114,13 +115,15 @@ RUNS = [
         first="output=%folder/times", marks=True),
     *make_runs("commsched-report", "format=json output=%folder/report",
                "output=%folder/report exclusive-groups link-sharing "
-               "compute-slowdown=0.19",
+               "compute-slowdown=0.19", f"target=b200 {TABLE}",
                steps=()),
     *make_runs("commsched-frontier",
                "file=%folder/frontier.json memory-budget=10% buckets=off "
-               f"slack=5 bitwise target=b200 {TABLE} exclusive-groups "
+               f"mode=copy slack=5 bitwise target=b200 {TABLE} exclusive-groups "
                "link-sharing compute-slowdown=0.19", steps=()),
     *make_runs("commsched-dump-problem", "file=%folder/problem.json",
+               steps=()),
+    *make_runs("commsched-export-json", "file=%folder/program.json",
                steps=()),
     *make_runs(
         "commsched-partition-joint", "strategy=default", "memory-budget=1GiB",
@@ -201,12 +204,15 @@ RUNS = [
                f"target=b200 {TABLE}",
                steps=("fsdp", "mixed", "hybrid", "accumulated", "experts")),
     *make_runs("commsched-schedule", "memory-budget=20% bitwise",
-               steps=("fsdp", "hybrid", "experts")),
+               "mode=coalesced", steps=("fsdp", "hybrid", "experts")),
 
     *make_runs("commsched-pipeline", "", "memory-budget=20% bitwise",
                steps=SCHEDULED),
     *make_runs("commsched-pipeline", f"target=b200 {TABLE} "
-               "frontier=%folder/frontier.csv"),
+               "frontier=%folder/frontier.csv",
+               "buckets=off slack=5 exclusive-groups link-sharing "
+               "compute-slowdown=0.19",
+               "mode=coalesced memory-budget=1000000000 strict"),
     *make_runs(
         "commsched-inductor-pipeline", "",
         "bucket_all_gathers_fx=all bucket_reduce_scatters_fx=all "
@@ -223,7 +229,11 @@ RUNS = [
         "commsched-training-pipeline", "collectives=cost",
         "activation-memory-budget=0.2 collectives=recompute "
         "quantize-activations schedule-memory-budget=10% bitwise",
-        "memory-budget=1GiB", steps=("joint",)),
+        "memory-budget=1GiB",
+        "buckets=off slack=5 exclusive-groups link-sharing "
+        "compute-slowdown=0.19",
+        "mode=copy schedule-memory-budget=1000000000 strict",
+        steps=("joint",)),
 ]
 
 
