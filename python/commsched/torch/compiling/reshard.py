@@ -102,8 +102,12 @@ def _next_region(joint: fx.GraphModule) -> int:
     """Returns a region behind all others: partitioners save what a later one
     takes from an earlier one."""
     return 1 + max(
-        (node.meta.get("ac_graph_id", 0) for node in joint.graph.nodes),
-        default=0,
+        (
+            node.meta["ac_graph_id"]
+            for node in joint.graph.nodes
+            if "ac_graph_id" in node.meta
+        ),
+        default=-1,
     )
 
 
