@@ -33,7 +33,7 @@ from torch._inductor.scheduler import Scheduler  # noqa: E402
 from torch.utils._ordered_set import OrderedSet  # noqa: E402
 
 import commsched.torch as cs  # noqa: E402
-from commsched.torch.compiling import private_scheduler  # noqa: E402
+from commsched.torch.private import scheduler as private_scheduler  # noqa: E402
 from commsched.torch.tracer.mesh import fake_mesh  # noqa: E402
 from generated_code import EXTERNAL, without_compiler  # noqa: E402
 from language_model import Model  # noqa: E402

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 from torch._inductor.codecache import PyCodeCache  # noqa: E402
 from torch._inductor.custom_graph_pass import CustomGraphPass  # noqa: E402
 
-from commsched.torch.compiling import private  # noqa: E402
+from commsched.torch import private  # noqa: E402
 
 #: What was carried, in the order in which code was loaded.
 seen = []

@@ -15,7 +15,8 @@ from torch._inductor.custom_graph_pass import (
 )
 
 import commsched.torch as cs
-from commsched.torch.compiling import inductor, private, records
+from commsched.torch import private
+from commsched.torch.compiling import inductor, records
 from commsched.torch.compiling.inductor_settings import check_effective
 
 SIMPLE_OVERLAP = "aten_distributed_optimizations.enable_simple_overlap"

@@ -176,7 +176,7 @@ def test_a_pytorch_without_what_inductor_needs(monkeypatch):
     """The step is compiled by Inductor alone."""
     import sys
 
-    from commsched.torch.compiling import private
+    from commsched.torch import private
     from commsched.torch.compiling.backend import commsched
 
     monkeypatch.setitem(sys.modules, "commsched.torch.compiling.inductor", None)

@@ -32,7 +32,7 @@ import torch.distributed as dist
 from torch import fx
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 
-from commsched.torch.compiling import private
+from commsched.torch import private
 from commsched.torch.measuring.collectives import (
     KINDS,
     default_device,

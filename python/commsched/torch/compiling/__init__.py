@@ -3,7 +3,6 @@
 
 `options` says what the user wants, `schedule` has the one entry that all ways
 in call, `backend`, `inductor`, `graph_pass`, `partitioner` and `estimator` are
-the ways in, `agreement` makes ranks decide alike, `records` keeps what was
-done for `explain`, and `private` holds everything that is not a public
-interface of PyTorch.
+the ways in, `agreement` makes ranks decide alike, and `records` keeps what was
+done for `explain`.
 """

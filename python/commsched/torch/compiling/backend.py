@@ -8,7 +8,8 @@ from typing import Any, Optional, Union
 
 import torch
 
-from commsched.torch.compiling import private, records
+from commsched.torch import private
+from commsched.torch.compiling import records
 from commsched.torch.compiling.options import Options, OptionsError
 from commsched.torch.compiling.partitioner import Partitioner
 from commsched.torch.compiling.roles import (

@@ -20,7 +20,8 @@ import torch
 
 from commsched import ir
 from commsched.program import Operation
-from commsched.torch.compiling import private, records
+from commsched.torch import private
+from commsched.torch.compiling import records
 from commsched.torch.compiling.options import Options
 from commsched.torch.compiling.runs import RunError, estimate_text
 from commsched.torch.compiling.schedule import import_options

@@ -24,11 +24,8 @@ from torch._inductor.custom_graph_pass import (
 )
 
 import commsched
-from commsched.torch.compiling import (
-    confirmation,
-    private,
-    private_scheduler,
-)
+from commsched.torch import private
+from commsched.torch.compiling import confirmation
 from commsched.torch.compiling.inductor_settings import (
     check_effective,
     required,
@@ -39,6 +36,7 @@ from commsched.torch.compiling.partitioner import Partitioner
 from commsched.torch.compiling.roles import roles_by_position
 from commsched.torch.compiling.schedule import optimize_graph
 from commsched.torch.compiling.store import current_job
+from commsched.torch.private import scheduler as private_scheduler
 
 
 def inductor_options(

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from commsched.torch.compiling import private, records
+from commsched.torch import private
+from commsched.torch.compiling import records
 from commsched.torch.compiling.options import Options, OptionsError
 
 #: Settings that are on by default and would undo a schedule. The second came

@@ -18,7 +18,8 @@ from torch import fx
 from torch._inductor.custom_graph_pass import CustomPartitionerFn
 
 from commsched import opt
-from commsched.torch.compiling import private, private_partition, records
+from commsched.torch import private
+from commsched.torch.compiling import records
 from commsched.torch.compiling.launches import Launches
 from commsched.torch.compiling.options import Options
 from commsched.torch.compiling.partition_agreement import (
@@ -40,6 +41,7 @@ from commsched.torch.compiling.schedule import (
     describe,
     import_options,
 )
+from commsched.torch.private import partition as private_partition
 from commsched.torch.importer.graphs import GraphSpec, import_graphs
 from commsched.torch.rewriting.errors import PlanError
 from commsched.torch.rewriting.halves import (

@@ -18,7 +18,7 @@ from typing import Any, Optional
 
 import torch
 
-from commsched.torch.compiling import private
+from commsched.torch import private
 from commsched.torch.compiling.explanation import Explanation, show
 from commsched.torch.rewriting.plan import Plan
 

@@ -13,7 +13,8 @@ from typing import Any, Optional
 import commsched
 import torch
 
-from commsched.torch.compiling import private, records
+from commsched.torch import private
+from commsched.torch.compiling import records
 from commsched.torch.compiling.agreement import agree, seal
 from commsched.torch.compiling.options import Options
 from commsched.torch.compiling.records import Record

@@ -17,7 +17,7 @@ from typing import Any, Optional, TypeVar
 
 from torch import distributed
 
-from commsched.torch.compiling import private
+from commsched.torch import private
 
 #: The longest value in bytes. A TCPStore closes the connection at 8 MiB.
 LONGEST = 4 << 20

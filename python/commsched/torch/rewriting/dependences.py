@@ -17,7 +17,7 @@ import torch
 from torch import fx
 from torch._ops import HigherOrderOperator, OpOverload
 
-from commsched.torch.compiling.private import (
+from commsched.torch.private import (
     is_called_for_effects,
     storage_key,
 )

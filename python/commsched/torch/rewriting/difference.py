@@ -39,6 +39,19 @@ _ASIDE = (".operand", ".sizes", ".wait", ".view")
 Origin = tuple
 
 
+def make_plan(before: Any, after: Any, function: str) -> Plan:
+    """Returns what was done to `function` between two programs.
+
+    `before` and `after` are `commsched.program.Program`s that one run of
+    `commsched-opt` exported. Raises PlanError for what a plan cannot say.
+    """
+    try:
+        pair = before.function(function), after.function(function)
+    except KeyError as error:
+        raise PlanError(str(error.args[0])) from None
+    return difference(*pair)
+
+
 def difference(before: Any, after: Any) -> Plan:
     """Returns the plan that makes of the `commsched.program.Function` `before`
     the function `after`; raises PlanError if no plan does."""

@@ -11,7 +11,7 @@ from torch import fx
 from torch._ops import HigherOrderOperator
 from torch.utils.checkpoint import CheckpointPolicy
 
-from commsched.torch.compiling import private_partition as private
+from commsched.torch.private import partition as private
 from commsched.torch.compiling.roles import innermost
 from commsched.torch.importer.compute import is_random
 from commsched.torch.importer.targets import communicates, schema_name

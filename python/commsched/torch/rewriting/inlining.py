@@ -14,7 +14,7 @@ from typing import Iterable, Sequence
 from torch import fx
 from torch._ops import HigherOrderOperator
 
-from commsched.torch.compiling.private import forget_names
+from commsched.torch.private import forget_names
 from commsched.torch.importer.inline import inlined
 from commsched.torch.importer.targets import (
     attribute_of,

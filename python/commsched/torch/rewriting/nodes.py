@@ -10,7 +10,7 @@ import torch
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
-from commsched.torch.compiling.private import is_contiguous
+from commsched.torch.private import is_contiguous
 from commsched.torch.rewriting.errors import RewriteError
 
 aten = torch.ops.aten

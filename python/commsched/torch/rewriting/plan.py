@@ -152,18 +152,3 @@ def _bucket(data: Any) -> Bucket:
         bool(data["bytes"]),
         tuple(data["absorbed_casts"]),
     )
-
-
-def make_plan(before: Any, after: Any, function: str) -> Plan:
-    """Returns what was done to `function` between two programs.
-
-    `before` and `after` are `commsched.program.Program`s that one run of
-    `commsched-opt` exported. Raises PlanError for what a plan cannot say.
-    """
-    from commsched.torch.rewriting.difference import difference
-
-    try:
-        pair = before.function(function), after.function(function)
-    except KeyError as error:
-        raise PlanError(str(error.args[0])) from None
-    return difference(*pair)

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from commsched.torch.compiling import private_partition as private
+from commsched.torch.private import partition as private
 from commsched.torch.rewriting.errors import RewriteError
 from commsched.torch.rewriting.partition import QUANTIZED, Quantized
 from commsched.torch.rewriting.views import is_view

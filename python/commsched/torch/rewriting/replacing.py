@@ -9,7 +9,7 @@ from typing import Iterator, Optional, Sequence
 import torch
 from torch import fx
 
-from commsched.torch.compiling.private import storage_key
+from commsched.torch.private import storage_key
 from commsched.torch.importer.targets import bind, is_wait, overload_of
 from commsched.torch.importer.unsharded import storage_change
 from commsched.torch.rewriting.dependences import started_by

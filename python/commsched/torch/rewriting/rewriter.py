@@ -7,7 +7,7 @@ from typing import Iterable, Optional, Sequence
 
 from torch import fx
 
-from commsched.torch.compiling.private import relink
+from commsched.torch.private import relink
 from commsched.torch.importer.targets import is_wait
 from commsched.torch.rewriting.buckets import merge
 from commsched.torch.rewriting.dependences import (

@@ -2,7 +2,8 @@
 """Everything that the package uses of PyTorch beyond its public interfaces.
 
 Each function says which versions of PyTorch it was tested with. What is not
-here is public, or part of an operator's schema.
+here, in `partition` or in `scheduler` is public, or part of an operator's
+schema.
 """
 
 from __future__ import annotations
