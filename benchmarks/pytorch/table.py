@@ -11,8 +11,8 @@ HEAD = """\
 # PyTorch: parallelisms and ways in
 
 Written by `benchmarks/pytorch/matrix.py`, from `data/pytorch.json`. Every case
-is a small model (one transformer block, width 32) that is trained for two
-steps on two gloo ranks, HSDP on four, in every way in:
+is a small model (one or two transformer blocks, width 32) that is trained for
+two steps on two gloo ranks, HSDP on four, in every way in:
 
 * backend, eager: `backend="commsched"` with `inner="eager"`;
 * graph pass: `commsched.torch.schedule_pass()` over AOT autograd's graphs;
