@@ -7,7 +7,7 @@ the difference, and by the results of both within the budget."""
 
 from itertools import chain, combinations
 
-from repairs import REPAIRS, run_repaired
+from repairs import REPAIRS
 
 
 def explain(row, measure, most):

@@ -16,7 +16,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from typing import Mapping, NamedTuple, Optional, Union
+from typing import Mapping, NamedTuple, Optional, Sequence, Union
 
 from . import __version__
 from .program import Program, from_json
@@ -206,15 +206,17 @@ class ProgramRun(NamedTuple):
 def run_programs(
     module: Union[bytes, object],
     *passes: str,
+    first: Sequence[str] = (),
     report: Optional[Mapping[str, object]] = None,
     timeout: Optional[float] = None,
 ) -> ProgramRun:
     """Runs `passes` once, and returns the program before and after them.
 
-    `module` is as for :func:`run` or bytecode. `report`, if not None, holds
-    the options of `commsched-report` besides `format` and `output`, such as
-    ``{"target": "h100", "profile": "costs.json"}``; {} takes the defaults.
-    `timeout` is in seconds.
+    `module` is as for :func:`run` or bytecode. `first` are flags of passes
+    that run earlier: the program before is what they leave. `report`, if not
+    None, holds the options of `commsched-report` besides `format` and
+    `output`, such as ``{"target": "h100", "profile": "costs.json"}``; {} takes
+    the defaults. `timeout` is in seconds.
 
     Raises FileNotFoundError if there is no `commsched-opt`, VersionError if it
     is of another version than this package, OptError if it fails, OptTimeout if
@@ -226,6 +228,7 @@ def run_programs(
         _run(
             module,
             [
+                *first,
                 *_exports(folder, "before", report),
                 *passes,
                 *_exports(folder, "after", report),

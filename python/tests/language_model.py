@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A small model for tests and benchmarks of compiled steps."""
 
-import torch
 from torch import nn
 from torch.nn import functional
 

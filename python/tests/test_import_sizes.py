@@ -7,8 +7,6 @@ torch = pytest.importorskip("torch")
 
 from graphs import fake_trace, lines  # noqa: E402
 
-from commsched.torch import GraphImportError  # noqa: E402
-
 
 def test_symbolic_sizes_become_their_hints(imported):
     def f(x, w):

@@ -25,7 +25,7 @@ import dataclasses
 import json
 import threading
 import time
-from typing import Any, Optional
+from typing import Optional
 
 import torch
 

@@ -11,6 +11,7 @@ from torch import fx
 
 from commsched.torch.compiling.explanation import size_text
 from commsched.torch.importer.targets import is_wait
+from commsched.torch.private import storage_key
 from commsched.torch.rewriting.views import is_view
 
 
@@ -62,13 +63,9 @@ def _saved(forward: fx.GraphModule, count: int) -> list[fx.Node]:
 
 def _storages(node: fx.Node) -> Iterator[tuple[int, int]]:
     value = node.meta.get("val")
-    if not isinstance(value, torch.Tensor):
-        return
-    try:
-        storage = value.untyped_storage()
-    except (NotImplementedError, RuntimeError):
-        return  # Some tensor subclasses have no storage of their own.
-    yield storage._cdata, _hint(storage.nbytes()) or 0
+    key = storage_key(value) if isinstance(value, torch.Tensor) else None
+    if key is not None:
+        yield key, _hint(value.untyped_storage().nbytes()) or 0
 
 
 def _hint(size: Any) -> Optional[int]:

@@ -10,7 +10,6 @@ as its setting `custom_partitioner_fn`.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Sequence
 from typing import Any, Optional
 
@@ -18,8 +17,6 @@ from torch import fx
 from torch._inductor.custom_graph_pass import CustomPartitionerFn
 
 from commsched import opt
-from commsched.torch import private
-from commsched.torch.compiling import records
 from commsched.torch.compiling.launches import Launches
 from commsched.torch.compiling.options import Options
 from commsched.torch.compiling.partition_agreement import (
@@ -28,7 +25,6 @@ from commsched.torch.compiling.partition_agreement import (
     repeated_launches,
 )
 from commsched.torch.compiling.partition_facts import partition_notes
-from commsched.torch.compiling.records import Record
 from commsched.torch.compiling.reshard import (
     keep_after_forward,
     repeat_collectives,
@@ -37,12 +33,12 @@ from commsched.torch.compiling.reshard import (
 from commsched.torch.compiling.roles import parameter_roles
 from commsched.torch.compiling.runs import partition_text
 from commsched.torch.compiling.schedule import (
-    ScheduleError,
     describe,
     import_options,
+    recorded,
 )
-from commsched.torch.private import partition as private_partition
 from commsched.torch.importer.graphs import GraphSpec, import_graphs
+from commsched.torch.private import partition as private_partition
 from commsched.torch.rewriting.errors import PlanError
 from commsched.torch.rewriting.halves import (
     mark_new_sizes,
@@ -118,11 +114,8 @@ class Partitioner(CustomPartitionerFn):
 
     def _partition(self, gm, parameters, num_fwd_outputs, static):
         """Returns the halves, or None if the graph is PyTorch's to split."""
-        record = Record(
-            "joint", private.compile_frame(), private.compiled_codes()
-        )
-        started = time.perf_counter()
-        try:
+        otherwise = "a joint graph to PyTorch's partitioner"
+        with recorded("joint", self._options, otherwise) as record:
             halves = self._split(
                 gm, parameters, num_fwd_outputs, static, record
             )
@@ -133,19 +126,7 @@ class Partitioner(CustomPartitionerFn):
                 len(repeated_launches(gm.graph, launches)),
             )
             return halves
-        except Exception as error:
-            record.status, record.reason = "failed", describe(error)
-            message = (
-                "CommSched leaves a joint graph to PyTorch's partitioner: "
-                + record.reason
-            )
-            if self._options.strict:
-                raise ScheduleError(message) from error
-            records.warn_once(message, cause=record.reason)
-            return None
-        finally:
-            record.seconds = time.perf_counter() - started
-            records.add(record)
+        return None
 
     def _split(self, gm, parameters, num_fwd_outputs, static, record) -> Halves:
         def split(partition: Partition) -> Halves:
@@ -212,14 +193,13 @@ def decide(
         for value, attributes in module.functions[0].arguments
         if attributes["commsched.role"] != "tangent"
     ]
-    text = str(module)
-    passes = _partition_flags(options)
-    first = last = partition_text(text, options, passes)
-    if options.quantize_activations is not None:
-        last = partition_text(
-            text, options, (*passes, _quantize_flag(options))
-        )
-    return make_partition(gm.graph, primals, first, last, _FUNCTION)
+    run = partition_text(
+        str(module),
+        options,
+        _partition_flags(options),
+        _quantize_flags(options),
+    )
+    return make_partition(gm.graph, primals, run.before, run.after, _FUNCTION)
 
 
 def _partition_flags(options: Options) -> tuple[str, ...]:
@@ -246,9 +226,12 @@ def _partition_flags(options: Options) -> tuple[str, ...]:
     )
 
 
-def _quantize_flag(options: Options) -> str:
+def _quantize_flags(options: Options) -> tuple[str, ...]:
+    """Returns the passes that quantize what a partition saves."""
+    if options.quantize_activations is None:
+        return ()
     settings = {
         key.replace("_", "-"): value
         for key, value in options.quantize_activations
     }
-    return opt.flag("commsched-quantize-activations", settings)
+    return (opt.flag("commsched-quantize-activations", settings),)

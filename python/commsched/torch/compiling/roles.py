@@ -16,10 +16,9 @@ from typing import Any, Optional
 import torch
 from torch import fx, nn
 
-_PRIMAL = re.compile(r"\Aprimals_(\d+)\Z")
+from commsched.torch.importer.roles import innermost
 
-# Descriptions refer to what they are part or base of.
-_MAX_DEPTH = 16
+_PRIMAL = re.compile(r"\Aprimals_(\d+)\Z")
 
 
 def parameter_inputs(inputs: Sequence[Any]) -> frozenset[int]:
@@ -83,16 +82,3 @@ def roles_by_position(
         ):
             roles[node.name] = "parameter"
     return roles
-
-
-def innermost(description: Any) -> Any:
-    """Returns the description of the whole that something is a part, a view
-    or the base of."""
-    for _ in range(_MAX_DEPTH):
-        inner = getattr(description, "base", None)
-        if inner is None:
-            inner = getattr(description, "base_of", None)
-        if inner is None:
-            break
-        description = inner
-    return description

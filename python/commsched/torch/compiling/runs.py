@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import collections
 import hashlib
-import json
 import re
 import threading
-from typing import Optional
 
 from commsched import opt
-from commsched.program import Program, ProgramError
+from commsched.program import ProgramError
 from commsched.torch.compiling.options import Options
 
 #: Runs that are kept: graphs of equal blocks are compiled one by one.
@@ -39,21 +37,26 @@ def schedule_text(text: str, options: Options) -> opt.ProgramRun:
     Equal text with equal options is scheduled once in a process. Raises
     RunError.
     """
-    return _once("schedule", text, options, options.pipeline_flags())
+    flags = options.pipeline_flags()
+    return _once("schedule", text, options, flags, options.costs())
 
 
 def estimate_text(text: str, options: Options) -> opt.ProgramRun:
-    """As `schedule_text`, but only writes on each operation what it takes."""
+    """As `schedule_text`, but only writes on each operation what it takes, and
+    makes no reports."""
     return _once("estimate", text, options, (options.estimate_flag(),))
 
 
 def partition_text(
-    text: str, options: Options, passes: tuple[str, ...]
-) -> Program:
-    """As `schedule_text`, for the passes that partition; returns the program
-    after them."""
-    what = "partition " + " ".join(passes)
-    return _once(what, text, options, passes).after
+    text: str,
+    options: Options,
+    passes: tuple[str, ...],
+    following: tuple[str, ...] = (),
+) -> opt.ProgramRun:
+    """As `estimate_text`, for the passes that partition; returns the program
+    after them, before and after the `following` passes."""
+    what = " ".join(("partition", *passes, "followed by", *following))
+    return _once(what, text, options, following, first=passes)
 
 
 def reset() -> None:
@@ -62,16 +65,17 @@ def reset() -> None:
         _runs.clear()
 
 
-def _once(what: str, text: str, options: Options, passes) -> opt.ProgramRun:
+def _once(
+    what: str, text: str, options: Options, passes, report=None, first=()
+) -> opt.ProgramRun:
     _check_program()
-    _check_profile(options.profile)
     digest = hashlib.sha256(f"{what} {options.fingerprint()} {text}".encode())
     key = digest.hexdigest()
     with _lock:
         if key in _runs:
             _runs.move_to_end(key)
             return _runs[key]
-    run = _run(text, options, passes)
+    run = _run(text, passes, report, first)
     with _lock:
         _runs[key] = run
         while len(_runs) > _KEPT:
@@ -79,10 +83,10 @@ def _once(what: str, text: str, options: Options, passes) -> opt.ProgramRun:
     return run
 
 
-def _run(text: str, options: Options, passes) -> opt.ProgramRun:
+def _run(text: str, passes, report, first) -> opt.ProgramRun:
     try:
         return opt.run_programs(
-            text, *passes, report=options.costs(), timeout=_LIMIT
+            text, *passes, first=first, report=report, timeout=_LIMIT
         )
     except opt.OptError as error:
         raise RunError(_why(error)) from error
@@ -103,23 +107,6 @@ def _check_program() -> None:
         ) from error
     except (OSError, opt.VersionError, opt.OptError) as error:
         raise RunError(str(error)) from error
-
-
-def _check_profile(path: Optional[str]) -> None:
-    if path is None:
-        return
-    try:
-        with open(path, encoding="utf-8") as file:
-            json.load(file)
-    except OSError as error:
-        raise RunError(
-            f"the profile '{path}' cannot be read: {error.strerror}"
-        ) from error
-    except ValueError as error:
-        raise RunError(
-            f"the profile '{path}' is not JSON ({error}); "
-            "python -m commsched.torch.measure writes one"
-        ) from error
 
 
 def _why(error: opt.OptError) -> str:

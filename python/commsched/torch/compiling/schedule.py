@@ -8,7 +8,7 @@ import dataclasses
 import gc
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any, Optional
+from typing import Optional
 
 import commsched
 import torch
@@ -59,6 +59,29 @@ def _without_collection() -> Iterator[None]:
             gc.enable()
 
 
+@contextlib.contextmanager
+def recorded(kind: str, options: Options, otherwise: str) -> Iterator[Record]:
+    """Gives the record of what is done to a graph of `kind`, and keeps it
+    with the time that it took.
+
+    An exception ends the block with one warning for each cause: CommSched
+    leaves `otherwise`. With `options.strict` it is a ScheduleError.
+    """
+    record = Record(kind, private.compile_frame(), private.compiled_codes())
+    started = time.perf_counter()
+    try:
+        yield record
+    except Exception as error:
+        record.status, record.reason = "failed", describe(error)
+        message = f"CommSched leaves {otherwise}: {record.reason}"
+        if options.strict:
+            raise ScheduleError(message) from error
+        records.warn_once(message, cause=record.reason)
+    finally:
+        record.seconds = time.perf_counter() - started
+        records.add(record)
+
+
 @_without_collection()
 def optimize_graph(
     gm: torch.fx.GraphModule,
@@ -78,9 +101,7 @@ def optimize_graph(
     `options.strict` that raises ScheduleError. Without `recompile` the code
     of `gm` is left to the caller.
     """
-    record = Record(kind, private.compile_frame(), private.compiled_codes())
-    started = time.perf_counter()
-    try:
+    with recorded(kind, options, f"a {kind} graph as it was") as record:
         if not has_collectives(gm):
             record.status, record.reason = "unchanged", "no collectives"
             return False
@@ -95,18 +116,7 @@ def optimize_graph(
                 gm.recompile()
         records.trace_graph(gm, kind, "after")
         return changed
-    except Exception as error:
-        record.status, record.reason = "failed", describe(error)
-        message = (
-            f"CommSched leaves a {kind} graph as it was: {record.reason}"
-        )
-        if options.strict:
-            raise ScheduleError(message) from error
-        records.warn_once(message, cause=record.reason)
-        return False
-    finally:
-        record.seconds = time.perf_counter() - started
-        records.add(record)
+    return False
 
 
 def has_collectives(gm: torch.fx.GraphModule) -> bool:

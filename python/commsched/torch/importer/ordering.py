@@ -11,6 +11,8 @@ from typing import Optional
 
 import torch
 
+from commsched.torch.private import relink
+
 
 def used_too_early(
     graph: torch.fx.Graph,
@@ -45,6 +47,5 @@ def put_in_order(graph: torch.fx.Graph) -> bool:
             late.discard(node)
             order.append(node)
             ready.extend(u for u in reversed(node.users) if u in late)
-    for before, node in zip(order, order[1:]):
-        before.append(node)
+    relink(graph, order)
     return True

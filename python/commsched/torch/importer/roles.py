@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from typing import Mapping, Optional
+from typing import Any, Mapping, Optional
 
 import torch
 
@@ -20,6 +20,9 @@ ROLES = (
     "rng_state",
     "unsharded_param",
 )
+
+# Descriptions refer to what they are part or base of.
+_MAX_DEPTH = 16
 
 _RNG = re.compile(r"(philox|rng_state|(fwd|bwd)_(seed|base_offset))")
 # Names that torch.export and Dynamo give to parameters and buffers.
@@ -114,16 +117,22 @@ class Roles:
         return "saved_activation"
 
 
-def _described(description) -> Optional[str]:
-    """Returns the role that an AOT autograd input description means."""
-    for _ in range(16):
+def innermost(description: Any) -> Any:
+    """Returns AOT autograd's description of the whole that something is a
+    part, a view or the base of."""
+    for _ in range(_MAX_DEPTH):
         inner = getattr(description, "base", None)
         if inner is None:
             inner = getattr(description, "base_of", None)
         if inner is None:
             break
         description = inner
-    name = type(description).__name__
+    return description
+
+
+def _described(description) -> Optional[str]:
+    """Returns the role that an AOT autograd input description means."""
+    name = type(innermost(description)).__name__
     if name.startswith(("Param", "Buffer")):
         return "parameter"
     if name.startswith("Tangent"):

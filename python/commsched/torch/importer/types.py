@@ -20,6 +20,7 @@ from commsched import ir
 from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.standins import StandIns
 from commsched.torch.importer.targets import attribute_of
+from commsched.torch.private import storage_key
 
 _VALUE_KEYS = ("val", "example_value", "tensor_meta")
 
@@ -169,11 +170,7 @@ class Values:
             raise GraphImportError(
                 f"a tensor of layout {value.layout} has no MLIR type", node
             )
-        storage = None
-        try:
-            storage = value.untyped_storage()._cdata
-        except (NotImplementedError, RuntimeError):
-            pass  # Some tensor subclasses have no storage of their own.
+        storage = storage_key(value)
         parameter = isinstance(value, torch.nn.Parameter)
         return self._facts(node, value, value.stride(), storage, parameter)
 

@@ -251,8 +251,8 @@ def is_called_for_effects(target: Any) -> bool:
 
 def storage_key(value: torch.Tensor) -> Optional[int]:
     """Returns a number that two live tensors share exactly when they share
-    memory; None for a tensor without a storage (2.13, 2.15:
-    torch.UntypedStorage._cdata)."""
+    memory; None for a tensor without a storage of its own, as some subclasses
+    are (2.13, 2.15: torch.UntypedStorage._cdata)."""
     try:
         return value.untyped_storage()._cdata
     except (NotImplementedError, RuntimeError):

@@ -12,8 +12,8 @@ from torch._ops import HigherOrderOperator
 from torch.utils.checkpoint import CheckpointPolicy
 
 from commsched.torch.private import partition as private
-from commsched.torch.compiling.roles import innermost
 from commsched.torch.importer.compute import is_random
+from commsched.torch.importer.roles import innermost
 from commsched.torch.importer.targets import communicates, schema_name
 from commsched.torch.rewriting.errors import RewriteError
 from commsched.torch.rewriting.partition import Partition

@@ -83,7 +83,7 @@ class History:
                         seen[source] = (*seen.get(source, ()), last[key])
                     if key in fills:
                         self.filled.setdefault(node, {})[key] = fills[key]
-            if seen and not is_view(node):
+            if seen and not _only_aliases(node):
                 self.seen[node] = seen
             if node in writers:
                 self._write(node, last, fills)
@@ -101,7 +101,7 @@ class History:
                     last[key] = last.get(keys[0]) if keys else None
 
 
-def is_view(node: fx.Node) -> bool:
+def _only_aliases(node: fx.Node) -> bool:
     """Returns whether `node` gives memory of its operand, unread."""
     if node.target is operator.getitem:
         return True

@@ -21,6 +21,7 @@ from commsched.program import Function, Program
 from commsched.torch.importer.targets import is_wait
 from commsched.torch.rewriting.dependences import started_by
 from commsched.torch.rewriting.errors import PlanError
+from commsched.torch.rewriting.plan import read_versioned
 
 _VERSION = 1
 
@@ -78,24 +79,17 @@ class Partition:
     @staticmethod
     def from_json(text: str) -> Partition:
         """Reads what `to_json` wrote; raises PlanError for anything else."""
-        try:
-            data = json.loads(text)
-            if data["version"] != _VERSION:
-                raise PlanError(
-                    f"a partition of version {data['version']}, but this is "
-                    f"version {_VERSION}: run the same CommSched everywhere"
-                )
-            return Partition(
-                tuple(str(name) for name in data["saved"]),
-                tuple(
-                    Quantized(str(name), str(element), bool(scaled))
-                    for name, element, scaled in data["quantized"]
-                ),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, PlanError):
-                raise
-            raise PlanError(f"not a partition: {error}") from error
+        return read_versioned(text, "partition", _VERSION, _partition)
+
+
+def _partition(data: Any) -> Partition:
+    return Partition(
+        tuple(str(name) for name in data["saved"]),
+        tuple(
+            Quantized(str(name), str(element), bool(scaled))
+            for name, element, scaled in data["quantized"]
+        ),
+    )
 
 
 def make_partition(

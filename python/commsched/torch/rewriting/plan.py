@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any, Callable, TypeVar, Union
 
 from commsched.torch.rewriting.errors import PlanError
 
@@ -21,6 +21,8 @@ STAGES = ("copy_in", "start", "wait", "copy_out")
 Entry = Union[str, tuple]
 
 _VERSION = 1
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -109,25 +111,37 @@ class Plan:
     @staticmethod
     def from_json(text: str) -> "Plan":
         """Reads what `to_json` wrote; raises PlanError for anything else."""
-        try:
-            data = json.loads(text)
-            if data["version"] != _VERSION:
-                raise PlanError(
-                    f"a plan of version {data['version']}, but this is "
-                    f"version {_VERSION}: run the same CommSched everywhere"
-                )
-            return Plan(
-                tuple(_entry(entry) for entry in data["order"]),
-                tuple(_bucket(bucket) for bucket in data["buckets"]),
-                tuple((a, b) for a, b in data["replacements"]),
-                tuple(data["removed"]),
-                tuple((a, b, int(n)) for a, b, n in data["into"]),
-                bool(data["unchanged"]),
+        return read_versioned(text, "plan", _VERSION, _plan)
+
+
+def read_versioned(
+    text: str, what: str, version: int, build: Callable[[Any], _T]
+) -> _T:
+    """Returns what `build` makes of the JSON object `text`; raises PlanError
+    if that is of another version, or not a `what` at all."""
+    try:
+        data = json.loads(text)
+        if data["version"] != version:
+            raise PlanError(
+                f"a {what} of version {data['version']}, but this is "
+                f"version {version}: run the same CommSched everywhere"
             )
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, PlanError):
-                raise
-            raise PlanError(f"not a plan: {error}") from error
+        return build(data)
+    except PlanError:
+        raise
+    except (KeyError, TypeError, ValueError) as error:
+        raise PlanError(f"not a {what}: {error}") from error
+
+
+def _plan(data: Any) -> Plan:
+    return Plan(
+        tuple(_entry(entry) for entry in data["order"]),
+        tuple(_bucket(bucket) for bucket in data["buckets"]),
+        tuple((a, b) for a, b in data["replacements"]),
+        tuple(data["removed"]),
+        tuple((a, b, int(n)) for a, b, n in data["into"]),
+        bool(data["unchanged"]),
+    )
 
 
 def _entry(data: Any) -> Entry:

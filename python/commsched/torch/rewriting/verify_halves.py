@@ -18,6 +18,7 @@ from torch._ops import HigherOrderOperator, OpOverload
 from torch.utils.checkpoint import CheckpointPolicy
 
 from commsched.torch.importer.compute import is_random
+from commsched.torch.private import storage_key
 from commsched.torch.rewriting.errors import RewriteError
 
 
@@ -223,6 +224,5 @@ def _check_writes(forward: fx.Graph, saved: Iterable[Any]) -> None:
 
 def _storages(node: fx.Node) -> list[int]:
     value = node.meta.get("val")
-    if not isinstance(value, torch.Tensor):
-        return []
-    return [value.untyped_storage()._cdata]
+    key = storage_key(value) if isinstance(value, torch.Tensor) else None
+    return [] if key is None else [key]
