@@ -464,3 +464,26 @@ def test_graph_out_of_order(imported):
         "x", "b", "a", "c", "d", "output"
     ]
     assert len(lines(imported(graph))) == 4
+
+
+def test_late_node_that_two_sources_make_ready():
+    from commsched.torch.importer.ordering import put_in_order
+    from graphs import build
+
+    aten = torch.ops.aten
+
+    def uses(g, x):
+        u = g.add("u", aten.cos, (x,), x)
+        v = g.add("v", aten.add.Tensor, (u, x), x)
+        return g.add("w", aten.neg, (v,), x)
+
+    graph = build([("x", (4,))], uses)
+    nodes = {node.name: node for node in graph.graph.nodes}
+    for before, node in zip("wvu", "vux"):
+        nodes[before].append(nodes[node])
+    assert put_in_order(graph.graph)
+    graph.graph.lint()
+    assert [node.name for node in graph.graph.nodes] == [
+        "x", "u", "v", "w", "output"
+    ]
+

@@ -40,6 +40,9 @@ def put_in_order(graph: torch.fx.Graph) -> bool:
         ready = [first]
         while ready:
             node = ready.pop()
+            # The last two of its sources may both have made it ready.
+            if node in placed:
+                continue
             if not placed.issuperset(node.all_input_nodes):
                 late.add(node)
                 continue
