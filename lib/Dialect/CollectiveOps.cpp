@@ -8,8 +8,11 @@
 
 #include "StartOps.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/Support/MathExtras.h"
+#include <array>
+#include <utility>
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -256,6 +259,90 @@ AllToAllOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
     }
   return verifyShapes(*this, *group, getInputs().getTypes(), getFutureTypes(),
                       getScale, "C5");
+}
+
+//===----------------------------------------------------------------------===//
+// RaggedAllToAllOp
+//===----------------------------------------------------------------------===//
+
+/// Checks the rows that are sent against the buffer that rows are written to.
+static LogicalResult verifyRows(RaggedAllToAllOp op) {
+  RankedTensorType input = op.getInput().getType();
+  RankedTensorType into = op.getInto().getType();
+  auto emitMismatch = [&]() {
+    InFlightDiagnostic diag = op.emitOpError("the operand is a ")
+                              << input << ", but 'into' is a " << into;
+    diag.attachNote(op.getInto().getLoc()) << "the buffer is defined here";
+    return diag;
+  };
+  if (input.getElementType() != into.getElementType())
+    return emitMismatch() << ": the element types must be equal (C3)";
+  if (input.getRank() != into.getRank())
+    return emitMismatch() << ": the ranks must be equal (C3)";
+  if (input.getRank() == 0)
+    return op.emitOpError("the operand is a ")
+           << input << ", which has no rows (C3)";
+  if (failed(verifyCompatibleShape(input.getShape().drop_front(),
+                                   into.getShape().drop_front())))
+    return emitMismatch() << ": only dimension 0 may differ (C3)";
+  return success();
+}
+
+/// The lists of `op` with the names that the constraints give them.
+static std::array<std::pair<StringRef, RankedTensorType>, 4>
+getLists(RaggedAllToAllOp op) {
+  return {{{"input_offsets", op.getInputOffsets().getType()},
+           {"send_sizes", op.getSendSizes().getType()},
+           {"output_offsets", op.getOutputOffsets().getType()},
+           {"recv_sizes", op.getRecvSizes().getType()}}};
+}
+
+LogicalResult RaggedAllToAllOp::verify() {
+  if (getFutureTypes() != ArrayRef<Type>(getInto().getType())) {
+    InFlightDiagnostic diag = emitOpError("writes into a ")
+                              << getInto().getType() << ", but its future is a "
+                              << getFuture().getType() << " (C2)";
+    diag.attachNote(getInto().getLoc()) << "the buffer is defined here";
+    return diag;
+  }
+  if (failed(verifyRows(*this)))
+    return failure();
+  for (auto [name, type] : getLists(*this))
+    if (type.getRank() != 1 || !isa<IntegerType>(type.getElementType()))
+      return emitOpError("'")
+             << name << "' is a " << type
+             << ", not a tensor of one dimension and integers (C4)";
+  return success();
+}
+
+LogicalResult
+RaggedAllToAllOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
+  FailureOr<GroupOp> group =
+      detail::requireGroup(*this, getGroupAttr(), symbolTables);
+  if (failed(group))
+    return failure();
+  int64_t ranks = group->getSize();
+  // The first list of static size.
+  StringRef firstName;
+  int64_t firstSize = ShapedType::kDynamic;
+  for (auto [name, type] : getLists(*this)) {
+    int64_t size = type.getDimSize(0);
+    if (ShapedType::isDynamic(size))
+      continue;
+    if (size % ranks != 0)
+      return emitGroupMismatch(*this, *group)
+             << "'" << name << "' has " << size
+             << " entries, which the group's size " << ranks
+             << " does not divide (C5)";
+    if (ShapedType::isDynamic(firstSize)) {
+      firstName = name;
+      firstSize = size;
+    }
+    if (size != firstSize)
+      return emitOpError("'") << name << "' has " << size << " entries, but '"
+                              << firstName << "' has " << firstSize << " (C5)";
+  }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -71,6 +71,18 @@ func.func @reductions(%f: tensor<f32>, %i: tensor<i32>) {
   return
 }
 
+// CHECK-LABEL: func.func @ragged_all_to_all(
+// CHECK-SAME: %[[X:.+]]: tensor<10x16xf32>, %[[L:.+]]: tensor<4xi32>, %[[B:.+]]: tensor<12x16xf32>)
+func.func @ragged_all_to_all(%x: tensor<10x16xf32>, %l: tensor<4xi32>, %b: tensor<12x16xf32>) {
+  // CHECK: commsched.ragged_all_to_all %[[X]] on @odd send(%[[L]], %[[L]]) at(%[[L]]) receive(%[[L]]) into %[[B]] : tensor<10x16xf32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32> into tensor<12x16xf32> -> !commsched.future<tensor<12x16xf32>>
+  // GENERIC: "commsched.ragged_all_to_all"({{.*}}) <{group = @odd}>
+  %0 = commsched.ragged_all_to_all %x on @odd send(%l, %l) at(%l) receive(%l) into %b
+      : tensor<10x16xf32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>
+        into tensor<12x16xf32> -> !commsched.future<tensor<12x16xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<12x16xf32>>
+  return
+}
+
 // CHECK-LABEL: func.func @all_to_all(
 // CHECK-SAME: %[[X:.+]]: tensor<10x16xf32>)
 func.func @all_to_all(%x: tensor<10x16xf32>) {

@@ -176,6 +176,74 @@ def CommSched_AllToAllOp : CommSched_TransferOp<"all_to_all", "AllToAll"> {
   let extraClassDefinition = transferDefinition;
 }
 
+def CommSched_RaggedAllToAllOp
+    : CommSched_StartOp<"ragged_all_to_all", "AllToAll"> {
+  let summary = "starts exchanging rows whose numbers are known at run time";
+  let description = [{
+    Sends slices of the rows (dimension 0) of the operand to the ranks of the
+    group, and writes the slices that arrive into the buffer `into`. Rows of the
+    buffer to which nothing is sent keep their values.
+
+    The four lists have k entries for each rank, in the order of the ranks. The
+    entries of rank r in `send` are the first row, and the number of rows, of
+    each slice for rank r; those in `at` are the rows of the buffer *of rank r*
+    where the slices are written; those in `receive` are the numbers of rows
+    that rank r sends to this one. The lists are values: neither their entries
+    nor what they add up to is verified.
+
+    The bytes of this collective are those of the whole operand and of the whole
+    buffer, which is the most that it transfers. It is never merged, and has no
+    lowering to the runtime.
+
+    Constraints (n is the group's size):
+    * (C1) the group exists.
+    * (C2) one type is delivered, which is that of `into`.
+    * (C3) operand and `into` have the same element type and rank, which is at
+      least 1, and equal dimensions but for dimension 0.
+    * (C4) each list has one dimension and integer elements.
+    * (C5) all lists have the same size, which is a multiple of n.
+
+    Example:
+
+    ```mlir
+    %future = commsched.ragged_all_to_all %rows on @ep
+        send(%input_offsets, %send_sizes) at(%output_offsets)
+        receive(%recv_sizes) into %buffer
+        : tensor<64x16xbf16>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>,
+          tensor<4xi32> into tensor<96x16xbf16>
+          -> !commsched.future<tensor<96x16xbf16>>
+    ```
+  }];
+  let arguments = (ins
+    AnyRankedTensor:$input,
+    FlatSymbolRefAttr:$group,
+    AnyRankedTensor:$input_offsets,
+    AnyRankedTensor:$send_sizes,
+    AnyRankedTensor:$output_offsets,
+    AnyRankedTensor:$recv_sizes,
+    AnyRankedTensor:$into
+  );
+  let assemblyFormat = [{
+    $input `on` $group `send` `(` $input_offsets `,` $send_sizes `)`
+    `at` `(` $output_offsets `)` `receive` `(` $recv_sizes `)`
+    `into` $into attr-dict
+    `:` type($input) `,` type($input_offsets) `,` type($send_sizes) `,`
+    type($output_offsets) `,` type($recv_sizes) `into` type($into)
+    `->` qualified(type($future))
+  }];
+  let extraClassDeclaration = startDeclaration # [{
+    ::mlir::Attribute getBucketKey() { return {}; }
+  }];
+  let extraClassDefinition = startDefinition # [{
+    ::mlir::OperandRange $cppClass::getSentValues() {
+      return getODSOperands(0);
+    }
+    ::mlir::OperandRange $cppClass::getDestinations() {
+      return getODSOperands(5);
+    }
+  }];
+}
+
 def CommSched_BroadcastOp : CommSched_TransferOp<"broadcast", "Broadcast"> {
   let summary = "starts sending the root's values to every rank";
   let description = [{

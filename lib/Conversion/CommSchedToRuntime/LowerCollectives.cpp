@@ -50,6 +50,10 @@ public:
         .Case<AllGatherOp, ReduceScatterOp, AllReduceOp, AllToAllOp,
               BroadcastOp, PermuteOp, SendOp, RecvOp>(
             [&](auto op) { return buildLaunch(op); })
+        .Case([](RaggedAllToAllOp op) {
+          return op->emitError("cannot be lowered to the runtime: its splits "
+                               "are values, and the runtime takes constants");
+        })
         .Default([](Operation *op) {
           return op->emitError("has no lowering to the runtime");
         });

@@ -23,6 +23,19 @@ func.func @odd_width(%x: tensor<8xi24>) -> tensor<8xi24> {
 
 // -----
 
+commsched.group @g size(2)
+func.func @ragged(%x: tensor<8xf32>, %l: tensor<2xi32>, %b: tensor<8xf32>)
+    -> tensor<8xf32> {
+  // expected-error @below {{cannot be lowered to the runtime: its splits are values, and the runtime takes constants}}
+  %f = commsched.ragged_all_to_all %x on @g send(%l, %l) at(%l) receive(%l)
+      into %b : tensor<8xf32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>,
+      tensor<2xi32> into tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+  %r = commsched.wait %f : !commsched.future<tensor<8xf32>>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
 func.func @no_time(%x: tensor<?xf32>) -> tensor<4xf32> {
   // expected-error @below {{cannot be lowered to the runtime: 'tensor<?xf32>' has no static shape}}
   %r = commsched.compute "slice"(%x) : (tensor<?xf32>) -> tensor<4xf32>
