@@ -1,0 +1,163 @@
+//===- StableHlo.cpp - StableHLO by name ----------------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StableHlo.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+DictionaryAttr
+mlir::commsched::stablehlo::getInherentAttributes(Operation *op) {
+  if (auto dictionary =
+          dyn_cast_if_present<DictionaryAttr>(op->getPropertiesAsAttribute()))
+    return dictionary;
+  return DictionaryAttr::get(op->getContext());
+}
+
+Attribute mlir::commsched::stablehlo::getAttribute(Operation *op,
+                                                   StringRef name) {
+  if (auto dictionary =
+          dyn_cast_if_present<DictionaryAttr>(op->getPropertiesAsAttribute()))
+    if (Attribute attr = dictionary.get(name))
+      return attr;
+  return op->getDiscardableAttr(name);
+}
+
+/// Removes `key` and " = " and an integer from the front of `text`.
+static bool consumeField(StringRef &text, StringRef key, int64_t &value) {
+  text = text.ltrim();
+  if (!text.consume_front(key))
+    return false;
+  text = text.ltrim();
+  if (!text.consume_front("="))
+    return false;
+  text = text.ltrim();
+  return !text.consumeInteger(10, value);
+}
+
+std::optional<stablehlo::ChannelHandle>
+mlir::commsched::stablehlo::readChannelHandle(Attribute attr) {
+  if (!attr)
+    return std::nullopt;
+  std::string printed;
+  llvm::raw_string_ostream(printed) << attr;
+  StringRef text = printed;
+  ChannelHandle channel;
+  if (!text.consume_front("#stablehlo.channel_handle<") ||
+      !consumeField(text, "handle", channel.handle))
+    return std::nullopt;
+  text = text.ltrim();
+  if (!text.consume_front(",") || !consumeField(text, "type", channel.type) ||
+      text.trim() != ">")
+    return std::nullopt;
+  return channel;
+}
+
+//===----------------------------------------------------------------------===//
+// Reducers
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct Reducer {
+  StringLiteral name;
+  ReductionKind reduction;
+};
+
+} // namespace
+
+static constexpr Reducer reducers[] = {
+    {"stablehlo.add", ReductionKind::Sum},
+    {"stablehlo.maximum", ReductionKind::Max},
+    {"stablehlo.minimum", ReductionKind::Min},
+    {"stablehlo.multiply", ReductionKind::Prod},
+    {"stablehlo.and", ReductionKind::BitAnd},
+    {"stablehlo.or", ReductionKind::BitOr}};
+
+StringRef mlir::commsched::stablehlo::getReducerName(ReductionKind reduction) {
+  for (const Reducer &reducer : reducers)
+    if (reducer.reduction == reduction)
+      return reducer.name;
+  return {};
+}
+
+static bool hasAttributes(Operation *op) {
+  return !op->getDiscardableAttrDictionary().empty() ||
+         !stablehlo::getInherentAttributes(op).empty();
+}
+
+std::optional<ReductionKind>
+mlir::commsched::stablehlo::readReducer(Region &body, Type element) {
+  if (!body.hasOneBlock())
+    return std::nullopt;
+  Block &block = body.front();
+  Type scalar = RankedTensorType::get({}, element);
+  if (block.getNumArguments() != 2 ||
+      !llvm::all_of(block.getArgumentTypes(),
+                    [&](Type type) { return type == scalar; }) ||
+      !llvm::hasNItems(block, 2))
+    return std::nullopt;
+  Operation &computed = block.front(), &returned = block.back();
+  if (returned.getName().getStringRef() != returnName ||
+      hasAttributes(&returned) || returned.getNumOperands() != 1 ||
+      returned.getNumResults() != 0 || computed.getNumResults() != 1 ||
+      returned.getOperand(0) != computed.getResult(0) ||
+      computed.getResult(0).getType() != scalar || hasAttributes(&computed) ||
+      computed.getNumRegions() != 0 || computed.getNumOperands() != 2 ||
+      computed.getOperand(0) != block.getArgument(0) ||
+      computed.getOperand(1) != block.getArgument(1))
+    return std::nullopt;
+  StringRef name = computed.getName().getStringRef();
+  for (const Reducer &reducer : reducers)
+    if (reducer.name == name)
+      return reducer.reduction;
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+Operation *mlir::commsched::stablehlo::createByName(
+    OpBuilder &builder, Location location, StringRef name, ValueRange operands,
+    TypeRange results, DictionaryAttr properties, unsigned numRegions) {
+  OperationState state(location, name, operands, results);
+  for (unsigned index = 0; index < numRegions; ++index)
+    state.addRegion();
+  Operation *op = builder.create(state);
+  if (!properties || properties.empty())
+    return op;
+  auto emitError = [&] { return mlir::emitError(location); };
+  if (succeeded(op->setPropertiesFromAttribute(properties, emitError)))
+    return op;
+  op->erase();
+  return nullptr;
+}
+
+void mlir::commsched::stablehlo::buildReducer(OpBuilder &builder,
+                                              Location location, Region &body,
+                                              ReductionKind reduction,
+                                              Type element) {
+  OpBuilder::InsertionGuard guard(builder);
+  Type scalar = RankedTensorType::get({}, element);
+  Block *block = builder.createBlock(&body, body.end(), {scalar, scalar},
+                                     SmallVector<Location>(2, location));
+  Operation *computed =
+      createByName(builder, location, getReducerName(reduction),
+                   block->getArguments(), scalar, /*properties=*/{});
+  createByName(builder, location, returnName, computed->getResults(),
+               /*results=*/{}, /*properties=*/{});
+}

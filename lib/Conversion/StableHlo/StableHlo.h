@@ -1,0 +1,158 @@
+//===- StableHlo.h - StableHLO by name --------------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the conversions from and to StableHLO share: the names of operations
+// and attributes, reading and writing them without StableHLO's C++ classes, and
+// the marks that a conversion into `commsched` leaves for the way back.
+//
+// An operation of StableHLO is known by its name. Whether its dialect is
+// registered, known by name only, or not registered, its inherent attributes
+// are read as one dictionary, and attributes of the dialect as their text.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_CONVERSION_STABLEHLO_STABLEHLO_H
+#define COMMSCHED_LIB_CONVERSION_STABLEHLO_STABLEHLO_H
+
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include <optional>
+
+namespace mlir::commsched::stablehlo {
+
+//===----------------------------------------------------------------------===//
+// Names of StableHLO and of the dialects around it
+//===----------------------------------------------------------------------===//
+
+inline constexpr StringLiteral allGatherName = "stablehlo.all_gather";
+inline constexpr StringLiteral allReduceName = "stablehlo.all_reduce";
+inline constexpr StringLiteral allToAllName = "stablehlo.all_to_all";
+inline constexpr StringLiteral collectiveBroadcastName =
+    "stablehlo.collective_broadcast";
+inline constexpr StringLiteral collectivePermuteName =
+    "stablehlo.collective_permute";
+inline constexpr StringLiteral reduceScatterName = "stablehlo.reduce_scatter";
+inline constexpr StringLiteral asyncStartName = "stablehlo.async_start";
+inline constexpr StringLiteral asyncDoneName = "stablehlo.async_done";
+inline constexpr StringLiteral customCallName = "stablehlo.custom_call";
+inline constexpr StringLiteral returnName = "stablehlo.return";
+inline constexpr StringLiteral manualComputationName = "sdy.manual_computation";
+inline constexpr StringLiteral manualReturnName = "sdy.return";
+
+/// Attributes of collectives.
+inline constexpr StringLiteral replicaGroupsName = "replica_groups";
+inline constexpr StringLiteral sourceTargetPairsName = "source_target_pairs";
+inline constexpr StringLiteral channelHandleName = "channel_handle";
+inline constexpr StringLiteral useGlobalDeviceIdsName = "use_global_device_ids";
+inline constexpr StringLiteral allGatherDimName = "all_gather_dim";
+inline constexpr StringLiteral scatterDimensionName = "scatter_dimension";
+inline constexpr StringLiteral splitDimensionName = "split_dimension";
+inline constexpr StringLiteral concatDimensionName = "concat_dimension";
+inline constexpr StringLiteral splitCountName = "split_count";
+
+/// Attributes of custom calls.
+inline constexpr StringLiteral callTargetName = "call_target_name";
+inline constexpr StringLiteral hasSideEffectName = "has_side_effect";
+inline constexpr StringLiteral backendConfigName = "backend_config";
+/// Inside the `backend_config` of a ragged all-to-all, instead of a handle.
+inline constexpr StringLiteral channelIdName = "channel_id";
+/// The target of a custom call that is a ragged all-to-all.
+inline constexpr StringLiteral raggedAllToAllTarget = "ragged_all_to_all";
+
+/// Attributes of the module: i32, both 1 if absent.
+inline constexpr StringLiteral numReplicasName = "mhlo.num_replicas";
+inline constexpr StringLiteral numPartitionsName = "mhlo.num_partitions";
+
+/// Attributes of arguments whose storage the caller gives away.
+inline constexpr StringLiteral bufferDonorName = "jax.buffer_donor";
+inline constexpr StringLiteral aliasingOutputName = "tf.aliasing_output";
+
+//===----------------------------------------------------------------------===//
+// Marks that the conversion into `commsched` leaves for the way back
+//===----------------------------------------------------------------------===//
+
+/// On a `commsched.group` made from StableHLO, a dictionary: `replica_groups`,
+/// `channel_handle` and `use_global_device_ids` verbatim from the first
+/// collective of the group, as far as it has them. The group of permutes has
+/// the unit `permute` in place of `replica_groups`; that of ragged all-to-alls
+/// has the i64 `channel_id` in place of `channel_handle`.
+inline constexpr StringLiteral groupMark = "stablehlo.group";
+inline constexpr StringLiteral permuteKey = "permute";
+
+/// On a start made from StableHLO: the dictionary of all inherent attributes of
+/// the collective, verbatim.
+inline constexpr StringLiteral propertiesMark = "stablehlo.properties";
+
+/// On a start made from an `async_start`: the dictionary of `properties` (the
+/// inherent attributes) and `attributes` (the discardable ones) of the
+/// `async_start` itself. Each is absent if there are none.
+inline constexpr StringLiteral asyncMark = "stablehlo.async";
+inline constexpr StringLiteral asyncPropertiesKey = "properties";
+inline constexpr StringLiteral asyncAttributesKey = "attributes";
+
+/// On a wait made from an `async_done` that has inherent attributes: their
+/// dictionary.
+inline constexpr StringLiteral waitPropertiesMark = propertiesMark;
+
+/// On a function made from the body of a `sdy.manual_computation`: a unit.
+inline constexpr StringLiteral outlinedMark = "stablehlo.outlined";
+
+/// On a start whose `commsched.name` was added: a unit.
+inline constexpr StringLiteral namedMark = "stablehlo.named";
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// The inherent attributes of `op` as a dictionary, empty if there are none.
+DictionaryAttr getInherentAttributes(Operation *op);
+
+/// The attribute `name` of `op`, inherent or not (older printers wrote inherent
+/// attributes among the discardable ones); null if there is none.
+Attribute getAttribute(Operation *op, StringRef name);
+
+/// A `#stablehlo.channel_handle<handle = H, type = T>`. Collectives are between
+/// devices: type 1, or 0 where nothing was said.
+struct ChannelHandle {
+  int64_t handle = 0;
+  int64_t type = 0;
+};
+
+/// Reads the text of `attr`; none if it is no channel handle.
+std::optional<ChannelHandle> readChannelHandle(Attribute attr);
+
+/// The reduction that `body` computes: one operation `add`, `maximum`,
+/// `minimum`, `multiply`, `and` or `or` of the two scalar arguments of type
+/// `element`, in order and without attributes, which is returned. None
+/// otherwise.
+std::optional<ReductionKind> readReducer(Region &body, Type element);
+
+/// The operation of StableHLO that computes `reduction` on two scalars, empty
+/// for `avg` and `bxor`, which `readReducer` does not return.
+StringRef getReducerName(ReductionKind reduction);
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+/// Creates the operation `name` with the inherent attributes `properties`,
+/// whether or not its dialect is registered. Null, with an error at `location`,
+/// if a registered operation rejects them.
+Operation *createByName(OpBuilder &builder, Location location, StringRef name,
+                        ValueRange operands, TypeRange results,
+                        DictionaryAttr properties, unsigned numRegions = 0);
+
+/// Fills the empty region `body` with the reducer of `reduction`, one of those
+/// that `readReducer` returns, for elements of type `element`.
+void buildReducer(OpBuilder &builder, Location location, Region &body,
+                  ReductionKind reduction, Type element);
+
+} // namespace mlir::commsched::stablehlo
+
+#endif // COMMSCHED_LIB_CONVERSION_STABLEHLO_STABLEHLO_H
