@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Everything that JAX lowers the models to goes into the dialect and comes out
+again letter for letter."""
+
+import collections
+import re
+
+import pytest
+
+pytest.importorskip("jax")
+
+import jax_models_more  # noqa: E402, F401
+from jax_models import MODELS  # noqa: E402
+
+from commsched import opt  # noqa: E402
+
+IN = "--convert-stablehlo-to-commsched"
+OUT = "--convert-commsched-to-stablehlo"
+GENERIC = "--mlir-print-op-generic"
+LOCATIONS = "--mlir-print-debuginfo"
+COLLECTIVES = (
+    "all_gather",
+    "all_reduce",
+    "reduce_scatter",
+    "all_to_all",
+    "collective_permute",
+    "collective_broadcast",
+    "ragged_all_to_all",
+)
+CASES = [
+    pytest.param(model, platform, id=f"{model.name}-{platform}")
+    for model in MODELS.values()
+    for platform in model.platforms
+]
+
+pytestmark = pytest.mark.usefixtures("opt_program")
+
+
+def run(text, *flags):
+    return opt.run(text, *flags, timeout=60)
+
+
+def text_of(module, locations=False):
+    return (
+        module.operation.get_asm(
+            print_generic_op_form=True, enable_debug_info=locations
+        ).strip()
+        + "\n"
+    )
+
+
+def reparsed(module, text):
+    """`text` as jaxlib reads it, in the context of `module`."""
+    return type(module).parse(text, context=module.context)
+
+
+def counted(text):
+    """The collectives of a module of StableHLO in the generic form."""
+    found = collections.Counter(re.findall(r'"stablehlo\.(\w+)"\(', text))
+    found.update(re.findall(r'call_target_name = "(\w+)"', text))
+    kinds = (*COLLECTIVES, "async_start", "async_done")
+    return {kind: found[kind] for kind in kinds if found[kind]}
+
+
+@pytest.mark.parametrize("model, platform", CASES)
+def test_letter_for_letter(model, platform):
+    module = model.lower(platform)
+    text = text_of(module)
+    assert counted(text) == model.collectives
+
+    assert run(text, GENERIC).strip() + "\n" == text
+    assert run(text, IN, OUT, GENERIC).strip() + "\n" == text
+
+    there = run(text)
+    back = run(text, IN, OUT)
+    assert back == there
+    assert str(reparsed(module, back)) == str(module)
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=lambda m: m.name)
+def test_locations(model):
+    module = model.lower()
+    text = text_of(module, locations=True)
+    back = run(text, IN, OUT, GENERIC, LOCATIONS)
+    assert back.strip() + "\n" == text
+    again = reparsed(module, back)
+    assert text_of(again, locations=True) == text
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=lambda m: m.name)
+def test_all_collectives_are_converted(model):
+    converted = run(text_of(model.lower()), IN, GENERIC)
+    assert counted(converted) == {}
+    kinds = collections.Counter(re.findall(r'"commsched\.(\w+)"\(', converted))
+    expected = sum(model.collectives.get(kind, 0) for kind in COLLECTIVES)
+    assert kinds["wait"] == expected
+    # Starts are what is left but for groups, waits and what frees memory.
+    starts = set(kinds) - {"wait", "group", "free"}
+    assert sum(kinds[kind] for kind in starts) == expected
