@@ -24,9 +24,16 @@ class DialectRegistry;
 namespace mlir::commsched {
 
 /// Adds the dialects `commsched` and `commsched_rt` to `registry`, and the
-/// external models through which operations of other dialects state their costs
-/// and aliases.
+/// models through which operations of other dialects state their effects, costs
+/// and aliases: those of MLIR's dialects, and of StableHLO, Shardy and torch
+/// where a program links them.
 void registerDialects(DialectRegistry &registry);
+
+/// Adds dialects by name (CommSched/OperationTables/NamedDialects.h) for
+/// StableHLO, CHLO, MHLO, VHLO, Shardy and torch, unless `registry` has them:
+/// real dialects have to be registered before. The generic form of their
+/// operations can then be read without them.
+void registerDialectsByName(DialectRegistry &registry);
 
 /// Registers every pass and pipeline under its flag and textual name.
 void registerAllPasses();

@@ -12,6 +12,7 @@
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Dialect/Runtime/CommSchedRtDialect.h"
 #include "CommSched/ExternalModels/Register.h"
+#include "CommSched/OperationTables/OperationTable.h"
 #include "CommSched/Transforms/Passes.h"
 #include "CommSched/Transforms/Pipelines.h"
 
@@ -20,6 +21,11 @@ using namespace mlir;
 void mlir::commsched::registerDialects(DialectRegistry &registry) {
   registry.insert<CommSchedDialect, rt::CommSchedRtDialect>();
   registerExternalModels(registry);
+  registerEmbeddedTables(registry);
+}
+
+void mlir::commsched::registerDialectsByName(DialectRegistry &registry) {
+  registerEmbeddedDialects(registry);
 }
 
 void mlir::commsched::registerAllPasses() {

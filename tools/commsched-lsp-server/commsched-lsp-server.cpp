@@ -18,5 +18,6 @@ int main(int argc, char **argv) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   mlir::commsched::registerDialects(registry);
+  mlir::commsched::registerDialectsByName(registry);
   return failed(mlir::MlirLspServerMain(argc, argv, registry));
 }

@@ -22,6 +22,7 @@ int main(int argc, char **argv) {
   mlir::registerAllExtensions(registry);
   mlir::registerAllPasses();
   mlir::commsched::registerDialects(registry);
+  mlir::commsched::registerDialectsByName(registry);
   mlir::commsched::registerAllPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "CommSched optimizer driver\n", registry));

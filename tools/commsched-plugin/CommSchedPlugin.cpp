@@ -16,6 +16,7 @@ mlirGetDialectPluginInfo() {
   return {MLIR_PLUGIN_API_VERSION, "CommSched", COMMSCHED_VERSION,
           [](mlir::DialectRegistry *registry) {
             mlir::commsched::registerDialects(*registry);
+            mlir::commsched::registerDialectsByName(*registry);
           }};
 }
 

@@ -94,6 +94,7 @@ int main(int argc, char **argv) {
   registerAllExtensions(registry);
   registerAllToLLVMIRTranslations(registry);
   mlir::commsched::registerDialects(registry);
+  mlir::commsched::registerDialectsByName(registry);
   // Ranks share the processors with each other.
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
 
