@@ -1,0 +1,383 @@
+//===- schedule.c - Test of the C interface of the scheduler --------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// RUN: commsched-capi-schedule-test 2>&1 | FileCheck %s
+//
+//===----------------------------------------------------------------------===//
+
+#include "commsched-c/Schedule.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// Evaluates `call`, which uses `&error`; prints its status and its text.
+#define REPORT(what, call)                                                     \
+  do {                                                                         \
+    char *error = NULL;                                                        \
+    int status = (int)(call);                                                  \
+    printf("%s: %d %s\n", what, status, error ? error : "-");                  \
+    commschedErrorDestroy(error);                                              \
+  } while (0)
+
+    /// One gather of 100 ns in front of two computations of 60 ns each, of
+    /// which the second reads it.
+    static CommSchedProblem *makeStep(void) {
+  CommSchedProblem *problem = commschedProblemCreate();
+  int32_t first = commschedProblemAddNode(problem, COMMSCHED_COMPUTE, 60, -1);
+  int32_t start = commschedProblemAddNode(problem, COMMSCHED_START, 100, 0);
+  int32_t wait = commschedProblemAddWait(problem, start);
+  int32_t second = commschedProblemAddNode(problem, COMMSCHED_COMPUTE, 60, -1);
+  commschedProblemAddDependence(problem, wait, second, COMMSCHED_DATA);
+  commschedProblemSetExpensive(problem, first);
+  int32_t shard = commschedProblemAddBuffer(problem, 8, COMMSCHED_NO_NODE, 0);
+  commschedProblemAddUse(problem, shard, start);
+  commschedProblemAddUse(problem, shard, wait);
+  int32_t whole = commschedProblemAddBuffer(problem, 64, start, 1);
+  commschedProblemAddUse(problem, whole, wait);
+  commschedProblemAddUse(problem, whole, second);
+  return problem;
+}
+
+static void printResult(const CommSchedResult *result) {
+  printf("step %lld compute %lld comm %lld exposed %lld peak %lld origin %d\n",
+         (long long)commschedResultGetStepNs(result),
+         (long long)commschedResultGetComputeNs(result),
+         (long long)commschedResultGetCommNs(result),
+         (long long)commschedResultGetExposedCommNs(result),
+         (long long)commschedResultGetPeakBytes(result),
+         (int)commschedResultGetOrigin(result));
+  for (int32_t i = 0; i < commschedResultGetNumNodes(result); ++i) {
+    int32_t node = commschedResultGetOrder(result)[i];
+    printf("  node %d: %lld to %lld, exposed %lld\n", (int)node,
+           (long long)commschedResultGetBeginNs(result)[node],
+           (long long)commschedResultGetEndNs(result)[node],
+           (long long)commschedResultGetExposedNs(result)[node]);
+  }
+}
+
+static void testStep(void) {
+  CommSchedProblem *problem = makeStep();
+  REPORT("finalize", commschedProblemFinalize(problem, &error));
+  // CHECK: finalize: 0 -
+  printf("%d nodes, %d buffers, partners %d %d %d %d\n",
+         (int)commschedProblemGetNumNodes(problem),
+         (int)commschedProblemGetNumBuffers(problem),
+         (int)commschedProblemGetPartner(problem, 0),
+         (int)commschedProblemGetPartner(problem, 1),
+         (int)commschedProblemGetPartner(problem, 2),
+         (int)commschedProblemGetPartner(problem, 9));
+  // CHECK-NEXT: 4 nodes, 2 buffers, partners -1 2 1 -1
+  CommSchedResult *result = NULL;
+  REPORT("simulate",
+         commschedSimulate(problem, NULL, NULL, 0, &result, &error));
+  printResult(result);
+  commschedResultDestroy(result);
+  // CHECK-NEXT: simulate: 0 -
+  // CHECK-NEXT: step 220 compute 120 comm 100 exposed 100 peak 72 origin 0
+  // CHECK-NEXT: node 0: 0 to 60, exposed 0
+  // CHECK-NEXT: node 1: 60 to 160, exposed 100
+  // CHECK-NEXT: node 2: 60 to 160, exposed 100
+  // CHECK-NEXT: node 3: 160 to 220, exposed 0
+  REPORT("schedule", commschedSchedule(problem, NULL, &result, &error));
+  printResult(result);
+  commschedResultDestroy(result);
+  // CHECK-NEXT: schedule: 0 -
+  // CHECK-NEXT: step 160 compute 120 comm 100 exposed 40 peak 72 origin
+  // CHECK-NEXT: node 1: 0 to 100, exposed 40
+  // CHECK-NEXT: node 0: 0 to 60, exposed 0
+  // CHECK-NEXT: node 2: 60 to 100, exposed 40
+  // CHECK-NEXT: node 3: 100 to 160, exposed 0
+  int64_t bound = 0, tight = 0;
+  REPORT("bound", commschedComputeLowerBound(problem, &bound, &error));
+  REPORT("tight", commschedComputeTightLowerBound(problem, &tight, &error));
+  printf("bounds %lld %lld\n", (long long)bound, (long long)tight);
+  // CHECK-NEXT: bound: 0 -
+  // CHECK-NEXT: tight: 0 -
+  // CHECK-NEXT: bounds 160 160
+  int32_t illegal[] = {1, 0, 3, 2};
+  REPORT("illegal",
+         commschedSimulate(problem, NULL, illegal, 4, &result, &error));
+  REPORT("short",
+         commschedSimulate(problem, NULL, illegal, 3, &result, &error));
+  // CHECK-NEXT: illegal: 3 node 3 (compute) at position 2 comes before node 2 (wait) at position 3, on which it depends (data)
+  // CHECK-NEXT: short: 3 the order has 3 entries for a problem of 4 nodes
+  commschedProblemDestroy(problem);
+}
+
+/// With a limit that the overlapped order exceeds, another one is chosen.
+static void testMemory(void) {
+  CommSchedProblem *problem = commschedProblemCreate();
+  int32_t start = commschedProblemAddNode(problem, COMMSCHED_START, 50, 0);
+  int32_t wait = commschedProblemAddWait(problem, start);
+  int32_t reads = commschedProblemAddNode(problem, COMMSCHED_COMPUTE, 10, -1);
+  int32_t large = commschedProblemAddNode(problem, COMMSCHED_COMPUTE, 50, -1);
+  commschedProblemAddDependence(problem, wait, reads, COMMSCHED_DATA);
+  int32_t buffer = commschedProblemAddBuffer(problem, 100, start, 1);
+  commschedProblemAddUse(problem, buffer, reads);
+  commschedProblemAddBuffer(problem, 100, large, 1);
+  commschedProblemFinalize(problem, NULL);
+  CommSchedOptions *options = commschedOptionsCreate();
+  const int64_t limits[] = {COMMSCHED_UNLIMITED, 100, 10};
+  for (int i = 0; i < 3; ++i) {
+    CommSchedResult *result = NULL;
+    commschedOptionsSetMemoryLimit(options, limits[i]);
+    commschedSchedule(problem, options, &result, NULL);
+    printf("limit %d: step %lld peak %lld\n", i,
+           (long long)commschedResultGetStepNs(result),
+           (long long)commschedResultGetPeakBytes(result));
+    commschedResultDestroy(result);
+  }
+  // CHECK: limit 0: step 60 peak 200
+  // CHECK-NEXT: limit 1: step 110 peak 100
+  // CHECK-NEXT: limit 2: step 110 peak 100
+  commschedOptionsDestroy(options);
+  commschedProblemDestroy(problem);
+}
+
+/// The functions on arrays make the same problem.
+static void testArrays(void) {
+  const uint8_t kinds[] = {0, 1, 2, 0};
+  const int64_t costs[] = {60, 100, 0, 60};
+  const int32_t streams[] = {-1, 0, -1, -1};
+  const int32_t starts[] = {-1, -1, 1, -1};
+  const int32_t from[] = {2}, to[] = {3};
+  const int64_t bytes[] = {8, 64};
+  const int32_t producers[] = {-1, 1};
+  const uint8_t freed[] = {0, 1};
+  const int32_t buffers[] = {0, 0, 1, 1}, users[] = {1, 2, 2, 3};
+  CommSchedProblem *problem = commschedProblemCreate();
+  REPORT("nodes", commschedProblemAddNodes(problem, 4, kinds, costs, streams,
+                                           NULL, &error));
+  // CHECK: nodes: 1 there are waits, but the array of starts is NULL
+  REPORT("nodes", commschedProblemAddNodes(problem, 4, kinds, NULL, streams,
+                                           starts, &error));
+  // CHECK-NEXT: nodes: 1 an array that is needed is NULL
+  REPORT("nodes", commschedProblemAddNodes(problem, SIZE_MAX, kinds, costs,
+                                           streams, starts, &error));
+  // CHECK-NEXT: nodes: 1 there are 18446744073709551615 elements, more than an index can name
+  REPORT("nodes", commschedProblemAddNodes(problem, 4, kinds, costs, streams,
+                                           starts, &error));
+  REPORT("dependences",
+         commschedProblemAddDependences(problem, 1, from, to, NULL, &error));
+  REPORT("buffers", commschedProblemAddBuffers(problem, 2, bytes, producers,
+                                               freed, &error));
+  REPORT("uses", commschedProblemAddUses(problem, 4, buffers, users, &error));
+  REPORT("finalize", commschedProblemFinalize(problem, &error));
+  CommSchedResult *result = NULL;
+  commschedSchedule(problem, NULL, &result, NULL);
+  printResult(result);
+  // CHECK-NEXT: nodes: 0 -
+  // CHECK-NEXT: dependences: 0 -
+  // CHECK-NEXT: buffers: 0 -
+  // CHECK-NEXT: uses: 0 -
+  // CHECK-NEXT: finalize: 0 -
+  // CHECK-NEXT: step 160 compute 120 comm 100 exposed 40 peak 72
+  commschedResultDestroy(result);
+  commschedProblemDestroy(problem);
+}
+
+static void testContention(void) {
+  CommSchedProblem *problem = commschedProblemCreate();
+  int32_t first = commschedProblemAddNode(problem, COMMSCHED_START, 100, 0);
+  int32_t second = commschedProblemAddNode(problem, COMMSCHED_START, 100, 1);
+  commschedProblemAddWait(problem, first);
+  commschedProblemAddWait(problem, second);
+  commschedProblemFinalize(problem, NULL);
+  CommSchedOptions *exclusive = commschedOptionsCreate();
+  CommSchedOptions *linked = commschedOptionsCreate();
+  CommSchedOptions *wrong = commschedOptionsCreate();
+  const int32_t links[] = {0, 0};
+  commschedOptionsAddExclusiveStreams(exclusive, 0, 1);
+  commschedOptionsSetLinks(linked, 2, links);
+  commschedOptionsSetComputeSlowdown(linked, 100000);
+  commschedOptionsAddExclusiveStreams(wrong, 0, 2);
+  const CommSchedOptions *all[] = {NULL, exclusive, linked, wrong};
+  for (int i = 0; i < 4; ++i) {
+    CommSchedResult *result = NULL;
+    REPORT("contention", commschedSchedule(problem, all[i], &result, &error));
+    printf("%lld ns\n", (long long)commschedResultGetStepNs(result));
+    commschedResultDestroy(result);
+  }
+  // CHECK: contention: 0
+  // CHECK-NEXT: 100 ns
+  // CHECK-NEXT: contention: 0
+  // CHECK-NEXT: 200 ns
+  // CHECK-NEXT: contention: 0
+  // CHECK-NEXT: 200 ns
+  // CHECK-NEXT: contention: 1 exclusive stream 2 is not one of the 2 of the problem
+  // CHECK-NEXT: 0 ns
+  commschedOptionsDestroy(exclusive);
+  commschedOptionsDestroy(linked);
+  commschedOptionsDestroy(wrong);
+  commschedProblemDestroy(problem);
+}
+
+/// Finalizes a problem that one wrong addition has been made to.
+static void expectMistake(CommSchedProblem *problem) {
+  CommSchedResult *result = NULL;
+  REPORT("mistake", commschedProblemFinalize(problem, &error));
+  if (commschedSchedule(problem, NULL, &result, NULL) !=
+          COMMSCHED_INVALID_PROBLEM ||
+      result)
+    printf("scheduled in spite of this\n");
+  commschedProblemDestroy(problem);
+}
+
+static void testMistakes(void) {
+  CommSchedProblem *problem = makeStep();
+  commschedProblemAddNode(problem, 7, 1, -1);
+  expectMistake(problem);
+  // CHECK: mistake: 2 node 4 has kind 7, but kinds are numbered from 0 to 3
+  problem = makeStep();
+  commschedProblemAddNode(problem, -1, 1, -1);
+  expectMistake(problem);
+  // CHECK-NEXT: mistake: 2 node 4 has kind -1
+  problem = makeStep();
+  commschedProblemAddNode(problem, COMMSCHED_COMPUTE, -5, -1);
+  expectMistake(problem);
+  // CHECK-NEXT: mistake: 2 node 4 (compute) has a negative cost of -5 ns
+  problem = makeStep();
+  commschedProblemAddNode(problem, COMMSCHED_COMPUTE, INT64_MAX, -1);
+  expectMistake(problem);
+  // CHECK-NEXT: mistake: 2 the sum of the costs up to node 4 (compute)
+  problem = makeStep();
+  commschedProblemAddNode(problem, COMMSCHED_WAIT, 0, -1);
+  expectMistake(problem);
+  // CHECK-NEXT: mistake: 2 node 4 (wait) has no start
+  problem = makeStep();
+  commschedProblemAddNode(problem, COMMSCHED_WAIT, 3, -1);
+  expectMistake(problem);
+  // CHECK-NEXT: mistake: 2 node 4 (wait) has a cost of 3 ns and stream -1
+  problem = makeStep();
+  commschedProblemAddWait(problem, 1000);
+  expectMistake(problem);
+  // CHECK-NEXT: mistake: 2 node 4 (wait) waits for node 1000; the problem has 5 nodes
+  problem = makeStep();
+  commschedProblemAddWait(problem, 1);
+  expectMistake(problem);
+  // CHECK-NEXT: mistake: 2 node 1 (start) has two waits
+  problem = makeStep();
+  commschedProblemAddNode(problem, COMMSCHED_START, 5, INT32_MAX);
+  expectMistake(problem);
+  // CHECK-NEXT: mistake: 2 node 4 (start) is a collective on stream 2147483647
+  problem = makeStep();
+  commschedProblemAddDependence(problem, 3, 0, COMMSCHED_DATA);
+  commschedProblemAddDependence(problem, 0, 3, COMMSCHED_MEMORY);
+  expectMistake(problem);
+  // CHECK-NEXT: mistake: 2 dependences form a cycle of 2 nodes: node 0 (compute) -> node 3 (compute) -> node 0 (compute)
+  problem = makeStep();
+  commschedProblemAddDependence(problem, INT32_MIN, 3, COMMSCHED_DATA);
+  expectMistake(problem);
+  // CHECK-NEXT: mistake: 2 data dependence of node 3 (compute) on node -2147483648 names a node that does not exist
+  problem = makeStep();
+  commschedProblemAddDependence(problem, 0, 3, 4);
+  expectMistake(problem);
+  // CHECK-NEXT: mistake: 2 the dependence of node 3 on node 0 has kind 4
+  problem = makeStep();
+  commschedProblemAddBuffer(problem, -1, 0, 1);
+  expectMistake(problem);
+  // CHECK-NEXT: mistake: 2 buffer 2 has a negative size of -1 bytes
+  problem = makeStep();
+  commschedProblemAddUse(problem, 0, 99);
+  expectMistake(problem);
+  // CHECK-NEXT: mistake: 2 buffer 0 is used by node 99
+  problem = makeStep();
+  commschedProblemAddUse(problem, -3, 0);
+  expectMistake(problem);
+  // CHECK-NEXT: mistake: 2 node 0 (compute) uses buffer -3
+  problem = makeStep();
+  commschedProblemSetExpensive(problem, 4);
+  expectMistake(problem);
+  // CHECK-NEXT: mistake: 2 node 4 is marked as expensive; the problem has 4 nodes
+  problem = makeStep();
+  commschedProblemAddDependence(problem, 3, 0, COMMSCHED_DATA);
+  CommSchedResult *result = NULL;
+  commschedProblemFinalize(problem, NULL);
+  REPORT("backwards", commschedSchedule(problem, NULL, &result, &error));
+  // CHECK-NEXT: backwards: 2 {{.*}}node 0 (compute) at position 0 comes before node 3 (compute) at position 3
+  commschedProblemDestroy(problem);
+}
+
+static void testNull(void) {
+  CommSchedResult *result = NULL;
+  int64_t bound = 0;
+  CommSchedProblem *problem = commschedProblemCreate();
+  REPORT("not finalized", commschedSchedule(problem, NULL, &result, &error));
+  // CHECK: not finalized: 2 the problem is not finalized
+  REPORT("null", commschedSchedule(NULL, NULL, &result, &error));
+  REPORT("null", commschedSchedule(problem, NULL, NULL, &error));
+  REPORT("null", commschedProblemFinalize(NULL, &error));
+  REPORT("null", commschedComputeLowerBound(problem, NULL, &error));
+  REPORT("null", commschedComputeTightLowerBound(NULL, &bound, NULL));
+  REPORT("null", commschedProblemAddUses(NULL, 0, NULL, NULL, &error));
+  // CHECK-NEXT: null: 1 the problem is NULL
+  // CHECK-NEXT: null: 1 the place for the result is NULL
+  // CHECK-NEXT: null: 1 the problem is NULL
+  // CHECK-NEXT: null: 1 the place for the bound is NULL
+  // CHECK-NEXT: null: 1 -
+  // CHECK-NEXT: null: 1 the problem is NULL
+  printf("%d %d %d %d %d %d\n",
+         (int)commschedProblemAddNode(NULL, COMMSCHED_COMPUTE, 1, -1),
+         (int)commschedProblemAddWait(NULL, 0),
+         (int)commschedProblemAddUse(NULL, 0, 0),
+         (int)commschedProblemGetNumNodes(NULL),
+         commschedOptionsSetEffort(NULL, 1),
+         commschedResultGetOrder(NULL) == NULL);
+  // CHECK-NEXT: -1 -1 -1 0 -1 1
+  REPORT("empty", commschedProblemFinalize(problem, &error));
+  REPORT("empty", commschedSchedule(problem, NULL, &result, &error));
+  printResult(result);
+  commschedResultDestroy(result);
+  // CHECK-NEXT: empty: 0 -
+  // CHECK-NEXT: empty: 0 -
+  // CHECK-NEXT: step 0 compute 0 comm 0 exposed 0 peak 0 origin 0
+  CommSchedOptions *options = commschedOptionsCreate();
+  commschedOptionsSetMemoryLimit(options, -1);
+  REPORT("limit", commschedSchedule(problem, options, &result, &error));
+  // CHECK-NEXT: limit: 1 the memory limit must not be negative, but is -1
+  commschedOptionsDestroy(options);
+  commschedProblemDestroy(problem);
+  commschedProblemDestroy(NULL);
+  commschedOptionsDestroy(NULL);
+  commschedResultDestroy(NULL);
+  commschedErrorDestroy(NULL);
+}
+
+/// Costs near the end of the range: slack must not take them past it.
+static void testExtremes(void) {
+  CommSchedProblem *problem = commschedProblemCreate();
+  commschedProblemAddNode(problem, COMMSCHED_COMPUTE, 1000, -1);
+  int32_t start =
+      commschedProblemAddNode(problem, COMMSCHED_START, INT64_MAX - 1000, 0);
+  commschedProblemAddWait(problem, start);
+  commschedProblemFinalize(problem, NULL);
+  CommSchedOptions *options = commschedOptionsCreate();
+  commschedOptionsSetSlackPercent(options, INT32_MAX);
+  CommSchedResult *result = NULL;
+  REPORT("extreme", commschedSchedule(problem, options, &result, &error));
+  printf("%lld ns\n", (long long)commschedResultGetStepNs(result));
+  // CHECK: extreme: 0 -
+  // CHECK-NEXT: 9223372036854774807 ns
+  commschedResultDestroy(result);
+  commschedOptionsDestroy(options);
+  commschedProblemDestroy(problem);
+}
+
+int main(void) {
+  testStep();
+  testMemory();
+  testArrays();
+  testContention();
+  testMistakes();
+  testNull();
+  testExtremes();
+  printf("version %s\n", commschedGetVersion());
+  // CHECK: version {{[0-9]+\.[0-9]+\.[0-9]+$}}
+  return 0;
+}
