@@ -13,9 +13,10 @@ endfunction()
 # commsched_add_library(Name source... [NO_MLIR] [DEPENDS target...]
 #                       [LINK_LIBS library...])
 #
-# A static library. MLIR comes from the one shared libMLIR.so: naming MLIR's
-# component libraries would link a second, static copy of it. NO_MLIR keeps
-# MLIR away from the libraries that must build without it.
+# A static library. Naming MLIR's component libraries would link a static copy of
+# MLIR beside libMLIR.so: CommSchedMLIR stands for the one that the program is
+# linked with (LinkMLIR.cmake). NO_MLIR keeps MLIR away from the libraries that
+# must build without it.
 function(commsched_add_library name)
   cmake_parse_arguments(ARG "NO_MLIR" "" "DEPENDS;LINK_LIBS" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
@@ -29,7 +30,8 @@ function(commsched_add_library name)
   if(ARG_NO_MLIR)
     commsched_enable_assertions(${name})
   else()
-    target_link_libraries(${name} PUBLIC MLIR)
+    target_link_libraries(${name} PUBLIC
+      $<BUILD_INTERFACE:CommSchedMLIR> $<INSTALL_INTERFACE:MLIR>)
   endif()
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})

@@ -6,24 +6,23 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommSched/Tools/Main.h"
+
 #include "CommSched/Register.h"
-#include "mlir/InitAllDialects.h"
-#include "mlir/InitAllExtensions.h"
-#include "mlir/InitAllPasses.h"
+#include "CommSched/Tools/Upstream.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
 
-int main(int argc, char **argv) {
+int mlir::commsched::optMain(int argc, char **argv) {
   llvm::cl::AddExtraVersionPrinter([](llvm::raw_ostream &os) {
     os << "CommSched version " COMMSCHED_VERSION "\n";
   });
-  mlir::DialectRegistry registry;
-  mlir::registerAllDialects(registry);
-  mlir::registerAllExtensions(registry);
-  mlir::registerAllPasses();
-  mlir::commsched::registerDialects(registry);
-  mlir::commsched::registerDialectsByName(registry);
+  DialectRegistry registry;
+  registerUpstreamDialects(registry);
+  registerUpstreamPasses();
+  registerDialects(registry);
+  registerDialectsByName(registry);
   mlir::commsched::registerAllPasses();
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "CommSched optimizer driver\n", registry));
+  return asMainReturnCode(
+      MlirOptMain(argc, argv, "CommSched optimizer driver\n", registry));
 }

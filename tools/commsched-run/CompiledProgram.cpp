@@ -8,6 +8,7 @@
 
 #include "CompiledProgram.h"
 
+#include "BrainFloat.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Conversion/Pipelines.h"
 #include "CommSched/Runtime/Runtime.h"
@@ -118,6 +119,7 @@ llvm::Error CompiledProgram::compile(StringRef profile, unsigned optLevel) {
   if (!created)
     return created.takeError();
   engine = std::move(*created);
+  engine->registerSymbols(getBrainFloatSymbols);
 
   llvm::Expected<void (*)(void **)> code =
       engine->lookupPacked("_mlir_ciface_" + signature.name);

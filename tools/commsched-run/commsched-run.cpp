@@ -12,11 +12,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommSched/Tools/Main.h"
+
 #include "CommSched/Register.h"
+#include "CommSched/Tools/Upstream.h"
 #include "RankRunner.h"
-#include "mlir/InitAllDialects.h"
-#include "mlir/InitAllExtensions.h"
-#include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "llvm/Support/InitLLVM.h"
 
 #include <atomic>
@@ -80,7 +80,7 @@ static bool runRanks(const Job &job) {
   return succeeded;
 }
 
-int main(int argc, char **argv) {
+int mlir::commsched::runMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   std::optional<commsched_launcher> launcher;
   llvm::Expected<Settings> settings = parseCommandLine(argc, argv, launcher);
@@ -90,11 +90,9 @@ int main(int argc, char **argv) {
   }
 
   DialectRegistry registry;
-  registerAllDialects(registry);
-  registerAllExtensions(registry);
-  registerAllToLLVMIRTranslations(registry);
-  mlir::commsched::registerDialects(registry);
-  mlir::commsched::registerDialectsByName(registry);
+  registerUpstreamDialects(registry);
+  registerDialects(registry);
+  registerDialectsByName(registry);
   // Ranks share the processors with each other.
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
 

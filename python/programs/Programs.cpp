@@ -1,0 +1,19 @@
+//===- Programs.cpp - The programs of the wheel in one library ------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Tools/Main.h"
+
+#define COMMSCHED_EXPORT extern "C" __attribute__((visibility("default")))
+
+COMMSCHED_EXPORT int commsched_opt_main(int argc, char **argv) {
+  return mlir::commsched::optMain(argc, argv);
+}
+
+COMMSCHED_EXPORT int commsched_run_main(int argc, char **argv) {
+  return mlir::commsched::runMain(argc, argv);
+}

@@ -1,0 +1,11 @@
+//===- main.cpp - A program of the wheel ----------------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+extern "C" int COMMSCHED_MAIN(int argc, char **argv);
+
+int main(int argc, char **argv) { return COMMSCHED_MAIN(argc, argv); }

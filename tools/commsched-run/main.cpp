@@ -1,0 +1,11 @@
+//===- main.cpp - The program commsched-run -------------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Tools/Main.h"
+
+int main(int argc, char **argv) { return mlir::commsched::runMain(argc, argv); }
