@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from types import MappingProxyType
 from typing import Mapping, NamedTuple, Optional, Sequence, Union
 
 from . import __version__
@@ -237,25 +238,61 @@ def run_programs(
             ],
             timeout,
         )
-        reports = None
-        if report is not None:
-            reports = Reports(
-                _read_reports(folder / "before.report"),
-                _read_reports(folder / "after.report"),
-            )
         return ProgramRun(
             from_json((folder / "before.json").read_bytes()),
             from_json((folder / "after.json").read_bytes()),
-            reports,
+            None if report is None else _both_reports(folder),
         )
+
+
+class ReportedText(NamedTuple):
+    """The text that passes made of a module, and the reports."""
+
+    text: str
+    reports: Reports
+
+
+def run_reports(
+    module: Union[bytes, object],
+    *passes: str,
+    first: Sequence[str] = (),
+    last: Sequence[str] = (),
+    report: Mapping[str, object] = MappingProxyType({}),
+    timeout: Optional[float] = None,
+) -> ReportedText:
+    """As :func:`run_programs`, but returns the text after the flags `last`,
+    which follow the second report, in place of the programs."""
+    check_version()
+    with tempfile.TemporaryDirectory(prefix="commsched-") as name:
+        folder = pathlib.Path(name)
+        flags = [
+            *first,
+            _report_flag(folder, "before", report),
+            *passes,
+            _report_flag(folder, "after", report),
+            *last,
+        ]
+        text = _run(module, flags, timeout).decode()
+        return ReportedText(text, _both_reports(folder))
 
 
 def _exports(folder: pathlib.Path, when: str, report) -> list:
     flags = [flag("commsched-export-json", {"file": folder / f"{when}.json"})]
     if report is not None:
-        output = {"format": "json", "output": folder / f"{when}.report"}
-        flags.append(flag("commsched-report", {**report, **output}))
+        flags.append(_report_flag(folder, when, report))
     return flags
+
+
+def _report_flag(folder: pathlib.Path, when: str, report: Mapping) -> str:
+    output = {"format": "json", "output": folder / f"{when}.report"}
+    return flag("commsched-report", {**report, **output})
+
+
+def _both_reports(folder: pathlib.Path) -> Reports:
+    return Reports(
+        _read_reports(folder / "before.report"),
+        _read_reports(folder / "after.report"),
+    )
 
 
 def _read_reports(path: pathlib.Path) -> dict:

@@ -9,21 +9,21 @@ it takes neither a GPU nor the memory of the model.
 from __future__ import annotations
 
 import argparse
-import errno
-import os
 import sys
 from collections.abc import Sequence
 
 from commsched import ir, opt
-
+from commsched.output import (
+    add_output_argument,
+    check_output,
+    error_text,
+    positive,
+    write_module,
+)
 from commsched.torch.tracer import models
 from commsched.torch import GraphSpec, ImportOptions, import_graphs
 from commsched.torch.tracer.partition import PARTITIONERS
 from commsched.torch.tracer.step import StepOptions, trace_step
-
-
-#: The ending of a file name that asks for MLIR bytecode.
-BYTECODE_SUFFIX = ".mlirbc"
 
 
 def trace_module(options: StepOptions, gpus_per_node: int = 8) -> ir.Module:
@@ -48,18 +48,6 @@ def trace_module(options: StepOptions, gpus_per_node: int = 8) -> ir.Module:
     )
 
 
-def _positive(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value <= 0:
-        raise argparse.ArgumentTypeError(
-            f"'{text}' is not a positive integer"
-        )
-    return value
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m commsched.torch.trace",
@@ -74,13 +62,13 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--dp",
         required=True,
-        type=_positive,
+        type=positive,
         metavar="N",
         help="ranks that every parameter is sharded over",
     )
     add(
         "--replicas",
-        type=_positive,
+        type=positive,
         default=1,
         metavar="N",
         help="replicas of the sharded model (hybrid sharding): gradients are "
@@ -88,27 +76,27 @@ def _parser() -> argparse.ArgumentParser:
     )
     add(
         "--seq",
-        type=_positive,
+        type=positive,
         default=8192,
         metavar="N",
         help="tokens of a sequence",
     )
     add(
         "--batch",
-        type=_positive,
+        type=positive,
         default=1,
         metavar="N",
         help="sequences of one rank",
     )
     add(
         "--layers",
-        type=_positive,
+        type=positive,
         metavar="N",
         help="decoder layers, in place of the model's own number",
     )
     add(
         "--gpus-per-node",
-        type=_positive,
+        type=positive,
         default=8,
         metavar="N",
         help="consecutive ranks that share a node",
@@ -132,47 +120,8 @@ def _parser() -> argparse.ArgumentParser:
         default=True,
         help="gather parameters again in the backward rather than keep them",
     )
-    add(
-        "-o",
-        "--output",
-        default="-",
-        metavar="FILE",
-        help="file to write, '-' for standard output; a name that ends in "
-        ".mlirbc gets MLIR bytecode, which needs commsched-opt",
-    )
+    add_output_argument(parser)
     return parser
-
-
-def _check_output(path: str) -> None:
-    """Find out, before the work, that ``path`` cannot be written: OSError."""
-    if path == "-":
-        return
-    if os.path.isdir(path):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-    folder = os.path.join(os.path.dirname(path), ".")
-    existing = path if os.path.exists(path) else folder
-    try:
-        os.stat(existing)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, path) from error
-    if not os.access(existing, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
-    if path.endswith(BYTECODE_SUFFIX) and opt.find() is None:
-        opt.run("")  # Raises what says where it was looked for.
-
-
-def _write(module: ir.Module, path: str) -> None:
-    if path == "-":
-        sys.stdout.write(str(module))
-        sys.stdout.flush()
-    elif path.endswith(BYTECODE_SUFFIX):
-        flags = ("--emit-bytecode", "--strip-debuginfo")
-        data = opt.run_bytes(module, *flags)
-        with open(path, "wb") as file:
-            file.write(data)
-    else:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(str(module))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -191,15 +140,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         reshard_after_forward=args.reshard_after_forward,
     )
     try:
-        _check_output(args.output)
-        _write(trace_module(options, args.gpus_per_node), args.output)
-    except OSError as error:
-        what = error.strerror or str(error)
-        where = f"{error.filename}: " if error.filename else ""
-        print(f"{parser.prog}: error: {where}{what}", file=sys.stderr)
-        return 1
-    except opt.OptError as error:
-        print(f"{parser.prog}: error: {error}", file=sys.stderr)
+        check_output(args.output)
+        write_module(trace_module(options, args.gpus_per_node), args.output)
+    except (OSError, opt.OptError) as error:
+        print(f"{parser.prog}: error: {error_text(error)}", file=sys.stderr)
         return 1
     return 0
 

@@ -20,10 +20,11 @@ import torch
 
 from commsched import ir
 from commsched.program import Operation
+from commsched.running import RunError
 from commsched.torch import private
 from commsched.torch.compiling import records
 from commsched.torch.compiling.options import Options
-from commsched.torch.compiling.runs import RunError, estimate_text
+from commsched.torch.compiling.runs import estimate_text
 from commsched.torch.compiling.schedule import import_options
 from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.graphs import GraphSpec, import_graphs

@@ -16,12 +16,10 @@ import torch
 
 import commsched
 from commsched import opt
+from commsched.options import OptionsError, ScheduleOptions, check_choice
 
 #: Values of the options that are one of a few.
 CHOICES = {
-    "target": ("a100", "h100", "h200", "gh200", "b200"),
-    "buckets": ("auto", "off"),
-    "mode": ("auto", "copy", "coalesced"),
     "inner": ("inductor", "eager"),
     "partition": ("auto", "min-cut", "default"),
     "collectives": ("auto", "save", "recompute", "cost"),
@@ -39,29 +37,15 @@ _QUANTIZATION = {
     "exclude_primals": bool,
 }
 
-_FLAGS = ("bitwise", "strict", "agree")
-_BUDGET = re.compile(r"\d+(\.\d+)?%|\d+([KMGT]i?B)?")
-
-
-class OptionsError(ValueError):
-    """An option that there is not, or a value that it does not take."""
+_FLAGS = ("strict", "agree")
 
 
 @dataclasses.dataclass(frozen=True)
-class Options:
+class Options(ScheduleOptions):
     """Options of the backend `commsched` and of the other ways in.
 
-    memory_budget: how much memory the step may take: a percentage over the
-                   peak of the graph as it comes ("5%"), or live bytes
-                   ("64GiB", or a number).
-    target:        the device that times are estimated for.
-    profile:       JSON file of measured times; they come before estimates.
-    buckets:       "auto" merges collectives where that makes the step
-                   shorter, "off" only reorders.
-    mode:          how merged collectives travel: "copy" in one packed buffer,
-                   "coalesced" side by side in one launch, or "auto".
-    bitwise:       merge reductions only where that leaves every bit of the
-                   result as it is.
+    The first six are those of :class:`commsched.options.ScheduleOptions`.
+
     inner:         what compiles the scheduled graph: "inductor" or "eager".
     strict:        raise where a graph cannot be scheduled. Otherwise that is
                    a warning, and the graph runs as it was.
@@ -92,12 +76,6 @@ class Options:
                    partitioner decide.
     """
 
-    memory_budget: Union[str, int] = "5%"
-    target: str = "h100"
-    profile: Optional[str] = None
-    buckets: str = "auto"
-    mode: str = "auto"
-    bitwise: bool = True
     inner: str = "inductor"
     strict: bool = False
     agree: bool = True
@@ -111,20 +89,13 @@ class Options:
     reshard_after_forward: Optional[bool] = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name, choices in CHOICES.items():
-            _check(name, getattr(self, name), choices)
+            check_choice(name, getattr(self, name), choices)
         for name in _FLAGS:
-            _check(name, getattr(self, name), (True, False))
-        budget = self.memory_budget
-        if isinstance(budget, bool) or not (
-            isinstance(budget, (int, str)) and _BUDGET.fullmatch(str(budget))
-        ):
-            raise OptionsError(
-                f"option 'memory_budget' is {budget!r}; it takes a percentage "
-                "such as '5%' or live bytes such as '64GiB'"
-            )
+            check_choice(name, getattr(self, name), (True, False))
         if self.reshard_after_forward is not None:
-            _check(
+            check_choice(
                 "reshard_after_forward",
                 self.reshard_after_forward,
                 (True, False, None),
@@ -146,52 +117,18 @@ class Options:
                 f"option 'ranks_per_node' is {ranks!r}; it takes a positive "
                 "number"
             )
-        if self.profile is not None:
-            # What os.PathLike gives, so that equal options compare equal.
-            object.__setattr__(self, "profile", os.fspath(self.profile))
         hints = self.hints
         items = hints.items() if isinstance(hints, Mapping) else hints
         object.__setattr__(self, "hints", tuple(sorted(items)))
 
-    @classmethod
-    def of(cls, given: Union[None, Options, Mapping[str, Any]]) -> Options:
-        """Returns the options of a dictionary as `torch.compile` takes it.
-
-        Raises OptionsError, with all options there are, for a key that is
-        none of them.
-        """
-        if isinstance(given, Options):
-            return given
-        known = [field.name for field in dataclasses.fields(cls)]
-        for key in given or {}:
-            if key not in known:
-                raise OptionsError(
-                    f"unknown option {key!r}; options are " + ", ".join(known)
-                )
-        return cls(**dict(given or {}))
-
     def pipeline_flags(self) -> tuple[str, ...]:
         """Returns the flags of commsched-opt that schedule a module."""
-        settings = {
-            "memory-budget": self.memory_budget,
-            "buckets": self.buckets,
-            "mode": self.mode,
-            "bitwise": self.bitwise,
-            **self.costs(),
-        }
-        return (
-            "--commsched-annotate-fsdp",
-            opt.flag("commsched-pipeline", settings),
-        )
+        return ("--commsched-annotate-fsdp", self.pipeline_flag())
 
     def estimate_flag(self) -> str:
         """Returns the flag of commsched-opt that writes on every operation
         what it takes."""
         return opt.flag("commsched-estimate-runtime", self.costs())
-
-    def costs(self) -> dict[str, Optional[str]]:
-        """Returns the options of passes that say where times come from."""
-        return {"target": self.target, "profile": self.profile}
 
     @property
     def partitions(self) -> bool:
@@ -300,18 +237,8 @@ def _quantization(given: Any) -> Optional[tuple]:
                 f"{value!r}, of another type than it takes"
             )
     chosen = settings.get("quant_type", QUANT_TYPES[0])
-    _check("quantize_activations", chosen, QUANT_TYPES)
+    check_choice("quantize_activations", chosen, QUANT_TYPES)
     return tuple(sorted(settings.items()))
-
-
-def _check(name: str, value: Any, choices: tuple) -> None:
-    if value not in choices or isinstance(value, bool) != isinstance(
-        choices[0], bool
-    ):
-        raise OptionsError(
-            f"option '{name}' is {value!r}; it takes "
-            + ", ".join(repr(choice) for choice in choices)
-        )
 
 
 def _is_number(value: Any) -> bool:

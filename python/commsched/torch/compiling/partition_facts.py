@@ -9,7 +9,7 @@ from typing import Any, Optional
 import torch
 from torch import fx
 
-from commsched.torch.compiling.explanation import size_text
+from commsched.figures import size_text
 from commsched.torch.importer.targets import is_wait
 from commsched.torch.private import storage_key
 from commsched.torch.rewriting.views import is_view

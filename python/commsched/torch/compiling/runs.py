@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import collections
 import hashlib
-import re
 import threading
 
 from commsched import opt
-from commsched.program import ProgramError
+from commsched.running import check_program, run_errors
 from commsched.torch.compiling.options import Options
 
 #: Runs that are kept: graphs of equal blocks are compiled one by one.
@@ -17,13 +16,6 @@ _KEPT = 16
 
 #: Seconds after which commsched-opt is ended.
 _LIMIT = 600.0
-
-
-_LOCATION = re.compile(r"\A(<stdin>|-|loc\([^)]*\)):(\d+:\d+: )? ?")
-
-
-class RunError(RuntimeError):
-    """commsched-opt cannot be run, or it failed; says what to do about it."""
 
 
 _runs: collections.OrderedDict[str, opt.ProgramRun] = collections.OrderedDict()
@@ -68,7 +60,7 @@ def reset() -> None:
 def _once(
     what: str, text: str, options: Options, passes, report=None, first=()
 ) -> opt.ProgramRun:
-    _check_program()
+    check_program()
     digest = hashlib.sha256(f"{what} {options.fingerprint()} {text}".encode())
     key = digest.hexdigest()
     with _lock:
@@ -84,36 +76,7 @@ def _once(
 
 
 def _run(text: str, passes, report, first) -> opt.ProgramRun:
-    try:
+    with run_errors():
         return opt.run_programs(
             text, *passes, first=first, report=report, timeout=_LIMIT
         )
-    except opt.OptError as error:
-        raise RunError(_why(error)) from error
-    except (opt.OptTimeout, ProgramError) as error:
-        raise RunError(f"'{opt.find()}': {error}") from error
-    except FileNotFoundError as error:
-        raise RunError(
-            f"'{opt.find()}' did not write what it was asked for"
-        ) from error
-
-
-def _check_program() -> None:
-    try:
-        opt.check_version()
-    except FileNotFoundError as error:
-        raise RunError(
-            f"{error}; build commsched-opt, or let {opt.VARIABLE} name it"
-        ) from error
-    except (OSError, opt.VersionError, opt.OptError) as error:
-        raise RunError(str(error)) from error
-
-
-def _why(error: opt.OptError) -> str:
-    """Returns why commsched-opt failed, in one line; where in the module is
-    of no use to a reader who never sees it."""
-    if error.returncode < 0:
-        return f"'{opt.find()}' was ended by signal {-error.returncode}"
-    lines = [line for line in error.stderr.splitlines() if line.strip()]
-    first = lines[0] if lines else str(error)
-    return f"'{opt.find()}' failed: " + _LOCATION.sub("", first)

@@ -13,12 +13,13 @@ from typing import Optional
 import commsched
 import torch
 
+from commsched.running import RunError
 from commsched.torch import private
 from commsched.torch.compiling import records
 from commsched.torch.compiling.agreement import agree, seal
 from commsched.torch.compiling.options import Options
 from commsched.torch.compiling.records import Record
-from commsched.torch.compiling.runs import RunError, schedule_text
+from commsched.torch.compiling.runs import schedule_text
 from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.graphs import GraphSpec, ImportOptions
 from commsched.torch.importer.graphs import import_graphs

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a user may ask of the scheduler in whatever frontend, checked."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from collections.abc import Mapping
+from typing import Any, Optional, Union
+
+from commsched import opt
+
+_CHOICES = {
+    "target": ("a100", "h100", "h200", "gh200", "b200"),
+    "buckets": ("auto", "off"),
+    "mode": ("auto", "copy", "coalesced"),
+    "bitwise": (True, False),
+}
+
+_BUDGET = re.compile(r"\d+(\.\d+)?%|\d+([KMGT]i?B)?")
+
+
+class OptionsError(ValueError):
+    """An option that there is not, or a value that it does not take."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ScheduleOptions:
+    """Options of a schedule.
+
+    memory_budget: how much memory the step may take: a percentage over the
+                   peak of the program as it comes ("5%"), or live bytes
+                   ("64GiB", or a number).
+    target:        the device that times are estimated for.
+    profile:       JSON file of measured times; they come before estimates.
+    buckets:       "auto" merges collectives where that makes the step
+                   shorter, "off" only reorders.
+    mode:          how merged collectives travel: "copy" in one packed buffer,
+                   "coalesced" side by side in one launch, or "auto".
+    bitwise:       merge reductions only where that leaves every bit of the
+                   result as it is.
+    """
+
+    memory_budget: Union[str, int] = "5%"
+    target: str = "h100"
+    profile: Optional[str] = None
+    buckets: str = "auto"
+    mode: str = "auto"
+    bitwise: bool = True
+
+    def __post_init__(self) -> None:
+        for name, choices in _CHOICES.items():
+            check_choice(name, getattr(self, name), choices)
+        budget = self.memory_budget
+        if isinstance(budget, bool) or not (
+            isinstance(budget, (int, str)) and _BUDGET.fullmatch(str(budget))
+        ):
+            raise OptionsError(
+                f"option 'memory_budget' is {budget!r}; it takes a percentage "
+                "such as '5%' or live bytes such as '64GiB'"
+            )
+        if self.profile is not None:
+            # What os.PathLike gives, so that equal options compare equal.
+            object.__setattr__(self, "profile", os.fspath(self.profile))
+
+    @classmethod
+    def of(cls, given: Union[None, ScheduleOptions, Mapping[str, Any]]):
+        """Returns the options of a dictionary.
+
+        Raises OptionsError, with all options there are, for a key that is
+        none of them.
+        """
+        if isinstance(given, cls):
+            return given
+        known = [field.name for field in dataclasses.fields(cls)]
+        for key in given or {}:
+            if key not in known:
+                raise OptionsError(
+                    f"unknown option {key!r}; options are " + ", ".join(known)
+                )
+        return cls(**dict(given or {}))
+
+    def pipeline_settings(self) -> dict[str, Any]:
+        """Returns the options of `commsched-pipeline`."""
+        return {
+            "memory-budget": self.memory_budget,
+            "buckets": self.buckets,
+            "mode": self.mode,
+            "bitwise": self.bitwise,
+            **self.costs(),
+        }
+
+    def pipeline_flag(self) -> str:
+        """Returns the flag of commsched-opt that schedules a module."""
+        return opt.flag("commsched-pipeline", self.pipeline_settings())
+
+    def costs(self) -> dict[str, Optional[str]]:
+        """Returns the options of passes that say where times come from."""
+        return {"target": self.target, "profile": self.profile}
+
+
+def check_choice(name: str, value: Any, choices: tuple) -> None:
+    """Raises OptionsError unless the value of an option is one of a few."""
+    if value not in choices or isinstance(value, bool) != isinstance(
+        choices[0], bool
+    ):
+        raise OptionsError(
+            f"option '{name}' is {value!r}; it takes "
+            + ", ".join(repr(choice) for choice in choices)
+        )

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the commands that write modules share: numbers and files."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+import sys
+
+from commsched import opt
+
+#: The ending of a file name that asks for MLIR bytecode.
+BYTECODE_SUFFIX = ".mlirbc"
+
+
+def positive(text: str) -> int:
+    """Reads a positive integer from a command line."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value <= 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a positive integer")
+    return value
+
+
+def add_output_argument(parser: argparse.ArgumentParser) -> None:
+    """Adds the option `--output`."""
+    parser.add_argument(
+        "-o",
+        "--output",
+        default="-",
+        metavar="FILE",
+        help="file to write, '-' for standard output; a name that ends in "
+        ".mlirbc gets MLIR bytecode, which needs commsched-opt",
+    )
+
+
+def check_output(path: str) -> None:
+    """Finds out, before the work, that `path` cannot be written: OSError."""
+    if path == "-":
+        return
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    folder = os.path.join(os.path.dirname(path), ".")
+    existing = path if os.path.exists(path) else folder
+    try:
+        os.stat(existing)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from error
+    if not os.access(existing, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+    if path.endswith(BYTECODE_SUFFIX) and opt.find() is None:
+        opt.run("")  # Raises what says where it was looked for.
+
+
+def write_module(module: object, path: str) -> None:
+    """Writes a module, or its text, to a file. Raises OSError and what
+    :func:`commsched.opt.run_bytes` does."""
+    if path == "-":
+        sys.stdout.write(str(module))
+        sys.stdout.flush()
+    elif path.endswith(BYTECODE_SUFFIX):
+        flags = ("--emit-bytecode", "--strip-debuginfo")
+        data = opt.run_bytes(module, *flags)
+        with open(path, "wb") as file:
+            file.write(data)
+    else:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(str(module))
+
+
+def error_text(error: Exception) -> str:
+    """Returns what to print of an error of the functions above."""
+    if not isinstance(error, OSError):
+        return str(error)
+    where = f"{error.filename}: " if error.filename else ""
+    return where + (error.strerror or str(error))
