@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What scheduling did to each function of a module."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from commsched.figures import exposed_lines, figure_lines, merged_lines
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What :func:`commsched.jax.schedule` did; `print` shows it.
+
+    before, after: by name of a function, the object of commsched-report
+                   (docs/reference/report.md). The body of a `shard_map` is a
+                   function of its own. Functions without collectives are left
+                   out.
+    seconds:       what scheduling took: text out of JAX, commsched-opt, and
+                   text into JAX.
+    note:          why the module was left as it was, or "".
+    """
+
+    before: dict
+    after: dict
+    seconds: float = 0.0
+    note: str = ""
+
+    def merged(self, function: str) -> list[list[str]]:
+        """Returns the names of the collectives of each bucket."""
+        names = [c["name"] for c in self.after[function]["collectives"]]
+        return [name.split("+") for name in names if "+" in name]
+
+    def __str__(self) -> str:
+        if self.note:
+            return f"left as it was: {self.note}"
+        return "\n\n".join(map(self._show, self.after))
+
+    def _show(self, function: str) -> str:
+        after = self.after[function]
+        lines = [
+            f"function {function}",
+            f"  scheduled with its module in {self.seconds:.2f} s",
+            *figure_lines(self.before[function], after),
+            *merged_lines(self.merged(function)),
+            *exposed_lines(after),
+        ]
+        return "\n".join(lines)
+
+
+def with_collectives(reports: dict) -> dict:
+    """Returns the reports of functions that communicate, in order."""
+    return {
+        name: report
+        for name, report in reports.items()
+        if report["num_collectives"]
+    }

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The traced training step: what it computes, what it communicates, and the
+command that writes it."""
+
+import re
+
+import pytest
+
+pytest.importorskip("jax")
+
+import jax_models  # noqa: E402, F401  Makes eight devices of the processor.
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+from jax.sharding import AxisType  # noqa: E402
+
+from commsched import opt  # noqa: E402
+from commsched.jax import trace  # noqa: E402
+from commsched.jax.tracer import llama, step  # noqa: E402
+from commsched.jax.tracer.step import StepOptions  # noqa: E402
+
+TINY = {"model": "llama3-tiny", "layers": 1, "sequence": 32}
+
+
+def mesh_of(devices):
+    return jax.make_mesh(
+        (devices,),
+        (llama.AXIS,),
+        axis_types=(AxisType.Auto,),
+        devices=jax.devices()[:devices],
+    )
+
+
+def train(options, steps):
+    """The losses of some steps."""
+    mesh = mesh_of(options.devices)
+    state, tokens, labels = step.random_arguments(options, mesh)
+    function = step.make_step(options, mesh)
+    losses = []
+    for _ in range(steps):
+        state, loss = function(state, tokens, labels)
+        losses.append(float(loss))
+    return losses
+
+
+def counts(text):
+    names = re.findall(r'"stablehlo\.(\w+)"\(', text)
+    kinds = ("all_gather", "reduce_scatter", "all_reduce", "while")
+    return {kind: names.count(kind) for kind in kinds}
+
+
+@pytest.mark.parametrize("scan", [False, True])
+def test_the_step_trains(scan):
+    losses = train(StepOptions(devices=8, scan=scan, **TINY), 12)
+    assert losses[0] == pytest.approx(np.log(512), rel=0.2)
+    assert losses[-1] < losses[0] - 1
+
+
+def test_sharding_changes_only_how_sums_are_rounded():
+    """Gradients on four devices are those on one."""
+    results = []
+    for devices, batch in ((1, 4), (4, 1)):
+        options = StepOptions(
+            devices=devices, batch=batch, optimizer="none", **TINY
+        )
+        mesh = mesh_of(devices)
+        arguments = step.random_arguments(options, mesh)
+        gradients, loss = step.make_step(options, mesh)(*arguments)
+        results.append((jax.device_get(gradients), float(loss)))
+    (alone, loss), (sharded, other) = results
+    assert loss == pytest.approx(other, rel=1e-3)
+    for a, b in zip(jax.tree.leaves(alone), jax.tree.leaves(sharded)):
+        assert np.abs(a - b).max() <= 0.05 * np.abs(a).max()
+
+
+def test_attention_in_blocks_is_attention():
+    """The blocks cut only scores that are masked."""
+    config = llama.CONFIGS["llama3-tiny"]
+    keys = jax.random.split(jax.random.key(0), 3)
+    q = jax.random.normal(keys[0], (1, 32, 2, 4, 16))
+    k, v = (jax.random.normal(key, (1, 32, 2, 16)) for key in keys[1:])
+    whole = llama.attend(q, k, v, 0)
+    halves = [
+        llama.attend(q[:, :16], k[:, :16], v[:, :16], 0),
+        llama.attend(q[:, 16:], k, v, 16),
+    ]
+    np.testing.assert_allclose(
+        whole, jnp.concatenate(halves, axis=1), rtol=1e-5, atol=1e-6
+    )
+    assert config.num_heads == 4 * config.num_kv_heads
+
+
+def test_what_the_step_of_8b_communicates():
+    """Every parameter is gathered in the forward, every matrix but the
+    embedding again in the backward, every gradient scattered."""
+    text = trace.trace_text(StepOptions(layers=2))
+    assert counts(text) == {
+        "all_gather": 21 + 15,
+        "reduce_scatter": 21,
+        "all_reduce": 1,
+        "while": 0,
+    }
+    assert "mhlo.num_partitions = 64" in text
+    # A second gather waits for no gradient: its barrier has one operand.
+    alone = re.findall(
+        r'"stablehlo.optimization_barrier"\(%\w+\) : .*xf32>\)', text
+    )
+    assert len(alone) == 15
+    assert text == trace.trace_text(StepOptions(layers=2))
+
+
+def test_scan_makes_the_module_no_longer_with_more_layers():
+    texts = [
+        trace.trace_text(StepOptions(layers=n, scan=True)) for n in (2, 32)
+    ]
+    assert counts(texts[0]) == counts(texts[1])
+    assert counts(texts[0])["while"] == 2
+    assert texts[0].count("\n") == texts[1].count("\n")
+
+
+def test_the_command_writes_what_the_function_returns(tmp_path, capsys):
+    path = tmp_path / "step.mlir"
+    flags = ["--model", "llama3-tiny", "--devices", "8", "--seq", "64"]
+    assert trace.main([*flags, "--optimizer", "sgd", "-o", str(path)]) == 0
+    options = StepOptions(
+        model="llama3-tiny", devices=8, sequence=64, optimizer="sgd"
+    )
+    assert path.read_text() == trace.trace_text(options) + "\n"
+    assert trace.main([*flags, "--locations", "--layers", "1"]) == 0
+    assert "llama.py" in capsys.readouterr().out
+
+
+def test_the_command_says_what_is_wrong(tmp_path, capsys, monkeypatch):
+    flags = ["--model", "llama3-8b", "--devices"]
+    assert trace.main([*flags, "48"]) == 1
+    assert "48 devices cannot share 4096 rows" in capsys.readouterr().err
+    missing = str(tmp_path / "no" / "file")
+    assert trace.main([*flags, "64", "-o", missing]) == 1
+    assert "No such file or directory" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        trace.main([*flags, "0"])
+    monkeypatch.setenv(opt.VARIABLE, str(tmp_path / "no-program"))
+    bytecode = str(tmp_path / "step.mlirbc")
+    assert trace.main([*flags, "64", "-o", bytecode]) == 1
+    assert "no-program" in capsys.readouterr().err
