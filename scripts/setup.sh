@@ -53,6 +53,8 @@ build_packages=(
 test_packages=(
   libgtest-dev libbenchmark-dev clang-format-22 git openmpi-bin libopenmpi-dev
 )
+# LLVM's linker links MLIR's archives in seconds.
+wheel_packages=(lld-22 python3-dev libopenmpi-dev)
 
 # make_venv: Debian refuses to install Python packages beside its own.
 make_venv() {
@@ -97,4 +99,15 @@ build() {
   fi
   sed -n '/CommSched .* found:/,$ { /^--   /p }' "$log"
   rm -f "$log"
+}
+
+# make_wheel: the wheel of what build/ holds, in build/wheel.
+make_wheel() {
+  say "making the wheel"
+  rm -rf build/wheel
+  "$venv/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps \
+    --wheel-dir build/wheel ./python \
+    --config-settings=cmake.source-dir=prebuilt \
+    --config-settings="cmake.define.COMMSCHED_BUILD_DIR=$root/build"
+  ls -s --block-size=M build/wheel
 }

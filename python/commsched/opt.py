@@ -2,7 +2,8 @@
 """Finds and runs the `commsched-opt` program.
 
 The program is the one that the environment variable COMMSCHED_OPT names, or
-else the first `commsched-opt` on PATH.
+else the one in this package, which a wheel has, or else the first
+`commsched-opt` on PATH.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from types import MappingProxyType
 from typing import Mapping, NamedTuple, Optional, Sequence, Union
 
 from . import __version__
+from ._programs import in_package, on_path
 from .program import Program, from_json
 
 PROGRAM = "commsched-opt"
@@ -53,7 +55,7 @@ def find() -> Optional[str]:
     named = os.environ.get(VARIABLE)
     if named:
         return shutil.which(named)
-    return shutil.which(PROGRAM)
+    return in_package(PROGRAM) or on_path(PROGRAM)
 
 
 def _require() -> str:
@@ -63,7 +65,8 @@ def _require() -> str:
         raise FileNotFoundError(
             f"{VARIABLE} is '{where}', which is no program"
             if where
-            else f"no {PROGRAM} on PATH, and {VARIABLE} is not set"
+            else f"no {PROGRAM} on PATH or in this package, and {VARIABLE} is "
+            "not set"
         )
     return program
 
