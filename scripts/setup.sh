@@ -53,8 +53,7 @@ build_packages=(
 test_packages=(
   libgtest-dev libbenchmark-dev clang-format-22 git openmpi-bin libopenmpi-dev
 )
-# LLVM's linker links MLIR's archives in seconds.
-wheel_packages=(lld-22 python3-dev libopenmpi-dev)
+wheel_packages=(python3-dev libopenmpi-dev)
 
 # make_venv: Debian refuses to install Python packages beside its own.
 make_venv() {

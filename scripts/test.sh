@@ -6,11 +6,12 @@
 
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-install_packages "${build_packages[@]}" "${test_packages[@]}"
+install_packages "${build_packages[@]}" "${test_packages[@]}" "${wheel_packages[@]}"
 make_venv
 pip_install torch==2.13.0 jax==0.10.2 ortools==9.15.6755 psutil -e './python[test]'
 install_cuda
-build default all CommSchedUnitTests
+build default all CommSchedUnitTests commsched-wheel
+make_wheel
 
 results=build/results
 mkdir -p "$results"
@@ -23,6 +24,7 @@ say "lit and unit tests"
 
 say "Python tests"
 COMMSCHED_OPT="$root/build/bin/commsched-opt" \
+  COMMSCHED_WHEEL=$(echo "$root"/build/wheel/*.whl) \
   "$venv/bin/python" -m pytest -q --junitxml "$results/pytest.xml" python/tests || true
 
 exec "$venv/bin/python" scripts/count_tests.py "$results/lit.xml" "$results/pytest.xml"

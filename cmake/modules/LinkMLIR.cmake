@@ -29,10 +29,6 @@ add_library(CommSchedUpstream INTERFACE)
 target_link_libraries(CommSchedUpstream INTERFACE
   $<IF:${static},CommSchedUpstreamCore,CommSchedUpstreamAll>)
 
-# LLVM's linker needs two seconds for MLIR's archives, others many more.
-find_program(COMMSCHED_LLD ld.lld HINTS ${LLVM_TOOLS_BINARY_DIR} NO_DEFAULT_PATH)
-mark_as_advanced(COMMSCHED_LLD)
-
 # commsched_link_static_mlir(target): what the linker is to do for it. Nothing of
 # MLIR is visible outside, so that other copies in the process do no harm.
 function(commsched_link_static_mlir name)
@@ -40,9 +36,5 @@ function(commsched_link_static_mlir name)
   target_compile_options(${name} PRIVATE -fvisibility=hidden)
   target_link_options(${name} PRIVATE
     -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,--strip-all)
-  if(COMMSCHED_LLD)
-    target_link_options(${name} PRIVATE
-      -B${LLVM_TOOLS_BINARY_DIR} -fuse-ld=lld)
-  endif()
   target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS} rt m)
 endfunction()

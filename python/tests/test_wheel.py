@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The wheel that COMMSCHED_WHEEL names, installed in an environment of its own:
+its programs do the demo's main job where no LLVM is to be found, and its
+libraries get along with others in one process."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+WHEEL = os.environ.get("COMMSCHED_WHEEL")
+
+pytestmark = pytest.mark.skipif(
+    not WHEEL, reason="COMMSCHED_WHEEL names no wheel: scripts/build_wheel.sh"
+)
+
+# The newest versions that Debian 12 has.
+NEWEST = {
+    "GLIBC": (2, 36),
+    "GLIBCXX": (3, 4, 30),
+    "CXXABI": (1, 3, 13),
+    "GCC": (12, 0, 0),
+}
+SYSTEM = re.compile(
+    r"(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|ld-linux-x86-64)"
+    r"\.so\.\d+"
+)
+
+
+def run(*command, env=None):
+    done = subprocess.run(
+        list(map(str, command)),
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env=env,
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """The folder `bin` of an environment with nothing but the wheel."""
+    folder = tmp_path_factory.mktemp("wheel") / "venv"
+    venv.create(folder, with_pip=False)
+    python = folder / "bin" / "python"
+    run(
+        *(sys.executable, "-m", "pip", "--python", python, "install"),
+        *("--quiet", "--no-index", "--no-deps", WHEEL),
+    )
+    return folder / "bin"
+
+
+@pytest.fixture(scope="module")
+def package(installed):
+    """Where the environment has the package."""
+    (folder,) = installed.parent.glob("lib/python*/site-packages/commsched")
+    return folder
+
+
+@pytest.fixture
+def env(installed):
+    """Variables with which nothing outside the environment is found."""
+    return {"PATH": str(installed), "HOME": os.devnull}
+
+
+def libraries(package):
+    """What of the package is no Python: programs and libraries."""
+    files = [p for p in package.rglob("*") if p.is_file()]
+    return [p for p in files if p.open("rb").read(4) == b"\x7fELF"]
+
+
+# -- What it consists of ---------------------------------------------------
+
+
+def test_needs_only_what_debian_has(package):
+    files = libraries(package)
+    names = {p.name for p in files}
+    assert {"commsched-opt", "commsched-run"} <= names
+    for path in files:
+        dynamic = run("readelf", "--wide", "--dynamic", path)
+        needed = set(re.findall(r"NEEDED.*\[(.*)\]", dynamic))
+        foreign = {n for n in needed - names if not SYSTEM.fullmatch(n)}
+        if path.name == "libCommSchedRuntimeMpi.so":
+            # Found when the backend is loaded, or else this one is not there.
+            foreign = {n for n in foreign if not n.startswith("libmpi")}
+        assert not foreign, path
+        paths = re.findall(r"(?:RUNPATH|RPATH).*\[(.*)\]", dynamic)
+        for entry in ":".join(paths).split(":"):
+            assert not entry or entry.startswith("$ORIGIN") or "mpi" in entry
+
+
+def test_needs_no_newer_versions_than_debian_has(package):
+    for path in libraries(package):
+        info = run("readelf", "--wide", "--version-info", path)
+        for name, text in re.findall(r"Name: ([A-Z]+)_([\d.]+)", info):
+            version = tuple(map(int, text.split(".")))
+            assert version <= NEWEST[name], f"{path}: {name}_{text}"
+
+
+def test_shows_no_symbols_of_mlir(package):
+    for path in libraries(package):
+        shown = run("nm", "--dynamic", "--defined-only", "--demangle", path)
+        assert not re.search(r" (llvm|mlir)::|mlir[A-Z]|LLVM[A-Z]", shown)
+
+
+# -- What it does ----------------------------------------------------------
+
+
+def test_finds_its_own_program(installed, package, env):
+    script = "from commsched import opt; opt.check_version(); print(opt.find())"
+    found = run(installed / "python", "-c", script, env=env)
+    assert found.strip() == str(package / "bin" / "commsched-opt")
+    version = run(installed / "commsched-opt", "--version", env=env)
+    assert "CommSched version" in version
+
+
+def test_schedules_the_step_of_the_demo(installed, env, tmp_path):
+    text = run(
+        *(installed / "python", ROOT / "scripts" / "schedule_step.py"),
+        *("--opt", "commsched-opt", "--output-dir", tmp_path),
+        ROOT / "examples" / "llama3-8b-fsdp64.mlirbc",
+        env=env,
+    )
+    whole = text[text.index("whole step") :]
+    times = re.search(r"step time +([\d.,]+) ms +([\d.,]+) ms", whole)
+    before, after = (float(time.replace(",", "")) for time in times.groups())
+    assert after < before
+    assert (tmp_path / "llama3-8b-fsdp64.scheduled.mlirbc").stat().st_size
+
+
+def test_runs_the_small_step_of_the_demo(installed, env, tmp_path):
+    text = run(
+        *(installed / "python", ROOT / "scripts" / "run_step.py"),
+        *("--opt", "commsched-opt", "--runner", "commsched-run"),
+        *("--output-dir", tmp_path, "--repeat", 1),
+        ROOT / "examples" / "llama3-tiny-fsdp4.mlir",
+        env=env,
+    )
+    assert "results: equal" in text
+
+
+def test_says_which_backends_there_are(installed, env):
+    step = ROOT / "examples" / "timeline.mlir"
+    done = subprocess.run(
+        [installed / "commsched-run", step, "--backend=none"],
+        capture_output=True,
+        text=True,
+        env=env,
+    )
+    assert done.returncode
+    assert "'local'" in done.stderr
+    assert "'nccl'" not in done.stderr
