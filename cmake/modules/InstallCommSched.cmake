@@ -12,6 +12,10 @@ get_property(tools GLOBAL PROPERTY COMMSCHED_TOOLS)
 install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include/CommSched
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h" PATTERN "*.td")
+install(FILES
+  include/commsched-c/Dialects.h
+  include/commsched-c/Passes.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/commsched-c)
 install(DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/include/CommSched
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.inc"
@@ -25,13 +29,17 @@ install(TARGETS ${libraries} ${tools}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# CommSched::MLIRCAPI is imported here too, so that CMake does not export it.
+install(FILES ${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/libCommSchedMLIRCAPI.a
+  DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT CommSchedTargets
   NAMESPACE CommSched::
   DESTINATION ${COMMSCHED_PACKAGE_DIR})
 
 configure_package_config_file(cmake/CommSchedConfig.cmake.in
   ${CMAKE_CURRENT_BINARY_DIR}/cmake/CommSchedConfig.cmake
-  INSTALL_DESTINATION ${COMMSCHED_PACKAGE_DIR})
+  INSTALL_DESTINATION ${COMMSCHED_PACKAGE_DIR}
+  PATH_VARS CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file(
   ${CMAKE_CURRENT_BINARY_DIR}/cmake/CommSchedConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
