@@ -191,6 +191,93 @@ def ConvertRequestsToCalls
 }
 
 //===----------------------------------------------------------------------===//
+// CommSchedToStableHlo
+//===----------------------------------------------------------------------===//
+
+def ConvertCommSchedToStableHlo
+    : Pass<"convert-commsched-to-stablehlo", "::mlir::ModuleOp"> {
+  let summary = "turn starts and waits into collectives of StableHLO";
+  let description = [{
+    Writes a scheduled program as StableHLO: the inverse of
+    `convert-stablehlo-to-commsched`. What a program has besides collectives,
+    buckets and their copies stays as it is, in place.
+
+    ```mlir
+    %future = commsched.all_reduce %x on @replica_groups_0 reduction(sum)
+        : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+    %y = "stablehlo.sine"(%x) : (tensor<8xf32>) -> tensor<8xf32>
+    %sum = commsched.wait %future : !commsched.future<tensor<8xf32>>
+    ```
+
+    becomes
+
+    ```mlir
+    %future = "stablehlo.async_start"(%x) ({
+    ^bb0(%arg0: tensor<8xf32>):
+      %0 = "stablehlo.all_reduce"(%arg0) <{replica_groups = …}> ({
+        …
+      }) : (tensor<8xf32>) -> tensor<8xf32>
+      "stablehlo.return"(%0) : (tensor<8xf32>) -> ()
+    }) : (tensor<8xf32>) -> !stablehlo.future<tensor<8xf32>>
+    %y = "stablehlo.sine"(%x) : (tensor<8xf32>) -> tensor<8xf32>
+    %sum = "stablehlo.async_done"(%future)
+        : (!stablehlo.future<tensor<8xf32>>) -> tensor<8xf32>
+    ```
+
+    **Starts and waits.** A start that its wait follows directly becomes the
+    blocking collective, unless it was asynchronous before; any other pair
+    becomes `async_start` and `async_done`. With `version=1.16` or older, which
+    has no asynchronous operations, and for a ragged all-to-all, which is a
+    custom call, the blocking collective stands at the place of the start.
+
+    **Attributes.** A start that was converted from StableHLO gets all
+    attributes of the original back. For a start without an original, as
+    buckets are, they are those of the first collective of its group; a group
+    without an original is listed, with the number of devices from
+    `mhlo.num_replicas` and `mhlo.num_partitions`. If all collectives of the
+    module have the same channel handle, new ones have it, too; otherwise each
+    gets the next larger one that is free. `avg` becomes a sum that is divided
+    by the number of ranks after it, as JAX's `pmean` is.
+
+    **Several tensors in one launch.** A blocking all_gather or all_reduce is
+    variadic. Asynchronous operations have one result, and other collectives one
+    operand: their tensors are packed into one, and unpacked after the wait. If
+    the element types differ, or a shape is dynamic, each tensor gets a
+    collective of its own, in order.
+
+    **Buckets.** `all_gather_copy_in`, `split_with_sizes_copy`, `chunk_cat`, and
+    operations of tensor, linalg and arith that compute what buckets send from,
+    or make of what they deliver, become reshapes, slices, concatenations,
+    transpositions, conversions and arithmetic of StableHLO. Bytes of different
+    element types are packed by `bitcast_convert`. A collective writes nothing
+    in place: `into` is dropped.
+
+    **What is undone.** Bodies of `sdy.manual_computation` that the conversion
+    from StableHLO outlined are moved back. Attributes `commsched.*`, groups,
+    and the marks of the conversion are removed.
+
+    **Scheduling groups.** XLA schedules once more, and does not keep the order
+    of a program. With `scheduling-groups`, the asynchronous operations and what
+    stands between them get the frontend attribute `_scheduling_group_id`. XLA's
+    latency-hiding scheduler places the operations of a group together. Windows
+    that overlap share groups: a group ends with a done, and XLA starts the
+    collectives of the next group after it. XLA fails if a group needs more
+    collectives in flight than it allows, so the option is off by default.
+
+    Errors: `send`, `recv` and `barrier`, for which StableHLO has tokens or
+    nothing; `commsched.compute`; operations on memrefs; reductions by `bxor`;
+    an all_to_all with uneven parts; buckets of dynamic size; groups whose
+    members are not known.
+  }];
+  let options = [
+    Option<"version", "version", "std::string", /*default=*/"\"1.17\"",
+           "Version of StableHLO that the reader understands">,
+    Option<"schedulingGroups", "scheduling-groups", "bool", /*default=*/"false",
+           "Mark what XLA's scheduler has to keep together">,
+  ];
+}
+
+//===----------------------------------------------------------------------===//
 // SmallFloats
 //===----------------------------------------------------------------------===//
 

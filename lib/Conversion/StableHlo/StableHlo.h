@@ -65,6 +65,10 @@ inline constexpr StringLiteral channelIdName = "channel_id";
 /// The target of a custom call that is a ragged all-to-all.
 inline constexpr StringLiteral raggedAllToAllTarget = "ragged_all_to_all";
 
+/// On any operation: hints for XLA, a dictionary of strings.
+inline constexpr StringLiteral frontendAttributesName =
+    "mhlo.frontend_attributes";
+
 /// Attributes of the module: i32, both 1 if absent.
 inline constexpr StringLiteral numReplicasName = "mhlo.num_replicas";
 inline constexpr StringLiteral numPartitionsName = "mhlo.num_partitions";

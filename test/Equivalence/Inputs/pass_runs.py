@@ -14,6 +14,7 @@ from dataclasses import dataclass
 LOWERING = {"commsched-expand-float8-casts",
             "commsched-pack-request-buffers", "commsched-to-llvm",
             "convert-commsched-to-requests", "convert-commsched-to-runtime",
+            "convert-commsched-to-stablehlo",
             "convert-requests-to-calls",
             # Its input is another dialect's.
             "convert-shard-to-commsched"}

@@ -1,0 +1,138 @@
+//===- BucketOps.cpp - What merging creates, as StableHLO -----------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Copies.h"
+#include "TensorBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using namespace mlir::commsched::stablehlo;
+
+/// The operation of StableHLO that does with two operands what `op` does.
+static StringRef getBinaryName(Operation *op) {
+  return TypeSwitch<Operation *, StringRef>(op)
+      .Case<arith::AddFOp, arith::AddIOp, linalg::AddOp>(
+          [](auto) { return "stablehlo.add"; })
+      .Case<arith::SubFOp, arith::SubIOp, linalg::SubOp>(
+          [](auto) { return "stablehlo.subtract"; })
+      .Case<arith::MulFOp, arith::MulIOp, linalg::MulOp>(
+          [](auto) { return "stablehlo.multiply"; })
+      .Case([](arith::DivFOp) { return "stablehlo.divide"; })
+      .Default([](Operation *) { return StringRef(); });
+}
+
+/// Whether `op` is a cast that rounds as StableHLO's convert does.
+static bool isConvertible(Operation *op) {
+  if (auto truncation = dyn_cast<arith::TruncFOp>(op))
+    return truncation.getRoundingmode().value_or(
+               arith::RoundingMode::to_nearest_even) ==
+           arith::RoundingMode::to_nearest_even;
+  return isa<arith::ExtFOp, arith::ExtSIOp, arith::TruncIOp, arith::SIToFPOp>(
+      op);
+}
+
+static bool isStaticSlice(tensor::ExtractSliceOp slice) {
+  auto isStatic = [](ArrayRef<int64_t> values) {
+    return !llvm::is_contained(values, ShapedType::kDynamic);
+  };
+  return isStatic(slice.getStaticOffsets()) &&
+         isStatic(slice.getStaticSizes()) && isStatic(slice.getStaticStrides());
+}
+
+/// Whether `BucketOps` replaces `op`.
+static bool isKnown(Operation *op) {
+  auto isPlain = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.hasStaticShape();
+  };
+  if (!llvm::all_of(op->getOperandTypes(), isPlain) ||
+      !llvm::all_of(op->getResultTypes(), isPlain) || op->getNumResults() != 1)
+    return false;
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return isStaticSlice(slice);
+  return isa<tensor::CollapseShapeOp, tensor::ConcatOp, tensor::EmptyOp,
+             tensor::ExpandShapeOp, linalg::TransposeOp>(op) ||
+         !getBinaryName(op).empty() || isConvertible(op);
+}
+
+void BucketOps::collect(Value value) {
+  SmallVector<Value> worklist;
+  auto add = [&](Value next) {
+    if (values.insert(next).second)
+      worklist.push_back(next);
+  };
+  auto visit = [&](Operation *op) {
+    if (!op || !isKnown(op) || !known.insert(op).second)
+      return;
+    ops.push_back(op);
+    llvm::for_each(op->getOperands(), add);
+    add(op->getResult(0));
+  };
+  add(value);
+  while (!worklist.empty()) {
+    Value next = worklist.pop_back_val();
+    visit(next.getDefiningOp());
+    for (Operation *user : next.getUsers())
+      visit(user);
+  }
+}
+
+static Value convert(Operation *op, TensorBuilder &builder) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  ArrayRef<int64_t> shape = type.getShape();
+  if (StringRef name = getBinaryName(op); !name.empty())
+    return builder.apply(name, op->getOperands().take_front(2), type);
+  return TypeSwitch<Operation *, Value>(op)
+      .Case([&](tensor::ExtractSliceOp slice) {
+        Value part =
+            builder.slice(slice.getSource(), slice.getStaticOffsets(),
+                          slice.getStaticSizes(), slice.getStaticStrides());
+        return builder.reshape(part, shape);
+      })
+      .Case([&](tensor::ConcatOp concat) {
+        return builder.concatenate(concat.getInputs(), concat.getDim());
+      })
+      .Case([&](linalg::TransposeOp transpose) {
+        return builder.transpose(transpose.getInput(),
+                                 transpose.getPermutation());
+      })
+      .Case<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
+          [&](auto view) { return builder.reshape(view.getSrc(), shape); })
+      .Default([&](Operation *cast) {
+        return builder.convert(cast->getOperand(0), type.getElementType());
+      });
+}
+
+LogicalResult BucketOps::lower() {
+  SmallVector<Operation *> empty;
+  for (Operation *op : ops) {
+    if (isa<tensor::EmptyOp>(op)) {
+      empty.push_back(op);
+      continue;
+    }
+    OpBuilder inserter(op);
+    TensorBuilder builder(inserter, op->getLoc());
+    op->getResult(0).replaceAllUsesWith(convert(op, builder));
+    op->dropAllReferences();
+  }
+  for (Operation *op : ops)
+    if (!isa<tensor::EmptyOp>(op))
+      op->erase();
+  for (Operation *op : empty) {
+    if (!op->use_empty())
+      return op->emitOpError("has no form in StableHLO: an undefined value is "
+                             "used");
+    op->erase();
+  }
+  return success();
+}

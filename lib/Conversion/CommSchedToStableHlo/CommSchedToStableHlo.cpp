@@ -1,0 +1,198 @@
+//===- CommSchedToStableHlo.cpp - Conversion from commsched to StableHLO --===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Copies.h"
+#include "Launches.h"
+#include "ManualComputations.h"
+#include "SchedulingGroups.h"
+
+#include "CommSched/Conversion/Passes.h"
+#include "CommSched/Dialect/Runtime/CommSchedRtDialect.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/Support/VersionTuple.h"
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_CONVERTCOMMSCHEDTOSTABLEHLO
+#include "CommSched/Conversion/Passes.h.inc"
+} // namespace mlir::commsched
+
+using namespace mlir;
+using namespace mlir::commsched;
+using namespace mlir::commsched::stablehlo;
+
+namespace {
+
+/// The operations of a module that are converted.
+struct Program {
+  SmallVector<Launch> launches;
+  SmallVector<AllGatherCopyInOp> copyIns;
+  SmallVector<SplitWithSizesCopyOp> copyOuts;
+  SmallVector<ChunkCatOp> chunkCats;
+  BucketOps bucketOps;
+};
+
+struct ConvertCommSchedToStableHlo
+    : mlir::commsched::impl::ConvertCommSchedToStableHloBase<
+          ConvertCommSchedToStableHlo> {
+  using ConvertCommSchedToStableHloBase::ConvertCommSchedToStableHloBase;
+
+  void runOnOperation() override {
+    if (failed(run()))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult run();
+  LogicalResult readVersion();
+  FailureOr<Program> collect(Groups &groups);
+
+  /// Whether the version has asynchronous operations.
+  bool hasAsync = true;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// What is there
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConvertCommSchedToStableHlo::readVersion() {
+  llvm::VersionTuple tuple;
+  if (tuple.tryParse(version))
+    return getOperation().emitError("the option 'version' is '")
+           << version << "', not a version of StableHLO such as '1.17'";
+  hasAsync = tuple >= llvm::VersionTuple(1, 17);
+  return success();
+}
+
+/// Asynchronous operations are for what stands between start and wait, and for
+/// what was asynchronous before.
+static bool isBlocking(CollectiveOpInterface start, bool hasAsync) {
+  return !hasAsync || (start->getNextNode() == start.getWait() &&
+                       !start->hasAttr(asyncMark));
+}
+
+static void collectBucketOps(Program &program) {
+  for (const Launch &launch : program.launches) {
+    if (launch.start->hasAttr(propertiesMark))
+      continue;
+    for (Value operand : launch.start->getOperands())
+      program.bucketOps.collect(operand);
+    for (Value result : launch.wait->getResults())
+      program.bucketOps.collect(result);
+  }
+  for (AllGatherCopyInOp op : program.copyIns)
+    for (Value input : op.getInputs())
+      program.bucketOps.collect(input);
+  for (ChunkCatOp op : program.chunkCats)
+    for (Value input : op.getInputs())
+      program.bucketOps.collect(input);
+  for (SplitWithSizesCopyOp op : program.copyOuts)
+    for (Value output : op.getOutputs())
+      program.bucketOps.collect(output);
+}
+
+FailureOr<Program> ConvertCommSchedToStableHlo::collect(Groups &groups) {
+  Program program;
+  WalkResult result = getOperation()->walk([&](Operation *op) -> WalkResult {
+    if (op->getName().getDialectNamespace() == "stablehlo") {
+      groups.noteChannels(op);
+      return WalkResult::advance();
+    }
+    if (!isa_and_present<CommSchedDialect, rt::CommSchedRtDialect>(
+            op->getDialect()))
+      return WalkResult::advance();
+    if (std::optional<std::string> reason = getUnsupportedReason(op))
+      return op->emitOpError("has no form in StableHLO: ") << *reason;
+    if (auto start = dyn_cast<CollectiveOpInterface>(op)) {
+      groups.noteChannels(op);
+      program.launches.push_back(
+          {start, start.getWait(), isBlocking(start, hasAsync)});
+    }
+    if (auto copyIn = dyn_cast<AllGatherCopyInOp>(op))
+      program.copyIns.push_back(copyIn);
+    if (auto copyOut = dyn_cast<SplitWithSizesCopyOp>(op))
+      program.copyOuts.push_back(copyOut);
+    if (auto chunkCat = dyn_cast<ChunkCatOp>(op))
+      program.chunkCats.push_back(chunkCat);
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  collectBucketOps(program);
+  return program;
+}
+
+//===----------------------------------------------------------------------===//
+// What is removed
+//===----------------------------------------------------------------------===//
+
+static void removeArgumentAttributes(FunctionOpInterface function) {
+  for (unsigned index = 0; index < function.getNumArguments(); ++index)
+    for (NamedAttribute attr : function.getArgAttrs(index))
+      if (isOwnAttribute(attr.getName()))
+        function.removeArgAttr(index, attr.getName());
+}
+
+/// Removes the attributes of CommSched and the marks of the conversion from
+/// StableHLO.
+static void removeOwnAttributes(ModuleOp module) {
+  module->walk([](Operation *op) {
+    SmallVector<StringAttr> own;
+    for (NamedAttribute attr : op->getDiscardableAttrs())
+      if (isOwnAttribute(attr.getName()))
+        own.push_back(attr.getName());
+    for (StringAttr name : own)
+      op->removeDiscardableAttr(name);
+    if (auto function = dyn_cast<FunctionOpInterface>(op))
+      removeArgumentAttributes(function);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConvertCommSchedToStableHlo::run() {
+  ModuleOp module = getOperation();
+  MLIRContext *context = &getContext();
+  if (failed(readVersion()))
+    return failure();
+  Groups groups(module);
+  FailureOr<Program> program = collect(groups);
+  if (failed(program))
+    return failure();
+  if (!program->launches.empty() && !context->getOrLoadDialect("stablehlo") &&
+      !context->allowsUnregisteredDialects())
+    return module.emitError("StableHLO is not registered");
+
+  for (AllGatherCopyInOp op : program->copyIns)
+    if (failed(lowerCopyIn(op)))
+      return failure();
+  LaunchLowering launches(context, groups);
+  for (const Launch &launch : program->launches)
+    if (failed(launches.lower(launch)))
+      return failure();
+  for (AllGatherCopyInOp op : program->copyIns)
+    op->erase();
+  for (SplitWithSizesCopyOp op : program->copyOuts)
+    if (failed(lowerCopyOut(op, groups)))
+      return failure();
+  for (ChunkCatOp op : program->chunkCats)
+    if (failed(lowerChunkCat(op, groups)))
+      return failure();
+  if (failed(program->bucketOps.lower()) ||
+      failed(inlineManualComputations(module)))
+    return failure();
+  for (GroupOp group : groups.getGroups())
+    group->erase();
+  removeOwnAttributes(module);
+  if (schedulingGroups)
+    annotateSchedulingGroups(module);
+  return success();
+}

@@ -1,0 +1,451 @@
+//===- Launches.cpp - Starts and waits as StableHLO -----------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Launches.h"
+
+#include "mlir/AsmParser/AsmParser.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using namespace mlir::commsched::stablehlo;
+
+//===----------------------------------------------------------------------===//
+// Names and attributes
+//===----------------------------------------------------------------------===//
+
+StringRef mlir::commsched::stablehlo::getCollectiveName(Operation *start) {
+  return TypeSwitch<Operation *, StringRef>(start)
+      .Case([](AllGatherOp) { return allGatherName; })
+      .Case([](AllReduceOp) { return allReduceName; })
+      .Case([](AllToAllOp) { return allToAllName; })
+      .Case([](BroadcastOp) { return collectiveBroadcastName; })
+      .Case([](PermuteOp) { return collectivePermuteName; })
+      .Case([](RaggedAllToAllOp) { return customCallName; })
+      .Case([](ReduceScatterOp) { return reduceScatterName; })
+      .Default([](Operation *) { return StringRef(); });
+}
+
+static std::optional<std::string> getUnsupportedStart(Operation *start) {
+  auto collective = cast<CollectiveOpInterface>(start);
+  bool isOriginal = start->hasAttr(propertiesMark);
+  if (collective.getReductionKind() == ReductionKind::BitXor)
+    return "no reduction of StableHLO's collectives is an exclusive or";
+  SmallVector<Type> delivered = collective.getDeliveredTypes();
+  if (collective.getReductionKind() == ReductionKind::Avg &&
+      !llvm::all_of(delivered, [](Type type) {
+        return cast<ShapedType>(type).hasStaticShape();
+      }))
+    return "an average of tensors of dynamic shape is not divided here";
+  auto exchange = dyn_cast<AllToAllOp>(start);
+  if (exchange && (exchange.getInputSplits() || exchange.getOutputSplits()))
+    return "StableHLO's all_to_all has equal parts only";
+  if (isa<RaggedAllToAllOp>(start) && !isOriginal)
+    return "it is a custom call of XLA, whose configuration is not known";
+  return std::nullopt;
+}
+
+std::optional<std::string>
+mlir::commsched::stablehlo::getUnsupportedReason(Operation *op) {
+  if (isa<GroupOp, WaitOp, AllGatherCopyInOp, SplitWithSizesCopyOp, ChunkCatOp>(
+          op))
+    return std::nullopt;
+  if (!getCollectiveName(op).empty())
+    return getUnsupportedStart(op);
+  return TypeSwitch<Operation *, std::string>(op)
+      .Case([](BarrierOp) {
+        return "programs of StableHLO are ordered by their data only";
+      })
+      .Case<SendOp, RecvOp>([](auto) {
+        return "StableHLO's send and recv are ordered by tokens, which are not "
+               "known here";
+      })
+      .Case([](ComputeOp) { return "what the operator computes is not known"; })
+      .Default([](Operation *) {
+        return "it works on memory, and programs of StableHLO on values";
+      });
+}
+
+bool mlir::commsched::stablehlo::isOwnAttribute(StringRef name) {
+  return name.starts_with("commsched.") || name == groupMark ||
+         name == propertiesMark || name == asyncMark || name == outlinedMark ||
+         name == namedMark;
+}
+
+SmallVector<NamedAttribute>
+mlir::commsched::stablehlo::getForeignAttributes(Operation *op) {
+  SmallVector<NamedAttribute> kept;
+  llvm::copy_if(
+      op->getDiscardableAttrs(), std::back_inserter(kept),
+      [](NamedAttribute attr) { return !isOwnAttribute(attr.getName()); });
+  return kept;
+}
+
+static void addAttributes(Operation *op, ArrayRef<NamedAttribute> attributes) {
+  for (NamedAttribute attr : attributes)
+    op->setDiscardableAttr(attr.getName(), attr.getValue());
+}
+
+Type LaunchLowering::getFutureType(Operation *start, Type type) {
+  Type &future = futureTypes[type];
+  if (future)
+    return future;
+  std::string text;
+  llvm::raw_string_ostream(text) << "!stablehlo.future<" << type << ">";
+  future = parseType(text, context);
+  if (!future)
+    start->emitOpError("needs the type ") << text;
+  return future;
+}
+
+//===----------------------------------------------------------------------===//
+// One launch
+//===----------------------------------------------------------------------===//
+
+/// Writes one launch.
+class LaunchLowering::Writer {
+public:
+  Writer(LaunchLowering &lowering, const Launch &launch);
+
+  LogicalResult write();
+
+private:
+  LogicalResult readAttributes();
+  /// The attributes of a collective with the dimensions of the start.
+  DictionaryAttr getProperties() const;
+  /// The attributes of one that transfers along dimension 0.
+  DictionaryAttr getFlatProperties() const;
+
+  bool canBeVariadic();
+  bool canBePacked() const;
+  FailureOr<SmallVector<Value>> transferPacked();
+  FailureOr<SmallVector<Value>> transfer(ValueRange sent, TypeRange delivered,
+                                         DictionaryAttr properties);
+  Operation *createCollective(OpBuilder &builder, ValueRange sent,
+                              TypeRange delivered, DictionaryAttr properties);
+  Operation *createAsyncStart(Value sent, Type delivered,
+                              DictionaryAttr properties);
+  Operation *createAsyncDone(Value future, Type delivered);
+  void divideByGroupSize(SmallVectorImpl<Value> &values);
+
+  LaunchLowering &lowering;
+  CollectiveOpInterface start;
+  Operation *wait;
+  bool isBlocking;
+  /// As StableHLO orders the operands.
+  SmallVector<Value> sent;
+  SmallVector<Type> delivered;
+  /// The inherent attributes: all of the original, or those of the group.
+  DictionaryAttr original;
+  NamedAttrList common;
+  SmallVector<NamedAttribute> foreign;
+  int64_t groupSize = 1;
+  OpBuilder before, after;
+};
+
+LaunchLowering::Writer::Writer(LaunchLowering &lowering, const Launch &launch)
+    : lowering(lowering), start(launch.start), wait(launch.wait),
+      isBlocking(launch.isBlocking), sent(start.getSentValues()),
+      delivered(start.getDeliveredTypes()),
+      original(start->getAttrOfType<DictionaryAttr>(propertiesMark)),
+      foreign(getForeignAttributes(start)), before(start),
+      after(isBlocking ? start.getOperation() : wait) {
+  if (auto ragged = dyn_cast<RaggedAllToAllOp>(start.getOperation())) {
+    sent = {ragged.getInput(),         ragged.getInto(),
+            ragged.getInputOffsets(),  ragged.getSendSizes(),
+            ragged.getOutputOffsets(), ragged.getRecvSizes()};
+    // StableHLO's asynchronous operations are not custom calls.
+    isBlocking = true;
+    after = OpBuilder(start);
+  }
+}
+
+/// The names of attributes that say along which dimensions data is moved.
+static bool isDimension(StringRef name) {
+  return name == allGatherDimName || name == scatterDimensionName ||
+         name == splitDimensionName || name == concatDimensionName ||
+         name == splitCountName;
+}
+
+LogicalResult LaunchLowering::Writer::readAttributes() {
+  GroupOp group = lowering.groups.lookup(
+      start, start->getAttrOfType<FlatSymbolRefAttr>("group"));
+  if (!group)
+    return failure();
+  groupSize = group.getSize();
+  if (original) {
+    for (NamedAttribute attr : original)
+      if (!isDimension(attr.getName()))
+        common.append(attr);
+    return success();
+  }
+  FailureOr<NamedAttrList> attributes = lowering.groups.getAttributes(start);
+  if (failed(attributes))
+    return failure();
+  common = std::move(*attributes);
+  return success();
+}
+
+static void setDimensions(Operation *start, NamedAttrList &attributes,
+                          int64_t groupSize, bool isFlat) {
+  Builder builder(start->getContext());
+  auto set = [&](StringRef name, int64_t value) {
+    attributes.set(name, builder.getI64IntegerAttr(value));
+  };
+  auto setDim = [&](StringRef name, int64_t dim) {
+    set(name, isFlat ? 0 : dim);
+  };
+  if (auto gather = dyn_cast<AllGatherOp>(start))
+    setDim(allGatherDimName, gather.getDim());
+  if (auto scatter = dyn_cast<ReduceScatterOp>(start))
+    setDim(scatterDimensionName, scatter.getDim());
+  if (auto exchange = dyn_cast<AllToAllOp>(start)) {
+    setDim(splitDimensionName, exchange.getSplitDim());
+    setDim(concatDimensionName, exchange.getConcatDim());
+    set(splitCountName, groupSize);
+  }
+}
+
+DictionaryAttr LaunchLowering::Writer::getProperties() const {
+  if (original)
+    return original;
+  NamedAttrList attributes = common;
+  setDimensions(start, attributes, groupSize, /*isFlat=*/false);
+  return attributes.getDictionary(start->getContext());
+}
+
+DictionaryAttr LaunchLowering::Writer::getFlatProperties() const {
+  NamedAttrList attributes = common;
+  setDimensions(start, attributes, groupSize, /*isFlat=*/true);
+  return attributes.getDictionary(start->getContext());
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+Operation *LaunchLowering::Writer::createCollective(OpBuilder &builder,
+                                                    ValueRange sent,
+                                                    TypeRange delivered,
+                                                    DictionaryAttr properties) {
+  std::optional<ReductionKind> reduction = start.getReductionKind();
+  Operation *op =
+      createByName(builder, start.getLoc(), getCollectiveName(start), sent,
+                   delivered, properties, /*numRegions=*/reduction ? 1 : 0);
+  if (!op)
+    return nullptr;
+  if (reduction) {
+    // An average is a sum that is divided by the number of ranks afterwards.
+    if (reduction == ReductionKind::Avg)
+      reduction = ReductionKind::Sum;
+    Type element = cast<ShapedType>(sent.front().getType()).getElementType();
+    buildReducer(builder, start.getLoc(), op->getRegion(0), *reduction,
+                 element);
+  }
+  addAttributes(op, foreign);
+  return op;
+}
+
+Operation *LaunchLowering::Writer::createAsyncStart(Value sent, Type delivered,
+                                                    DictionaryAttr properties) {
+  Type future = lowering.getFutureType(start, delivered);
+  if (!future)
+    return nullptr;
+  auto mark = start->getAttrOfType<DictionaryAttr>(asyncMark);
+  auto own =
+      mark ? mark.getAs<DictionaryAttr>(asyncPropertiesKey) : DictionaryAttr();
+  Operation *op = createByName(before, start.getLoc(), asyncStartName, sent,
+                               future, own, /*numRegions=*/1);
+  if (!op)
+    return nullptr;
+  if (mark) {
+    if (auto attributes = mark.getAs<DictionaryAttr>(asyncAttributesKey))
+      addAttributes(op, attributes.getValue());
+  } else if (Attribute hints =
+                 start->getDiscardableAttr(frontendAttributesName)) {
+    op->setDiscardableAttr(frontendAttributesName, hints);
+  }
+  OpBuilder::InsertionGuard guard(before);
+  Block *body =
+      before.createBlock(&op->getRegion(0), {}, sent.getType(), start.getLoc());
+  Operation *collective =
+      createCollective(before, body->getArguments(), delivered, properties);
+  if (!collective)
+    return nullptr;
+  createByName(before, start.getLoc(), returnName, collective->getResults(),
+               /*results=*/{}, /*properties=*/{});
+  return op;
+}
+
+Operation *LaunchLowering::Writer::createAsyncDone(Value future,
+                                                   Type delivered) {
+  Operation *op =
+      createByName(after, wait->getLoc(), asyncDoneName, future, delivered,
+                   wait->getAttrOfType<DictionaryAttr>(waitPropertiesMark));
+  if (!op)
+    return nullptr;
+  addAttributes(op, getForeignAttributes(wait));
+  Attribute hints = start->getDiscardableAttr(frontendAttributesName);
+  if (hints && !start->hasAttr(asyncMark))
+    op->setDiscardableAttr(frontendAttributesName, hints);
+  return op;
+}
+
+/// Transfers `sent` by one collective, or, if there are several values that
+/// cannot be in one, by one for each.
+FailureOr<SmallVector<Value>>
+LaunchLowering::Writer::transfer(ValueRange sent, TypeRange delivered,
+                                 DictionaryAttr properties) {
+  if (isBlocking) {
+    Operation *op = createCollective(before, sent, delivered, properties);
+    if (!op)
+      return failure();
+    return SmallVector<Value>(op->getResults());
+  }
+  Operation *begin =
+      createAsyncStart(sent.front(), delivered.front(), properties);
+  if (!begin)
+    return failure();
+  Operation *end = createAsyncDone(begin->getResult(0), delivered.front());
+  if (!end)
+    return failure();
+  return SmallVector<Value>{end->getResult(0)};
+}
+
+//===----------------------------------------------------------------------===//
+// Several tensors
+//===----------------------------------------------------------------------===//
+
+static bool haveOneElementType(ArrayRef<Value> sent) {
+  return llvm::all_equal(llvm::map_range(sent, [](Value value) {
+    return cast<ShapedType>(value.getType()).getElementType();
+  }));
+}
+
+/// An asynchronous operation has one result, and only two of the collectives
+/// take operands of different shapes.
+bool LaunchLowering::Writer::canBeVariadic() {
+  return isBlocking && isa<AllGatherOp, AllReduceOp>(start.getOperation()) &&
+         haveOneElementType(sent);
+}
+
+bool LaunchLowering::Writer::canBePacked() const {
+  auto isPlain = [](Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    return tensor.hasStaticShape() && !tensor.getEncoding() &&
+           tensor.getNumElements() != 0;
+  };
+  return haveOneElementType(sent) && llvm::all_of(delivered, isPlain) &&
+         llvm::all_of(ValueRange(sent).getTypes(), isPlain);
+}
+
+/// Packs all values into one, in which what one rank sends or receives lies
+/// together, and transfers it along dimension 0.
+FailureOr<SmallVector<Value>> LaunchLowering::Writer::transferPacked() {
+  auto gather = dyn_cast<AllGatherOp>(start.getOperation());
+  auto scatter = dyn_cast<ReduceScatterOp>(start.getOperation());
+  auto exchange = dyn_cast<AllToAllOp>(start.getOperation());
+  bool sendsRows = scatter || exchange, receivesRows = gather || exchange;
+  TensorBuilder pack(before, start.getLoc());
+  SmallVector<Value> parts;
+  for (Value value : sent)
+    parts.push_back(sendsRows
+                        ? pack.splitIntoRows(value,
+                                             scatter ? scatter.getDim()
+                                                     : exchange.getSplitDim(),
+                                             groupSize)
+                        : pack.flatten(value));
+  Value packed = pack.concatenate(parts, sendsRows ? 1 : 0);
+  auto type = cast<RankedTensorType>(packed.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  if (gather)
+    shape[0] *= groupSize;
+  if (scatter)
+    shape[0] = 1;
+  FailureOr<SmallVector<Value>> whole =
+      transfer(packed, type.clone(shape), getFlatProperties());
+  if (failed(whole))
+    return failure();
+
+  TensorBuilder unpack(after, wait->getLoc());
+  int64_t rowSize = type.getShape().back();
+  Value rows = receivesRows
+                   ? unpack.reshape(whole->front(), {groupSize, rowSize})
+                   : unpack.flatten(whole->front());
+  SmallVector<Value> values;
+  int64_t offset = 0;
+  for (Type each : delivered) {
+    auto target = cast<RankedTensorType>(each);
+    int64_t size = target.getNumElements() / (receivesRows ? groupSize : 1);
+    Value part = unpack.sliceLast(rows, offset, size);
+    int64_t dim =
+        gather ? gather.getDim() : (exchange ? exchange.getConcatDim() : 0);
+    values.push_back(receivesRows
+                         ? unpack.joinRows(part, dim, target.getShape())
+                         : unpack.reshape(part, target.getShape()));
+    offset += size;
+  }
+  return values;
+}
+
+static DenseElementsAttr getSplat(RankedTensorType type, int64_t value) {
+  Type element = type.getElementType();
+  auto complex = dyn_cast<ComplexType>(element);
+  auto floating = cast<FloatType>(complex ? complex.getElementType() : element);
+  Attribute number = FloatAttr::get(floating, value);
+  if (!complex)
+    return DenseElementsAttr::get(type, number);
+  Attribute zero = FloatAttr::get(floating, 0);
+  return DenseElementsAttr::get(
+      type, Attribute(ArrayAttr::get(type.getContext(), {number, zero})));
+}
+
+void LaunchLowering::Writer::divideByGroupSize(SmallVectorImpl<Value> &values) {
+  TensorBuilder builder(after, wait->getLoc());
+  for (Value &value : values) {
+    auto type = cast<RankedTensorType>(value.getType());
+    Value size = builder.constant(getSplat(type, groupSize));
+    value = builder.apply("stablehlo.divide", {value, size}, type);
+  }
+}
+
+LogicalResult LaunchLowering::Writer::write() {
+  if (failed(readAttributes()))
+    return failure();
+  SmallVector<Value> values;
+  if (delivered.size() == 1 || canBeVariadic()) {
+    FailureOr<SmallVector<Value>> results =
+        transfer(sent, delivered, getProperties());
+    if (failed(results))
+      return failure();
+    values = std::move(*results);
+  } else if (canBePacked()) {
+    FailureOr<SmallVector<Value>> results = transferPacked();
+    if (failed(results))
+      return failure();
+    values = std::move(*results);
+  } else {
+    for (auto [value, type] : llvm::zip_equal(sent, delivered)) {
+      FailureOr<SmallVector<Value>> results =
+          transfer(value, type, getProperties());
+      if (failed(results))
+        return failure();
+      values.push_back(results->front());
+    }
+  }
+  if (start.getReductionKind() == ReductionKind::Avg)
+    divideByGroupSize(values);
+  wait->replaceAllUsesWith(values);
+  wait->erase();
+  start->erase();
+  return success();
+}
+
+LogicalResult LaunchLowering::lower(const Launch &launch) {
+  return Writer(*this, launch).write();
+}
