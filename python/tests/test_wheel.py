@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The wheel that COMMSCHED_WHEEL names, installed in an own environment:
+"""The wheel that COMMSCHED_WHEEL names, installed in a new environment:
 its programs do the demo's main job where no LLVM is to be found, and its
 libraries get along with others in one process."""
 
