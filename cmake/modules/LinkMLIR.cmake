@@ -16,6 +16,7 @@ list(JOIN archives "\n" archives)
 set(COMMSCHED_MLIR_ARCHIVES ${CMAKE_BINARY_DIR}/cmake/MLIRArchives.a)
 file(CONFIGURE OUTPUT ${COMMSCHED_MLIR_ARCHIVES} CONTENT
   "/* A linker script. */\nGROUP (\n${archives}\n)\n")
+unset(archives)
 
 set(static $<BOOL:$<TARGET_PROPERTY:COMMSCHED_STATIC_MLIR>>)
 add_library(CommSchedMLIR INTERFACE)
@@ -28,6 +29,7 @@ target_link_libraries(CommSchedLLVM INTERFACE
 add_library(CommSchedUpstream INTERFACE)
 target_link_libraries(CommSchedUpstream INTERFACE
   $<IF:${static},CommSchedUpstreamCore,CommSchedUpstreamAll>)
+unset(static)
 
 # commsched_link_static_mlir(target): what the linker is to do for it. Nothing of
 # MLIR is visible outside, so that other copies in the process do no harm.
