@@ -7,6 +7,7 @@
 # would differ from those of libMLIR.so: a module would have no symbol table.
 # So this makes one archive of them in which the identities are visible.
 function(commsched_add_mlir_capi)
+  set(archives "")
   # An archive comes before those that it needs.
   foreach(component RegisterEverything Arith Func Tensor Transforms IR)
     list(APPEND archives ${LLVM_LIBRARY_DIR}/libMLIRCAPI${component}.a)
