@@ -50,13 +50,7 @@ struct EstimateRuntime
   using EstimateRuntimeBase::EstimateRuntimeBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    optionError.reset();
-    llvm::Expected<std::shared_ptr<const cost::MeasuredTable>> loaded =
-        loadProfile(profile, ("pass '" + getArgument() + "'").str());
-    if (loaded)
-      table = std::move(*loaded);
-    else
-      optionError = llvm::toString(loaded.takeError());
+    optionError = readProfileOption(*this, profile, table);
     return success();
   }
 

@@ -54,12 +54,9 @@ LogicalResult Report::initialize(MLIRContext *context) {
   optionError.reset();
   if (Status status = check(contention); !status)
     optionError = makeOptionError(*this, computeSlowdown, status.error());
-  llvm::Expected<std::shared_ptr<const cost::MeasuredTable>> loaded =
-      loadProfile(profile, ("pass '" + getArgument() + "'").str());
-  if (loaded)
-    table = std::move(*loaded);
-  else
-    optionError = llvm::toString(loaded.takeError());
+  if (std::optional<std::string> error =
+          readProfileOption(*this, profile, table))
+    optionError = std::move(error);
   return success();
 }
 

@@ -51,3 +51,14 @@ mlir::commsched::loadProfile(StringRef path, StringRef user) {
         " cannot be used: " + llvm::toString(loaded.takeError()));
   return std::make_shared<const cost::MeasuredTable>(std::move(*loaded));
 }
+
+std::optional<std::string> mlir::commsched::readProfileOption(
+    const Pass &pass, StringRef path,
+    std::shared_ptr<const cost::MeasuredTable> &profile) {
+  llvm::Expected<std::shared_ptr<const cost::MeasuredTable>> loaded =
+      loadProfile(path, ("pass '" + pass.getArgument() + "'").str());
+  if (!loaded)
+    return llvm::toString(loaded.takeError());
+  profile = std::move(*loaded);
+  return std::nullopt;
+}

@@ -163,12 +163,7 @@ struct ConvertCommSchedToRequests
   using ConvertCommSchedToRequestsBase::ConvertCommSchedToRequestsBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    llvm::Expected<std::shared_ptr<const cost::MeasuredTable>> loaded =
-        loadProfile(profile, ("pass '" + getArgument() + "'").str());
-    if (!loaded)
-      optionError = llvm::toString(loaded.takeError());
-    else
-      table = std::move(*loaded);
+    optionError = readProfileOption(*this, profile, table);
     return success();
   }
 

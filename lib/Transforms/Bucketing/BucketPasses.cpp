@@ -413,12 +413,9 @@ private:
       bucketing.maxCount = this->maxCount;
     if (std::optional<std::string> error = parsePlan(this->plan, bucketing))
       return explain(this->plan, *error);
-    llvm::Expected<std::shared_ptr<const cost::MeasuredTable>> loaded =
-        loadProfile(this->profile,
-                    ("pass '" + this->getArgument() + "'").str());
-    if (!loaded)
-      return llvm::toString(loaded.takeError());
-    bucketing.profile = std::move(*loaded);
+    if (std::optional<std::string> error =
+            readProfileOption(*this, this->profile, bucketing.profile))
+      return error;
     if (bucketing.grouping == BucketGrouping::Size)
       return std::nullopt;
     constexpr StringLiteral meaningless =

@@ -64,13 +64,7 @@ private:
                                       Twine(this->slack));
     if (Status status = check(scheduling.contention); !status)
       return explain(this->computeSlowdown, status.error());
-    llvm::Expected<std::shared_ptr<const cost::MeasuredTable>> loaded =
-        loadProfile(this->profile,
-                    ("pass '" + this->getArgument() + "'").str());
-    if (!loaded)
-      return llvm::toString(loaded.takeError());
-    scheduling.merging.profile = std::move(*loaded);
-    return std::nullopt;
+    return readProfileOption(*this, this->profile, scheduling.merging.profile);
   }
 };
 

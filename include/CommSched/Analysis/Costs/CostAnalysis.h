@@ -16,6 +16,7 @@
 
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/Pass/Pass.h"
 #include "llvm/ADT/DenseMap.h"
 #include <memory>
 
@@ -80,6 +81,13 @@ private:
 /// `user`, a pass or a tool, cannot be used, and why.
 llvm::Expected<std::shared_ptr<const cost::MeasuredTable>>
 loadProfile(StringRef path, StringRef user);
+
+/// Loads the file `path`, the option `profile` of `pass`, into `profile`, which
+/// becomes null if `path` is empty. Returns the error, if any, for
+/// emitOptionError(); `profile` then keeps its value.
+std::optional<std::string>
+readProfileOption(const Pass &pass, StringRef path,
+                  std::shared_ptr<const cost::MeasuredTable> &profile);
 
 } // namespace mlir::commsched
 
