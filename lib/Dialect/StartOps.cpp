@@ -59,6 +59,27 @@ Operation *mlir::commsched::detail::createMergedStart(Operation *start,
   return builder.create(state);
 }
 
+Attribute mlir::commsched::detail::getBucketKeyWith(Operation *start,
+                                                    ArrayRef<Attribute> more) {
+  Builder builder(start->getContext());
+  SmallVector<Attribute> key = {getDefaultBucketKey(start)};
+  for (Attribute attr : more)
+    key.push_back(attr ? attr : builder.getUnitAttr());
+  return builder.getArrayAttr(key);
+}
+
+Attribute mlir::commsched::detail::sortPairs(ElementsAttr pairs) {
+  SmallVector<std::pair<int64_t, int64_t>> rows;
+  auto values = pairs.getValues<int64_t>();
+  for (int64_t index = 0, end = pairs.getNumElements(); index < end; index += 2)
+    rows.emplace_back(values[index], values[index + 1]);
+  llvm::sort(rows);
+  SmallVector<int64_t> flat;
+  for (auto [source, target] : rows)
+    flat.append({source, target});
+  return DenseI64ArrayAttr::get(pairs.getContext(), flat);
+}
+
 //===----------------------------------------------------------------------===//
 // Groups
 //===----------------------------------------------------------------------===//

@@ -35,6 +35,13 @@ Operation *createMergedStart(Operation *start, OpBuilder &builder,
                              Location location, ValueRange sent,
                              TypeRange delivered);
 
+/// The default bucket key of `start`, and `more`, in which null stands for an
+/// attribute that is absent.
+Attribute getBucketKeyWith(Operation *start, ArrayRef<Attribute> more);
+
+/// The rows of `pairs`, of a permute, in the order of their sources.
+Attribute sortPairs(ElementsAttr pairs);
+
 /// The group that `symbol` names, seen from `op`; null when there is none.
 GroupOp lookupGroup(Operation *op, FlatSymbolRefAttr symbol,
                     SymbolTableCollection &symbolTables);

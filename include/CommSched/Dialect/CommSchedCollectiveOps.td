@@ -127,7 +127,8 @@ def CommSched_AllReduceOp
   }];
 }
 
-def CommSched_AllToAllOp : CommSched_TransferOp<"all_to_all", "AllToAll"> {
+def CommSched_AllToAllOp
+    : CommSched_KeyedMergeableOp<"all_to_all", "AllToAll"> {
   let summary = "starts exchanging a different part with every rank";
   let description = [{
     Splits each operand along `split_dim`, sends the i-th part to rank i, and
@@ -173,7 +174,11 @@ def CommSched_AllToAllOp : CommSched_TransferOp<"all_to_all", "AllToAll"> {
     (`output_splits` `(` $output_splits^ `)`)? (`into` $into^)?
     attr-dict `:` type($inputs) (`into` type($into)^)? `->` qualified(type($future))
   }];
-  let extraClassDefinition = transferDefinition;
+  let keyDefinition = [{
+    return detail::getBucketKeyWith(*this, {
+        getSplitDimAttr(), getConcatDimAttr(), getInputSplitsAttr(),
+        getOutputSplitsAttr()});
+  }];
 }
 
 def CommSched_RaggedAllToAllOp
@@ -244,7 +249,8 @@ def CommSched_RaggedAllToAllOp
   }];
 }
 
-def CommSched_BroadcastOp : CommSched_TransferOp<"broadcast", "Broadcast"> {
+def CommSched_BroadcastOp
+    : CommSched_KeyedMergeableOp<"broadcast", "Broadcast"> {
   let summary = "starts sending the root's values to every rank";
   let description = [{
     Delivers the operands of rank `root` of the group to all its ranks.
@@ -273,10 +279,12 @@ def CommSched_BroadcastOp : CommSched_TransferOp<"broadcast", "Broadcast"> {
     $inputs `on` $group `root` `(` $root `)` (`into` $into^)? attr-dict
     `:` type($inputs) (`into` type($into)^)? `->` qualified(type($future))
   }];
-  let extraClassDefinition = transferDefinition;
+  let keyDefinition = [{
+    return detail::getBucketKeyWith(*this, {getRootAttr()});
+  }];
 }
 
-def CommSched_PermuteOp : CommSched_TransferOp<"permute", "Permute"> {
+def CommSched_PermuteOp : CommSched_KeyedMergeableOp<"permute", "Permute"> {
   let summary = "starts sending along pairs of ranks";
   let description = [{
     Each row `[source, target]` of `pairs` sends the source's operands to the
@@ -309,7 +317,9 @@ def CommSched_PermuteOp : CommSched_TransferOp<"permute", "Permute"> {
     $inputs `on` $group `pairs` `(` $pairs `)` (`into` $into^)? attr-dict
     `:` type($inputs) (`into` type($into)^)? `->` qualified(type($future))
   }];
-  let extraClassDefinition = transferDefinition;
+  let keyDefinition = [{
+    return detail::getBucketKeyWith(*this, {detail::sortPairs(getPairs())});
+  }];
 }
 
 #endif // COMMSCHED_DIALECT_COMMSCHEDCOLLECTIVEOPS_TD

@@ -88,7 +88,7 @@ class CommSched_MergeableOp<string mnemonic, string kind>
                                   ::mlir::Location location);
   }];
   let extraClassDeclaration = mergeableDeclaration;
-  let extraClassDefinition = transferDefinition # [{
+  code mergeableDefinition = transferDefinition # [{
     ::mlir::Operation *$cppClass::createMergedStart(
         ::mlir::OpBuilder &builder, ::mlir::Location location,
         ::mlir::ValueRange sent, ::mlir::TypeRange delivered) {
@@ -98,6 +98,23 @@ class CommSched_MergeableOp<string mnemonic, string kind>
     ::mlir::Operation *$cppClass::createWait(::mlir::OpBuilder &builder,
                                              ::mlir::Location location) {
       return WaitOp::create(builder, location, getFuture());
+    }
+  }];
+  let extraClassDefinition = mergeableDefinition;
+}
+
+/// A mergeable transfer, of which also attributes that the default bucket key
+/// does not know have to be equal. `keyDefinition` is the body of
+/// getBucketKey().
+class CommSched_KeyedMergeableOp<string mnemonic, string kind>
+    : CommSched_MergeableOp<mnemonic, kind> {
+  code keyDefinition = "";
+  let extraClassDeclaration = mergeableDeclaration # [{
+    ::mlir::Attribute getBucketKey();
+  }];
+  let extraClassDefinition = mergeableDefinition # [{
+    ::mlir::Attribute $cppClass::getBucketKey() {
+      }] # keyDefinition # [{
     }
   }];
 }

@@ -117,7 +117,9 @@ std::optional<size_t> mlir::commsched::findBest(const StepSchedule &best,
 /// How collectives of that kind may travel, in the order of preference.
 static SmallVector<BucketMode, 2> getModes(const MergingOptions &options,
                                            CollectiveKind kind) {
-  bool keepsPlaces = options.isBitwise && kind != CollectiveKind::AllGather;
+  bool reduces = kind == CollectiveKind::ReduceScatter ||
+                 kind == CollectiveKind::AllReduce;
+  bool keepsPlaces = options.isBitwise && reduces;
   if (keepsPlaces || options.mode == BucketModeOption::Coalesced)
     return {BucketMode::Coalesced};
   if (options.mode == BucketModeOption::Copy)
@@ -125,7 +127,15 @@ static SmallVector<BucketMode, 2> getModes(const MergingOptions &options,
   return {BucketMode::Copy, BucketMode::Coalesced};
 }
 
-/// Those of sharded parameters with `fsdp`, and else all.
+/// Whether collectives of that kind gather parameters or reduce gradients.
+static bool mayBeOfParameters(CollectiveKind kind) {
+  return kind == CollectiveKind::AllGather ||
+         kind == CollectiveKind::ReduceScatter ||
+         kind == CollectiveKind::AllReduce;
+}
+
+/// Gathers and reductions of sharded parameters with `fsdp`, and else all; all
+/// of the other kinds.
 static MergeableSet findMergeableOf(const BlockProblem &problem,
                                     const FsdpAnalysis *fsdp,
                                     const MergingOptions &options,
@@ -134,18 +144,20 @@ static MergeableSet findMergeableOf(const BlockProblem &problem,
   set.isSharded = fsdp != nullptr;
   for (CollectiveKind kind :
        {CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
-        CollectiveKind::AllReduce}) {
+        CollectiveKind::AllReduce, CollectiveKind::AllToAll,
+        CollectiveKind::Broadcast, CollectiveKind::Permute}) {
+    const FsdpAnalysis *wanted = mayBeOfParameters(kind) ? fsdp : nullptr;
     MergeableKind &added = set.kinds.emplace_back();
     added.options.kind = kind;
     added.options.modes = getModes(options, kind);
     added.options.isBitwise = options.isBitwise;
     added.options.capBytes = {std::numeric_limits<int64_t>::max()};
-    if (fsdp)
+    if (wanted)
       added.options.grouping = BucketGrouping::AutomaticPlan;
     else
       added.options.saturation = true;
     added.options.profile = options.profile;
-    added.collectives = findMergeable(problem, added.options, fsdp, costs);
+    added.collectives = findMergeable(problem, added.options, wanted, costs);
     set.hasBucket |= added.collectives.hasBucket;
   }
   return set;
@@ -158,7 +170,8 @@ MergeableSet mlir::commsched::findMergeableSet(Block &block,
   FsdpAnalysis fsdp(block);
   MergeableSet set = findMergeableOf(problem, &fsdp, options, costs);
   bool isEmpty = llvm::all_of(set.kinds, [](const MergeableKind &kind) {
-    return kind.collectives.mergeable.empty();
+    return kind.options.grouping == BucketGrouping::Size ||
+           kind.collectives.mergeable.empty();
   });
   if (!isEmpty || set.hasBucket)
     return set;
@@ -196,16 +209,27 @@ static void appendCandidates(BucketCandidates &candidates,
   llvm::append_range(candidates.refused, added.refused);
 }
 
+/// Gives each key an entry in a group of its own, which no other entry precedes
+/// or follows.
+static void addOwnEntries(BucketCandidates &candidates) {
+  for (size_t key = 0; key < candidates.modes.size(); ++key)
+    candidates.entries.push_back({static_cast<int32_t>(key), 0});
+}
+
 /// The candidates of all kinds, in program order.
 FailureOr<BucketCandidates>
 BucketChooser::findCandidates(ArrayRef<MergeableKind> kinds,
                               const PlanRule *rule) {
   std::optional<BucketCandidates> candidates;
   for (const MergeableKind &kind : kinds) {
-    FailureOr<BucketCandidates> made = makeCandidates(
-        kind.collectives.mergeable, kind.options, rule, symbolTables);
+    bool isPlanned = rule && kind.options.grouping != BucketGrouping::Size;
+    FailureOr<BucketCandidates> made =
+        makeCandidates(kind.collectives.mergeable, kind.options,
+                       isPlanned ? rule : nullptr, symbolTables);
     if (failed(made))
       return failure();
+    if (rule && !isPlanned)
+      addOwnEntries(*made);
     if (candidates)
       appendCandidates(*candidates, std::move(*made));
     else

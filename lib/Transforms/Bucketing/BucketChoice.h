@@ -102,7 +102,8 @@ struct MergeableKind {
 /// The collectives that commsched-schedule may merge.
 struct MergeableSet {
   SmallVector<MergeableKind, 3> kinds;
-  /// Whether they belong to sharded parameters, which are merged by a plan.
+  /// Whether the gathers and reductions belong to sharded parameters, which are
+  /// merged by a plan.
   bool isSharded = true;
   /// Whether the program has buckets already. Then it keeps those that it has.
   bool hasBucket = false;
@@ -120,8 +121,9 @@ struct MergingOptions {
   std::shared_ptr<const cost::MeasuredTable> profile;
 };
 
-/// Finds the gathers and reductions of `problem` that may share buckets: those
-/// of sharded parameters, or all if there are none. Linear in the operations.
+/// Finds the collectives of `problem` that may share buckets: of the gathers and
+/// reductions those of sharded parameters, or all if there are none, and all of
+/// the other kinds. Linear in the operations.
 MergeableSet findMergeableSet(Block &block, const BlockProblem &problem,
                               const MergingOptions &options,
                               OperationCosts &costs);

@@ -6,15 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../MemoryBudget.h"
 #include "../PassSupport.h"
-#include "BucketRemarks.h"
+#include "BlockBucketer.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
 #include "CommSched/Analysis/OptionErrors.h"
-#include "CommSched/Schedule/Model/MemoryTimeline.h"
-#include "CommSched/Schedule/Model/Simulator.h"
-#include "CommSched/Support/Unlimited.h"
 #include "CommSched/Transforms/Passes.h"
 #include "DeduplicateGathers.h"
 #include "SumBeforeReduceScatter.h"
@@ -25,282 +21,15 @@
 namespace mlir::commsched {
 #define GEN_PASS_DEF_BUCKETALLGATHER
 #define GEN_PASS_DEF_BUCKETALLREDUCE
+#define GEN_PASS_DEF_BUCKETALLTOALL
+#define GEN_PASS_DEF_BUCKETBROADCAST
+#define GEN_PASS_DEF_BUCKETPERMUTE
 #define GEN_PASS_DEF_BUCKETREDUCESCATTER
 #include "CommSched/Transforms/Passes.h.inc"
 } // namespace mlir::commsched
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::Order;
-using schedule::Problem;
-using schedule::StepSchedule;
-
-//===----------------------------------------------------------------------===//
-// Merging in the blocks of a function
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// Merges the collectives of one block, one round of buckets after the other.
-class BlockBucketer {
-public:
-  BlockBucketer(func::FuncOp function, Block &block,
-                const BucketingPassOptions &options, OperationCosts &costs,
-                SymbolTableCollection &symbolTables,
-                SmallVectorImpl<bool> &usedEntries)
-      : function(function), block(block), options(options), costs(costs),
-        symbolTables(symbolTables), usedEntries(usedEntries) {}
-
-  FailureOr<bool> run();
-
-private:
-  FailureOr<bool> runRound();
-  FailureOr<BucketChoice> choose(const BlockProblem &problem,
-                                 const MergeableKind &kind);
-  FailureOr<BucketChoice> chooseAutomatically(BucketChooser &chooser,
-                                              const BlockProblem &problem,
-                                              const MergeableKind &kind);
-  LogicalResult merge(const BlockProblem &problem, const BucketChoice &choice);
-  void noteUnbucketed(const BlockProblem &problem, const BucketChoice &choice,
-                      ArrayRef<RefusedCollective> refused);
-
-  func::FuncOp function;
-  Block &block;
-  const BucketingPassOptions &options;
-  OperationCosts &costs;
-  SymbolTableCollection &symbolTables;
-  /// By entry of the plan: whether it names a collective of the function.
-  SmallVectorImpl<bool> &usedEntries;
-  /// The starts of buckets.
-  DenseSet<Operation *> made;
-  /// Why collectives are unbucketed; only if remarks are enabled.
-  UnbucketedReasons unbucketed;
-};
-
-/// The largest buckets of an automatic plan, in percent of what saturates their
-/// group. The simulation does not count the memory that larger ones take.
-constexpr int32_t mostAutomaticPercent = 50;
-
-} // namespace
-
-/// Keeps for the remarks why collectives are unbucketed. The first reason
-/// counts: in later rounds its partners are gone.
-void BlockBucketer::noteUnbucketed(const BlockProblem &problem,
-                                   const BucketChoice &choice,
-                                   ArrayRef<RefusedCollective> refused) {
-  for (const RefusedCollective &collective :
-       llvm::concat<const RefusedCollective>(
-           refused, ArrayRef(choice.candidates.refused)))
-    if (!made.contains(collective.op))
-      unbucketed.try_emplace(collective.op, collective.reason);
-  for (auto [candidate, assignment] : llvm::zip_equal(
-           choice.candidates.candidates, choice.bucketing.assignments)) {
-    Operation *op = problem.getOperation(candidate.start);
-    if (assignment.bucket < 0)
-      unbucketed.try_emplace(op, explainUnbucketed(problem, assignment));
-    else
-      unbucketed.erase(op);
-  }
-}
-
-/// Moves all collectives out of their buckets.
-static void dropBuckets(const BlockProblem &problem, BucketChoice &choice,
-                        StringRef reason) {
-  for (auto [candidate, assignment] : llvm::zip_equal(
-           choice.candidates.candidates, choice.bucketing.assignments))
-    if (assignment.bucket >= 0)
-      choice.candidates.refused.push_back(
-          {problem.getOperation(candidate.start), reason.str()});
-  choice.candidates.candidates.clear();
-  choice.bucketing = {};
-}
-
-/// The choice by the rule that makes the shortest simulated program, if that is
-/// worth it.
-FailureOr<BucketChoice>
-BlockBucketer::chooseAutomatically(BucketChooser &chooser,
-                                   const BlockProblem &problem,
-                                   const MergeableKind &kind) {
-  const Problem &program = problem.getProblem();
-  StepSchedule unmerged;
-  unmerged.stepNs = simulate(program, program.programOrder())->stepNs;
-  ArrayRef<PlanRule> rules = getPlanRules(mostAutomaticPercent);
-  std::vector<BucketChoice> choices;
-  choices.reserve(rules.size());
-  SmallVector<StepSchedule> merged(rules.size());
-  std::string account = "as it is " + std::to_string(unmerged.stepNs);
-  for (auto [rule, step] : llvm::zip_equal(rules, merged)) {
-    FailureOr<BucketChoice> choice = chooser.choose(kind, &rule);
-    if (failed(choice))
-      return failure();
-    step.stepNs = unlimited;
-    if (choice->merged) {
-      step.stepNs =
-          simulate(choice->merged->getProblem(), choice->order)->stepNs;
-      account += ", " + choice->rule + " " + std::to_string(step.stepNs);
-    }
-    choices.push_back(std::move(*choice));
-  }
-  std::optional<size_t> best = findBest(unmerged, merged, unlimited);
-  if (!best) {
-    // The reasons are those of the choice that would have been best.
-    best = findBest(merged.front(), merged, unlimited).value_or(0);
-    if (choices[*best].merged)
-      dropBuckets(problem, choices[*best], "no steps make the program shorter");
-    return std::move(choices[*best]);
-  }
-  if (areRemarksEnabled(function))
-    remark::passed(function.getLoc(),
-                   makeRemark("StepsChosen", function.getSymName()))
-        << "steps " + choices[*best].rule +
-               " make the shortest program: " + account
-        << remark::metric("StepNs", merged[*best].stepNs);
-  return std::move(choices[*best]);
-}
-
-FailureOr<BucketChoice> BlockBucketer::choose(const BlockProblem &problem,
-                                              const MergeableKind &kind) {
-  BucketChooser chooser(function, problem, MergedUse::Run, costs, symbolTables);
-  switch (options.grouping) {
-  case BucketGrouping::Size:
-    return chooser.choose(kind, /*rule=*/nullptr);
-  case BucketGrouping::Plan: {
-    PlanRule entries;
-    return chooser.choose(kind, &entries);
-  }
-  case BucketGrouping::AutomaticPlan:
-    break;
-  }
-  if (problem.getUnpriced())
-    return chooser.choose(kind, &getPlanRules().front());
-  if (!kind.collectives.hasBucket)
-    return chooseAutomatically(chooser, problem, kind);
-  BucketChoice nothing;
-  for (const MergeableCollective &collective : kind.collectives.mergeable)
-    nothing.candidates.refused.push_back(
-        {collective.op, "the program has been put into steps before"});
-  return nothing;
-}
-
-LogicalResult BlockBucketer::merge(const BlockProblem &problem,
-                                   const BucketChoice &choice) {
-  Result<Order> order = choice.merged->expand(choice.order);
-  if (!order)
-    return reportNoOrder(function, order.error());
-  const Problem &program = problem.getProblem();
-  if (!problem.getUnsized()) {
-    Result<schedule::MemoryTimeline> memory =
-        simulateMemory(program, program.programOrder());
-    if (!memory)
-      return reportNoOrder(function, memory.error());
-    keepBaselineBytes(function, block, memory->peakBytes);
-  }
-  problem.apply(*order);
-  IRRewriter rewriter(function.getContext());
-  for (auto [bucket, price] :
-       llvm::zip_equal(choice.bucketing.buckets, choice.prices)) {
-    if (areRemarksEnabled(function))
-      remarkBucket(function, problem, bucket, price.mode);
-    MergedCollective merged =
-        mergeCollectives(rewriter, getMembers(problem, bucket.starts),
-                         price.mode, options.multiDtype);
-    price.pin(merged);
-    made.insert(merged.start);
-  }
-  return success();
-}
-
-FailureOr<bool> BlockBucketer::runRound() {
-  // Estimating costs takes longer than everything else here, and merging by
-  // size or by a given plan does not use them.
-  bool isPriced = options.preserveOverlap ||
-                  options.grouping == BucketGrouping::AutomaticPlan;
-  FailureOr<BlockProblem> problem = BlockProblem::create(
-      block,
-      [&](Operation *op) {
-        return isPriced ? costs.getRuntimeNs(op) : std::optional<int64_t>(0);
-      },
-      StreamOrder::Free);
-  if (failed(problem))
-    return failure();
-  // Only overlap needs all costs.
-  std::optional<std::string> reason = getUnpricedReason(*problem, costs);
-  if (reason && options.preserveOverlap) {
-    remarkBlockKept(function, problem->getUnpriced()->getLoc(), *reason);
-    return false;
-  }
-  std::optional<FsdpAnalysis> fsdp;
-  if (options.fsdpOnly || options.grouping != BucketGrouping::Size)
-    fsdp.emplace(block);
-  MergeableKind kind{options, findMergeable(*problem, options,
-                                            fsdp ? &*fsdp : nullptr, costs)};
-  FailureOr<BucketChoice> choice = choose(*problem, kind);
-  if (failed(choice))
-    return failure();
-  for (auto [entry, isUsed] : llvm::enumerate(choice->candidates.usedEntries))
-    usedEntries[entry] |= isUsed;
-  if (areRemarksEnabled(function))
-    noteUnbucketed(*problem, *choice, kind.collectives.refused);
-  if (choice->bucketing.buckets.empty())
-    return false;
-  if (failed(merge(*problem, *choice)))
-    return failure();
-  return true;
-}
-
-FailureOr<bool> BlockBucketer::run() {
-  // Every round but the last makes a bucket, so there is an end. The last one
-  // is what a second run of the pass would do: nothing. An automatic plan is
-  // not applied to a program that has buckets.
-  bool isChanged = false;
-  while (true) {
-    FailureOr<bool> changed = runRound();
-    if (failed(changed))
-      return failure();
-    isChanged |= *changed;
-    if (!*changed || options.grouping == BucketGrouping::AutomaticPlan)
-      break;
-  }
-  remarkUnbucketed(function, block, unbucketed);
-  return isChanged;
-}
-
-static bool hasCollectives(Block &block, CollectiveKind kind) {
-  return llvm::any_of(block, [&](Operation &op) {
-    auto collective = dyn_cast<CollectiveOpInterface>(op);
-    return collective && collective.getCollectiveKind() == kind;
-  });
-}
-
-/// Forms and merges buckets in every block of `function` that holds
-/// collectives. What is left unbucketed is left for good: running it again
-/// changes nothing. Returns whether anything changed.
-static FailureOr<bool> bucketCollectives(func::FuncOp function,
-                                         const BucketingPassOptions &options) {
-  CostAnalysis analysis(function, options.profile.get());
-  OperationCosts *costs = analysis.getCosts();
-  if (!costs)
-    return failure();
-  SmallVector<bool> usedEntries(options.plan.getNumEntries());
-  bool isAny = false, changed = false;
-  for (Block *block : getBlocksWithCollectives(function)) {
-    // A scheduling problem is more work than to see that there is nothing to
-    // do.
-    if (!hasCollectives(*block, options.kind))
-      continue;
-    isAny = true;
-    FailureOr<bool> blockChanged =
-        BlockBucketer(function, *block, options, *costs,
-                      analysis.getSymbolTables(), usedEntries)
-            .run();
-    if (failed(blockChanged))
-      return failure();
-    changed |= *blockChanged;
-  }
-  if (isAny && areRemarksEnabled(function))
-    remarkUnusedEntries(function, options.plan, usedEntries);
-  return changed;
-}
 
 //===----------------------------------------------------------------------===//
 // Options
@@ -366,10 +95,13 @@ public:
     bucketing = {};
     bucketing.kind = getKind();
     bucketing.saturation = this->saturation;
-    bucketing.fsdpOnly = this->fsdpOnly;
     bucketing.preserveOverlap = this->preserveOverlap;
-    readOwnOptions(bucketing);
-    optionError = findBadOption();
+    bucketing.modes = getModes(BucketModeOption::Coalesced);
+    optionError = readOwnOptions(bucketing);
+    if (!optionError)
+      optionError = readSizes();
+    if (!optionError)
+      optionError = readProfileOption(*this, this->profile, bucketing.profile);
     return success();
   }
 
@@ -387,23 +119,25 @@ public:
   }
 
 protected:
+  using OptionError = std::optional<std::string>;
+
   virtual CollectiveKind getKind() const = 0;
-  /// Takes over the options that not every bucketing pass has.
-  virtual void readOwnOptions(BucketingPassOptions &options) {}
+  /// Reads the options that not every bucketing pass has. Returns what is wrong
+  /// with one.
+  virtual OptionError readOwnOptions(BucketingPassOptions &options) {
+    return std::nullopt;
+  }
   /// Prepares the function for merging. Returns whether it changed anything.
   virtual FailureOr<bool> prepare() { return false; }
 
 private:
-  /// Reads the other options, and says what is wrong with one.
-  std::optional<std::string> findBadOption() {
+  OptionError readSizes() {
     auto explain = [&](const llvm::cl::Option &option, const Twine &what) {
       return makeOptionError(*this, option, what);
     };
-    bucketing.modes = getModes(bucketing.isBitwise ? BucketModeOption::Coalesced
-                                                   : this->mode);
     if (this->capMb.empty() && this->capMb.getNumOccurrences() > 0)
       return explain(this->capMb, "is an empty list");
-    if (std::optional<std::string> error =
+    if (OptionError error =
             parseCaps(ArrayRef<double>(this->capMb), bucketing.capBytes))
       return explain(this->capMb, *error);
     if (this->maxCount < 0)
@@ -411,12 +145,33 @@ private:
                      "must not be negative, but is " + Twine(this->maxCount));
     if (this->maxCount > 0)
       bucketing.maxCount = this->maxCount;
-    if (std::optional<std::string> error = parsePlan(this->plan, bucketing))
+    return std::nullopt;
+  }
+
+  BucketingPassOptions bucketing;
+  OptionError optionError;
+};
+
+/// `Base` is what TableGen makes of a CommSched_ParameterBucketPass.
+template <typename Base>
+class ParameterBucketingPass : public BucketingPass<Base> {
+public:
+  using BucketingPass<Base>::BucketingPass;
+
+protected:
+  using typename BucketingPass<Base>::OptionError;
+
+  /// Reads the options of all these passes. Returns what is wrong with one.
+  OptionError readParameterOptions(BucketingPassOptions &options) {
+    auto explain = [&](const llvm::cl::Option &option, const Twine &what) {
+      return makeOptionError(*this, option, what);
+    };
+    options.fsdpOnly = this->fsdpOnly;
+    options.modes =
+        getModes(options.isBitwise ? BucketModeOption::Coalesced : this->mode);
+    if (OptionError error = parsePlan(this->plan, options))
       return explain(this->plan, *error);
-    if (std::optional<std::string> error =
-            readProfileOption(*this, this->profile, bucketing.profile))
-      return error;
-    if (bucketing.grouping == BucketGrouping::Size)
+    if (options.grouping == BucketGrouping::Size)
       return std::nullopt;
     constexpr StringLiteral meaningless =
         "means nothing to a plan, which says what travels together";
@@ -430,21 +185,19 @@ private:
       return explain(this->saturation, meaningless);
     return std::nullopt;
   }
-
-  BucketingPassOptions bucketing;
-  std::optional<std::string> optionError;
 };
 
 struct BucketAllGather
-    : BucketingPass<
+    : ParameterBucketingPass<
           mlir::commsched::impl::BucketAllGatherBase<BucketAllGather>> {
-  using BucketingPass::BucketingPass;
+  using ParameterBucketingPass::ParameterBucketingPass;
 
 protected:
   CollectiveKind getKind() const override { return CollectiveKind::AllGather; }
 
-  void readOwnOptions(BucketingPassOptions &options) override {
+  OptionError readOwnOptions(BucketingPassOptions &options) override {
     options.multiDtype = multiDtype;
+    return readParameterOptions(options);
   }
 
   FailureOr<bool> prepare() override {
@@ -463,17 +216,18 @@ protected:
 };
 
 struct BucketReduceScatter
-    : BucketingPass<
+    : ParameterBucketingPass<
           mlir::commsched::impl::BucketReduceScatterBase<BucketReduceScatter>> {
-  using BucketingPass::BucketingPass;
+  using ParameterBucketingPass::ParameterBucketingPass;
 
 protected:
   CollectiveKind getKind() const override {
     return CollectiveKind::ReduceScatter;
   }
 
-  void readOwnOptions(BucketingPassOptions &options) override {
+  OptionError readOwnOptions(BucketingPassOptions &options) override {
     options.isBitwise = bitwise;
+    return readParameterOptions(options);
   }
 
   FailureOr<bool> prepare() override {
@@ -482,16 +236,52 @@ protected:
 };
 
 struct BucketAllReduce
-    : BucketingPass<
+    : ParameterBucketingPass<
           mlir::commsched::impl::BucketAllReduceBase<BucketAllReduce>> {
-  using BucketingPass::BucketingPass;
+  using ParameterBucketingPass::ParameterBucketingPass;
 
 protected:
   CollectiveKind getKind() const override { return CollectiveKind::AllReduce; }
 
-  void readOwnOptions(BucketingPassOptions &options) override {
+  OptionError readOwnOptions(BucketingPassOptions &options) override {
     options.isBitwise = bitwise;
+    return readParameterOptions(options);
   }
+};
+
+struct BucketPermute
+    : BucketingPass<mlir::commsched::impl::BucketPermuteBase<BucketPermute>> {
+  using BucketingPass::BucketingPass;
+
+protected:
+  CollectiveKind getKind() const override { return CollectiveKind::Permute; }
+
+  OptionError readOwnOptions(BucketingPassOptions &options) override {
+    options.modes = getModes(mode);
+    return std::nullopt;
+  }
+};
+
+struct BucketBroadcast
+    : BucketingPass<
+          mlir::commsched::impl::BucketBroadcastBase<BucketBroadcast>> {
+  using BucketingPass::BucketingPass;
+
+protected:
+  CollectiveKind getKind() const override { return CollectiveKind::Broadcast; }
+
+  OptionError readOwnOptions(BucketingPassOptions &options) override {
+    options.modes = getModes(mode);
+    return std::nullopt;
+  }
+};
+
+struct BucketAllToAll
+    : BucketingPass<mlir::commsched::impl::BucketAllToAllBase<BucketAllToAll>> {
+  using BucketingPass::BucketingPass;
+
+protected:
+  CollectiveKind getKind() const override { return CollectiveKind::AllToAll; }
 };
 
 } // namespace

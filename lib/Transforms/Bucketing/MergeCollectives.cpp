@@ -154,6 +154,13 @@ static Operation *getAbsorbedCast(CollectiveOpInterface start,
 // Mergeable collectives
 //===----------------------------------------------------------------------===//
 
+/// Whether each delivered element depends only on the elements at its place, so
+/// that tensors may be concatenated in any shape.
+static bool isElementWise(CollectiveKind kind) {
+  return kind == CollectiveKind::AllReduce ||
+         kind == CollectiveKind::Broadcast || kind == CollectiveKind::Permute;
+}
+
 bool mlir::commsched::isBucket(CollectiveOpInterface collective) {
   if (collective.getSentValues().empty())
     return false;
@@ -162,17 +169,16 @@ bool mlir::commsched::isBucket(CollectiveOpInterface collective) {
   Operation *producer = collective.getSentValues().front().getDefiningOp();
   if (isa_and_present<AllGatherCopyInOp, ChunkCatOp>(producer))
     return true;
-  // The elements of tensors that are reduced have no order, so nothing but a
-  // bucket would join flat ones.
+  // These deliver element by element what they are sent, so nothing but a
+  // bucket would join flat tensors for them.
   auto concat = dyn_cast_if_present<tensor::ConcatOp>(producer);
-  return collective.getCollectiveKind() == CollectiveKind::AllReduce &&
-         concat && concat.getResultType().getRank() == 1;
+  return isElementWise(collective.getCollectiveKind()) && concat &&
+         concat.getResultType().getRank() == 1;
 }
 
 static bool isBucketed(CollectiveKind kind) {
-  return kind == CollectiveKind::AllGather ||
-         kind == CollectiveKind::ReduceScatter ||
-         kind == CollectiveKind::AllReduce;
+  return kind != CollectiveKind::Send && kind != CollectiveKind::Recv &&
+         kind != CollectiveKind::Barrier;
 }
 
 /// The reasons that apply to both modes.
@@ -238,7 +244,7 @@ getCopyReason(CollectiveOpInterface collective) {
   }
   if (isa<AllGatherOp>(op))
     return std::nullopt;
-  if (collective.getCollectiveKind() != CollectiveKind::AllReduce)
+  if (!isElementWise(collective.getCollectiveKind()))
     return ("there is no copy-in for '" + op->getName().getStringRef() + "'")
         .str();
   if (collective.getSentValues().front().getType() !=
@@ -347,7 +353,7 @@ static MergedOperations merge(RewriterBase &rewriter,
   case CollectiveKind::ReduceScatter:
     return mergeReduceScatters(rewriter, bucket);
   default:
-    return mergeAllReduces(rewriter, bucket);
+    return mergeElementWise(rewriter, bucket);
   }
 }
 

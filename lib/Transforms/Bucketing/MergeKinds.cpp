@@ -296,11 +296,11 @@ mlir::commsched::mergeReduceScatters(RewriterBase &rewriter,
 }
 
 //===----------------------------------------------------------------------===//
-// All-reduces
+// All-reduces, broadcasts and permutes
 //===----------------------------------------------------------------------===//
 
-MergedOperations mlir::commsched::mergeAllReduces(RewriterBase &rewriter,
-                                                  const MergeMembers &bucket) {
+MergedOperations mlir::commsched::mergeElementWise(RewriterBase &rewriter,
+                                                   const MergeMembers &bucket) {
   MergedOperations result;
   rewriter.setInsertionPoint(bucket.starts.back());
   SmallVector<Value> flat;

@@ -69,8 +69,9 @@ MergedOperations mergeAllGathers(RewriterBase &rewriter,
                                  const MergeMembers &bucket, bool multiDtype);
 MergedOperations mergeReduceScatters(RewriterBase &rewriter,
                                      const MergeMembers &bucket);
-MergedOperations mergeAllReduces(RewriterBase &rewriter,
-                                 const MergeMembers &bucket);
+/// For all-reduces, broadcasts and permutes.
+MergedOperations mergeElementWise(RewriterBase &rewriter,
+                                  const MergeMembers &bucket);
 MergedOperations coalesceCollectives(RewriterBase &rewriter,
                                      const MergeMembers &bucket);
 

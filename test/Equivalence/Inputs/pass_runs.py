@@ -100,6 +100,13 @@ def bucket_runs(kind, steps, *more):
         "max-count=3", UNITS, "plan=auto", *more, steps=steps)
 
 
+def small_bucket_runs(kind, *modes):
+    """For kinds of which steps of training have few: on random programs."""
+    return make_runs(
+        f"commsched-bucket-{kind}", *modes, f"saturation {TABLE}",
+        "cap-mb=0.002,0.01 preserve-overlap", "max-count=3", steps=())
+
+
 IN_FRONT = ("commsched-partition-joint{collectives=recompute "
             "mimic-autograd-order=false}")
 RAISE = "func.func(commsched-raise-comms)"
@@ -160,6 +167,9 @@ RUNS = [
     Run("commsched-bucket-reduce-scatter", "sum-first", ("accumulated",),
         rounds=True),
     *bucket_runs("all-reduce", ("hybrid",), "bitwise", "fsdp-only"),
+    *small_bucket_runs("permute", "mode=copy", "mode=coalesced", "mode=auto"),
+    *small_bucket_runs("broadcast", "mode=copy", "mode=coalesced"),
+    *small_bucket_runs("all-to-all"),
 
     Run("commsched-reinplace-all-gather", "", ("packed", "packed-experts")),
     Run("commsched-remove-unsharded-param-usage", "", ("stored",)),

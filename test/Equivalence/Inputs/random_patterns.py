@@ -5,7 +5,7 @@
 
 from exact_values import Exact, exact
 from mlir_values import Type, is_float
-from random_collectives import RANKS, Collectives
+from random_collectives import PATTERNS, RANKS, Collectives
 
 
 class Patterns(Collectives):
@@ -30,6 +30,27 @@ class Patterns(Collectives):
             if pending and self.rng.random() < 0.2:
                 self.program.values += self.wait(pending)
         self.reduction = None
+
+    def neighbours(self, pending):
+        """Small messages with one of two sets of pairs, or from one root, or
+        of experts, and at times a message from rank to rank between them."""
+        name, size = self.group()
+        kind = self.rng.choice(["permute", "permute", "broadcast",
+                                "all_to_all"])
+        clauses = {
+            "permute": [f"pairs(dense<{pairs}> : tensor<{len(pairs)}x2xi64>)"
+                        for pairs in PATTERNS[size][:2]],
+            "broadcast": [f"root({size - 1})", "root(0)"],
+            "all_to_all": ["split_dim(0) concat_dim(0)"]}[kind]
+        element = self.program.element()
+        for _ in range(self.rng.randint(2, 5)):
+            shape = self.program.shape() or (1,)
+            value = self.program.obtain(
+                Type((size * self.rng.randint(1, 2), *shape[1:]), element))
+            self.launch(pending, kind, [value], name,
+                        self.rng.choice(clauses), [value.type])
+            if self.rng.random() < 0.1:
+                self.message(pending)
 
     def packed_gather(self, pending):
         """Shards in one buffer, gathered in place or not."""

@@ -69,6 +69,7 @@ class Program(Computation):
                   (communication.all_reduce, 3),
                   (communication.all_to_all, 2), (communication.broadcast, 1),
                   (communication.permute, 1), (communication.burst, 5),
+                  (communication.neighbours, 2),
                   (communication.packed_gather, 1),
                   (communication.packed_scatter, 1),
                   (communication.added_scatters, 1),

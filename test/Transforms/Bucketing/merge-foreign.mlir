@@ -50,7 +50,7 @@ func.func @refused(%a: tensor<4xf32>) {
   %2 = "commsched_test.total"() <{channel = "ring", ranks = 4 : i64}> : () -> !commsched_test.handle
   // expected-remark@below {{it delivers several values}}
   %3 = commsched_test.total %a over "ring" ranks(4) : tensor<4xf32>
-  // expected-remark@below {{no all_to_all is ever merged}}
+  // expected-remark@below {{'commsched_test.exchange' does not say how it is merged}}
   %4 = commsched_test.exchange %a over "ring" ranks(4) : tensor<4xf32>
   %5 = commsched_test.finish %0 : tensor<4xf32>
   %6 = commsched_test.finish %1 : tensor<4xf32>

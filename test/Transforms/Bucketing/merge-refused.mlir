@@ -9,11 +9,9 @@ commsched.group @dp size(4)
 func.func @kinds(%x: tensor<4xf32>) {
   // expected-remark@below {{it is blocking}}
   commsched.barrier on @dp
-  // expected-remark@below {{no all_to_all is ever merged}}
+  // expected-remark@below {{there is no copy-in for 'commsched.all_to_all'}}
   %0 = commsched.all_to_all %x on @dp split_dim(0) concat_dim(0) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  // expected-remark@below {{no broadcast is ever merged}}
   %1 = commsched.broadcast %x on @dp root(0) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  // expected-remark@below {{no permute is ever merged}}
   %2 = commsched.permute %x on @dp pairs(dense<[[0, 1]]> : tensor<1x2xi64>) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
   // expected-remark@below {{no send is ever merged}}
   %3 = commsched.send %x on @dp to(1) : tensor<4xf32> -> !commsched.future

@@ -18,7 +18,13 @@ from rank_execution import WIDTHS
 POINT_TO_POINT = ("commsched.send", "commsched.recv")
 KINDS = {"all-gather": "commsched.all_gather",
          "reduce-scatter": "commsched.reduce_scatter",
-         "all-reduce": "commsched.all_reduce"}
+         "all-reduce": "commsched.all_reduce",
+         "permute": "commsched.permute",
+         "broadcast": "commsched.broadcast",
+         "all-to-all": "commsched.all_to_all"}
+# What has to be equal in one bucket besides the kind, group and element type.
+KEYS = ("reduction", "root", "split_dim", "concat_dim", "input_splits",
+        "output_splits")
 OVERLAP = "preserve-overlap"
 DEDUPLICATE = "deduplicate"
 SUM_FIRST = "sum-first"
@@ -37,7 +43,7 @@ def require(condition, problem):
 class Bucketing:
     """The options of one run of a pass."""
 
-    kind: str  # Of the pass: all-gather, reduce-scatter or all-reduce.
+    kind: str  # Of the pass: one of KINDS.
     mode: str = "copy"
     caps: list = field(default_factory=list)  # Bytes; empty: the default.
     max_count: int = 0
@@ -46,7 +52,9 @@ class Bucketing:
     flags: list = field(default_factory=list)
 
     def pipeline(self):
-        options = [f"mode={self.mode}", *self.flags]
+        options = list(self.flags)
+        if self.kind != "all-to-all":  # Always coalesced.
+            options.append(f"mode={self.mode}")
         if self.caps:
             caps = ",".join(repr(cap / (1 << 20)) for cap in self.caps)
             options.append(f"cap-mb={caps}")
@@ -101,6 +109,13 @@ def members(op):
 def tensor_bytes(types):
     return sum(math.prod(shape) * WIDTHS[element]
                for shape, element in map(parse_tensor, types))
+
+
+def key_of(start):
+    """What collectives have in common that one launch carries, besides kind,
+    group and element type."""
+    return (start.pairs() if "pairs" in start.attributes else None,
+            *(start.attributes.get(name) for name in KEYS))
 
 
 def bucket_bytes(start):
@@ -193,8 +208,7 @@ class BlockRules:
             for this, that in (
                     (start.name, member.name),
                     (start.group(), member.group()),
-                    (start.attributes.get("reduction"),
-                     member.attributes.get("reduction"))):
+                    (key_of(start), key_of(member))):
                 require(this == that, f"{name}, {that}, is in {this} "
                                       f"{start.stable_name()}")
 
@@ -294,7 +308,7 @@ class BlockRules:
                     if "multi-dtype" in bucketing.flags:
                         element = "any"
                     first.setdefault((start.group(), element,
-                                      start.attributes.get("reduction")), op)
+                                      str(key_of(start))), op)
             return first
 
         after = find_first(self.after)

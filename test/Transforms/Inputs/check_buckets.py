@@ -29,6 +29,9 @@ from rank_execution import Execution, read_groups
 
 FORMS = [(kind, mode) for mode in ["copy", "copy", "coalesced", "auto"]
          for kind in ["all-gather", "reduce-scatter", "all-reduce"]]
+FORMS += [("permute", "copy"), ("permute", "coalesced"),
+          ("broadcast", "auto"), ("all-to-all", "coalesced")]
+PARAMETER_KINDS = ("all-gather", "reduce-scatter", "all-reduce")
 CAPS = [16, 32, 48, 64, 100, 200, 1 << 30]
 PLANS = [[["layers.0"], ["layers.1", "head"]], [["layers.*.mlp"], ["head"]],
          [["layers"]], [[module] for module in MODULES[2:]], "auto", "auto"]
@@ -48,7 +51,10 @@ def random_bucketing(rng, kind, mode):
         flags[1:] = [("bitwise", 0.15)]
     if kind == "reduce-scatter":
         flags.append((SUM_FIRST, 0.3))
-    if rng.random() < 0.15:
+    has_plan = kind in PARAMETER_KINDS
+    if not has_plan:
+        flags = []
+    if has_plan and rng.random() < 0.15:
         bucketing.plan = rng.choice(PLANS)
     else:  # A plan goes by modules alone.
         flags += [(OVERLAP, 0.3), ("saturation", 0.1)]
@@ -162,10 +168,12 @@ def main():
     for index in range(arguments.count):
         seed = arguments.seed * 1000003 + index
         merged += Batch(tool, arguments.functions, seed).check()
-    for kind in ("all_gather", "reduce_scatter", "all_reduce"):
+    for kind in ("all_gather", "reduce_scatter", "all_reduce", "permute",
+                 "broadcast", "all_to_all"):
         for is_coalesced in (False, True):
-            assert merged[f"commsched.{kind}", is_coalesced], (
-                f"no {kind} was merged")
+            assert (merged[f"commsched.{kind}", is_coalesced]
+                    or kind == "all_to_all" and not is_coalesced), (
+                        f"no {kind} was merged")
     print(f"{arguments.count} pipelines, {sum(merged.values())} buckets: "
           "all well")
 

@@ -42,6 +42,13 @@ class Op:
         text = self.attributes[name].partition(" : ")[0]
         return [int(n) for n in re.findall(r"-?\b\d+", text)]
 
+    def pairs(self):
+        """The rows of `pairs`, of a permute, in the order of their sources."""
+        numbers = self.integers("pairs")
+        if len(numbers) == 1:  # One row of equal numbers.
+            numbers *= 2
+        return sorted(zip(numbers[::2], numbers[1::2]))
+
     def string(self, name):
         """The text of a string or symbol; empty if there is none."""
         return self.attributes.get(name, "").strip('"@')

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from rank_execution import ADD, WIDTHS
 
 KINDS = ["all_gather", "reduce_scatter", "all_reduce"]
+EXCHANGES = ["permute", "broadcast", "all_to_all"]
 # World size, and the groups with their sizes.
 WORLDS = [
     (4, {"dp": (2, "stride(2)"), "tp": (2, "")}),
@@ -104,6 +105,12 @@ class Generator:
         self.placed = rng.choice([0, 1, 1])
         self.sided = rng.choice([0, 0, 0, 0.5])
         self.kinds = rng.choice([[kind], [kind, kind, *KINDS], KINDS])
+        self.exchanges = EXCHANGES
+        self.exchange_weight = 1
+        if kind in EXCHANGES:
+            self.kinds = KINDS
+            self.exchanges = rng.choice([[kind], EXCHANGES])
+            self.exchange_weight = rng.choice([6, 12])
         self.wait_chance = rng.choice([0.1, 0.3, 0.7])
         self.loops = rng.random() < 0.5
 
@@ -137,7 +144,8 @@ class Generator:
         makers = [(self.compute, 5), (self.cast, 2), (self.view, 1.5),
                   (self.mutate, 1.5), (self.effect, 0.5), (self.start, 8),
                   (self.burst, 5), (self.rewrite, 1.5), (self.cross, 1),
-                  (self.hide, 1), (self.exchange, 1), (self.send, 0.5),
+                  (self.hide, 1), (self.exchange, self.exchange_weight),
+                  (self.send, 0.5),
                   (self.receive, 0.5), (self.barrier, 0.4), (self.call, 0.3)]
         if "reduce_scatter" in self.kinds:
             makers += [(self.add, 1.5)]
@@ -495,21 +503,36 @@ class Generator:
                     self.wait(lines, values, pending, last=True), [type])
 
     def exchange(self, lines, values, pending):
-        """What no pass merges."""
-        operands = self.pick([v for v in self.readable(values, pending)
-                              if v.type.shape], 1, least=1)
-        if not operands:
-            return
-        group, type = self.random_group(), operands[0].type
-        size = self.groups[group]
-        if type.shape[0] % size == 0 and self.rng.random() < 0.6:
-            types = [type]
-            clause, kind = "split_dim(0) concat_dim(0)", "all_to_all"
-        else:
-            types = [type]
-            clause, kind = f"root({self.rng.randrange(size)})", "broadcast"
-        self.launch(lines, values, pending, kind, group, clause, operands,
-                    types)
+        """Some of one key and a few of another, mostly of arguments."""
+        kind, group = self.rng.choice(self.exchanges), self.random_group()
+        element, clause = self.rng.choice(self.elements), None
+        for _ in range(self.rng.choice([1, 2, 3])):
+            if clause is None or self.rng.random() < 0.2:
+                clause = self.exchange_clause(kind, self.groups[group])
+            operands = self.pick(
+                [v for v in self.readable(values, pending) if v.type.shape
+                 and v.type.element == element
+                 and v.type.shape[0] % self.groups[group] == 0],
+                2 if self.rng.random() < 0.1 else 1, least=1)
+            if not operands:
+                operands = self.compute(lines, values, pending, [], [
+                    Type((self.groups[group], 2), element)])
+            if any(v.type.element != element for v in operands):
+                return
+            self.launch(lines, values, pending, kind, group, clause, operands,
+                        [v.type for v in operands])
+
+    def exchange_clause(self, kind, size):
+        if kind == "all_to_all":
+            return "split_dim(0) concat_dim(0)"
+        if kind == "broadcast":
+            return f"root({self.rng.randrange(size)})"
+        step = self.rng.choice([1, size - 1])
+        pairs = [[rank, (rank + step) % size] for rank in range(size)]
+        self.rng.shuffle(pairs)
+        if self.rng.random() < 0.5:  # No ring: the last one gets zeros.
+            pairs = sorted(pairs)[1:] or pairs
+        return f"pairs(dense<{pairs}> : tensor<{len(pairs)}x2xi64>)"
 
     def send(self, lines, values, pending):
         operands = self.pick(self.readable(values, pending), 2, least=1)

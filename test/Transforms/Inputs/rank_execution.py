@@ -477,6 +477,15 @@ class Execution:
         return self.start(op, operands, lambda tensors: [
             tensors[op.integer("root")].read() for _ in tensors])
 
+    def commsched_permute(self, op, operands):
+        def exchange(tensors):
+            delivered = [[ZERO] * math.prod(t.shape) for t in tensors]
+            for source, target in op.pairs():
+                delivered[target] = tensors[source].read()
+            return delivered
+
+        return self.start(op, operands, exchange)
+
     def message(self, op, rank):
         """Numbers a send or receive by all that came before it."""
         key = rank, op.group()

@@ -23,10 +23,10 @@ namespace mlir::commsched {
 /// How the tensors of a bucket are sent together.
 enum class BucketMode {
   /// Copied into one buffer. Gathers and reduce-scatters of the commsched
-  /// dialect, and all-reduces of any.
+  /// dialect, and all-reduces, broadcasts and permutes of any.
   Copy,
-  /// Side by side as the operands of one start. All-gathers, reduce-scatters
-  /// and all-reduces of any dialect whose interface can merge them.
+  /// Side by side as the operands of one start. Collectives of any dialect
+  /// whose interface can merge them.
   Coalesced,
 };
 
@@ -51,8 +51,8 @@ bool hasPinnedMember(ArrayRef<CollectiveOpInterface> members);
 /// `memory` says where their tensors are stored then.
 /// `absorbed` of the result is left empty: it names nodes of a problem.
 ///
-/// `members` are one or more gathers, one or more reduce_scatters, or one or
-/// more all_reduces, of one group. None when a size or the group is not known,
+/// `members` are one or more collectives of one kind and group, which is not
+/// a send, receive or barrier. None when a size or the group is not known,
 /// or the sums do not fit in 64 bits. Linear in the tensors.
 std::optional<schedule::BucketCost>
 estimateBucket(OperationCosts &costs, ArrayRef<CollectiveOpInterface> members,

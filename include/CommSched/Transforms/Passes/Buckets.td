@@ -24,14 +24,9 @@ class CommSched_BucketPass<string flag> : Pass<flag, "::mlir::func::FuncOp"> {
            "group, by the cost model">,
   ];
   list<Option> commonOptions = [
-    Option<"fsdpOnly", "fsdp-only", "bool", /*default=*/"false",
-           "Only collectives that commsched-annotate-fsdp recognizes">,
     Option<"preserveOverlap", "preserve-overlap", "bool", /*default=*/"false",
            "Split buckets until the simulated step gets no longer, and no "
            "other split makes it shorter">,
-    Option<"plan", "plan", "std::string", /*default=*/"",
-           "Buckets by step instead of by size: entries separated by ;, each a "
-           "list of module paths separated by commas; or auto">,
     Option<"profile", "profile", "std::string", /*default=*/"",
            "JSON file of measured collectives, for what merged ones take">,
   ];
@@ -46,7 +41,19 @@ class CommSched_BucketPass<string flag> : Pass<flag, "::mlir::func::FuncOp"> {
     "::mlir::tensor::TensorDialect"];
 }
 
-def BucketAllGather : CommSched_BucketPass<"commsched-bucket-all-gather"> {
+/// For collectives that may be those of sharded parameters.
+class CommSched_ParameterBucketPass<string flag> : CommSched_BucketPass<flag> {
+  list<Option> parameterOptions = [
+    Option<"fsdpOnly", "fsdp-only", "bool", /*default=*/"false",
+           "Only collectives that commsched-annotate-fsdp recognizes">,
+    Option<"plan", "plan", "std::string", /*default=*/"",
+           "Buckets by step instead of by size: entries separated by ;, each a "
+           "list of module paths separated by commas; or auto">,
+  ];
+}
+
+def BucketAllGather
+    : CommSched_ParameterBucketPass<"commsched-bucket-all-gather"> {
   let summary = "merge all-gathers into few large ones";
   let description = [{
     Merges all-gathers of one group and element type, within a block. Several
@@ -77,7 +84,8 @@ def BucketAllGather : CommSched_BucketPass<"commsched-bucket-all-gather"> {
 
     The results are the same, bit for bit.
   }];
-  let options = !listconcat(capOptions, modeOption, commonOptions, [
+  let options = !listconcat(capOptions, modeOption, commonOptions,
+                            parameterOptions, [
     Option<"multiDtype", "multi-dtype", "bool", /*default=*/"false",
            "Let different element types share a bucket, as bytes">,
     Option<"deduplicate", "deduplicate", "bool", /*default=*/"false",
@@ -87,7 +95,7 @@ def BucketAllGather : CommSched_BucketPass<"commsched-bucket-all-gather"> {
 }
 
 def BucketReduceScatter
-    : CommSched_BucketPass<"commsched-bucket-reduce-scatter"> {
+    : CommSched_ParameterBucketPass<"commsched-bucket-reduce-scatter"> {
   let summary = "merge reduce-scatters into few large ones";
   let description = [{
     As `commsched-bucket-all-gather`, for reduce-scatters of one group,
@@ -105,7 +113,8 @@ def BucketReduceScatter
     takes a library that chooses its algorithm by the size of the whole launch
     to change a sum.
   }];
-  let options = !listconcat(capOptions, modeOption, commonOptions, [
+  let options = !listconcat(capOptions, modeOption, commonOptions,
+                            parameterOptions, [
     Option<"bitwise", "bitwise", "bool", /*default=*/"false",
            "Leave every element at its place of a message: merge by "
            "mode=coalesced only">,
@@ -116,7 +125,8 @@ def BucketReduceScatter
   ]);
 }
 
-def BucketAllReduce : CommSched_BucketPass<"commsched-bucket-all-reduce"> {
+def BucketAllReduce
+    : CommSched_ParameterBucketPass<"commsched-bucket-all-reduce"> {
   let summary = "merge all-reduces into few large ones";
   let description = [{
     As `commsched-bucket-all-gather`, for all-reduces of one group, reduction
@@ -130,11 +140,53 @@ def BucketAllReduce : CommSched_BucketPass<"commsched-bucket-all-reduce"> {
     tensors of one launch as one message: `bitwise` leaves all-reduces alone on
     groups whose `commsched.backend` is "gloo".
   }];
-  let options = !listconcat(capOptions, modeOption, commonOptions, [
+  let options = !listconcat(capOptions, modeOption, commonOptions,
+                            parameterOptions, [
     Option<"bitwise", "bitwise", "bool", /*default=*/"false",
            "Leave every element at its place of a message: merge by "
            "mode=coalesced only, and not at all on gloo">,
   ]);
+}
+
+def BucketPermute : CommSched_BucketPass<"commsched-bucket-permute"> {
+  let summary = "merge permutes into few large ones";
+  let description = [{
+    As `commsched-bucket-all-gather`, for permutes of one group, element type
+    and set of pairs, such as the many small messages of a halo exchange. With
+    `mode=copy` the operands are concatenated and the results are views of what
+    arrives; with `mode=coalesced` one launch carries them side by side.
+
+    Permutes with other pairs are never merged: one launch has one set of pairs.
+    The order of the rows of `pairs` does not matter.
+
+    The results are the same, bit for bit.
+  }];
+  let options = !listconcat(capOptions, modeOption, commonOptions);
+}
+
+def BucketBroadcast : CommSched_BucketPass<"commsched-bucket-broadcast"> {
+  let summary = "merge broadcasts into few large ones";
+  let description = [{
+    As `commsched-bucket-permute`, for broadcasts of one group, root and element
+    type.
+
+    The results are the same, bit for bit.
+  }];
+  let options = !listconcat(capOptions, modeOption, commonOptions);
+}
+
+def BucketAllToAll : CommSched_BucketPass<"commsched-bucket-all-to-all"> {
+  let summary = "merge all-to-alls into launches of several tensors";
+  let description = [{
+    As `commsched-bucket-all-gather`, for all-to-alls of one group, element
+    type, `split_dim`, `concat_dim` and equal splits, such as tokens and their
+    weights on the way to experts. One launch carries them side by side; they
+    are never packed into a buffer, in which the parts for each rank would have
+    to lie together.
+
+    The results are the same, bit for bit.
+  }];
+  let options = !listconcat(capOptions, commonOptions);
 }
 
 #endif // COMMSCHED_TRANSFORMS_PASSES_BUCKETS_TD

@@ -1,0 +1,89 @@
+// DEFINE: %{mode} =
+// DEFINE: %{merge} = commsched-opt %s --commsched-bucket-permute=mode=%{mode}
+
+// REDEFINE: %{mode} = copy
+// RUN: %{merge} | FileCheck %s --check-prefixes=CHECK,COPY
+// RUN: %{merge} | commsched-opt --commsched-bucket-permute=mode=copy \
+// RUN:   | FileCheck %s --check-prefixes=CHECK,COPY
+// REDEFINE: %{mode} = coalesced
+// RUN: %{merge} | FileCheck %s --check-prefixes=CHECK,COALESCED
+// RUN: %{merge} | commsched-opt --commsched-bucket-permute=mode=coalesced \
+// RUN:   | FileCheck %s --check-prefixes=CHECK,COALESCED
+
+// RUN: commsched-opt %s --commsched-bucket-permute=max-count=2 \
+// RUN:   | FileCheck %s --check-prefix=COUNT
+
+// The messages of a halo exchange: one launch for each direction.
+
+!row = tensor<1x16xf32>
+!corner = tensor<f32>
+!count = tensor<4xi32>
+
+commsched.group @x size(4)
+
+// CHECK-LABEL: func.func @halo(
+// CHECK-SAME: %[[A:.+]]: tensor<1x16xf32>, %[[B:.+]]: tensor<1x16xf32>, %[[C:.+]]: tensor<f32>)
+// COPY-DAG: %[[FA:.+]] = tensor.collapse_shape %[[A]]
+// COPY-DAG: %[[FB:.+]] = tensor.collapse_shape %[[B]]
+// COPY-DAG: %[[FC:.+]] = tensor.expand_shape %[[C]]
+// COPY: %[[UP:.+]] = tensor.concat dim(0) %[[FA]], %[[FB]], %[[FC]] {commsched.name = "a.up+b.up+c.up.copy_in"}
+// COPY: commsched.permute %[[UP]] on @x pairs(dense<{{\[\[}}0, 1], [1, 2], [2, 3]]> {{.*}} {commsched.name = "a.up+b.up+c.up"} : tensor<33xf32>
+// COPY: %[[DOWN:.+]] = tensor.concat
+// COPY-NEXT: commsched.permute %[[DOWN]] on @x pairs(dense<{{\[\[}}1, 0], [2, 1], [3, 2]]> {{.*}} {commsched.name = "a.down+b.down"} : tensor<32xf32>
+// COPY-NEXT: %[[W:.+]] = commsched.wait
+// COPY: tensor.extract_slice %[[W]][0] [16] [1]
+// COPY: tensor.extract_slice %[[W]][16] [16] [1]
+// COPY: tensor.extract_slice %[[W]][32] [1] [1]
+// COPY: commsched.wait
+// COALESCED-NEXT: %[[UP:.+]] = commsched.permute %[[A]], %[[B]], %[[C]] on @x pairs(dense<{{\[\[}}0, 1], [1, 2], [2, 3]]> {{.*}} {commsched.name = "a.up+b.up+c.up"}
+// COALESCED-NEXT: %[[DOWN:.+]] = commsched.permute %[[A]], %[[B]] on @x pairs(dense<{{\[\[}}1, 0], [2, 1], [3, 2]]> {{.*}} {commsched.name = "a.down+b.down"}
+// COALESCED-NEXT: %[[W:.+]]:3 = commsched.wait %[[UP]]
+// COALESCED-NEXT: %[[V:.+]]:2 = commsched.wait %[[DOWN]]
+// COALESCED-NEXT: return %[[W]]#0, %[[V]]#0, %[[W]]#1, %[[V]]#1, %[[W]]#2
+// COUNT-LABEL: func.func @halo(
+// COUNT: {commsched.name = "a.up+b.up"}
+// COUNT: {commsched.name = "a.down+b.down"}
+// COUNT: commsched.permute %{{.+}} {commsched.name = "c.up"}
+func.func @halo(%a: !row, %b: !row, %c: !corner) -> (!row, !row, !row, !row, !corner) {
+  %0 = commsched.permute %a on @x pairs(dense<[[0, 1], [1, 2], [2, 3]]> : tensor<3x2xi64>) {commsched.name = "a.up"} : !row -> !commsched.future<!row>
+  %1 = commsched.permute %a on @x pairs(dense<[[1, 0], [2, 1], [3, 2]]> : tensor<3x2xi64>) {commsched.name = "a.down"} : !row -> !commsched.future<!row>
+  // The same pairs in another order.
+  %2 = commsched.permute %b on @x pairs(dense<[[2, 3], [0, 1], [1, 2]]> : tensor<3x2xi64>) {commsched.name = "b.up"} : !row -> !commsched.future<!row>
+  %3 = commsched.permute %b on @x pairs(dense<[[3, 2], [2, 1], [1, 0]]> : tensor<3x2xi64>) {commsched.name = "b.down"} : !row -> !commsched.future<!row>
+  %4 = commsched.permute %c on @x pairs(dense<[[1, 2], [0, 1], [2, 3]]> : tensor<3x2xi64>) {commsched.name = "c.up"} : !corner -> !commsched.future<!corner>
+  %5 = commsched.wait %0 : !commsched.future<!row>
+  %6 = commsched.wait %1 : !commsched.future<!row>
+  %7 = commsched.wait %2 : !commsched.future<!row>
+  %8 = commsched.wait %3 : !commsched.future<!row>
+  %9 = commsched.wait %4 : !commsched.future<!corner>
+  return %5, %6, %7, %8, %9 : !row, !row, !row, !row, !corner
+}
+
+// Other pairs, of which one set holds the other, other types, and what needs
+// what another one delivers: nothing is merged.
+// CHECK-LABEL: func.func @different(
+// CHECK-NOT: tensor.concat
+// CHECK-NOT: :2 = commsched.wait
+// CHECK: return
+func.func @different(%a: !row, %n: !count) -> (!row, !row, !count) {
+  %0 = commsched.permute %a on @x pairs(dense<[[0, 1]]> : tensor<1x2xi64>) : !row -> !commsched.future<!row>
+  %1 = commsched.permute %n on @x pairs(dense<[[0, 1]]> : tensor<1x2xi64>) : !count -> !commsched.future<!count>
+  %2 = commsched.wait %0 : !commsched.future<!row>
+  %3 = commsched.permute %2 on @x pairs(dense<[[0, 1]]> : tensor<1x2xi64>) : !row -> !commsched.future<!row>
+  %4 = commsched.permute %a on @x pairs(dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>) : !row -> !commsched.future<!row>
+  %5 = commsched.wait %1 : !commsched.future<!count>
+  %6 = commsched.wait %3 : !commsched.future<!row>
+  %7 = commsched.wait %4 : !commsched.future<!row>
+  return %6, %7, %5 : !row, !row, !count
+}
+
+// What is written in place travels alone.
+// CHECK-LABEL: func.func @in_place(
+// CHECK-COUNT-2: commsched.permute %{{.+}} into
+func.func @in_place(%a: !row, %b: !row, %c: !row) -> (!row, !row) {
+  %0 = commsched.permute %a on @x pairs(dense<[[0, 1]]> : tensor<1x2xi64>) into %b : !row into !row -> !commsched.future<!row>
+  %1 = commsched.permute %a on @x pairs(dense<[[0, 1]]> : tensor<1x2xi64>) into %c : !row into !row -> !commsched.future<!row>
+  %2 = commsched.wait %0 : !commsched.future<!row>
+  %3 = commsched.wait %1 : !commsched.future<!row>
+  return %2, %3 : !row, !row
+}
