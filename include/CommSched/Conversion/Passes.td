@@ -101,6 +101,100 @@ def ConvertShardToCommSched
 }
 
 //===----------------------------------------------------------------------===//
+// StableHloToCommSched
+//===----------------------------------------------------------------------===//
+
+def ConvertStableHloToCommSched
+    : Pass<"convert-stablehlo-to-commsched", "::mlir::ModuleOp"> {
+  let summary = "turn collectives of StableHLO into starts and waits";
+  let description = [{
+    Converts the collectives of a StableHLO program, which it knows by their
+    names: no StableHLO library is needed, and none is in the way. A blocking
+    collective becomes a start, immediately followed by its wait; those of an
+    asynchronous pair take the places of its `async_start` and `async_done`.
+    Everything else stays as it is. `convert-commsched-to-stablehlo` is the way
+    back.
+
+    ```mlir
+    %sum = "stablehlo.all_reduce"(%x) <{
+      channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+      replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>,
+      use_global_device_ids
+    }> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %c = "stablehlo.add"(%a, %b)
+          : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%c) : (tensor<f32>) -> ()
+    }) : (tensor<8x16xf32>) -> tensor<8x16xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    commsched.group @replica_groups_0 size(2)
+        ranks(dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>)
+        {stablehlo.group = {...}}
+    %future = commsched.all_reduce %x on @replica_groups_0 reduction(sum)
+        {commsched.name = "all_reduce.0", stablehlo.named,
+         stablehlo.properties = {...}}
+        : tensor<8x16xf32> -> !commsched.future<tensor<8x16xf32>>
+    %sum = commsched.wait %future : !commsched.future<tensor<8x16xf32>>
+    ```
+
+    **Groups.** Device `(r, p)`, of replica r and partition p, is the rank
+    `r * P + p`, where P is `mhlo.num_partitions`. Each distinct
+    `replica_groups` becomes one group, and so does each meaning of its ids:
+    cross-replica, cross-partition, cross-replica-and-partition and flattened.
+    With a single replica, cross-partition and flattened are the same. Channel
+    handles do not separate groups, since JAX gives all collectives the same
+    one. A `collective_permute` has the group of all devices.
+
+    **Operations.** `all_gather`, `all_reduce`, `all_to_all`,
+    `collective_broadcast`, `collective_permute`, `reduce_scatter`, with one
+    operand or several, and the custom call `@ragged_all_to_all`. A reducer is
+    one operation `add`, `maximum`, `minimum`, `multiply`, `and` or `or` of both
+    arguments. The inherent attributes of the collective are kept in
+    `stablehlo.properties`, those of an `async_start` in `stablehlo.async`. A
+    start without a name gets that of its location, or its kind and a number,
+    and the mark `stablehlo.named`.
+
+    **Functions.** Collectives are converted in place in functions and in the
+    bodies of `while`, `case` and `if`. The body of a `sdy.manual_computation`
+    around collectives becomes a private function with the mark
+    `stablehlo.outlined`, which the body calls: so function passes, budgets and
+    reports are about what one device runs. Calls of functions that only compute
+    get `commsched.pure`. Arguments that the caller donates
+    (`jax.buffer_donor`, `tf.aliasing_output`) get `commsched.freeable`.
+
+    **What stays.** A collective stays as it is, with a remark
+    `CollectiveKept`, if `commsched` has no form for it: dynamic sizes, elements
+    of unknown size, other reducers, a result of another element type, groups of
+    different sizes, a `collective_broadcast` to some of the devices, or more
+    than one operation in the region of an `async_start`.
+
+    Errors: groups that do not partition the devices, because they list a device
+    twice, one that does not exist, or not all; pairs of a permute with a
+    repeated source or target; cross-replica and cross-partition collectives in
+    one program; channels to the host; an `async_start` without `async_done`,
+    with one in another block, or with two; missing or malformed attributes; and
+    results that are not what the group delivers. Two more can be turned into
+    barriers with a remark by `lenient`: groups that are not listed, and custom
+    calls with side effects whose targets are unknown.
+  }];
+  let options = [
+    Option<"ranksPerNode", "ranks-per-node", "int64_t", /*default=*/"8",
+           "How many ranks with consecutive numbers share a node">,
+    Option<"lenient", "lenient", "bool", /*default=*/"false",
+           "Leave collectives whose groups are not known, and custom calls that "
+           "might communicate, as barriers">,
+  ];
+  let dependentDialects = [
+    "::mlir::commsched::CommSchedDialect",
+    "::mlir::func::FuncDialect",
+  ];
+}
+
+//===----------------------------------------------------------------------===//
 // CommSchedToRuntime
 //===----------------------------------------------------------------------===//
 

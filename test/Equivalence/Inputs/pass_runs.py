@@ -16,8 +16,8 @@ LOWERING = {"commsched-expand-float8-casts",
             "convert-commsched-to-requests", "convert-commsched-to-runtime",
             "convert-commsched-to-stablehlo",
             "convert-requests-to-calls",
-            # Its input is another dialect's.
-            "convert-shard-to-commsched"}
+            # Their input is another dialect's.
+            "convert-shard-to-commsched", "convert-stablehlo-to-commsched"}
 
 # Options of transformer_step.py by kind of step.
 STEPS = {

@@ -1,0 +1,117 @@
+//===- Conversion.h - From StableHLO to starts and waits --------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The steps of the conversion. All collectives of the module are read before
+// the first one is replaced, so that a program with an error does not change.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_CONVERSION_STABLEHLOTOCOMMSCHED_CONVERSION_H
+#define COMMSCHED_LIB_CONVERSION_STABLEHLOTOCOMMSCHED_CONVERSION_H
+
+#include "Groups.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace mlir::commsched::stablehlo {
+
+/// A collective of StableHLO, and what was read of it.
+struct Collective {
+  explicit Collective(Operation *op, Operation *asyncStart = nullptr,
+                      Operation *asyncDone = nullptr)
+      : op(op), asyncStart(asyncStart), asyncDone(asyncDone) {}
+
+  /// The collective itself.
+  Operation *op;
+  /// The pair around it; null if it is blocking.
+  Operation *asyncStart;
+  Operation *asyncDone;
+
+  /// The operation that replaces it is one of `commsched` of this kind.
+  CollectiveKind kind = CollectiveKind::AllGather;
+  DeviceGroup *group = nullptr;
+  /// Of all_gather, reduce_scatter and, for the split, all_to_all.
+  int64_t dim = 0;
+  /// Of all_to_all.
+  int64_t concatDim = 0;
+  ReductionKind reduction = ReductionKind::Sum;
+  /// Of collective_permute.
+  DenseIntElementsAttr pairs;
+  /// An all_to_all whose parts are known at run time.
+  bool isRagged = false;
+
+  /// The operation that sends.
+  Operation *getStart() const { return asyncStart ? asyncStart : op; }
+};
+
+/// What the steps share.
+struct Context {
+  Context(ModuleOp module, int64_t ranksPerNode, bool isLenient);
+
+  ModuleOp module;
+  DeviceGroups groups;
+  /// Whether what cannot be read becomes a barrier instead of an error.
+  bool isLenient;
+  /// The first collective of each kind of ids.
+  llvm::SmallDenseMap<unsigned, Operation *> firstWithIds;
+  /// Handles that were read before.
+  llvm::DenseMap<Attribute, std::optional<ChannelHandle>> channelHandles;
+};
+
+/// How a collective was read.
+enum class Reading {
+  /// It has a form in `commsched`.
+  Complete,
+  /// It has none and stays as it is. A remark gave the reason.
+  Kept,
+  /// An error was emitted.
+  Failed,
+};
+
+/// Emits the remark `CollectiveKept` at `op`.
+Reading keep(Operation *op, const Twine &reason);
+
+/// The kind of the collective `op`; none if it is not a collective.
+std::optional<CollectiveKind> getCollectiveKind(Operation *op);
+
+// ReadCollectives.cpp
+
+/// Reads the attributes, types and regions of `collective.op` into the other
+/// members.
+Reading readCollective(Collective &collective, Context &context);
+
+// Collect.cpp
+
+/// Finds the collectives of the module that have a form in `commsched`, in the
+/// order of the text.
+FailureOr<SmallVector<Collective>> collectCollectives(Context &context);
+
+// Outline.cpp
+
+/// Moves the body of each `sdy.manual_computation` that is the closest one
+/// around one of `collectives` into a private function.
+void outlineManualComputations(ArrayRef<Collective> collectives,
+                               SymbolTable &symbols);
+
+// ReplaceCollectives.cpp
+
+/// Replaces each collective by a start and a wait.
+void replaceCollectives(MutableArrayRef<Collective> collectives,
+                        Context &context, SymbolTable &symbols);
+
+// Annotate.cpp
+
+/// Adds `commsched.pure` to calls whose callees only compute.
+void annotatePureCalls(ModuleOp module, SymbolTable &symbols);
+
+/// Adds `commsched.freeable` to arguments that the caller donates, and to those
+/// of an outlined function that get one of these which nothing else uses.
+void annotateFreeableArguments(ModuleOp module, SymbolTable &symbols);
+
+} // namespace mlir::commsched::stablehlo
+
+#endif // COMMSCHED_LIB_CONVERSION_STABLEHLOTOCOMMSCHED_CONVERSION_H

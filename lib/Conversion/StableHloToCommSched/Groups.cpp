@@ -1,0 +1,291 @@
+//===- Groups.cpp - Process groups of StableHLO's collectives -------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Groups.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using namespace mlir::commsched::stablehlo;
+
+/// More devices than any machine has: lists of more ranks are not made.
+static constexpr int64_t maxNumDevices = int64_t(1) << 24;
+
+StringRef mlir::commsched::stablehlo::stringify(DeviceIds ids) {
+  switch (ids) {
+  case DeviceIds::Replicas:
+    return "cross-replica";
+  case DeviceIds::Partitions:
+    return "cross-partition";
+  case DeviceIds::WholeReplicas:
+    return "cross-replica-and-partition";
+  case DeviceIds::Flattened:
+    return "flattened";
+  }
+  return {};
+}
+
+/// What an id of this kind is called.
+static StringRef getNoun(DeviceIds ids) {
+  switch (ids) {
+  case DeviceIds::Replicas:
+  case DeviceIds::WholeReplicas:
+    return "replica";
+  case DeviceIds::Partitions:
+    return "partition";
+  case DeviceIds::Flattened:
+    return "device";
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// The module's devices
+//===----------------------------------------------------------------------===//
+
+/// Reads the positive number `name` of the module into `number`, if there is
+/// one.
+static LogicalResult readNumber(ModuleOp module, StringRef name,
+                                int64_t &number, bool &isKnown) {
+  Attribute attr = module->getDiscardableAttr(name);
+  if (!attr)
+    return success();
+  auto integer = dyn_cast<IntegerAttr>(attr);
+  if (!integer || integer.getValue().getSignificantBits() > 32 ||
+      integer.getValue().getSExtValue() < 1)
+    return module.emitOpError("attribute '")
+           << name << "' must be a number from 1 to 2147483647, not " << attr;
+  number = integer.getValue().getSExtValue();
+  isKnown = true;
+  return success();
+}
+
+LogicalResult DeviceGroups::initialize() {
+  return success(succeeded(readNumber(module, numReplicasName, numReplicas,
+                                      isNumDevicesKnown)) &&
+                 succeeded(readNumber(module, numPartitionsName, numPartitions,
+                                      isNumDevicesKnown)));
+}
+
+std::optional<int64_t> DeviceGroups::getNumIds(DeviceIds ids) const {
+  if (!isNumDevicesKnown)
+    return std::nullopt;
+  switch (ids) {
+  case DeviceIds::Replicas:
+  case DeviceIds::WholeReplicas:
+    return numReplicas;
+  case DeviceIds::Partitions:
+    return numPartitions;
+  case DeviceIds::Flattened:
+    return numReplicas * numPartitions;
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+/// Every id is one of the module's and listed once. The first one that is not
+/// listed goes into `group`.
+LogicalResult DeviceGroups::verifyIds(Operation *op,
+                                      DenseIntElementsAttr groups,
+                                      DeviceGroup &group) {
+  StringRef noun = getNoun(group.ids);
+  int64_t numColumns = groups.getType().getDimSize(1);
+  std::optional<int64_t> numIds = getNumIds(group.ids);
+  llvm::DenseMap<int64_t, int64_t> rows;
+  for (auto [index, id] : llvm::enumerate(groups.getValues<int64_t>())) {
+    int64_t row = static_cast<int64_t>(index) / numColumns;
+    if (id == -1)
+      continue;
+    if (id < 0 || id >= numIds.value_or(maxNumDevices))
+      return op->emitOpError("'replica_groups' lists the ")
+             << noun << " " << id << " in group " << row << ", but "
+             << (numIds ? "the module has " : "there are at most ")
+             << numIds.value_or(maxNumDevices) << " " << noun << "s";
+    auto [first, isNew] = rows.try_emplace(id, row);
+    if (!isNew)
+      return op->emitOpError("'replica_groups' lists the ")
+             << noun << " " << id << " in group " << first->second
+             << " and again in group " << row;
+  }
+  int64_t numListed = rows.size();
+  for (int64_t id = 0; id < numIds.value_or(numListed); ++id) {
+    if (rows.contains(id))
+      continue;
+    group.missing = id;
+    break;
+  }
+  return success();
+}
+
+LogicalResult DeviceGroups::verifyComplete(Operation *op,
+                                           const DeviceGroup &group) const {
+  if (!group.missing)
+    return success();
+  StringRef noun = getNoun(group.ids);
+  InFlightDiagnostic diag =
+      op->emitOpError("'replica_groups' does not list the ")
+      << noun << " " << *group.missing << ", but ";
+  if (std::optional<int64_t> numIds = getNumIds(group.ids))
+    return diag << "the module has " << *numIds << " " << noun << "s";
+  return diag << "lists one with a larger number";
+}
+
+//===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
+
+static std::string describeExcess(int64_t numDevices) {
+  return (Twine(numDevices) + " devices are more than " + Twine(maxNumDevices))
+      .str();
+}
+
+/// Sets size and ranks of `group` from `listed` ids, `numColumns` for each row.
+void DeviceGroups::setRows(ArrayRef<int64_t> listed, int64_t numColumns,
+                           DeviceGroup &group) {
+  DeviceIds ids = group.ids;
+  int64_t copies = 1;
+  if (ids == DeviceIds::Replicas || ids == DeviceIds::WholeReplicas)
+    copies = numPartitions;
+  else if (ids == DeviceIds::Partitions)
+    copies = numReplicas;
+  int64_t numRanks = static_cast<int64_t>(listed.size()) * copies;
+  if (numRanks > maxNumDevices) {
+    group.unsupported = describeExcess(numRanks);
+    return;
+  }
+  SmallVector<int64_t> ranks;
+  ranks.reserve(numRanks);
+  group.size = numColumns;
+  switch (ids) {
+  case DeviceIds::Replicas:
+    for (int64_t partition = 0; partition < numPartitions; ++partition)
+      for (int64_t replica : listed)
+        ranks.push_back(replica * numPartitions + partition);
+    break;
+  case DeviceIds::Partitions:
+    for (int64_t replica = 0; replica < numReplicas; ++replica)
+      for (int64_t partition : listed)
+        ranks.push_back(replica * numPartitions + partition);
+    break;
+  case DeviceIds::WholeReplicas:
+    group.size = numColumns * numPartitions;
+    for (size_t row = 0; row < listed.size(); row += numColumns)
+      for (int64_t partition = 0; partition < numPartitions; ++partition)
+        for (int64_t replica : listed.slice(row, numColumns))
+          ranks.push_back(replica * numPartitions + partition);
+    break;
+  case DeviceIds::Flattened:
+    llvm::append_range(ranks, listed);
+    break;
+  }
+  auto type = RankedTensorType::get({numRanks / group.size, group.size},
+                                    IntegerType::get(module.getContext(), 64));
+  group.ranks = DenseIntElementsAttr::get(type, ranks);
+}
+
+/// The most members of one group that share a node.
+int64_t DeviceGroups::countOnOneNode(const DeviceGroup &group) const {
+  llvm::DenseMap<int64_t, int64_t> counts;
+  int64_t most = 0, column = 0;
+  for (int64_t rank : group.ranks.getValues<int64_t>()) {
+    if (column == 0)
+      counts.clear();
+    most = std::max(most, ++counts[rank / ranksPerNode]);
+    column = (column + 1) % group.size;
+  }
+  return most;
+}
+
+//===----------------------------------------------------------------------===//
+// Look-up and declaration
+//===----------------------------------------------------------------------===//
+
+FailureOr<DeviceGroup *>
+DeviceGroups::lookup(Operation *op, DenseIntElementsAttr replicaGroups,
+                     DeviceIds ids) {
+  // With one replica, partitions are devices: one communicator.
+  if (ids == DeviceIds::Partitions && numReplicas == 1)
+    ids = DeviceIds::Flattened;
+  auto [entry, isNew] =
+      groups.try_emplace({replicaGroups, static_cast<unsigned>(ids)});
+  if (!isNew) {
+    if (DeviceGroup *group = entry->second.get())
+      return group;
+    return failure();
+  }
+  ShapedType type = replicaGroups.getType();
+  if (type.getRank() != 2 || !type.getElementType().isSignlessInteger(64))
+    return op->emitOpError("'replica_groups' must be a matrix of i64, not ")
+           << type;
+  auto group = std::make_unique<DeviceGroup>();
+  group->first = op;
+  group->ids = ids;
+  if (failed(verifyIds(op, replicaGroups, *group)))
+    return failure();
+  auto listed = llvm::to_vector(replicaGroups.getValues<int64_t>());
+  if (llvm::is_contained(listed, -1))
+    group->unsupported = "its groups have different sizes";
+  else
+    setRows(listed, type.getDimSize(1), *group);
+  entry->second = std::move(group);
+  return entry->second.get();
+}
+
+FailureOr<DeviceGroup *> DeviceGroups::lookupAll(Operation *op, DeviceIds ids,
+                                                 int64_t largest) {
+  std::optional<int64_t> known = getNumIds(ids);
+  if (known && largest >= *known)
+    return op->emitOpError("names the ")
+           << getNoun(ids) << " " << largest << ", but the module has "
+           << *known << " " << getNoun(ids) << "s";
+  std::unique_ptr<DeviceGroup> &group =
+      groups[{Attribute(), static_cast<unsigned>(ids)}];
+  if (!group) {
+    group = std::make_unique<DeviceGroup>();
+    group->first = op;
+  }
+  group->ids = ids;
+  group->size = known.value_or(std::max(group->size, largest + 1));
+  int64_t numRanks = known ? numReplicas * numPartitions : group->size;
+  if (numRanks > maxNumDevices)
+    group->unsupported = describeExcess(numRanks);
+  return group.get();
+}
+
+FlatSymbolRefAttr DeviceGroups::getSymbol(DeviceGroup &group,
+                                          SymbolTable &symbols) {
+  MLIRContext *context = module.getContext();
+  if (group.declaration)
+    return FlatSymbolRefAttr::get(group.declaration.getSymNameAttr());
+  std::string name = "all_devices";
+  if (group.ranks)
+    name = "replica_groups_" + std::to_string(numDeclared++);
+  else
+    setRows(llvm::to_vector(llvm::seq<int64_t>(0, group.size)), group.size,
+            group);
+  OpBuilder detached(context);
+  GroupOp op = GroupOp::create(
+      detached, group.first->getLoc(), name, group.size,
+      /*ranks_per_node=*/IntegerAttr(), /*stride=*/IntegerAttr(), group.ranks,
+      /*sym_visibility=*/StringAttr());
+  int64_t onOneNode = countOnOneNode(group);
+  // The default is not printed.
+  if (op.getProcessGroup().ranksPerNode != onOneNode)
+    op.setRanksPerNode(onOneNode);
+  op->setDiscardableAttr(groupMark, group.mark.getDictionary(context));
+  Block *body = module.getBody();
+  symbols.insert(op, lastDeclared ? std::next(Block::iterator(lastDeclared))
+                                  : body->begin());
+  lastDeclared = op;
+  group.declaration = op;
+  return FlatSymbolRefAttr::get(op.getSymNameAttr());
+}

@@ -1,0 +1,548 @@
+//===- ReadCollectives.cpp - StableHLO's collectives by name --------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Conversion.h"
+
+#include "mlir/IR/BuiltinDialect.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using namespace mlir::commsched::stablehlo;
+
+std::optional<CollectiveKind>
+mlir::commsched::stablehlo::getCollectiveKind(Operation *op) {
+  if (op->getName().getDialectNamespace() != "stablehlo")
+    return std::nullopt;
+  StringRef name = op->getName().getStringRef();
+  if (name == customCallName) {
+    auto target =
+        dyn_cast_if_present<StringAttr>(getAttribute(op, callTargetName));
+    if (target && target.getValue() == raggedAllToAllTarget)
+      return CollectiveKind::AllToAll;
+    return std::nullopt;
+  }
+  return llvm::StringSwitch<std::optional<CollectiveKind>>(name)
+      .Case(allGatherName, CollectiveKind::AllGather)
+      .Case(allReduceName, CollectiveKind::AllReduce)
+      .Case(allToAllName, CollectiveKind::AllToAll)
+      .Case(collectiveBroadcastName, CollectiveKind::Broadcast)
+      .Case(collectivePermuteName, CollectiveKind::Permute)
+      .Case(reduceScatterName, CollectiveKind::ReduceScatter)
+      .Default(std::nullopt);
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+/// Whether `attr` is one of MLIR's own, whose C++ class is known.
+static bool isBuiltin(Attribute attr) {
+  return !isa<OpaqueAttr>(attr) && attr.getDialect().getNamespace() ==
+                                       BuiltinDialect::getDialectNamespace();
+}
+
+/// Reads the i64 attribute `name`, which must be in [`low`, `high`).
+static LogicalResult readInteger(Operation *op, StringRef name, int64_t low,
+                                 int64_t high, StringRef bound,
+                                 int64_t &value) {
+  Attribute attr = getAttribute(op, name);
+  if (!attr)
+    return op->emitOpError("lacks the attribute '") << name << "'";
+  auto integer = dyn_cast<IntegerAttr>(attr);
+  if (!integer || integer.getValue().getSignificantBits() > 64)
+    return op->emitOpError("attribute '")
+           << name << "' must be an i64, not " << attr;
+  value = integer.getValue().getSExtValue();
+  if (value < low || value >= high)
+    return op->emitOpError("attribute '")
+           << name << "' is " << value << ", which is not in [" << low << ", "
+           << high << "), " << bound;
+  return success();
+}
+
+/// Reads a dimension of the first operand of `collective`, which is a ranked
+/// tensor.
+static LogicalResult readDimension(Operation *op, StringRef name,
+                                   int64_t &dim) {
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  return readInteger(op, name, 0, type.getRank(),
+                     "the dimensions of its operand", dim);
+}
+
+/// Reads the handle of the channel between devices; 0 if there is none, which
+/// makes the collective one between replicas.
+static FailureOr<int64_t> readChannel(Operation *op, Context &context) {
+  Attribute attr = getAttribute(op, channelHandleName);
+  if (!attr)
+    return int64_t(0);
+  auto [entry, isNew] = context.channelHandles.try_emplace(attr);
+  if (isNew)
+    entry->second = readChannelHandle(attr);
+  if (!entry->second)
+    return op->emitOpError("attribute 'channel_handle' must be a "
+                           "#stablehlo.channel_handle<handle = H, type = T>, "
+                           "not ")
+           << attr;
+  if (entry->second->type != 0 && entry->second->type != 1)
+    return op->emitOpError("attribute 'channel_handle' has the type ")
+           << entry->second->type
+           << ", but a collective is between devices, which is type 1";
+  return entry->second->handle;
+}
+
+/// What the ids in the groups of a collective are, which follows from the
+/// channel and, where the collective has it, `use_global_device_ids`.
+static FailureOr<DeviceIds> readDeviceIds(Operation *op, CollectiveKind kind,
+                                          int64_t channel) {
+  switch (kind) {
+  case CollectiveKind::AllGather:
+  case CollectiveKind::AllReduce:
+  case CollectiveKind::ReduceScatter:
+    break;
+  default:
+    return channel > 0 ? DeviceIds::Partitions : DeviceIds::Replicas;
+  }
+  Attribute flag = getAttribute(op, useGlobalDeviceIdsName);
+  auto boolean = dyn_cast_if_present<BoolAttr>(flag);
+  if (flag && !boolean && !isa<UnitAttr>(flag))
+    return op->emitOpError("attribute 'use_global_device_ids' must be a unit "
+                           "attribute, not ")
+           << flag;
+  bool isFlattened = flag && (!boolean || boolean.getValue());
+  if (isFlattened && channel <= 0)
+    return op->emitOpError("has 'use_global_device_ids', which requires a "
+                           "channel with a positive handle, but its handle "
+                           "is ")
+           << channel;
+  if (isFlattened)
+    return DeviceIds::Flattened;
+  return channel > 0 ? DeviceIds::WholeReplicas : DeviceIds::Replicas;
+}
+
+/// Emits an error if the ids of `op` are replicas and those of another
+/// collective are partitions, or the other way round.
+static LogicalResult verifyNotMixed(Operation *op, DeviceIds ids,
+                                    Context &context) {
+  context.firstWithIds.try_emplace(static_cast<unsigned>(ids), op);
+  DeviceIds other;
+  if (ids == DeviceIds::Replicas)
+    other = DeviceIds::Partitions;
+  else if (ids == DeviceIds::Partitions)
+    other = DeviceIds::Replicas;
+  else
+    return success();
+  auto found = context.firstWithIds.find(static_cast<unsigned>(other));
+  if (found == context.firstWithIds.end())
+    return success();
+  InFlightDiagnostic diag = op->emitOpError("is ")
+                            << stringify(ids)
+                            << ", but another collective of the program is "
+                            << stringify(other);
+  diag.attachNote(found->second->getLoc()) << "the other collective is here";
+  return diag;
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+/// What is done with a collective whose groups cannot be read.
+static Reading rejectGroups(Operation *op, const Twine &reason,
+                            Context &context) {
+  if (context.isLenient)
+    return keep(op, reason + "; it is a barrier");
+  op->emitOpError() << reason
+                    << "; with 'lenient' it becomes a barrier instead";
+  return Reading::Failed;
+}
+
+/// Remembers the attributes from which merged collectives are written. Those of
+/// a collective that can have `use_global_device_ids` are preferred, since this
+/// attribute says what the ids are.
+static void setMark(DeviceGroup &group,
+                    function_ref<Attribute(StringRef)> lookup) {
+  StringLiteral names[] = {replicaGroupsName, channelHandleName, channelIdName,
+                           useGlobalDeviceIdsName};
+  NamedAttrList mark;
+  for (StringLiteral name : names)
+    if (Attribute attr = lookup(name))
+      mark.set(name, attr);
+  bool isBetter = mark.get(useGlobalDeviceIdsName) &&
+                  !group.mark.get(useGlobalDeviceIdsName);
+  if (group.mark.empty() || isBetter)
+    group.mark = mark;
+}
+
+/// Reads `replica_groups`, which `lookup` finds among the attributes of the
+/// collective or, for a ragged all-to-all, in its `backend_config`.
+static Reading readGroup(Collective &collective, DeviceIds ids,
+                         function_ref<Attribute(StringRef)> lookup,
+                         Context &context) {
+  Operation *op = collective.op;
+  Attribute attr = lookup(replicaGroupsName);
+  if (!attr) {
+    op->emitOpError("lacks the attribute 'replica_groups'");
+    return Reading::Failed;
+  }
+  auto elements = dyn_cast<DenseIntElementsAttr>(attr);
+  if (!elements && !isBuiltin(attr))
+    return rejectGroups(op, "does not list the devices of its groups", context);
+  if (!elements) {
+    op->emitOpError("attribute 'replica_groups' must be a matrix of i64, not ")
+        << attr;
+    return Reading::Failed;
+  }
+  if (elements.empty())
+    return rejectGroups(op, "has empty 'replica_groups'", context);
+  FailureOr<DeviceGroup *> group = context.groups.lookup(op, elements, ids);
+  if (failed(group))
+    return Reading::Failed;
+  // Only a collective_broadcast may leave devices out.
+  if (collective.kind != CollectiveKind::Broadcast) {
+    if (failed(context.groups.verifyComplete(op, **group)))
+      return Reading::Failed;
+  } else if ((*group)->missing) {
+    return keep(op, "not all devices take part");
+  }
+  collective.group = *group;
+  setMark(**group, lookup);
+  return Reading::Complete;
+}
+
+/// Reads `source_target_pairs`, of which each source and each target occurs
+/// once.
+static Reading readPairs(Collective &collective, DeviceIds ids,
+                         Context &context) {
+  Operation *op = collective.op;
+  Attribute attr = getAttribute(op, sourceTargetPairsName);
+  auto pairs = dyn_cast_if_present<DenseIntElementsAttr>(attr);
+  if (!pairs || pairs.getType().getRank() != 2 ||
+      pairs.getType().getDimSize(1) != 2 ||
+      !pairs.getElementType().isSignlessInteger(64)) {
+    InFlightDiagnostic diag = op->emitOpError(
+        "attribute 'source_target_pairs' must be a matrix of i64 with two "
+        "columns");
+    if (attr)
+      diag << ", not " << attr;
+    return Reading::Failed;
+  }
+  int64_t largest = 0;
+  llvm::DenseMap<int64_t, int64_t> sources, targets;
+  for (auto [index, id] : llvm::enumerate(pairs.getValues<int64_t>())) {
+    bool isSource = index % 2 == 0;
+    int64_t row = static_cast<int64_t>(index) / 2;
+    if (id < 0 || id == std::numeric_limits<int64_t>::max()) {
+      op->emitOpError("'source_target_pairs' lists the id ")
+          << id << " in pair " << row << ", which is no id";
+      return Reading::Failed;
+    }
+    auto [first, isNew] = (isSource ? sources : targets).try_emplace(id, row);
+    if (!isNew) {
+      op->emitOpError("'source_target_pairs' has the ")
+          << (isSource ? "source " : "target ") << id << " in pair "
+          << first->second << " and again in pair " << row;
+      return Reading::Failed;
+    }
+    largest = std::max(largest, id);
+  }
+  FailureOr<DeviceGroup *> group = context.groups.lookupAll(op, ids, largest);
+  if (failed(group))
+    return Reading::Failed;
+  NamedAttrList &mark = (*group)->mark;
+  if (mark.empty()) {
+    mark.set(permuteKey, UnitAttr::get(op->getContext()));
+    if (Attribute channel = getAttribute(op, channelHandleName))
+      mark.set(channelHandleName, channel);
+  }
+  collective.group = *group;
+  collective.pairs = pairs;
+  return Reading::Complete;
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+/// Why the operands or results `types` cannot be sent; empty if they can.
+static std::string describeUnsupportedTypes(TypeRange types) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (Type type : types) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      os << type << " is no ranked tensor";
+    else if (!tensor.hasStaticShape())
+      os << type << " has a dynamic size";
+    else if (!tensor.getElementType().isIntOrFloat() &&
+             !isa<ComplexType>(tensor.getElementType()))
+      os << "the size of " << tensor.getElementType() << " is not known";
+    if (!text.empty())
+      break;
+  }
+  return text;
+}
+
+static bool hasDimensions(CollectiveKind kind) {
+  return kind == CollectiveKind::AllGather ||
+         kind == CollectiveKind::ReduceScatter ||
+         kind == CollectiveKind::AllToAll;
+}
+
+/// The type that `collective` delivers for an operand of type `sent`, or null,
+/// with an error, if the group does not divide it or the size is too large.
+static Type inferDelivered(const Collective &collective,
+                           RankedTensorType sent) {
+  SmallVector<int64_t> shape = llvm::to_vector(sent.getShape());
+  int64_t size = collective.group->size;
+  auto divide = [&](int64_t dim) {
+    if (shape[dim] % size == 0) {
+      shape[dim] /= size;
+      return true;
+    }
+    collective.op->emitOpError("splits ")
+        << sent << " along dimension " << dim
+        << " among the devices of a group, of which there are " << size;
+    return false;
+  };
+  auto multiply = [&](int64_t dim) {
+    if (!llvm::MulOverflow(shape[dim], size, shape[dim]))
+      return true;
+    collective.op->emitOpError("concatenates ")
+        << sent << " along dimension " << dim << " for " << size
+        << " devices, which is too large";
+    return false;
+  };
+  switch (collective.kind) {
+  case CollectiveKind::AllGather:
+    if (!multiply(collective.dim))
+      return {};
+    break;
+  case CollectiveKind::ReduceScatter:
+    if (!divide(collective.dim))
+      return {};
+    break;
+  case CollectiveKind::AllToAll:
+    if (!divide(collective.dim) || !multiply(collective.concatDim))
+      return {};
+    break;
+  default:
+    break;
+  }
+  return RankedTensorType::get(shape, sent.getElementType(),
+                               sent.getEncoding());
+}
+
+/// The results are what the group delivers for the operands.
+static Reading verifyTypes(const Collective &collective) {
+  Operation *op = collective.op;
+  if (op->getNumOperands() != op->getNumResults()) {
+    op->emitOpError("has ") << op->getNumOperands() << " operands but "
+                            << op->getNumResults() << " results";
+    return Reading::Failed;
+  }
+  for (auto [index, sent, delivered] :
+       llvm::enumerate(op->getOperandTypes(), op->getResultTypes())) {
+    auto tensor = cast<RankedTensorType>(sent);
+    Type element = cast<RankedTensorType>(delivered).getElementType();
+    if (element != tensor.getElementType())
+      return keep(op, "its result has another element type than its operand");
+    int64_t dim = std::max(collective.dim, collective.concatDim);
+    if (hasDimensions(collective.kind) && dim >= tensor.getRank()) {
+      op->emitOpError("works along dimension ")
+          << dim << ", but operand " << index << " is a " << tensor;
+      return Reading::Failed;
+    }
+    Type inferred = inferDelivered(collective, tensor);
+    if (!inferred)
+      return Reading::Failed;
+    if (inferred != delivered) {
+      op->emitOpError("result ")
+          << index << " is a " << delivered << ", but a group of "
+          << collective.group->size << " devices delivers a " << inferred
+          << " for a " << tensor;
+      return Reading::Failed;
+    }
+  }
+  return Reading::Complete;
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+/// Reads the dimensions that collectives of its kind have.
+static LogicalResult readDimensions(Collective &collective) {
+  Operation *op = collective.op;
+  switch (collective.kind) {
+  case CollectiveKind::AllGather:
+    return readDimension(op, allGatherDimName, collective.dim);
+  case CollectiveKind::ReduceScatter:
+    return readDimension(op, scatterDimensionName, collective.dim);
+  case CollectiveKind::AllToAll:
+    return success(
+        succeeded(readDimension(op, splitDimensionName, collective.dim)) &&
+        succeeded(
+            readDimension(op, concatDimensionName, collective.concatDim)));
+  default:
+    return success();
+  }
+}
+
+static LogicalResult verifySplitCount(const Collective &collective) {
+  if (collective.kind != CollectiveKind::AllToAll)
+    return success();
+  int64_t count, size = collective.group->size;
+  if (failed(readInteger(collective.op, splitCountName, 1,
+                         std::numeric_limits<int64_t>::max(),
+                         "the numbers of parts", count)))
+    return failure();
+  if (count == size)
+    return success();
+  return collective.op->emitOpError("attribute 'split_count' is ")
+         << count << ", but its groups have " << size << " devices";
+}
+
+/// Whether `reduction` is one that `commsched` defines for `element`.
+static bool isLegal(ReductionKind reduction, Type element) {
+  switch (reduction) {
+  case ReductionKind::Min:
+  case ReductionKind::Max:
+    return !isa<ComplexType>(element);
+  case ReductionKind::BitAnd:
+  case ReductionKind::BitOr:
+    return isa<IntegerType>(element);
+  default:
+    return true;
+  }
+}
+
+static Reading readReduction(Collective &collective) {
+  Operation *op = collective.op;
+  if (op->getNumRegions() != 1) {
+    op->emitOpError("has ")
+        << op->getNumRegions() << " regions, but reduces by one";
+    return Reading::Failed;
+  }
+  for (Type type : op->getOperandTypes()) {
+    Type element = cast<RankedTensorType>(type).getElementType();
+    std::optional<ReductionKind> reduction =
+        readReducer(op->getRegion(0), element);
+    if (!reduction)
+      return keep(op, "its reducer is not one of add, maximum, minimum, "
+                      "multiply, and, or of its operands' elements");
+    if (!isLegal(*reduction, element))
+      return keep(op, "its reducer is not defined for its elements");
+    collective.reduction = *reduction;
+  }
+  return Reading::Complete;
+}
+
+/// A custom call with the operands of `commsched.ragged_all_to_all`: input,
+/// output, offsets and sizes. Its groups are in its `backend_config`.
+static Reading readRagged(Collective &collective, Context &context) {
+  Operation *op = collective.op;
+  collective.isRagged = true;
+  auto config =
+      dyn_cast_if_present<DictionaryAttr>(getAttribute(op, backendConfigName));
+  if (!config)
+    return rejectGroups(
+        op, "has no dictionary 'backend_config' with its groups", context);
+  int64_t channel = 0;
+  if (Attribute attr = config.get(channelIdName)) {
+    auto integer = dyn_cast<IntegerAttr>(attr);
+    if (!integer || integer.getValue().getSignificantBits() > 64) {
+      op->emitOpError("'channel_id' in 'backend_config' must be an i64, not ")
+          << attr;
+      return Reading::Failed;
+    }
+    channel = integer.getValue().getSExtValue();
+  }
+  DeviceIds ids = channel > 0 ? DeviceIds::Partitions : DeviceIds::Replicas;
+  if (failed(verifyNotMixed(op, ids, context)))
+    return Reading::Failed;
+  Reading group = readGroup(
+      collective, ids, [&](StringRef name) { return config.get(name); },
+      context);
+  if (group != Reading::Complete)
+    return group;
+  if (!collective.group->unsupported.empty())
+    return keep(op, collective.group->unsupported);
+  if (op->getNumOperands() != 6 || op->getNumResults() != 1) {
+    op->emitOpError("has ")
+        << op->getNumOperands() << " operands and " << op->getNumResults()
+        << " results, but a ragged all-to-all has 6 and 1";
+    return Reading::Failed;
+  }
+  auto input = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto output = cast<RankedTensorType>(op->getOperand(1).getType());
+  if (output != op->getResult(0).getType()) {
+    op->emitOpError("result is a ")
+        << op->getResult(0).getType() << ", but is written into a " << output;
+    return Reading::Failed;
+  }
+  if (input.getRank() < 1 || input.getRank() != output.getRank() ||
+      input.getShape().drop_front() != output.getShape().drop_front() ||
+      input.getElementType() != output.getElementType()) {
+    op->emitOpError("sends rows of a ")
+        << input << ", which are no rows of a " << output;
+    return Reading::Failed;
+  }
+  Type first = op->getOperand(2).getType();
+  for (Value list : op->getOperands().drop_front(2)) {
+    auto type = cast<RankedTensorType>(list.getType());
+    if (type.getRank() != 1 || !isa<IntegerType>(type.getElementType()) ||
+        type.getShape() != cast<RankedTensorType>(first).getShape() ||
+        type.getDimSize(0) % collective.group->size != 0)
+      return keep(op, "its lists do not have entries for each device");
+  }
+  return Reading::Complete;
+}
+
+Reading mlir::commsched::stablehlo::readCollective(Collective &collective,
+                                                   Context &context) {
+  Operation *op = collective.op;
+  collective.kind = *getCollectiveKind(op);
+  SmallVector<Type> types = llvm::to_vector(op->getOperandTypes());
+  llvm::append_range(types, op->getResultTypes());
+  if (op->getNumOperands() == 0)
+    return keep(op, "it has no operands");
+  if (std::string reason = describeUnsupportedTypes(types); !reason.empty())
+    return keep(op, reason);
+  if (op->getName().getStringRef() == customCallName)
+    return readRagged(collective, context);
+
+  FailureOr<int64_t> channel = readChannel(op, context);
+  if (failed(channel))
+    return Reading::Failed;
+  FailureOr<DeviceIds> ids = readDeviceIds(op, collective.kind, *channel);
+  if (failed(ids) || failed(verifyNotMixed(op, *ids, context)) ||
+      failed(readDimensions(collective)))
+    return Reading::Failed;
+  Reading group =
+      collective.kind == CollectiveKind::Permute
+          ? readPairs(collective, *ids, context)
+          : readGroup(
+                collective, *ids,
+                [&](StringRef name) { return getAttribute(op, name); },
+                context);
+  if (group != Reading::Complete)
+    return group;
+  if (!collective.group->unsupported.empty())
+    return keep(op, collective.group->unsupported);
+  if (failed(verifySplitCount(collective)))
+    return Reading::Failed;
+  Reading typesReading = verifyTypes(collective);
+  if (typesReading != Reading::Complete)
+    return typesReading;
+  if (collective.kind == CollectiveKind::AllReduce ||
+      collective.kind == CollectiveKind::ReduceScatter)
+    return readReduction(collective);
+  return Reading::Complete;
+}

@@ -1,0 +1,61 @@
+//===- StableHloToCommSched.cpp - Conversion from StableHLO ---------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Conversion.h"
+
+#include "CommSched/Conversion/Passes.h"
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_CONVERTSTABLEHLOTOCOMMSCHED
+#include "CommSched/Conversion/Passes.h.inc"
+} // namespace mlir::commsched
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+stablehlo::Context::Context(ModuleOp module, int64_t ranksPerNode,
+                            bool isLenient)
+    : module(module), groups(module, ranksPerNode), isLenient(isLenient) {}
+
+namespace {
+
+struct ConvertStableHloToCommSchedPass
+    : commsched::impl::ConvertStableHloToCommSchedBase<
+          ConvertStableHloToCommSchedPass> {
+  using ConvertStableHloToCommSchedBase::ConvertStableHloToCommSchedBase;
+
+  void runOnOperation() final {
+    if (failed(convert(getOperation())))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult convert(ModuleOp module);
+};
+
+} // namespace
+
+LogicalResult ConvertStableHloToCommSchedPass::convert(ModuleOp module) {
+  if (ranksPerNode < 1)
+    return module.emitError("the option 'ranks-per-node' is ")
+           << ranksPerNode.getValue() << ", and a node has at least one rank";
+  stablehlo::Context context(module, ranksPerNode, lenient);
+  if (failed(context.groups.initialize()))
+    return failure();
+  FailureOr<SmallVector<stablehlo::Collective>> collectives =
+      stablehlo::collectCollectives(context);
+  if (failed(collectives))
+    return failure();
+
+  SymbolTable symbols(module);
+  stablehlo::outlineManualComputations(*collectives, symbols);
+  stablehlo::replaceCollectives(*collectives, context, symbols);
+  stablehlo::annotatePureCalls(module, symbols);
+  stablehlo::annotateFreeableArguments(module, symbols);
+  return success();
+}
