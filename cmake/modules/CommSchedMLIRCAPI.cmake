@@ -32,5 +32,5 @@ function(commsched_add_mlir_capi)
   set_target_properties(CommSched::MLIRCAPI PROPERTIES
     IMPORTED_LINK_INTERFACE_LANGUAGES CXX
     IMPORTED_LOCATION ${visible}
-    INTERFACE_LINK_LIBRARIES "MLIR;LLVM")
+    INTERFACE_LINK_LIBRARIES CommSchedMLIR)
 endfunction()
