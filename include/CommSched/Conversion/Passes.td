@@ -333,11 +333,13 @@ def ConvertCommSchedToStableHlo
     gets the next larger one that is free. `avg` becomes a sum that is divided
     by the number of ranks after it, as JAX's `pmean` is.
 
-    **Several tensors in one launch.** A blocking all_gather or all_reduce is
-    variadic. Asynchronous operations have one result, and other collectives one
-    operand: their tensors are packed into one, and unpacked after the wait. If
-    the element types differ, or a shape is dynamic, each tensor gets a
-    collective of its own, in order.
+    **Several tensors in one launch.** The tensors are packed into one, which
+    is unpacked after the wait, since asynchronous operations have one result
+    and most collectives one operand. In a module without operations of Shardy,
+    in whose manual computations XLA compiles no collective with several
+    results, a blocking all_gather or all_reduce is variadic instead. If the
+    element types differ or a shape is dynamic, each tensor gets a collective
+    of its own, in order.
 
     **Buckets.** `all_gather_copy_in`, `split_with_sizes_copy`, `chunk_cat`, and
     operations of tensor, linalg and arith that compute what buckets send from,

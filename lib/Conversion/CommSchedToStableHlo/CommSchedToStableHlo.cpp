@@ -34,6 +34,9 @@ struct Program {
   SmallVector<SplitWithSizesCopyOp> copyOuts;
   SmallVector<ChunkCatOp> chunkCats;
   BucketOps bucketOps;
+  /// Whether there are operations of Shardy. XLA fails to compile collectives
+  /// with several results in its manual computations.
+  bool usesShardy = false;
 };
 
 struct ConvertCommSchedToStableHlo
@@ -100,7 +103,9 @@ static void collectBucketOps(Program &program) {
 FailureOr<Program> ConvertCommSchedToStableHlo::collect(Groups &groups) {
   Program program;
   WalkResult result = getOperation()->walk([&](Operation *op) -> WalkResult {
-    if (op->getName().getDialectNamespace() == "stablehlo") {
+    StringRef dialect = op->getName().getDialectNamespace();
+    program.usesShardy |= dialect == "sdy";
+    if (dialect == "stablehlo") {
       groups.noteChannels(op);
       return WalkResult::advance();
     }
@@ -174,7 +179,8 @@ LogicalResult ConvertCommSchedToStableHlo::run() {
   for (AllGatherCopyInOp op : program->copyIns)
     if (failed(lowerCopyIn(op)))
       return failure();
-  LaunchLowering launches(context, groups);
+  LaunchLowering launches(context, groups,
+                          /*mayBeVariadic=*/!program->usesShardy);
   for (const Launch &launch : program->launches)
     if (failed(launches.lower(launch)))
       return failure();

@@ -328,10 +328,12 @@ static bool haveOneElementType(ArrayRef<Value> sent) {
 }
 
 /// An asynchronous operation has one result, and only two of the collectives
-/// take operands of different shapes.
+/// take operands of different shapes. A variadic original was read as it is.
 bool LaunchLowering::Writer::canBeVariadic() {
-  return isBlocking && isa<AllGatherOp, AllReduceOp>(start.getOperation()) &&
-         haveOneElementType(sent);
+  if (!isBlocking)
+    return false;
+  return original || (lowering.mayBeVariadic && haveOneElementType(sent) &&
+                      isa<AllGatherOp, AllReduceOp>(start.getOperation()));
 }
 
 bool LaunchLowering::Writer::canBePacked() const {

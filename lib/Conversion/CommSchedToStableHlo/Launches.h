@@ -25,8 +25,9 @@ struct Launch {
 /// Writes launches as collectives of StableHLO.
 class LaunchLowering {
 public:
-  LaunchLowering(MLIRContext *context, Groups &groups)
-      : context(context), groups(groups) {}
+  /// `mayBeVariadic`: whether new collectives may have several operands.
+  LaunchLowering(MLIRContext *context, Groups &groups, bool mayBeVariadic)
+      : context(context), groups(groups), mayBeVariadic(mayBeVariadic) {}
 
   /// Replaces and erases the start and the wait. Failure, with an error, if
   /// StableHLO has no form for them; the program is then incomplete.
@@ -40,6 +41,7 @@ private:
 
   MLIRContext *context;
   Groups &groups;
+  bool mayBeVariadic;
   DenseMap<Type, Type> futureTypes;
 };
 
