@@ -8,6 +8,7 @@
 
 #include "Conversion.h"
 
+#include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -33,11 +34,10 @@ static func::FuncOp getCallee(Operation *op, SymbolTable &symbols) {
 
 /// Whether `op`, apart from its regions and from what it calls, has no effects.
 static bool isEffectFree(Operation *op) {
-  if (op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
-      op->hasTrait<OpTrait::IsTerminator>())
-    return true;
+  if (hasUnknownMemoryEffects(op))
+    return false;
   auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-  return effects && effects.hasNoEffect();
+  return !effects || effects.hasNoEffect();
 }
 
 namespace {

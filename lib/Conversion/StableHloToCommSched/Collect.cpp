@@ -98,8 +98,16 @@ static LogicalResult collectPair(Operation *start,
   if (failed(done))
     return failure();
   Operation *op = getAsyncCollective(start);
-  if (!op)
+  if (!op) {
+    if (start
+            ->walk([](Operation *nested) {
+              return getCollectiveKind(nested) ? WalkResult::interrupt()
+                                               : WalkResult::advance();
+            })
+            .wasInterrupted())
+      keep(start, "its region is not one collective of its arguments");
     return success();
+  }
   if ((*done)->getResultTypes() != op->getResultTypes()) {
     InFlightDiagnostic diag = (*done)->emitOpError("delivers ")
                               << (*done)->getResultTypes()

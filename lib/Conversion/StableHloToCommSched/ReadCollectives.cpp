@@ -193,7 +193,7 @@ static Reading readGroup(Collective &collective, DeviceIds ids,
   }
   auto elements = dyn_cast<DenseIntElementsAttr>(attr);
   if (!elements && !isBuiltin(attr))
-    return rejectGroups(op, "does not list the devices of its groups", context);
+    return rejectGroups(op, "lists no devices in 'replica_groups'", context);
   if (!elements) {
     op->emitOpError("attribute 'replica_groups' must be a matrix of i64, not ")
         << attr;

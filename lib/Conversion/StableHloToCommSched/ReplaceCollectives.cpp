@@ -23,10 +23,14 @@ using namespace mlir::commsched::stablehlo;
 namespace {
 
 /// Gives each start a name that no other of the module has: that of its
-/// location, or else its kind, followed by a number.
+/// location, or else its kind and a number.
 class StartNames {
 public:
-  explicit StartNames(MLIRContext *context) : context(context) {}
+  StartNames(MLIRContext *context, ArrayRef<Collective> collectives)
+      : context(context) {
+    for (const Collective &collective : collectives)
+      used.insert(getStableName(collective.op));
+  }
 
   StringAttr getName(const Collective &collective) {
     if (auto named = dyn_cast<NameLoc>(collective.getStart()->getLoc()))
@@ -146,7 +150,7 @@ static void replace(const Collective &collective, FlatSymbolRefAttr group,
 void mlir::commsched::stablehlo::replaceCollectives(
     MutableArrayRef<Collective> collectives, Context &context,
     SymbolTable &symbols) {
-  StartNames names(context.module.getContext());
+  StartNames names(context.module.getContext(), collectives);
   for (const Collective &collective : collectives)
     replace(collective, context.groups.getSymbol(*collective.group, symbols),
             names);
