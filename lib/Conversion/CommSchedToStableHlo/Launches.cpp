@@ -136,6 +136,7 @@ private:
   LaunchLowering &lowering;
   CollectiveOpInterface start;
   Operation *wait;
+  Location location;
   bool isBlocking;
   /// As StableHLO orders the operands.
   SmallVector<Value> sent;
@@ -150,8 +151,8 @@ private:
 
 LaunchLowering::Writer::Writer(LaunchLowering &lowering, const Launch &launch)
     : lowering(lowering), start(launch.start), wait(launch.wait),
-      isBlocking(launch.isBlocking), sent(start.getSentValues()),
-      delivered(start.getDeliveredTypes()),
+      location(unpackLocation(start.getLoc())), isBlocking(launch.isBlocking),
+      sent(start.getSentValues()), delivered(start.getDeliveredTypes()),
       original(start->getAttrOfType<DictionaryAttr>(propertiesMark)),
       foreign(getForeignAttributes(start)), before(start),
       after(isBlocking ? start.getOperation() : wait) {
@@ -235,8 +236,8 @@ Operation *LaunchLowering::Writer::createCollective(OpBuilder &builder,
                                                     DictionaryAttr properties) {
   std::optional<ReductionKind> reduction = start.getReductionKind();
   Operation *op =
-      createByName(builder, start.getLoc(), getCollectiveName(start), sent,
-                   delivered, properties, /*numRegions=*/reduction ? 1 : 0);
+      createByName(builder, location, getCollectiveName(start), sent, delivered,
+                   properties, /*numRegions=*/reduction ? 1 : 0);
   if (!op)
     return nullptr;
   if (reduction) {
@@ -244,10 +245,11 @@ Operation *LaunchLowering::Writer::createCollective(OpBuilder &builder,
     if (reduction == ReductionKind::Avg)
       reduction = ReductionKind::Sum;
     Type element = cast<ShapedType>(sent.front().getType()).getElementType();
-    buildReducer(builder, start.getLoc(), op->getRegion(0), *reduction,
-                 element);
+    buildReducer(builder, location, op->getRegion(0), *reduction, element);
   }
   addAttributes(op, foreign);
+  if (!start->hasAttr(asyncMark))
+    restoreLocations(op, start.getLoc());
   return op;
 }
 
@@ -259,8 +261,8 @@ Operation *LaunchLowering::Writer::createAsyncStart(Value sent, Type delivered,
   auto mark = start->getAttrOfType<DictionaryAttr>(asyncMark);
   auto own =
       mark ? mark.getAs<DictionaryAttr>(asyncPropertiesKey) : DictionaryAttr();
-  Operation *op = createByName(before, start.getLoc(), asyncStartName, sent,
-                               future, own, /*numRegions=*/1);
+  Operation *op = createByName(before, location, asyncStartName, sent, future,
+                               own, /*numRegions=*/1);
   if (!op)
     return nullptr;
   if (mark) {
@@ -272,13 +274,15 @@ Operation *LaunchLowering::Writer::createAsyncStart(Value sent, Type delivered,
   }
   OpBuilder::InsertionGuard guard(before);
   Block *body =
-      before.createBlock(&op->getRegion(0), {}, sent.getType(), start.getLoc());
+      before.createBlock(&op->getRegion(0), {}, sent.getType(), location);
   Operation *collective =
       createCollective(before, body->getArguments(), delivered, properties);
   if (!collective)
     return nullptr;
-  createByName(before, start.getLoc(), returnName, collective->getResults(),
+  createByName(before, location, returnName, collective->getResults(),
                /*results=*/{}, /*properties=*/{});
+  if (mark)
+    restoreLocations(op, start.getLoc());
   return op;
 }
 

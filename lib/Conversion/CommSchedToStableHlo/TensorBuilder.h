@@ -24,7 +24,7 @@ namespace mlir::commsched::stablehlo {
 class TensorBuilder {
 public:
   TensorBuilder(OpBuilder &builder, Location location)
-      : builder(builder), location(location) {}
+      : builder(builder), location(unpackLocation(location)) {}
 
   /// The operation `name` with one result, without attributes.
   Value apply(StringRef name, ValueRange operands, Type result) {

@@ -9,6 +9,7 @@
 #include "StableHlo.h"
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Location.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -125,6 +126,74 @@ mlir::commsched::stablehlo::readReducer(Region &body, Type element) {
     if (reducer.name == name)
       return reducer.reduction;
   return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Locations
+//===----------------------------------------------------------------------===//
+
+/// Visits everything in the regions of `op` that has a location.
+static void forEachInside(Operation *op,
+                          function_ref<void(BlockArgument)> visitArgument,
+                          function_ref<void(Operation *)> visitOperation) {
+  op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
+    if (inner != op)
+      visitOperation(inner);
+    for (Region &region : inner->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        visitArgument(argument);
+  });
+}
+
+Location mlir::commsched::stablehlo::packLocations(Operation *op) {
+  SmallVector<Attribute> inside;
+  forEachInside(
+      op, [&](BlockArgument argument) { inside.push_back(argument.getLoc()); },
+      [&](Operation *inner) { inside.push_back(inner->getLoc()); });
+  Location own = op->getLoc();
+  if (llvm::all_of(inside, [&](Attribute each) { return each == own; }))
+    return own;
+  return FusedLoc::get(own, ArrayAttr::get(op->getContext(), inside),
+                       op->getContext());
+}
+
+/// What `packLocations` added; null if it added nothing.
+static ArrayAttr getPackedLocations(Location location) {
+  auto fused = dyn_cast<FusedLoc>(location);
+  auto inside =
+      fused ? dyn_cast_if_present<ArrayAttr>(fused.getMetadata()) : ArrayAttr();
+  if (inside && fused.getLocations().size() == 1 &&
+      llvm::all_of(inside, llvm::IsaPred<LocationAttr>))
+    return inside;
+  return {};
+}
+
+Location mlir::commsched::stablehlo::unpackLocation(Location location) {
+  auto fused = dyn_cast<FusedLoc>(location);
+  if (!fused)
+    return location;
+  if (getPackedLocations(location))
+    return fused.getLocations().front();
+  if (fused.getMetadata())
+    return location;
+  SmallVector<Location> parts =
+      llvm::map_to_vector(fused.getLocations(), unpackLocation);
+  return FusedLoc::get(location.getContext(), parts);
+}
+
+void mlir::commsched::stablehlo::restoreLocations(Operation *op,
+                                                  Location packed) {
+  op->setLoc(unpackLocation(packed));
+  ArrayAttr inside = getPackedLocations(packed);
+  size_t count = 0;
+  forEachInside(
+      op, [&](BlockArgument) { ++count; }, [&](Operation *) { ++count; });
+  if (!inside || inside.size() != count)
+    return;
+  auto next = inside.getAsRange<LocationAttr>().begin();
+  forEachInside(
+      op, [&](BlockArgument argument) { argument.setLoc(*next++); },
+      [&](Operation *inner) { inner->setLoc(*next++); });
 }
 
 //===----------------------------------------------------------------------===//

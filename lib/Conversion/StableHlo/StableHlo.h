@@ -142,6 +142,23 @@ std::optional<ReductionKind> readReducer(Region &body, Type element);
 StringRef getReducerName(ReductionKind reduction);
 
 //===----------------------------------------------------------------------===//
+// Locations
+//===----------------------------------------------------------------------===//
+
+/// The location of `op` together with those of everything in its regions, if
+/// these differ, for a start that replaces it.
+Location packLocations(Operation *op);
+
+/// The location of the replaced operation itself. In a fused location, those of
+/// all its parts.
+Location unpackLocation(Location location);
+
+/// Gives `op`, and what is in its regions, the locations that `packed` has. If
+/// that was made from an operation with other regions, only those of the
+/// replaced operation itself.
+void restoreLocations(Operation *op, Location packed);
+
+//===----------------------------------------------------------------------===//
 // Writing
 //===----------------------------------------------------------------------===//
 

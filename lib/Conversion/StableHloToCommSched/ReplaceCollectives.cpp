@@ -69,7 +69,7 @@ private:
 static Operation *createStart(OpBuilder &builder, const Collective &collective,
                               FlatSymbolRefAttr group) {
   Operation *op = collective.getStart();
-  Location location = op->getLoc();
+  Location location = packLocations(op);
   ValueRange sent = op->getOperands();
   Type future = FutureType::get(
       builder.getContext(), llvm::to_vector(collective.op->getResultTypes()));
