@@ -31,12 +31,13 @@ target_link_libraries(CommSchedUpstream INTERFACE
   $<IF:${static},CommSchedUpstreamCore,CommSchedUpstreamAll>)
 unset(static)
 
-# commsched_link_static_mlir(target): what the linker is to do for it. Nothing of
-# MLIR is visible outside, so that other copies in the process do no harm.
-function(commsched_link_static_mlir name)
-  set_target_properties(${name} PROPERTIES COMMSCHED_STATIC_MLIR ON)
-  target_compile_options(${name} PRIVATE -fvisibility=hidden)
-  target_link_options(${name} PRIVATE
-    -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,--strip-all)
+# commsched_link_static_mlir(target map): links a shared library with MLIR's
+# archives. Nothing is visible outside but what the linker's version script `map`
+# lists, so that other copies of MLIR in the process do no harm.
+function(commsched_link_static_mlir name map)
+  set_target_properties(${name} PROPERTIES
+    COMMSCHED_STATIC_MLIR ON LINK_DEPENDS ${map})
+  target_link_options(${name} PRIVATE LINKER:--version-script=${map}
+    LINKER:--gc-sections LINKER:--strip-all)
   target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS} rt m)
 endfunction()

@@ -8,12 +8,10 @@
 
 #include "CommSched/Tools/Main.h"
 
-#define COMMSCHED_EXPORT extern "C" __attribute__((visibility("default")))
-
-COMMSCHED_EXPORT int commsched_opt_main(int argc, char **argv) {
+extern "C" int commsched_opt_main(int argc, char **argv) {
   return mlir::commsched::optMain(argc, argv);
 }
 
-COMMSCHED_EXPORT int commsched_run_main(int argc, char **argv) {
+extern "C" int commsched_run_main(int argc, char **argv) {
   return mlir::commsched::runMain(argc, argv);
 }
