@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ParameterOrigins.h"
+#include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Analysis/Problem/OperatorClasses.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
@@ -145,15 +146,24 @@ ParameterOrigins::ParameterOrigins(Block &block) : block(block) {
     entry = &function.front();
     roles = readRoles(function);
   }
-  for (Operation &op : block)
-    origins[&op] = visit(&op);
+  for (Operation &op : block) {
+    if (op.getNumResults() <= 1 || !isFreeView(&op)) {
+      origins[&op] = visit(&op);
+      continue;
+    }
+    for (OpResult result : op.getResults())
+      viewOrigins[result] = getOrigin(commsched::getAliasedValue(result));
+  }
 }
 
 Origin ParameterOrigins::getOrigin(Value value) const {
   // In graph regions, operations later in the block have no origin yet.
-  if (Operation *op = value.getDefiningOp(); op && op->getBlock() == &block)
+  if (Operation *op = value.getDefiningOp(); op && op->getBlock() == &block) {
+    if (auto it = viewOrigins.find(value); it != viewOrigins.end())
+      return it->second;
     if (auto it = origins.find(op); it != origins.end())
       return it->second;
+  }
   return getOuterOrigin(value);
 }
 

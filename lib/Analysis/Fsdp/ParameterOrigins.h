@@ -72,6 +72,8 @@ private:
   SmallVector<StringAttr> roles;
   /// Of all results of an operation.
   DenseMap<Operation *, Origin> origins;
+  /// Of the results of operations that view each operand by itself.
+  DenseMap<Value, Origin> viewOrigins;
 };
 
 /// The inputs of `op` that are no numbers: operands, and values that its

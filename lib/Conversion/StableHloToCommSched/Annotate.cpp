@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -116,36 +117,54 @@ static bool isDonated(func::FuncOp function, unsigned index) {
   return donor && (!boolean || boolean.getValue());
 }
 
-/// Marks the arguments of the outlined function that `call` passes the
-/// argument at `index` of a manual computation to, if nothing else uses it.
-static void annotateOutlined(BlockArgument argument, SymbolTable &symbols) {
+/// The argument of an outlined function that gets its value from the one use of
+/// `argument`: the use is by a manual computation in the same block. Null if
+/// there is none.
+static BlockArgument getOutlinedArgument(BlockArgument argument,
+                                         SymbolTable &symbols) {
   if (!argument.hasOneUse())
-    return;
+    return {};
   OpOperand &use = *argument.use_begin();
   Operation *computation = use.getOwner();
   if (computation->getName().getStringRef() != manualComputationName ||
       computation->getBlock() != argument.getOwner())
-    return;
+    return {};
   Block &body = computation->getRegion(0).front();
   auto call = dyn_cast<func::CallOp>(body.front());
   func::FuncOp callee = call ? getCallee(call, symbols) : func::FuncOp();
   if (!callee || !callee->hasAttr(outlinedMark) ||
       use.getOperandNumber() >= body.getNumArguments())
-    return;
-  callee.setArgAttr(use.getOperandNumber(), freeableAttrName,
-                    UnitAttr::get(callee.getContext()));
+    return {};
+  return callee.getArgument(use.getOperandNumber());
 }
 
 void mlir::commsched::stablehlo::annotateFreeableArguments(
     ModuleOp module, SymbolTable &symbols) {
-  auto unit = UnitAttr::get(module.getContext());
+  // The attributes of all arguments are set at once: each change makes a list
+  // of them anew.
+  llvm::MapVector<func::FuncOp, SmallVector<unsigned>> freeable;
   for (auto function : module.getOps<func::FuncOp>()) {
     for (unsigned index = 0; index < function.getNumArguments(); ++index) {
       if (!isDonated(function, index))
         continue;
-      function.setArgAttr(index, freeableAttrName, unit);
-      if (!function.isExternal())
-        annotateOutlined(function.getArgument(index), symbols);
+      freeable[function].push_back(index);
+      if (function.isExternal())
+        continue;
+      if (BlockArgument outlined =
+              getOutlinedArgument(function.getArgument(index), symbols))
+        freeable[cast<func::FuncOp>(outlined.getOwner()->getParentOp())]
+            .push_back(outlined.getArgNumber());
     }
+  }
+  auto unit = UnitAttr::get(module.getContext());
+  for (auto &[function, indices] : freeable) {
+    SmallVector<DictionaryAttr> attributes;
+    func::FuncOp(function).getAllArgAttrs(attributes);
+    for (unsigned index : indices) {
+      NamedAttrList list(attributes[index]);
+      list.set(freeableAttrName, unit);
+      attributes[index] = list.getDictionary(module.getContext());
+    }
+    func::FuncOp(function).setAllArgAttrs(attributes);
   }
 }
