@@ -4,8 +4,10 @@
 This package needs nothing but Python:
 
 * :mod:`commsched.ir` writes modules of the ``commsched`` dialect as text;
-* :mod:`commsched.opt` runs the ``commsched-opt`` program on them;
-* :mod:`commsched.program` reads what results, operation by operation.
+* :mod:`commsched.opt` runs passes on them, as ``commsched-opt`` does;
+* :mod:`commsched.program` reads what results, operation by operation;
+* :mod:`commsched.solver` schedules problems on arrays, without modules: its
+  names are those of this package, too.
 
 :mod:`commsched.torch` turns PyTorch graphs into such modules and needs the
 extra ``commsched[torch]``; :mod:`commsched.plot` draws what the scheduler says
@@ -13,3 +15,21 @@ of step time against memory, and needs ``commsched[plot]``.
 """
 
 __version__ = "0.1.0"
+
+from .solver import (  # noqa: E402  (needs the version)
+    Problem,
+    Schedule,
+    lower_bound,
+    read_problems,
+    schedule,
+    simulate,
+)
+
+__all__ = [
+    "Problem",
+    "Schedule",
+    "lower_bound",
+    "read_problems",
+    "schedule",
+    "simulate",
+]

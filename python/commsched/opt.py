@@ -1,9 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Finds and runs the `commsched-opt` program.
+"""Runs passes on modules, as the `commsched-opt` program does.
 
-The program is the one that the environment variable COMMSCHED_OPT names, or
-else the one in this package, which a wheel has, or else the first
-`commsched-opt` on PATH.
+Passes run within this process if there is the extension (commsched.native) and
+it knows the flags: the passes and pipelines of CommSched and a few of MLIR.
+Results and errors are those of the program. The program runs instead if
+
+* the environment variable COMMSCHED_OPT names it,
+* there is a timeout: a pass within this process cannot be ended,
+* the caller asks for it with `in_process=False`: a mistake in a pass that ends
+  the program would end this process,
+* the extension is missing or does not know a flag.
+
+The program is the one that COMMSCHED_OPT names, or else the one in this
+package, which a wheel has, or else the first `commsched-opt` on PATH.
 """
 
 from __future__ import annotations
@@ -20,7 +29,7 @@ import tempfile
 from types import MappingProxyType
 from typing import Mapping, NamedTuple, Optional, Sequence, Union
 
-from . import __version__
+from . import __version__, native
 from ._programs import in_package, on_path
 from .program import Program, from_json
 
@@ -71,6 +80,23 @@ def _require() -> str:
     return program
 
 
+def _extension():
+    """Returns the extension if passes may run in it, or None."""
+    return None if os.environ.get(VARIABLE) else native.find()
+
+
+def is_available() -> bool:
+    """Whether passes can run, within this process or in the program."""
+    return find() is not None or _extension() is not None
+
+
+def runner() -> Optional[str]:
+    """Returns the path of the program, or of the extension if there is no
+    program; None if there is neither. Messages name it."""
+    extension = _extension()
+    return find() or (extension and extension.__file__)
+
+
 def _state(program: str) -> tuple:
     """What changes when the file is replaced."""
     stat = os.stat(program)
@@ -79,7 +105,10 @@ def _state(program: str) -> tuple:
 
 def version() -> Optional[str]:
     """Returns the version of CommSched that `commsched-opt` prints, or None
-    if it prints none. Raises FileNotFoundError if there is no program."""
+    if it prints none; without a program, the extension's. Raises
+    FileNotFoundError if there is neither."""
+    if find() is None and (extension := _extension()) is not None:
+        return extension.version
     return _version(_state(_require()))
 
 
@@ -91,27 +120,35 @@ def _version(state: tuple) -> Optional[str]:
 
 
 def fingerprint() -> str:
-    """Returns the SHA-256 of the program's bytes, in hexadecimal.
+    """Returns the SHA-256 of the bytes of the program and of the extension,
+    as far as they are there and may run, in hexadecimal.
 
-    Programs with equal fingerprints make equal schedules of equal modules.
-    Raises FileNotFoundError if there is no program.
+    With equal fingerprints equal modules get equal schedules. Raises
+    FileNotFoundError if there is neither.
     """
-    return _fingerprint(_state(_require()))
+    extension = _extension()
+    files = [] if extension is None else [extension.__file__]
+    if find() is not None or extension is None:
+        files.append(_require())
+    return _fingerprint(tuple(map(_state, files)))
 
 
 @functools.lru_cache(maxsize=8)
-def _fingerprint(state: tuple) -> str:
-    return hashlib.sha256(pathlib.Path(state[0]).read_bytes()).hexdigest()
+def _fingerprint(states: tuple) -> str:
+    digest = hashlib.sha256()
+    for state in states:
+        digest.update(pathlib.Path(state[0]).read_bytes())
+    return digest.hexdigest()
 
 
 def check_version() -> None:
     """Raises VersionError unless `commsched-opt` has this package's version,
-    and FileNotFoundError if there is no program."""
+    and FileNotFoundError if there is nothing to run passes."""
     found = version()
     if found != __version__:
         which = f"of version {found}" if found else "of no known version"
         raise VersionError(
-            f"{find()} is {which}, but the Python package commsched is of "
+            f"{runner()} is {which}, but the Python package commsched is of "
             f"version {__version__}: install both from one release, or let "
             f"{VARIABLE} name another program"
         )
@@ -140,30 +177,54 @@ def _option(value: object) -> str:
     return text if re.fullmatch(r"[\w./%+:@-]+", text) else "{" + text + "}"
 
 
-def run(module: object, *passes: str, timeout: Optional[float] = None) -> str:
+def run(
+    module: object,
+    *passes: str,
+    timeout: Optional[float] = None,
+    in_process: bool = True,
+) -> str:
     """Runs `passes` on `module` and returns the text that results.
 
     `module` is a :class:`commsched.ir.Module` or MLIR text; `passes` are
-    flags such as ``--commsched-raise-comms``; `timeout` is in seconds. Raises
-    FileNotFoundError if there is no `commsched-opt`, OptError if it fails, and
-    OptTimeout if it takes longer.
+    flags such as ``--commsched-raise-comms``; `timeout` is in seconds. Where
+    the passes run is said above. Raises OptError if they fail, OptTimeout if
+    they take longer, and FileNotFoundError if there is nothing to run them.
     """
-    return _run(module, passes, timeout).decode()
+    return _run(module, passes, timeout, in_process=in_process).decode()
 
 
 def run_bytes(
     module: Union[bytes, object],
     *passes: str,
     timeout: Optional[float] = None,
+    in_process: bool = True,
 ) -> bytes:
     """As :func:`run`, for bytecode: takes it as bytes, and gives it with the
     flag ``--emit-bytecode``."""
-    return _run(module, passes, timeout)
+    return _run(module, passes, timeout, in_process=in_process)
 
 
-def _run(module: object, passes, timeout: Optional[float]) -> bytes:
+def _run(
+    module: object,
+    passes: Sequence[str],
+    timeout: Optional[float],
+    *,
+    in_process: bool = True,
+    wants_output: bool = True,
+) -> bytes:
     data = module if isinstance(module, bytes) else str(module).encode()
-    return _call([_require(), *passes, "-"], data, timeout)
+    extension = _extension() if in_process and timeout is None else None
+    if extension is not None:
+        status, output, errors = extension.run(
+            data, list(passes), wants_output
+        )
+        if status == "succeeded":
+            return output
+        # The program says what is wrong with an option; the extension cannot.
+        if status == "failed" or (status == "invalid option" and not find()):
+            raise OptError(1, errors.decode(errors="replace"))
+    discard = () if wants_output else ("-o", os.devnull)
+    return _call([_require(), *passes, *discard, "-"], data, timeout)
 
 
 def _call(command: list, data: bytes, timeout: Optional[float]) -> bytes:
@@ -236,10 +297,9 @@ def run_programs(
                 *_exports(folder, "before", report),
                 *passes,
                 *_exports(folder, "after", report),
-                "-o",
-                os.devnull,
             ],
             timeout,
+            wants_output=False,
         )
         return ProgramRun(
             from_json((folder / "before.json").read_bytes()),

@@ -51,7 +51,7 @@ def check_output(path: str) -> None:
         raise OSError(error.errno, error.strerror, path) from error
     if not os.access(existing, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
-    if path.endswith(BYTECODE_SUFFIX) and opt.find() is None:
+    if path.endswith(BYTECODE_SUFFIX) and not opt.is_available():
         opt.run("")  # Raises what says where it was looked for.
 
 

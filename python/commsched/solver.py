@@ -1,0 +1,469 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The scheduler on arrays, without a module and without MLIR.
+
+A :class:`Problem` has operations (nodes), dependences between them, and
+buffers. Nodes and buffers are numbered from 0 as they are added; the numbers
+of the nodes are also the order of the program. Times are in nanoseconds, sizes
+in bytes.
+
+    problem = Problem()
+    large = problem.compute(500)
+    gather = problem.start(400, stream=0)
+    gathered = problem.wait(gather)
+    problem.compute(100, after=[gathered])
+    schedule(problem).step_ns  # 600
+
+The work is done by the extension `commsched._native`; without it the functions
+raise ImportError. They release the interpreter's lock, and several threads may
+schedule one problem at once.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import math
+import re
+from typing import (
+    Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union,
+)
+
+from . import native
+
+KINDS = ("compute", "start", "wait", "blocking")
+DEPENDENCES = ("data", "memory", "order", "barrier")
+ORIGINS = ("program", "simple_overlap", "constructed", "least_memory")
+
+#: The limit in bytes that nothing exceeds.
+UNLIMITED = 2**63 - 1
+_NONE = -1
+_UNITS = {
+    "": 1, "B": 1,
+    "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
+    "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40,
+}
+
+
+class Schedule(NamedTuple):
+    """A legal order with its times and its memory.
+
+    The arrays are :class:`array.array`, which numpy.asarray() takes without a
+    copy. `order` has the node at each position; the others have an element for
+    each node.
+    """
+
+    order: array.array
+    #: The time of the whole step.
+    step_ns: int
+    #: The sum of the costs of all computations, and of all collectives.
+    compute_ns: int
+    comm_ns: int
+    #: The time of the step beyond its computation.
+    exposed_comm_ns: int
+    #: The most bytes that are live at once.
+    peak_bytes: int
+    #: Which kind of candidate was chosen: one of ORIGINS.
+    origin: str
+    #: When each node begins and ends; of a start: its collective.
+    begin_ns: array.array
+    end_ns: array.array
+    #: How long each node stalls the compute stream. The stall of a wait is
+    #: that of its start, too.
+    exposed_ns: array.array
+
+
+def _to_array(code: str, what: str, values: Any) -> array.array:
+    """Returns integers as an array of the type `code` of :mod:`array`.
+
+    Raises TypeError for what is no sequence of integers, and ValueError for
+    integers that do not fit.
+    """
+    if isinstance(values, array.array) and values.typecode == code:
+        return array.array(code, values)
+    if hasattr(values, "tolist"):
+        # An array of numpy, of any type of integers.
+        values = values.tolist()
+    try:
+        return array.array(code, values)
+    except OverflowError as error:
+        raise ValueError(f"a value of {what} is out of range: {error}") from None
+    except TypeError as error:
+        raise TypeError(f"{what} must be integers: {error}") from None
+
+
+class Problem:
+    """A scheduling problem, which is checked when it is first used."""
+
+    def __init__(self) -> None:
+        self._kinds = array.array("B")
+        self._costs = array.array("q")
+        self._streams = array.array("i")
+        self._starts = array.array("i")
+        self._from = array.array("i")
+        self._to = array.array("i")
+        self._dependence_kinds = array.array("B")
+        self._bytes = array.array("q")
+        self._producers = array.array("i")
+        self._freed = array.array("B")
+        self._used = array.array("i")
+        self._users = array.array("i")
+        self._expensive = array.array("i")
+        self._native: Any = None
+
+    @classmethod
+    def from_arrays(
+        cls,
+        kinds: Sequence[int],
+        costs_ns: Sequence[int],
+        streams: Optional[Sequence[int]] = None,
+        starts: Optional[Sequence[int]] = None,
+        *,
+        dependences: Tuple[Sequence[int], ...] = ((), ()),
+        buffers: Tuple[Sequence[int], ...] = ((), ()),
+        uses: Tuple[Sequence[int], Sequence[int]] = ((), ()),
+        expensive: Sequence[int] = (),
+    ) -> Problem:
+        """Makes a problem of arrays: lists, or arrays of numpy.
+
+        kinds:       of each node: an index of KINDS.
+        costs_ns:    of each node: its duration; 0 for a wait.
+        streams:     of each start and blocking collective: its stream, one for
+                     each process group, from 0; -1 for other nodes. Default:
+                     0 for all collectives.
+        starts:      of each wait: its start; -1 for other nodes. Default: all
+                     -1, if there is no wait.
+        dependences: the nodes that come first, those that come after them, and
+                     optionally indices of DEPENDENCES. The dependence of a
+                     wait on its start is there already.
+        buffers:     sizes in bytes, nodes that allocate (-1: live from the
+                     start), and optionally whether the last user frees each.
+        uses:        buffers, and the nodes that use them.
+        expensive:   the nodes that are large computations.
+        """
+        problem = cls()
+        problem._kinds = _to_array("B", "kinds", kinds)
+        problem._costs = _to_array("q", "costs_ns", costs_ns)
+        if streams is None:
+            streams = [0 if kind in (1, 3) else _NONE for kind in problem._kinds]
+        if starts is None:
+            starts = [_NONE] * len(problem._kinds)
+        problem._streams = _to_array("i", "streams", streams)
+        problem._starts = _to_array("i", "starts", starts)
+        before, after, *kind = dependences
+        problem._from = _to_array("i", "dependences", before)
+        problem._to = _to_array("i", "dependences", after)
+        problem._dependence_kinds = _to_array(
+            "B", "dependences", kind[0] if kind else [0] * len(problem._to)
+        )
+        sizes, producers, *freed = buffers
+        problem._bytes = _to_array("q", "buffers", sizes)
+        problem._producers = _to_array("i", "buffers", producers)
+        problem._freed = _to_array(
+            "B", "buffers", freed[0] if freed else [1] * len(problem._bytes)
+        )
+        used, users = uses
+        problem._used = _to_array("i", "uses", used)
+        problem._users = _to_array("i", "uses", users)
+        problem._expensive = _to_array("i", "expensive", expensive)
+        return problem
+
+    # -- Building ----------------------------------------------------------
+
+    def _add(
+        self, kind: int, cost_ns: int, stream: int, start: int, after: Iterable
+    ) -> int:
+        node = len(self._kinds)
+        _append(
+            (self._costs, "cost", cost_ns),
+            (self._streams, "stream", stream),
+            (self._starts, "start", start),
+            (self._kinds, "kind", kind),
+        )
+        self._native = None
+        for other in after:
+            self.depend(node, other)
+        return node
+
+    def compute(
+        self, cost_ns: int, *, after: Iterable[int] = (), expensive=False
+    ) -> int:
+        """Adds a computation that reads the results of the nodes `after`, and
+        returns its number. `expensive`: it is one of the large computations
+        that hide communication."""
+        node = self._add(0, cost_ns, _NONE, _NONE, after)
+        if expensive:
+            self._expensive.append(node)
+        return node
+
+    def start(
+        self, cost_ns: int, stream: int, *, after: Iterable[int] = ()
+    ) -> int:
+        """Adds the start of a collective, whose duration is `cost_ns`."""
+        return self._add(1, cost_ns, stream, _NONE, after)
+
+    def wait(self, start: int, *, after: Iterable[int] = ()) -> int:
+        """Adds the one wait of `start`, which depends on it.
+
+        A collective reads and writes its operands until it is waited for: the
+        wait is a user of every buffer that the start uses.
+        """
+        return self._add(2, 0, _NONE, start, after)
+
+    def blocking(
+        self, cost_ns: int, stream: int, *, after: Iterable[int] = ()
+    ) -> int:
+        """Adds a collective that is start and wait in one."""
+        return self._add(3, cost_ns, stream, _NONE, after)
+
+    def depend(self, node: int, on: int, kind: str = "data") -> None:
+        """Requires that `node` runs after `on`; `kind` is one of DEPENDENCES,
+        and texts of errors name it."""
+        if kind not in DEPENDENCES:
+            raise ValueError(
+                f"kind is {kind!r}, which is none of " + ", ".join(DEPENDENCES)
+            )
+        _append(
+            (self._from, "on", on),
+            (self._to, "node", node),
+            (self._dependence_kinds, "kind", DEPENDENCES.index(kind)),
+        )
+        self._native = None
+
+    def buffer(
+        self,
+        size: int,
+        producer: Optional[int] = None,
+        *,
+        users: Iterable[int] = (),
+        freed: bool = True,
+    ) -> int:
+        """Adds storage of `size` bytes, and returns its number.
+
+        `producer` is the node that allocates it, or None if it is live from
+        the start. Its last user frees it, unless `freed` is false.
+        """
+        buffer = len(self._bytes)
+        _append(
+            (self._producers, "producer", _NONE if producer is None else producer),
+            (self._bytes, "size", size),
+            (self._freed, "freed", 1 if freed else 0),
+        )
+        self._native = None
+        for user in users:
+            self.use(buffer, user)
+        return buffer
+
+    def use(self, buffer: int, node: int) -> None:
+        """Adds a user of a buffer. The producer need not be added."""
+        _append((self._used, "buffer", buffer), (self._users, "node", node))
+        self._native = None
+
+    # -- Reading -----------------------------------------------------------
+
+    def __len__(self) -> int:
+        """The number of nodes."""
+        return len(self._kinds)
+
+    def kind(self, node: int) -> str:
+        """Returns what a node is: one of KINDS."""
+        return KINDS[self._kinds[node]]
+
+    def check(self) -> None:
+        """Raises ValueError, with the node or buffer, if the problem is not
+        sound: an index is out of range, a cost is negative, a start does not
+        have exactly one wait, dependences have a cycle, and so on."""
+        self._checked()
+
+    def _checked(self) -> Any:
+        if self._native is None:
+            self._native = native.load().make_problem(
+                self._kinds, self._costs, self._streams, self._starts,
+                self._from, self._to, self._dependence_kinds,
+                self._bytes, self._producers, self._freed,
+                self._used, self._users, self._expensive,
+            )
+        return self._native
+
+
+def _append(*additions) -> None:
+    """Appends a value to each of several arrays, or to none."""
+    done = []
+    try:
+        for values, what, value in additions:
+            try:
+                values.append(value)
+            except OverflowError:
+                raise ValueError(f"{what} {value} is out of range") from None
+            except TypeError:
+                raise TypeError(
+                    f"{what} must be an integer, not {value!r}"
+                ) from None
+            done.append(values)
+    except (ValueError, TypeError):
+        for values in done:
+            values.pop()
+        raise
+
+
+def read_problems(text: Union[str, bytes]) -> Dict[str, Problem]:
+    """Reads what `commsched-dump-problem` writes: by name of the function, its
+    problem. Raises ValueError for another text."""
+    try:
+        functions = json.loads(text)["functions"]
+        return {each["function"]: _from_dump(each) for each in functions}
+    except (KeyError, IndexError, TypeError) as error:
+        raise ValueError(f"the text is no dump of problems: {error!r}") from None
+
+
+def _from_dump(function: dict) -> Problem:
+    kinds, costs, streams, expensive, starts = _columns(function["nodes"], 5)
+    before, after, reasons = _columns(function["dependences"], 3)
+    # A dump lists the dependences of waits on their starts as well.
+    kept = [
+        i
+        for i, node in enumerate(after)
+        if not (reasons[i] == "data" and starts[node] == before[i] != _NONE)
+    ]
+    sizes, producers, freed, users = _columns(function["buffers"], 4)
+    return Problem.from_arrays(
+        [KINDS.index(kind) for kind in kinds],
+        costs,
+        streams,
+        starts,
+        dependences=(
+            [before[i] for i in kept],
+            [after[i] for i in kept],
+            [DEPENDENCES.index(reasons[i]) for i in kept],
+        ),
+        buffers=(sizes, producers, freed),
+        uses=(
+            [i for i, nodes in enumerate(users) for _ in nodes],
+            [node for nodes in users for node in nodes],
+        ),
+        expensive=[node for node, large in enumerate(expensive) if large],
+    )
+
+
+def _columns(rows: List[list], count: int) -> List[list]:
+    return [[row[i] for row in rows] for i in range(count)]
+
+
+# -- Scheduling ------------------------------------------------------------
+
+
+def schedule(
+    problem: Problem,
+    *,
+    memory_budget: Union[None, int, str] = None,
+    slack_percent: int = 40,
+    effort: int = 1 << 22,
+    exclusive: Iterable[Tuple[int, int]] = (),
+    links: Sequence[int] = (),
+    compute_slowdown: float = 0.0,
+) -> Schedule:
+    """Returns the schedule with the shortest step within the memory budget; if
+    none is within it, the one that needs the least memory.
+
+    memory_budget:    live bytes (a number, or text such as "64GiB"), or a
+                      percentage over the peak of the program ("5%"); None:
+                      unlimited.
+    slack_percent:    by how many percent longer than their costs collectives
+                      are taken to be, where that makes the step longer by no
+                      more than a thousandth.
+    effort:           how many nodes the simulations of the improvement phase
+                      may run through together.
+    exclusive:        pairs of streams that are never in flight together.
+    links:            of each stream: the link that its collectives share the
+                      speed of, or -1 for one of its own.
+    compute_slowdown: by which part of its own time computation takes longer
+                      beside a collective in flight, such as 0.19.
+
+    Equal problems and options have equal schedules, on every machine. Raises
+    ValueError for a problem or an option that is not sound, TypeError for
+    values of another type, ImportError without the extension.
+    """
+    contention = _contention(exclusive, links, compute_slowdown)
+    limit = _limit(problem, memory_budget)
+    _check_range("slack_percent", slack_percent, 2**31 - 1)
+    _check_range("effort", effort, UNLIMITED)
+    return _schedule(
+        native.load().schedule(
+            problem._checked(), limit, slack_percent, effort, *contention
+        )
+    )
+
+
+def simulate(
+    problem: Problem,
+    order: Optional[Sequence[int]] = None,
+    *,
+    exclusive: Iterable[Tuple[int, int]] = (),
+    links: Sequence[int] = (),
+    compute_slowdown: float = 0.0,
+) -> Schedule:
+    """Returns the times and the memory of an order, by default that of the
+    program. The options and errors are those of :func:`schedule`; an illegal
+    order is a ValueError that names the nodes and their positions."""
+    contention = _contention(exclusive, links, compute_slowdown)
+    if order is None:
+        order = range(len(problem))
+    positions = _to_array("i", "order", order)
+    return _schedule(
+        native.load().simulate(problem._checked(), positions, *contention)
+    )
+
+
+def lower_bound(problem: Problem, *, tight: bool = True) -> int:
+    """Returns a time in nanoseconds that no order falls below. The one that is
+    not tight takes linear time."""
+    return native.load().lower_bound(problem._checked(), bool(tight))
+
+
+def _schedule(parts: tuple) -> Schedule:
+    order, step, compute, comm, exposed, peak, origin, *times = parts
+    return Schedule(
+        array.array("i", order), step, compute, comm, exposed, peak,
+        ORIGINS[origin], *(array.array("q", each) for each in times),
+    )
+
+
+def _contention(exclusive, links, compute_slowdown) -> tuple:
+    pairs = [tuple(_to_array("i", "exclusive", pair)) for pair in exclusive]
+    for pair in pairs:
+        if len(pair) != 2:
+            raise ValueError(f"exclusive has {pair}, which is no pair")
+    if not math.isfinite(compute_slowdown) or abs(compute_slowdown) > 1e6:
+        raise ValueError(f"compute_slowdown {compute_slowdown} is out of range")
+    return (
+        pairs, _to_array("i", "links", links), round(compute_slowdown * 10**6)
+    )
+
+
+def _check_range(what: str, value: int, largest: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{what} must be an integer, not {value!r}")
+    if not 0 <= value <= largest:
+        raise ValueError(f"{what} {value} is not from 0 to {largest}")
+
+
+def _limit(problem: Problem, budget: Union[None, int, str]) -> int:
+    """Returns the live bytes that a budget allows."""
+    if budget is None:
+        return UNLIMITED
+    if not isinstance(budget, str):
+        _check_range("memory_budget", budget, UNLIMITED)
+        return budget
+    percent = re.fullmatch(r"(\d+(?:\.\d+)?)%", budget)
+    if percent:
+        peak = simulate(problem).peak_bytes
+        extra = math.floor(peak * (float(percent[1]) / 100))
+        return min(peak + extra, UNLIMITED)
+    count = re.fullmatch(r"(\d+)([KMGT]i?B|B|)", budget)
+    if not count:
+        raise ValueError(
+            f"memory_budget is {budget!r}; it takes a percentage such as '5%' "
+            "or live bytes such as '64GiB'"
+        )
+    limit = int(count[1]) * _UNITS[count[2]]
+    _check_range("memory_budget", limit, UNLIMITED)
+    return limit

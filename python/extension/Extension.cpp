@@ -1,0 +1,22 @@
+//===- Extension.cpp - The Python module commsched._native ----------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What commsched.solver and commsched.opt call. It is private: the arguments
+// are those that these modules have converted.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Extension.h"
+
+#include "commsched-c/Schedule.h"
+
+NB_MODULE(_native, module) {
+  module.attr("version") = commschedGetVersion();
+  addSolver(module);
+  addOpt(module);
+}

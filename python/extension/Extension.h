@@ -1,0 +1,20 @@
+//===- Extension.h - Parts of the Python extension --------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_PYTHON_EXTENSION_EXTENSION_H
+#define COMMSCHED_PYTHON_EXTENSION_EXTENSION_H
+
+#include <nanobind/nanobind.h>
+
+/// Adds the classes and functions of the scheduler.
+void addSolver(nanobind::module_ &module);
+
+/// Adds the function that runs passes.
+void addOpt(nanobind::module_ &module);
+
+#endif // COMMSCHED_PYTHON_EXTENSION_EXTENSION_H
