@@ -9,5 +9,6 @@
 
 install_packages "${build_packages[@]}" "${wheel_packages[@]}"
 make_venv
+pip_install nanobind
 build default commsched-wheel
 make_wheel

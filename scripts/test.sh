@@ -8,7 +8,7 @@
 
 install_packages "${build_packages[@]}" "${test_packages[@]}" "${wheel_packages[@]}"
 make_venv
-pip_install torch==2.13.0 jax==0.10.2 ortools==9.15.6755 psutil -e './python[test]'
+pip_install torch==2.13.0 jax==0.10.2 ortools==9.15.6755 psutil nanobind -e './python[test]'
 install_cuda
 build default all CommSchedUnitTests commsched-wheel
 make_wheel

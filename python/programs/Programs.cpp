@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommSched/Tools/InProcess.h"
 #include "CommSched/Tools/Main.h"
 
 extern "C" int commsched_opt_main(int argc, char **argv) {
@@ -14,4 +15,12 @@ extern "C" int commsched_opt_main(int argc, char **argv) {
 
 extern "C" int commsched_run_main(int argc, char **argv) {
   return mlir::commsched::runMain(argc, argv);
+}
+
+COMMSCHED_EXPORT mlir::commsched::OptStatus
+commsched_run_opt(const char *module, size_t size, const char *const *flags,
+                  size_t numFlags, mlir::commsched::TextSink output,
+                  mlir::commsched::TextSink errors, void *userData) {
+  return mlir::commsched::runOpt(module, size, flags, numFlags, output, errors,
+                                 userData);
 }

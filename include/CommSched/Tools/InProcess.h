@@ -38,9 +38,9 @@ enum class OptStatus {
 /// nothing is printed. `errors` receives the diagnostics.
 ///
 /// The flags are passes and pipelines of CommSched, with options or without,
-/// the passes canonicalize, cse, inline, strip-debuginfo and symbol-dce, --emit-bytecode,
-/// --allow-unregistered-dialect and --mlir-print-op-generic. A pass that writes
-/// to standard output is not supported.
+/// the passes canonicalize, cse, inline, strip-debuginfo and symbol-dce,
+/// --emit-bytecode, --allow-unregistered-dialect and --mlir-print-op-generic. A
+/// pass that writes to standard output is not supported.
 ///
 /// Several threads may call it at once.
 OptStatus runOpt(const char *module, size_t size, const char *const *flags,
