@@ -57,7 +57,8 @@ def reparsed(module, text):
 def counted(text):
     """The collectives of a module of StableHLO in the generic form."""
     found = collections.Counter(re.findall(r'"stablehlo\.(\w+)"\(', text))
-    found.update(re.findall(r'call_target_name = "(\w+)"', text))
+    custom_call = r'"stablehlo\.custom_call".*call_target_name = "(\w+)"'
+    found.update(re.findall(custom_call, text))
     kinds = (*COLLECTIVES, "async_start", "async_done")
     return {kind: found[kind] for kind in kinds if found[kind]}
 

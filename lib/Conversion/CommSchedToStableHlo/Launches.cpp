@@ -73,7 +73,8 @@ mlir::commsched::stablehlo::getUnsupportedReason(Operation *op) {
 
 bool mlir::commsched::stablehlo::isOwnAttribute(StringRef name) {
   return name.starts_with("commsched.") || name == groupMark ||
-         name == propertiesMark || name == asyncMark || name == outlinedMark ||
+         name == propertiesMark || name == asyncMark ||
+         name == reducerShardingMark || name == outlinedMark ||
          name == namedMark;
 }
 
@@ -245,7 +246,9 @@ Operation *LaunchLowering::Writer::createCollective(OpBuilder &builder,
     if (reduction == ReductionKind::Avg)
       reduction = ReductionKind::Sum;
     Type element = cast<ShapedType>(sent.front().getType()).getElementType();
-    buildReducer(builder, location, op->getRegion(0), *reduction, element);
+    auto sharding = start->getAttrOfType<DictionaryAttr>(reducerShardingMark);
+    buildReducer(builder, location, op->getRegion(0), {*reduction, sharding},
+                 element);
   }
   addAttributes(op, foreign);
   if (!start->hasAttr(asyncMark))
@@ -357,7 +360,7 @@ FailureOr<SmallVector<Value>> LaunchLowering::Writer::transferPacked() {
   auto scatter = dyn_cast<ReduceScatterOp>(start.getOperation());
   auto exchange = dyn_cast<AllToAllOp>(start.getOperation());
   bool sendsRows = scatter || exchange, receivesRows = gather || exchange;
-  TensorBuilder pack(before, start.getLoc());
+  TensorBuilder pack(before, location);
   SmallVector<Value> parts;
   for (Value value : sent)
     parts.push_back(sendsRows

@@ -73,14 +73,14 @@ mlir::commsched::stablehlo::readChannelHandle(Attribute attr) {
 
 namespace {
 
-struct Reducer {
+struct NamedReduction {
   StringLiteral name;
   ReductionKind reduction;
 };
 
 } // namespace
 
-static constexpr Reducer reducers[] = {
+static constexpr NamedReduction reductions[] = {
     {"stablehlo.add", ReductionKind::Sum},
     {"stablehlo.maximum", ReductionKind::Max},
     {"stablehlo.minimum", ReductionKind::Min},
@@ -89,9 +89,9 @@ static constexpr Reducer reducers[] = {
     {"stablehlo.or", ReductionKind::BitOr}};
 
 StringRef mlir::commsched::stablehlo::getReducerName(ReductionKind reduction) {
-  for (const Reducer &reducer : reducers)
-    if (reducer.reduction == reduction)
-      return reducer.name;
+  for (const NamedReduction &named : reductions)
+    if (named.reduction == reduction)
+      return named.name;
   return {};
 }
 
@@ -100,7 +100,24 @@ static bool hasAttributes(Operation *op) {
          !stablehlo::getInherentAttributes(op).empty();
 }
 
-std::optional<ReductionKind>
+/// Whether `op` computes one scalar of type `scalar` from `operands` alone.
+static bool isScalarOperation(Operation &op, ValueRange operands, Type scalar) {
+  return op.getNumRegions() == 0 && op.getNumSuccessors() == 0 &&
+         llvm::equal(op.getOperands(), operands) && op.getNumResults() == 1 &&
+         op.getResult(0).getType() == scalar;
+}
+
+static std::optional<ReductionKind> getReduction(Operation &op) {
+  if (hasAttributes(&op))
+    return std::nullopt;
+  StringRef name = op.getName().getStringRef();
+  for (const NamedReduction &named : reductions)
+    if (named.name == name)
+      return named.reduction;
+  return std::nullopt;
+}
+
+std::optional<stablehlo::Reducer>
 mlir::commsched::stablehlo::readReducer(Region &body, Type element) {
   if (!body.hasOneBlock())
     return std::nullopt;
@@ -109,23 +126,27 @@ mlir::commsched::stablehlo::readReducer(Region &body, Type element) {
   if (block.getNumArguments() != 2 ||
       !llvm::all_of(block.getArgumentTypes(),
                     [&](Type type) { return type == scalar; }) ||
-      !llvm::hasNItems(block, 2))
+      !(llvm::hasNItems(block, 2) || llvm::hasNItems(block, 3)))
     return std::nullopt;
   Operation &computed = block.front(), &returned = block.back();
-  if (returned.getName().getStringRef() != returnName ||
-      hasAttributes(&returned) || returned.getNumOperands() != 1 ||
-      returned.getNumResults() != 0 || computed.getNumResults() != 1 ||
-      returned.getOperand(0) != computed.getResult(0) ||
-      computed.getResult(0).getType() != scalar || hasAttributes(&computed) ||
-      computed.getNumRegions() != 0 || computed.getNumOperands() != 2 ||
-      computed.getOperand(0) != block.getArgument(0) ||
-      computed.getOperand(1) != block.getArgument(1))
+  std::optional<ReductionKind> reduction = getReduction(computed);
+  if (!reduction ||
+      !isScalarOperation(computed, block.getArguments(), scalar) ||
+      returned.getName().getStringRef() != returnName ||
+      hasAttributes(&returned) || returned.getNumResults() != 0)
     return std::nullopt;
-  StringRef name = computed.getName().getStringRef();
-  for (const Reducer &reducer : reducers)
-    if (reducer.name == name)
-      return reducer.reduction;
-  return std::nullopt;
+  stablehlo::Reducer reducer{*reduction, DictionaryAttr()};
+  Operation &last = *returned.getPrevNode();
+  if (&last != &computed) {
+    if (last.getName().getStringRef() != shardingConstraintName ||
+        !last.getDiscardableAttrDictionary().empty() ||
+        !isScalarOperation(last, computed.getResults(), scalar))
+      return std::nullopt;
+    reducer.sharding = stablehlo::getInherentAttributes(&last);
+  }
+  if (!llvm::equal(returned.getOperands(), last.getResults()))
+    return std::nullopt;
+  return reducer;
 }
 
 //===----------------------------------------------------------------------===//
@@ -218,15 +239,22 @@ Operation *mlir::commsched::stablehlo::createByName(
 
 void mlir::commsched::stablehlo::buildReducer(OpBuilder &builder,
                                               Location location, Region &body,
-                                              ReductionKind reduction,
+                                              const Reducer &reducer,
                                               Type element) {
   OpBuilder::InsertionGuard guard(builder);
   Type scalar = RankedTensorType::get({}, element);
   Block *block = builder.createBlock(&body, body.end(), {scalar, scalar},
                                      SmallVector<Location>(2, location));
   Operation *computed =
-      createByName(builder, location, getReducerName(reduction),
+      createByName(builder, location, getReducerName(reducer.reduction),
                    block->getArguments(), scalar, /*properties=*/{});
+  // A constraint says nothing about the value, and may be left out.
+  if (Operation *constraint =
+          reducer.sharding
+              ? createByName(builder, location, shardingConstraintName,
+                             computed->getResults(), scalar, reducer.sharding)
+              : nullptr)
+    computed = constraint;
   createByName(builder, location, returnName, computed->getResults(),
                /*results=*/{}, /*properties=*/{});
 }

@@ -44,6 +44,8 @@ inline constexpr StringLiteral customCallName = "stablehlo.custom_call";
 inline constexpr StringLiteral returnName = "stablehlo.return";
 inline constexpr StringLiteral manualComputationName = "sdy.manual_computation";
 inline constexpr StringLiteral manualReturnName = "sdy.return";
+inline constexpr StringLiteral shardingConstraintName =
+    "sdy.sharding_constraint";
 
 /// Attributes of collectives.
 inline constexpr StringLiteral replicaGroupsName = "replica_groups";
@@ -104,6 +106,12 @@ inline constexpr StringLiteral asyncAttributesKey = "attributes";
 /// dictionary.
 inline constexpr StringLiteral waitPropertiesMark = propertiesMark;
 
+/// On a start made from a collective whose reducer constrains the sharding of
+/// what it returns, as JAX writes it where only some axes are manual: the
+/// dictionary of the inherent attributes of the `sdy.sharding_constraint`.
+inline constexpr StringLiteral reducerShardingMark =
+    "stablehlo.reducer_sharding";
+
 /// On a function made from the body of a `sdy.manual_computation`: a unit.
 inline constexpr StringLiteral outlinedMark = "stablehlo.outlined";
 
@@ -131,11 +139,18 @@ struct ChannelHandle {
 /// Reads the text of `attr`; none if it is no channel handle.
 std::optional<ChannelHandle> readChannelHandle(Attribute attr);
 
-/// The reduction that `body` computes: one operation `add`, `maximum`,
-/// `minimum`, `multiply`, `and` or `or` of the two scalar arguments of type
-/// `element`, in order and without attributes, which is returned. None
-/// otherwise.
-std::optional<ReductionKind> readReducer(Region &body, Type element);
+/// What the region of a reducing collective computes.
+struct Reducer {
+  ReductionKind reduction;
+  /// The inherent attributes of a `sdy.sharding_constraint` on the result; null
+  /// if there is none.
+  DictionaryAttr sharding;
+};
+
+/// Reads `body`: one operation `add`, `maximum`, `minimum`, `multiply`, `and`
+/// or `or` of the two scalar arguments of type `element`, in order and without
+/// attributes, which is returned. None otherwise.
+std::optional<Reducer> readReducer(Region &body, Type element);
 
 /// The operation of StableHLO that computes `reduction` on two scalars, empty
 /// for `avg` and `bxor`, which `readReducer` does not return.
@@ -169,10 +184,10 @@ Operation *createByName(OpBuilder &builder, Location location, StringRef name,
                         ValueRange operands, TypeRange results,
                         DictionaryAttr properties, unsigned numRegions = 0);
 
-/// Fills the empty region `body` with the reducer of `reduction`, one of those
-/// that `readReducer` returns, for elements of type `element`.
+/// Fills the empty region `body` with `reducer`, one of those that
+/// `readReducer` returns, for elements of type `element`.
 void buildReducer(OpBuilder &builder, Location location, Region &body,
-                  ReductionKind reduction, Type element);
+                  const Reducer &reducer, Type element);
 
 } // namespace mlir::commsched::stablehlo
 

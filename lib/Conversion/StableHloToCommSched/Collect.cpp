@@ -28,6 +28,16 @@ Reading mlir::commsched::stablehlo::keep(Operation *op, const Twine &reason) {
   return Reading::Kept;
 }
 
+/// An attribute of the name of a mark would be lost on the way back.
+static LogicalResult verifyNoMarks(Operation *op) {
+  for (StringRef mark :
+       {propertiesMark, asyncMark, reducerShardingMark, namedMark})
+    if (op->hasAttr(mark))
+      return op->emitOpError("has the attribute '")
+             << mark << "', which only starts of the dialect have";
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Asynchronous pairs
 //===----------------------------------------------------------------------===//
@@ -91,6 +101,22 @@ static Operation *getAsyncCollective(Operation *start) {
   return &collective;
 }
 
+/// The text of the type of a future that delivers `types`.
+static std::string getFutureText(TypeRange types) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << "!stablehlo.future<";
+  llvm::interleaveComma(types, stream);
+  stream << ">";
+  return text;
+}
+
+static std::string getText(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
 /// Adds the pair that `start` begins to `found` if it is of a collective.
 static LogicalResult collectPair(Operation *start,
                                  SmallVectorImpl<Collective> &found) {
@@ -116,8 +142,18 @@ static LogicalResult collectPair(Operation *start,
     diag.attachNote(op->getLoc()) << "the collective is here";
     return diag;
   }
+  Type future = start->getResult(0).getType();
+  std::string expected = getFutureText(op->getResultTypes());
+  if (getText(future) != expected) {
+    InFlightDiagnostic diag = start->emitOpError("returns a ")
+                              << future << ", but its collective is a '"
+                              << expected << "'";
+    diag.attachNote(op->getLoc()) << "the collective is here";
+    return diag;
+  }
   found.emplace_back(op, start, *done);
-  return success();
+  return success(succeeded(verifyNoMarks(op)) &&
+                 succeeded(verifyNoMarks(*done)));
 }
 
 /// The future of `done` comes from an `async_start`.
@@ -192,6 +228,7 @@ struct Finder {
     if (op->getName().getDialectNamespace() != "stablehlo")
       return WalkResult::advance();
     if (getCollectiveKind(op)) {
+      isValid &= succeeded(verifyNoMarks(op));
       found.emplace_back(op);
       return WalkResult::skip();
     }

@@ -38,7 +38,7 @@ struct Collective {
   int64_t dim = 0;
   /// Of all_to_all.
   int64_t concatDim = 0;
-  ReductionKind reduction = ReductionKind::Sum;
+  Reducer reducer = {ReductionKind::Sum, DictionaryAttr()};
   /// Of collective_permute.
   DenseIntElementsAttr pairs;
   /// An all_to_all whose parts are known at run time.

@@ -432,14 +432,13 @@ static Reading readReduction(Collective &collective) {
   }
   for (Type type : op->getOperandTypes()) {
     Type element = cast<RankedTensorType>(type).getElementType();
-    std::optional<ReductionKind> reduction =
-        readReducer(op->getRegion(0), element);
-    if (!reduction)
+    std::optional<Reducer> reducer = readReducer(op->getRegion(0), element);
+    if (!reducer)
       return keep(op, "its reducer is not one of add, maximum, minimum, "
                       "multiply, and, or of its operands' elements");
-    if (!isLegal(*reduction, element))
+    if (!isLegal(reducer->reduction, element))
       return keep(op, "its reducer is not defined for its elements");
-    collective.reduction = *reduction;
+    collective.reducer = *reducer;
   }
   return Reading::Complete;
 }

@@ -79,8 +79,8 @@ static Operation *createStart(OpBuilder &builder, const Collective &collective,
                                     sent[1]);
   ValueRange into;
   IntegerAttr dim = builder.getI64IntegerAttr(collective.dim);
-  auto reduction =
-      ReductionKindAttr::get(builder.getContext(), collective.reduction);
+  auto reduction = ReductionKindAttr::get(builder.getContext(),
+                                          collective.reducer.reduction);
   switch (collective.kind) {
   case CollectiveKind::AllGather:
     return AllGatherOp::create(builder, location, future, sent, group, dim,
@@ -125,6 +125,8 @@ static void replace(const Collective &collective, FlatSymbolRefAttr group,
   Operation *start = createStart(builder, collective, group);
   start->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   start->setDiscardableAttr(propertiesMark, getInherentAttributes(op));
+  if (collective.reducer.sharding)
+    start->setDiscardableAttr(reducerShardingMark, collective.reducer.sharding);
   if (collective.asyncStart)
     start->setDiscardableAttr(asyncMark, getAsyncMark(original));
   if (getStableName(start).empty()) {
