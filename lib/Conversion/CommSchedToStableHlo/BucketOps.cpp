@@ -65,26 +65,28 @@ static bool isKnown(Operation *op) {
          !getBinaryName(op).empty() || isConvertible(op);
 }
 
-void BucketOps::collect(Value value) {
-  SmallVector<Value> worklist;
-  auto add = [&](Value next) {
-    if (values.insert(next).second)
-      worklist.push_back(next);
-  };
-  auto visit = [&](Operation *op) {
-    if (!op || !isKnown(op) || !known.insert(op).second)
-      return;
-    ops.push_back(op);
-    llvm::for_each(op->getOperands(), add);
-    add(op->getResult(0));
-  };
-  add(value);
+void BucketOps::collectSources(Value value) {
+  SmallVector<Value> worklist = {value};
   while (!worklist.empty()) {
-    Value next = worklist.pop_back_val();
-    visit(next.getDefiningOp());
-    for (Operation *user : next.getUsers())
-      visit(user);
+    Operation *op = worklist.pop_back_val().getDefiningOp();
+    if (!op || !isKnown(op) || !known.insert(op).second)
+      continue;
+    ops.push_back(op);
+    llvm::append_range(worklist, op->getOperands());
   }
+}
+
+void BucketOps::collectUsers(Value value) {
+  SmallVector<Value> worklist = {value};
+  while (!worklist.empty())
+    for (Operation *user : worklist.pop_back_val().getUsers()) {
+      if (!isKnown(user) || !known.insert(user).second)
+        continue;
+      ops.push_back(user);
+      worklist.push_back(user->getResult(0));
+      for (Value operand : user->getOperands())
+        collectSources(operand);
+    }
 }
 
 static Value convert(Operation *op, TensorBuilder &builder) {
@@ -129,10 +131,12 @@ LogicalResult BucketOps::lower() {
     if (!isa<tensor::EmptyOp>(op))
       op->erase();
   for (Operation *op : empty) {
-    if (!op->use_empty())
-      return op->emitOpError("has no form in StableHLO: an undefined value is "
-                             "used");
-    op->erase();
+    for (Operation *user : op->getUsers())
+      if (user->getName().getDialectNamespace() == "stablehlo")
+        return op->emitOpError("has no form in StableHLO: an undefined value "
+                               "is used");
+    if (op->use_empty())
+      op->erase();
   }
   return success();
 }

@@ -81,23 +81,21 @@ static bool isBlocking(CollectiveOpInterface start, bool hasAsync) {
 }
 
 static void collectBucketOps(Program &program) {
-  for (const Launch &launch : program.launches) {
-    if (launch.start->hasAttr(propertiesMark))
-      continue;
-    for (Value operand : launch.start->getOperands())
-      program.bucketOps.collect(operand);
-    for (Value result : launch.wait->getResults())
-      program.bucketOps.collect(result);
-  }
+  auto collectAround = [&](ValueRange sent, ValueRange delivered) {
+    for (Value value : sent)
+      program.bucketOps.collectSources(value);
+    for (Value value : delivered)
+      program.bucketOps.collectUsers(value);
+  };
+  for (const Launch &launch : program.launches)
+    if (!launch.start->hasAttr(propertiesMark))
+      collectAround(launch.start->getOperands(), launch.wait->getResults());
   for (AllGatherCopyInOp op : program.copyIns)
-    for (Value input : op.getInputs())
-      program.bucketOps.collect(input);
+    collectAround(op.getInputs(), {});
   for (ChunkCatOp op : program.chunkCats)
-    for (Value input : op.getInputs())
-      program.bucketOps.collect(input);
+    collectAround(op.getInputs(), {});
   for (SplitWithSizesCopyOp op : program.copyOuts)
-    for (Value output : op.getOutputs())
-      program.bucketOps.collect(output);
+    collectAround({}, op.getOutputs());
 }
 
 FailureOr<Program> ConvertCommSchedToStableHlo::collect(Groups &groups) {

@@ -27,8 +27,10 @@ LogicalResult lowerChunkCat(ChunkCatOp op, Groups &groups);
 /// transfer: what merging creates. Empty tensors are among them.
 class BucketOps {
 public:
-  /// Collects from `value` on: what computes it and what uses it.
-  void collect(Value value);
+  /// Collects what computes `value`, which is sent.
+  void collectSources(Value value);
+  /// Collects what is made of `value`, which was delivered.
+  void collectUsers(Value value);
 
   /// Replaces them by operations of StableHLO. Failure, with an error, if an
   /// undefined value is used.
@@ -37,7 +39,6 @@ public:
 private:
   SmallVector<Operation *> ops;
   DenseSet<Operation *> known;
-  DenseSet<Value> values;
 };
 
 } // namespace mlir::commsched::stablehlo

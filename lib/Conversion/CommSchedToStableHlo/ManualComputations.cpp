@@ -43,9 +43,12 @@ mlir::commsched::stablehlo::inlineManualComputations(ModuleOp module) {
   });
   for (auto [name, function] : outlined) {
     ArrayRef<func::CallOp> own = calls[name];
-    if (own.size() != 1 || !function.getBody().hasOneBlock()) {
+    bool isRecursive = own.size() == 1 && function->isAncestor(own.front());
+    if (own.size() != 1 || isRecursive || !function.getBody().hasOneBlock()) {
       InFlightDiagnostic diag = function.emitOpError(
           "is the body of a manual computation and cannot be put back: ");
+      if (isRecursive)
+        return diag << "it calls itself";
       if (own.size() == 1)
         return diag << "it has " << function.getBody().getBlocks().size()
                     << " blocks";

@@ -1,0 +1,168 @@
+// What StableHLO has no form for.
+
+// RUN: commsched-opt %s -split-input-file -verify-diagnostics --convert-commsched-to-stablehlo
+
+commsched.group @g size(2)
+func.func @sends(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'commsched.send' op has no form in StableHLO: StableHLO's send and recv are ordered by tokens, which are not known here}}
+  %f = commsched.send %x on @g to(1) : tensor<4xf32> -> !commsched.future
+  commsched.wait %f : !commsched.future
+  return
+}
+
+// -----
+
+commsched.group @g size(2)
+func.func @barrier() {
+  // expected-error @+1 {{'commsched.barrier' op has no form in StableHLO: programs of StableHLO are ordered by their data only}}
+  commsched.barrier on @g
+  return
+}
+
+// -----
+
+func.func @compute(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{'commsched.compute' op has no form in StableHLO: what the operator computes is not known}}
+  %y = commsched.compute "mine"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @memory(%x: tensor<4xf32>, %m: memref<4xf32>) {
+  // expected-error @+1 {{'commsched.fsdp_copy' op has no form in StableHLO: it works on memory, and programs of StableHLO on values}}
+  commsched.fsdp_copy %x into %m : tensor<4xf32>, memref<4xf32>
+  return
+}
+
+// -----
+
+commsched.group @g size(2)
+func.func @xor(%x: tensor<4xi32>) -> tensor<4xi32> {
+  // expected-error @+1 {{'commsched.all_reduce' op has no form in StableHLO: no reduction of StableHLO's collectives is an exclusive or}}
+  %f = commsched.all_reduce %x on @g reduction(bxor) : tensor<4xi32> -> !commsched.future<tensor<4xi32>>
+  %y = commsched.wait %f : !commsched.future<tensor<4xi32>>
+  return %y : tensor<4xi32>
+}
+
+// -----
+
+commsched.group @g size(2)
+func.func @uneven(%x: tensor<4xi32>) -> tensor<5xi32> {
+  // expected-error @+1 {{'commsched.all_to_all' op has no form in StableHLO: StableHLO's all_to_all has equal parts only}}
+  %f = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) input_splits([1, 3]) output_splits([2, 3]) : tensor<4xi32> -> !commsched.future<tensor<5xi32>>
+  %y = commsched.wait %f : !commsched.future<tensor<5xi32>>
+  return %y : tensor<5xi32>
+}
+
+// -----
+
+commsched.group @g size(2)
+func.func @ragged(%x: tensor<8x4xf32>, %l: tensor<2xi32>, %b: tensor<9x4xf32>) -> tensor<9x4xf32> {
+  // expected-error @+1 {{'commsched.ragged_all_to_all' op has no form in StableHLO: it is a custom call of XLA, whose configuration is not known}}
+  %f = commsched.ragged_all_to_all %x on @g send(%l, %l) at(%l) receive(%l) into %b : tensor<8x4xf32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32> into tensor<9x4xf32> -> !commsched.future<tensor<9x4xf32>>
+  %r = commsched.wait %f : !commsched.future<tensor<9x4xf32>>
+  return %r : tensor<9x4xf32>
+}
+
+// -----
+
+commsched.group @g size(2)
+func.func @dynamic_average(%x: tensor<?xf32>) -> tensor<?xf32> {
+  // expected-error @+1 {{'commsched.all_reduce' op has no form in StableHLO: an average of tensors of dynamic shape is not divided here}}
+  %f = commsched.all_reduce %x on @g reduction(avg) : tensor<?xf32> -> !commsched.future<tensor<?xf32>>
+  %y = commsched.wait %f : !commsched.future<tensor<?xf32>>
+  return %y : tensor<?xf32>
+}
+
+// -----
+
+// expected-note @+1 {{the group is declared here}}
+commsched.group @g size(2)
+func.func @unknown_devices(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{'commsched.all_reduce' op cannot list the members of its group: the module has neither 'mhlo.num_replicas' nor 'mhlo.num_partitions'}}
+  %f = commsched.all_reduce %x on @g reduction(sum) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %y = commsched.wait %f : !commsched.future<tensor<4xf32>>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+module attributes {mhlo.num_replicas = 6 : i32} {
+  // expected-note @+1 {{the group is declared here}}
+  commsched.group @g size(2) stride(2)
+  func.func @no_multiple(%x: tensor<4xf32>) -> tensor<4xf32> {
+    // expected-error @+1 {{'commsched.all_reduce' op cannot list the members of its group: the module's 6 device(s) are no multiple of 2 x 2 ranks}}
+    %f = commsched.all_reduce %x on @g reduction(sum) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+    %y = commsched.wait %f : !commsched.future<tensor<4xf32>>
+    return %y : tensor<4xf32>
+  }
+}
+
+// -----
+
+module attributes {mhlo.num_replicas = 2 : i32, mhlo.num_partitions = 2 : i32} {
+  commsched.group @g size(4)
+  func.func @both(%x: tensor<4xf32>) -> tensor<4xf32> {
+    // expected-error @+1 {{'commsched.permute' op has no form in StableHLO: the module has 2 replicas of 2 partitions, and this collective cannot be among both}}
+    %f = commsched.permute %x on @g pairs(dense<[[0, 3]]> : tensor<1x2xi64>) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+    %y = commsched.wait %f : !commsched.future<tensor<4xf32>>
+    return %y : tensor<4xf32>
+  }
+}
+
+// -----
+
+module attributes {mhlo.num_replicas = 2 : i32} {
+  commsched.group @g size(2)
+  func.func @buffer(%x: tensor<4xf32>) -> tensor<8xf32> {
+    // expected-error @+1 {{'commsched.all_gather_copy_in' op has no form in StableHLO: its buffer is used for more than the collective that fills it}}
+    %s, %b = commsched.all_gather_copy_in %x on @g : tensor<4xf32> -> tensor<4xf32>, tensor<8xf32>
+    // expected-note @+1 {{the other user}}
+    return %b : tensor<8xf32>
+  }
+}
+
+// -----
+
+commsched.group @g size(2)
+func.func @dynamic_copy(%x: tensor<?xf32>) -> tensor<?xf32> {
+  // expected-error @+1 {{'commsched.chunk_cat' op has no form in StableHLO: 'tensor<?xf32>' has a dynamic size}}
+  %b = commsched.chunk_cat %x on @g : tensor<?xf32> -> tensor<?xf32>
+  return %b : tensor<?xf32>
+}
+
+// -----
+
+module attributes {mhlo.num_replicas = 2 : i32} {
+  commsched.group @g size(2)
+  func.func @undefined() -> tensor<4xf32> {
+    // expected-error @+1 {{'tensor.empty' op has no form in StableHLO: an undefined value is used}}
+    %x = tensor.empty() : tensor<4xf32>
+    %f = commsched.all_reduce %x on @g reduction(sum) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+    %y = commsched.wait %f : !commsched.future<tensor<4xf32>>
+    return %y : tensor<4xf32>
+  }
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' op is the body of a manual computation and cannot be put back: it is called 2 times}}
+func.func private @body(%x: tensor<4xf32>) -> tensor<4xf32> attributes {stablehlo.outlined} {
+  return %x : tensor<4xf32>
+}
+func.func @calls(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-note @+1 {{a call}}
+  %y = call @body(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-note @+1 {{a call}}
+  %z = call @body(%y) : (tensor<4xf32>) -> tensor<4xf32>
+  return %z : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' op is the body of a manual computation and cannot be put back: it calls itself}}
+func.func private @body(%x: tensor<4xf32>) -> tensor<4xf32> attributes {stablehlo.outlined} {
+  %y = call @body(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
