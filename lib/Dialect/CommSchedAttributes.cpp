@@ -9,6 +9,7 @@
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinDialect.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -307,6 +308,42 @@ static LogicalResult verifyReorderInfo(Operation *op, NamedAttribute attr) {
   return success();
 }
 
+/// Checks the size hints for values of `types`, which is what `owner` calls
+/// them. Of types that are not MLIR's own the values may have a size that is
+/// not known here.
+static LogicalResult verifySizeHints(Operation *op, NamedAttribute attr,
+                                     TypeRange types, const Twine &owner) {
+  StringRef name = attr.getName().getValue();
+  auto hints = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
+  if (!hints)
+    return op->emitOpError()
+           << "attribute '" << name << "' of " << owner
+           << " must be an array of i64, not " << attr.getValue();
+  for (int64_t hint : hints.asArrayRef())
+    if (hint < 0)
+      return op->emitOpError() << "attribute '" << name << "' of " << owner
+                               << " must not be negative, but has " << hint;
+  if (llvm::any_of(types, [](Type type) {
+        return !isa<BuiltinDialect>(type.getDialect());
+      }))
+    return success();
+  int64_t count = countDynamicDims(types);
+  if (count == hints.size())
+    return success();
+  return op->emitOpError() << "attribute '" << name << "' of " << owner
+                           << " has " << hints.size() << " entries for "
+                           << count << " dynamic dimensions";
+}
+
+/// Checks the size hints for the results of `op`, or for what it delivers.
+static LogicalResult verifySizeHints(Operation *op, NamedAttribute attr) {
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  if (!collective || !collective.getInFlightFuture())
+    return verifySizeHints(op, attr, op->getResultTypes(), "the results");
+  return verifySizeHints(op, attr, collective.getDeliveredTypes(),
+                         "what is delivered");
+}
+
 LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
                                                          NamedAttribute attr) {
   StringRef name = attr.getName().getValue();
@@ -327,6 +364,8 @@ LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
     return verifyPure(op, attr);
   if (name == backendAttrName)
     return verifyBackend(op, attr);
+  if (name == sizeHintsAttrName)
+    return verifySizeHints(op, attr);
   if (name == reorderInfoAttrName)
     return verifyReorderInfo(op, attr);
   if (name == baselinePeakBytesAttrName)
@@ -362,6 +401,13 @@ LogicalResult CommSchedDialect::verifyRegionArgAttribute(Operation *op,
     return op->emitOpError()
            << "attribute '" << attr.getName().getValue() << "' of argument "
            << argument << " must be a unit attribute, not " << attr.getValue();
+  }
+  if (name == sizeHintsAttrName) {
+    auto function = dyn_cast<FunctionOpInterface>(op);
+    TypeRange types;
+    if (function)
+      types = function.getArgumentTypes().slice(argument, 1);
+    return verifySizeHints(op, attr, types, "argument " + Twine(argument));
   }
   return op->emitOpError() << "unknown attribute '" << attr.getName().getValue()
                            << "' on argument " << argument;

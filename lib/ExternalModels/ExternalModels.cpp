@@ -27,8 +27,8 @@ using namespace mlir::tensor;
 // Shared models
 //===----------------------------------------------------------------------===//
 
-std::optional<double> mlir::commsched::detail::getElementCount(Type type) {
-  auto shaped = dyn_cast<ShapedType>(type);
+std::optional<double> mlir::commsched::detail::getElementCount(Value value) {
+  auto shaped = dyn_cast<ShapedType>(getSizedType(value));
   if (!shaped)
     return 0;
   if (!shaped.hasStaticShape())
@@ -56,7 +56,8 @@ int64_t mlir::commsched::detail::countBodyArithmetic(Block &body) {
 }
 
 std::optional<int64_t>
-mlir::commsched::detail::getMultipleOfBytes(TypeRange types, int64_t times) {
+mlir::commsched::detail::getMultipleOfBytes(ValueRange values, int64_t times) {
+  SmallVector<Type> types = getSizedTypes(values);
   std::optional<int64_t> bytes = getStaticBytes(types);
   int64_t product;
   if (!bytes || llvm::MulOverflow(*bytes, times, product))
@@ -68,15 +69,15 @@ std::optional<double>
 mlir::commsched::detail::ElementwiseCost::getFlopCount(Operation *op) const {
   if (isa<CastOpInterface>(op))
     return 0;
-  return getElementCount(op->getResult(0).getType());
+  return getElementCount(op->getResult(0));
 }
 
 std::optional<int64_t>
 mlir::commsched::detail::SelectionCost::getMovedBytes(Operation *op) const {
   std::optional<int64_t> copied =
-      getMultipleOfBytes(op->getResultTypes(), /*times=*/2);
+      getMultipleOfBytes(op->getResults(), /*times=*/2);
   std::optional<int64_t> others =
-      getStaticBytes(TypeRange(op->getOperands().drop_front()));
+      getMultipleOfBytes(op->getOperands().drop_front(), /*times=*/1);
   int64_t total;
   if (!copied || !others || llvm::AddOverflow(*copied, *others, total))
     return std::nullopt;
@@ -85,12 +86,12 @@ mlir::commsched::detail::SelectionCost::getMovedBytes(Operation *op) const {
 
 std::optional<int64_t>
 mlir::commsched::detail::ResultsOnlyCost::getMovedBytes(Operation *op) const {
-  return getStaticBytes(op->getResultTypes());
+  return getMultipleOfBytes(op->getResults(), /*times=*/1);
 }
 
 std::optional<int64_t>
 mlir::commsched::detail::CopyIntoCost::getMovedBytes(Operation *op) const {
-  return getMultipleOfBytes(op->getOperand(0).getType(), /*times=*/2);
+  return getMultipleOfBytes(op->getOperand(0), /*times=*/2);
 }
 
 //===----------------------------------------------------------------------===//
@@ -129,7 +130,7 @@ struct AllocTensorCost
     : CostOpInterface::ExternalModel<AllocTensorCost, AllocTensorOp> {
   std::optional<int64_t> getMovedBytes(Operation *op) const {
     Value copy = cast<AllocTensorOp>(op).getCopy();
-    return copy ? getMultipleOfBytes(copy.getType(), /*times=*/2) : 0;
+    return copy ? getMultipleOfBytes(copy, /*times=*/2) : 0;
   }
 };
 } // namespace
@@ -164,13 +165,13 @@ struct OneElementCost
 struct GenerateCost : CostOpInterface::ExternalModel<GenerateCost, GenerateOp> {
   std::optional<double> getFlopCount(Operation *op) const {
     auto generate = cast<GenerateOp>(op);
-    std::optional<double> elements = getElementCount(generate.getType());
+    std::optional<double> elements = getElementCount(generate.getResult());
     if (!elements)
       return std::nullopt;
     return *elements * countBodyArithmetic(generate.getBody().front());
   }
   std::optional<int64_t> getMovedBytes(Operation *op) const {
-    return getStaticBytes(op->getResultTypes());
+    return getMultipleOfBytes(op->getResults(), /*times=*/1);
   }
   Type getComputeType(Operation *op) const {
     return cast<GenerateOp>(op).getType().getElementType();

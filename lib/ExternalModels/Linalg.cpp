@@ -28,8 +28,7 @@ getDestinationStyleBytes(DestinationStyleOpInterface op,
       ++passes;
     if (passes == 0)
       continue;
-    std::optional<int64_t> bytes =
-        getMultipleOfBytes(operand.get().getType(), passes);
+    std::optional<int64_t> bytes = getMultipleOfBytes(operand.get(), passes);
     if (!bytes || llvm::AddOverflow(total, *bytes, total))
       return std::nullopt;
   }
@@ -56,6 +55,15 @@ static bool movesElements(LinalgOp op) {
   });
 }
 
+/// The ranges of the loops, dynamic where they are not known.
+static SmallVector<int64_t> getLoopRanges(LinalgOp op) {
+  SmallVector<int64_t> sizes;
+  for (Type type : getSizedTypes(op->getOperands()))
+    if (auto shaped = dyn_cast<ShapedType>(type))
+      llvm::append_range(sizes, shaped.getShape());
+  return op.getShapesToLoopsMap().compose(sizes);
+}
+
 namespace {
 /// Any operation that is a loop nest around a body: the arithmetic of the body
 /// in every iteration, and each operand moved once. An operand that the body
@@ -66,7 +74,7 @@ struct StructuredCost
   std::optional<double> getFlopCount(Operation *op) const {
     auto structured = cast<LinalgOp>(op);
     double iterations = 1;
-    for (int64_t range : structured.getStaticLoopRanges()) {
+    for (int64_t range : getLoopRanges(structured)) {
       if (ShapedType::isDynamic(range))
         return std::nullopt;
       iterations *= static_cast<double>(range);
@@ -98,7 +106,7 @@ struct OverwriteCost
 struct SoftmaxCost : CostOpInterface::ExternalModel<SoftmaxCost, SoftmaxOp> {
   std::optional<double> getFlopCount(Operation *op) const {
     std::optional<double> elements =
-        getElementCount(cast<SoftmaxOp>(op).getInput().getType());
+        getElementCount(cast<SoftmaxOp>(op).getInput());
     return elements ? std::optional(5 * *elements) : std::nullopt;
   }
   std::optional<int64_t> getMovedBytes(Operation *op) const {

@@ -27,9 +27,8 @@ void registerMathModels(DialectRegistry &registry);
 void registerTensorModels(DialectRegistry &registry);
 void registerTosaModels(DialectRegistry &registry);
 
-/// The elements of a value of `type`, 0 for a scalar; none when a dimension is
-/// dynamic.
-std::optional<double> getElementCount(Type type);
+/// The elements of `value`, 0 for a scalar; none when a size is not known.
+std::optional<double> getElementCount(Value value);
 
 /// True if `op` does arithmetic on the elements of its operands: it is
 /// elementwise, but neither a constant nor a conversion between types.
@@ -40,9 +39,9 @@ bool isElementwiseArithmetic(Operation *op);
 /// the arithmetic of indices.
 int64_t countBodyArithmetic(Block &body);
 
-/// Bytes of `types`, each counted `times` times; none when one is not static
-/// or the sum does not fit.
-std::optional<int64_t> getMultipleOfBytes(TypeRange types, int64_t times);
+/// Bytes of `values`, each counted `times` times; none when one is not known or
+/// the sum does not fit.
+std::optional<int64_t> getMultipleOfBytes(ValueRange values, int64_t times);
 
 /// Gives `Model` to every operation of the dialect that `accepts`, unless it
 /// has an implementation of the interface already: an embedder's comes first.

@@ -14,9 +14,9 @@ using namespace mlir;
 using namespace mlir::commsched;
 using namespace mlir::commsched::detail;
 
-/// The size of dimension `dim` of `value`; none when it is dynamic.
+/// The size of dimension `dim` of `value`; none when it is not known.
 static std::optional<double> getDim(Value value, int64_t dim) {
-  auto shaped = dyn_cast<ShapedType>(value.getType());
+  auto shaped = dyn_cast<ShapedType>(getSizedType(value));
   if (!shaped || !shaped.hasRank() || shaped.isDynamicDim(dim))
     return std::nullopt;
   return static_cast<double>(shaped.getDimSize(dim));
@@ -39,8 +39,8 @@ namespace {
 /// the dimension that is summed over: the last one of the first operand.
 struct MatmulCost : CostOpInterface::ExternalModel<MatmulCost, Operation *> {
   std::optional<double> getFlopCount(Operation *op) const {
-    return multiply({2, getElementCount(op->getResult(0).getType()),
-                     getDim(op->getOperand(0), 2)});
+    return multiply(
+        {2, getElementCount(op->getResult(0)), getDim(op->getOperand(0), 2)});
   }
 };
 
@@ -55,7 +55,7 @@ struct ConvolutionCost
       return std::nullopt;
     // Weights are [out, window..., in].
     std::optional<double> flops =
-        multiply({2, getElementCount(op->getResult(0).getType())});
+        multiply({2, getElementCount(op->getResult(0))});
     for (int64_t dim = 1; dim < type.getRank(); ++dim)
       flops = multiply({flops, getDim(weight, dim)});
     return flops;
@@ -67,8 +67,8 @@ struct DepthwiseConvolutionCost
     : CostOpInterface::ExternalModel<DepthwiseConvolutionCost, Operation *> {
   std::optional<double> getFlopCount(Operation *op) const {
     Value weight = op->getOperand(1);
-    return multiply({2, getElementCount(op->getResult(0).getType()),
-                     getDim(weight, 0), getDim(weight, 1)});
+    return multiply({2, getElementCount(op->getResult(0)), getDim(weight, 0),
+                     getDim(weight, 1)});
   }
 };
 
@@ -78,8 +78,8 @@ struct TransposedConvolutionCost
     : CostOpInterface::ExternalModel<TransposedConvolutionCost, Operation *> {
   std::optional<double> getFlopCount(Operation *op) const {
     Value weight = op->getOperand(1);
-    return multiply({2, getElementCount(op->getOperand(0).getType()),
-                     getDim(weight, 0), getDim(weight, 1), getDim(weight, 2)});
+    return multiply({2, getElementCount(op->getOperand(0)), getDim(weight, 0),
+                     getDim(weight, 1), getDim(weight, 2)});
   }
 };
 
@@ -87,7 +87,7 @@ struct TransposedConvolutionCost
 struct ReductionCost
     : CostOpInterface::ExternalModel<ReductionCost, Operation *> {
   std::optional<double> getFlopCount(Operation *op) const {
-    return getElementCount(op->getOperand(0).getType());
+    return getElementCount(op->getOperand(0));
   }
 };
 
@@ -96,7 +96,7 @@ template <typename OpT>
 struct PoolingCost : CostOpInterface::ExternalModel<PoolingCost<OpT>, OpT> {
   std::optional<double> getFlopCount(Operation *op) const {
     ArrayRef<int64_t> kernel = cast<OpT>(op).getKernel();
-    return multiply({getElementCount(op->getResult(0).getType()),
+    return multiply({getElementCount(op->getResult(0)),
                      static_cast<double>(kernel[0]),
                      static_cast<double>(kernel[1])});
   }

@@ -192,10 +192,7 @@ std::optional<int64_t> mlir::commsched::getStaticBytes(TypeRange types) {
 
 std::optional<int64_t>
 mlir::commsched::getOperandAndResultBytes(Operation *op) {
-  std::optional<int64_t> in = getStaticBytes(TypeRange(op->getOperandTypes()));
-  std::optional<int64_t> out = getStaticBytes(TypeRange(op->getResultTypes()));
-  int64_t total;
-  if (!in || !out || llvm::AddOverflow(*in, *out, total))
-    return std::nullopt;
-  return total;
+  SmallVector<Type> types = getSizedTypes(op->getOperands());
+  llvm::append_range(types, getSizedTypes(op->getResults()));
+  return getStaticBytes(types);
 }

@@ -497,3 +497,53 @@ func.func @pure_type() {
   call @callee() {commsched.pure = 1 : i64} : () -> ()
   return
 }
+
+// -----
+
+func.func @size_hints(%x: tensor<?xf32> {commsched.size_hints = array<i64: 0>}) {
+  %0:2 = commsched.compute "op"(%x) {commsched.size_hints = array<i64: 4, 2, 3>}
+      : (tensor<?xf32>) -> (tensor<?x8x?xf32>, tensor<?xf32>)
+  return
+}
+
+// The sizes of a declaration's arguments.
+func.func private @declared(tensor<?xf32> {commsched.size_hints = array<i64: 4>})
+
+// -----
+
+func.func @size_hints_type(%x: tensor<?xf32>) {
+  // expected-error@below {{'commsched.compute' op attribute 'commsched.size_hints' of the results must be an array of i64, not 4 : i64}}
+  %0 = commsched.compute "op"(%x) {commsched.size_hints = 4 : i64} : (tensor<?xf32>) -> tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @size_hints_negative(%x: tensor<?xf32>) {
+  // expected-error@below {{'commsched.compute' op attribute 'commsched.size_hints' of the results must not be negative, but has -1}}
+  %0 = commsched.compute "op"(%x) {commsched.size_hints = array<i64: -1>} : (tensor<?xf32>) -> tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @size_hints_count(%x: tensor<?xf32>) {
+  // expected-error@below {{'commsched.compute' op attribute 'commsched.size_hints' of the results has 1 entries for 2 dynamic dimensions}}
+  %0 = commsched.compute "op"(%x) {commsched.size_hints = array<i64: 4>} : (tensor<?xf32>) -> tensor<?x?xf32>
+  return
+}
+
+// -----
+
+commsched.group @g size(2)
+func.func @size_hints_delivered(%x: tensor<?xf32>) {
+  // expected-error@below {{'commsched.all_reduce' op attribute 'commsched.size_hints' of what is delivered has 2 entries for 1 dynamic dimensions}}
+  %0 = commsched.all_reduce %x on @g reduction(sum) {commsched.size_hints = array<i64: 4, 4>} : tensor<?xf32> -> !commsched.future<tensor<?xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<?xf32>>
+  return
+}
+
+// -----
+
+// expected-error@below {{'func.func' op attribute 'commsched.size_hints' of argument 0 has 1 entries for 0 dynamic dimensions}}
+func.func private @size_hints_argument(tensor<4xf32> {commsched.size_hints = array<i64: 4>})

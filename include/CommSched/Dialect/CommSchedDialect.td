@@ -45,6 +45,7 @@ def CommSched_Dialect : Dialect {
     | `commsched.compile_with` | dictionary of the strings `pipeline` and `region` | pass pipeline for the operation's region |
     | `commsched.pure` | unit | on a call: the callee only computes results, in storage of their own |
     | `commsched.backend` | string | on a `commsched.group`: the library that transports its messages, such as `"nccl"`, `"gloo"` or `"mpi"` |
+    | `commsched.size_hints` | array of i64, none negative, one for each dynamic dimension | sizes of the results, in order, or of what a collective delivers, to be used for costs and memory; see the attribute of arguments |
     | `commsched.reorder_info` | dictionary of the i64 `comm_ns`, `compute_ns`, `exposed_before_ns`, `exposed_after_ns`, `moves` and `grouped` and the strings `limiting_factor` and `pass` | on a start or wait: the report of a reordering pass. `compute_ns` of computation overlap with the `comm_ns` of the collective; the `exposed_*_ns` are their difference (negative: more computation than needed); the operation moved past `moves` operations, and `grouped` operations moved with it; only `exposed_*_ns` may be negative |
     | `commsched.fsdp` | `"parameter_gather"`, `"gradient_scatter"`, `"gradient_reduce"` | the purpose of a collective on sharded parameters |
     | `commsched.baseline_peak_bytes` | i64, not negative | on a function: its peak memory before the passes |
@@ -59,6 +60,13 @@ def CommSched_Dialect : Dialect {
     |---|---|---|
     | `commsched.role` | `"parameter"`, `"input"`, `"saved_activation"`, `"tangent"`, `"rng_state"`, `"unsharded_param"` | what the argument holds |
     | `commsched.freeable` | unit | the storage may be freed after the last use; implied by the role `"saved_activation"` |
+    | `commsched.size_hints` | array of i64, none negative, one for each dynamic dimension | sizes to be used for costs and memory |
+
+    A value of dynamic size without hints has no cost: passes that need one leave
+    the block as it is, with a remark. A wait has the hints of its start unless
+    it has its own, and an argument that a loop carries those of the loop's
+    result. Hints do not change what a program means: nothing that depends on a
+    shape, such as a packed buffer, is built from them.
   }];
   let useDefaultTypePrinterParser = 1;
   let hasOperationAttrVerify = 1;

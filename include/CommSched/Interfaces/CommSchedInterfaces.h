@@ -55,7 +55,27 @@ std::optional<int64_t> getStaticBytes(Type type);
 /// does not fit in 64 bits.
 std::optional<int64_t> getStaticBytes(TypeRange types);
 
-/// Bytes of all operands and results of `op`; none when one is not static.
+/// Gives the dynamic sizes of values, for costs and memory only:
+///  - on an operation, those of all dynamic dimensions of its results, in
+///    order; on a collective with a future, those of what it delivers, which
+///    are the wait's as well;
+///  - on an argument of a function, those of its dynamic dimensions.
+inline constexpr StringLiteral sizeHintsAttrName = "commsched.size_hints";
+
+/// The number of dynamic dimensions of `types`.
+int64_t countDynamicDims(TypeRange types);
+
+/// The type of `value`, with its size hints in the place of dynamic sizes. An
+/// argument that a loop carries has those of the loop's result. Without hints,
+/// or if they are too few, it is the type as it is.
+Type getSizedType(Value value);
+SmallVector<Type> getSizedTypes(ValueRange values);
+
+/// The same for what `collective` delivers.
+SmallVector<Type> getSizedDeliveredTypes(Operation *collective);
+
+/// Bytes of all operands and results of `op`, by getSizedType(); none when one
+/// is not known.
 std::optional<int64_t> getOperandAndResultBytes(Operation *op);
 
 namespace detail {

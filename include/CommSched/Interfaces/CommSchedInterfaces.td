@@ -49,15 +49,18 @@ def CommSched_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
       "::std::optional<::mlir::commsched::ReductionKind>", "getReductionKind",
       (ins), "", [{ return ::std::nullopt; }]>,
     InterfaceMethod<[{
-        Bytes sent by one rank; none when a size is not static.
+        Bytes sent by one rank; none when a size is neither static nor given by
+        `commsched.size_hints`.
       }], "::std::optional<int64_t>", "getOperandBytes", (ins), "", [{
-        return ::mlir::commsched::getStaticBytes(
-            ::mlir::ValueRange($_op.getSentValues()).getTypes());
+        ::llvm::SmallVector<::mlir::Type> types =
+            ::mlir::commsched::getSizedTypes($_op.getSentValues());
+        return ::mlir::commsched::getStaticBytes(::mlir::TypeRange(types));
       }]>,
     InterfaceMethod<[{
-        Bytes delivered to one rank; none when a size is not static.
+        Bytes delivered to one rank; none when a size is not known, likewise.
       }], "::std::optional<int64_t>", "getResultBytes", (ins), "", [{
-        ::llvm::SmallVector<::mlir::Type> types = $_op.getDeliveredTypes();
+        ::llvm::SmallVector<::mlir::Type> types =
+            ::mlir::commsched::getSizedDeliveredTypes($_op);
         return ::mlir::commsched::getStaticBytes(::mlir::TypeRange(types));
       }]>,
     InterfaceMethod<[{

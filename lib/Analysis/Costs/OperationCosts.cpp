@@ -292,18 +292,18 @@ std::string mlir::commsched::explainUnknownCost(OperationCosts &costs,
     os << "the size of " << what << " " << index << " of '" << op->getName()
        << "', a " << type << ", is not " << (isDynamic ? "static" : "known");
   };
-  for (auto [index, type] : llvm::enumerate(op->getOperandTypes()))
+  for (auto [index, type] : llvm::enumerate(getSizedTypes(op->getOperands())))
     if (!getStaticBytes(type)) {
       describe("operand", index, type);
       return text;
     }
-  for (auto [index, type] : llvm::enumerate(op->getResultTypes()))
+  for (auto [index, type] : llvm::enumerate(getSizedTypes(op->getResults())))
     if (!getStaticBytes(type)) {
       describe("result", index, type);
       return text;
     }
   if (auto collective = dyn_cast<CollectiveOpInterface>(op))
-    for (auto [index, type] : llvm::enumerate(collective.getDeliveredTypes()))
+    for (auto [index, type] : llvm::enumerate(getSizedDeliveredTypes(op)))
       if (!getStaticBytes(type)) {
         describe("delivered value", index, type);
         return text;

@@ -89,8 +89,9 @@ static bool isSaveable(Value value) {
   return isa<ShapedType>(value.getType()) || isNumber(value.getType());
 }
 
-/// Bytes of a value of `type`, those of a number included.
-static std::optional<int64_t> getBytes(Type type) {
+/// Bytes of `value`, those of a number included.
+static std::optional<int64_t> getBytes(Value value) {
+  Type type = getSizedType(value);
   return getStaticBytes(isNumber(type) ? RankedTensorType::get({}, type)
                                        : type);
 }
@@ -296,7 +297,7 @@ NodeId JointFunctionBuilder::addNode(const JointNode &node, Value value,
 LogicalResult JointFunctionBuilder::measure(JointNode &node, Value value) {
   node.isSaveable = isSaveable(value);
   node.storage = storages.getStorage(value);
-  std::optional<int64_t> bytes = getBytes(value.getType());
+  std::optional<int64_t> bytes = getBytes(value);
   node.bytes = bytes.value_or(0);
   if (bytes || !node.isSaveable)
     return success();

@@ -188,8 +188,10 @@ mlir::commsched::getUnsizedReason(const BlockProblem &block) {
   if (!value)
     return std::nullopt;
   std::string text;
-  llvm::raw_string_ostream(text)
-      << "the size of a " << value.getType() << " is not known";
+  llvm::raw_string_ostream os(text);
+  os << "the size of a " << value.getType() << " is not known";
+  if (countDynamicDims(value.getType()) > 0)
+    os << "; '" << sizeHintsAttrName << "' may give it";
   return text;
 }
 

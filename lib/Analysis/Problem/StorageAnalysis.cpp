@@ -70,7 +70,7 @@ void StorageAnalysis::addArguments(Block &block) {
   for (BlockArgument argument : block.getArguments()) {
     if (!isa<ShapedType>(argument.getType()))
       continue;
-    int32_t storage = allocate(argument, none, argument.getType());
+    int32_t storage = allocate(argument, none, getSizedType(argument));
     storages[storage].freed = isFreeable(argument);
     if (getRole(argument) == unshardedParamRole && argument.use_empty())
       storages[storage].bytes = 0;
@@ -108,7 +108,7 @@ void StorageAnalysis::addUse(Operation *op, Operation *user, Value operand) {
   if (storage == none && block != op->getBlock() &&
       isa<ShapedType>(operand.getType()) &&
       !(user != op && op->isAncestor(block->getParentOp()))) {
-    storage = allocate(operand, none, operand.getType());
+    storage = allocate(operand, none, getSizedType(operand));
     storages[storage].bytes = 0;
     storages[storage].freed = false;
     storages[storage].isMemory = mayBeMemory(operand);
@@ -148,7 +148,7 @@ int32_t StorageAnalysis::findAliased(OpResult result) {
   if (aliased.getDefiningOp() == result.getOwner() &&
       !storageOf.contains(aliased))
     storageOf[aliased] =
-        allocate(aliased, getCurrentIndex(), aliased.getType());
+        allocate(aliased, getCurrentIndex(), getSizedType(aliased));
   return getStorage(aliased);
 }
 
@@ -157,7 +157,7 @@ void StorageAnalysis::addResults(Operation *op) {
   if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
     OperandRange into = collective.getDestinations();
     Value future = collective.getInFlightFuture();
-    for (auto [index, type] : llvm::enumerate(collective.getDeliveredTypes()))
+    for (auto [index, type] : llvm::enumerate(getSizedDeliveredTypes(op)))
       known.push_back(index < into.size() ? getStorage(into[index])
                       : future ? allocate(future, getCurrentIndex(), type)
                                : none);
@@ -183,7 +183,7 @@ void StorageAnalysis::addResults(Operation *op) {
     if (storage == none)
       storage = findAliased(result);
     if (storage == none) {
-      storage = allocate(result, getCurrentIndex(), result.getType());
+      storage = allocate(result, getCurrentIndex(), getSizedType(result));
       mergeUnknown(result, storage);
     }
     // Of a tensor, too, of which this is the buffer.

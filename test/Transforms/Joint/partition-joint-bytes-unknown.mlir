@@ -4,7 +4,7 @@
 // RUN:   --commsched-partition-joint=memory-budget=20 2>&1 | FileCheck %s
 
 // CHECK: remark: [Missed] PeakUnknown
-// CHECK-SAME: Remark="the budget is not kept: @step_forward is not simulated: the size of a memref<?xi8> is not known"
+// CHECK-SAME: Remark="the budget is not kept: @step_forward is not simulated: the size of a memref<?xi8> is not known; 'commsched.size_hints' may give it"
 // CHECK-NOT: PartitionOverBudget
 // CHECK: remark: [Passed] Partitioned
 // CHECK-SAME: SavedBytes=1000
