@@ -22,6 +22,7 @@ from commsched.jax import private  # noqa: E402
 pytestmark = pytest.mark.usefixtures("opt_program")
 
 OUT = "convert-commsched-to-stablehlo"
+GROUPED = OUT + "{scheduling-groups=true}"
 GROUPS = """
 commsched.group @all size(8)
 commsched.group @pairs size(2) stride(4)
@@ -113,11 +114,11 @@ def module_text(lowered, operands, results, body):
     return head + '"sdy.manual_computation"' + region
 
 
-def computed(operands, results, body, *passes):
+def computed(operands, results, body, *passes, out=OUT):
     """What the devices return, and the StableHLO that they run."""
     lowered, values = lowered_as(operands, results)
     text = module_text(lowered, operands, results, body)
-    pipeline = ",".join([*passes, OUT])
+    pipeline = ",".join([*passes, out])
     written = opt.run(
         text,
         f"--pass-pipeline=builtin.module({pipeline})",
@@ -234,9 +235,11 @@ def test_several_tensors_in_one_launch(case):
             operands,
             results,
             launches(kind, operands, results, merged=True, apart=apart),
+            out=GROUPED if apart else OUT,
         )
         alone = 2 if case == "different types" else 1
         assert text.count('"stablehlo.async_start"') == alone * apart
+        assert ("_scheduling_group_id" in text) == apart
         for one, other in zip(expected, merged, strict=True):
             np.testing.assert_array_equal(one, other)
 

@@ -357,7 +357,8 @@ def ConvertCommSchedToStableHlo
     stands between them get the frontend attribute `_scheduling_group_id`. XLA's
     latency-hiding scheduler places the operations of a group together. Windows
     that overlap share groups: a group ends with a done, and XLA starts the
-    collectives of the next group after it. XLA fails if a group needs more
+    collectives of the next group after it. Private functions, which XLA may
+    inline more than once, get no groups. XLA fails if a group needs more
     collectives in flight than it allows, so the option is off by default.
 
     Errors: `send`, `recv` and `barrier`, for which StableHLO has tokens or

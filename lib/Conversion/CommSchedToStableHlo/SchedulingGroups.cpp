@@ -9,6 +9,8 @@
 #include "SchedulingGroups.h"
 #include "../StableHlo/StableHlo.h"
 
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
 using namespace mlir;
 using namespace mlir::commsched;
 using namespace mlir::commsched::stablehlo;
@@ -79,5 +81,7 @@ static void annotateBlock(Block &block, int64_t &id) {
 
 void mlir::commsched::stablehlo::annotateSchedulingGroups(ModuleOp module) {
   int64_t id = 0;
-  module->walk([&](Block *block) { annotateBlock(*block, id); });
+  for (auto function : module.getOps<FunctionOpInterface>())
+    if (cast<SymbolOpInterface>(*function).isPublic())
+      function.walk([&](Block *block) { annotateBlock(*block, id); });
 }

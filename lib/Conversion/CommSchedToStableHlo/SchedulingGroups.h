@@ -21,7 +21,9 @@ namespace mlir::commsched::stablehlo {
 /// XLA rejects a group if a path of data leaves it and comes back
 /// (xla/service/legalize_scheduling_annotations.cc). No path does: a stretch
 /// is contiguous, and a start that belongs to a later group is used by its done
-/// only. A block in which an operation has the attribute already is left alone.
+/// only. A block in which an operation has the attribute already is left alone,
+/// and so is a private function: XLA inlines it at each call, and copies of a
+/// group would be one.
 void annotateSchedulingGroups(ModuleOp module);
 
 } // namespace mlir::commsched::stablehlo
