@@ -127,7 +127,10 @@ static BlockArgument getOutlinedArgument(BlockArgument argument,
   OpOperand &use = *argument.use_begin();
   Operation *computation = use.getOwner();
   if (computation->getName().getStringRef() != manualComputationName ||
-      computation->getBlock() != argument.getOwner())
+      computation->getBlock() != argument.getOwner() ||
+      computation->getNumRegions() != 1 ||
+      !computation->getRegion(0).hasOneBlock() ||
+      computation->getRegion(0).front().empty())
     return {};
   Block &body = computation->getRegion(0).front();
   auto call = dyn_cast<func::CallOp>(body.front());

@@ -226,6 +226,10 @@ DeviceGroups::lookup(Operation *op, DenseIntElementsAttr replicaGroups,
   if (type.getRank() != 2 || !type.getElementType().isSignlessInteger(64))
     return op->emitOpError("'replica_groups' must be a matrix of i64, not ")
            << type;
+  if (type.getNumElements() > maxNumDevices)
+    return op->emitOpError("'replica_groups' lists ")
+           << type.getNumElements() << " ids, but there are at most "
+           << maxNumDevices << " devices";
   auto group = std::make_unique<DeviceGroup>();
   group->first = op;
   group->ids = ids;

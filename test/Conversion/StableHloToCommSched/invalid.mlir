@@ -382,3 +382,11 @@ module @zero attributes {mhlo.num_replicas = 0 : i32} {
 // expected-error@+1 {{'builtin.module' op attribute 'mhlo.num_replicas' must be a number from 1 to 2147483647, not "8"}}
 module @text attributes {mhlo.num_replicas = "8"} {
 }
+
+// -----
+
+func.func @too_many(%x: tensor<8xf32>) -> tensor<16xf32> {
+  // expected-error@+1 {{'stablehlo.all_gather' op 'replica_groups' lists 4611686018427387904 ids, but there are at most 16777216 devices}}
+  %0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<-1> : tensor<2x2305843009213693952xi64>}> : (tensor<8xf32>) -> tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
