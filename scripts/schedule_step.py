@@ -127,7 +127,7 @@ def print_frontier(path):
         print(f"\nfrontier: {path.resolve()}\ndrawn: {picture.resolve()}")
     else:
         print(f"\nfrontier: {path.resolve()}\n"
-              "pip install './python[plot]' to have it drawn")
+              "pip install -e './python[plot]' to have it drawn")
 
 
 def main(argv=None):

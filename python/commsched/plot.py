@@ -3,7 +3,7 @@
 
 Run as ``python -m commsched.plot frontier.csv``, with the file that
 ``commsched-opt --commsched-frontier=file=frontier.csv`` wrote, or the same
-as JSON. Needs matplotlib: ``pip install './python[plot]'``.
+as JSON. Needs matplotlib: ``pip install -e './python[plot]'``.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.name != "matplotlib":
             raise
         print(
-            "error: this needs matplotlib: pip install './python[plot]'",
+            "error: this needs matplotlib: pip install -e './python[plot]'",
             file=sys.stderr,
         )
         return 1
