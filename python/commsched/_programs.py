@@ -24,6 +24,13 @@ def in_package(program: str) -> Optional[str]:
     return str(path) if os.access(path, os.X_OK) else None
 
 
+def library() -> Optional[str]:
+    """Returns the path of the library in this package of which its programs
+    and its extension consist, or None."""
+    path = FOLDER.parent / "lib" / "libCommSchedPrograms.so"
+    return str(path) if path.exists() else None
+
+
 def on_path(program: str) -> Optional[str]:
     """Returns the path of the first such program on PATH, or None.
 

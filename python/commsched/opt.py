@@ -30,7 +30,7 @@ from types import MappingProxyType
 from typing import Mapping, NamedTuple, Optional, Sequence, Union
 
 from . import __version__, native
-from ._programs import in_package, on_path
+from ._programs import FOLDER, in_package, library, on_path
 from .program import Program, from_json
 
 PROGRAM = "commsched-opt"
@@ -121,7 +121,8 @@ def _version(state: tuple) -> Optional[str]:
 
 def fingerprint() -> str:
     """Returns the SHA-256 of the bytes of the program and of the extension,
-    as far as they are there and may run, in hexadecimal.
+    as far as they are there and may run, and of the library in this package
+    that they consist of, in hexadecimal.
 
     With equal fingerprints equal modules get equal schedules. Raises
     FileNotFoundError if there is neither.
@@ -130,6 +131,9 @@ def fingerprint() -> str:
     files = [] if extension is None else [extension.__file__]
     if find() is not None or extension is None:
         files.append(_require())
+    package = str(FOLDER.parent)
+    if any(file.startswith(package) for file in files) and library():
+        files.append(library())
     return _fingerprint(tuple(map(_state, files)))
 
 

@@ -17,7 +17,7 @@ extern "C" int commsched_run_main(int argc, char **argv) {
   return mlir::commsched::runMain(argc, argv);
 }
 
-COMMSCHED_EXPORT mlir::commsched::OptStatus
+extern "C" mlir::commsched::OptStatus
 commsched_run_opt(const char *module, size_t size, const char *const *flags,
                   size_t numFlags, mlir::commsched::TextSink output,
                   mlir::commsched::TextSink errors, void *userData) {

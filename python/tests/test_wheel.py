@@ -122,6 +122,17 @@ def test_finds_its_own_program(installed, package, env):
     assert "CommSched version" in version
 
 
+def test_knows_other_programs_by_their_library(installed, package, env):
+    """The programs themselves are small, and always the same."""
+    script = "from commsched import opt; print(opt.fingerprint())"
+    fingerprints = []
+    for _ in range(2):
+        fingerprints.append(run(installed / "python", "-c", script, env=env))
+        with open(package / "lib" / "libCommSchedPrograms.so", "ab") as file:
+            file.write(b" ")
+    assert fingerprints[0] != fingerprints[1]
+
+
 def test_schedules_the_step_of_the_demo(installed, env, tmp_path):
     text = run(
         *(installed / "python", ROOT / "scripts" / "schedule_step.py"),
@@ -158,3 +169,56 @@ def test_says_which_backends_there_are(installed, env):
     assert done.returncode
     assert "'local'" in done.stderr
     assert "'nccl'" not in done.stderr
+
+
+def test_runs_the_example_of_a_compiler(installed, env):
+    example = ROOT / "examples" / "python" / "compiler.py"
+    lines = run(installed / "python", example, env=env).splitlines()
+    assert lines[-2:] == ["129.6 us exposed", "84.1 us exposed"]
+
+
+ONE_PROCESS = """
+import sys
+import torch
+try:
+    import jax
+except ImportError:
+    jax = None
+from commsched import native, opt
+
+extension = native.load()
+assert extension.__file__.startswith(sys.argv[1]), extension.__file__
+step = open(sys.argv[2], encoding="utf-8").read()
+flags = (
+    "--convert-stablehlo-to-commsched",
+    "--commsched-pipeline",
+    "--convert-commsched-to-stablehlo",
+    "--mlir-print-op-generic",
+)
+here = opt.run(step, *flags)
+assert here.count("stablehlo.async_start") == 3
+assert here == opt.run(step, *flags, in_process=False)
+
+# What brings another LLVM along still works.
+x = torch.ones(8, 8)
+assert torch.jit.script(torch.nn.Tanh())(x @ x).sum() > 0
+if jax is not None:
+    from jax.interpreters.mlir import make_ir_context
+    from jaxlib.mlir import ir
+    with make_ir_context():
+        assert "async_start" in str(ir.Module.parse(here))
+    f = jax.jit(lambda x: jax.numpy.tanh(x @ x).sum())
+    assert f(jax.numpy.ones((8, 8))) == 64
+assert here == opt.run(step, *flags)
+"""
+
+
+def test_gets_along_with_other_copies_of_llvm(package):
+    pytest.importorskip("torch")
+    step = ROOT / "examples" / "stablehlo" / "step.mlir"
+    variables = dict(os.environ)
+    variables.pop("COMMSCHED_OPT", None)
+    # First of all, also of an editable installation.
+    others = variables.get("PYTHONPATH", "")
+    variables["PYTHONPATH"] = f"{package.parent}{os.pathsep}{others}"
+    run(sys.executable, "-c", ONE_PROCESS, package, step, env=variables)
