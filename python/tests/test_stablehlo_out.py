@@ -203,6 +203,11 @@ KINDS = {
         ["4x3xf32", "2x5x2xf32"],
         ["2x6xf32", "1x10x2xf32"],
     ),
+    "single exchange": (
+        ("all_to_all", "odd", "split_dim(0) concat_dim(1)"),
+        ["4x3xf32"],
+        ["2x6xf32"],
+    ),
     "exchange-first": (
         ("all_to_all", "all", "split_dim(1) concat_dim(0)"),
         ["3x8xi32", "1x16xi32"],

@@ -339,7 +339,9 @@ def ConvertCommSchedToStableHlo
     in whose manual computations XLA compiles no collective with several
     results, a blocking all_gather or all_reduce is variadic instead. If the
     element types differ or a shape is dynamic, each tensor gets a collective
-    of its own, in order.
+    of its own, in order. An asynchronous all_to_all from one dimension to
+    another is one along dimension 0, with transpositions before and after it,
+    since XLA compiles no other.
 
     **Buckets.** `all_gather_copy_in`, `split_with_sizes_copy`, `chunk_cat`, and
     operations of tensor, linalg and arith that compute what buckets send from,

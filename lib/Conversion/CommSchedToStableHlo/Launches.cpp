@@ -124,6 +124,7 @@ private:
 
   bool canBeVariadic();
   bool canBePacked() const;
+  bool mustMoveRows();
   FailureOr<SmallVector<Value>> transferPacked();
   FailureOr<SmallVector<Value>> transfer(ValueRange sent, TypeRange delivered,
                                          DictionaryAttr properties);
@@ -353,6 +354,14 @@ bool LaunchLowering::Writer::canBePacked() const {
          llvm::all_of(ValueRange(sent).getTypes(), isPlain);
 }
 
+/// XLA compiles no asynchronous all_to_all that concatenates along another
+/// dimension than it splits: it would need more than one operation.
+bool LaunchLowering::Writer::mustMoveRows() {
+  auto exchange = dyn_cast<AllToAllOp>(start.getOperation());
+  return exchange && !isBlocking && !start->hasAttr(asyncMark) &&
+         exchange.getSplitDim() != exchange.getConcatDim();
+}
+
 /// Packs all values into one, in which what one rank sends or receives lies
 /// together, and transfers it along dimension 0.
 FailureOr<SmallVector<Value>> LaunchLowering::Writer::transferPacked() {
@@ -427,7 +436,8 @@ LogicalResult LaunchLowering::Writer::write() {
   if (failed(readAttributes()))
     return failure();
   SmallVector<Value> values;
-  if (delivered.size() == 1 || canBeVariadic()) {
+  bool isWhole = delivered.size() == 1 || canBeVariadic();
+  if (isWhole && !(mustMoveRows() && canBePacked())) {
     FailureOr<SmallVector<Value>> results =
         transfer(sent, delivered, getProperties());
     if (failed(results))
