@@ -8,7 +8,7 @@ import re
 from typing import Any, Optional
 
 from commsched import opt
-from commsched.options import OptionsError, ScheduleOptions
+from commsched.options import OptionsError, ScheduleOptions, check_choice
 
 _VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
 
@@ -26,12 +26,16 @@ class Options(ScheduleOptions):
     version:       version of StableHLO to write. Before 1.17 there are no
                    asynchronous collectives: each is written as a blocking one,
                    where it starts.
+    scheduling_groups: let XLA's latency-hiding scheduler keep together what
+                   the schedule puts between starts and waits. XLA fails if a
+                   group needs more collectives in flight than it allows.
     timeout:       seconds after which scheduling is given up.
     """
 
     slack: Optional[int] = None
     ranks_per_node: int = 8
     version: Optional[str] = None
+    scheduling_groups: bool = False
     timeout: float = 600.0
 
     def __post_init__(self) -> None:
@@ -39,6 +43,9 @@ class Options(ScheduleOptions):
         if self.slack is not None:
             _check_number("slack", self.slack, int, 0)
         _check_number("ranks_per_node", self.ranks_per_node, int, 1)
+        check_choice(
+            "scheduling_groups", self.scheduling_groups, (True, False)
+        )
         _check_number("timeout", self.timeout, (int, float), 0)
         if self.version is not None and not (
             isinstance(self.version, str) and _VERSION.fullmatch(self.version)
@@ -63,11 +70,11 @@ class Options(ScheduleOptions):
 
     def write_flags(self) -> tuple[str, ...]:
         """Returns the flags that make StableHLO of a scheduled module."""
-        return (
-            opt.flag(
-                "convert-commsched-to-stablehlo", {"version": self.version}
-            ),
-        )
+        settings = {
+            "version": self.version,
+            "scheduling-groups": self.scheduling_groups or None,
+        }
+        return (opt.flag("convert-commsched-to-stablehlo", settings),)
 
 
 def _check_number(name: str, value: Any, kinds: Any, least: int) -> None:

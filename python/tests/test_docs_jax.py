@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Every snippet of docs/guide/jax.md runs and prints what the page says."""
+
+import ast
+import contextlib
+import dataclasses
+import io
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("jax")
+
+import jax_models  # noqa: E402, F401  Makes eight devices of the processor.
+
+import commsched.jax as cs  # noqa: E402
+from commsched import opt  # noqa: E402
+from installed import ROOT  # noqa: E402
+
+PAGE = (ROOT / "docs" / "guide" / "jax.md").read_text(encoding="utf-8")
+
+
+def blocks(text, language):
+    """Returns the fenced blocks of a page in one language, in order."""
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.S | re.M)
+    return [content for name, content in found if name == language]
+
+
+def without_seconds(text):
+    """What is printed, without how long it took to schedule."""
+    return re.sub(r" in \d+\.\d+ s$", "", text, flags=re.M).strip()
+
+
+def test_python_blocks_run_in_order(opt_program):
+    namespace, printed = {"__name__": "page"}, []
+    for source in blocks(PAGE, "python"):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            exec(compile(source, "jax.md", "exec"), namespace)
+        printed.append(output.getvalue())
+    assert without_seconds(printed[0]) == without_seconds(blocks(PAGE, "")[0])
+    assert "manual_computation_0" in printed[1]
+
+
+def test_commands_run(opt_program, tmp_path):
+    trace = "".join(blocks(PAGE, "sh")[:1])
+    assert "commsched.jax.trace" in trace
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "commsched-opt").symlink_to(opt_program)
+    paths = [str(Path(sys.executable).parent), str(programs)]
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "PATH": os.pathsep.join([*paths, os.environ["PATH"]]),
+        "PYTHONPATH": str(ROOT / "python"),
+    }
+    done = subprocess.run(
+        ["bash", "-ec", trace], cwd=tmp_path, env=environment, timeout=120,
+        capture_output=True, text=True, check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "async_start" in (tmp_path / "scheduled.mlir").read_text()
+
+
+def test_the_readme_shows_what_the_page_shows():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (shown,) = [b for b in blocks(readme, "python") if "commsched.jax" in b]
+    assert shown.splitlines()[-1] in blocks(PAGE, "python")[0]
+
+
+def test_the_table_of_options_is_complete():
+    section = PAGE.split("\n## Options\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| `(.*?)` \| .+ \|$", section, re.M)
+    assert rows == [
+        (field.name, repr(field.default).replace("'", '"'))
+        for field in dataclasses.fields(cs.Options)
+    ]
+
+
+def messages_of(package):
+    """Yields the words of the errors and notes that are raised."""
+    for path in sorted(package.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
+
+
+def test_the_page_says_what_to_do_about_messages():
+    section = PAGE.split("\n## Troubleshooting\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| `(.*?)` \| .+ \|$", section, re.M)
+    texts = list(messages_of(ROOT / "python" / "commsched"))
+    for row in rows:
+        words = row.split("...")[-1].strip()
+        known = any(words in text for text in texts)
+        assert known or "vhlo" in row or "commsched-opt" in row, row
+    assert len(rows) >= 5
+
+
+def test_the_examples_are_what_the_command_writes(opt_program, tmp_path):
+    """The bytecode is the traced step, letter for letter."""
+    from commsched.jax import trace
+    from commsched.jax.tracer.step import StepOptions
+
+    folder = ROOT / "examples" / "jax"
+    data = (folder / "llama3-8b-fsdp64.mlirbc").read_bytes()
+    assert len(data) < 500_000
+    text = opt.run_bytes(data, "--mlir-print-op-generic").decode()
+    assert text.strip() == trace.trace_text(StepOptions()).strip()
+    small = StepOptions(
+        model="llama3-tiny", devices=2, layers=1, sequence=32,
+        optimizer="sgd",
+    )
+    text = (folder / "llama3-tiny-fsdp2.mlir").read_text(encoding="utf-8")
+    assert text == trace.trace_text(small) + "\n"
