@@ -179,7 +179,8 @@ def ConvertStableHloToCommSched
     with one in another block, or with two; missing or malformed attributes; and
     results that are not what the group delivers. Two more can be turned into
     barriers with a remark by `lenient`: groups that are not listed, and custom
-    calls with side effects whose targets are unknown.
+    calls with side effects whose targets are unknown. Nested modules are not
+    converted.
   }];
   let options = [
     Option<"ranksPerNode", "ranks-per-node", "int64_t", /*default=*/"8",
