@@ -90,13 +90,6 @@ def is_available() -> bool:
     return find() is not None or _extension() is not None
 
 
-def runner() -> Optional[str]:
-    """Returns the path of the program, or of the extension if there is no
-    program; None if there is neither. Messages name it."""
-    extension = _extension()
-    return find() or (extension and extension.__file__)
-
-
 def _state(program: str) -> tuple:
     """What changes when the file is replaced."""
     stat = os.stat(program)
@@ -105,10 +98,7 @@ def _state(program: str) -> tuple:
 
 def version() -> Optional[str]:
     """Returns the version of CommSched that `commsched-opt` prints, or None
-    if it prints none; without a program, the extension's. Raises
-    FileNotFoundError if there is neither."""
-    if find() is None and (extension := _extension()) is not None:
-        return extension.version
+    if it prints none. Raises FileNotFoundError if there is no program."""
     return _version(_state(_require()))
 
 
@@ -147,12 +137,12 @@ def _fingerprint(states: tuple) -> str:
 
 def check_version() -> None:
     """Raises VersionError unless `commsched-opt` has this package's version,
-    and FileNotFoundError if there is nothing to run passes."""
+    and FileNotFoundError if there is no program."""
     found = version()
     if found != __version__:
         which = f"of version {found}" if found else "of no known version"
         raise VersionError(
-            f"{runner()} is {which}, but the Python package commsched is of "
+            f"{find()} is {which}, but the Python package commsched is of "
             f"version {__version__}: install both from one release, or let "
             f"{VARIABLE} name another program"
         )
@@ -231,6 +221,13 @@ def _run(
     return _call([_require(), *passes, *discard, "-"], data, timeout)
 
 
+def _check_runner(timeout: Optional[float]) -> None:
+    """As :func:`check_version`, unless the passes run within this process,
+    in an extension of this package's version."""
+    if timeout is not None or _extension() is None or find() is not None:
+        check_version()
+
+
 def _call(command: list, data: bytes, timeout: Optional[float]) -> bytes:
     try:
         done = subprocess.run(
@@ -291,7 +288,7 @@ def run_programs(
     is of another version than this package, OptError if it fails, OptTimeout if
     it takes longer, and ProgramError if it writes what cannot be read.
     """
-    check_version()
+    _check_runner(timeout)
     with tempfile.TemporaryDirectory(prefix="commsched-") as name:
         folder = pathlib.Path(name)
         _run(
@@ -329,7 +326,7 @@ def run_reports(
 ) -> ReportedText:
     """As :func:`run_programs`, but returns the text after the flags `last`,
     which follow the second report, in place of the programs."""
-    check_version()
+    _check_runner(timeout)
     with tempfile.TemporaryDirectory(prefix="commsched-") as name:
         folder = pathlib.Path(name)
         flags = [

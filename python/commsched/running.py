@@ -38,10 +38,10 @@ def run_errors() -> Iterator[None]:
     except opt.OptError as error:
         raise RunError(_why(error)) from error
     except (opt.OptTimeout, ProgramError) as error:
-        raise RunError(f"'{opt.runner()}': {error}") from error
+        raise RunError(f"'{opt.find()}': {error}") from error
     except FileNotFoundError as error:
         raise RunError(
-            f"'{opt.runner()}' did not write what it was asked for"
+            f"'{opt.find()}' did not write what it was asked for"
         ) from error
 
 
@@ -49,7 +49,7 @@ def _why(error: opt.OptError) -> str:
     """Returns why commsched-opt failed, in one line; where in the module is
     of no use to a reader who never sees it."""
     if error.returncode < 0:
-        return f"'{opt.runner()}' was ended by signal {-error.returncode}"
+        return f"'{opt.find()}' was ended by signal {-error.returncode}"
     lines = [line for line in error.stderr.splitlines() if line.strip()]
     first = lines[0] if lines else str(error)
-    return f"'{opt.runner()}' failed: " + _LOCATION.sub("", first)
+    return f"'{opt.find()}' failed: " + _LOCATION.sub("", first)

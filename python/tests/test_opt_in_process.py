@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Passes within the process: the same results and errors as the program."""
+
+import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from commsched import native, opt
+
+pytestmark = pytest.mark.skipif(
+    native.find() is None, reason="no extension commsched._native"
+)
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
+TIMELINE = (EXAMPLES / "timeline.mlir").read_text()
+RAISE = "--commsched-raise-comms"
+
+
+@pytest.fixture
+def program(opt_program, monkeypatch):
+    """Leaves it to opt.run where passes run; the path of the program."""
+    folder = str(pathlib.Path(opt_program).resolve().parent)
+    monkeypatch.setenv("PATH", folder, prepend=os.pathsep)
+    monkeypatch.delenv(opt.VARIABLE, raising=False)
+    return opt_program
+
+
+@pytest.fixture
+def no_program(program, monkeypatch):
+    """Fails the test if the program runs."""
+
+    def run(*args):
+        pytest.fail(f"the program ran: {args}")
+
+    monkeypatch.setattr(opt, "_call", run)
+
+
+def outcome(module, flags, **options):
+    try:
+        return opt.run_bytes(module, *flags, **options)
+    except opt.OptError as error:
+        return str(error), error.returncode, error.stderr
+
+
+BAD = TIMELINE.replace("on @", "on @no_such_group_", 1)
+
+
+@pytest.mark.parametrize(
+    "module, flags",
+    [
+        (TIMELINE, []),
+        (TIMELINE, [RAISE, "--commsched-sink-waits"]),
+        (TIMELINE, ["--commsched-pipeline=memory-budget=5%"]),
+        (TIMELINE, ["--canonicalize", "--cse", "--mlir-print-op-generic"]),
+        (TIMELINE, ["--emit-bytecode"]),
+        (TIMELINE, ["--commsched-pipeline=memory-budget=-5%"]),
+        (TIMELINE, ["--commsched-pipeline=memory-budget=5% target=z9"]),
+        (TIMELINE, ["--commsched-no-such-pass"]),
+        (TIMELINE, ["--commsched-report"]),
+        (BAD, [RAISE]),
+        ("func.func @f() {\n  return %x : i32\n}", [RAISE]),
+        ('"a.b"() : () -> ()', []),
+        ('"a.b"() : () -> ()', ["--allow-unregistered-dialect"]),
+        (b"\xff\xfe no text", [RAISE]),
+        ("", []),
+    ],
+)
+def test_as_the_program(program, module, flags):
+    assert outcome(module, flags) == outcome(module, flags, in_process=False)
+
+
+@pytest.mark.parametrize("path", ["llama3-8b-fsdp64.mlirbc",
+                                  "llama3-tiny-fsdp4.mlir"])
+def test_examples_as_the_program(program, path):
+    module = (EXAMPLES / path).read_bytes()
+    flags = [RAISE, "--emit-bytecode"]
+    assert outcome(module, flags) == outcome(module, flags, in_process=False)
+
+
+def test_programs_as_the_program(program, monkeypatch):
+    here = opt.run_programs(TIMELINE, RAISE, report={})
+    monkeypatch.setenv(opt.VARIABLE, program)
+    there = opt.run_programs(TIMELINE, RAISE, report={})
+    assert repr(here) == repr(there)
+
+
+# -- Where passes run ------------------------------------------------------
+
+
+def test_within_the_process(no_program):
+    assert "commsched.all_gather" in opt.run(TIMELINE, RAISE)
+    with pytest.raises(opt.OptError, match="<stdin>:"):
+        opt.run(BAD, RAISE)
+
+
+def test_in_the_program(program, monkeypatch):
+    def run(*args):
+        pytest.fail("the extension ran")
+
+    monkeypatch.setattr(native.load(), "run", run)
+    expected = opt.run(TIMELINE, RAISE, in_process=False)
+    assert opt.run(TIMELINE, RAISE, timeout=60) == expected
+    monkeypatch.setenv(opt.VARIABLE, program)
+    assert opt.run(TIMELINE, RAISE) == expected
+
+
+def test_timeout_needs_the_program(program, monkeypatch):
+    monkeypatch.setattr(opt, "find", lambda: None)
+    assert opt.is_available()
+    assert "commsched.all_gather" in opt.run(TIMELINE, RAISE)
+    assert opt.run_programs(TIMELINE, RAISE).after
+    for call in (opt.run, opt.run_programs):
+        with pytest.raises(FileNotFoundError, match="no commsched-opt"):
+            call(TIMELINE, RAISE, timeout=60)
+    # Only the program can say more.
+    with pytest.raises(opt.OptError):
+        opt.run(TIMELINE, "--commsched-pipeline=no-such-option")
+
+
+def test_without_the_extension(program, monkeypatch):
+    expected = opt.run(TIMELINE, RAISE)
+    monkeypatch.setattr(native, "find", lambda: None)
+    assert opt.run(TIMELINE, RAISE) == expected
+
+
+def test_fingerprint_covers_the_extension(program, monkeypatch):
+    both = opt.fingerprint()
+    monkeypatch.setenv(opt.VARIABLE, program)
+    assert opt.fingerprint() != both
+
+
+def test_extension_of_another_version(tmp_path, monkeypatch):
+    path = tmp_path / "_native.py"
+    path.write_text('version = "9.9"')
+    monkeypatch.delitem(sys.modules, "commsched._native")
+    monkeypatch.setattr(native, "_failure", None)
+    monkeypatch.setattr(native, "_find_file", lambda: path)
+    assert native.find() is None
+    with pytest.raises(ImportError, match="is of version 9.9, but the Python"):
+        native.load()
+
+
+def test_several_threads(no_program):
+    flags = ["--commsched-pipeline=memory-budget=5%"]
+    modules = [TIMELINE, BAD, TIMELINE.replace("@timeline", "@other")] * 4
+    expected = [outcome(module, flags) for module in modules[:3]] * 4
+    found = [None] * len(modules)
+
+    def work(i):
+        found[i] = outcome(modules[i], flags)
+
+    threads = [
+        threading.Thread(target=work, args=(i,)) for i in range(len(modules))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == expected
+
+
+# -- Beside other copies of LLVM -------------------------------------------
+
+_BESIDE = """
+import sys
+names = sys.argv[1:]
+first = names[: len(names) // 2]
+for name in first:
+    __import__(name)
+from commsched import native, opt
+with open({path!r}) as file:
+    module = file.read()
+before = opt.run(module, {flag!r})
+for name in names:
+    __import__(name)
+if "torch" in names:
+    import torch
+    assert torch.jit.script(torch.nn.ReLU())(
+        torch.ones(3)
+    ).sum() == 3
+if "jax" in names:
+    import jax
+    assert jax.jit(lambda x: x + 1)(1) == 2
+assert opt.run(module, {flag!r}) == before
+print(native.load().__name__, len(before))
+"""
+
+
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_beside_others(program, is_reversed):
+    names = [
+        name
+        for name in ("torch", "jax", "numpy")
+        if importlib.util.find_spec(name)
+    ]
+    if is_reversed:
+        names.reverse()
+    code = _BESIDE.format(path=str(EXAMPLES / "timeline.mlir"), flag=RAISE)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *names],
+        capture_output=True, text=True, check=False, timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("commsched._native")

@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The scheduler on arrays: the same answers as commsched-solve, errors, and
+threads."""
+
+import array
+import json
+import pathlib
+import random
+import subprocess
+import threading
+import time
+
+import pytest
+
+import commsched
+from commsched import native, solver
+
+pytestmark = pytest.mark.skipif(
+    native.find() is None, reason="no extension commsched._native"
+)
+
+
+def step():
+    """A gather in front of two computations, of which the second reads it."""
+    problem = commsched.Problem()
+    problem.compute(60, expensive=True)
+    gather = problem.start(100, 0)
+    gathered = problem.wait(gather)
+    last = problem.compute(60, after=[gathered])
+    problem.buffer(8, users=[gather, gathered], freed=False)
+    problem.buffer(64, gather, users=[gathered, last])
+    return problem
+
+
+def test_small_step():
+    problem = step()
+    before = commsched.simulate(problem)
+    assert before.step_ns == 220
+    assert before.exposed_comm_ns == 100
+    assert list(before.order) == [0, 1, 2, 3]
+    after = commsched.schedule(problem)
+    assert after.step_ns == 160 == commsched.lower_bound(problem)
+    assert (after.compute_ns, after.comm_ns, after.exposed_comm_ns) == (
+        120, 100, 40,
+    )
+    assert after.peak_bytes == 72
+    assert list(after.order) == [1, 0, 2, 3]
+    assert list(after.begin_ns) == [0, 0, 60, 100]
+    assert list(after.end_ns) == [60, 100, 100, 160]
+    assert list(after.exposed_ns) == [0, 40, 40, 0]
+    assert after.origin in solver.ORIGINS
+    assert len(problem) == 4 and problem.kind(2) == "wait"
+
+
+# -- The same answers as the program ---------------------------------------
+
+
+def random_dump(rng, name):
+    """A function of a dump, with several streams, buffers and reasons."""
+    nodes, dependences, waiting, values = [], [], [], []
+    streams = rng.randint(1, 3)
+
+    def add(kind, cost, stream, start=-1):
+        nodes.append([kind, cost, stream, rng.random() < 0.2, start])
+        node = len(nodes) - 1
+        for other in rng.sample(values, min(len(values), rng.randint(0, 2))):
+            reason = rng.choice(solver.DEPENDENCES)
+            dependences.append([other, node, reason])
+        return node
+
+    for _ in range(rng.randint(1, 40)):
+        choice = rng.random()
+        if choice < 0.5:
+            values.append(add("compute", rng.randint(0, 100), -1))
+        elif choice < 0.8:
+            stream = rng.randrange(streams)
+            waiting.append(add("start", rng.randint(0, 100), stream))
+        elif choice < 0.85:
+            stream = rng.randrange(streams)
+            values.append(add("blocking", rng.randint(0, 100), stream))
+        elif waiting:
+            start = waiting.pop(rng.randrange(len(waiting)))
+            node = add("wait", 0, -1, start)
+            dependences.append([start, node, "data"])
+            values.append(node)
+    for start in waiting:
+        node = add("wait", 0, -1, start)
+        dependences.append([start, node, "data"])
+    buffers = []
+    for node in range(-2, len(nodes)):
+        later = range(max(node, 0), len(nodes))
+        users = rng.sample(later, min(len(later), rng.randint(0, 3)))
+        buffers.append(
+            [rng.randint(0, 1000), max(node, -1), rng.random() < 0.8, users]
+        )
+    return {
+        "function": name,
+        "streams": [f"s{i}" for i in range(streams)],
+        "names": [f"n{i}" for i in range(len(nodes))],
+        "nodes": nodes,
+        "dependences": dependences,
+        "buffers": buffers,
+    }
+
+
+@pytest.fixture
+def solve(opt_program, tmp_path):
+    """Returns a function that runs commsched-solve on a dump."""
+    program = pathlib.Path(opt_program).with_name("commsched-solve")
+    if not program.exists():
+        pytest.skip("no commsched-solve beside commsched-opt")
+
+    def run(text, *flags):
+        path = tmp_path / "problems.json"
+        path.write_text(text)
+        done = subprocess.run(
+            [program, f"--problem={path}", "--print-order", *flags],
+            capture_output=True, check=True, timeout=60,
+        )
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    return run
+
+
+@pytest.mark.parametrize("budget", ["0%", "7.5%", "3KB"])
+def test_random_problems_as_commsched_solve(solve, budget):
+    rng = random.Random(budget)
+    dumps = [random_dump(rng, f"f{i}") for i in range(40)]
+    text = json.dumps({"version": 1, "functions": dumps})
+    reports = solve(text, f"--memory-budget={budget}", "--slack=25")
+    problems = commsched.read_problems(text)
+    assert list(problems) == [report["function"] for report in reports]
+    for report in reports:
+        problem = problems[report["function"]]
+        found = commsched.schedule(
+            problem, memory_budget=budget, slack_percent=25
+        )
+        assert list(found.order) == report["order"]
+        assert found.step_ns == report["step_time_ns"]
+        assert found.compute_ns == report["compute_time_ns"]
+        assert found.comm_ns == report["comm_time_ns"]
+        assert found.exposed_comm_ns == report["exposed_comm_ns"]
+        assert found.peak_bytes == report["peak_memory_bytes"]
+        bound = commsched.lower_bound(problem, tight=False)
+        assert bound == report["lower_bound_ns"]
+        assert bound <= commsched.lower_bound(problem) <= found.step_ns
+        collectives = [
+            node
+            for node in found.order
+            if problem.kind(node) in ("start", "blocking")
+        ]
+        for node, each in zip(collectives, report["collectives"], strict=True):
+            assert each["name"] == f"n{node}"
+            assert each["start_ns"] == found.begin_ns[node]
+            assert each["end_ns"] == found.end_ns[node]
+            assert each["exposed_ns"] == found.exposed_ns[node]
+        # What is simulated is what was scheduled, but for where it is from.
+        again = commsched.simulate(problem, found.order)
+        assert again._replace(origin=found.origin) == found
+
+
+def test_budget_that_nothing_meets():
+    problem = step()
+    assert commsched.schedule(problem, memory_budget=1).peak_bytes == 72
+    assert commsched.schedule(problem, memory_budget="1B").peak_bytes == 72
+
+
+def test_contention():
+    problem = commsched.Problem()
+    starts = [problem.start(100, stream) for stream in (0, 1)]
+    for start in starts:
+        problem.wait(start)
+    assert commsched.schedule(problem).step_ns == 100
+    assert commsched.schedule(problem, exclusive=[(0, 1)]).step_ns == 200
+    assert commsched.simulate(problem, links=[0, 0]).step_ns == 200
+    problem.compute(100)
+    order = [0, 1, 4, 2, 3]
+    slow = commsched.simulate(problem, order, compute_slowdown=0.1)
+    assert slow.step_ns == 110
+
+
+# -- Arrays ----------------------------------------------------------------
+
+
+def arrays(convert):
+    return commsched.Problem.from_arrays(
+        convert([0, 1, 2, 0]),
+        convert([60, 100, 0, 60]),
+        convert([-1, 0, -1, -1]),
+        convert([-1, -1, 1, -1]),
+        dependences=(convert([2]), convert([3])),
+        buffers=(convert([8, 64]), convert([-1, 1]), convert([0, 1])),
+        uses=(convert([0, 0, 1, 1]), convert([1, 2, 2, 3])),
+        expensive=convert([0]),
+    )
+
+
+def test_arrays_of_each_kind():
+    expected = commsched.schedule(step())
+    assert commsched.schedule(arrays(list)) == expected
+    assert commsched.schedule(arrays(tuple)) == expected
+    longs = arrays(lambda values: array.array("q", values))
+    assert commsched.schedule(longs) == expected
+    numpy = pytest.importorskip("numpy")
+    for kind in ("int8", "int32", "int64"):
+        problem = arrays(lambda values: numpy.array(values, dtype=kind))
+        assert commsched.schedule(problem) == expected
+    order = numpy.asarray(expected.order)
+    assert order.dtype == numpy.int32 and order.tolist() == [1, 0, 2, 3]
+
+
+def test_arrays_that_do_not_fit():
+    for kinds, costs, error in [
+        ([0], [1, 2], "different lengths, 1 and 2"),
+        ([300], [1], "a value of kinds is out of range"),
+        ([0], [2**63], "a value of costs_ns is out of range"),
+        ([7], [1], "node 0 has kind 7, but kinds are numbered from 0 to 3"),
+    ]:
+        with pytest.raises(ValueError, match=error):
+            commsched.Problem.from_arrays(kinds, costs).check()
+    with pytest.raises(TypeError, match="costs_ns must be integers"):
+        commsched.Problem.from_arrays([0], [1.5])
+    with pytest.raises(TypeError, match="kinds must be integers"):
+        commsched.Problem.from_arrays(None, [1])
+
+
+# -- Errors ----------------------------------------------------------------
+
+
+def cycle(problem):
+    problem.depend(0, 3)
+    problem.depend(3, 0)
+
+
+@pytest.mark.parametrize(
+    "change, error",
+    [
+        (lambda p: p.compute(-5), "node 4 .compute. has a negative cost of -5"),
+        (lambda p: p.compute(2**63 - 1), "the sum of the costs up to node 4"),
+        (lambda p: p.start(5, 0), "node 4 .start. has no wait"),
+        (lambda p: p.start(5, 2**31 - 1), "on stream 2147483647"),
+        (lambda p: p.wait(1), "node 1 .start. has two waits"),
+        (lambda p: p.wait(99), "waits for node 99; the problem has 5 nodes"),
+        (lambda p: p.depend(0, -7), "names a node that does not exist"),
+        (lambda p: p.buffer(-1), "buffer 2 has a negative size of -1 bytes"),
+        (lambda p: p.buffer(1, 99), "buffer 2 is made by node 99"),
+        (lambda p: p.use(5, 0), "uses buffer 5; the problem has 2 buffers"),
+        (cycle, "dependences form a cycle of 2 nodes"),
+    ],
+)
+def test_problems_that_are_not_sound(change, error):
+    problem = step()
+    problem.check()
+    change(problem)
+    for use in (
+        problem.check,
+        lambda: commsched.schedule(problem),
+        lambda: commsched.simulate(problem),
+        lambda: commsched.lower_bound(problem),
+    ):
+        with pytest.raises(ValueError, match=error):
+            use()
+
+
+def test_program_that_is_no_order():
+    problem = step()
+    problem.depend(0, 3)
+    problem.check()
+    with pytest.raises(ValueError, match="at position 0 comes before node 3"):
+        commsched.schedule(problem)
+    assert commsched.simulate(problem, [1, 2, 3, 0]).step_ns == 220
+
+
+def test_values_that_are_not_taken():
+    problem = step()
+    for values in ([0, 1, 3, 2], [0, 1], [0, 0, 1, 2], [0, 1, 2, 9]):
+        with pytest.raises(ValueError, match="node|order"):
+            commsched.simulate(problem, values)
+    for options, error in [
+        ({"memory_budget": -1}, "memory_budget -1 is not from 0"),
+        ({"memory_budget": "much"}, "memory_budget is 'much'"),
+        ({"memory_budget": "99999999999TB"}, "is not from 0"),
+        ({"slack_percent": -1}, "slack_percent -1 is not from 0"),
+        ({"effort": -1}, "effort -1 is not from 0"),
+        ({"exclusive": [(0, 5)]}, "exclusive stream 5 is not one of the 1"),
+        ({"exclusive": [(0, 0)]}, "stream 0 is exclusive with itself"),
+        ({"exclusive": [(0,)]}, "which is no pair"),
+        ({"links": [0, 0]}, "there are links for 2 streams"),
+        ({"compute_slowdown": -1.0}, "slows down by -1000000 millionths"),
+        ({"compute_slowdown": float("nan")}, "is out of range"),
+    ]:
+        with pytest.raises(ValueError, match=error):
+            commsched.schedule(problem, **options)
+    with pytest.raises(TypeError, match="slack_percent must be an integer"):
+        commsched.schedule(problem, slack_percent=1.5)
+    # A value that is refused leaves nothing behind.
+    for add in (
+        lambda: problem.compute(2**63),
+        lambda: problem.start(1, "dp"),
+        lambda: problem.depend(0, 1.5),
+        lambda: problem.buffer("64GiB"),
+    ):
+        with pytest.raises((TypeError, ValueError)):
+            add()
+    with pytest.raises(ValueError, match="none of data, memory"):
+        problem.depend(3, 0, kind="reads")
+    assert commsched.schedule(problem) == commsched.schedule(step())
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"functions": [{"function": "f"}]}',
+             '{"functions": [{"function": "f", "nodes": [["jump"]]}]}']
+)
+def test_texts_that_are_no_dump(text):
+    with pytest.raises(ValueError):
+        commsched.read_problems(text)
+
+
+# -- Threads ---------------------------------------------------------------
+
+
+def large_problem():
+    rng = random.Random(1)
+    problem = commsched.Problem()
+    ready = [problem.compute(100)]
+    for _ in range(12000):
+        gather = problem.start(rng.randint(50, 150), 0, after=ready[-1:])
+        ready.append(problem.compute(rng.randint(50, 150), after=ready[-1:]))
+        ready.append(problem.wait(gather))
+        problem.buffer(rng.randint(1, 100), gather, users=ready[-1:])
+    return problem
+
+
+def test_other_threads_run_meanwhile():
+    problem = large_problem()
+    results = []
+    workers = [
+        threading.Thread(
+            target=lambda: results.append(commsched.schedule(problem))
+        )
+        for _ in range(2)
+    ]
+    for worker in workers:
+        worker.start()
+    turns = 0
+    while any(worker.is_alive() for worker in workers):
+        time.sleep(0.001)
+        turns += 1
+    assert results[0] == results[1]
+    # With the lock held there would be a turn or two.
+    assert turns > 10
