@@ -121,9 +121,9 @@ struct MergingOptions {
   std::shared_ptr<const cost::MeasuredTable> profile;
 };
 
-/// Finds the collectives of `problem` that may share buckets: of the gathers and
-/// reductions those of sharded parameters, or all if there are none, and all of
-/// the other kinds. Linear in the operations.
+/// Finds the collectives of `problem` that may share buckets: of the gathers
+/// and reductions those of sharded parameters, or all if there are none, and
+/// all of the other kinds. Linear in the operations.
 MergeableSet findMergeableSet(Block &block, const BlockProblem &problem,
                               const MergingOptions &options,
                               OperationCosts &costs);
