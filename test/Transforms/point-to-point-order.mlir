@@ -1,0 +1,72 @@
+// DEFINE: %{pass} =
+// DEFINE: %{check} = commsched-opt %s --pass-pipeline="builtin.module(%{pass})" \
+// DEFINE:   | FileCheck %s
+
+// Sends and receives keep their order in every pass that moves or merges
+// collectives, and no collective of their group crosses them.
+
+// REDEFINE: %{pass} = func.func(commsched-bucket-permute{mode=copy})
+// RUN: %{check} --check-prefixes=CHECK,MERGED
+// REDEFINE: %{pass} = func.func(commsched-bucket-permute{mode=coalesced})
+// RUN: %{check} --check-prefixes=CHECK,MERGED
+// REDEFINE: %{pass} = commsched-pipeline{memory-budget=100%}
+// RUN: %{check} --check-prefixes=CHECK,MERGED
+// REDEFINE: %{pass} = func.func(commsched-schedule{memory-budget=100%})
+// RUN: %{check} --check-prefixes=CHECK,MERGED
+// REDEFINE: %{pass} = func.func(commsched-schedule{buckets=off memory-budget=1})
+// RUN: %{check}
+// REDEFINE: %{pass} = commsched-inductor-pipeline
+// RUN: %{check}
+// REDEFINE: %{pass} = func.func(commsched-simple-overlap)
+// RUN: %{check}
+// REDEFINE: %{pass} = func.func(commsched-raise-comms)
+// RUN: %{check}
+// REDEFINE: %{pass} = func.func(commsched-raise-comms,commsched-sink-waits)
+// RUN: %{check}
+// REDEFINE: %{pass} = func.func(commsched-reorder-compute-for-overlap)
+// RUN: %{check}
+// REDEFINE: %{pass} = func.func(commsched-reorder-for-peak-memory)
+// RUN: %{check}
+// REDEFINE: %{pass} = func.func(commsched-reorder-comms-preserving-peak-memory)
+// RUN: %{check}
+// REDEFINE: %{pass} = func.func(commsched-sink-waits-iterative)
+// RUN: %{check}
+// REDEFINE: %{pass} = func.func(commsched-reorder-comms-preserving-peak-memory{reorder_iterative_unsafe_collectives_reorder})
+// RUN: %{check}
+
+!t = tensor<64x64xf32>
+
+commsched.group @pp size(4)
+
+// The permutes on one side of a message are neighbours that may be merged. The
+// second message has its operand early and could be raised above the first one;
+// the last receive could be, too.
+// CHECK-LABEL: func.func @messages(
+// MERGED: commsched.permute {{.*}}"a+b"
+// CHECK: commsched.send %{{.+}} on @pp to(1) tag(1)
+// CHECK: commsched.recv on @pp from(3) tag(1)
+// CHECK: commsched.send %{{.+}} on @pp to(2) tag(2)
+// MERGED: commsched.permute {{.*}}"c+d"
+// CHECK: commsched.recv on @pp from(2) tag(2)
+// CHECK: return
+func.func @messages(%x: !t, %y: !t, %z: !t) -> (!t, !t, !t, !t, !t, !t) {
+  %a = commsched.permute %x on @pp pairs(dense<[[0, 1]]> : tensor<1x2xi64>) {commsched.name = "a"} : !t -> !commsched.future<!t>
+  %wa = commsched.wait %a : !commsched.future<!t>
+  %b = commsched.permute %y on @pp pairs(dense<[[0, 1]]> : tensor<1x2xi64>) {commsched.name = "b"} : !t -> !commsched.future<!t>
+  %wb = commsched.wait %b : !commsched.future<!t>
+  %m = commsched.compute "aten.mm"(%x, %wa) {flops = 1.0e9 : f64} : (!t, !t) -> !t
+  %s1 = commsched.send %m on @pp to(1) tag(1) : !t -> !commsched.future
+  %r1 = commsched.recv on @pp from(3) tag(1) : !commsched.future<!t>
+  %v1 = commsched.wait %r1 : !commsched.future<!t>
+  commsched.wait %s1 : !commsched.future
+  %s2 = commsched.send %z on @pp to(2) tag(2) : !t -> !commsched.future
+  commsched.wait %s2 : !commsched.future
+  %c = commsched.permute %x on @pp pairs(dense<[[0, 1]]> : tensor<1x2xi64>) {commsched.name = "c"} : !t -> !commsched.future<!t>
+  %wc = commsched.wait %c : !commsched.future<!t>
+  %d = commsched.permute %z on @pp pairs(dense<[[0, 1]]> : tensor<1x2xi64>) {commsched.name = "d"} : !t -> !commsched.future<!t>
+  %wd = commsched.wait %d : !commsched.future<!t>
+  %n = commsched.compute "aten.mm"(%wc, %v1) {flops = 1.0e9 : f64} : (!t, !t) -> !t
+  %r2 = commsched.recv on @pp from(2) tag(2) : !commsched.future<!t>
+  %v2 = commsched.wait %r2 : !commsched.future<!t>
+  return %wb, %n, %v2, %wd, %m, %v1 : !t, !t, !t, !t, !t, !t
+}
