@@ -8,7 +8,8 @@ import pytest
 
 pytest.importorskip("jax")
 
-from jax_models import DEVICES  # noqa: E402  Makes devices.
+import jax_models_more  # noqa: E402, F401
+from jax_models import DEVICES, MODELS  # noqa: E402  Makes devices.
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import ml_dtypes  # noqa: E402
@@ -277,6 +278,18 @@ BUCKETS = {
         ["8x4xbf16", "16xbf16"],
         ["1x4xbf16", "2xbf16"],
     ),
+    "permutes": (
+        "commsched-bucket-permute" + COPY,
+        ("permute", "all", "pairs(dense<[[0, 1], [2, 7]]> : tensor<2x2xi64>)"),
+        ["3x4xf32", "5xf32", "2x2x2xf32"],
+        ["3x4xf32", "5xf32", "2x2x2xf32"],
+    ),
+    "exchanges": (
+        "commsched-bucket-all-to-all",
+        ("all_to_all", "pairs", "split_dim(0) concat_dim(0)"),
+        ["2x4xf32", "4xf32"],
+        ["2x4xf32", "4xf32"],
+    ),
     "reductions": (
         "commsched-bucket-all-reduce" + COPY,
         ("all_reduce", "all", "reduction(sum)"),
@@ -286,12 +299,15 @@ BUCKETS = {
 }
 
 
+NAMES = {"permute": "collective_permute"}
+
+
 @pytest.mark.parametrize("case", BUCKETS)
 def test_buckets(case):
     bucketing, kind, operands, results = BUCKETS[case]
     body = launches(kind, operands, results, merged=False, apart=False)
     expected, text = computed(operands, results, body)
-    name = f'"stablehlo.{kind[0]}"'
+    name = f'"stablehlo.{NAMES.get(kind[0], kind[0])}"'
     assert text.count(name) == len(operands)
     merged, text = computed(
         operands, results, body, f"func.func({bucketing})"
@@ -299,3 +315,37 @@ def test_buckets(case):
     assert text.count(name) == 1
     for one, other in zip(expected, merged, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+SPREAD = "func.func(commsched-raise-comms,commsched-sink-waits)"
+
+
+@pytest.mark.parametrize("version", ["1.16", "1.17"])
+@pytest.mark.parametrize("model", MODELS.values(), ids=lambda m: m.name)
+def test_jaxlib_reads_spread_models(model, version):
+    """Starts are as early, and waits as late, as they can be."""
+    module = model.lower()
+    text = module.operation.get_asm(print_generic_op_form=True)
+    passes = ["convert-stablehlo-to-commsched", SPREAD]
+    written = opt.run(
+        text,
+        "--pass-pipeline=builtin.module("
+        f"{','.join(passes)},{OUT}{{version={version}}})",
+        "--mlir-print-op-generic",
+        timeout=60,
+    )
+    private.parse_like(module, written)
+    for name in ("all_gather", "all_reduce", "reduce_scatter"):
+        operation = f'"stablehlo.{name}"('
+        assert written.count(operation) == text.count(operation)
+    pairs = [
+        text.count(f'"stablehlo.async_{end}"') for end in ("start", "done")
+    ]
+    written_pairs = [
+        written.count(f'"stablehlo.async_{end}"') for end in ("start", "done")
+    ]
+    assert written_pairs[0] == written_pairs[1]
+    if version == "1.16":
+        assert written_pairs == [0, 0]
+    else:
+        assert written_pairs >= pairs
