@@ -25,6 +25,7 @@ if os.environ.get("COMMSCHED_VERIFY_ROUNDTRIP"):
     opt += " --verify-roundtrip"
 
 config.substitutions += [
+    ("%cc", config.cc),
     ("%cmake", config.cmake),
     ("%cxx", config.cxx),
     ("%examples", os.path.join(config.commsched_src_root, "examples")),
@@ -69,6 +70,9 @@ if os.path.exists(os.path.join(config.commsched_obj_root, "lib",
             b"GPU" in subprocess.run(["nvidia-smi", "-L"],
                                      capture_output=True).stdout):
         config.available_features.add("gpu")
+if os.path.exists(os.path.join(config.commsched_obj_root, "python",
+                               "commsched")):
+    config.available_features.add("python-extension")
 # Tests that compute on arrays want the package; there are builds without it.
 if subprocess.run([config.python_executable, "-c", "import numpy"],
                   stderr=subprocess.DEVNULL).returncode == 0:

@@ -23,11 +23,11 @@ enum { NumLayers = 4, NumNodes = 3 * NumLayers };
 static const char *const names[] = {"gather", "wait", "compute"};
 
 /// Ends the program if a function of the scheduler has failed.
-static void check(CommSchedStatus status, char *error) {
+static void check(CommSchedStatus status, char **error) {
   if (status == COMMSCHED_SUCCESS)
     return;
-  fprintf(stderr, "error: %s\n", error ? error : "out of memory");
-  commschedErrorDestroy(error);
+  fprintf(stderr, "error: %s\n", *error ? *error : "out of memory");
+  commschedErrorDestroy(*error);
   exit(EXIT_FAILURE);
 }
 
@@ -53,7 +53,7 @@ static CommSchedProblem *createStep(void) {
     commschedProblemAddUse(problem, parameters, compute);
   }
   char *error = NULL;
-  check(commschedProblemFinalize(problem, &error), error);
+  check(commschedProblemFinalize(problem, &error), &error);
   return problem;
 }
 
@@ -71,8 +71,8 @@ int main(void) {
 
   char *error = NULL;
   CommSchedResult *before = NULL, *after = NULL;
-  check(commschedSimulate(problem, options, NULL, 0, &before, &error), error);
-  check(commschedSchedule(problem, options, &after, &error), error);
+  check(commschedSimulate(problem, options, NULL, 0, &before, &error), &error);
+  check(commschedSchedule(problem, options, &after, &error), &error);
   print("before", before);
   print("after", after);
   const int32_t *order = commschedResultGetOrder(after);
