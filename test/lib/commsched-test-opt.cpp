@@ -8,6 +8,7 @@
 
 #include "CommSched/Register.h"
 #include "CommSchedTestDialect.h"
+#include "LinkedStableHlo.h"
 #include "TestPasses.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -27,6 +28,7 @@ int main(int argc, char **argv) {
   mlir::commsched_test::registerJointTestPasses();
   mlir::commsched_test::registerSplitTestPasses();
   registry.insert<mlir::commsched_test::TestDialect>();
+  mlir::linked_stablehlo::registerDialect(registry);
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "CommSched optimizer driver with the test dialect\n",
       registry));
