@@ -4,7 +4,6 @@
 // RUN:   --convert-stablehlo-to-commsched --commsched-pipeline \
 // RUN:   --convert-commsched-to-stablehlo
 
-// overlap
 func.func @overlap(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.all_reduce' op 'replica_groups' lists the device 1 in group 0 and again in group 1}}
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
@@ -17,7 +16,6 @@ func.func @overlap(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// negative
 func.func @negative(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.all_reduce' op 'replica_groups' lists the device -2 in group 0, but there are at most 16777216 devices}}
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, -2]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
@@ -30,7 +28,6 @@ func.func @negative(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// out_of_range
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func @out_of_range(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
     // expected-error @below {{'stablehlo.all_reduce' op 'replica_groups' lists the device 5 in group 0, but the module has 4 devices}}
@@ -45,7 +42,6 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 
 // -----
 
-// do_not_cover
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func @do_not_cover(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
     // expected-error @below {{'stablehlo.all_reduce' op 'replica_groups' does not list the device 2, but the module has 4 devices}}
@@ -60,7 +56,6 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 
 // -----
 
-// missing_groups
 func.func @missing_groups(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.all_reduce' op lacks the attribute 'replica_groups'}}
   %r = "stablehlo.all_reduce"(%x) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
@@ -73,7 +68,6 @@ func.func @missing_groups(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// groups_string
 func.func @groups_string(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.all_reduce' op attribute 'replica_groups' must be a matrix of i64, not "all"}}
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = "all", channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
@@ -86,7 +80,6 @@ func.func @groups_string(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// groups_rank1
 func.func @groups_rank1(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.all_reduce' op 'replica_groups' must be a matrix of i64, not 'tensor<2xi64>'}}
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[0, 1]> : tensor<2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
@@ -99,7 +92,6 @@ func.func @groups_rank1(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// groups_i32
 func.func @groups_i32(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.all_reduce' op 'replica_groups' must be a matrix of i64, not 'tensor<1x2xi32>'}}
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi32>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
@@ -112,7 +104,6 @@ func.func @groups_i32(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// empty_all
 module attributes {mhlo.num_replicas = 4 : i32} {
   func.func @empty_all(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
     // expected-error @below {{'stablehlo.all_reduce' op has empty 'replica_groups'; with 'lenient' it becomes a barrier instead}}
@@ -127,7 +118,6 @@ module attributes {mhlo.num_replicas = 4 : i32} {
 
 // -----
 
-// empty_unknown
 func.func @empty_unknown(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.all_reduce' op has empty 'replica_groups'; with 'lenient' it becomes a barrier instead}}
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<> : tensor<0x0xi64>}> ({
@@ -140,7 +130,6 @@ func.func @empty_unknown(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// empty_flattened
 module attributes {mhlo.num_partitions = 4 : i32} {
   func.func @empty_flattened(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
     // expected-error @below {{'stablehlo.all_reduce' op has empty 'replica_groups'; with 'lenient' it becomes a barrier instead}}
@@ -155,7 +144,6 @@ module attributes {mhlo.num_partitions = 4 : i32} {
 
 // -----
 
-// global_without_channel
 func.func @global_without_channel(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.all_reduce' op has 'use_global_device_ids', which requires a channel with a positive handle, but its handle is 0}}
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> ({
@@ -168,7 +156,6 @@ func.func @global_without_channel(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// channel_text
 func.func @channel_text(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.all_reduce' op attribute 'channel_handle' must be a #stablehlo.channel_handle<handle = H, type = T>, not "one"}}
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = "one"}> ({
@@ -181,7 +168,6 @@ func.func @channel_text(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// channel_int
 func.func @channel_int(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.all_reduce' op attribute 'channel_handle' must be a #stablehlo.channel_handle<handle = H, type = T>, not 1 : i64}}
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = 1 : i64}> ({
@@ -194,7 +180,6 @@ func.func @channel_int(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// channel_malformed
 func.func @channel_malformed(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.all_reduce' op attribute 'channel_handle' must be a #stablehlo.channel_handle<handle = H, type = T>, not #stablehlo.channel_handle<handle = one>}}
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = one>}> ({
@@ -207,7 +192,6 @@ func.func @channel_malformed(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// channel_host
 func.func @channel_host(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.all_reduce' op attribute 'channel_handle' has the type 2, but a collective is between devices, which is type 1}}
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>}> ({
@@ -220,7 +204,6 @@ func.func @channel_host(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// permute_two_targets
 func.func @permute_two_targets(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.collective_permute' op 'source_target_pairs' has the target 1 in pair 0 and again in pair 1}}
   %r = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1], [2, 1]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -229,7 +212,6 @@ func.func @permute_two_targets(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// permute_two_sources
 func.func @permute_two_sources(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.collective_permute' op 'source_target_pairs' has the source 0 in pair 0 and again in pair 1}}
   %r = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1], [0, 2]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -238,7 +220,6 @@ func.func @permute_two_sources(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// permute_triples
 func.func @permute_triples(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.collective_permute' op attribute 'source_target_pairs' must be a matrix of i64 with two columns, not dense<[[0, 1, 2]]> : tensor<1x3xi64>}}
   %r = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1, 2]]> : tensor<1x3xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -247,7 +228,6 @@ func.func @permute_triples(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// permute_negative
 func.func @permute_negative(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.collective_permute' op 'source_target_pairs' lists the id -1 in pair 0, which is no id}}
   %r = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, -1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -256,7 +236,6 @@ func.func @permute_negative(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// permute_out_of_range
 module attributes {mhlo.num_partitions = 4 : i32} {
   func.func @permute_out_of_range(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
     // expected-error @below {{'stablehlo.collective_permute' op names the partition 9, but the module has 4 partitions}}
@@ -267,7 +246,6 @@ module attributes {mhlo.num_partitions = 4 : i32} {
 
 // -----
 
-// permute_missing
 func.func @permute_missing(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.collective_permute' op attribute 'source_target_pairs' must be a matrix of i64 with two columns}}
   %r = "stablehlo.collective_permute"(%x) : (tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -276,7 +254,6 @@ func.func @permute_missing(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// resource_groups
 func.func @resource_groups(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.all_reduce' op attribute 'replica_groups' must be a matrix of i64, not dense_resource<groups> : tensor<1x4xi64>}}
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense_resource<groups> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
@@ -289,7 +266,6 @@ func.func @resource_groups(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// huge_ids
 func.func @huge_ids(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.all_reduce' op 'replica_groups' lists the device 9223372036854775807 in group 0, but there are at most 16777216 devices}}
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 9223372036854775807]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({

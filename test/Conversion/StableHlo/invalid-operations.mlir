@@ -4,7 +4,6 @@
 // RUN:   --convert-stablehlo-to-commsched --commsched-pipeline \
 // RUN:   --convert-commsched-to-stablehlo
 
-// start_without_done
 func.func @start_without_done(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.async_start' op has no 'stablehlo.async_done': its future is not used}}
   %f = "stablehlo.async_start"(%x) ({
@@ -18,7 +17,6 @@ func.func @start_without_done(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// two_dones
 func.func @two_dones(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
   // expected-note @below {{the future comes from here}}
   %f = "stablehlo.async_start"(%x) ({
@@ -35,7 +33,6 @@ func.func @two_dones(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
 
 // -----
 
-// done_in_region
 func.func @done_in_region(%x: tensor<4x4xf32>, %y: tensor<16x4xf32>, %c: tensor<i1>) -> tensor<16x4xf32> {
   // expected-note @below {{the future comes from here}}
   %f = "stablehlo.async_start"(%x) ({
@@ -55,7 +52,6 @@ func.func @done_in_region(%x: tensor<4x4xf32>, %y: tensor<16x4xf32>, %c: tensor<
 
 // -----
 
-// future_returned
 func.func @future_returned(%x: tensor<4x4xf32>) -> !stablehlo.future<tensor<16x4xf32>> {
   // expected-note @below {{the future comes from here}}
   %f = "stablehlo.async_start"(%x) ({
@@ -79,7 +75,6 @@ func.func @future_argument(%f: !stablehlo.future<tensor<16x4xf32>>) -> tensor<16
 
 // -----
 
-// future_barrier
 func.func @future_barrier(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
   // expected-note @below {{the future comes from here}}
   %f = "stablehlo.async_start"(%x) ({
@@ -97,7 +92,6 @@ func.func @future_barrier(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
 
 // -----
 
-// async_wrong_future
 func.func @async_wrong_future(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
   // expected-error @below {{'stablehlo.async_start' op returns a '!stablehlo.future<tensor<8x4xf32>>', but its collective is a '!stablehlo.future<tensor<16x4xf32>>'}}
   %f = "stablehlo.async_start"(%x) ({
@@ -112,7 +106,6 @@ func.func @async_wrong_future(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
 
 // -----
 
-// done_wrong_type
 func.func @done_wrong_type(%x: tensor<4x4xf32>) -> tensor<16x4xi32> {
   %f = "stablehlo.async_start"(%x) ({
   ^bb0(%af: tensor<4x4xf32>):
@@ -127,7 +120,6 @@ func.func @done_wrong_type(%x: tensor<4x4xf32>) -> tensor<16x4xi32> {
 
 // -----
 
-// reducer_missing
 func.func @reducer_missing(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.all_reduce' op has 0 regions, but reduces by one}}
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}>  : (tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -136,7 +128,6 @@ func.func @reducer_missing(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// gather_wrong_result
 func.func @gather_wrong_result(%x: tensor<4x4xf32>) -> tensor<12x4xf32> {
   // expected-error @below {{'stablehlo.all_gather' op result 0 is a 'tensor<12x4xf32>', but a group of 4 devices delivers a 'tensor<16x4xf32>' for a 'tensor<4x4xf32>'}}
   %r = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<12x4xf32>
@@ -145,7 +136,6 @@ func.func @gather_wrong_result(%x: tensor<4x4xf32>) -> tensor<12x4xf32> {
 
 // -----
 
-// gather_dim_range
 func.func @gather_dim_range(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
   // expected-error @below {{'stablehlo.all_gather' op attribute 'all_gather_dim' is 7, which is not in [0, 2), the dimensions of its operand}}
   %r = "stablehlo.all_gather"(%x) <{all_gather_dim = 7 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<16x4xf32>
@@ -154,7 +144,6 @@ func.func @gather_dim_range(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
 
 // -----
 
-// gather_dim_missing
 func.func @gather_dim_missing(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
   // expected-error @below {{'stablehlo.all_gather' op lacks the attribute 'all_gather_dim'}}
   %r = "stablehlo.all_gather"(%x) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<16x4xf32>
@@ -163,7 +152,6 @@ func.func @gather_dim_missing(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
 
 // -----
 
-// gather_dim_negative
 func.func @gather_dim_negative(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
   // expected-error @below {{'stablehlo.all_gather' op attribute 'all_gather_dim' is -1, which is not in [0, 2), the dimensions of its operand}}
   %r = "stablehlo.all_gather"(%x) <{all_gather_dim = -1 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<16x4xf32>
@@ -172,7 +160,6 @@ func.func @gather_dim_negative(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
 
 // -----
 
-// scatter_indivisible
 func.func @scatter_indivisible(%x: tensor<6x4xf32>) -> tensor<2x4xf32> {
   // expected-error @below {{'stablehlo.reduce_scatter' op splits 'tensor<6x4xf32>' along dimension 0 among the devices of a group, of which there are 4}}
   %r = "stablehlo.reduce_scatter"(%x) <{scatter_dimension = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> ({
@@ -185,7 +172,6 @@ func.func @scatter_indivisible(%x: tensor<6x4xf32>) -> tensor<2x4xf32> {
 
 // -----
 
-// all_to_all_count
 func.func @all_to_all_count(%x: tensor<4x4xf32>) -> tensor<1x16xf32> {
   // expected-error @below {{'stablehlo.all_to_all' op attribute 'split_count' is 3, but its groups have 4 devices}}
   %r = "stablehlo.all_to_all"(%x) <{split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = 3 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<1x16xf32>
@@ -194,7 +180,6 @@ func.func @all_to_all_count(%x: tensor<4x4xf32>) -> tensor<1x16xf32> {
 
 // -----
 
-// all_to_all_indivisible
 func.func @all_to_all_indivisible(%x: tensor<6x4xf32>) -> tensor<6x4xf32> {
   // expected-error @below {{'stablehlo.all_to_all' op splits 'tensor<6x4xf32>' along dimension 0 among the devices of a group, of which there are 4}}
   %r = "stablehlo.all_to_all"(%x) <{split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 4 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<6x4xf32>) -> tensor<6x4xf32>
@@ -203,7 +188,6 @@ func.func @all_to_all_indivisible(%x: tensor<6x4xf32>) -> tensor<6x4xf32> {
 
 // -----
 
-// two_results_one_operand
 func.func @two_results_one_operand(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.all_reduce' op has 1 operands but 2 results}}
   %r:2 = "stablehlo.all_reduce"(%x) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> ({
@@ -216,7 +200,6 @@ func.func @two_results_one_operand(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// custom_call
 func.func @custom_call(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -235,7 +218,6 @@ func.func @custom_call(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// ragged_missing
 func.func @ragged_missing(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.custom_call' op has no dictionary 'backend_config' with its groups; with 'lenient' it becomes a barrier instead}}
   %r = "stablehlo.custom_call"(%x) <{call_target_name = "ragged_all_to_all"}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -244,7 +226,6 @@ func.func @ragged_missing(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// ragged_config
 func.func @ragged_config(%x: tensor<4x4xf32>, %i: tensor<4xi64>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.custom_call' op attribute 'replica_groups' must be a matrix of i64, not 3 : i64}}
   %r = "stablehlo.custom_call"(%x, %x, %i, %i, %i, %i) <{api_version = 4 : i32, backend_config = {replica_groups = 3 : i64}, call_target_name = "ragged_all_to_all"}> : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xi64>, tensor<4xi64>, tensor<4xi64>, tensor<4xi64>) -> tensor<4x4xf32>
@@ -253,7 +234,6 @@ func.func @ragged_config(%x: tensor<4x4xf32>, %i: tensor<4xi64>) -> tensor<4x4xf
 
 // -----
 
-// marks_taken
 func.func @marks_taken(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.all_reduce' op has the attribute 'stablehlo.properties', which only starts of the dialect have}}
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
@@ -266,7 +246,6 @@ func.func @marks_taken(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// manual_start_inside_done_outside
 func.func @manual_start_inside_done_outside(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
   // expected-note @below {{the value is defined here}}
   %f = "sdy.manual_computation"(%x) <{in_shardings = #sdy.sharding_per_value<[<@m, [{}]>]>, manual_axes = #sdy<manual_axes{"x"}>, out_shardings = #sdy.sharding_per_value<[<@m, [{}]>]>}> ({
@@ -287,7 +266,6 @@ func.func @manual_start_inside_done_outside(%x: tensor<4x4xf32>) -> tensor<16x4x
 
 // -----
 
-// while_start_outside
 func.func @while_start_outside(%x: tensor<4x4xf32>, %c: tensor<i1>) -> tensor<4x4xf32> {
   // expected-note @below {{the future comes from here}}
   %f = "stablehlo.async_start"(%x) ({
@@ -309,7 +287,6 @@ func.func @while_start_outside(%x: tensor<4x4xf32>, %c: tensor<i1>) -> tensor<4x
 
 // -----
 
-// no_results
 func.func @no_results(%x: tensor<4x4xf32>) {
   // expected-error @below {{'stablehlo.all_gather' op has 1 operands but 0 results}}
   "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> ()

@@ -57,9 +57,7 @@ func.func @padding_only(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // IN-LABEL: @modes
 // IN: commsched.all_reduce
-// IN: commsched.name
 // IN: commsched.all_reduce
-// IN: commsched.name
 module attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 2 : i32} {
   func.func @modes(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
     %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
@@ -80,7 +78,6 @@ module attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 2 : i32} {
 
 // IN-LABEL: @permute_none
 // IN: commsched.permute
-// IN: commsched.name
 func.func @permute_none(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<> : tensor<0x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
   return %r : tensor<4x4xf32>
@@ -90,7 +87,6 @@ func.func @permute_none(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // IN-LABEL: @permute_self
 // IN: commsched.permute
-// IN: commsched.name
 func.func @permute_self(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 0], [1, 1]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
   return %r : tensor<4x4xf32>
@@ -100,7 +96,6 @@ func.func @permute_self(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // IN-LABEL: @permute_no_channel
 // IN: commsched.permute
-// IN: commsched.name
 func.func @permute_no_channel(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
   return %r : tensor<4x4xf32>
@@ -246,7 +241,6 @@ func.func @bounded(%x: tensor<?x4xf32, #stablehlo.bounds<8, ?>>) -> tensor<?x4xf
 
 // IN-LABEL: @encoded
 // IN: commsched.all_reduce
-// IN: commsched.name
 func.func @encoded(%x: tensor<4x4xf32, #stablehlo.type_extensions<bounds = [8, 8]>>) -> tensor<4x4xf32, #stablehlo.type_extensions<bounds = [8, 8]>> {
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -302,7 +296,6 @@ func.func @token(%x: !stablehlo.token) -> !stablehlo.token {
 
 // IN-LABEL: @zero_elements
 // IN: commsched.all_reduce
-// IN: commsched.name
 func.func @zero_elements(%x: tensor<0x4xf32>) -> tensor<0x4xf32> {
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -330,7 +323,6 @@ func.func @no_operands() {
 
 // IN-LABEL: @variadic
 // IN: commsched.all_reduce
-// IN: commsched.name
 func.func @variadic(%x: tensor<4x4xf32>, %y: tensor<2xf32>) -> (tensor<4x4xf32>, tensor<2xf32>) {
   %r:2 = "stablehlo.all_reduce"(%x, %y) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -344,7 +336,6 @@ func.func @variadic(%x: tensor<4x4xf32>, %y: tensor<2xf32>) -> (tensor<4x4xf32>,
 
 // IN-LABEL: @unused_result
 // IN: commsched.all_gather
-// IN: commsched.name
 func.func @unused_result(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<16x4xf32>
   %q = "stablehlo.tanh"(%x) : (tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -355,7 +346,6 @@ func.func @unused_result(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // IN-LABEL: @unknown_property
 // IN: commsched.all_reduce
-// IN: commsched.name
 func.func @unknown_property(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids, my_field = 3 : i64}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -369,7 +359,6 @@ func.func @unknown_property(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // IN-LABEL: @splat_groups
 // IN: commsched.all_reduce
-// IN: commsched.name
 func.func @splat_groups(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<0> : tensor<1x1xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -383,7 +372,6 @@ func.func @splat_groups(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // IN-LABEL: @old_attributes
 // IN: commsched.all_gather
-// IN: commsched.name
 func.func @old_attributes(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
   %r = "stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids} : (tensor<4x4xf32>) -> tensor<16x4xf32>
   return %r : tensor<16x4xf32>
@@ -403,7 +391,6 @@ func.func @unequal_gather(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
 
 // IN-LABEL: @mixed_types
 // IN: commsched.all_gather
-// IN: commsched.name
 func.func @mixed_types(%x: tensor<4x4xf32>, %y: tensor<2xbf16>) -> (tensor<16x4xf32>, tensor<8xbf16>) {
   %r:2 = "stablehlo.all_gather"(%x, %y) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<4x4xf32>, tensor<2xbf16>) -> (tensor<16x4xf32>, tensor<8xbf16>)
   return %r#0, %r#1 : tensor<16x4xf32>, tensor<8xbf16>
@@ -413,9 +400,7 @@ func.func @mixed_types(%x: tensor<4x4xf32>, %y: tensor<2xbf16>) -> (tensor<16x4x
 
 // IN-LABEL: @modes_mixed
 // IN: commsched.all_reduce
-// IN: commsched.name
 // IN: commsched.all_reduce
-// IN: commsched.name
 module attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 2 : i32} {
   func.func @modes_mixed(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
     %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({

@@ -85,7 +85,6 @@ func.func @async_captures(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
 
 // IN-LABEL: @group_name_taken
 // IN: commsched.all_reduce
-// IN: commsched.name
 func.func private @replica_groups_0()
 func.func @group_name_taken(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
@@ -119,7 +118,6 @@ func.func @in_reducer(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // IN-LABEL: @recursion
 // IN: commsched.all_reduce
-// IN: commsched.name
 func.func @recursion(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %q = call @recursion(%x) : (tensor<4x4xf32>) -> tensor<4x4xf32>
   %r = "stablehlo.all_reduce"(%q) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
@@ -134,7 +132,6 @@ func.func @recursion(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // IN-LABEL: @send_recv
 // IN: commsched.all_reduce
-// IN: commsched.name
 func.func @send_recv(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %t = "stablehlo.create_token"() : () -> !stablehlo.token
   %u = "stablehlo.send"(%x, %t) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, is_host_transfer = false, source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4x4xf32>, !stablehlo.token) -> !stablehlo.token
@@ -151,7 +148,6 @@ func.func @send_recv(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // IN-LABEL: @manual_captures
 // IN: commsched.all_reduce
-// IN: commsched.name
 func.func @manual_captures(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = "sdy.manual_computation"(%x) <{in_shardings = #sdy.sharding_per_value<[<@m, [{}]>]>, manual_axes = #sdy<manual_axes{"x"}>, out_shardings = #sdy.sharding_per_value<[<@m, [{}]>]>}> ({
   ^bb0(%p: tensor<4x4xf32>):
@@ -169,7 +165,6 @@ func.func @manual_captures(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // IN-LABEL: @manual_nested
 // IN: commsched.all_reduce
-// IN: commsched.name
 func.func @manual_nested(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = "sdy.manual_computation"(%x) <{in_shardings = #sdy.sharding_per_value<[<@m, [{}]>]>, manual_axes = #sdy<manual_axes{"x"}>, out_shardings = #sdy.sharding_per_value<[<@m, [{}]>]>}> ({
   ^bb0(%p: tensor<4x4xf32>):
@@ -191,7 +186,6 @@ func.func @manual_nested(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // IN-LABEL: @manual_wrong_return
 // IN: commsched.all_reduce
-// IN: commsched.name
 func.func @manual_wrong_return(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = "sdy.manual_computation"(%x) <{in_shardings = #sdy.sharding_per_value<[<@m, [{}]>]>, manual_axes = #sdy<manual_axes{"x"}>, out_shardings = #sdy.sharding_per_value<[<@m, [{}]>]>}> ({
   ^bb0(%p: tensor<4x4xf32>):
@@ -209,7 +203,6 @@ func.func @manual_wrong_return(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // IN-LABEL: @manual_two_blocks
 // IN: commsched.all_reduce
-// IN: commsched.name
 func.func @manual_two_blocks(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = "sdy.manual_computation"(%x) <{in_shardings = #sdy.sharding_per_value<[<@m, [{}]>]>, manual_axes = #sdy<manual_axes{"x"}>, out_shardings = #sdy.sharding_per_value<[<@m, [{}]>]>}> ({
   ^bb0(%p: tensor<4x4xf32>):
@@ -229,7 +222,6 @@ func.func @manual_two_blocks(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // IN-LABEL: @manual_name_taken
 // IN: commsched.all_reduce
-// IN: commsched.name
 func.func @manual_name_taken(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = "sdy.manual_computation"(%x) <{in_shardings = #sdy.sharding_per_value<[<@m, [{}]>]>, manual_axes = #sdy<manual_axes{"x"}>, out_shardings = #sdy.sharding_per_value<[<@m, [{}]>]>}> ({
   ^bb0(%p: tensor<4x4xf32>):
@@ -257,7 +249,6 @@ func.func @manual_empty(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 // -----
 
 // IN: commsched.all_reduce
-// IN: commsched.name
 %x = "stablehlo.constant"() <{value = dense<1.0> : tensor<4x4xf32>}> : () -> tensor<4x4xf32>
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
