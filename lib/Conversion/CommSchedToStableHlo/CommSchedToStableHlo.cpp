@@ -164,9 +164,9 @@ static void removeOwnAttributes(ModuleOp module) {
 LogicalResult ConvertCommSchedToStableHlo::run() {
   ModuleOp module = getOperation();
   MLIRContext *context = &getContext();
-  if (failed(readVersion()))
+  Groups groups;
+  if (failed(readVersion()) || failed(groups.initialize(module)))
     return failure();
-  Groups groups(module);
   FailureOr<Program> program = collect(groups);
   if (failed(program))
     return failure();

@@ -9,29 +9,23 @@
 #include "Groups.h"
 
 #include "mlir/AsmParser/AsmParser.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
 using namespace mlir::commsched::stablehlo;
 
-/// The devices of one dimension of the module's; 1 if it does not say.
-static int64_t getCount(ModuleOp module, StringRef name, bool &isSaid) {
-  auto count = module->getAttrOfType<IntegerAttr>(name);
-  if (!count || count.getInt() < 1)
-    return 1;
-  isSaid = true;
-  return count.getInt();
-}
-
-Groups::Groups(ModuleOp module) : context(module.getContext()) {
+LogicalResult Groups::initialize(ModuleOp module) {
   for (GroupOp group : module.getOps<GroupOp>()) {
     groups.push_back(group);
     byName[group.getSymNameAttr()] = group;
     if (auto mark = group->getAttrOfType<DictionaryAttr>(groupMark))
       noteChannels(mark);
   }
-  numReplicas = getCount(module, numReplicasName, saysDevices);
-  numPartitions = getCount(module, numPartitionsName, saysDevices);
+  return success(
+      succeeded(readCount(module, numReplicasName, numReplicas, saysDevices)) &&
+      succeeded(
+          readCount(module, numPartitionsName, numPartitions, saysDevices)));
 }
 
 GroupOp Groups::lookup(Operation *op, FlatSymbolRefAttr name) {
@@ -97,7 +91,7 @@ LogicalResult Groups::addChannel(Operation *start, GroupOp group,
     channel.handle = *channels.begin();
   else if (!channels.empty())
     channels.insert(channel.handle = *channels.rbegin() + 1);
-  Attribute handle = getChannelHandle(context, channel);
+  Attribute handle = getChannelHandle(start->getContext(), channel);
   if (!handle)
     return start->emitOpError("needs a channel handle of StableHLO, whose "
                               "dialect is not registered");
@@ -120,21 +114,26 @@ FailureOr<Groups::Rows> Groups::getRows(Operation *start, GroupOp group) const {
     }
     return rows;
   }
-  int64_t stride = group.getStride().value_or(1);
-  if (!saysDevices || getNumDevices() % (size * stride) != 0) {
+  int64_t stride = group.getStride().value_or(1), extent;
+  if (!saysDevices || getNumDevices() > maxNumDevices ||
+      llvm::MulOverflow(size, stride, extent) ||
+      getNumDevices() % extent != 0) {
     InFlightDiagnostic diag = start->emitOpError("cannot list the members of ")
                               << "its group: ";
-    if (saysDevices)
+    if (!saysDevices)
+      diag << "the module has neither '" << numReplicasName << "' nor '"
+           << numPartitionsName << "'";
+    else if (getNumDevices() > maxNumDevices)
+      diag << "the module's " << getNumDevices() << " devices are more than "
+           << maxNumDevices;
+    else
       diag << "the module's " << getNumDevices()
            << " device(s) are no multiple of " << size << " x " << stride
            << " ranks";
-    else
-      diag << "the module has neither '" << numReplicasName << "' nor '"
-           << numPartitionsName << "'";
     diag.attachNote(group.getLoc()) << "the group is declared here";
     return diag;
   }
-  for (int64_t block = 0; block < getNumDevices(); block += size * stride)
+  for (int64_t block = 0; block < getNumDevices(); block += extent)
     for (int64_t first = block; first < block + stride; ++first) {
       rows.emplace_back();
       for (int64_t member = 0; member < size; ++member)

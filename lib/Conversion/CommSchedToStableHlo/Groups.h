@@ -25,7 +25,9 @@ namespace mlir::commsched::stablehlo {
 /// The groups of a module, and the channels of its collectives.
 class Groups {
 public:
-  explicit Groups(ModuleOp module);
+  /// Reads `module`. Failure, with an error, if what it says about its devices
+  /// is malformed.
+  LogicalResult initialize(ModuleOp module);
 
   /// Notes the channels that `op`, an operation of StableHLO or a start made
   /// from one, uses. To be called for all operations before the first of
@@ -55,7 +57,6 @@ private:
   void noteChannels(DictionaryAttr attributes);
   int64_t getNumDevices() const { return numReplicas * numPartitions; }
 
-  MLIRContext *context;
   SmallVector<GroupOp> groups;
   DenseMap<StringAttr, GroupOp> byName;
   std::set<int64_t> channels;

@@ -8,6 +8,7 @@
 
 #include "StableHlo.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Location.h"
 #include "mlir/IR/Operation.h"
@@ -65,6 +66,23 @@ mlir::commsched::stablehlo::readChannelHandle(Attribute attr) {
       text.trim() != ">")
     return std::nullopt;
   return channel;
+}
+
+LogicalResult mlir::commsched::stablehlo::readCount(ModuleOp module,
+                                                    StringRef name,
+                                                    int64_t &number,
+                                                    bool &isKnown) {
+  Attribute attr = module->getDiscardableAttr(name);
+  if (!attr)
+    return success();
+  auto integer = dyn_cast<IntegerAttr>(attr);
+  if (!integer || integer.getValue().getSignificantBits() > 32 ||
+      integer.getValue().getSExtValue() < 1)
+    return module.emitOpError("attribute '")
+           << name << "' must be a number from 1 to 2147483647, not " << attr;
+  number = integer.getValue().getSExtValue();
+  isKnown = true;
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -24,6 +24,10 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include <optional>
 
+namespace mlir {
+class ModuleOp;
+} // namespace mlir
+
 namespace mlir::commsched::stablehlo {
 
 //===----------------------------------------------------------------------===//
@@ -138,6 +142,15 @@ struct ChannelHandle {
 
 /// Reads the text of `attr`; none if it is no channel handle.
 std::optional<ChannelHandle> readChannelHandle(Attribute attr);
+
+/// Members of larger groups are not listed.
+inline constexpr int64_t maxNumDevices = int64_t(1) << 24;
+
+/// Reads `mhlo.num_replicas` or `mhlo.num_partitions`, the attribute `name` of
+/// the module, into `number`, and sets `isKnown`, if there is one. Failure,
+/// with an error, if it is no number from 1 to 2147483647.
+LogicalResult readCount(ModuleOp module, StringRef name, int64_t &number,
+                        bool &isKnown);
 
 /// What the region of a reducing collective computes.
 struct Reducer {

@@ -14,9 +14,6 @@ using namespace mlir;
 using namespace mlir::commsched;
 using namespace mlir::commsched::stablehlo;
 
-/// More devices than any machine has: lists of more ranks are not made.
-static constexpr int64_t maxNumDevices = int64_t(1) << 24;
-
 StringRef mlir::commsched::stablehlo::stringify(DeviceIds ids) {
   switch (ids) {
   case DeviceIds::Replicas:
@@ -49,28 +46,11 @@ static StringRef getNoun(DeviceIds ids) {
 // The module's devices
 //===----------------------------------------------------------------------===//
 
-/// Reads the positive number `name` of the module into `number`, if there is
-/// one.
-static LogicalResult readNumber(ModuleOp module, StringRef name,
-                                int64_t &number, bool &isKnown) {
-  Attribute attr = module->getDiscardableAttr(name);
-  if (!attr)
-    return success();
-  auto integer = dyn_cast<IntegerAttr>(attr);
-  if (!integer || integer.getValue().getSignificantBits() > 32 ||
-      integer.getValue().getSExtValue() < 1)
-    return module.emitOpError("attribute '")
-           << name << "' must be a number from 1 to 2147483647, not " << attr;
-  number = integer.getValue().getSExtValue();
-  isKnown = true;
-  return success();
-}
-
 LogicalResult DeviceGroups::initialize() {
-  return success(succeeded(readNumber(module, numReplicasName, numReplicas,
-                                      isNumDevicesKnown)) &&
-                 succeeded(readNumber(module, numPartitionsName, numPartitions,
-                                      isNumDevicesKnown)));
+  return success(succeeded(readCount(module, numReplicasName, numReplicas,
+                                     isNumDevicesKnown)) &&
+                 succeeded(readCount(module, numPartitionsName, numPartitions,
+                                     isNumDevicesKnown)));
 }
 
 std::optional<int64_t> DeviceGroups::getNumIds(DeviceIds ids) const {

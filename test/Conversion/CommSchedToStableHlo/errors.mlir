@@ -101,6 +101,38 @@ module attributes {mhlo.num_replicas = 6 : i32} {
 
 // -----
 
+module attributes {mhlo.num_replicas = 6 : i32} {
+  // expected-note @+1 {{the group is declared here}}
+  commsched.group @g size(4294967296) stride(4294967296)
+  func.func @overflow(%x: tensor<4xf32>) -> tensor<4xf32> {
+    // expected-error @+1 {{the module's 6 device(s) are no multiple of 4294967296 x 4294967296 ranks}}
+    %f = commsched.all_reduce %x on @g reduction(sum) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+    %y = commsched.wait %f : !commsched.future<tensor<4xf32>>
+    return %y : tensor<4xf32>
+  }
+}
+
+// -----
+
+module attributes {mhlo.num_replicas = 2147483647 : i32, mhlo.num_partitions = 2147483647 : i32} {
+  // expected-note @+1 {{the group is declared here}}
+  commsched.group @g size(1)
+  func.func @many(%x: tensor<4xf32>) -> tensor<4xf32> {
+    // expected-error @+1 {{the module's 4611686014132420609 devices are more than 16777216}}
+    %f = commsched.all_reduce %x on @g reduction(sum) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+    %y = commsched.wait %f : !commsched.future<tensor<4xf32>>
+    return %y : tensor<4xf32>
+  }
+}
+
+// -----
+
+// expected-error @+1 {{'mhlo.num_replicas' must be a number from 1 to 2147483647, not 0 : i32}}
+module attributes {mhlo.num_replicas = 0 : i32} {
+}
+
+// -----
+
 module attributes {mhlo.num_replicas = 2 : i32, mhlo.num_partitions = 2 : i32} {
   commsched.group @g size(4)
   func.func @both(%x: tensor<4xf32>) -> tensor<4xf32> {
