@@ -95,3 +95,8 @@ def test_the_fingerprint_has_the_bytes_of_the_program(tmp_path, monkeypatch):
     assert Options().fingerprint() != before
     monkeypatch.setenv("COMMSCHED_OPT", str(tmp_path / "none"))
     assert Options().fingerprint() != before
+
+
+def test_pytorch_merges_what_it_has_operators_for():
+    assert "buckets=gathers-and-reductions" in Options().pipeline_flags()[-1]
+    assert "buckets=off" in Options(buckets="off").pipeline_flags()[-1]

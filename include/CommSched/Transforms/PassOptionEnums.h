@@ -46,12 +46,16 @@ inline llvm::cl::ValuesClass getBucketModeValues() {
 }
 
 /// Which collectives `commsched-schedule` merges.
-enum class ScheduleBuckets { Auto, Off };
+enum class ScheduleBuckets { Auto, GathersAndReductions, Off };
 
 /// The values of an option of that type.
 inline llvm::cl::ValuesClass getScheduleBucketsValues() {
   return llvm::cl::values(
       clEnumValN(ScheduleBuckets::Auto, "auto", "what makes the step shorter"),
+      clEnumValN(ScheduleBuckets::GathersAndReductions,
+                 "gathers-and-reductions",
+                 "what makes the step shorter of all-gathers, reduce-scatters "
+                 "and all-reduces"),
       clEnumValN(ScheduleBuckets::Off, "off", "none"));
 }
 

@@ -127,8 +127,8 @@ static SmallVector<BucketMode, 2> getModes(const MergingOptions &options,
   return {BucketMode::Copy, BucketMode::Coalesced};
 }
 
-/// Whether collectives of that kind gather parameters or reduce gradients.
-static bool mayBeOfParameters(CollectiveKind kind) {
+/// Whether collectives of that kind may gather parameters or reduce gradients.
+static bool gathersOrReduces(CollectiveKind kind) {
   return kind == CollectiveKind::AllGather ||
          kind == CollectiveKind::ReduceScatter ||
          kind == CollectiveKind::AllReduce;
@@ -146,7 +146,9 @@ static MergeableSet findMergeableOf(const BlockProblem &problem,
        {CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
         CollectiveKind::AllReduce, CollectiveKind::AllToAll,
         CollectiveKind::Broadcast, CollectiveKind::Permute}) {
-    const FsdpAnalysis *wanted = mayBeOfParameters(kind) ? fsdp : nullptr;
+    if (options.onlyGathersAndReductions && !gathersOrReduces(kind))
+      continue;
+    const FsdpAnalysis *wanted = gathersOrReduces(kind) ? fsdp : nullptr;
     MergeableKind &added = set.kinds.emplace_back();
     added.options.kind = kind;
     added.options.modes = getModes(options, kind);

@@ -113,6 +113,8 @@ struct MergeableSet {
 struct MergingOptions {
   /// How members may travel.
   BucketModeOption mode = BucketModeOption::Auto;
+  /// Whether permutes, broadcasts and all-to-alls stay as they are.
+  bool onlyGathersAndReductions = false;
   /// Whether reductions keep every element at its place of a message: they
   /// travel only side by side, whatever the mode, and not at all where the
   /// backend packs them.

@@ -33,6 +33,8 @@ public:
     scheduling = {};
     scheduling.buckets = this->buckets;
     scheduling.merging.mode = this->mode;
+    scheduling.merging.onlyGathersAndReductions =
+        this->buckets == ScheduleBuckets::GathersAndReductions;
     scheduling.merging.isBitwise = this->bitwise;
     scheduling.slackPercent = this->slack;
     scheduling.contention.exclusiveGroups = this->exclusiveGroups;

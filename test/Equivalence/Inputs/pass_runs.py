@@ -215,6 +215,7 @@ RUNS = [
                f"target=b200 {TABLE}",
                steps=("fsdp", "mixed", "hybrid", "accumulated", "experts")),
     *make_runs("commsched-schedule", "memory-budget=20% bitwise",
+               "memory-budget=100% buckets=gathers-and-reductions",
                "mode=coalesced", steps=("fsdp", "hybrid", "experts")),
 
     *make_runs("commsched-pipeline", "", "memory-budget=20% bitwise",

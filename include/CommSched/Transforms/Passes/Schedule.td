@@ -20,7 +20,7 @@ class CommSched_SchedulingPass<string flag, string operation>
            "over the baseline such as 5%">,
     Option<"buckets", "buckets", "::mlir::commsched::ScheduleBuckets",
            /*default=*/"::mlir::commsched::ScheduleBuckets::Auto",
-           "Which collectives to merge: auto or off",
+           "Which collectives to merge: auto, gathers-and-reductions or off",
            "::mlir::commsched::getScheduleBucketsValues()">,
     Option<"mode", "mode", "::mlir::commsched::BucketModeOption",
            /*default=*/"::mlir::commsched::BucketModeOption::Auto",
@@ -81,8 +81,10 @@ def Schedule : CommSched_SchedulingPass<"commsched-schedule",
     `buckets=auto` merges gathers and reductions of sharded parameters where
     that makes the step shorter by a thousandth or more, or fit the budget: by
     blocks of the model, parts of blocks, or sizes, whichever makes the best
-    schedule; where there are no sharded parameters, others by size. A program
-    that has buckets already keeps those. `mode` limits how members travel; with
+    schedule; where there are no sharded parameters, others by size. Permutes,
+    broadcasts and all-to-alls are merged by size, unless
+    `buckets=gathers-and-reductions`. A program that has buckets of sharded
+    parameters already keeps those. `mode` limits how members travel; with
     `bitwise`, reductions travel side by side whatever it is. See
     docs/guide/bucketing.md for what may share a bucket, and for `bitwise`.
 

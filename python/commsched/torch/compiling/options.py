@@ -121,6 +121,14 @@ class Options(ScheduleOptions):
         items = hints.items() if isinstance(hints, Mapping) else hints
         object.__setattr__(self, "hints", tuple(sorted(items)))
 
+    def pipeline_settings(self) -> dict[str, Any]:
+        """Returns the options of `commsched-pipeline`. PyTorch has operators
+        for several tensors only where they are gathered or reduced."""
+        settings = super().pipeline_settings()
+        if self.buckets == "auto":
+            settings["buckets"] = "gathers-and-reductions"
+        return settings
+
     def pipeline_flags(self) -> tuple[str, ...]:
         """Returns the flags of commsched-opt that schedule a module."""
         return ("--commsched-annotate-fsdp", self.pipeline_flag())

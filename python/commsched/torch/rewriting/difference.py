@@ -324,8 +324,10 @@ class _After:
         kinds = {start.op for start in starts}
         if len(kinds) != 1 or not kinds <= _KINDS.keys():
             raise PlanError(
-                f"{', '.join(names)} are merged, but are not collectives of "
-                "one kind that can be"
+                f"{', '.join(names)} are merged, but are not all-gathers, "
+                "reduce-scatters or all-reduces, of which alone PyTorch has "
+                "operators for several tensors; schedule with "
+                "buckets=gathers-and-reductions"
             )
         if len(sources) != len(names):
             raise PlanError(
