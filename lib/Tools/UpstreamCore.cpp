@@ -29,6 +29,7 @@
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/ShardingInterfaceImpl.h"
+#include "mlir/Dialect/Async/IR/Async.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/FuncBufferizableOpInterfaceImpl.h"
@@ -153,10 +154,10 @@ static void registerConversionsToLLVM(DialectRegistry &registry) {
 
 void commsched::registerUpstreamDialects(DialectRegistry &registry) {
   registry.insert<affine::AffineDialect, arith::ArithDialect,
-                  bufferization::BufferizationDialect, cf::ControlFlowDialect,
-                  complex::ComplexDialect, DLTIDialect, func::FuncDialect,
-                  index::IndexDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
-                  math::MathDialect, memref::MemRefDialect,
+                  async::AsyncDialect, bufferization::BufferizationDialect,
+                  cf::ControlFlowDialect, complex::ComplexDialect, DLTIDialect,
+                  func::FuncDialect, index::IndexDialect, linalg::LinalgDialect,
+                  LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
                   ml_program::MLProgramDialect, mpi::MPIDialect,
                   quant::QuantDialect, scf::SCFDialect, shard::ShardDialect,
                   tensor::TensorDialect, tosa::TosaDialect, ub::UBDialect,
