@@ -49,8 +49,8 @@ public:
   PureFunctions(ModuleOp module, SymbolTable &symbols) {
     for (auto function : module.getOps<func::FuncOp>())
       addFunction(function, symbols);
-    // A function calls one of a cycle, or is part of one, if it is never
-    // reached from those that call nothing.
+    // Callees come first. A function in a cycle of calls never becomes ready,
+    // and neither does one that calls it.
     SmallVector<Operation *> ready;
     for (auto function : module.getOps<func::FuncOp>())
       if (numCallees.lookup(function) == 0)
@@ -60,7 +60,7 @@ public:
       if (impure.contains(function))
         continue;
       pure.insert(function);
-      for (Operation *caller : callers.lookup(function))
+      for (Operation *caller : callers[function])
         if (--numCallees[caller] == 0)
           ready.push_back(caller);
     }
@@ -72,15 +72,17 @@ private:
   void addFunction(func::FuncOp function, SymbolTable &symbols) {
     if (function.isExternal())
       impure.insert(function);
-    function.walk([&](Operation *op) {
-      if (op == function)
-        return;
+    // What an impure function calls does not matter.
+    function.getBody().walk([&](Operation *op) {
       if (func::FuncOp callee = getCallee(op, symbols)) {
         callers[callee].push_back(function);
         ++numCallees[function];
-      } else if (!isEffectFree(op)) {
-        impure.insert(function);
+        return WalkResult::advance();
       }
+      if (isEffectFree(op))
+        return WalkResult::advance();
+      impure.insert(function);
+      return WalkResult::interrupt();
     });
   }
 
