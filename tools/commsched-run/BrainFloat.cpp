@@ -14,9 +14,7 @@
 
 using namespace mlir::commsched::run;
 
-/// To the nearest, ties to even. A bf16 is returned where a float would be, in
-/// the lower half.
-static float truncateFloat(float value) {
+float mlir::commsched::run::truncateToBrainFloat(float value) {
   auto bits = llvm::bit_cast<uint32_t>(value);
   if (std::isnan(value))
     bits |= uint32_t(1) << 22; // Quiet, and not infinite without its low bits.
@@ -25,15 +23,14 @@ static float truncateFloat(float value) {
   return llvm::bit_cast<float>(bits >> 16);
 }
 
-/// As from the exact value: the float between is odd where it is not exact, so
-/// that it is no tie.
-static float truncateDouble(double value) {
+float mlir::commsched::run::truncateToBrainFloat(double value) {
+  // The float between is odd where it is not exact, so that it is no tie.
   auto between = static_cast<float>(value);
   double exact = between;
   auto bits = llvm::bit_cast<uint32_t>(between);
   if (!std::isnan(value) && exact != value && !(bits & 1))
     bits += std::fabs(exact) < std::fabs(value) ? 1 : -1;
-  return truncateFloat(llvm::bit_cast<float>(bits));
+  return truncateToBrainFloat(llvm::bit_cast<float>(bits));
 }
 
 llvm::orc::SymbolMap mlir::commsched::run::getBrainFloatSymbols(
@@ -41,7 +38,8 @@ llvm::orc::SymbolMap mlir::commsched::run::getBrainFloatSymbols(
   using llvm::orc::ExecutorAddr;
   llvm::JITSymbolFlags flags =
       llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable;
-  return {
-      {mangle("__truncsfbf2"), {ExecutorAddr::fromPtr(truncateFloat), flags}},
-      {mangle("__truncdfbf2"), {ExecutorAddr::fromPtr(truncateDouble), flags}}};
+  float (*fromFloat)(float) = truncateToBrainFloat;
+  float (*fromDouble)(double) = truncateToBrainFloat;
+  return {{mangle("__truncsfbf2"), {ExecutorAddr::fromPtr(fromFloat), flags}},
+          {mangle("__truncdfbf2"), {ExecutorAddr::fromPtr(fromDouble), flags}}};
 }

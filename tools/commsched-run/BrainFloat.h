@@ -14,6 +14,11 @@
 
 namespace mlir::commsched::run {
 
+/// Round to bf16, to the nearest and ties to even. A bf16 is returned where a
+/// float would be: it is the lower half of the bits.
+float truncateToBrainFloat(float value);
+float truncateToBrainFloat(double value);
+
 /// The functions that round to bf16, under the names by which compiled code
 /// calls them. libgcc has these since version 13 only.
 llvm::orc::SymbolMap getBrainFloatSymbols(llvm::orc::MangleAndInterner mangle);
