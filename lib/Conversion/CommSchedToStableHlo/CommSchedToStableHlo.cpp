@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Attributes.h"
 #include "Copies.h"
 #include "Launches.h"
 #include "ManualComputations.h"

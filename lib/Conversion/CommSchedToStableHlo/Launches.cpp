@@ -8,84 +8,17 @@
 
 #include "Launches.h"
 
+#include "Attributes.h"
+
 #include "mlir/AsmParser/AsmParser.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
 using namespace mlir::commsched::stablehlo;
 
 //===----------------------------------------------------------------------===//
-// Names and attributes
+// Attributes and types
 //===----------------------------------------------------------------------===//
-
-StringRef mlir::commsched::stablehlo::getCollectiveName(Operation *start) {
-  return TypeSwitch<Operation *, StringRef>(start)
-      .Case([](AllGatherOp) { return allGatherName; })
-      .Case([](AllReduceOp) { return allReduceName; })
-      .Case([](AllToAllOp) { return allToAllName; })
-      .Case([](BroadcastOp) { return collectiveBroadcastName; })
-      .Case([](PermuteOp) { return collectivePermuteName; })
-      .Case([](RaggedAllToAllOp) { return customCallName; })
-      .Case([](ReduceScatterOp) { return reduceScatterName; })
-      .Default([](Operation *) { return StringRef(); });
-}
-
-static std::optional<std::string> getUnsupportedStart(Operation *start) {
-  auto collective = cast<CollectiveOpInterface>(start);
-  bool isOriginal = start->hasAttr(propertiesMark);
-  if (collective.getReductionKind() == ReductionKind::BitXor)
-    return "no reduction of StableHLO's collectives is an exclusive or";
-  SmallVector<Type> delivered = collective.getDeliveredTypes();
-  if (collective.getReductionKind() == ReductionKind::Avg &&
-      !llvm::all_of(delivered, [](Type type) {
-        return cast<ShapedType>(type).hasStaticShape();
-      }))
-    return "an average of tensors of dynamic shape is not divided here";
-  auto exchange = dyn_cast<AllToAllOp>(start);
-  if (exchange && (exchange.getInputSplits() || exchange.getOutputSplits()))
-    return "StableHLO's all_to_all has equal parts only";
-  if (isa<RaggedAllToAllOp>(start) && !isOriginal)
-    return "it is a custom call of XLA, whose configuration is not known";
-  return std::nullopt;
-}
-
-std::optional<std::string>
-mlir::commsched::stablehlo::getUnsupportedReason(Operation *op) {
-  if (isa<GroupOp, WaitOp, AllGatherCopyInOp, SplitWithSizesCopyOp, ChunkCatOp>(
-          op))
-    return std::nullopt;
-  if (!getCollectiveName(op).empty())
-    return getUnsupportedStart(op);
-  return TypeSwitch<Operation *, std::string>(op)
-      .Case([](BarrierOp) {
-        return "programs of StableHLO are ordered by their data only";
-      })
-      .Case<SendOp, RecvOp>([](auto) {
-        return "StableHLO's send and recv are ordered by tokens, which are not "
-               "known here";
-      })
-      .Case([](ComputeOp) { return "what the operator computes is not known"; })
-      .Default([](Operation *) {
-        return "it works on memory, and programs of StableHLO on values";
-      });
-}
-
-bool mlir::commsched::stablehlo::isOwnAttribute(StringRef name) {
-  return name.starts_with("commsched.") || name == groupMark ||
-         name == propertiesMark || name == asyncMark ||
-         name == reducerShardingMark || name == outlinedMark ||
-         name == namedMark;
-}
-
-SmallVector<NamedAttribute>
-mlir::commsched::stablehlo::getForeignAttributes(Operation *op) {
-  SmallVector<NamedAttribute> kept;
-  llvm::copy_if(
-      op->getDiscardableAttrs(), std::back_inserter(kept),
-      [](NamedAttribute attr) { return !isOwnAttribute(attr.getName()); });
-  return kept;
-}
 
 static void addAttributes(Operation *op, ArrayRef<NamedAttribute> attributes) {
   for (NamedAttribute attr : attributes)
@@ -168,13 +101,6 @@ LaunchLowering::Writer::Writer(LaunchLowering &lowering, const Launch &launch)
   }
 }
 
-/// The names of attributes that say along which dimensions data is moved.
-static bool isDimension(StringRef name) {
-  return name == allGatherDimName || name == scatterDimensionName ||
-         name == splitDimensionName || name == concatDimensionName ||
-         name == splitCountName;
-}
-
 LogicalResult LaunchLowering::Writer::readAttributes() {
   GroupOp group = lowering.groups.lookup(
       start, start->getAttrOfType<FlatSymbolRefAttr>("group"));
@@ -182,6 +108,8 @@ LogicalResult LaunchLowering::Writer::readAttributes() {
     return failure();
   groupSize = group.getSize();
   if (original) {
+    if (failed(verifyDimensions(start, original, groupSize)))
+      return failure();
     for (NamedAttribute attr : original)
       if (!isDimension(attr.getName()))
         common.append(attr);
@@ -192,26 +120,6 @@ LogicalResult LaunchLowering::Writer::readAttributes() {
     return failure();
   common = std::move(*attributes);
   return success();
-}
-
-static void setDimensions(Operation *start, NamedAttrList &attributes,
-                          int64_t groupSize, bool isFlat) {
-  Builder builder(start->getContext());
-  auto set = [&](StringRef name, int64_t value) {
-    attributes.set(name, builder.getI64IntegerAttr(value));
-  };
-  auto setDim = [&](StringRef name, int64_t dim) {
-    set(name, isFlat ? 0 : dim);
-  };
-  if (auto gather = dyn_cast<AllGatherOp>(start))
-    setDim(allGatherDimName, gather.getDim());
-  if (auto scatter = dyn_cast<ReduceScatterOp>(start))
-    setDim(scatterDimensionName, scatter.getDim());
-  if (auto exchange = dyn_cast<AllToAllOp>(start)) {
-    setDim(splitDimensionName, exchange.getSplitDim());
-    setDim(concatDimensionName, exchange.getConcatDim());
-    set(splitCountName, groupSize);
-  }
 }
 
 DictionaryAttr LaunchLowering::Writer::getProperties() const {

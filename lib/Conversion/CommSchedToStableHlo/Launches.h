@@ -45,22 +45,6 @@ private:
   DenseMap<Type, Type> futureTypes;
 };
 
-/// The name of StableHLO's collective of the kind of `start`; empty if there
-/// is none.
-StringRef getCollectiveName(Operation *start);
-
-/// Why StableHLO has no form for `op`, an operation of this project; none if it
-/// has.
-std::optional<std::string> getUnsupportedReason(Operation *op);
-
-/// The discardable attributes of `op` but for those of CommSched and the marks
-/// of the conversion from StableHLO.
-SmallVector<NamedAttribute> getForeignAttributes(Operation *op);
-
-/// Whether `name` is an attribute of CommSched or a mark of the conversion from
-/// StableHLO.
-bool isOwnAttribute(StringRef name);
-
 } // namespace mlir::commsched::stablehlo
 
 #endif // COMMSCHED_LIB_CONVERSION_COMMSCHEDTOSTABLEHLO_LAUNCHES_H

@@ -198,3 +198,23 @@ func.func private @body(%x: tensor<4xf32>) -> tensor<4xf32> attributes {stablehl
   %y = call @body(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
+
+// -----
+
+commsched.group @g size(2)
+func.func @other_dimension(%x: tensor<4x4xf32>) -> tensor<8x4xf32> {
+  // expected-error @+1 {{'commsched.all_gather' op needs 'all_gather_dim' of 0 : i64, but 'stablehlo.properties' has 1 : i64}}
+  %f = commsched.all_gather %x on @g dim(0) {stablehlo.properties = {all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}} : tensor<4x4xf32> -> !commsched.future<tensor<8x4xf32>>
+  %y = commsched.wait %f : !commsched.future<tensor<8x4xf32>>
+  return %y : tensor<8x4xf32>
+}
+
+// -----
+
+commsched.group @g size(2)
+func.func @no_dimension(%x: tensor<4x4xf32>) -> tensor<8x4xf32> {
+  // expected-error @+1 {{'commsched.all_gather' op needs 'all_gather_dim' of 0 : i64, but 'stablehlo.properties' has none}}
+  %f = commsched.all_gather %x on @g dim(0) {stablehlo.properties = {}} : tensor<4x4xf32> -> !commsched.future<tensor<8x4xf32>>
+  %y = commsched.wait %f : !commsched.future<tensor<8x4xf32>>
+  return %y : tensor<8x4xf32>
+}
