@@ -178,7 +178,6 @@ static LogicalResult verifyAsyncDone(Operation *done) {
 /// Custom calls with side effects that send nothing to other devices.
 static constexpr StringLiteral localTargets[] = {
     "annotate_device_placement",
-    "tpu_custom_call",
     "xla_ffi_partitioned_python_cpu_callback",
     "xla_ffi_partitioned_python_gpu_callback",
     "xla_ffi_python_cpu_callback",

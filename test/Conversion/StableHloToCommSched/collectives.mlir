@@ -142,4 +142,13 @@ func.func @loop(%x: tensor<4xf32>, %b: tensor<i1>) -> tensor<4xf32> {
   return %0 : tensor<4xf32>
 }
 
+// Python callbacks do not communicate: no error, and no form in commsched.
+
+// CHECK-LABEL: func.func @callback(
+// CHECK: "stablehlo.custom_call"
+func.func @callback(%x: tensor<4xf32>) {
+  "stablehlo.custom_call"(%x) <{call_target_name = "xla_ffi_python_cpu_callback", has_side_effect = true}> : (tensor<4xf32>) -> ()
+  return
+}
+
 }
