@@ -556,7 +556,9 @@ void StepConstructor::finish() {
     int64_t untilNs = issued.nowNs();
     if (first != noCollective)
       untilNs = std::max(untilNs, issued.endNs(startOf(first)));
-    fillStreams(untilNs + preparationNs + 1);
+    // The sum of all costs fits, but not everything beyond it.
+    fillStreams(std::min(untilNs, unlimited - preparationNs - 1) +
+                preparationNs + 1);
   } while (freeMemory());
   issueRest();
 }

@@ -143,7 +143,8 @@ void StepScheduler::construct(const StepConstruction &construction,
     ConstructedOrder constructed = construction.construct(with);
     Result<MemoryTimeline> memory = simulateMemory(problem, constructed.order);
     if (memory && memory->peakBytes > options.limitBytes) {
-      with.limitBytes -= (memory->peakBytes - options.limitBytes) << trial;
+      int64_t excessBytes = memory->peakBytes - options.limitBytes;
+      with.limitBytes -= std::min(excessBytes, unlimited >> maxTrials) << trial;
       continue;
     }
     Result<Timeline> timeline =
