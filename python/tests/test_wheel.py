@@ -6,6 +6,7 @@ libraries get along with others in one process."""
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 import venv
@@ -156,6 +157,20 @@ def test_runs_the_small_step_of_the_demo(installed, env, tmp_path):
         env=env,
     )
     assert "results: equal" in text
+
+
+@pytest.mark.skipif(not shutil.which("mpirun"), reason="there is no MPI")
+def test_runs_ranks_of_mpi(installed):
+    variables = {
+        **os.environ,
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    }
+    step = ROOT / "examples" / "timeline.mlir"
+    command = ("mpirun", "-n", 4, installed / "commsched-run", step)
+    text = run(*command, env=variables)
+    assert "@timeline on 4 ranks, backend mpi" in text
 
 
 def test_says_which_backends_there_are(installed, env):
