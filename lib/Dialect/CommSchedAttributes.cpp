@@ -44,6 +44,11 @@ std::optional<int64_t> mlir::commsched::getPinnedRuntimeNs(Operation *op) {
   return getInteger(op, runtimeNsAttrName);
 }
 
+Value mlir::commsched::getFusedOperand(Operation *op) {
+  std::optional<int64_t> operand = getInteger(op, fusedAttrName);
+  return operand ? op->getOperand(static_cast<unsigned>(*operand)) : Value();
+}
+
 std::optional<int64_t> mlir::commsched::getCollectiveOrder(Operation *op) {
   return getInteger(op, orderAttrName);
 }
@@ -344,6 +349,20 @@ static LogicalResult verifySizeHints(Operation *op, NamedAttribute attr) {
                          "what is delivered");
 }
 
+/// Checks the number of an operand whose storage the results share.
+static LogicalResult verifyFused(Operation *op, NamedAttribute attr) {
+  if (failed(verifyNotNegative(op, attr)))
+    return failure();
+  int64_t operand = cast<IntegerAttr>(attr.getValue()).getInt();
+  if (operand < op->getNumOperands() &&
+      isa<RankedTensorType>(op->getOperand(operand).getType()))
+    return success();
+  return op->emitOpError() << "attribute '" << attr.getName().getValue()
+                           << "' must be the number of an operand that is a "
+                              "tensor, but is "
+                           << operand;
+}
+
 LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
                                                          NamedAttribute attr) {
   StringRef name = attr.getName().getValue();
@@ -360,6 +379,8 @@ LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
     return verifyOneOf(op, attr, fsdpRoles);
   if (name == compileWithAttrName)
     return verifyCompileWith(op, attr);
+  if (name == fusedAttrName)
+    return verifyFused(op, attr);
   if (name == pureAttrName)
     return verifyPure(op, attr);
   if (name == backendAttrName)

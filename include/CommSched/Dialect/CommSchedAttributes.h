@@ -45,6 +45,11 @@ inline constexpr llvm::StringLiteral fsdpAttrName = "commsched.fsdp";
 /// their own.
 inline constexpr llvm::StringLiteral pureAttrName = "commsched.pure";
 
+/// On an operation: what reads its results computes them on the way, so that
+/// they take no storage. The number of the operand whose storage has to live
+/// until then.
+inline constexpr llvm::StringLiteral fusedAttrName = "commsched.fused";
+
 /// On a `commsched.group`: the library that transports its messages, such as
 /// the value gloo.
 inline constexpr llvm::StringLiteral backendAttrName = "commsched.backend";
@@ -93,6 +98,9 @@ StringRef getRole(Value value);
 
 /// The pinned cost of `op` in nanoseconds, if it has one.
 std::optional<int64_t> getPinnedRuntimeNs(Operation *op);
+
+/// The operand that `commsched.fused` names; null for an operation without it.
+Value getFusedOperand(Operation *op);
 
 /// The place of `op` in a fixed order of collectives, if it has one.
 std::optional<int64_t> getCollectiveOrder(Operation *op);

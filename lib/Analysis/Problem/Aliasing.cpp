@@ -8,6 +8,7 @@
 
 #include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -20,6 +21,8 @@ using namespace mlir::commsched;
 
 Value mlir::commsched::getAliasedValue(OpResult result) {
   Operation *op = result.getOwner();
+  if (Value operand = getFusedOperand(op))
+    return operand;
   if (auto alias = dyn_cast<AliasOpInterface>(op))
     return alias.getAliasedValue(result);
   if (auto view = dyn_cast<ViewLikeOpInterface>(op))

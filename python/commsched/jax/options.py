@@ -60,12 +60,13 @@ class Options(ScheduleOptions):
 
     def read_flags(self) -> tuple[str, ...]:
         """Returns the flags of commsched-opt that make its collectives of
-        StableHLO's."""
+        StableHLO's, and price the rest as XLA is going to fuse it."""
         return (
             opt.flag(
                 "convert-stablehlo-to-commsched",
                 {"ranks-per-node": self.ranks_per_node},
             ),
+            opt.flag("commsched-assume-fusion", self.costs()),
         )
 
     def write_flags(self) -> tuple[str, ...]:

@@ -80,7 +80,8 @@ class Run:
 
 MODULE_PASSES = {"commsched-pipeline", "commsched-inductor-pipeline",
                  "commsched-training-pipeline",
-                 "commsched-align-runtimes", "commsched-compile-regions",
+                 "commsched-align-runtimes", "commsched-assume-fusion",
+                 "commsched-compile-regions",
                  "commsched-dump-problem", "commsched-export-json",
                  "commsched-frontier", "commsched-partition-joint",
                  "commsched-verify-partition", "commsched-sync-partition",
@@ -119,6 +120,8 @@ RUNS = [
     *make_runs("commsched-annotate-fsdp", "", marks=True),
     *make_runs("commsched-estimate-runtime", "", f"target=b200 {TABLE}",
                "model=nccl", marks=True),
+    *make_runs("commsched-assume-fusion", "", f"target=b200 {TABLE}",
+               marks=True),
     Run("commsched-align-runtimes", "ranks=%folder/times",
         first="output=%folder/times", marks=True),
     *make_runs("commsched-report", "format=json output=%folder/report",

@@ -50,6 +50,38 @@ def EstimateRuntime : Pass<"commsched-estimate-runtime", "::mlir::func::FuncOp">
   let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
 }
 
+def AssumeFusion : Pass<"commsched-assume-fusion", "::mlir::ModuleOp"> {
+  let summary = "price operations as a compiler that fuses them will run them";
+  let description = [{
+    For programs that a compiler such as XLA still fuses. An operation is fused
+    if its class is pointwise, data movement or view, and if everything that
+    reads its results is in the same block and can compute them on the way: it
+    is pointwise, data movement, a reduction, a concatenation, or a fused view.
+    A call with `commsched.pure` of a function that consists of such operations
+    counts as one of them.
+
+    A fused operation gets `commsched.runtime_ns = 0` and `commsched.fused`: its
+    results take no storage, and share that of the operand that is computed from
+    the largest value. Any other operation that reads fused results gets the
+    time of a kernel that reads what these are computed from: in total at most
+    16 values; where there are more, an operation is not fused. Pinned times
+    stay as they are.
+
+    The compiler may decide in another way. Where it reads a value several
+    times, it may store it or compute it again; this pass assumes the latter.
+  }];
+  let options = [
+    Option<"target", "target", "::mlir::commsched::TargetPreset",
+           /*default=*/"::mlir::commsched::TargetPreset::H100",
+           "Preset for modules that do not name one: a100, h100, h200, gh200 "
+           "or b200",
+           "::mlir::commsched::getTargetPresetValues()">,
+    Option<"profile", "profile", "std::string", /*default=*/"",
+           "JSON file of measured collectives">,
+  ];
+  let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
+}
+
 def AlignRuntimes : Pass<"commsched-align-runtimes", "::mlir::ModuleOp"> {
   let summary = "make ranks that measured different times agree on them";
   let description = [{

@@ -1,0 +1,253 @@
+//===- AssumeFusion.cpp - Price what a later compiler fuses ---------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An operation is *fused* if every operation that reads its results can compute
+// them on the way. From the end of a block to its front, this decides which
+// operations are. From the front to the end it collects for each fused
+// operation the values that a kernel has to read in place of its results, and
+// prices the other operations by these.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "CommSched/Analysis/OptionErrors.h"
+#include "CommSched/Analysis/Problem/OperatorClasses.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "CommSched/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <memory>
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_ASSUMEFUSION
+#include "CommSched/Transforms/Passes.h.inc"
+} // namespace mlir::commsched
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+namespace {
+
+/// What an operation is to its neighbours.
+struct FusionRole {
+  /// Another kernel can compute its results on the way.
+  bool isProducer = false;
+  /// Its kernel can compute its operands on the way.
+  bool isConsumer = false;
+};
+
+/// Decides for the blocks of one module which operations are fused.
+class FusionMarker {
+public:
+  FusionMarker(SymbolTable &symbols, OperationCosts &costs)
+      : symbols(symbols), costs(costs) {}
+
+  void markBlock(Block &block);
+
+private:
+  /// As many values as one kernel reads at most: a larger one is split.
+  static constexpr size_t maxInputs = 16;
+
+  FusionRole getRole(Operation *op);
+  FusionRole getCallRole(CallOpInterface call);
+  bool isFused(Operation *op);
+  void price(Operation *op);
+  std::optional<int64_t> getKernelNs(Operation *op, ArrayRef<Value> inputs);
+  std::optional<unsigned> getStorageOperand(Operation *op);
+  int64_t getLargestInput(Value value);
+
+  SymbolTable &symbols;
+  OperationCosts &costs;
+  llvm::DenseSet<Operation *> fused;
+  /// Of fused operations: the values that are read in place of the results.
+  DenseMap<Operation *, SmallVector<Value, 4>> inputsOf;
+  DenseMap<StringAttr, bool> pointwiseCallees;
+};
+
+struct AssumeFusion : mlir::commsched::impl::AssumeFusionBase<AssumeFusion> {
+  using AssumeFusionBase::AssumeFusionBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    optionError = readProfileOption(*this, profile, table);
+    return success();
+  }
+
+  void runOnOperation() override {
+    if (failed(emitOptionError(getOperation(), optionError)))
+      return signalPassFailure();
+    CostAnalysis analysis(getOperation(), table.get(), getPresetName(target));
+    OperationCosts *costs = analysis.getCosts();
+    if (!costs)
+      return signalPassFailure();
+    SymbolTable symbols(getOperation());
+    FusionMarker marker(symbols, *costs);
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      for (Block &block : function.getBody())
+        marker.markBlock(block);
+  }
+
+private:
+  std::shared_ptr<const cost::MeasuredTable> table;
+  std::optional<std::string> optionError;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Which operations are fused
+//===----------------------------------------------------------------------===//
+
+FusionRole FusionMarker::getRole(Operation *op) {
+  if (auto call = dyn_cast<CallOpInterface>(op))
+    return getCallRole(call);
+  switch (getOperatorClass(op)) {
+  case OperatorClass::Pointwise:
+  case OperatorClass::DataMovement:
+    return {true, true};
+  case OperatorClass::View:
+    return {true, false};
+  case OperatorClass::Reduction:
+  case OperatorClass::Concatenation:
+    return {false, true};
+  default:
+    return {};
+  }
+}
+
+/// A call is fused as what its callee does: JAX makes a function of a `where`.
+FusionRole FusionMarker::getCallRole(CallOpInterface call) {
+  auto symbol = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
+  if (!symbol || !call->getDiscardableAttr(pureAttrName))
+    return {};
+  StringAttr name = symbol.getRootReference();
+  auto [entry, isNew] = pointwiseCallees.try_emplace(name, false);
+  if (!isNew)
+    return {entry->second, entry->second};
+  auto callee = symbols.lookup<func::FuncOp>(name);
+  if (!callee || !llvm::hasSingleElement(callee.getBody()))
+    return {};
+  // A recursive call finds the entry above, and is no producer.
+  bool isPointwise =
+      llvm::all_of(callee.front().without_terminator(), [&](Operation &op) {
+        return getOperatorClass(&op) == OperatorClass::Constant ||
+               getRole(&op).isProducer;
+      });
+  pointwiseCallees[name] = isPointwise;
+  return {isPointwise, isPointwise};
+}
+
+/// The role of every user is known, and for views whether they are fused.
+bool FusionMarker::isFused(Operation *op) {
+  if (op->getNumOperands() == 0 || op->use_empty() || getPinnedRuntimeNs(op) ||
+      !getRole(op).isProducer)
+    return false;
+  return llvm::all_of(op->getUsers(), [&](Operation *user) {
+    return user->getBlock() == op->getBlock() &&
+           (getRole(user).isConsumer || fused.contains(user));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// What kernels read
+//===----------------------------------------------------------------------===//
+
+std::optional<int64_t> FusionMarker::getKernelNs(Operation *op,
+                                                 ArrayRef<Value> inputs) {
+  int64_t bytes = 0;
+  auto add = [&](Value value) {
+    std::optional<int64_t> size = getStaticBytes(getSizedType(value));
+    bytes += size.value_or(0);
+    return size.has_value();
+  };
+  if (!llvm::all_of(inputs, add) || !llvm::all_of(op->getResults(), add))
+    return std::nullopt;
+  double flops = 0;
+  cost::ElementKind kind = cost::ElementKind::F32;
+  if (auto own = dyn_cast<CostOpInterface>(op)) {
+    flops = own.getFlopCount().value_or(0);
+    kind = getElementKind(own.getComputeType());
+  }
+  return cost::computeTimeNs(costs.getTarget(), flops, kind, bytes);
+}
+
+int64_t FusionMarker::getLargestInput(Value value) {
+  auto size = [](Value input) {
+    return getStaticBytes(getSizedType(input)).value_or(0);
+  };
+  auto found = inputsOf.find(value.getDefiningOp());
+  if (found == inputsOf.end())
+    return size(value);
+  int64_t largest = 0;
+  for (Value input : found->second)
+    largest = std::max(largest, size(input));
+  return largest;
+}
+
+/// The operand that stands for what a fused operation keeps alive: the one that
+/// is computed from the largest value.
+std::optional<unsigned> FusionMarker::getStorageOperand(Operation *op) {
+  std::optional<unsigned> best;
+  int64_t largest = -1;
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    int64_t size = getLargestInput(operand);
+    if (isa<RankedTensorType>(operand.getType()) && size > largest) {
+      largest = size;
+      best = index;
+    }
+  }
+  return best;
+}
+
+/// Marks `op` as fused, or writes on it what it takes with all that is fused
+/// into it.
+void FusionMarker::price(Operation *op) {
+  llvm::SmallSetVector<Value, 8> inputs;
+  bool readsFused = false;
+  for (Value operand : op->getOperands()) {
+    auto found = inputsOf.find(operand.getDefiningOp());
+    if (found == inputsOf.end()) {
+      inputs.insert(operand);
+      continue;
+    }
+    readsFused = true;
+    inputs.insert(found->second.begin(), found->second.end());
+  }
+  Builder builder(op->getContext());
+  auto pin = [&](int64_t time) {
+    op->setDiscardableAttr(runtimeNsAttrName, builder.getI64IntegerAttr(time));
+  };
+  if (fused.contains(op) && inputs.size() <= maxInputs) {
+    if (std::optional<unsigned> operand = getStorageOperand(op)) {
+      inputsOf[op] = SmallVector<Value, 4>(inputs.begin(), inputs.end());
+      op->setDiscardableAttr(fusedAttrName,
+                             builder.getI64IntegerAttr(*operand));
+      return pin(0);
+    }
+  }
+  if (!readsFused || getPinnedRuntimeNs(op))
+    return;
+  std::optional<int64_t> alone = costs.estimateNs(op);
+  std::optional<int64_t> together = getKernelNs(op, inputs.getArrayRef());
+  if (alone && together)
+    pin(std::min(*alone, *together));
+}
+
+void FusionMarker::markBlock(Block &block) {
+  for (Operation &op : llvm::reverse(block))
+    if (isFused(&op))
+      fused.insert(&op);
+  for (Operation &op : block)
+    price(&op);
+}

@@ -1,0 +1,56 @@
+// RUN: commsched-opt %s --commsched-assume-fusion | FileCheck %s
+// RUN: commsched-opt %s --commsched-assume-fusion \
+// RUN:   --commsched-report=format=json -o /dev/null | FileCheck %s --check-prefix=REPORT
+
+// Only what is not fused takes storage: the product and the result, 4 MiB each,
+// beside the two arguments. A kernel reads what the chain before it reads.
+
+// CHECK-LABEL: @chain
+// CHECK: stablehlo.dot_general
+// CHECK-NOT: commsched.fused
+// CHECK: stablehlo.add{{.*}}commsched.fused = 0 : i64, commsched.runtime_ns = 0 : i64
+// CHECK-NEXT: stablehlo.exponential{{.*}}commsched.fused = 0 : i64, commsched.runtime_ns = 0 : i64
+// CHECK-NEXT: stablehlo.multiply
+// CHECK-NOT: commsched.fused
+// CHECK-SAME: commsched.runtime_ns = [[#]] : i64
+// REPORT: "function":"chain"
+// REPORT-SAME: "peak_memory_bytes":16777216
+func.func @chain(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  %0 = "stablehlo.dot_general"(%a, %b) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %1 = "stablehlo.add"(%0, %b) : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %2 = "stablehlo.exponential"(%1) : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %3 = "stablehlo.multiply"(%2, %1) : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %3 : tensor<1024x1024xf32>
+}
+
+// What a matrix product, a collective or a return reads is stored.
+
+// CHECK-LABEL: @stored
+// CHECK-NOT: commsched.fused
+// CHECK: return
+func.func @stored(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+  %0 = "stablehlo.negate"(%a) : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = "stablehlo.dot_general"(%0, %b) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %2 = "stablehlo.abs"(%b) : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %3 = "stablehlo.sine"(%2) : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %2, %1 : tensor<64x64xf32>, tensor<64x64xf32>
+}
+
+// A pure call of a pointwise function is fused, a pinned operation is not.
+
+// CHECK-LABEL: func.func @calls
+// CHECK: call @where{{.*}}commsched.fused = 1 : i64
+// CHECK: stablehlo.negate
+// CHECK-NOT: commsched.fused
+// CHECK-SAME: commsched.runtime_ns = 7 : i64
+func.func @calls(%p: tensor<64xi1>, %a: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = call @where(%p, %a) {commsched.pure} : (tensor<64xi1>, tensor<64xf32>) -> tensor<64xf32>
+  %1 = "stablehlo.negate"(%0) {commsched.runtime_ns = 7 : i64} : (tensor<64xf32>) -> tensor<64xf32>
+  %2 = "stablehlo.abs"(%1) : (tensor<64xf32>) -> tensor<64xf32>
+  return %2 : tensor<64xf32>
+}
+func.func private @where(%p: tensor<64xi1>, %a: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = "stablehlo.constant"() <{value = dense<0.0> : tensor<64xf32>}> : () -> tensor<64xf32>
+  %1 = "stablehlo.select"(%p, %a, %0) : (tensor<64xi1>, tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  return %1 : tensor<64xf32>
+}
