@@ -160,9 +160,10 @@ def test_runs_the_small_step_of_the_demo(installed, env, tmp_path):
 
 
 @pytest.mark.skipif(not shutil.which("mpirun"), reason="there is no MPI")
-def test_runs_ranks_of_mpi(installed):
+def test_runs_ranks_of_mpi(installed, env):
     variables = {
-        **os.environ,
+        **env,
+        "PATH": os.pathsep.join([env["PATH"], os.environ["PATH"]]),
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
