@@ -9,6 +9,7 @@
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -27,7 +28,7 @@ Attribute mlir::commsched::detail::getDefaultBucketKey(Operation *op) {
   if (std::optional<ReductionKind> reduction = collective.getReductionKind())
     key.push_back(builder.getStringAttr(stringifyReductionKind(*reduction)));
   for (Type type : collective.getDeliveredTypes())
-    if (auto shaped = dyn_cast<ShapedType>(type)) {
+    if (ShapedType shaped = getTensorType(type)) {
       auto element = TypeAttr::get(shaped.getElementType());
       if (key.back() != element)
         key.push_back(element);
@@ -37,10 +38,10 @@ Attribute mlir::commsched::detail::getDefaultBucketKey(Operation *op) {
 
 Type mlir::commsched::detail::getDefaultComputeType(Operation *op) {
   for (Value operand : op->getOperands())
-    if (auto shaped = dyn_cast<ShapedType>(operand.getType()))
+    if (ShapedType shaped = getTensorType(operand.getType()))
       return shaped.getElementType();
   for (Type type : op->getResultTypes())
-    if (auto shaped = dyn_cast<ShapedType>(type))
+    if (ShapedType shaped = getTensorType(type))
       return shaped.getElementType();
   return {};
 }
@@ -168,11 +169,24 @@ static std::optional<int64_t> getBytes(ArrayRef<int64_t> shape,
   return bytes;
 }
 
+ShapedType mlir::commsched::getTensorType(Type type) {
+  if (auto shaped = dyn_cast<ShapedType>(type))
+    return shaped;
+  Dialect *dialect = &type.getDialect();
+  if (auto opaque = dyn_cast<OpaqueType>(type))
+    dialect = type.getContext()->getLoadedDialect(
+        opaque.getDialectNamespace().getValue());
+  if (!dialect)
+    return {};
+  auto *types = dialect->getRegisteredInterface<TensorTypeDialectInterface>();
+  return types ? types->getTensorType(type) : ShapedType();
+}
+
 std::optional<int64_t> mlir::commsched::getStaticBytes(Type type) {
   // Nearly all are tensors, which answer faster than the interface.
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     return getBytes(tensor.getShape(), tensor.getElementType());
-  auto shaped = dyn_cast<ShapedType>(type);
+  ShapedType shaped = getTensorType(type);
   if (!shaped)
     return 0;
   if (!shaped.hasRank())

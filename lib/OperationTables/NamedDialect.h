@@ -23,11 +23,19 @@ public:
   std::optional<ParseOpHook>
   getParseOperationHook(StringRef opName) const override;
 
+  /// Adds a table, which accepts operations that no table describes if it is
+  /// lenient. One lenient table is enough, and so is none at all.
+  void addLeniency(bool isLenient) {
+    lenient |= isLenient;
+    allowUnknownOperations(lenient);
+  }
+
   /// A TypeID for one more operation, valid as long as the dialect.
   TypeID allocateOperationID() { return operationIDs.allocate(); }
 
 private:
   TypeIDAllocator operationIDs;
+  bool lenient = false;
 };
 
 } // namespace mlir::commsched

@@ -29,23 +29,8 @@ ParseResult mlir::commsched::rejectCustomForm(OpAsmParser &parser,
 }
 
 NamedOperation::NamedOperation(Dialect &dialect, StringRef name, TypeID id,
-                               const OperationTraits &given)
-    : Impl(name, &dialect, id, detail::InterfaceMap()) {
-  if (given.isTerminator)
-    traits.push_back(TypeID::get<OpTrait::IsTerminator>());
-  if (given.isReturn)
-    traits.push_back(TypeID::get<OpTrait::ReturnLike>());
-  if (given.isElementwise)
-    traits.push_back(TypeID::get<OpTrait::Elementwise>());
-  if (given.isIsolated)
-    traits.push_back(TypeID::get<OpTrait::IsIsolatedFromAbove>());
-  if (given.hasRecursiveEffects)
-    traits.push_back(TypeID::get<OpTrait::HasRecursiveMemoryEffects>());
-  if (!given.constantAttr.empty()) {
-    traits.push_back(TypeID::get<OpTrait::ConstantLike>());
-    constantAttr = StringAttr::get(dialect.getContext(), given.constantAttr);
-  }
-}
+                               const detail::OperationModel &model)
+    : Impl(name, &dialect, id, mlir::detail::InterfaceMap()), model(model) {}
 
 namespace {
 /// Properties in bytecode: an optional attribute behind a mark, without which
@@ -73,10 +58,10 @@ struct NamedProperties
 } // namespace
 
 void NamedOperation::insert(Dialect &dialect, StringRef name,
-                            const OperationTraits &traits) {
+                            const detail::OperationModel &model) {
   TypeID id = static_cast<NamedDialect &>(dialect).allocateOperationID();
   RegisteredOperationName::insert(
-      std::unique_ptr<Impl>(new NamedOperation(dialect, name, id, traits)),
+      std::unique_ptr<Impl>(new NamedOperation(dialect, name, id, model)),
       /*attrNames=*/{});
   RegisteredOperationName::lookup(name, dialect.getContext())
       ->attachInterface<NamedProperties>();
@@ -89,14 +74,30 @@ void NamedOperation::insert(Dialect &dialect, StringRef name,
 // Whoever asks for a constant's value folds the operation.
 LogicalResult NamedOperation::foldHook(Operation *op, ArrayRef<Attribute>,
                                        SmallVectorImpl<OpFoldResult> &results) {
-  if (!constantAttr)
+  const std::string &constantAttr = model.getTraits().constantAttr;
+  Attribute value =
+      constantAttr.empty() ? Attribute() : op->getAttr(constantAttr);
+  if (!value)
     return failure();
-  results.push_back(op->getAttr(constantAttr));
+  results.push_back(value);
   return success();
 }
 
 bool NamedOperation::hasTrait(TypeID trait) {
-  return llvm::is_contained(traits, trait);
+  const OperationTraits &traits = model.getTraits();
+  if (trait == TypeID::get<OpTrait::IsTerminator>())
+    return traits.isTerminator;
+  if (trait == TypeID::get<OpTrait::ReturnLike>())
+    return traits.isReturn;
+  if (trait == TypeID::get<OpTrait::Elementwise>())
+    return traits.isElementwise;
+  if (trait == TypeID::get<OpTrait::IsIsolatedFromAbove>())
+    return traits.isIsolated;
+  if (trait == TypeID::get<OpTrait::HasRecursiveMemoryEffects>())
+    return traits.hasRecursiveEffects;
+  if (trait == TypeID::get<OpTrait::ConstantLike>())
+    return !traits.constantAttr.empty();
+  return false;
 }
 
 OperationName::ParseAssemblyFn NamedOperation::getParseAssemblyFn() {
@@ -114,15 +115,16 @@ LogicalResult NamedOperation::verifyInvariants(Operation *op) {
   if (hasTrait(TypeID::get<OpTrait::IsTerminator>()) &&
       failed(OpTrait::impl::verifyIsTerminator(op)))
     return failure();
-  if (!constantAttr)
-    return success();
+  StringRef constantAttr = model.getTraits().constantAttr;
+  if (constantAttr.empty())
+    return model.verify(op);
   if (op->getNumOperands() != 0 || op->getNumResults() != 1)
     return op->emitOpError("is a constant and should have one result and no "
                            "operands, but has ")
            << op->getNumResults() << " and " << op->getNumOperands();
   if (!op->getAttr(constantAttr))
     return op->emitOpError("is a constant without the attribute '")
-           << constantAttr.getValue() << "'";
+           << constantAttr << "'";
   return success();
 }
 

@@ -9,7 +9,7 @@
 #ifndef COMMSCHED_LIB_OPERATIONTABLES_NAMEDOPERATION_H
 #define COMMSCHED_LIB_OPERATIONTABLES_NAMEDOPERATION_H
 
-#include "CommSched/OperationTables/OperationTable.h"
+#include "OperationModel.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OperationSupport.h"
 
@@ -23,9 +23,10 @@ ParseResult rejectCustomForm(OpAsmParser &parser, StringRef dialect);
 /// unregistered operation are.
 class NamedOperation : public OperationName::Impl {
 public:
-  /// Registers an operation with `name` and `traits` in `dialect`.
+  /// Registers an operation with `name` and the traits of `model` in `dialect`.
+  /// The model has to live as long as the dialect.
   static void insert(Dialect &dialect, StringRef name,
-                     const OperationTraits &traits);
+                     const detail::OperationModel &model);
 
   LogicalResult foldHook(Operation *op, ArrayRef<Attribute> operands,
                          SmallVectorImpl<OpFoldResult> &results) final;
@@ -61,10 +62,9 @@ public:
 
 private:
   NamedOperation(Dialect &dialect, StringRef name, TypeID id,
-                 const OperationTraits &traits);
+                 const detail::OperationModel &model);
 
-  SmallVector<TypeID, 4> traits;
-  StringAttr constantAttr;
+  const detail::OperationModel &model;
 };
 
 } // namespace mlir::commsched

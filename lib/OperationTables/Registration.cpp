@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmbeddedTables.h"
-#include "NamedOperation.h"
+#include "OperationModel.h"
+#include "TensorTypes.h"
 
-#include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/OperationTables/NamedDialects.h"
 #include "CommSched/OperationTables/OperationTable.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -19,36 +19,6 @@ using namespace mlir;
 using namespace mlir::commsched;
 
 namespace {
-/// An operation without effects.
-struct NoEffects
-    : MemoryEffectOpInterface::ExternalModel<NoEffects, Operation *> {
-  void getEffects(Operation *,
-                  SmallVectorImpl<MemoryEffects::EffectInstance> &) const {}
-};
-
-/// An operation that draws random numbers from a hidden state.
-struct RandomEffects
-    : MemoryEffectOpInterface::ExternalModel<RandomEffects, Operation *> {
-  void
-  getEffects(Operation *,
-             SmallVectorImpl<MemoryEffects::EffectInstance> &effects) const {
-    effects.emplace_back(MemoryEffects::Write::get(),
-                         RandomStateResource::get());
-  }
-};
-
-/// An operation that communicates with whomever.
-struct CommunicationEffects
-    : MemoryEffectOpInterface::ExternalModel<CommunicationEffects,
-                                             Operation *> {
-  void
-  getEffects(Operation *,
-             SmallVectorImpl<MemoryEffects::EffectInstance> &effects) const {
-    effects.emplace_back(MemoryEffects::Write::get(),
-                         CommunicationResource::get());
-  }
-};
-
 /// Applies a table to one dialect when a context loads it.
 class TableExtension : public DialectExtensionBase {
 public:
@@ -66,35 +36,17 @@ private:
 };
 } // namespace
 
-static void attachModels(RegisteredOperationName name,
-                         const OperationEntry &entry) {
-  switch (entry.effect) {
-  case OperationEffect::None:
-    name.attachInterface<NoEffects>();
-    break;
-  case OperationEffect::Random:
-    name.attachInterface<RandomEffects>();
-    break;
-  case OperationEffect::Communication:
-    name.attachInterface<CommunicationEffects>();
-    break;
-  case OperationEffect::Unknown:
-    break;
-  }
-}
-
-void TableExtension::apply(MLIRContext *context,
+void TableExtension::apply(MLIRContext *,
                            MutableArrayRef<Dialect *> dialects) const {
   Dialect *dialect = dialects.front();
-  for (const OperationEntry &entry : table->getEntries()) {
-    if (StringRef(entry.name).split('.').first != dialect->getNamespace())
-      continue;
-    if (isNamedDialect(dialect) &&
-        !RegisteredOperationName::lookup(entry.name, context))
-      NamedOperation::insert(*dialect, entry.name, entry.traits);
-    if (auto name = RegisteredOperationName::lookup(entry.name, context))
-      attachModels(*name, entry);
-  }
+  auto *models =
+      dialect->getRegisteredInterface<commsched::detail::DialectModels>();
+  if (!models)
+    models = &dialect->addInterface<commsched::detail::DialectModels>();
+  models->add(table);
+  if (!table->getTensorTypes().empty() &&
+      !dialect->getRegisteredInterface<TensorTypeDialectInterface>())
+    dialect->addInterface<commsched::detail::TensorTypes>(table);
 }
 
 void mlir::commsched::registerOperationTable(

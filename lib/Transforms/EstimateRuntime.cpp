@@ -74,9 +74,9 @@ private:
   /// theirs.
   void estimateRegion(Region &region, OperationCosts &costs) {
     for (Operation &op : region.getOps()) {
-      // The regions of an operation that states its own cost are its
-      // definition, not operations that are launched.
-      if (!isa<CostOpInterface>(op))
+      // The regions of a collective or an operation that states its own cost
+      // are its definition, not operations that are launched.
+      if (!isa<CostOpInterface, CollectiveOpInterface>(op))
         for (Region &inner : op.getRegions())
           estimateRegion(inner, costs);
       if (!op.hasTrait<OpTrait::IsTerminator>() && !getPinnedRuntimeNs(&op))

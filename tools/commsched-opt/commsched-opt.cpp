@@ -8,11 +8,16 @@
 
 #include "CommSched/Tools/Main.h"
 
+#include "CommSched/OperationTables/NamedDialects.h"
+#include "CommSched/OperationTables/OperationTable.h"
 #include "CommSched/Register.h"
 #include "CommSched/Tools/Upstream.h"
 #include "Registration.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
 
 void mlir::commsched::registerForOpt(DialectRegistry &registry) {
   registerUpstreamDialects(registry);
@@ -22,12 +27,37 @@ void mlir::commsched::registerForOpt(DialectRegistry &registry) {
   mlir::commsched::registerAllPasses();
 }
 
+/// Registers the tables in `files`, and dialects by name for those of their
+/// namespaces that `registry` does not have.
+static LogicalResult registerTables(DialectRegistry &registry,
+                                    ArrayRef<std::string> files) {
+  for (StringRef file : files) {
+    Result<std::shared_ptr<const OperationTable>> table =
+        OperationTable::read(file);
+    if (!table) {
+      llvm::errs() << "commsched-opt: " << table.error() << "\n";
+      return failure();
+    }
+    registerOperationTable(registry, *table);
+    registerNamedDialects(
+        registry, llvm::to_vector_of<StringRef>((*table)->getDialects()));
+  }
+  return success();
+}
+
 int mlir::commsched::optMain(int argc, char **argv) {
   llvm::cl::AddExtraVersionPrinter([](llvm::raw_ostream &os) {
     os << "CommSched version " COMMSCHED_VERSION "\n";
   });
   DialectRegistry registry;
   registerForOpt(registry);
-  return asMainReturnCode(
-      MlirOptMain(argc, argv, "CommSched optimizer driver\n", registry));
+  llvm::cl::list<std::string> tables(
+      "operations",
+      llvm::cl::desc("A table of operations (docs/guide/operation-tables.md)"),
+      llvm::cl::value_desc("file"));
+  auto [input, output] = registerAndParseCLIOptions(
+      argc, argv, "CommSched optimizer driver\n", registry);
+  if (failed(registerTables(registry, tables)))
+    return EXIT_FAILURE;
+  return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
 }

@@ -16,6 +16,8 @@
 
 #include "CommSched/Support/CollectiveKind.h"
 #include "CommSched/Support/OperatorClass.h"
+#include "mlir/IR/BuiltinTypeInterfaces.h"
+#include "mlir/IR/DialectInterface.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -46,8 +48,37 @@ struct RandomStateResource
   StringRef getName() final { return "commsched.random_state"; }
 };
 
-/// Bytes of a value of `type`: shaped types by their static shape (elements
-/// are padded to whole bytes), 0 for types without storage (tokens, futures,
+/// How an operation uses its regions.
+enum class RegionUse : uint8_t {
+  /// Not at all, or in a way that is not known.
+  Unknown,
+  /// For each element, as the combiner of a reduction.
+  Element,
+  /// Each of them once.
+  Once,
+  /// One of them, which is chosen when the operation runs.
+  Branch,
+  /// All of them in each iteration.
+  Loop,
+};
+
+/// The types of a dialect that stand for tensors without being ShapedTypes.
+class TensorTypeDialectInterface
+    : public DialectInterface::Base<TensorTypeDialectInterface> {
+public:
+  TensorTypeDialectInterface(Dialect *dialect) : Base(dialect) {}
+
+  /// The shape and element type of a value of `type`, which belongs to the
+  /// dialect; null if it is no tensor. Threads may call it at the same time.
+  virtual ShapedType getTensorType(Type type) const = 0;
+};
+
+/// `type` if it is a ShapedType, or what it stands for in its dialect
+/// (TensorTypeDialectInterface); null if it is no tensor.
+ShapedType getTensorType(Type type);
+
+/// Bytes of a value of `type`: tensors by their static shape (elements are
+/// padded to whole bytes), 0 for types without storage (tokens, futures,
 /// indices and scalars); none when a dimension is dynamic.
 std::optional<int64_t> getStaticBytes(Type type);
 

@@ -13,6 +13,7 @@ include "mlir/IR/OpBase.td"
 
 def CommSched_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   let cppNamespace = "::mlir::commsched";
+  let extraClassOf = [{ return $_op.isCollective(); }];
   let description = [{
     A communication of a process group. Most collectives are asynchronous: the
     operation is a *start*, its result is a *future*, and an operation with
@@ -23,6 +24,11 @@ def CommSched_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
     interface verifies that for every dialect that implements it.
   }];
   let methods = [
+    InterfaceMethod<[{
+        Whether this operation communicates. An operation with many uses, such
+        as a call by name, implements the interface and is a collective only
+        with certain attributes: otherwise `isa` is false.
+      }], "bool", "isCollective", (ins), "", [{ return true; }]>,
     InterfaceMethod<"The kind of communication.",
       "::mlir::commsched::CollectiveKind", "getCollectiveKind">,
     InterfaceMethod<[{
@@ -102,11 +108,15 @@ def CommSched_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
 
 def CommSched_WaitOpInterface : OpInterface<"WaitOpInterface"> {
   let cppNamespace = "::mlir::commsched";
+  let extraClassOf = [{ return $_op.isWait(); }];
   let description = [{
     Consumes the future of one collective and makes its values valid on the
     compute stream.
   }];
   let methods = [
+    InterfaceMethod<[{
+        Whether this operation waits; `isa` is false otherwise.
+      }], "bool", "isWait", (ins), "", [{ return true; }]>,
     InterfaceMethod<"The collective that is waited for.",
       "::mlir::Value", "getAwaitedFuture">,
   ];
@@ -124,11 +134,16 @@ def CommSched_WaitOpInterface : OpInterface<"WaitOpInterface"> {
 
 def CommSched_CostOpInterface : OpInterface<"CostOpInterface"> {
   let cppNamespace = "::mlir::commsched";
+  let extraClassOf = [{ return $_op.hasCost(); }];
   let description = [{
     The cost of an operation that computes. The cost of an operation without
     this interface follows from the bytes of its operands and results.
   }];
   let methods = [
+    InterfaceMethod<[{
+        Whether the cost of this operation is known by the methods below; `isa`
+        is false otherwise.
+      }], "bool", "hasCost", (ins), "", [{ return true; }]>,
     InterfaceMethod<[{
         A time in nanoseconds that is known and needs no model.
       }], "::std::optional<int64_t>", "getKnownRuntimeNs", (ins), "",
@@ -161,12 +176,17 @@ def CommSched_CostOpInterface : OpInterface<"CostOpInterface"> {
 
 def CommSched_AliasOpInterface : OpInterface<"AliasOpInterface"> {
   let cppNamespace = "::mlir::commsched";
+  let extraClassOf = [{ return $_op.hasAliases(); }];
   let description = [{
     Identifies the results that are views: they use the storage of another value
     and allocate nothing. Operations with `ViewLikeOpInterface` or
     `DestinationStyleOpInterface` need no implementation.
   }];
   let methods = [
+    InterfaceMethod<[{
+        Whether the method below describes this operation; `isa` is false
+        otherwise.
+      }], "bool", "hasAliases", (ins), "", [{ return true; }]>,
     InterfaceMethod<[{
         The operand, or other result of this operation, whose storage `result`
         uses; null when `result` has its own storage.
@@ -178,6 +198,7 @@ def CommSched_AliasOpInterface : OpInterface<"AliasOpInterface"> {
 def CommSched_OperatorClassOpInterface
     : OpInterface<"OperatorClassOpInterface"> {
   let cppNamespace = "::mlir::commsched";
+  let extraClassOf = [{ return $_op.hasOperatorClass(); }];
   let description = [{
     Classifies an operation for recomputation: whether computing it a second
     time is cheap, can be fused with its neighbours, or is not allowed.
@@ -186,8 +207,39 @@ def CommSched_OperatorClassOpInterface
     CommSched/Analysis/Problem/OperatorClasses.h.
   }];
   let methods = [
+    InterfaceMethod<[{
+        Whether this operation has a class of its own; `isa` is false otherwise.
+      }], "bool", "hasOperatorClass", (ins), "", [{ return true; }]>,
     InterfaceMethod<"The class of the operation.",
       "::mlir::commsched::OperatorClass", "getOperatorClass">,
+  ];
+}
+
+def CommSched_KnownEffectsOpInterface : OpInterface<"KnownEffectsOpInterface"> {
+  let cppNamespace = "::mlir::commsched";
+  let description = [{
+    For operations that have known effects only with certain attributes. An
+    operation whose effects are unknown is treated as if it accessed all memory
+    and communicated with every group.
+  }];
+  let methods = [
+    InterfaceMethod<"Whether all effects of the operation are known.",
+      "bool", "hasKnownEffects">,
+  ];
+}
+
+def CommSched_RegionUseOpInterface : OpInterface<"RegionUseOpInterface"> {
+  let cppNamespace = "::mlir::commsched";
+  let description = [{
+    How often the regions of an operation run. Operations with
+    `RegionBranchOpInterface` or `LoopLikeOpInterface` need no implementation.
+  }];
+  let methods = [
+    InterfaceMethod<"How the operation uses its regions.",
+      "::mlir::commsched::RegionUse", "getRegionUse">,
+    InterfaceMethod<"Iterations of a loop; none when they are not constant.",
+      "::std::optional<int64_t>", "getTripCount", (ins), "",
+      [{ return ::std::nullopt; }]>,
   ];
 }
 

@@ -115,10 +115,31 @@ static int64_t getIterations(LoopLikeOpInterface loop) {
   return iterations;
 }
 
+/// How `op` uses its regions, as far as it says so.
+static RegionUse getRegionUse(Operation *op) {
+  if (auto regions = dyn_cast<RegionUseOpInterface>(op))
+    return regions.getRegionUse();
+  if (isa<LoopLikeOpInterface>(op))
+    return RegionUse::Loop;
+  return isa<RegionBranchOpInterface>(op) ? RegionUse::Once
+                                          : RegionUse::Unknown;
+}
+
+/// Iterations of the loop `op`; 1 when they are not static.
+static int64_t getIterations(Operation *op) {
+  if (auto regions = dyn_cast<RegionUseOpInterface>(op))
+    return regions.getTripCount().value_or(1);
+  return getIterations(cast<LoopLikeOpInterface>(op));
+}
+
 /// The regions of which one is chosen when `op` is entered; empty when `op`
 /// does not say.
 static SmallPtrSet<Region *, 4> getAlternatives(Operation *op) {
   SmallPtrSet<Region *, 4> alternatives;
+  if (auto regions = dyn_cast<RegionUseOpInterface>(op);
+      regions && regions.getRegionUse() == RegionUse::Branch)
+    for (Region &region : op->getRegions())
+      alternatives.insert(&region);
   auto branch = dyn_cast<RegionBranchOpInterface>(op);
   if (!branch)
     return alternatives;
@@ -155,9 +176,10 @@ std::optional<int64_t> OperationCosts::estimateRegionsNs(Operation *op) {
       rest = saturatingAdd(rest, *cost);
   }
   int64_t once = saturatingAdd(dearest, rest);
-  if (auto loop = dyn_cast<LoopLikeOpInterface>(op))
-    return saturatingMultiply(once, getIterations(loop));
-  if (isa<RegionBranchOpInterface>(op))
+  RegionUse use = getRegionUse(op);
+  if (use == RegionUse::Loop)
+    return saturatingMultiply(once, getIterations(op));
+  if (use == RegionUse::Once || use == RegionUse::Branch)
     return once;
   // The region may be a combiner that runs once an element, as a reduction's.
   std::optional<int64_t> bytesCost = estimateBytesNs(op);
@@ -287,7 +309,7 @@ std::string mlir::commsched::explainUnknownCost(OperationCosts &costs,
   std::string text;
   llvm::raw_string_ostream os(text);
   auto describe = [&](StringRef what, unsigned index, Type type) {
-    auto shaped = dyn_cast<ShapedType>(type);
+    ShapedType shaped = getTensorType(type);
     bool isDynamic = shaped && !shaped.hasStaticShape();
     os << "the size of " << what << " " << index << " of '" << op->getName()
        << "', a " << type << ", is not " << (isDynamic ? "static" : "known");

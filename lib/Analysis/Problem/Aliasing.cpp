@@ -44,6 +44,9 @@ bool mlir::commsched::mayAliasUnknown(OpResult result) {
           UnrealizedConversionCastOp>(op) ||
       hasUnknownMemoryEffects(op))
     return true;
+  // A loop or branch may yield what it captures.
+  if (auto regions = dyn_cast<RegionUseOpInterface>(op))
+    return regions.getRegionUse() != RegionUse::Element;
   if (!isa<BaseMemRefType>(result.getType()))
     return false;
   auto effects = dyn_cast<MemoryEffectOpInterface>(op);

@@ -26,6 +26,8 @@ static bool mayCommunicate(SideEffects::Resource *resource) {
 bool mlir::commsched::hasUnknownMemoryEffects(Operation *op) {
   if (isa<CallOpInterface>(op) && op->getDiscardableAttr(pureAttrName))
     return false;
+  if (auto known = dyn_cast<KnownEffectsOpInterface>(op))
+    return !known.hasKnownEffects();
   // Views say all that they do by their interface.
   return !isa<MemoryEffectOpInterface, AliasOpInterface, ViewLikeOpInterface>(
              op) &&

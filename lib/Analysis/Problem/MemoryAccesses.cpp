@@ -50,7 +50,7 @@ MemoryAccesses::Location MemoryAccesses::locate(Value value) {
     views.push_back(value);
     value = getAliasedValue(result);
     location.isLocal =
-        !value && isa<ShapedType>(result.getType()) && !mayAliasUnknown(result);
+        !value && getTensorType(result.getType()) && !mayAliasUnknown(result);
   }
   for (Value view : views)
     nested[view] = location;

@@ -68,7 +68,7 @@ int32_t StorageAnalysis::allocate(Value root, int32_t producer, Type type) {
 
 void StorageAnalysis::addArguments(Block &block) {
   for (BlockArgument argument : block.getArguments()) {
-    if (!isa<ShapedType>(argument.getType()))
+    if (!getTensorType(argument.getType()))
       continue;
     int32_t storage = allocate(argument, none, getSizedType(argument));
     storages[storage].freed = isFreeable(argument);
@@ -106,7 +106,7 @@ void StorageAnalysis::addUse(Operation *op, Operation *user, Value operand) {
   int32_t storage = getStorage(operand);
   Block *block = operand.getParentBlock();
   if (storage == none && block != op->getBlock() &&
-      isa<ShapedType>(operand.getType()) &&
+      getTensorType(operand.getType()) &&
       !(user != op && op->isAncestor(block->getParentOp()))) {
     storage = allocate(operand, none, getSizedType(operand));
     storages[storage].bytes = 0;
@@ -176,7 +176,7 @@ void StorageAnalysis::addResults(Operation *op) {
       inFlight.erase(it);
     }
   for (OpResult result : op->getResults()) {
-    if (storageOf.contains(result) || !isa<ShapedType>(result.getType()))
+    if (storageOf.contains(result) || !getTensorType(result.getType()))
       continue;
     unsigned index = result.getResultNumber();
     int32_t storage = index < known.size() ? known[index] : none;

@@ -86,7 +86,7 @@ static bool mayPassOn(Operation *user) {
   if (isa<CollectiveOpInterface>(user))
     return false;
   return llvm::any_of(user->getOpResults(), [](OpResult result) {
-    return isa<ShapedType>(result.getType()) && !getAliasedValue(result) &&
+    return getTensorType(result.getType()) && !getAliasedValue(result) &&
            mayAliasUnknown(result);
   });
 }
@@ -202,7 +202,7 @@ getCommonReason(CollectiveOpInterface collective) {
   if (delivered.size() != 1 || collective.getWait()->getNumResults() != 1)
     return "it delivers several values";
   auto isDynamic = [](Type type) {
-    auto shaped = dyn_cast<ShapedType>(type);
+    ShapedType shaped = getTensorType(type);
     return shaped && !shaped.hasStaticShape();
   };
   if (isDynamic(collective.getSentValues().front().getType()) ||

@@ -1,0 +1,86 @@
+//===- JsonReader.h - Strict reading of JSON --------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_OPERATIONTABLES_JSONREADER_H
+#define COMMSCHED_LIB_OPERATIONTABLES_JSONREADER_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/JSON.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace mlir::commsched::detail {
+
+/// Reads JSON of a known structure. Functions return false after an error; the
+/// first error is kept, and names the place: a file, an item and a field.
+class JsonReader {
+public:
+  using Value = llvm::json::Value;
+
+  /// A field of an object and the function that reads its value.
+  struct Field {
+    StringRef name;
+    std::function<bool(const Value &)> read;
+  };
+
+  explicit JsonReader(StringRef fileName) : fileName(fileName) {}
+
+  bool fail(const Twine &message);
+  const std::string &getError() const { return error; }
+
+  /// Names what is read, for errors: `operation 'my.add'`.
+  void setItem(const Twine &name) {
+    item = name.str();
+    path.clear();
+  }
+
+  /// Reads the fields of an object, all of which are optional. Other fields are
+  /// errors.
+  bool readObject(const Value &value, ArrayRef<Field> fields);
+  /// Reads all fields of an object with `read`.
+  bool readMap(const Value &value,
+               function_ref<bool(StringRef, const Value &)> read);
+
+  bool read(const Value &value, bool &result);
+  /// A number that is at least `least`.
+  bool read(const Value &value, int64_t &result, int64_t least = 0);
+  /// A text that is not empty.
+  bool read(const Value &value, std::string &result);
+  bool read(const Value &value, std::vector<std::string> &result);
+
+  /// One of several names.
+  template <typename T>
+  bool readName(const Value &value, ArrayRef<std::pair<StringLiteral, T>> names,
+                T &result) {
+    std::optional<StringRef> text = value.getAsString();
+    for (const auto &[name, known] : names)
+      if (text == StringRef(name)) {
+        result = known;
+        return true;
+      }
+    std::string expected;
+    for (const auto &[name, known] : names)
+      expected += (expected.empty() ? "'" : ", '") + name.str() + "'";
+    return fail("expected one of " + expected + ", not " + describe(value));
+  }
+
+  /// `value` as text, for errors.
+  static std::string describe(const Value &value);
+
+private:
+  std::string fileName, item, error;
+  /// The names of the fields that are being read, outermost first.
+  SmallVector<std::string> path;
+};
+
+} // namespace mlir::commsched::detail
+
+#endif // COMMSCHED_LIB_OPERATIONTABLES_JSONREADER_H

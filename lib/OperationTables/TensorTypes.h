@@ -1,0 +1,44 @@
+//===- TensorTypes.h - Types that stand for tensors -------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_OPERATIONTABLES_TENSORTYPES_H
+#define COMMSCHED_LIB_OPERATIONTABLES_TENSORTYPES_H
+
+#include "CommSched/OperationTables/OperationTable.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/RWMutex.h"
+
+namespace mlir::commsched::detail {
+
+/// Reads the text of the types that a table names.
+class TensorTypes : public TensorTypeDialectInterface {
+public:
+  TensorTypes(Dialect *dialect, std::shared_ptr<const OperationTable> table)
+      : TensorTypeDialectInterface(dialect), table(std::move(table)) {}
+
+  ShapedType getTensorType(Type type) const final;
+
+private:
+  ShapedType parse(Type type) const;
+
+  std::shared_ptr<const OperationTable> table;
+  mutable llvm::sys::SmartRWMutex<true> mutex;
+  mutable DenseMap<Type, ShapedType> known;
+};
+
+/// The text of `type` behind its namespace: `vtensor<[2],f32>`.
+std::string getTypeText(Type type);
+
+/// Parses the types that commas separate in `text`, or fails. Commas inside of
+/// brackets separate nothing.
+std::optional<SmallVector<Type>> parseTypes(StringRef text,
+                                            MLIRContext *context);
+
+} // namespace mlir::commsched::detail
+
+#endif // COMMSCHED_LIB_OPERATIONTABLES_TENSORTYPES_H
