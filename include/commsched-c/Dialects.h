@@ -58,10 +58,11 @@ MLIR_CAPI_EXPORTED MlirType commschedFutureTypeGet(MlirLocation location,
                                                    intptr_t numTypes,
                                                    MlirType const *types);
 
-/// The number of types that a future delivers.
+/// The number of types that a future delivers; 0 for another type.
 MLIR_CAPI_EXPORTED intptr_t commschedFutureTypeGetNumTypes(MlirType future);
 
-/// One of the types that a future delivers; null if there is no such type.
+/// One of the types that a future delivers; null if there is no such type, and
+/// for what is no future.
 MLIR_CAPI_EXPORTED MlirType commschedFutureTypeGetType(MlirType future,
                                                        intptr_t index);
 

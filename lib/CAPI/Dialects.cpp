@@ -48,8 +48,14 @@ MlirLogicalResult commschedRegisterOperationTable(
   return mlirLogicalResultSuccess();
 }
 
+/// The types that a future delivers; none for another type.
+static ArrayRef<Type> getDelivered(MlirType type) {
+  auto future = dyn_cast_or_null<FutureType>(unwrap(type));
+  return future ? future.getTypes() : ArrayRef<Type>();
+}
+
 bool commschedTypeIsAFuture(MlirType type) {
-  return !mlirTypeIsNull(type) && isa<FutureType>(unwrap(type));
+  return isa_and_nonnull<FutureType>(unwrap(type));
 }
 
 MlirType commschedFutureTypeGet(MlirLocation location, intptr_t numTypes,
@@ -70,18 +76,18 @@ MlirType commschedFutureTypeGet(MlirLocation location, intptr_t numTypes,
 }
 
 intptr_t commschedFutureTypeGetNumTypes(MlirType future) {
-  return cast<FutureType>(unwrap(future)).getTypes().size();
+  return getDelivered(future).size();
 }
 
 MlirType commschedFutureTypeGetType(MlirType future, intptr_t index) {
-  ArrayRef<Type> types = cast<FutureType>(unwrap(future)).getTypes();
+  ArrayRef<Type> types = getDelivered(future);
   if (index < 0 || static_cast<size_t>(index) >= types.size())
     return {nullptr};
   return wrap(types[index]);
 }
 
 bool commschedTypeIsARequest(MlirType type) {
-  return !mlirTypeIsNull(type) && isa<rt::RequestType>(unwrap(type));
+  return isa_and_nonnull<rt::RequestType>(unwrap(type));
 }
 
 MlirType commschedRequestTypeGet(MlirContext context) {

@@ -145,6 +145,10 @@ static void testTypes(void) {
   // CHECK: !commsched.future<tensor<64xf32>>
   // CHECK: 1 0 1 1 1
   MlirType nothing = {NULL};
+  printf("no future: %d %d %d\n", commschedTypeIsAFuture(nothing),
+         (int)commschedFutureTypeGetNumTypes(tensor),
+         mlirTypeIsNull(commschedFutureTypeGetType(nothing, 0)));
+  // CHECK: no future: 0 0 1
   printf("null: %d\n",
          mlirTypeIsNull(commschedFutureTypeGet(location, 1, &number)));
   printf("null: %d\n",
