@@ -361,8 +361,9 @@ def ConvertCommSchedToStableHlo
     latency-hiding scheduler places the operations of a group together. Windows
     that overlap share groups: a group ends with a done, and XLA starts the
     collectives of the next group after it. Private functions, which XLA may
-    inline more than once, get no groups. XLA fails if a group needs more
-    collectives in flight than it allows, so the option is off by default.
+    inline more than once, get no groups. The option is off by default: XLA:GPU
+    drops the attribute from most computations, and then keeps the start and the
+    done of a group together, with nothing between them.
 
     Errors: `send`, `recv` and `barrier`, for which StableHLO has tokens or
     nothing; `commsched.compute`; operations on memrefs; reductions by `bxor`;
