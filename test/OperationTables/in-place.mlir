@@ -30,7 +30,7 @@
 // COST: "stablehlo.return"
 // COST-NEXT: {commsched.runtime_ns = {{[1-9][0-9]*}} : i64}
 // COST: "stablehlo.async_done"{{.*}}commsched.runtime_ns = 0
-// COST: "stablehlo.dot_general"{{.*}}commsched.runtime_ns = [[DOT:[0-9]+]]
+// COST: "stablehlo.dot_general"{{.*}}commsched.runtime_ns = [[$DOT:[0-9]+]]
 module attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 : i32} {
   func.func @main(%w1: tensor<512x4096xf32>, %w2: tensor<512x4096xf32>, %x: tensor<1024x4096xf32>) -> tensor<1024x4096xf32> {
     %f1 = "stablehlo.async_start"(%w1) ({
@@ -52,7 +52,7 @@ module attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 : i32} {
 
   // The same product in linalg has the same cost.
   // COST-LABEL: func.func @linalg
-  // COST: linalg.matmul {commsched.runtime_ns = [[DOT]] : i64}
+  // COST: linalg.matmul {commsched.runtime_ns = [[$DOT]] : i64}
   func.func @linalg(%x: tensor<1024x4096xf32>, %w: tensor<4096x4096xf32>, %y: tensor<1024x4096xf32>) -> tensor<1024x4096xf32> {
     %0 = linalg.matmul ins(%x, %w : tensor<1024x4096xf32>, tensor<4096x4096xf32>) outs(%y : tensor<1024x4096xf32>) -> tensor<1024x4096xf32>
     return %0 : tensor<1024x4096xf32>
