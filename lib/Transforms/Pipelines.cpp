@@ -90,6 +90,7 @@ static void passOn(const SchedulingPipelineOptions &from, Options &to) {
 void mlir::commsched::buildPipeline(OpPassManager &manager,
                                     const PipelineOptions &options) {
   OpPassManager *functions = &manager.nest<func::FuncOp>();
+  functions->addPass(createInferSizeHints());
   functions->addPass(createRemoveUnshardedParamUsage());
   functions->addPass(createReinplaceAllGather());
   if (!options.frontier.empty()) {

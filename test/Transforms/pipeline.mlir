@@ -27,6 +27,7 @@
 // RUN: %{dump} | FileCheck %s --check-prefixes=PASSES,OPTIONS
 
 //      PASSES: func.func(
+// PASSES-NEXT:   commsched-infer-size-hints,
 // PASSES-NEXT:   commsched-remove-unsharded-param-usage,
 // DEFAULTS-NEXT:   commsched-reinplace-all-gather,
 //  OPTIONS-NEXT:   commsched-reinplace-all-gather

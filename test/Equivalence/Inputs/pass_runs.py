@@ -118,6 +118,7 @@ ITERATIVE = ("reorder_sink_runtime_estimations_comm_mult=2 "
 RUNS = [
     *make_runs("commsched-order-collectives", "", marks=True),
     *make_runs("commsched-annotate-fsdp", "", marks=True),
+    *make_runs("commsched-infer-size-hints", "", steps=()),
     *make_runs("commsched-estimate-runtime", "", f"target=b200 {TABLE}",
                "model=nccl", marks=True),
     *make_runs("commsched-assume-fusion", "", f"target=b200 {TABLE}",

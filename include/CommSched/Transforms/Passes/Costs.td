@@ -82,6 +82,25 @@ def AssumeFusion : Pass<"commsched-assume-fusion", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
 }
 
+def InferSizeHints
+    : Pass<"commsched-infer-size-hints", "::mlir::func::FuncOp"> {
+  let summary = "pass hints for dynamic sizes on from values to their users";
+  let description = [{
+    Sets `commsched.size_hints` on operations with results of dynamic size, or
+    on collectives that deliver such values, where their sizes follow from those
+    of operands: on operations that keep the shape of an operand (elementwise
+    operations, casts, views of the same type), or write a destination; on
+    `tensor.empty` and `tensor.extract_slice` with sizes that are constants or
+    dimensions of other values; on loops by what they start with, and on
+    branches by what the first one yields; on collectives by what they are sent
+    and the size of their group. Hints that are there stay.
+
+    An opaque `commsched.compute` needs hints of its own. A remark names each
+    operation that gets none. A program of static sizes stays as it is.
+  }];
+  let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
+}
+
 def AlignRuntimes : Pass<"commsched-align-runtimes", "::mlir::ModuleOp"> {
   let summary = "make ranks that measured different times agree on them";
   let description = [{
