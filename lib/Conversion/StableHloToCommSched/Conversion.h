@@ -84,6 +84,12 @@ std::optional<CollectiveKind> getCollectiveKind(Operation *op);
 /// members.
 Reading readCollective(Collective &collective, Context &context);
 
+// ReadGroups.cpp
+
+/// Reads channel, groups and pairs of `collective.op`, whose kind is known,
+/// into `group` and `pairs`.
+Reading readGroup(Collective &collective, Context &context);
+
 // Collect.cpp
 
 /// Finds the collectives of the module that have a form in `commsched`, in the
