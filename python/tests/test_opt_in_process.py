@@ -82,6 +82,21 @@ def test_examples_as_the_program(program, path):
     assert outcome(module, flags) == outcome(module, flags, in_process=False)
 
 
+@pytest.mark.parametrize("table", [
+    '{"version": 1, "dialects": ["mine"], "operations": '
+    '[{"names": ["mine.add"], "effects": "none"}]}',
+    '{"version": 1, "dialects": "mine"}',
+    None,
+])
+def test_tables_as_the_program(program, tmp_path, table):
+    path = tmp_path / "mine.json"
+    if table is not None:
+        path.write_text(table)
+    flags = [f"--operations={path}", "--canonicalize"]
+    module = 'func.func @f() {\n  "mine.add"() : () -> ()\n  return\n}'
+    assert outcome(module, flags) == outcome(module, flags, in_process=False)
+
+
 def test_programs_as_the_program(program, monkeypatch):
     here = opt.run_programs(TIMELINE, RAISE, report={})
     monkeypatch.setenv(opt.VARIABLE, program)

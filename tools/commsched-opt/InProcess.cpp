@@ -30,6 +30,8 @@ namespace {
 struct Flags {
   /// Names and options of passes and pipelines, in order.
   SmallVector<std::pair<StringRef, StringRef>> passes;
+  /// Files with tables of operations.
+  std::vector<std::string> tables;
   bool emitBytecode = false;
   bool allowUnregisteredDialects = false;
   bool printGeneric = false;
@@ -91,6 +93,8 @@ static std::optional<Flags> parseFlags(ArrayRef<const char *> texts) {
       flags.allowUnregisteredDialects = true;
     } else if (text == "mlir-print-op-generic") {
       flags.printGeneric = true;
+    } else if (text.consume_front("operations=")) {
+      flags.tables.push_back(text.str());
     } else {
       auto [name, options] = text.split('=');
       if (!isSupportedPass(name) || !lookUp(name))
@@ -138,7 +142,11 @@ static LogicalResult print(Operation *module, const Flags &flags,
 static OptStatus run(std::unique_ptr<llvm::MemoryBuffer> buffer,
                      const Flags &flags, TextSink output, raw_ostream &errors,
                      void *userData) {
-  MLIRContext context(getRegistry());
+  DialectRegistry registry;
+  getRegistry().appendTo(registry);
+  if (failed(registerTables(registry, flags.tables, errors)))
+    return OptStatus::Failed;
+  MLIRContext context(registry);
   context.allowUnregisteredDialects(flags.allowUnregisteredDialects);
   auto sources = std::make_shared<llvm::SourceMgr>();
   sources->AddNewSourceBuffer(std::move(buffer), SMLoc());

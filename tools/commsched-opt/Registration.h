@@ -17,6 +17,11 @@ namespace mlir::commsched {
 /// registers its passes and pipelines.
 void registerForOpt(DialectRegistry &registry);
 
+/// Registers the tables in `files`, and dialects by name for those of their
+/// namespaces that `registry` does not have. Writes why it fails to `errors`.
+LogicalResult registerTables(DialectRegistry &registry,
+                             ArrayRef<std::string> files, raw_ostream &errors);
+
 } // namespace mlir::commsched
 
 #endif // COMMSCHED_TOOLS_COMMSCHED_OPT_REGISTRATION_H

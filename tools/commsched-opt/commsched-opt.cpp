@@ -27,15 +27,14 @@ void mlir::commsched::registerForOpt(DialectRegistry &registry) {
   mlir::commsched::registerAllPasses();
 }
 
-/// Registers the tables in `files`, and dialects by name for those of their
-/// namespaces that `registry` does not have.
-static LogicalResult registerTables(DialectRegistry &registry,
-                                    ArrayRef<std::string> files) {
+LogicalResult mlir::commsched::registerTables(DialectRegistry &registry,
+                                              ArrayRef<std::string> files,
+                                              raw_ostream &errors) {
   for (StringRef file : files) {
     Result<std::shared_ptr<const OperationTable>> table =
         OperationTable::read(file);
     if (!table) {
-      llvm::errs() << "commsched-opt: " << table.error() << "\n";
+      errors << "commsched-opt: " << table.error() << "\n";
       return failure();
     }
     registerOperationTable(registry, *table);
@@ -57,7 +56,7 @@ int mlir::commsched::optMain(int argc, char **argv) {
       llvm::cl::value_desc("file"));
   auto [input, output] = registerAndParseCLIOptions(
       argc, argv, "CommSched optimizer driver\n", registry);
-  if (failed(registerTables(registry, tables)))
+  if (failed(registerTables(registry, tables, llvm::errs())))
     return EXIT_FAILURE;
   return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
 }

@@ -39,8 +39,8 @@ enum class OptStatus {
 ///
 /// The flags are passes and pipelines of CommSched, with options or without,
 /// the passes canonicalize, cse, inline, strip-debuginfo and symbol-dce,
-/// --emit-bytecode, --allow-unregistered-dialect and --mlir-print-op-generic. A
-/// pass that writes to standard output is not supported.
+/// --emit-bytecode, --allow-unregistered-dialect, --mlir-print-op-generic and
+/// --operations=FILE. A pass that writes to standard output is not supported.
 ///
 /// Several threads may call it at once.
 OptStatus runOpt(const char *module, size_t size, const char *const *flags,
