@@ -86,7 +86,9 @@ def _to_array(code: str, what: str, values: Any) -> array.array:
     try:
         return array.array(code, values)
     except OverflowError as error:
-        raise ValueError(f"a value of {what} is out of range: {error}") from None
+        raise ValueError(
+            f"a value of {what} is out of range: {error}"
+        ) from None
     except TypeError as error:
         raise TypeError(f"{what} must be integers: {error}") from None
 
@@ -144,7 +146,9 @@ class Problem:
         problem._kinds = _to_array("B", "kinds", kinds)
         problem._costs = _to_array("q", "costs_ns", costs_ns)
         if streams is None:
-            streams = [0 if kind in (1, 3) else _NONE for kind in problem._kinds]
+            streams = [
+                0 if kind in (1, 3) else _NONE for kind in problem._kinds
+            ]
         if starts is None:
             starts = [_NONE] * len(problem._kinds)
         problem._streams = _to_array("i", "streams", streams)
@@ -244,7 +248,11 @@ class Problem:
         """
         buffer = len(self._bytes)
         _append(
-            (self._producers, "producer", _NONE if producer is None else producer),
+            (
+                self._producers,
+                "producer",
+                _NONE if producer is None else producer,
+            ),
             (self._bytes, "size", size),
             (self._freed, "freed", 1 if freed else 0),
         )
@@ -312,7 +320,9 @@ def read_problems(text: Union[str, bytes]) -> Dict[str, Problem]:
         functions = json.loads(text)["functions"]
         return {each["function"]: _from_dump(each) for each in functions}
     except (KeyError, IndexError, TypeError) as error:
-        raise ValueError(f"the text is no dump of problems: {error!r}") from None
+        raise ValueError(
+            f"the text is no dump of problems: {error!r}"
+        ) from None
 
 
 def _from_dump(function: dict) -> Problem:
@@ -433,7 +443,9 @@ def _contention(exclusive, links, compute_slowdown) -> tuple:
         if len(pair) != 2:
             raise ValueError(f"exclusive has {pair}, which is no pair")
     if not math.isfinite(compute_slowdown) or abs(compute_slowdown) > 1e6:
-        raise ValueError(f"compute_slowdown {compute_slowdown} is out of range")
+        raise ValueError(
+            f"compute_slowdown {compute_slowdown} is out of range"
+        )
     return (
         pairs, _to_array("i", "links", links), round(compute_slowdown * 10**6)
     )

@@ -20,7 +20,8 @@ BLOCK = re.compile(r"^```(c|python)\n(.*?)^```\n\n^```\n(.*?)^```$",
 def run(*command, **options):
     done = subprocess.run(command, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, **options)
-    return done.stdout + (f"status {done.returncode}" if done.returncode else "")
+    status = f"status {done.returncode}" if done.returncode else ""
+    return done.stdout + status
 
 
 def run_c(text, source, build, folder, compiler):
@@ -42,7 +43,8 @@ def run_python(text, source, build):
 def main():
     page, source, build, folder, compiler, which = sys.argv[1:]
     count = failures = 0
-    for language, text, expected in BLOCK.findall(pathlib.Path(page).read_text()):
+    blocks = BLOCK.findall(pathlib.Path(page).read_text())
+    for language, text, expected in blocks:
         if language != which:
             continue
         count += 1
