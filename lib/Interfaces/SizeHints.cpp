@@ -19,7 +19,7 @@ static ShapedType getDynamic(Type type) {
   // Nearly all are tensors, which answer faster than the interface.
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     return tensor.hasStaticShape() ? ShapedType() : tensor;
-  auto shaped = dyn_cast<ShapedType>(type);
+  ShapedType shaped = getTensorType(type);
   return shaped && shaped.hasRank() && !shaped.hasStaticShape() ? shaped
                                                                 : ShapedType();
 }

@@ -36,11 +36,17 @@ static std::optional<double> countElements(Type type) {
   return count;
 }
 
-/// The static shape of operand `index`; none if it has no such shape.
+/// The elements of `value`, by its size hints if it has any.
+static std::optional<double> countElements(Value value) {
+  return countElements(getSizedType(value));
+}
+
+/// The static shape of operand `index`, or that of its size hints; none if it
+/// has no such shape.
 static std::optional<ArrayRef<int64_t>> getShape(Operation *op, int64_t index) {
   if (index >= op->getNumOperands())
     return std::nullopt;
-  ShapedType shaped = getTensorType(op->getOperand(index).getType());
+  ShapedType shaped = getTensorType(getSizedType(op->getOperand(index)));
   if (!shaped || !shaped.hasStaticShape())
     return std::nullopt;
   return shaped.getShape();
@@ -63,8 +69,9 @@ static double multiplyElements(Attribute attr) {
   return product;
 }
 
-static std::optional<int64_t> getMultipleOfBytes(TypeRange types,
+static std::optional<int64_t> getMultipleOfBytes(ValueRange values,
                                                  int64_t times) {
+  SmallVector<Type> types = getSizedTypes(values);
   std::optional<int64_t> bytes = getStaticBytes(types);
   int64_t product;
   if (!bytes || llvm::MulOverflow(*bytes, times, product))
@@ -109,7 +116,7 @@ static std::optional<double> countContraction(Operation *op,
       return std::nullopt;
     summed *= static_cast<double>((*shape)[dim]);
   }
-  return multiply(summed, countElements(op->getResult(0).getType()));
+  return multiply(summed, countElements(op->getResult(0)));
 }
 
 static std::optional<double> countMatrixProduct(Operation *op,
@@ -119,7 +126,7 @@ static std::optional<double> countMatrixProduct(Operation *op,
   if (!shape || shape->empty() || op->getNumResults() == 0)
     return std::nullopt;
   return multiply(2 * static_cast<double>(shape->back()),
-                  countElements(op->getResult(0).getType()));
+                  countElements(op->getResult(0)));
 }
 
 /// For each element of the result, a multiplication and an addition for each
@@ -139,8 +146,7 @@ static std::optional<double> countConvolution(Operation *op,
     if (static_cast<int64_t>(index) != *channel)
       perElement *= static_cast<double>(size);
   double holes = std::max(1.0, multiplyElements(op->getAttr("lhs_dilation")));
-  return multiply(perElement / holes,
-                  countElements(op->getResult(0).getType()));
+  return multiply(perElement / holes, countElements(op->getResult(0)));
 }
 
 /// The products of queries and keys and those with the values.
@@ -149,7 +155,7 @@ static std::optional<double> countAttention(Operation *op) {
   if (!keys || keys->size() < 2 || op->getNumResults() == 0)
     return std::nullopt;
   return multiply(4 * static_cast<double>((*keys)[keys->size() - 2]),
-                  countElements(op->getResult(0).getType()));
+                  countElements(op->getResult(0)));
 }
 
 /// A comparison for each element and each level of a merge sort.
@@ -164,8 +170,7 @@ static std::optional<double> countSort(Operation *op) {
   if (dim < 0 || dim >= rank)
     return std::nullopt;
   double levels = std::log2(std::max<double>(2, (*shape)[dim]));
-  return multiply(std::ceil(levels),
-                  countElements(op->getOperand(0).getType()));
+  return multiply(std::ceil(levels), countElements(op->getOperand(0)));
 }
 
 /// 5 n log2(n) for each transform, the usual count.
@@ -174,7 +179,7 @@ static std::optional<double> countFft(Operation *op, const CostEntry &cost) {
   if (op->getNumOperands() == 0 || size < 1)
     return std::nullopt;
   return multiply(5 * std::log2(std::max(2.0, size)),
-                  countElements(op->getOperand(0).getType()));
+                  countElements(op->getOperand(0)));
 }
 
 /// A third of n^3 for each factorization of a matrix with n rows; n^2 for each
@@ -185,7 +190,7 @@ static std::optional<double> countFactorization(Operation *op, bool isSolve) {
     return std::nullopt;
   auto rows = static_cast<double>(shape->back());
   return multiply(isSolve ? rows : rows / 3,
-                  countElements(op->getOperand(isSolve ? 1 : 0).getType()));
+                  countElements(op->getOperand(isSolve ? 1 : 0)));
 }
 
 static std::optional<double>
@@ -205,11 +210,11 @@ static std::optional<double> countFlops(Operation *op, const CostEntry &cost) {
   case CostRule::Update:
     return 0;
   case CostRule::Elementwise:
-    return countElementwise(op, cost, op->getResultTypes());
+    return countElementwise(op, cost, getSizedTypes(op->getResults()));
   case CostRule::Reduction:
-    return countElementwise(op, cost, TypeRange(op->getOperandTypes()));
+    return countElementwise(op, cost, getSizedTypes(op->getOperands()));
   case CostRule::Window:
-    return multiply(countElementwise(op, cost, op->getResultTypes()),
+    return multiply(countElementwise(op, cost, getSizedTypes(op->getResults())),
                     multiplyElements(op->getAttr(cost.attribute)));
   case CostRule::Contraction:
     return countContraction(op, cost);
@@ -236,17 +241,16 @@ static std::optional<int64_t> countBytes(Operation *op, const CostEntry &cost) {
   case CostRule::Free:
     return 0;
   case CostRule::Results:
-    return getStaticBytes(op->getResultTypes());
+    return getMultipleOfBytes(op->getResults(), /*times=*/1);
   case CostRule::Selection:
     if (op->getNumOperands() == 0)
       return std::nullopt;
-    return add(getMultipleOfBytes(op->getResultTypes(), /*times=*/2),
-               getStaticBytes(TypeRange(op->getOperands().drop_front())));
+    return add(getMultipleOfBytes(op->getResults(), /*times=*/2),
+               getMultipleOfBytes(op->getOperands().drop_front(), /*times=*/1));
   case CostRule::Update:
     if (cost.operand >= op->getNumOperands())
       return std::nullopt;
-    return getMultipleOfBytes(op->getOperand(cost.operand).getType(),
-                              /*times=*/2);
+    return getMultipleOfBytes(op->getOperand(cost.operand), /*times=*/2);
   default:
     return getOperandAndResultBytes(op);
   }
