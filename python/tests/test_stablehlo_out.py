@@ -102,10 +102,12 @@ def module_text(lowered, operands, results, body):
         lambda match: match[1] + call,
         region,
     )
+    arguments = ", ".join(
+        f"%{index}: {tensor(operand)}"
+        for index, operand in enumerate(operands)
+    )
     function = f"""
-      func.func private @body({", ".join(
-          f"%{index}: {tensor(operand)}"
-          for index, operand in enumerate(operands))})
+      func.func private @body({arguments})
           -> ({tensors(results)}) attributes {{stablehlo.outlined}} {{
         {body}
       }}
@@ -257,8 +259,14 @@ BUCKETS = {
         MULTI,
         ("all_gather", "all", "dim(0)"),
         ["2x4xf32", "3xbf16", "5xi1", "3x2xcomplex<f32>", "4xui8", "3xi32"],
-        ["16x4xf32", "24xbf16", "40xi1", "24x2xcomplex<f32>", "32xui8",
-         "24xi32"],
+        [
+            "16x4xf32",
+            "24xbf16",
+            "40xi1",
+            "24x2xcomplex<f32>",
+            "32xui8",
+            "24xi32",
+        ],
     ),
     "small floats": (
         MULTI,
@@ -309,9 +317,7 @@ def test_buckets(case):
     expected, text = computed(operands, results, body)
     name = f'"stablehlo.{NAMES.get(kind[0], kind[0])}"'
     assert text.count(name) == len(operands)
-    merged, text = computed(
-        operands, results, body, f"func.func({bucketing})"
-    )
+    merged, text = computed(operands, results, body, f"func.func({bucketing})")
     assert text.count(name) == 1
     for one, other in zip(expected, merged, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -349,3 +355,41 @@ def test_jaxlib_reads_spread_models(model, version):
         assert written_pairs == [0, 0]
     else:
         assert written_pairs >= pairs
+
+
+def random_like(seed, abstract):
+    values = np.random.default_rng(seed).integers(0, 5, abstract.shape)
+    return values.astype(abstract.dtype)
+
+
+@pytest.mark.parametrize(
+    "name, alone",
+    [("fsdp_transformer", 17), ("mixture_of_experts", 3), ("several_axes", 5)],
+)
+def test_scheduled_models_compute_the_same(name, alone):
+    function, *arguments = MODELS[name].build()
+    if not hasattr(function, "trace"):
+        function = jax.jit(function)
+    lowered = function.trace(*arguments).lower()
+    leaves, tree = jax.tree.flatten(arguments)
+    values = tree.unflatten(random_like(*leaf) for leaf in enumerate(leaves))
+    module = private.module_of(lowered)
+    written = opt.run(
+        module.operation.get_asm(print_generic_op_form=True),
+        "--pass-pipeline=builtin.module(convert-stablehlo-to-commsched,"
+        f"commsched-pipeline,{OUT})",
+        "--mlir-print-op-generic",
+        timeout=60,
+    )
+    starts = written.count('"stablehlo.async_start"')
+    assert 0 < starts <= alone
+    scheduled = private.with_module(
+        lowered, private.parse_like(module, written)
+    )
+    results = scheduled.compile()(*values)
+    for one, other in zip(
+        jax.tree.leaves(lowered.compile()(*values)),
+        jax.tree.leaves(results),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(one, other)
