@@ -150,8 +150,8 @@ FusionRole FusionMarker::getCallRole(CallOpInterface call) {
 
 /// The role of every user is known, and for views whether they are fused.
 bool FusionMarker::isFused(Operation *op) {
-  if (op->getNumOperands() == 0 || op->use_empty() || getPinnedRuntimeNs(op) ||
-      !getRole(op).isProducer)
+  if (op->getNumOperands() == 0 || op->getNumResults() != 1 ||
+      op->use_empty() || getPinnedRuntimeNs(op) || !getRole(op).isProducer)
     return false;
   return llvm::all_of(op->getUsers(), [&](Operation *user) {
     return user->getBlock() == op->getBlock() &&

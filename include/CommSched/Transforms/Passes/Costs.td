@@ -53,16 +53,16 @@ def EstimateRuntime : Pass<"commsched-estimate-runtime", "::mlir::func::FuncOp">
 def AssumeFusion : Pass<"commsched-assume-fusion", "::mlir::ModuleOp"> {
   let summary = "price operations as a compiler that fuses them will run them";
   let description = [{
-    For programs that a compiler such as XLA still fuses. An operation is fused
-    if its class is pointwise, data movement or view, and if everything that
-    reads its results is in the same block and can compute them on the way: it
-    is pointwise, data movement, a reduction, a concatenation, or a fused view.
+    For programs that a compiler such as XLA still fuses. An operation with one
+    result is fused if its class is pointwise, data movement or view, and if
+    everything that reads the result is in the same block and can compute it on
+    the way: it is pointwise, data movement, a reduction, a concatenation, or a fused view.
     A call with `commsched.pure` of a function that consists of such operations
     counts as one of them.
 
     A fused operation gets `commsched.runtime_ns = 0` and `commsched.fused`: its
-    results take no storage, and share that of the operand that is computed from
-    the largest value. Any other operation that reads fused results gets the
+    result takes no storage, and shares that of the operand that is computed
+    from the largest value. Any other operation that reads fused results gets the
     time of a kernel that reads what these are computed from: in total at most
     16 values; where there are more, an operation is not fused. Pinned times
     stay as they are.
