@@ -369,6 +369,19 @@ struct CollectiveModel
         .value_or(SmallVector<Type>());
   }
 
+  // A list of tensors has the bytes of what it was made of.
+  std::optional<int64_t> getOperandBytes(Operation *op) const {
+    SmallVector<Type> types;
+    for (Value value : getSentValues(op)) {
+      Operation *list = value.getDefiningOp();
+      if (list && !getTensorType(value.getType()))
+        llvm::append_range(types, list->getOperandTypes());
+      else
+        types.push_back(value.getType());
+    }
+    return getStaticBytes(TypeRange(types));
+  }
+
   std::optional<ReductionKind> getReductionKind(Operation *op) const {
     return get(op).kind ? getReduction(op, model->find(op))
                         : getBodyCollective(op).getReductionKind();
@@ -432,14 +445,17 @@ struct CollectiveModel
 
 struct WaitModel : WaitOpInterface::ExternalModel<WaitModel, Operation *>,
                    ModelBase {
-  // What is not a collective may be asynchronous, too.
+  // What is not a collective may be asynchronous, too. An operation whose
+  // effects are stated waits only for collectives.
   bool isWait(Operation *op) const {
     const OperationEntry *entry = find(op);
     if (!entry || !entry->waitedFuture ||
         *entry->waitedFuture >= op->getNumOperands())
       return false;
     Operation *start = op->getOperand(*entry->waitedFuture).getDefiningOp();
-    return !start || isa<CollectiveOpInterface>(start);
+    if (!start)
+      return entry->effects.kind == EffectEntry::Kind::Unknown;
+    return isa<CollectiveOpInterface>(start);
   }
   Value getAwaitedFuture(Operation *op) const {
     return op->getOperand(*find(op)->waitedFuture);

@@ -106,8 +106,8 @@ static bool isKnown(Operation *op, const OperationEntry *entry) {
     return false;
   if (entry->collective)
     return isa<CollectiveOpInterface>(op);
-  if (entry->waitedFuture)
-    return isa<WaitOpInterface>(op);
+  if (entry->waitedFuture && isa<WaitOpInterface>(op))
+    return true;
   if (entry->effects.kind == EffectEntry::Kind::Unknown)
     return entry->traits.hasRecursiveEffects;
   if (entry->effects.unlessAttr.empty())
@@ -156,7 +156,7 @@ struct EffectModel
     const OperationEntry *entry = find(op);
     if (!isKnown(op, entry))
       return addUnknownEffects(effects);
-    if (entry->collective || entry->waitedFuture)
+    if (entry->collective || isa<WaitOpInterface>(op))
       return addCollectiveEffects(op, effects);
     using Kind = EffectEntry::Kind;
     switch (entry->effects.kind) {
@@ -195,7 +195,8 @@ struct AliasModel : AliasOpInterface::ExternalModel<AliasModel, Operation *>,
                     ModelBase {
   bool hasAliases(Operation *op) const {
     const OperationEntry *entry = find(op);
-    return entry && !entry->aliases.empty();
+    return entry && !entry->aliases.empty() &&
+           !(entry->waitedFuture && isa<WaitOpInterface>(op));
   }
 
   Value getAliasedValue(Operation *op, OpResult result) const {
