@@ -127,6 +127,9 @@ LogicalResult mlir::commsched::stablehlo::verifyDimensions(
   setDimensions(start, expected, groupSize, /*isFlat=*/false);
   for (NamedAttribute attr : expected) {
     Attribute said = original.get(attr.getName());
+    // Older printers wrote inherent attributes among the discardable ones.
+    if (!said)
+      said = start->getDiscardableAttr(attr.getName());
     if (said == attr.getValue())
       continue;
     InFlightDiagnostic diag = start->emitOpError("needs '")

@@ -278,7 +278,6 @@ func.func @huge_ids(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// partitions_negative
 // expected-error @below {{'builtin.module' op attribute 'mhlo.num_partitions' must be a number from 1 to 2147483647, not -4 : i32}}
 module attributes {mhlo.num_partitions = -4 : i32} {
   func.func @partitions_negative(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {

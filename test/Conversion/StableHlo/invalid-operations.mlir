@@ -5,7 +5,7 @@
 // RUN:   --convert-commsched-to-stablehlo
 
 func.func @start_without_done(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
-  // expected-error @below {{'stablehlo.async_start' op has no 'stablehlo.async_done': its future is not used}}
+  // expected-error @below {{'stablehlo.async_start' op starts a collective that is never waited for (C2)}}
   %f = "stablehlo.async_start"(%x) ({
   ^bb0(%af: tensor<4x4xf32>):
     %gf = "stablehlo.all_gather"(%af) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<16x4xf32>
@@ -18,15 +18,15 @@ func.func @start_without_done(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 // -----
 
 func.func @two_dones(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
-  // expected-note @below {{the future comes from here}}
+  // expected-note @below {{the collective starts here}}
   %f = "stablehlo.async_start"(%x) ({
   ^bb0(%af: tensor<4x4xf32>):
     %gf = "stablehlo.all_gather"(%af) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<16x4xf32>
     "stablehlo.return"(%gf) : (tensor<16x4xf32>) -> ()
   }) : (tensor<4x4xf32>) -> !stablehlo.future<tensor<16x4xf32>>
-  // expected-note @below {{the other use is here}}
+  // expected-note @below {{the first wait is here}}
   %q = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<16x4xf32>>) -> tensor<16x4xf32>
-  // expected-error @below {{'stablehlo.async_done' op uses a future that was used before}}
+  // expected-error @below {{'stablehlo.async_done' op waits a second time for the future of 'stablehlo.async_start' (C2)}}
   %r = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<16x4xf32>>) -> tensor<16x4xf32>
   return %r : tensor<16x4xf32>
 }
@@ -34,14 +34,14 @@ func.func @two_dones(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
 // -----
 
 func.func @done_in_region(%x: tensor<4x4xf32>, %y: tensor<16x4xf32>, %c: tensor<i1>) -> tensor<16x4xf32> {
-  // expected-note @below {{the future comes from here}}
+  // expected-note @below {{the collective starts here}}
   %f = "stablehlo.async_start"(%x) ({
   ^bb0(%af: tensor<4x4xf32>):
     %gf = "stablehlo.all_gather"(%af) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<16x4xf32>
     "stablehlo.return"(%gf) : (tensor<16x4xf32>) -> ()
   }) : (tensor<4x4xf32>) -> !stablehlo.future<tensor<16x4xf32>>
   %r = "stablehlo.if"(%c) ({
-  // expected-error @below {{'stablehlo.async_done' op is in another block than the 'stablehlo.async_start' of its future}}
+  // expected-error @below {{'stablehlo.async_done' op waits in another block for the future of 'stablehlo.async_start', which must be waited for in its own block (C3)}}
   %d = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<16x4xf32>>) -> tensor<16x4xf32>
     "stablehlo.return"(%d) : (tensor<16x4xf32>) -> ()
   }, {
@@ -53,22 +53,21 @@ func.func @done_in_region(%x: tensor<4x4xf32>, %y: tensor<16x4xf32>, %c: tensor<
 // -----
 
 func.func @future_returned(%x: tensor<4x4xf32>) -> !stablehlo.future<tensor<16x4xf32>> {
-  // expected-note @below {{the future comes from here}}
+  // expected-note @below {{the collective starts here}}
   %f = "stablehlo.async_start"(%x) ({
   ^bb0(%af: tensor<4x4xf32>):
     %gf = "stablehlo.all_gather"(%af) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<16x4xf32>
     "stablehlo.return"(%gf) : (tensor<16x4xf32>) -> ()
   }) : (tensor<4x4xf32>) -> !stablehlo.future<tensor<16x4xf32>>
-  // expected-error @below {{'func.return' op uses a future, but only 'stablehlo.async_done' may}}
+  // expected-error @below {{'func.return' op returns the future of 'stablehlo.async_start', which must be waited for in its own block (C3)}}
   return %f : !stablehlo.future<tensor<16x4xf32>>
 }
 
 // -----
 
-// future_argument
-// expected-note @below {{the value is defined here}}
+// expected-note @below {{a future cannot be passed into a region or function}}
 func.func @future_argument(%f: !stablehlo.future<tensor<16x4xf32>>) -> tensor<16x4xf32> {
-  // expected-error @below {{'stablehlo.async_done' op waits for a value that no 'stablehlo.async_start' of its block returns}}
+  // expected-error @below {{'stablehlo.async_done' op waits for a value that no collective of its block started (C1)}}
   %r = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<16x4xf32>>) -> tensor<16x4xf32>
   return %r : tensor<16x4xf32>
 }
@@ -76,16 +75,14 @@ func.func @future_argument(%f: !stablehlo.future<tensor<16x4xf32>>) -> tensor<16
 // -----
 
 func.func @future_barrier(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
-  // expected-note @below {{the future comes from here}}
+  // expected-note @below {{the collective starts here}}
   %f = "stablehlo.async_start"(%x) ({
   ^bb0(%af: tensor<4x4xf32>):
     %gf = "stablehlo.all_gather"(%af) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<16x4xf32>
     "stablehlo.return"(%gf) : (tensor<16x4xf32>) -> ()
   }) : (tensor<4x4xf32>) -> !stablehlo.future<tensor<16x4xf32>>
-  // expected-error @below {{'stablehlo.optimization_barrier' op uses a future, but only 'stablehlo.async_done' may}}
-  // expected-note @below {{the value is defined here}}
+  // expected-error @below {{'stablehlo.optimization_barrier' op uses the future of 'stablehlo.async_start', which only a wait may consume (C3)}}
   %h = "stablehlo.optimization_barrier"(%f) : (!stablehlo.future<tensor<16x4xf32>>) -> !stablehlo.future<tensor<16x4xf32>>
-  // expected-error @below {{'stablehlo.async_done' op waits for a value that no 'stablehlo.async_start' of its block returns}}
   %r = "stablehlo.async_done"(%h) : (!stablehlo.future<tensor<16x4xf32>>) -> tensor<16x4xf32>
   return %r : tensor<16x4xf32>
 }
@@ -247,19 +244,17 @@ func.func @marks_taken(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 // -----
 
 func.func @manual_start_inside_done_outside(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
-  // expected-note @below {{the value is defined here}}
   %f = "sdy.manual_computation"(%x) <{in_shardings = #sdy.sharding_per_value<[<@m, [{}]>]>, manual_axes = #sdy<manual_axes{"x"}>, out_shardings = #sdy.sharding_per_value<[<@m, [{}]>]>}> ({
   ^bb0(%p: tensor<4x4xf32>):
-  // expected-note @below {{the future comes from here}}
+  // expected-note @below {{the collective starts here}}
   %g = "stablehlo.async_start"(%p) ({
   ^bb0(%ag: tensor<4x4xf32>):
     %gg = "stablehlo.all_gather"(%ag) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<16x4xf32>
     "stablehlo.return"(%gg) : (tensor<16x4xf32>) -> ()
   }) : (tensor<4x4xf32>) -> !stablehlo.future<tensor<16x4xf32>>
-    // expected-error @below {{'sdy.return' op uses a future, but only 'stablehlo.async_done' may}}
+    // expected-error @below {{'sdy.return' op returns the future of 'stablehlo.async_start', which must be waited for in its own block (C3)}}
     "sdy.return"(%g) : (!stablehlo.future<tensor<16x4xf32>>) -> ()
   }) : (tensor<4x4xf32>) -> !stablehlo.future<tensor<16x4xf32>>
-  // expected-error @below {{'stablehlo.async_done' op waits for a value that no 'stablehlo.async_start' of its block returns}}
   %r = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<16x4xf32>>) -> tensor<16x4xf32>
   return %r : tensor<16x4xf32>
 }
@@ -267,7 +262,7 @@ func.func @manual_start_inside_done_outside(%x: tensor<4x4xf32>) -> tensor<16x4x
 // -----
 
 func.func @while_start_outside(%x: tensor<4x4xf32>, %c: tensor<i1>) -> tensor<4x4xf32> {
-  // expected-note @below {{the future comes from here}}
+  // expected-note @below {{the collective starts here}}
   %f = "stablehlo.async_start"(%x) ({
   ^bb0(%af: tensor<4x4xf32>):
     %gf = "stablehlo.all_gather"(%af) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<16x4xf32>
@@ -278,7 +273,7 @@ func.func @while_start_outside(%x: tensor<4x4xf32>, %c: tensor<i1>) -> tensor<4x
     "stablehlo.return"(%c) : (tensor<i1>) -> ()
   }, {
   ^bb0(%a: tensor<4x4xf32>):
-  // expected-error @below {{'stablehlo.async_done' op is in another block than the 'stablehlo.async_start' of its future}}
+  // expected-error @below {{'stablehlo.async_done' op waits in another block for the future of 'stablehlo.async_start', which must be waited for in its own block (C3)}}
   %d = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<16x4xf32>>) -> tensor<16x4xf32>
     "stablehlo.return"(%a) : (tensor<4x4xf32>) -> ()
   }) : (tensor<4x4xf32>) -> tensor<4x4xf32>

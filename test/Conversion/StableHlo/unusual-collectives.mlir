@@ -201,44 +201,6 @@ func.func @reducer_f64(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// IN-LABEL: @dynamic
-// IN-NOT: commsched.wait
-// REMARK: stablehlo.all_reduce stays as it is: tensor<?x4xf32> has a dynamic size
-func.func @dynamic(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
-  %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %s = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    "stablehlo.return"(%s) : (tensor<f32>) -> ()
-  }) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-  return %r : tensor<?x4xf32>
-}
-
-// -----
-
-// IN-LABEL: @dynamic_gather
-// IN-NOT: commsched.wait
-// REMARK: stablehlo.all_gather stays as it is: tensor<?x4xf32> has a dynamic size
-func.func @dynamic_gather(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
-  %r = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<?x4xf32>) -> tensor<?x4xf32>
-  return %r : tensor<?x4xf32>
-}
-
-// -----
-
-// IN-LABEL: @bounded
-// IN-NOT: commsched.wait
-// REMARK: stablehlo.all_reduce stays as it is: tensor<?x4xf32, #stablehlo.bounds<8, ?>> has a dynamic size
-func.func @bounded(%x: tensor<?x4xf32, #stablehlo.bounds<8, ?>>) -> tensor<?x4xf32, #stablehlo.bounds<8, ?>> {
-  %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %s = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    "stablehlo.return"(%s) : (tensor<f32>) -> ()
-  }) : (tensor<?x4xf32, #stablehlo.bounds<8, ?>>) -> tensor<?x4xf32, #stablehlo.bounds<8, ?>>
-  return %r : tensor<?x4xf32, #stablehlo.bounds<8, ?>>
-}
-
-// -----
-
 // IN-LABEL: @encoded
 // IN: commsched.all_reduce
 func.func @encoded(%x: tensor<4x4xf32, #stablehlo.type_extensions<bounds = [8, 8]>>) -> tensor<4x4xf32, #stablehlo.type_extensions<bounds = [8, 8]>> {
@@ -248,20 +210,6 @@ func.func @encoded(%x: tensor<4x4xf32, #stablehlo.type_extensions<bounds = [8, 8
     "stablehlo.return"(%s) : (tensor<f32>) -> ()
   }) : (tensor<4x4xf32, #stablehlo.type_extensions<bounds = [8, 8]>>) -> tensor<4x4xf32, #stablehlo.type_extensions<bounds = [8, 8]>>
   return %r : tensor<4x4xf32, #stablehlo.type_extensions<bounds = [8, 8]>>
-}
-
-// -----
-
-// IN-LABEL: @unranked
-// IN-NOT: commsched.wait
-// REMARK: stablehlo.all_reduce stays as it is: tensor<*xf32> is no ranked tensor
-func.func @unranked(%x: tensor<*xf32>) -> tensor<*xf32> {
-  %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %s = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    "stablehlo.return"(%s) : (tensor<f32>) -> ()
-  }) : (tensor<*xf32>) -> tensor<*xf32>
-  return %r : tensor<*xf32>
 }
 
 // -----
