@@ -1,0 +1,9 @@
+func.func @lists(%x: !torch.vtensor<[8,8],f32>, %list: !torch.list<vtensor>)
+    -> (!torch.vtensor<[8,8],f32>, !torch.vtensor<[8,8],f32>, !torch.vtensor<[8,8],f32>) {
+  %made = "torch.prim.ListConstruct"(%x, %x) : (!torch.vtensor<[8,8],f32>, !torch.vtensor<[8,8],f32>) -> !torch.list<vtensor>
+  %0:2 = "torch.prim.ListUnpack"(%made) : (!torch.list<vtensor>) -> (!torch.vtensor<[8,8],f32>, !torch.vtensor<[8,8],f32>)
+  %1 = "torch.prim.ListUnpack"(%list) : (!torch.list<vtensor>) -> !torch.vtensor<[8,8],f32>
+  %2 = "torch.aten.relu"(%0#1) : (!torch.vtensor<[8,8],f32>) -> !torch.vtensor<[8,8],f32>
+  %3 = "torch.operator"(%x) <{name = "torch._c10d_functional.wait_tensor"}> : (!torch.vtensor<[8,8],f32>) -> !torch.vtensor<[8,8],f32>
+  return %1, %2, %3 : !torch.vtensor<[8,8],f32>, !torch.vtensor<[8,8],f32>, !torch.vtensor<[8,8],f32>
+}
