@@ -116,7 +116,8 @@ def test_results_have_equal_bits(opt_program, options):
     merges = options["buckets"] == "auto"
     assert (report["num_collectives"] < before["num_collectives"]) == merges
     has_pairs = "stablehlo.async_start" in scheduled.as_text()
-    assert has_pairs == ("version" not in options)
+    # One bucket of all may have nothing to hide it, and then blocks.
+    assert merges or has_pairs == ("version" not in options)
     assert_equal_bits(
         scheduled.compile()(*arguments), lowered.compile()(*arguments)
     )
