@@ -197,6 +197,12 @@ static std::string describeOperands(const OperandSelection &selection) {
                              : std::to_string(selection.count) + " " + text;
 }
 
+static std::string describe(const ValueSource &source) {
+  return source.attribute.empty()
+             ? "operand " + std::to_string(source.operand)
+             : "the attribute '" + source.attribute + "'";
+}
+
 Status
 mlir::commsched::detail::checkCollective(Operation *op,
                                          const Description &description) {
@@ -214,14 +220,12 @@ mlir::commsched::detail::checkCollective(Operation *op,
                ? Status::success()
                : Error{"should start a collective, which is not the first "
                        "operation of its region"};
+  // Casts ask this often: texts are for errors only.
   Attribute group = getSourceValue(op, entry.group);
-  std::string source = entry.group.attribute.empty()
-                           ? "operand " + std::to_string(entry.group.operand)
-                           : "the attribute '" + entry.group.attribute + "'";
   if (!group)
-    return Error{"should have a constant group in " + source};
+    return Error{"should have a constant group in " + describe(entry.group)};
   if (entry.groupForm != GroupForm::Name && !getMatrix(group))
-    return Error{"should have a matrix of ranks in " + source};
+    return Error{"should have a matrix of ranks in " + describe(entry.group)};
   return Status::success();
 }
 

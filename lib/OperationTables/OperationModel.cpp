@@ -9,6 +9,7 @@
 #include "OperationModel.h"
 #include "NamedDialect.h"
 #include "NamedOperation.h"
+#include "TensorTypes.h"
 
 #include "CommSched/OperationTables/NamedDialects.h"
 #include "mlir/IR/Matchers.h"
@@ -92,7 +93,19 @@ void DialectModels::add(std::shared_ptr<const OperationTable> table) {
     if (auto name = RegisteredOperationName::lookup(entry.name, context))
       attachModels(*name, entry, model);
   }
+  addTypes(table->getTensorTypes());
   tables.push_back(std::move(table));
+}
+
+void DialectModels::addTypes(ArrayRef<TensorTypeEntry> added) {
+  if (added.empty())
+    return;
+  Dialect *dialect = getDialect();
+  // A linked dialect knows its types better.
+  if (!types && !dialect->getRegisteredInterface<TensorTypeDialectInterface>())
+    types = &dialect->addInterface<TensorTypes>();
+  if (types)
+    types->add(added);
 }
 
 //===----------------------------------------------------------------------===//

@@ -47,6 +47,8 @@ private:
   DenseMap<Attribute, Description> conditional;
 };
 
+class TensorTypes;
+
 /// The models of the operations of one dialect.
 class DialectModels : public DialectInterface::Base<DialectModels> {
 public:
@@ -56,7 +58,11 @@ public:
   void add(std::shared_ptr<const OperationTable> table);
 
 private:
+  void addTypes(ArrayRef<TensorTypeEntry> added);
+
   llvm::StringMap<std::unique_ptr<OperationModel>> models;
+  /// An interface of the dialect, once a table has types.
+  TensorTypes *types = nullptr;
   /// Keeps the entries alive as long as the context.
   SmallVector<std::shared_ptr<const OperationTable>, 1> tables;
 };

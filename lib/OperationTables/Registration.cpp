@@ -8,7 +8,6 @@
 
 #include "EmbeddedTables.h"
 #include "OperationModel.h"
-#include "TensorTypes.h"
 
 #include "CommSched/OperationTables/NamedDialects.h"
 #include "CommSched/OperationTables/OperationTable.h"
@@ -44,9 +43,6 @@ void TableExtension::apply(MLIRContext *,
   if (!models)
     models = &dialect->addInterface<commsched::detail::DialectModels>();
   models->add(table);
-  if (!table->getTensorTypes().empty() &&
-      !dialect->getRegisteredInterface<TensorTypeDialectInterface>())
-    dialect->addInterface<commsched::detail::TensorTypes>(table);
 }
 
 void mlir::commsched::registerOperationTable(
@@ -58,14 +54,26 @@ void mlir::commsched::registerOperationTable(
         std::make_unique<TableExtension>(dialect, table));
 }
 
+/// The embedded tables, which are parsed once in a process.
+static ArrayRef<std::shared_ptr<const OperationTable>> getEmbedded() {
+  static const auto parsed = [] {
+    SmallVector<std::shared_ptr<const OperationTable>> tables;
+    for (const commsched::detail::EmbeddedTable &file :
+         commsched::detail::getEmbeddedTables()) {
+      Result<std::shared_ptr<const OperationTable>> table =
+          OperationTable::parse(file.text, (file.dialect + ".json").str());
+      if (!table)
+        llvm::report_fatal_error(StringRef(table.error()));
+      tables.push_back(*table);
+    }
+    return tables;
+  }();
+  return parsed;
+}
+
 void mlir::commsched::registerEmbeddedTables(DialectRegistry &registry) {
-  for (const detail::EmbeddedTable &file : detail::getEmbeddedTables()) {
-    Result<std::shared_ptr<const OperationTable>> table =
-        OperationTable::parse(file.text, (file.dialect + ".json").str());
-    if (!table)
-      llvm::report_fatal_error(StringRef(table.error()));
-    registerOperationTable(registry, *table);
-  }
+  for (const std::shared_ptr<const OperationTable> &table : getEmbedded())
+    registerOperationTable(registry, table);
 }
 
 void mlir::commsched::registerEmbeddedDialects(DialectRegistry &registry) {

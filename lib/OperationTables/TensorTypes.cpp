@@ -91,13 +91,16 @@ static std::optional<SmallVector<int64_t>> parseDimensions(StringRef text) {
   return shape;
 }
 
+void TensorTypes::add(ArrayRef<TensorTypeEntry> added) {
+  entries.insert(entries.begin(), added.begin(), added.end());
+}
+
 ShapedType TensorTypes::parse(Type type) const {
   std::string text = getTypeText(type);
   auto [name, rest] = StringRef(text).split('<');
-  const TensorTypeEntry *entry =
-      llvm::find_if(table->getTensorTypes(),
-                    [&](const TensorTypeEntry &it) { return it.name == name; });
-  if (entry == table->getTensorTypes().end())
+  const auto *entry = llvm::find_if(
+      entries, [name = name](const auto &it) { return it.name == name; });
+  if (entry == entries.end())
     return {};
   MLIRContext *context = type.getContext();
   // A tensor of which nothing is known has no known size either.

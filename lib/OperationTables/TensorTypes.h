@@ -15,18 +15,21 @@
 
 namespace mlir::commsched::detail {
 
-/// Reads the text of the types that a table names.
+/// Reads the text of the types that tables name.
 class TensorTypes : public TensorTypeDialectInterface {
 public:
-  TensorTypes(Dialect *dialect, std::shared_ptr<const OperationTable> table)
-      : TensorTypeDialectInterface(dialect), table(std::move(table)) {}
+  explicit TensorTypes(Dialect *dialect)
+      : TensorTypeDialectInterface(dialect) {}
+
+  /// Adds the types of a table, which replace those of the same names.
+  void add(ArrayRef<TensorTypeEntry> added);
 
   ShapedType getTensorType(Type type) const final;
 
 private:
   ShapedType parse(Type type) const;
 
-  std::shared_ptr<const OperationTable> table;
+  SmallVector<TensorTypeEntry> entries;
   mutable llvm::sys::SmartRWMutex<true> mutex;
   mutable DenseMap<Type, ShapedType> known;
 };

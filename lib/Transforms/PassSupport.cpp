@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PassSupport.h"
+#include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -18,7 +19,9 @@ SmallVector<Block *>
 mlir::commsched::getBlocksWithCollectives(func::FuncOp function) {
   SmallVector<Block *> blocks;
   function.walk([&](Block *block) {
-    if (llvm::any_of(*block, llvm::IsaPred<CollectiveOpInterface>))
+    // The block of an asynchronous collective is its definition.
+    if (!isa<CollectiveOpInterface>(block->getParentOp()) &&
+        llvm::any_of(*block, llvm::IsaPred<CollectiveOpInterface>))
       blocks.push_back(block);
   });
   return blocks;
@@ -74,4 +77,17 @@ mlir::commsched::writeOutputFile(Location loc, StringRef path, StringRef what,
   }
   file->keep();
   return success();
+}
+
+void mlir::commsched::remarkBarriers(func::FuncOp function, Block &block) {
+  for (Operation &op : block.without_terminator()) {
+    // Other operations with unknown effects belong to linked dialects, whose
+    // authors say what they do.
+    if (op.isRegistered() && !isa<KnownEffectsOpInterface>(op))
+      continue;
+    if (hasUnknownMemoryEffects(&op))
+      remark::analysis(op.getLoc(),
+                       makeRemark("Barrier", function.getSymName()))
+          << (describe(&op) + " is a barrier: its effects are not known");
+  }
 }

@@ -50,6 +50,11 @@ remark::RemarkOpts makeRemark(StringRef name, StringRef function);
 remark::detail::InFlightRemark
 remarkBlockKept(func::FuncOp function, Location location, const Twine &reason);
 
+/// Emits the remark `Barrier` for each operation of `block` that a table of
+/// operations does not describe, or whose attributes it cannot read: nothing
+/// that communicates or uses memory moves across it.
+void remarkBarriers(func::FuncOp function, Block &block);
+
 //===----------------------------------------------------------------------===//
 // Output files
 //===----------------------------------------------------------------------===//

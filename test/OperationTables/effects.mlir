@@ -3,7 +3,14 @@
 
 // RUN: commsched-opt %s --canonicalize --cse | FileCheck %s --check-prefix=CSE
 // RUN: commsched-opt %s --commsched-raise-comms | FileCheck %s --check-prefix=RAISE
+// RUN: commsched-opt %s --commsched-raise-comms --remarks-filter=commsched -o /dev/null 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=REMARK
+// RUN: commsched-opt %s --commsched-schedule --remarks-filter=commsched -o /dev/null 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=REMARK
 
+// REMARK-DAG: custom_call is a barrier: its effects are not known
+// REMARK-DAG: of_tomorrow is a barrier: its effects are not known
+// REMARK-DAG: all_gather is a barrier: its effects are not known
 
 // CSE-LABEL: func.func @equal
 func.func @equal(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {

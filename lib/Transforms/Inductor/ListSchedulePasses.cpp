@@ -127,6 +127,7 @@ static FailureOr<bool> scheduleBlock(func::FuncOp function, Block &block,
     return failure();
   }
   if (areRemarksEnabled(function)) {
+    remarkBarriers(function, block);
     Result<Positions> positions = invert(problem, *order);
     MoveReporter reporter(function, *blockProblem, *positions, options);
     for (NodeId node = 0; node < problem.numNodes(); ++node)

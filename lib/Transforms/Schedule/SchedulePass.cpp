@@ -249,6 +249,8 @@ FailureOr<std::vector<DecidedBlock>> Schedule::decide() {
 }
 
 void Schedule::remarkDecisions(ArrayRef<DecidedBlock> blocks) {
+  for (Block *block : getBlocksWithCollectives(getOperation()))
+    remarkBarriers(getOperation(), *block);
   for (const DecidedBlock &block : blocks) {
     remarkSchedule(getOperation(), block.scheduler, block.schedule);
     remarkMerging(getOperation(), block.scheduler, block.schedule);
