@@ -198,9 +198,8 @@ static std::string describeOperands(const OperandSelection &selection) {
 }
 
 static std::string describe(const ValueSource &source) {
-  return source.attribute.empty()
-             ? "operand " + std::to_string(source.operand)
-             : "the attribute '" + source.attribute + "'";
+  return source.attribute.empty() ? "operand " + std::to_string(source.operand)
+                                  : "the attribute '" + source.attribute + "'";
 }
 
 Status
