@@ -114,7 +114,28 @@ void DialectModels::addTypes(ArrayRef<TensorTypeEntry> added) {
 
 using EffectInstances = SmallVectorImpl<MemoryEffects::EffectInstance>;
 
-static bool isKnown(Operation *op, const OperationEntry *entry) {
+static bool isMutable(Type type, const OperationTable &table) {
+  auto opaque = dyn_cast<OpaqueType>(type);
+  StringRef dialect = opaque ? opaque.getDialectNamespace().getValue()
+                             : type.getDialect().getNamespace();
+  if (!llvm::is_contained(table.getDialects(), dialect))
+    return false;
+  std::string text = getTypeText(type);
+  return llvm::is_contained(table.getMutableTypes(),
+                            StringRef(text).split('<').first);
+}
+
+/// Whether `op` uses values that other operations may change.
+static bool usesMutableValues(Operation *op, const OperationTable &table) {
+  if (table.getMutableTypes().empty())
+    return false;
+  auto isMutableHere = [&](Type type) { return isMutable(type, table); };
+  return llvm::any_of(op->getOperandTypes(), isMutableHere) ||
+         llvm::any_of(op->getResultTypes(), isMutableHere);
+}
+
+static bool isKnown(Operation *op, const Description &description) {
+  const OperationEntry *entry = description.entry;
   if (!entry)
     return false;
   if (entry->collective)
@@ -123,6 +144,9 @@ static bool isKnown(Operation *op, const OperationEntry *entry) {
     return true;
   if (entry->effects.kind == EffectEntry::Kind::Unknown)
     return entry->traits.hasRecursiveEffects;
+  if (entry->effects.kind != EffectEntry::Kind::Memory &&
+      usesMutableValues(op, *description.table))
+    return false;
   if (entry->effects.unlessAttr.empty())
     return true;
   Attribute flag = op->getAttr(entry->effects.unlessAttr);
@@ -166,8 +190,9 @@ struct EffectModel
     : MemoryEffectOpInterface::ExternalModel<EffectModel, Operation *>,
       ModelBase {
   void getEffects(Operation *op, EffectInstances &effects) const {
-    const OperationEntry *entry = find(op);
-    if (!isKnown(op, entry))
+    Description description = model->find(op);
+    const OperationEntry *entry = description.entry;
+    if (!isKnown(op, description))
       return addUnknownEffects(effects);
     if (entry->collective || isa<WaitOpInterface>(op))
       return addCollectiveEffects(op, effects);
@@ -197,7 +222,9 @@ struct EffectModel
 struct KnownEffectsModel
     : KnownEffectsOpInterface::ExternalModel<KnownEffectsModel, Operation *>,
       ModelBase {
-  bool hasKnownEffects(Operation *op) const { return isKnown(op, find(op)); }
+  bool hasKnownEffects(Operation *op) const {
+    return isKnown(op, model->find(op));
+  }
 };
 
 //===----------------------------------------------------------------------===//

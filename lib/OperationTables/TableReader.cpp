@@ -473,6 +473,8 @@ bool TableReader::readTable(const Value &value) {
       {"operations", [](const Value &) { return true; }},
       {"lenient", [&](const Value &it) { return read(it, table->lenient); }},
       {"devices", [&](const Value &it) { return read(it, table->devices); }},
+      {"mutable_types",
+       [&](const Value &it) { return read(it, table->mutableTypes); }},
       {"reductions",
        [&](const Value &it) {
          return readMap(it, [&](StringRef name, const Value &kind) {

@@ -220,6 +220,9 @@ public:
   /// Attributes of the module whose product is the number of devices.
   ArrayRef<std::string> getDevices() const { return devices; }
 
+  /// The names, behind the namespace, of types whose values can change.
+  ArrayRef<std::string> getMutableTypes() const { return mutableTypes; }
+
   /// Whether operations that the table does not describe, or whose attributes
   /// it cannot read, are barriers. They are errors otherwise.
   bool isLenient() const { return lenient; }
@@ -231,6 +234,7 @@ private:
   std::vector<TensorTypeEntry> tensorTypes;
   llvm::StringMap<ReductionKind> reductions;
   std::vector<std::string> devices;
+  std::vector<std::string> mutableTypes;
   bool lenient = false;
 };
 

@@ -7,3 +7,11 @@ func.func @lists(%x: !torch.vtensor<[8,8],f32>, %list: !torch.list<vtensor>)
   %3 = "torch.operator"(%x) <{name = "torch._c10d_functional.wait_tensor"}> : (!torch.vtensor<[8,8],f32>) -> !torch.vtensor<[8,8],f32>
   return %1, %2, %3 : !torch.vtensor<[8,8],f32>, !torch.vtensor<[8,8],f32>, !torch.vtensor<[8,8],f32>
 }
+
+func.func @mutable(%x: !torch.tensor<[8,8],f32>, %y: !torch.vtensor<[8,8],f32>)
+    -> (!torch.tensor<[8,8],f32>, !torch.tensor<[8,8],f32>) {
+  %0 = "torch.aten.relu"(%x) : (!torch.tensor<[8,8],f32>) -> !torch.tensor<[8,8],f32>
+  "torch.overwrite.tensor.contents"(%y, %x) : (!torch.vtensor<[8,8],f32>, !torch.tensor<[8,8],f32>) -> ()
+  %1 = "torch.aten.relu"(%x) : (!torch.tensor<[8,8],f32>) -> !torch.tensor<[8,8],f32>
+  return %0, %1 : !torch.tensor<[8,8],f32>, !torch.tensor<[8,8],f32>
+}
