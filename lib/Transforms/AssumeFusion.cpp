@@ -27,6 +27,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <memory>
 
@@ -56,7 +57,14 @@ public:
 
   void markBlock(Block &block);
 
+  /// Writes on each call in `function` what its callee takes. Returns what the
+  /// function takes without any overlap; none where that is not known.
+  std::optional<int64_t> priceCalls(func::FuncOp function, int depth = 0);
+
 private:
+  /// Functions that call each other deeper than this are not priced.
+  static constexpr int maxDepth = 64;
+
   /// As many values as one kernel reads at most: a larger one is split.
   static constexpr size_t maxInputs = 16;
 
@@ -74,6 +82,7 @@ private:
   /// Of fused operations: the values that are read in place of the results.
   DenseMap<Operation *, SmallVector<Value, 4>> inputsOf;
   DenseMap<StringAttr, bool> pointwiseCallees;
+  DenseMap<Operation *, std::optional<int64_t>> functionNs;
 };
 
 struct AssumeFusion : mlir::commsched::impl::AssumeFusionBase<AssumeFusion> {
@@ -96,6 +105,8 @@ struct AssumeFusion : mlir::commsched::impl::AssumeFusionBase<AssumeFusion> {
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function.getBody())
         marker.markBlock(block);
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      marker.priceCalls(function);
   }
 
 private:
@@ -250,4 +261,33 @@ void FusionMarker::markBlock(Block &block) {
       fused.insert(&op);
   for (Operation &op : block)
     price(&op);
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+std::optional<int64_t> FusionMarker::priceCalls(func::FuncOp function,
+                                                int depth) {
+  // A function that calls itself finds that nothing is known.
+  auto [entry, isNew] = functionNs.try_emplace(function, std::nullopt);
+  if (!isNew || depth > maxDepth || function.isExternal())
+    return entry->second;
+  Builder builder(function.getContext());
+  function.walk([&](func::CallOp call) {
+    auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+    if (!callee || getPinnedRuntimeNs(call))
+      return;
+    if (std::optional<int64_t> time = priceCalls(callee, depth + 1))
+      call->setDiscardableAttr(runtimeNsAttrName,
+                               builder.getI64IntegerAttr(*time));
+  });
+  std::optional<int64_t> total = 0;
+  for (Operation &op : function.getOps()) {
+    std::optional<int64_t> time = costs.getRuntimeNs(&op);
+    if (!time || llvm::AddOverflow(*total, *time, *total))
+      return std::nullopt;
+  }
+  functionNs[function] = total;
+  return total;
 }

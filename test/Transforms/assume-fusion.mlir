@@ -54,3 +54,31 @@ func.func private @where(%p: tensor<64xi1>, %a: tensor<64xf32>) -> tensor<64xf32
   %1 = "stablehlo.select"(%p, %a, %0) : (tensor<64xi1>, tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
   return %1 : tensor<64xf32>
 }
+
+// A call takes what its callee takes, its own calls included.
+
+// CHECK-LABEL: func.func @outer
+// CHECK: call @inner{{.*}}commsched.runtime_ns = 300 : i64
+func.func @outer(%a: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = call @inner(%a) : (tensor<64xf32>) -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+// CHECK-LABEL: func.func private @inner
+// CHECK: call @innermost{{.*}}commsched.runtime_ns = 200 : i64
+func.func private @inner(%a: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = call @innermost(%a) : (tensor<64xf32>) -> tensor<64xf32>
+  %1 = "stablehlo.custom_call"(%0) <{call_target_name = "a"}> {commsched.runtime_ns = 100 : i64} : (tensor<64xf32>) -> tensor<64xf32>
+  return %1 : tensor<64xf32>
+}
+func.func private @innermost(%a: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = "stablehlo.custom_call"(%a) <{call_target_name = "b"}> {commsched.runtime_ns = 200 : i64} : (tensor<64xf32>) -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+
+// CHECK-LABEL: func.func @recursive
+// CHECK-NOT: commsched.runtime_ns
+// CHECK: return
+func.func @recursive(%a: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = call @recursive(%a) : (tensor<64xf32>) -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}

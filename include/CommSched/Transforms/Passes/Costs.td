@@ -64,7 +64,8 @@ def AssumeFusion : Pass<"commsched-assume-fusion", "::mlir::ModuleOp"> {
     result takes no storage, and shares that of the operand that is computed
     from the largest value. Any other operation that reads fused results gets the
     time of a kernel that reads what these are computed from: in total at most
-    16 values; where there are more, an operation is not fused. Pinned times
+    16 values; where there are more, an operation is not fused. Any other call
+    gets the time of what its callee does, one after the other. Pinned times
     stay as they are.
 
     The compiler may decide in another way. Where it reads a value several
