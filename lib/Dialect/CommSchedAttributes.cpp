@@ -332,6 +332,9 @@ static LogicalResult verifySizeHints(Operation *op, NamedAttribute attr,
         return !isa<BuiltinDialect>(type.getDialect());
       }))
     return success();
+  // Once an operation writes into memory, it has no results any more.
+  if (types.empty())
+    return success();
   int64_t count = countDynamicDims(types);
   if (count == hints.size())
     return success();
@@ -353,6 +356,9 @@ static LogicalResult verifySizeHints(Operation *op, NamedAttribute attr) {
 static LogicalResult verifyFused(Operation *op, NamedAttribute attr) {
   if (failed(verifyNotNegative(op, attr)))
     return failure();
+  // Once an operation writes into memory, it has no results any more.
+  if (op->getNumResults() == 0)
+    return success();
   int64_t operand = cast<IntegerAttr>(attr.getValue()).getInt();
   if (operand < op->getNumOperands() &&
       isa<RankedTensorType>(op->getOperand(operand).getType()))

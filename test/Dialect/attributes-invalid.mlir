@@ -506,6 +506,12 @@ func.func @size_hints(%x: tensor<?xf32> {commsched.size_hints = array<i64: 0>}) 
   return
 }
 
+// The results have become memory.
+func.func @in_memory(%f: f32, %m: memref<?xf32>) {
+  linalg.fill {commsched.size_hints = array<i64: 4>, commsched.fused = 7 : i64} ins(%f : f32) outs(%m : memref<?xf32>)
+  return
+}
+
 // The sizes of a declaration's arguments.
 func.func private @declared(tensor<?xf32> {commsched.size_hints = array<i64: 4>})
 
