@@ -27,7 +27,37 @@ using schedule::Timeline;
 // Names
 //===----------------------------------------------------------------------===//
 
+/// A group that is a matrix of ranks, by its first row: "ranks 0-7", or
+/// "ranks 0, 8, 16, 24, ..." of which the first four are named. Empty for other
+/// keys.
+static std::string getNameOfRanks(Attribute key) {
+  auto parts = dyn_cast<ArrayAttr>(key);
+  auto matrix =
+      dyn_cast<DenseIntElementsAttr>(parts && !parts.empty() ? parts[0] : key);
+  if (!matrix || matrix.getType().getRank() != 2 || matrix.empty())
+    return {};
+  SmallVector<int64_t> ranks;
+  auto element = matrix.getValues<APInt>().begin();
+  for (int64_t i = 0, size = matrix.getType().getDimSize(1); i < size; ++i)
+    ranks.push_back((*element++).getSExtValue());
+  std::string text = "ranks ";
+  llvm::raw_string_ostream os(text);
+  bool isRange = ranks.size() > 2;
+  for (auto [index, rank] : llvm::enumerate(ranks))
+    isRange &= rank == ranks[0] + static_cast<int64_t>(index);
+  if (isRange) {
+    os << ranks.front() << "-" << ranks.back();
+    return text;
+  }
+  constexpr size_t mostNamed = 4;
+  llvm::interleaveComma(ArrayRef(ranks).take_front(mostNamed), os);
+  os << (ranks.size() > mostNamed ? ", ..." : "");
+  return text;
+}
+
 std::string mlir::commsched::getGroupName(Attribute key) {
+  if (std::string name = getNameOfRanks(key); !name.empty())
+    return name;
   if (auto symbol = dyn_cast<SymbolRefAttr>(key))
     return makePrintable(symbol.getLeafReference());
   if (auto name = dyn_cast<StringAttr>(key))

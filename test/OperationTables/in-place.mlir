@@ -7,7 +7,7 @@
 // RUN: commsched-opt %s --commsched-report -o /dev/null | FileCheck %s --check-prefix=REPORT
 
 // REPORT: collectives {{ *}}2
-// REPORT: all_gather_1 {{ *}}all_gather
+// REPORT: all_gather_1 {{ *}}all_gather {{ *}}ranks 0-7 {{ *}}64.00 MiB
 
 // RAISE-LABEL: func.func @main
 // RAISE: "stablehlo.async_start"(%arg0)

@@ -16,6 +16,12 @@
 // RUN:   --pass-pipeline='builtin.module(func.func(commsched-estimate-runtime))' \
 // RUN:   | FileCheck %s --check-prefix=ESTIMATE
 
+// Dialects by name come with the plugin.
+// RUN: mlir-opt --load-dialect-plugin=%plugin --load-pass-plugin=%plugin \
+// RUN:   %S/../OperationTables/in-place.mlir \
+// RUN:   --pass-pipeline='builtin.module(func.func(commsched-raise-comms))' \
+// RUN:   | FileCheck %S/../OperationTables/in-place.mlir --check-prefix=RAISE
+
 commsched.group @self size(1)
 commsched.group @dp size(4)
 
