@@ -332,8 +332,8 @@ static LogicalResult verifySizeHints(Operation *op, NamedAttribute attr,
         return !isa<BuiltinDialect>(type.getDialect());
       }))
     return success();
-  // Once an operation writes into memory, it has no results any more.
-  if (types.empty())
+  // A lowered operation writes into memory, or makes single elements.
+  if (llvm::none_of(types, llvm::IsaPred<ShapedType>))
     return success();
   int64_t count = countDynamicDims(types);
   if (count == hints.size())
@@ -356,8 +356,8 @@ static LogicalResult verifySizeHints(Operation *op, NamedAttribute attr) {
 static LogicalResult verifyFused(Operation *op, NamedAttribute attr) {
   if (failed(verifyNotNegative(op, attr)))
     return failure();
-  // Once an operation writes into memory, it has no results any more.
-  if (op->getNumResults() == 0)
+  // A lowered operation writes into memory, or makes single elements.
+  if (llvm::none_of(op->getResultTypes(), llvm::IsaPred<ShapedType>))
     return success();
   int64_t operand = cast<IntegerAttr>(attr.getValue()).getInt();
   if (operand < op->getNumOperands() &&

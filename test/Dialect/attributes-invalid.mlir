@@ -506,8 +506,9 @@ func.func @size_hints(%x: tensor<?xf32> {commsched.size_hints = array<i64: 0>}) 
   return
 }
 
-// The results have become memory.
-func.func @in_memory(%f: f32, %m: memref<?xf32>) {
+// What was lowered writes into memory, or makes single elements.
+func.func @lowered(%f: f32, %m: memref<?xf32>) {
+  %0 = arith.addf %f, %f {commsched.size_hints = array<i64: 4>, commsched.fused = 0 : i64} : f32
   linalg.fill {commsched.size_hints = array<i64: 4>, commsched.fused = 7 : i64} ins(%f : f32) outs(%m : memref<?xf32>)
   return
 }
