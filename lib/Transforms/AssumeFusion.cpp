@@ -16,6 +16,7 @@
 
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/OptionErrors.h"
+#include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Problem/OperatorClasses.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
@@ -24,6 +25,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
@@ -123,6 +125,9 @@ private:
 FusionRole FusionMarker::getRole(Operation *op) {
   if (auto call = dyn_cast<CallOpInterface>(op))
     return getCallRole(call);
+  // It writes into its destination, whatever is fused.
+  if (isa<DestinationStyleOpInterface>(op))
+    return {};
   switch (getOperatorClass(op)) {
   case OperatorClass::Pointwise:
   case OperatorClass::DataMovement:
@@ -242,6 +247,8 @@ void FusionMarker::price(Operation *op) {
   if (fused.contains(op) && inputs.size() <= maxInputs) {
     if (std::optional<unsigned> operand = getStorageOperand(op)) {
       inputsOf[op] = SmallVector<Value, 4>(inputs.begin(), inputs.end());
+      if (getAliasedValue(op->getResult(0)))
+        return; // A view says itself whose storage it shares, and is free.
       op->setDiscardableAttr(fusedAttrName,
                              builder.getI64IntegerAttr(*operand));
       return pin(0);

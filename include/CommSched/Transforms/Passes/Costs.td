@@ -56,7 +56,8 @@ def AssumeFusion : Pass<"commsched-assume-fusion", "::mlir::ModuleOp"> {
     For programs that a compiler such as XLA still fuses. An operation with one
     result is fused if its class is pointwise, data movement or view, and if
     everything that reads the result is in the same block and can compute it on
-    the way: it is pointwise, data movement, a reduction, a concatenation, or a fused view.
+    the way: it is pointwise, data movement, a reduction, a concatenation, or a
+    fused view. Operations with a destination are none of these.
     A call with `commsched.pure` of a function that consists of such operations
     counts as one of them.
 
