@@ -2,7 +2,7 @@
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes a module of StableHLO in the generic form, as jaxlib prints it: layers
-that gather two weights, compute, and scatter two gradients, on eight devices."""
+on eight devices that gather two weights, compute, and scatter two gradients."""
 
 import argparse
 
@@ -53,7 +53,7 @@ class Writer:
         return value
 
     def layer(self, x, shard, elementwise):
-        """A layer of 8 + `elementwise` operations, not counting reducers."""
+        """A layer of 8 + `elementwise` operations, and 4 in reducers."""
         gather = f"all_gather_dim = 0 : i64, {GROUPS}"
         for _ in range(2):
             full = self.operation(
@@ -81,8 +81,8 @@ def module(operations, elementwise=32):
     """The text of a module of about `operations` operations."""
     writer = Writer()
     x, shard = "%x", "%w"
-    # Each of the two reducers has two operations.
-    while writer.values + 4 * (writer.values // (8 + elementwise)) < operations:
+    # Each of the two reducers of a layer has two operations.
+    for _ in range(-(-operations // (elementwise + 12))):
         x, shard = writer.layer(x, shard, elementwise)
     sharding = "#sdy.sharding_per_value<[{}]>"
     split, whole = '<@mesh, [{"dp"}, {}]>', "<@mesh, [{}, {}]>"
