@@ -18,6 +18,7 @@ from commsched import opt  # noqa: E402
 from commsched.jax import trace  # noqa: E402
 from commsched.jax.tracer import llama, step  # noqa: E402
 from commsched.jax.tracer.step import StepOptions  # noqa: E402
+from commsched.llama import CONFIGS  # noqa: E402
 
 TINY = {"model": "llama3-tiny", "layers": 1, "sequence": 32}
 
@@ -75,7 +76,7 @@ def test_sharding_changes_only_how_sums_are_rounded():
 
 def test_attention_in_blocks_is_attention():
     """The blocks cut only scores that are masked."""
-    config = llama.CONFIGS["llama3-tiny"]
+    config = CONFIGS["llama3-tiny"]
     keys = jax.random.split(jax.random.key(0), 3)
     q = jax.random.normal(keys[0], (1, 32, 2, 4, 16))
     k, v = (jax.random.normal(key, (1, 32, 2, 16)) for key in keys[1:])

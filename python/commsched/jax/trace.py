@@ -12,18 +12,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from commsched import opt
+from commsched import tracing
 from commsched.jax import private
 from commsched.jax.schedule import module_text
-from commsched.jax.tracer.llama import CONFIGS
 from commsched.jax.tracer.step import OPTIMIZERS, StepOptions, lower_step
-from commsched.output import (
-    add_output_argument,
-    check_output,
-    error_text,
-    positive,
-    write_module,
-)
+from commsched.output import positive
 
 
 def trace_text(options: StepOptions, locations: bool = False) -> str:
@@ -33,17 +26,14 @@ def trace_text(options: StepOptions, locations: bool = False) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m commsched.jax.trace",
-        description="Lower one training step of a model whose parameters are "
+    parser = tracing.make_parser(
+        "commsched.jax.trace",
+        "Lower one training step of a model whose parameters are "
         "sharded over devices (gathered in bfloat16, gradients reduced in "
         "float32) with jax.shard_map, and write it as a StableHLO module in "
         "generic form.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    defaults = StepOptions()
     add = parser.add_argument
-    add("--model", required=True, choices=CONFIGS, help="model to trace")
     add(
         "--devices",
         required=True,
@@ -51,25 +41,8 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="devices that every parameter is sharded over",
     )
-    add(
-        "--layers",
-        type=positive,
-        metavar="N",
-        help="decoder layers, in place of the model's own number",
-    )
-    add(
-        "--seq",
-        type=positive,
-        default=defaults.sequence,
-        metavar="N",
-        help="tokens of a sequence",
-    )
-    add(
-        "--batch",
-        type=positive,
-        default=defaults.batch,
-        metavar="N",
-        help="sequences of one device",
+    tracing.add_size_arguments(
+        parser, StepOptions.sequence, StepOptions.batch, holder="device"
     )
     add(
         "--scan",
@@ -79,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--optimizer",
         choices=OPTIMIZERS,
-        default=defaults.optimizer,
+        default=StepOptions.optimizer,
         help="update of the sharded parameters; none returns gradients",
     )
     add(
@@ -87,14 +60,10 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="write where in Python each operation comes from",
     )
-    add_output_argument(parser)
     return parser
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit status."""
-    parser = _parser()
-    args = parser.parse_args(argv)
+def _trace(args: argparse.Namespace) -> str:
     options = StepOptions(
         model=args.model,
         devices=args.devices,
@@ -104,14 +73,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         scan=args.scan,
         optimizer=args.optimizer,
     )
-    try:
-        check_output(args.output)
-        text = trace_text(options, args.locations)
-        write_module(text + "\n", args.output)
-    except (OSError, ValueError, opt.OptError, private.UnknownJax) as error:
-        print(f"{parser.prog}: error: {error_text(error)}", file=sys.stderr)
-        return 1
-    return 0
+    return trace_text(options, args.locations) + "\n"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status."""
+    errors = (ValueError, private.UnknownJax)
+    return tracing.run(_parser(), argv, _trace, errors)
 
 
 if __name__ == "__main__":

@@ -12,15 +12,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from commsched import ir, opt
-from commsched.output import (
-    add_output_argument,
-    check_output,
-    error_text,
-    positive,
-    write_module,
-)
-from commsched.torch.tracer import models
+from commsched import ir, tracing
+from commsched.output import positive
 from commsched.torch import GraphSpec, ImportOptions, import_graphs
 from commsched.torch.tracer.partition import PARTITIONERS
 from commsched.torch.tracer.step import StepOptions, trace_step
@@ -49,16 +42,14 @@ def trace_module(options: StepOptions, gpus_per_node: int = 8) -> ir.Module:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m commsched.torch.trace",
-        description="Trace one training step of a model whose parameters are "
+    parser = tracing.make_parser(
+        "commsched.torch.trace",
+        "Trace one training step of a model whose parameters are "
         "sharded over data-parallel ranks (gathered in bfloat16, gradients "
         "reduced in float32), on fake tensors and without a GPU, and write "
         "it as a commsched module.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     add = parser.add_argument
-    add("--model", required=True, choices=models.CONFIGS, help="model to trace")
     add(
         "--dp",
         required=True,
@@ -74,25 +65,8 @@ def _parser() -> argparse.ArgumentParser:
         help="replicas of the sharded model (hybrid sharding): gradients are "
         "reduce-scattered within a replica and all-reduced across them",
     )
-    add(
-        "--seq",
-        type=positive,
-        default=8192,
-        metavar="N",
-        help="tokens of a sequence",
-    )
-    add(
-        "--batch",
-        type=positive,
-        default=1,
-        metavar="N",
-        help="sequences of one rank",
-    )
-    add(
-        "--layers",
-        type=positive,
-        metavar="N",
-        help="decoder layers, in place of the model's own number",
+    tracing.add_size_arguments(
+        parser, StepOptions.sequence, StepOptions.batch, holder="rank"
     )
     add(
         "--gpus-per-node",
@@ -120,14 +94,10 @@ def _parser() -> argparse.ArgumentParser:
         default=True,
         help="gather parameters again in the backward rather than keep them",
     )
-    add_output_argument(parser)
     return parser
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit status."""
-    parser = _parser()
-    args = parser.parse_args(argv)
+def _trace(args: argparse.Namespace) -> ir.Module:
     options = StepOptions(
         model=args.model,
         shards=args.dp,
@@ -139,13 +109,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         partitioner=args.partitioner,
         reshard_after_forward=args.reshard_after_forward,
     )
-    try:
-        check_output(args.output)
-        write_module(trace_module(options, args.gpus_per_node), args.output)
-    except (OSError, opt.OptError) as error:
-        print(f"{parser.prog}: error: {error_text(error)}", file=sys.stderr)
-        return 1
-    return 0
+    return trace_module(options, args.gpus_per_node)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status."""
+    return tracing.run(_parser(), argv, _trace)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ which `gather` makes whole where it is needed.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from typing import Any
 
@@ -19,40 +18,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from commsched.llama import LlamaConfig
+
 #: Name of the mesh axis that parameters and batches are sharded over.
 AXIS = "fsdp"
 
-
-@dataclasses.dataclass(frozen=True)
-class LlamaConfig:
-    """Sizes of one model of the family.
-
-    `attention_block` is how many queries attend at once: scores of that many
-    rows exist at one time.
-    """
-
-    num_layers: int
-    dim: int
-    num_heads: int
-    num_kv_heads: int
-    ffn_dim: int
-    vocab_size: int
-    rope_theta: float = 500000.0
-    norm_eps: float = 1e-5
-    attention_block: int = 2048
-
-    @property
-    def head_dim(self) -> int:
-        """Elements of one attention head."""
-        return self.dim // self.num_heads
-
-
-#: The published sizes of the family, and one for tests.
-CONFIGS: dict[str, LlamaConfig] = {
-    "llama3-8b": LlamaConfig(32, 4096, 32, 8, 14336, 128256),
-    "llama3-70b": LlamaConfig(80, 8192, 64, 8, 28672, 128256),
-    "llama3-tiny": LlamaConfig(2, 128, 8, 2, 448, 512),
-}
+#: How many queries attend at once: scores of that many rows exist at one time.
+ATTENTION_BLOCK = 2048
 
 
 # -- Parameters ------------------------------------------------------------
@@ -195,8 +167,8 @@ def attention(config: LlamaConfig, layer: dict, x: jax.Array) -> jax.Array:
     v = heads("wv", config.num_kv_heads)
     q = q.reshape(batch, seq, config.num_kv_heads, -1, config.head_dim)
     blocks = []
-    for first in range(0, seq, config.attention_block):
-        end = min(first + config.attention_block, seq)
+    for first in range(0, seq, ATTENTION_BLOCK):
+        end = min(first + ATTENTION_BLOCK, seq)
         blocks.append(attend(q[:, first:end], k[:, :end], v[:, :end], first))
     y = jnp.concatenate(blocks, axis=1) if len(blocks) > 1 else blocks[0]
     return linear(y.reshape(batch, seq, config.dim), layer["wo"])

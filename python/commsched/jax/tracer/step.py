@@ -14,7 +14,8 @@ from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from commsched.jax.tracer import llama
-from commsched.jax.tracer.llama import AXIS, CONFIGS, LlamaConfig
+from commsched.jax.tracer.llama import AXIS
+from commsched.llama import CONFIGS, LlamaConfig
 
 OPTIMIZERS = ("adam", "sgd", "none")
 
@@ -23,7 +24,7 @@ OPTIMIZERS = ("adam", "sgd", "none")
 class StepOptions:
     """What step to make.
 
-    model:     one of `CONFIGS`.
+    model:     one of `commsched.llama.CONFIGS`.
     devices:   devices that parameters and sequences are sharded over.
     layers:    decoder layers, in place of the model's own number.
     sequence:  tokens of a sequence.
@@ -43,9 +44,7 @@ class StepOptions:
     def config(self) -> LlamaConfig:
         """Returns the sizes of the model. Raises ValueError if the devices
         cannot share a parameter evenly."""
-        config = CONFIGS[self.model]
-        if self.layers is not None:
-            config = dataclasses.replace(config, num_layers=self.layers)
+        config = CONFIGS[self.model].with_layers(self.layers)
         shapes = llama.parameter_shapes(config, False)
         for shape in jax.tree.leaves(shapes, is_leaf=_is_shape):
             if shape[0] % self.devices:

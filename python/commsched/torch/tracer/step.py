@@ -82,9 +82,7 @@ def trace_step(options: StepOptions) -> TracedStep:
     The graphs are ``forward`` and ``backward``, or ``joint``. Must not be
     called while a process group is initialized (``RuntimeError``).
     """
-    config = models.CONFIGS[options.model]
-    if options.layers is not None:
-        config = dataclasses.replace(config, num_layers=options.layers)
+    config = models.CONFIGS[options.model].with_layers(options.layers)
     with fake_mesh(options.shards, options.replicas) as mesh:
         with FakeTensorMode():
             model = models.build(config, options.sequence)

@@ -8,9 +8,9 @@ whole training step's forward: it returns the mean cross-entropy loss.
 
 from __future__ import annotations
 
-from .llama import LLAMA_CONFIGS, Llama, LlamaConfig
+from commsched.llama import CONFIGS, LlamaConfig
 
-CONFIGS: dict[str, LlamaConfig] = dict(LLAMA_CONFIGS)
+from .llama import Llama
 
 
 def build(config: LlamaConfig, max_seq_len: int) -> Llama:
