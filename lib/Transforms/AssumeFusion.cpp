@@ -14,14 +14,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Analysis/Costs/CostAnalysis.h"
-#include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Problem/OperatorClasses.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
-#include "CommSched/Transforms/Passes.h"
+#include "EstimatingPass.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -30,8 +28,6 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
-
-#include <memory>
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_ASSUMEFUSION
@@ -87,33 +83,20 @@ private:
   DenseMap<Operation *, std::optional<int64_t>> functionNs;
 };
 
-struct AssumeFusion : mlir::commsched::impl::AssumeFusionBase<AssumeFusion> {
-  using AssumeFusionBase::AssumeFusionBase;
+struct AssumeFusion
+    : EstimatingPass<mlir::commsched::impl::AssumeFusionBase<AssumeFusion>> {
+  using EstimatingPass::EstimatingPass;
 
-  LogicalResult initialize(MLIRContext *context) override {
-    optionError = readProfileOption(*this, profile, table);
-    return success();
-  }
-
-  void runOnOperation() override {
-    if (failed(emitOptionError(getOperation(), optionError)))
-      return signalPassFailure();
-    CostAnalysis analysis(getOperation(), table.get(), getPresetName(target));
-    OperationCosts *costs = analysis.getCosts();
-    if (!costs)
-      return signalPassFailure();
+  LogicalResult run(OperationCosts &costs) override {
     SymbolTable symbols(getOperation());
-    FusionMarker marker(symbols, *costs);
+    FusionMarker marker(symbols, costs);
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function.getBody())
         marker.markBlock(block);
     for (auto function : getOperation().getOps<func::FuncOp>())
       marker.priceCalls(function);
+    return success();
   }
-
-private:
-  std::shared_ptr<const cost::MeasuredTable> table;
-  std::optional<std::string> optionError;
 };
 
 } // namespace

@@ -6,16 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Analysis/Costs/CostAnalysis.h"
-#include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
-#include "CommSched/Transforms/Passes.h"
+#include "EstimatingPass.h"
 #include "PassSupport.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
-
-#include <memory>
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_ESTIMATERUNTIME
@@ -46,27 +42,18 @@ static std::string describeSource(const CollectiveEstimate &estimate) {
 namespace {
 
 struct EstimateRuntime
-    : mlir::commsched::impl::EstimateRuntimeBase<EstimateRuntime> {
-  using EstimateRuntimeBase::EstimateRuntimeBase;
+    : EstimatingPass<
+          mlir::commsched::impl::EstimateRuntimeBase<EstimateRuntime>> {
+  using EstimatingPass::EstimatingPass;
 
-  LogicalResult initialize(MLIRContext *context) override {
-    optionError = readProfileOption(*this, profile, table);
-    return success();
-  }
-
-  void runOnOperation() override {
-    if (failed(emitOptionError(getOperation(), optionError)))
-      return signalPassFailure();
-    CostAnalysis analysis(getOperation(), table.get(), getPresetName(target));
-    OperationCosts *costs = analysis.getCosts();
-    if (!costs)
-      return signalPassFailure();
+  LogicalResult run(OperationCosts &costs) override {
     attrName = StringAttr::get(&getContext(), runtimeNsAttrName);
     timeType = IntegerType::get(&getContext(), 64);
     changed = false;
-    estimateRegion(getOperation().getBody(), *costs);
+    estimateRegion(getOperation().getBody(), costs);
     if (!changed)
       markAllAnalysesPreserved();
+    return success();
   }
 
 private:
@@ -124,9 +111,6 @@ private:
             " has no estimate: " + explainUnknownCost(costs, op));
   }
 
-  /// Shared by the copies of the pass that run on several functions at once.
-  std::shared_ptr<const cost::MeasuredTable> table;
-  std::optional<std::string> optionError;
   /// Name and type of the attribute, looked up once.
   StringAttr attrName;
   IntegerType timeType;

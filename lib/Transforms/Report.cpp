@@ -6,12 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Analysis/Costs/CostAnalysis.h"
-#include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Report/PairReport.h"
 #include "CommSched/Report/ReportFormats.h"
 #include "CommSched/Report/StepReport.h"
-#include "CommSched/Transforms/Passes.h"
+#include "EstimatingPass.h"
 #include "PassSupport.h"
 
 namespace mlir::commsched {
@@ -24,11 +22,11 @@ using namespace mlir::commsched;
 
 namespace {
 
-struct Report : mlir::commsched::impl::ReportBase<Report> {
-  using ReportBase::ReportBase;
+struct Report : EstimatingPass<mlir::commsched::impl::ReportBase<Report>> {
+  using EstimatingPass::EstimatingPass;
 
   LogicalResult initialize(MLIRContext *context) override;
-  void runOnOperation() override;
+  LogicalResult run(OperationCosts &costs) override;
 
 private:
   /// Appends the report on `function`.
@@ -39,9 +37,6 @@ private:
 
   /// The contention options.
   ContentionOptions contention;
-  /// Measured collectives, or null.
-  std::shared_ptr<const cost::MeasuredTable> table;
-  std::optional<std::string> optionError;
   std::vector<StepReport> reports;
   /// By function: which of the reports is its.
   DenseMap<Operation *, size_t> reportOf;
@@ -51,12 +46,10 @@ private:
 
 LogicalResult Report::initialize(MLIRContext *context) {
   contention = {exclusiveGroups, linkSharing, computeSlowdown};
-  optionError.reset();
-  if (Status status = check(contention); !status)
+  if (failed(EstimatingPass::initialize(context)))
+    return failure();
+  if (Status status = check(contention); !status && !optionError)
     optionError = makeOptionError(*this, computeSlowdown, status.error());
-  if (std::optional<std::string> error =
-          readProfileOption(*this, profile, table))
-    optionError = std::move(error);
   return success();
 }
 
@@ -105,30 +98,23 @@ LogicalResult Report::simulate(FunctionPair pair, OperationCosts &costs) {
   return success();
 }
 
-void Report::runOnOperation() {
+LogicalResult Report::run(OperationCosts &costs) {
   markAllAnalysesPreserved();
-  if (failed(emitOptionError(getOperation(), optionError)))
-    return signalPassFailure();
   reports.clear();
   reportOf.clear();
-  CostAnalysis analysis(getOperation(), table.get(), getPresetName(target));
-  OperationCosts *costs = analysis.getCosts();
-  if (!costs)
-    return signalPassFailure();
   // A pair comes behind the second of its halves.
   DenseMap<Operation *, FunctionPair> pairs;
   for (FunctionPair pair : getFunctionPairs(getOperation()))
     pairs[pair.forward->isBeforeInBlock(pair.backward) ? pair.backward
                                                        : pair.forward] = pair;
   for (auto function : getOperation().getOps<FunctionOpInterface>()) {
-    if (!function.isExternal() && failed(simulate(function, *costs)))
-      return signalPassFailure();
+    if (!function.isExternal() && failed(simulate(function, costs)))
+      return failure();
     if (auto it = pairs.find(function);
-        it != pairs.end() && failed(simulate(it->second, *costs)))
-      return signalPassFailure();
+        it != pairs.end() && failed(simulate(it->second, costs)))
+      return failure();
   }
-  if (failed(print()))
-    signalPassFailure();
+  return print();
 }
 
 LogicalResult Report::print() {
