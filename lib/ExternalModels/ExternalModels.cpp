@@ -15,7 +15,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Interfaces/CastInterfaces.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -26,18 +25,6 @@ using namespace mlir::tensor;
 //===----------------------------------------------------------------------===//
 // Shared models
 //===----------------------------------------------------------------------===//
-
-std::optional<double> mlir::commsched::detail::getElementCount(Value value) {
-  auto shaped = dyn_cast<ShapedType>(getSizedType(value));
-  if (!shaped)
-    return 0;
-  if (!shaped.hasStaticShape())
-    return std::nullopt;
-  double count = 1;
-  for (int64_t dim : shaped.getShape())
-    count *= static_cast<double>(dim);
-  return count;
-}
 
 bool mlir::commsched::detail::isElementwiseArithmetic(Operation *op) {
   return op->hasTrait<OpTrait::Elementwise>() &&
@@ -55,33 +42,11 @@ int64_t mlir::commsched::detail::countBodyArithmetic(Block &body) {
   return count;
 }
 
-std::optional<int64_t>
-mlir::commsched::detail::getMultipleOfBytes(ValueRange values, int64_t times) {
-  SmallVector<Type> types = getSizedTypes(values);
-  std::optional<int64_t> bytes = getStaticBytes(types);
-  int64_t product;
-  if (!bytes || llvm::MulOverflow(*bytes, times, product))
-    return std::nullopt;
-  return product;
-}
-
 std::optional<double>
 mlir::commsched::detail::ElementwiseCost::getFlopCount(Operation *op) const {
   if (isa<CastOpInterface>(op))
     return 0;
   return getElementCount(op->getResult(0));
-}
-
-std::optional<int64_t>
-mlir::commsched::detail::SelectionCost::getMovedBytes(Operation *op) const {
-  std::optional<int64_t> copied =
-      getMultipleOfBytes(op->getResults(), /*times=*/2);
-  std::optional<int64_t> others =
-      getMultipleOfBytes(op->getOperands().drop_front(), /*times=*/1);
-  int64_t total;
-  if (!copied || !others || llvm::AddOverflow(*copied, *others, total))
-    return std::nullopt;
-  return total;
 }
 
 std::optional<int64_t>

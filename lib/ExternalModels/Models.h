@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Attaching a model to many operations at once, and counting elements,
-// arithmetic and bytes. Counts of operations are doubles: they exceed 2^63
-// in large programs, and costs need only their leading digits.
+// Attaching a model to many operations at once, counting arithmetic, and models
+// that several dialects share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,9 +26,6 @@ void registerMathModels(DialectRegistry &registry);
 void registerTensorModels(DialectRegistry &registry);
 void registerTosaModels(DialectRegistry &registry);
 
-/// The elements of `value`, 0 for a scalar; none when a size is not known.
-std::optional<double> getElementCount(Value value);
-
 /// True if `op` does arithmetic on the elements of its operands: it is
 /// elementwise, but neither a constant nor a conversion between types.
 bool isElementwiseArithmetic(Operation *op);
@@ -38,10 +34,6 @@ bool isElementwiseArithmetic(Operation *op);
 /// and math dialects and others like them, without conversions, constants and
 /// the arithmetic of indices.
 int64_t countBodyArithmetic(Block &body);
-
-/// Bytes of `values`, each counted `times` times; none when one is not known or
-/// the sum does not fit.
-std::optional<int64_t> getMultipleOfBytes(ValueRange values, int64_t times);
 
 /// Gives `Model` to every operation of the dialect that `accepts`, unless it
 /// has an implementation of the interface already: an embedder's comes first.
@@ -87,11 +79,12 @@ struct ElementwiseCost
   std::optional<double> getFlopCount(Operation *op) const;
 };
 
-/// Reads as much of the first operand as the results hold: slices and gathers.
-/// All other operands are read whole.
+/// Slices and gathers, which read a part of the first operand.
 struct SelectionCost
     : CostOpInterface::ExternalModel<SelectionCost, Operation *> {
-  std::optional<int64_t> getMovedBytes(Operation *op) const;
+  std::optional<int64_t> getMovedBytes(Operation *op) const {
+    return getSelectionBytes(op);
+  }
 };
 
 /// Writes the results, and reads nothing that has a size: fills and generators.

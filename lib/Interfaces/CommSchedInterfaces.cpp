@@ -210,3 +210,40 @@ mlir::commsched::getOperandAndResultBytes(Operation *op) {
   llvm::append_range(types, getSizedTypes(op->getResults()));
   return getStaticBytes(types);
 }
+
+std::optional<int64_t> mlir::commsched::getMultipleOfBytes(ValueRange values,
+                                                           int64_t times) {
+  SmallVector<Type> types = getSizedTypes(values);
+  std::optional<int64_t> bytes = getStaticBytes(types);
+  int64_t product;
+  if (!bytes || llvm::MulOverflow(*bytes, times, product))
+    return std::nullopt;
+  return product;
+}
+
+std::optional<int64_t> mlir::commsched::getSelectionBytes(Operation *op) {
+  std::optional<int64_t> copied =
+      getMultipleOfBytes(op->getResults(), /*times=*/2);
+  std::optional<int64_t> others =
+      getMultipleOfBytes(op->getOperands().drop_front(), /*times=*/1);
+  int64_t total;
+  if (!copied || !others || llvm::AddOverflow(*copied, *others, total))
+    return std::nullopt;
+  return total;
+}
+
+std::optional<double> mlir::commsched::getElementCount(Type type) {
+  ShapedType shaped = getTensorType(type);
+  if (!shaped)
+    return 0;
+  if (!shaped.hasStaticShape())
+    return std::nullopt;
+  double count = 1;
+  for (int64_t dim : shaped.getShape())
+    count *= static_cast<double>(dim);
+  return count;
+}
+
+std::optional<double> mlir::commsched::getElementCount(Value value) {
+  return getElementCount(getSizedType(value));
+}

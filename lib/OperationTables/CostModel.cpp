@@ -22,25 +22,6 @@ using namespace mlir::commsched::detail;
 // Sizes
 //===----------------------------------------------------------------------===//
 
-/// The elements of a value of `type`, 0 if it is no tensor; none when a
-/// dimension is dynamic.
-static std::optional<double> countElements(Type type) {
-  ShapedType shaped = getTensorType(type);
-  if (!shaped)
-    return 0;
-  if (!shaped.hasStaticShape())
-    return std::nullopt;
-  double count = 1;
-  for (int64_t dim : shaped.getShape())
-    count *= static_cast<double>(dim);
-  return count;
-}
-
-/// The elements of `value`, by its size hints if it has any.
-static std::optional<double> countElements(Value value) {
-  return countElements(getSizedType(value));
-}
-
 /// The static shape of operand `index`, or that of its size hints; none if it
 /// has no such shape.
 static std::optional<ArrayRef<int64_t>> getShape(Operation *op, int64_t index) {
@@ -67,24 +48,6 @@ static double multiplyElements(Attribute attr) {
     for (const APInt &element : elements.getValues<APInt>())
       product *= element.signedRoundToDouble();
   return product;
-}
-
-static std::optional<int64_t> getMultipleOfBytes(ValueRange values,
-                                                 int64_t times) {
-  SmallVector<Type> types = getSizedTypes(values);
-  std::optional<int64_t> bytes = getStaticBytes(types);
-  int64_t product;
-  if (!bytes || llvm::MulOverflow(*bytes, times, product))
-    return std::nullopt;
-  return product;
-}
-
-static std::optional<int64_t> add(std::optional<int64_t> lhs,
-                                  std::optional<int64_t> rhs) {
-  int64_t sum;
-  if (!lhs || !rhs || llvm::AddOverflow(*lhs, *rhs, sum))
-    return std::nullopt;
-  return sum;
 }
 
 //===----------------------------------------------------------------------===//
@@ -116,7 +79,7 @@ static std::optional<double> countContraction(Operation *op,
       return std::nullopt;
     summed *= static_cast<double>((*shape)[dim]);
   }
-  return multiply(summed, countElements(op->getResult(0)));
+  return multiply(summed, getElementCount(op->getResult(0)));
 }
 
 static std::optional<double> countMatrixProduct(Operation *op,
@@ -126,7 +89,7 @@ static std::optional<double> countMatrixProduct(Operation *op,
   if (!shape || shape->empty() || op->getNumResults() == 0)
     return std::nullopt;
   return multiply(2 * static_cast<double>(shape->back()),
-                  countElements(op->getResult(0)));
+                  getElementCount(op->getResult(0)));
 }
 
 /// For each element of the result, a multiplication and an addition for each
@@ -146,7 +109,7 @@ static std::optional<double> countConvolution(Operation *op,
     if (static_cast<int64_t>(index) != *channel)
       perElement *= static_cast<double>(size);
   double holes = std::max(1.0, multiplyElements(op->getAttr("lhs_dilation")));
-  return multiply(perElement / holes, countElements(op->getResult(0)));
+  return multiply(perElement / holes, getElementCount(op->getResult(0)));
 }
 
 /// The products of queries and keys and those with the values.
@@ -155,7 +118,7 @@ static std::optional<double> countAttention(Operation *op) {
   if (!keys || keys->size() < 2 || op->getNumResults() == 0)
     return std::nullopt;
   return multiply(4 * static_cast<double>((*keys)[keys->size() - 2]),
-                  countElements(op->getResult(0)));
+                  getElementCount(op->getResult(0)));
 }
 
 /// A comparison for each element and each level of a merge sort.
@@ -170,7 +133,7 @@ static std::optional<double> countSort(Operation *op) {
   if (dim < 0 || dim >= rank)
     return std::nullopt;
   double levels = std::log2(std::max<double>(2, (*shape)[dim]));
-  return multiply(std::ceil(levels), countElements(op->getOperand(0)));
+  return multiply(std::ceil(levels), getElementCount(op->getOperand(0)));
 }
 
 /// 5 n log2(n) for each transform, the usual count.
@@ -179,7 +142,7 @@ static std::optional<double> countFft(Operation *op, const CostEntry &cost) {
   if (op->getNumOperands() == 0 || size < 1)
     return std::nullopt;
   return multiply(5 * std::log2(std::max(2.0, size)),
-                  countElements(op->getOperand(0)));
+                  getElementCount(op->getOperand(0)));
 }
 
 /// A third of n^3 for each factorization of a matrix with n rows; n^2 for each
@@ -190,7 +153,7 @@ static std::optional<double> countFactorization(Operation *op, bool isSolve) {
     return std::nullopt;
   auto rows = static_cast<double>(shape->back());
   return multiply(isSolve ? rows : rows / 3,
-                  countElements(op->getOperand(isSolve ? 1 : 0)));
+                  getElementCount(op->getOperand(isSolve ? 1 : 0)));
 }
 
 static std::optional<double>
@@ -198,7 +161,7 @@ countElementwise(Operation *op, const CostEntry &cost, TypeRange types) {
   if (types.empty())
     return std::nullopt;
   double flops = cost.flops < 0 ? countBodyArithmetic(op) : cost.flops;
-  return multiply(flops, countElements(types.front()));
+  return multiply(flops, getElementCount(types.front()));
 }
 
 static std::optional<double> countFlops(Operation *op, const CostEntry &cost) {
@@ -245,8 +208,7 @@ static std::optional<int64_t> countBytes(Operation *op, const CostEntry &cost) {
   case CostRule::Selection:
     if (op->getNumOperands() == 0)
       return std::nullopt;
-    return add(getMultipleOfBytes(op->getResults(), /*times=*/2),
-               getMultipleOfBytes(op->getOperands().drop_front(), /*times=*/1));
+    return getSelectionBytes(op);
   case CostRule::Update:
     if (cost.operand >= op->getNumOperands())
       return std::nullopt;

@@ -109,6 +109,21 @@ SmallVector<Type> getSizedDeliveredTypes(Operation *collective);
 /// is not known.
 std::optional<int64_t> getOperandAndResultBytes(Operation *op);
 
+/// Bytes of `values` by getSizedType(), each counted `times` times; none when
+/// one is not known or the sum does not fit.
+std::optional<int64_t> getMultipleOfBytes(ValueRange values, int64_t times);
+
+/// Bytes that a slice or a gather moves: it reads as much of the first operand
+/// as the results hold, and all other operands whole.
+std::optional<int64_t> getSelectionBytes(Operation *op);
+
+/// The elements of a value of `type`, 0 if it is no tensor; none when a
+/// dimension is dynamic. A double, as products of such counts exceed 2^63 in
+/// large programs, and costs need only their leading digits.
+std::optional<double> getElementCount(Type type);
+/// The same by getSizedType().
+std::optional<double> getElementCount(Value value);
+
 namespace detail {
 Attribute getDefaultBucketKey(Operation *collective);
 Type getDefaultComputeType(Operation *op);
