@@ -43,6 +43,14 @@ bool JsonReader::readObject(const Value &value, ArrayRef<Field> fields) {
   });
 }
 
+bool JsonReader::readArray(const Value &value, StringRef what,
+                           function_ref<bool(const Value &)> read) {
+  const llvm::json::Array *array = value.getAsArray();
+  if (!array)
+    return fail("expected an array of " + what + ", not " + describe(value));
+  return llvm::all_of(*array, read);
+}
+
 bool JsonReader::readMap(const Value &value,
                          function_ref<bool(StringRef, const Value &)> read) {
   const llvm::json::Object *object = value.getAsObject();
@@ -88,11 +96,7 @@ bool JsonReader::read(const Value &value, std::string &result) {
 }
 
 bool JsonReader::read(const Value &value, std::vector<std::string> &result) {
-  const llvm::json::Array *array = value.getAsArray();
-  if (!array)
-    return fail("expected an array of texts, not " + describe(value));
-  for (const Value &element : *array)
-    if (!read(element, result.emplace_back()))
-      return false;
-  return true;
+  return readArray(value, "texts", [&](const Value &element) {
+    return read(element, result.emplace_back());
+  });
 }

@@ -45,6 +45,9 @@ public:
   /// Reads the fields of an object, all of which are optional. Other fields are
   /// errors.
   bool readObject(const Value &value, ArrayRef<Field> fields);
+  /// Reads the elements of an array with `read`; `what` they are is for errors.
+  bool readArray(const Value &value, StringRef what,
+                 function_ref<bool(const Value &)> read);
   /// Reads all fields of an object with `read`.
   bool readMap(const Value &value,
                function_ref<bool(StringRef, const Value &)> read);
@@ -70,6 +73,19 @@ public:
     for (const auto &[name, known] : names)
       expected += (expected.empty() ? "'" : ", '") + name.str() + "'";
     return fail("expected one of " + expected + ", not " + describe(value));
+  }
+
+  /// A field that `read` reads into `result`.
+  template <typename T> Field field(StringRef name, T &result) {
+    return {name, [&](const Value &value) { return read(value, result); }};
+  }
+  /// A field that is one of several names. `names` has to live as long.
+  template <typename T, size_t N>
+  Field field(StringRef name, const std::pair<StringLiteral, T> (&names)[N],
+              T &result) {
+    return {name, [&](const Value &value) {
+              return readName<T>(value, names, result);
+            }};
   }
 
   /// `value` as text, for errors.
