@@ -108,12 +108,11 @@ def ConvertStableHloToCommSched
     : Pass<"convert-stablehlo-to-commsched", "::mlir::ModuleOp"> {
   let summary = "turn collectives of StableHLO into starts and waits";
   let description = [{
-    Converts the collectives of a StableHLO program, which it knows by their
-    names: no StableHLO library is needed, and none is in the way. A blocking
-    collective becomes a start, immediately followed by its wait; those of an
-    asynchronous pair take the places of its `async_start` and `async_done`.
-    Everything else stays as it is. `convert-commsched-to-stablehlo` is the way
-    back.
+    Converts the collectives of a StableHLO program. The pass uses names of
+    operations only: StableHLO may be linked or not. A blocking collective
+    becomes a start, immediately followed by its wait. An `async_start` becomes
+    a start, and its `async_done` the wait. All other operations stay as they
+    are. `convert-commsched-to-stablehlo` is the inverse.
 
     ```mlir
     %sum = "stablehlo.all_reduce"(%x) <{
@@ -161,9 +160,9 @@ def ConvertStableHloToCommSched
     **Functions.** Collectives are converted in place in functions and in the
     bodies of `while`, `case` and `if`. The body of a `sdy.manual_computation`
     around collectives becomes a private function with the mark
-    `stablehlo.outlined`, which the body calls: so function passes, budgets and
-    reports are about what one device runs. Calls of functions that only compute
-    get `commsched.pure`. Arguments that the caller donates
+    `stablehlo.outlined`, which the body calls, because passes, budgets and
+    reports work on functions. Calls of functions that only compute get
+    `commsched.pure`. Arguments that the caller donates
     (`jax.buffer_donor`, `tf.aliasing_output`) get `commsched.freeable`.
 
     **What stays.** A collective stays as it is, with a remark
@@ -294,8 +293,8 @@ def ConvertCommSchedToStableHlo
   let summary = "turn starts and waits into collectives of StableHLO";
   let description = [{
     Writes a scheduled program as StableHLO: the inverse of
-    `convert-stablehlo-to-commsched`. What a program has besides collectives,
-    buckets and their copies stays as it is, in place.
+    `convert-stablehlo-to-commsched`. All operations other than collectives,
+    buckets and their copies stay as they are.
 
     ```mlir
     %future = commsched.all_reduce %x on @replica_groups_0 reduction(sum)
@@ -326,9 +325,9 @@ def ConvertCommSchedToStableHlo
     custom call, the blocking collective stands at the place of the start.
 
     **Attributes.** A start that was converted from StableHLO gets all
-    attributes of the original back. For a start without an original, as
-    buckets are, they are those of the first collective of its group; a group
-    without an original is listed, with the number of devices from
+    attributes of the original back. A start without an original, such as a
+    bucket, gets those of the first collective of its group. If the group has
+    no original either, its members are listed, with the number of devices from
     `mhlo.num_replicas` and `mhlo.num_partitions`. If all collectives of the
     module have the same channel handle, new ones have it, too; otherwise each
     gets the next larger one that is free. `avg` becomes a sum that is divided
@@ -351,22 +350,22 @@ def ConvertCommSchedToStableHlo
     element types are packed by `bitcast_convert`. A collective writes nothing
     in place: `into` is dropped.
 
-    **What is undone.** Bodies of `sdy.manual_computation` that the conversion
+    **Inverse of the conversion from StableHLO.** Bodies of `sdy.manual_computation` that the conversion
     from StableHLO outlined are moved back. Attributes `commsched.*`, groups,
     and the marks of the conversion are removed.
 
-    **Scheduling groups.** XLA schedules once more, and does not keep the order
-    of a program. With `scheduling-groups`, the asynchronous operations and what
-    stands between them get the frontend attribute `_scheduling_group_id`. XLA's
-    latency-hiding scheduler places the operations of a group together. Windows
-    that overlap share groups: a group ends with a done, and XLA starts the
-    collectives of the next group after it. Private functions, which XLA may
-    inline more than once, get no groups. The option is off by default: XLA:GPU
+    **Scheduling groups.** XLA schedules the program again, and does not keep
+    its order. With `scheduling-groups`, the asynchronous operations and the
+    operations between them get the frontend attribute `_scheduling_group_id`.
+    XLA's latency-hiding scheduler places the operations of a group together. A
+    group ends with a done, and XLA starts the collectives of the next group
+    after it. Private functions, which XLA may inline more than once, get no
+    groups. The option is off by default: XLA:GPU
     drops the attribute from most computations, and then keeps the start and the
     done of a group together, with nothing between them.
 
-    Errors: `send`, `recv` and `barrier`, for which StableHLO has tokens or
-    nothing; `commsched.compute`; operations on memrefs; reductions by `bxor`;
+    Errors: `send` and `recv`, which StableHLO orders by tokens; `barrier`,
+    which StableHLO does not have; `commsched.compute`; operations on memrefs; reductions by `bxor`;
     an all_to_all with uneven parts; buckets of dynamic size; groups whose
     members are not known.
   }];

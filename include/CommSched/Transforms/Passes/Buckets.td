@@ -153,8 +153,8 @@ def BucketPermute : CommSched_BucketPass<"commsched-bucket-permute"> {
   let description = [{
     As `commsched-bucket-all-gather`, for permutes of one group, element type
     and set of pairs, such as the many small messages of a halo exchange. With
-    `mode=copy` the operands are concatenated and the results are views of what
-    arrives; with `mode=coalesced` one launch carries them side by side.
+    `mode=copy` the operands are concatenated, and the results are views of the
+    received buffer; with `mode=coalesced` one launch transfers several tensors.
 
     Permutes with other pairs are never merged: one launch has one set of pairs.
     The order of the rows of `pairs` does not matter.
@@ -179,10 +179,10 @@ def BucketAllToAll : CommSched_BucketPass<"commsched-bucket-all-to-all"> {
   let summary = "merge all-to-alls into launches of several tensors";
   let description = [{
     As `commsched-bucket-all-gather`, for all-to-alls of one group, element
-    type, `split_dim`, `concat_dim` and equal splits, such as tokens and their
-    weights on the way to experts. One launch carries them side by side; they
-    are never packed into a buffer, in which the parts for each rank would have
-    to lie together.
+    type, `split_dim`, `concat_dim` and equal splits, such as those of tokens
+    and their weights before experts. One launch transfers several tensors. They
+    are never packed into a buffer, because the parts for each rank would have
+    to be contiguous.
 
     The results are the same, bit for bit.
   }];

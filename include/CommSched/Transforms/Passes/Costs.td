@@ -53,24 +53,23 @@ def EstimateRuntime : Pass<"commsched-estimate-runtime", "::mlir::func::FuncOp">
 def AssumeFusion : Pass<"commsched-assume-fusion", "::mlir::ModuleOp"> {
   let summary = "price operations as a compiler that fuses them will run them";
   let description = [{
-    For programs that a compiler such as XLA still fuses. An operation with one
-    result is fused if its class is pointwise, data movement or view, and if
-    everything that reads the result is in the same block and can compute it on
-    the way: it is pointwise, data movement, a reduction, a concatenation, or a
-    fused view. Operations with a destination are none of these.
+    For programs that a later compiler, such as XLA, fuses. An operation with
+    one result is fused if its class is pointwise, data movement or view, and if
+    all operations that read the result are in the same block and can be fused
+    with it: they are pointwise, data movement, a reduction, a concatenation, or
+    a fused view. Operations with a destination are not fused.
     A call with `commsched.pure` of a function that consists of such operations
     counts as one of them.
 
     A fused operation gets `commsched.runtime_ns = 0` and `commsched.fused`: its
     result takes no storage, and shares that of the operand that is computed
     from the largest value. Any other operation that reads fused results gets the
-    time of a kernel that reads what these are computed from: in total at most
-    16 values; where there are more, an operation is not fused. Any other call
-    gets the time of what its callee does, one after the other. Pinned times
-    stay as they are.
+    time of a kernel that reads the values that these are computed from, at most
+    16 in total; with more, an operation is not fused. Any other call gets the
+    sum of the times of its callee. Pinned times stay as they are.
 
-    The compiler may decide in another way. Where it reads a value several
-    times, it may store it or compute it again; this pass assumes the latter.
+    The compiler may decide differently. It may store a value that several
+    operations read, or compute it again; this pass assumes the latter.
   }];
   let options = [
     Option<"target", "target", "::mlir::commsched::TargetPreset",
