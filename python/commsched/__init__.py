@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """CommSched: schedule the collectives of distributed training programs.
 
-This package needs nothing but Python:
+These modules need nothing but Python:
 
 * :mod:`commsched.ir` writes modules of the ``commsched`` dialect as text;
 * :mod:`commsched.opt` runs passes on them, as ``commsched-opt`` does;
@@ -10,8 +10,9 @@ This package needs nothing but Python:
   names are those of this package, too.
 
 :mod:`commsched.torch` turns PyTorch graphs into such modules and needs the
-extra ``commsched[torch]``; :mod:`commsched.plot` draws what the scheduler says
-of step time against memory, and needs ``commsched[plot]``.
+extra ``commsched[torch]``; :mod:`commsched.jax` schedules functions that JAX has
+lowered, and needs ``commsched[jax]``; :mod:`commsched.plot` draws step time
+against memory, and needs ``commsched[plot]``.
 """
 
 __version__ = "0.1.0"
