@@ -21,7 +21,7 @@ bool FieldReader::readTraits(const Value &value, OperationTraits &traits) {
       {"return", &OperationTraits::isReturn},
       {"terminator", &OperationTraits::isTerminator}};
   auto readTrait = [&](const Value &element) {
-    Trait trait;
+    Trait trait = nullptr;
     if (!readName<Trait>(element, names, trait))
       return false;
     traits.*trait = true;
