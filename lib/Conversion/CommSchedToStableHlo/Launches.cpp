@@ -50,15 +50,15 @@ public:
 
 private:
   LogicalResult readAttributes();
-  /// The attributes of a collective with the dimensions of the start.
-  DictionaryAttr getProperties() const;
-  /// The attributes of one that transfers along dimension 0.
-  DictionaryAttr getFlatProperties() const;
+  /// The attributes of a collective with the dimensions of the start, or, if it
+  /// is flat, of one that transfers along dimension 0.
+  DictionaryAttr getProperties(bool isFlat) const;
 
   bool canBeVariadic();
   bool canBePacked() const;
   bool mustMoveRows();
   FailureOr<SmallVector<Value>> transferPacked();
+  FailureOr<SmallVector<Value>> transferAll();
   FailureOr<SmallVector<Value>> transfer(ValueRange sent, TypeRange delivered,
                                          DictionaryAttr properties);
   Operation *createCollective(OpBuilder &builder, ValueRange sent,
@@ -122,17 +122,11 @@ LogicalResult LaunchLowering::Writer::readAttributes() {
   return success();
 }
 
-DictionaryAttr LaunchLowering::Writer::getProperties() const {
-  if (original)
+DictionaryAttr LaunchLowering::Writer::getProperties(bool isFlat) const {
+  if (original && !isFlat)
     return original;
   NamedAttrList attributes = common;
-  setDimensions(start, attributes, groupSize, /*isFlat=*/false);
-  return attributes.getDictionary(start->getContext());
-}
-
-DictionaryAttr LaunchLowering::Writer::getFlatProperties() const {
-  NamedAttrList attributes = common;
-  setDimensions(start, attributes, groupSize, /*isFlat=*/true);
+  setDimensions(start, attributes, groupSize, isFlat);
   return attributes.getDictionary(start->getContext());
 }
 
@@ -212,8 +206,7 @@ Operation *LaunchLowering::Writer::createAsyncDone(Value future,
   return op;
 }
 
-/// Transfers `sent` by one collective, or, if there are several values that
-/// cannot be in one, by one for each.
+/// Transfers `sent` by one collective: a single value, unless it is blocking.
 FailureOr<SmallVector<Value>>
 LaunchLowering::Writer::transfer(ValueRange sent, TypeRange delivered,
                                  DictionaryAttr properties) {
@@ -294,7 +287,7 @@ FailureOr<SmallVector<Value>> LaunchLowering::Writer::transferPacked() {
   if (scatter)
     shape[0] = 1;
   FailureOr<SmallVector<Value>> whole =
-      transfer(packed, type.clone(shape), getFlatProperties());
+      transfer(packed, type.clone(shape), getProperties(/*isFlat=*/true));
   if (failed(whole))
     return failure();
 
@@ -340,34 +333,33 @@ void LaunchLowering::Writer::divideByGroupSize(SmallVectorImpl<Value> &values) {
   }
 }
 
+/// Transfers all values, packed only where they have to be.
+FailureOr<SmallVector<Value>> LaunchLowering::Writer::transferAll() {
+  bool isWhole = delivered.size() == 1 || canBeVariadic();
+  if (isWhole && !(mustMoveRows() && canBePacked()))
+    return transfer(sent, delivered, getProperties(/*isFlat=*/false));
+  if (canBePacked())
+    return transferPacked();
+  SmallVector<Value> values;
+  for (auto [value, type] : llvm::zip_equal(sent, delivered)) {
+    FailureOr<SmallVector<Value>> results =
+        transfer(value, type, getProperties(/*isFlat=*/false));
+    if (failed(results))
+      return failure();
+    values.push_back(results->front());
+  }
+  return values;
+}
+
 LogicalResult LaunchLowering::Writer::write() {
   if (failed(readAttributes()))
     return failure();
-  SmallVector<Value> values;
-  bool isWhole = delivered.size() == 1 || canBeVariadic();
-  if (isWhole && !(mustMoveRows() && canBePacked())) {
-    FailureOr<SmallVector<Value>> results =
-        transfer(sent, delivered, getProperties());
-    if (failed(results))
-      return failure();
-    values = std::move(*results);
-  } else if (canBePacked()) {
-    FailureOr<SmallVector<Value>> results = transferPacked();
-    if (failed(results))
-      return failure();
-    values = std::move(*results);
-  } else {
-    for (auto [value, type] : llvm::zip_equal(sent, delivered)) {
-      FailureOr<SmallVector<Value>> results =
-          transfer(value, type, getProperties());
-      if (failed(results))
-        return failure();
-      values.push_back(results->front());
-    }
-  }
+  FailureOr<SmallVector<Value>> values = transferAll();
+  if (failed(values))
+    return failure();
   if (start.getReductionKind() == ReductionKind::Avg)
-    divideByGroupSize(values);
-  wait->replaceAllUsesWith(values);
+    divideByGroupSize(*values);
+  wait->replaceAllUsesWith(*values);
   wait->erase();
   start->erase();
   return success();
