@@ -101,9 +101,7 @@ def update(optimizer: str, state: tuple, gradients: Any) -> Any:
     if optimizer == "none":
         return gradients
     if optimizer == "sgd":
-        return (
-            jax.tree.map(lambda p, g: p - 0.1 * g, state[0], gradients),
-        )
+        return (jax.tree.map(lambda p, g: p - 0.1 * g, state[0], gradients),)
     parameters, first, second = state
     first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, gradients)
     second = jax.tree.map(
@@ -111,7 +109,9 @@ def update(optimizer: str, state: tuple, gradients: Any) -> Any:
     )
     parameters = jax.tree.map(
         lambda p, m, v: p - 3e-4 * m / (jnp.sqrt(v) + 1e-8),
-        parameters, first, second,
+        parameters,
+        first,
+        second,
     )
     return parameters, first, second
 
@@ -133,7 +133,9 @@ def abstract_arguments(options: StepOptions, mesh: Any) -> tuple:
     state = tuple(
         jax.tree.map(
             lambda shape, spec: abstract(shape, jnp.float32, spec),
-            shapes, specs, is_leaf=_is_shape,
+            shapes,
+            specs,
+            is_leaf=_is_shape,
         )
         for specs in state_specs(options)
     )
@@ -155,9 +157,7 @@ def random_arguments(options: StepOptions, mesh: Mesh, seed: int = 0) -> tuple:
     leaves, tree = jax.tree.flatten(state[0])
     keys = jax.random.split(jax.random.key(seed), len(leaves) + 1)
     weights = [_weight(key, leaf) for key, leaf in zip(keys, leaves)]
-    rest = [
-        jax.tree.map(_zeros, other) for other in state[1:]
-    ]
+    rest = [jax.tree.map(_zeros, other) for other in state[1:]]
     vocabulary = options.config().vocab_size
     rows, length = tokens.shape
     first = jax.random.randint(keys[-1], (rows, 1), 0, vocabulary)
@@ -176,9 +176,9 @@ def _zeros(leaf: Any) -> jax.Array:
 
 def _weight(key: Any, leaf: Any) -> jax.Array:
     """Ones for a vector, which scales a norm, else normal numbers."""
-    if len(leaf.shape) < 2 or leaf.sharding.spec[0] is None and (
-        len(leaf.shape) == 2
-    ):
+    # Those of all layers are stacked along a dimension that is not sharded.
+    is_stacked = leaf.sharding.spec[0] is None
+    if len(leaf.shape) - is_stacked < 2:
         value = jnp.ones(leaf.shape, leaf.dtype)
     else:
         scale = leaf.shape[-2] ** -0.5
