@@ -122,7 +122,7 @@ RUNS = [
     *make_runs("commsched-estimate-runtime", "", f"target=b200 {TABLE}",
                "model=nccl", marks=True),
     *make_runs("commsched-assume-fusion", "", f"target=b200 {TABLE}",
-               marks=True),
+               steps=("mixed",), marks=True),
     Run("commsched-align-runtimes", "ranks=%folder/times",
         first="output=%folder/times", marks=True),
     *make_runs("commsched-report", "format=json output=%folder/report",
