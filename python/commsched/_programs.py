@@ -2,8 +2,8 @@
 """The programs that a wheel has in the package, and their commands.
 
 A wheel holds `commsched-opt` and `commsched-run` in the folder `bin` of this
-package. An editable installation has no programs, only the commands; these
-then say so.
+package. An editable installation has only the commands: they run the programs
+that come later on PATH.
 """
 
 from __future__ import annotations
@@ -45,12 +45,18 @@ def on_path(program: str) -> Optional[str]:
     return None
 
 
+def _is_script(path: str) -> bool:
+    with open(path, "rb") as file:
+        return file.read(2) == b"#!"
+
+
 def _replace_process(program: str) -> None:
-    path = in_package(program)
-    if path is None:
+    path = in_package(program) or on_path(program)
+    # The command of another such installation might run this one again.
+    if path is None or _is_script(path):
         sys.exit(
             f"{program}: this installation of the Python package commsched "
-            "has no programs: install a wheel, or run the one that CMake built"
+            "has no programs, and none that CMake built is on PATH"
         )
     os.execv(path, [path, *sys.argv[1:]])
 

@@ -53,7 +53,7 @@ def test_commands_run(opt_program, tmp_path):
     programs = tmp_path / "bin"
     programs.mkdir()
     (programs / "commsched-opt").symlink_to(opt_program)
-    paths = [str(Path(sys.executable).parent), str(programs)]
+    paths = [str(programs), str(Path(sys.executable).parent)]
     environment = {
         **os.environ,
         "OMP_NUM_THREADS": "1",

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import venv
 from pathlib import Path
 
@@ -229,12 +230,13 @@ assert here == opt.run(step, *flags)
 """
 
 
-def test_gets_along_with_other_copies_of_llvm(package):
+def test_gets_along_with_other_copies_of_llvm(installed, package):
     pytest.importorskip("torch")
     step = ROOT / "examples" / "stablehlo" / "step.mlir"
     variables = dict(os.environ)
     variables.pop("COMMSCHED_OPT", None)
-    # First of all, also of an editable installation.
-    others = variables.get("PYTHONPATH", "")
-    variables["PYTHONPATH"] = f"{package.parent}{os.pathsep}{others}"
-    run(sys.executable, "-c", ONE_PROCESS, package, step, env=variables)
+    # The other environment's packages, without its editable installations,
+    # which would come before the wheel.
+    variables["PYTHONPATH"] = sysconfig.get_path("purelib")
+    python = installed / "python"
+    run(python, "-c", ONE_PROCESS, package, step, env=variables)
