@@ -9,6 +9,7 @@
 #include "OperationModel.h"
 
 #include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Interfaces/RankPlacement.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -66,19 +67,16 @@ static ProcessGroup makeGroup(int64_t size) {
 
 /// The group of the first row: all rows have the same size and placement.
 static FailureOr<ProcessGroup> getGroupOfRow(DenseIntElementsAttr matrix) {
-  int64_t size = 0, mostOnNode = 1;
-  DenseMap<int64_t, int64_t> onNode;
+  SmallVector<int64_t> ranks;
   for (const APInt &rank : llvm::make_range(matrix.getValues<APInt>().begin(),
                                             matrix.getValues<APInt>().begin() +
                                                 matrix.getType().getDimSize(1)))
-    if (!rank.isNegative()) {
-      ++size;
-      mostOnNode =
-          std::max(mostOnNode, ++onNode[rank.getSExtValue() / ranksOfNode]);
-    }
-  if (size == 0)
+    if (!rank.isNegative())
+      ranks.push_back(rank.getSExtValue());
+  if (ranks.empty())
     return failure();
-  return ProcessGroup{size, mostOnNode};
+  return ProcessGroup{static_cast<int64_t>(ranks.size()),
+                      countRanksOnOneNode(ranks, ranksOfNode)};
 }
 
 static FailureOr<ProcessGroup> getGroupOfAll(Operation *op,

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommSched/Interfaces/RankPlacement.h"
 #include "Conversions.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/Support/MathExtras.h"
@@ -168,15 +169,6 @@ static DenseIntElementsAttr listAllGroups(const DeviceGroup &group,
   return DenseIntElementsAttr::get(type, ranks);
 }
 
-/// The most of `members` that share one node of `ranksPerNode` ranks.
-static int64_t countOnOneNode(ArrayRef<int64_t> members, int64_t ranksPerNode) {
-  llvm::DenseMap<int64_t, int64_t> counts;
-  int64_t most = 0;
-  for (int64_t member : members)
-    most = std::max(most, ++counts[member / ranksPerNode]);
-  return most;
-}
-
 //===----------------------------------------------------------------------===//
 // Declaration
 //===----------------------------------------------------------------------===//
@@ -200,7 +192,7 @@ StringRef GridGroups::getSymbol(const DeviceGroup &group) {
   } else {
     SmallVector<int64_t> members = listRanks(grid.getShape(), group.axes);
     ranks = listAllGroups(group, members);
-    onOneNode = countOnOneNode(members, ranksPerNode);
+    onOneNode = countRanksOnOneNode(members, ranksPerNode);
   }
 
   std::string name = (grid.getSymName() + "_axes").str();

@@ -8,6 +8,7 @@
 
 #include "Groups.h"
 
+#include "CommSched/Interfaces/RankPlacement.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -174,14 +175,12 @@ void DeviceGroups::setRows(ArrayRef<int64_t> listed, int64_t numColumns,
 
 /// The most members of one group that share a node.
 int64_t DeviceGroups::countOnOneNode(const DeviceGroup &group) const {
-  llvm::DenseMap<int64_t, int64_t> counts;
-  int64_t most = 0, column = 0;
-  for (int64_t rank : group.ranks.getValues<int64_t>()) {
-    if (column == 0)
-      counts.clear();
-    most = std::max(most, ++counts[rank / ranksPerNode]);
-    column = (column + 1) % group.size;
-  }
+  auto ranks = llvm::to_vector(group.ranks.getValues<int64_t>());
+  int64_t most = 0;
+  for (ArrayRef<int64_t> rest = ranks; !rest.empty();
+       rest = rest.drop_front(group.size))
+    most = std::max(
+        most, countRanksOnOneNode(rest.take_front(group.size), ranksPerNode));
   return most;
 }
 
