@@ -167,8 +167,7 @@ std::optional<int64_t> FusionMarker::getKernelNs(Operation *op,
   int64_t bytes = 0;
   auto add = [&](Value value) {
     std::optional<int64_t> size = getStaticBytes(getSizedType(value));
-    bytes += size.value_or(0);
-    return size.has_value();
+    return size && !llvm::AddOverflow(bytes, *size, bytes);
   };
   if (!llvm::all_of(inputs, add) || !llvm::all_of(op->getResults(), add))
     return std::nullopt;
