@@ -8,6 +8,8 @@
 
 #include "CommSched/CostModel/MeasuredTable.h"
 
+#include "TableRow.h"
+
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -250,108 +252,35 @@ MeasuredTable::findNeighbours(const CollectiveQuery &query) const {
 
 namespace {
 
-/// Reads the columns of one row; the first failure sticks.
-class RowReader {
-public:
-  RowReader(const llvm::json::Object &object, size_t index)
-      : object(object), index(index) {}
-
-  llvm::Expected<MeasuredRow> read();
-
-private:
-  llvm::Error fail(const llvm::Twine &what) const {
-    return llvm::createStringError("row " + llvm::Twine(index) + ": " + what);
-  }
-  llvm::Error readKind(CollectiveKind &kind) const;
-  llvm::Error readInteger(llvm::StringRef column, int64_t maximum,
-                          int64_t &result) const;
-  llvm::Error readTime(int64_t &timeNs) const;
-
-  const llvm::json::Object &object;
-  size_t index;
-};
-
-llvm::Error RowReader::readKind(CollectiveKind &kind) const {
-  const llvm::json::Value *value = object.get("collective");
-  if (!value)
-    return fail("column 'collective' is missing");
-  std::optional<llvm::StringRef> text = value->getAsString();
-  if (!text)
-    return fail("column 'collective' must be a string");
-  std::optional<CollectiveKind> parsed = symbolizeCollectiveKind(*text);
+llvm::Error readKind(const TableRow &row, CollectiveKind &kind) {
+  std::string text;
+  if (llvm::Error error = row.readString("collective", text))
+    return error;
+  std::optional<CollectiveKind> parsed = symbolizeCollectiveKind(text);
   if (!parsed)
-    return fail("unknown collective '" + *text + "'");
+    return row.fail("unknown collective '" + text + "'");
   kind = *parsed;
   return llvm::Error::success();
 }
 
-llvm::Error RowReader::readInteger(llvm::StringRef column, int64_t maximum,
-                                   int64_t &result) const {
-  const llvm::json::Value *value = object.get(column);
-  if (!value)
-    return fail("column '" + column + "' is missing");
-  std::optional<int64_t> integer = value->getAsInteger();
-  if (!integer)
-    return fail("column '" + column + "' must be an integer");
-  if (*integer < 0)
-    return fail("column '" + column + "' must not be negative, got " +
-                llvm::Twine(*integer));
-  if (*integer > maximum)
-    return fail("column '" + column +
-                "' is too large: " + llvm::Twine(*integer));
-  result = *integer;
-  return llvm::Error::success();
-}
-
-llvm::Error RowReader::readTime(int64_t &timeNs) const {
-  const llvm::json::Value *value = nullptr;
-  llvm::StringRef column;
-  double unitNs = 1;
-  const std::pair<llvm::StringRef, double> units[] = {
-      {"time_ns", 1.0}, {"time_us", 1e3}, {"time", 1.0}};
-  for (const auto &[name, scale] : units) {
-    const llvm::json::Value *candidate = object.get(name);
-    if (!candidate)
-      continue;
-    if (value)
-      return fail("has both '" + column + "' and '" + name + "'");
-    value = candidate;
-    column = name;
-    unitNs = scale;
-  }
-  if (!value)
-    return fail("column 'time_ns' is missing");
-  std::optional<double> number = value->getAsNumber();
-  if (!number)
-    return fail("column '" + column + "' must be a number");
-  if (*number < 0)
-    return fail("column '" + column + "' must not be negative");
-  double nanoseconds = std::floor(*number * unitNs + 0.5);
-  // 2^63, the first double beyond the range; NaN fails too.
-  if (!(nanoseconds < 9223372036854775808.0))
-    return fail("column '" + column + "' is too large");
-  timeNs = static_cast<int64_t>(nanoseconds);
-  return llvm::Error::success();
-}
-
-llvm::Expected<MeasuredRow> RowReader::read() {
+llvm::Expected<MeasuredRow> readRow(const TableRow &columns) {
   MeasuredRow row;
   int64_t ranks = 0, nodes = 0;
   constexpr int64_t max32 = std::numeric_limits<int32_t>::max();
   constexpr int64_t max64 = std::numeric_limits<int64_t>::max();
-  if (llvm::Error error = readKind(row.kind))
+  if (llvm::Error error = readKind(columns, row.kind))
     return error;
-  if (llvm::Error error = readInteger("ranks", max32, ranks))
+  if (llvm::Error error = columns.readInteger("ranks", max32, ranks))
     return error;
-  if (llvm::Error error = readInteger("nodes", max32, nodes))
+  if (llvm::Error error = columns.readInteger("nodes", max32, nodes))
     return error;
-  if (llvm::Error error = readInteger("bytes", max64, row.bytes))
+  if (llvm::Error error = columns.readInteger("bytes", max64, row.bytes))
     return error;
-  if (llvm::Error error = readTime(row.timeNs))
+  if (llvm::Error error = columns.readTime(row.timeNs))
     return error;
   int64_t tensors = 1;
-  if (object.get("tensors"))
-    if (llvm::Error error = readInteger("tensors", max32, tensors))
+  if (columns.has("tensors"))
+    if (llvm::Error error = columns.readInteger("tensors", max32, tensors))
       return error;
   row.ranks = static_cast<int32_t>(ranks);
   row.nodes = static_cast<int32_t>(nodes);
@@ -418,6 +347,7 @@ llvm::Expected<MeasuredTable> MeasuredTable::parse(llvm::StringRef json) {
 
   std::string name, source, device;
   std::vector<std::pair<std::string, double>> fields;
+  MeasuredProducts products;
   const llvm::json::Array *list = value->getAsArray();
   if (const llvm::json::Object *object = value->getAsObject()) {
     if (llvm::Error error = readText(*object, "name", name))
@@ -428,6 +358,12 @@ llvm::Expected<MeasuredTable> MeasuredTable::parse(llvm::StringRef json) {
       return error;
     if (llvm::Error error = readFields(*object, fields))
       return error;
+    if (const llvm::json::Value *value = object->get("products")) {
+      llvm::Expected<MeasuredProducts> parsed = MeasuredProducts::parse(*value);
+      if (!parsed)
+        return parsed.takeError();
+      products = std::move(*parsed);
+    }
     list = object->getArray("rows");
     if (!list)
       return llvm::createStringError("cost table has no list 'rows'");
@@ -443,7 +379,7 @@ llvm::Expected<MeasuredTable> MeasuredTable::parse(llvm::StringRef json) {
     if (!object)
       return llvm::createStringError("row " + llvm::Twine(i) +
                                      ": must be an object");
-    llvm::Expected<MeasuredRow> row = RowReader(*object, i).read();
+    llvm::Expected<MeasuredRow> row = readRow(TableRow(*object, "row", i));
     if (!row)
       return row.takeError();
     rows.push_back(*row);
@@ -455,6 +391,7 @@ llvm::Expected<MeasuredTable> MeasuredTable::parse(llvm::StringRef json) {
   table->source = std::move(source);
   table->device = std::move(device);
   table->fields = std::move(fields);
+  table->products = std::move(products);
   return table;
 }
 

@@ -44,6 +44,8 @@ static constexpr TargetField fieldTable[] = {
      "fraction of the memory bandwidth that kernels reach"},
     {"kernel_launch_ns", &Target::kernelLaunchNs, 0, unbounded, false,
      "added to every operation that computes or moves bytes, ns"},
+    {"multiprocessors", &Target::multiprocessors, 0, 1 << 20, true,
+     "tiles of a product that are computed at the same time; 0: unknown"},
     {"compute_capability", &Target::computeCapability, 70, 999, true,
      "70 Volta, 80 Ampere, 90 Hopper, 100 Blackwell"},
     {"nvlink", &Target::nvlink, 0, 1, true, "1: NVLink inside a node, 0: PCI"},
@@ -169,6 +171,10 @@ double Target::peakFlops(ElementKind kind) const {
 // memory_efficiency, nine tenths, is an assumption; kernel_launch_ns is what
 // XLA's GPU roofline charges for a kernel.
 //
+// multiprocessors are those of the product, not of the full die: 108 (A100),
+// 132 (SXM Hoppers) and 148 (B200), as in NVIDIA's architecture whitepapers and
+// as cudaDeviceProp::multiProcessorCount reports them.
+//
 // Channels inside a node are what NCCL's graph search finds on the machine's
 // NVSwitch board from the link rates of its src/graph/topo.h: 12 x 20 on 240,
 // 12 x 30 on 370.8, and 16 x 45 on 721.8 GB/s. NIC rates are one 200 Gb/s
@@ -213,6 +219,7 @@ static Target makeA100() {
   t.peakTopsI8 = 624;
   t.memoryGBs = 2039;
   t.computeEfficiency = 0.869;
+  t.multiprocessors = 108;
   t.computeCapability = 80;
   t.intraChannels = 12;
   t.intraChannelGBs = 20;
@@ -229,6 +236,7 @@ static Target makeH100() {
   t.peakTflopsF8 = t.peakTopsI8 = 1978.9;
   t.memoryGBs = 3350;
   t.computeEfficiency = 0.803;
+  t.multiprocessors = 132;
   t.computeCapability = 90;
   t.intraChannels = 12;
   t.intraChannelGBs = 30;
@@ -273,6 +281,7 @@ static Target makeB200() {
   t.peakTflopsF8 = t.peakTopsI8 = 4500;
   t.memoryGBs = 7700;
   t.computeEfficiency = 0.776;
+  t.multiprocessors = 148;
   t.computeCapability = 100;
   t.intraChannels = 16;
   t.intraChannelGBs = 45;

@@ -17,6 +17,7 @@
 #define COMMSCHED_COSTMODEL_MEASUREDTABLE_H
 
 #include "CommSched/CostModel/Collective.h"
+#include "CommSched/CostModel/MeasuredProducts.h"
 #include "CommSched/CostModel/Target.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -68,7 +69,8 @@ public:
   /// Reads `{"name", "source", "device", "target", "rows": [row, ...]}` or a
   /// bare list of rows, where a row is `{"collective": "all_reduce", "ranks":
   /// 8, "nodes": 1, "bytes": 65536, "time_ns": 39700}` and the target
-  /// `{"memory_gb_s": 20}`, measured values of any fields of a target. Further
+  /// `{"memory_gb_s": 20}`, measured values of any fields of a target. The
+  /// member "products" is a list that MeasuredProducts::parse() reads. Further
   /// columns and members are for others. Fails with one line of text that names
   /// the row (counted from 0) and the column, or the target's field.
   static llvm::Expected<MeasuredTable> parse(llvm::StringRef json);
@@ -83,6 +85,8 @@ public:
   llvm::StringRef getName() const { return name; }
   llvm::StringRef getSource() const { return source; }
   llvm::StringRef getDevice() const { return device; }
+  /// The products of matrices that were measured.
+  const MeasuredProducts &getProducts() const { return products; }
   /// Replaces the fields of `target` that were measured.
   void applyTo(Target &target) const;
 
@@ -122,6 +126,7 @@ private:
   std::string device;
   /// Keys and values that Target::setField() takes.
   std::vector<std::pair<std::string, double>> fields;
+  MeasuredProducts products;
   std::vector<MeasuredRow> rows;
   std::map<Key, MeasuredCurve> curves;
   std::map<Key, double> furtherTensorNs;

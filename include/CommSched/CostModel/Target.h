@@ -51,6 +51,9 @@ struct Target {
   double computeEfficiency = 1;
   double memoryEfficiency = 1;
   double kernelLaunchNs = 0;
+  /// Multiprocessors that compute at the same time; 0: unknown, and then
+  /// nothing is quantized (see ProductWaves.h).
+  double multiprocessors = 0;
 
   // Links, in the terms of NCCL's tuning model.
   /// 70 Volta, 80 Ampere, 90 Hopper, 100 Blackwell; others round down.
