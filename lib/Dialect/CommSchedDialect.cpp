@@ -8,6 +8,7 @@
 
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "StartOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -8,6 +8,7 @@
 
 #include "StartOps.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -134,6 +135,16 @@ LogicalResult BarrierOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
 }
 
 //===----------------------------------------------------------------------===//
+// RankOp
+//===----------------------------------------------------------------------===//
+
+std::optional<int64_t> RankOp::getKnownRuntimeNs() { return 0; }
+
+LogicalResult RankOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
+  return detail::requireGroup(*this, getGroupAttr(), symbolTables);
+}
+
+//===----------------------------------------------------------------------===//
 // Canonicalization
 //
 // Only folds on which all ranks of the group agree are correct: a group of one
@@ -153,12 +164,11 @@ static CollectiveOpInterface getFoldableStart(WaitOp wait) {
   return start;
 }
 
-/// Whether the group of `collective`, one of this dialect's, has a single rank.
+/// Whether the group that `symbol` names, seen from `op`, has a single rank.
 /// Looks for it from the front of the module, where groups mostly stand: a
 /// pattern has nowhere to keep a symbol table.
-static bool isGroupOfOne(CollectiveOpInterface collective) {
-  auto group = SymbolTable::lookupNearestSymbolFrom<GroupOp>(
-      collective, cast<FlatSymbolRefAttr>(collective.getGroupKey()));
+static bool isGroupOfOne(Operation *op, FlatSymbolRefAttr symbol) {
+  auto group = SymbolTable::lookupNearestSymbolFrom<GroupOp>(op, symbol);
   return group && group.getProcessGroup().size == 1;
 }
 
@@ -191,7 +201,7 @@ struct FoldGroupOfOne : OpRewritePattern<WaitOp> {
     CollectiveOpInterface start = getFoldableStart(wait);
     if (!start || !start.getDestinations().empty())
       return failure();
-    if (!isGroupOfOne(start))
+    if (!isGroupOfOne(start, cast<FlatSymbolRefAttr>(start.getGroupKey())))
       return failure();
     // A permute without a pair delivers zeros.
     if (auto permute = dyn_cast<PermuteOp>(start.getOperation()))
@@ -213,9 +223,22 @@ struct EraseBarrierOfOne : OpRewritePattern<BarrierOp> {
 
   LogicalResult matchAndRewrite(BarrierOp barrier,
                                 PatternRewriter &rewriter) const override {
-    if (!isGroupOfOne(barrier))
+    if (!isGroupOfOne(barrier, barrier.getGroupAttr()))
       return failure();
     rewriter.eraseOp(barrier);
+    return success();
+  }
+};
+
+/// The only rank of a group is the first.
+struct FoldRankInGroupOfOne : OpRewritePattern<RankOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(RankOp rank,
+                                PatternRewriter &rewriter) const override {
+    if (!isGroupOfOne(rank, rank.getGroupAttr()))
+      return failure();
+    rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(rank, 0);
     return success();
   }
 };
@@ -230,4 +253,9 @@ void WaitOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 void BarrierOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                             MLIRContext *context) {
   patterns.add<EraseBarrierOfOne>(context);
+}
+
+void RankOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                         MLIRContext *context) {
+  patterns.add<FoldRankInGroupOfOne>(context);
 }

@@ -221,3 +221,15 @@ func.func @keep_used_pairs(%x: tensor<4xf32>) -> tensor<4xf32> {
   commsched.barrier on @dp
   return %1 : tensor<4xf32>
 }
+
+// The rank is 0 in a group of one; otherwise one operation is enough.
+// CHECK-LABEL: func.func @ranks(
+// CHECK-DAG: %[[ZERO:.+]] = arith.constant 0 : index
+// CHECK-DAG: %[[ME:.+]] = commsched.rank on @dp : index
+// CHECK-NEXT: return %[[ZERO]], %[[ME]]
+func.func @ranks() -> (index, index) {
+  %0 = commsched.rank on @self : index
+  %1 = commsched.rank on @dp : index
+  %2 = commsched.rank on @dp : index
+  return %0, %1 : index, index
+}

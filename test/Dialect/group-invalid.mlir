@@ -128,3 +128,12 @@ module {
     return
   }
 }
+
+// -----
+
+// expected-note@below {{the symbol is defined here}}
+func.func @rank_c1() -> index {
+  // expected-error@below {{'commsched.rank' op names @rank_c1 as its group, which is a 'func.func' (C1)}}
+  %0 = commsched.rank on @rank_c1 : index
+  return %0 : index
+}

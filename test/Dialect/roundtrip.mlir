@@ -13,6 +13,14 @@ commsched.group "private" @columns size(8) ranks_per_node(1) stride(8)
 // CHECK: commsched.group @odd size(2) ranks(dense<{{\[}}[0, 3], [1, 2]]> : tensor<2x2xi64>) {commsched.name = "odd"}
 commsched.group @odd size(2) ranks(dense<[[0, 3], [1, 2]]> : tensor<2x2xi64>) {commsched.name = "odd"}
 
+// CHECK-LABEL: func.func @rank(
+func.func @rank() -> index {
+  // CHECK: commsched.rank on @dp {commsched.name = "me"} : index
+  // GENERIC: "commsched.rank"() <{group = @dp}> {commsched.name = "me"} : () -> index
+  %0 = commsched.rank on @dp {commsched.name = "me"} : index
+  return %0 : index
+}
+
 // CHECK-LABEL: func.func @all_gather(
 // CHECK-SAME: %[[X:.+]]: tensor<4x2xf32>, %[[B:.+]]: tensor<4x16xf32>)
 func.func @all_gather(%x: tensor<4x2xf32>, %b: tensor<4x16xf32>) {

@@ -37,6 +37,14 @@ func.func @dynamic(%x: tensor<?xf32>, %c: i1, %n: index) -> tensor<?xf32> {
   return %1 : tensor<?xf32>
 }
 
+// A rank's place is known without asking.
+// CHECK-LABEL: @rank
+// CHECK-NEXT: commsched.rank on @dp {commsched.runtime_ns = 0 : i64} : index
+func.func @rank() -> index {
+  %me = commsched.rank on @dp : index
+  return %me : index
+}
+
 // More than 2^63 bytes are no size either.
 // CHECK-LABEL: @too_large
 // CHECK: arith.addf %{{[a-z0-9]+}}, %{{[a-z0-9]+}} :

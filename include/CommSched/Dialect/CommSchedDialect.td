@@ -69,6 +69,8 @@ def CommSched_Dialect : Dialect {
     result. Hints do not change what a program means: nothing that depends on a
     shape, such as a packed buffer, is built from them.
   }];
+  // Canonicalizations create constants.
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
   let useDefaultTypePrinterParser = 1;
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;

@@ -105,4 +105,28 @@ def CommSched_BarrierOp : CommSched_GroupUserOp<"barrier", [
   let hasCanonicalizer = 1;
 }
 
+def CommSched_RankOp : CommSched_GroupUserOp<"rank", [
+    Pure,
+    DeclareOpInterfaceMethods<CommSched_CostOpInterface,
+                              ["getKnownRuntimeNs"]>]> {
+  let summary = "this rank's place in its group";
+  let description = [{
+    The index of the rank that runs the program among the members of its group,
+    in [0, n) for a group of n ranks. It takes no time.
+
+    Constraints:
+    * (C1) the group exists.
+
+    Example:
+
+    ```mlir
+    %me = commsched.rank on @dp : index
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$group);
+  let results = (outs Index:$index);
+  let assemblyFormat = "`on` $group attr-dict `:` type($index)";
+  let hasCanonicalizer = 1;
+}
+
 #endif // COMMSCHED_DIALECT_COMMSCHEDGROUPOPS_TD

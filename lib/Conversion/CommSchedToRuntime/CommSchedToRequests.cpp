@@ -259,7 +259,7 @@ void ConvertCommSchedToRequests::runOnOperation() {
     else if (isa<CollectiveOpInterface>(op))
       operations.push_back(op);
     else if (isa<AllGatherCopyInOp, SplitWithSizesCopyOp, ChunkCatOp,
-                 FsdpCopyOp, ResizeStorageOp, ComputeOp>(op))
+                 FsdpCopyOp, ResizeStorageOp, ComputeOp, RankOp>(op))
       others.push_back(op);
   });
   llvm::append_range(operations, others);
@@ -274,6 +274,12 @@ void ConvertCommSchedToRequests::runOnOperation() {
         .Case([&](ChunkCatOp op) { return lowerChunkCat(lowering, op); })
         .Case([&](FsdpCopyOp op) { return lowerFsdpCopy(lowering, op); })
         .Case([&](ComputeOp op) { return lowerCompute(lowering, op); })
+        .Case([&](RankOp op) {
+          rewriter.setInsertionPoint(op);
+          rewriter.replaceOpWithNewOp<rt::RankOp>(op, op.getType(),
+                                                  op.getGroupAttr());
+          return success();
+        })
         .Default([&](Operation *resize) {
           // The caller owns the storage of its arguments.
           rewriter.eraseOp(resize);

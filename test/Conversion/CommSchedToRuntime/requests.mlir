@@ -198,3 +198,17 @@ func.func @operators(%x: tensor<4x2xf32>, %w: tensor<2xf32>)
       : (tensor<4x2xf32>) -> tensor<16xf32>
   return %y, %v, %e : tensor<6xf32>, tensor<3x2xf32>, tensor<16xf32>
 }
+
+// -----
+
+// The rank is the runtime's, and takes no time.
+
+commsched.group @dp size(2)
+
+// CHECK-LABEL: func.func @rank
+// CHECK-NEXT: %[[ME:.*]] = commsched_rt.rank @dp : index
+// CHECK-NEXT: return %[[ME]]
+func.func @rank() -> index {
+  %me = commsched.rank on @dp : index
+  return %me : index
+}
