@@ -11,6 +11,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringMap.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -206,6 +207,11 @@ LogicalResult ComputeOp::verify() {
         return emitOpError("'mutates' has ") << index << " twice (C5)";
     }
   }
+  if (std::optional<StringRef> split = getSplit())
+    if (Result<SplitRule> rule = parseSplitRule(*split, getInputs().getTypes(),
+                                                getOutputs().getTypes());
+        !rule)
+      return emitOpError("'split' ") << rule.error() << " (C6)";
   return success();
 }
 
@@ -266,4 +272,38 @@ void ComputeOp::getEffects(
                          RandomStateResource::get());
   if (getNumResults() == 0)
     effects.emplace_back(MemoryEffects::Write::get());
+}
+
+bool ComputeOp::hasSplitRule() {
+  return getSplit() && !getMutates() && !getRandom() && getNumResults() != 0;
+}
+
+SplitRule ComputeOp::getSplitRule() {
+  Result<SplitRule> rule = parseSplitRule(*getSplit(), getInputs().getTypes(),
+                                          getOutputs().getTypes());
+  // Only an operation that was not verified has an invalid text.
+  return rule ? std::move(*rule) : SplitRule();
+}
+
+/// Bytes that a chunk moves if the whole moves `bytes`: as much less as its
+/// operands and results are smaller, rounded up.
+static int64_t scaleBytes(int64_t bytes, ComputeOp whole, ComputeOp chunk) {
+  std::optional<int64_t> ofWhole = getOperandAndResultBytes(whole);
+  std::optional<int64_t> ofChunk = getOperandAndResultBytes(chunk);
+  if (!ofWhole || !ofChunk || *ofWhole == 0)
+    return bytes;
+  double scale = static_cast<double>(*ofChunk) / static_cast<double>(*ofWhole);
+  return static_cast<int64_t>(std::ceil(static_cast<double>(bytes) * scale));
+}
+
+Operation *ComputeOp::createChunk(OpBuilder &builder, ValueRange operands,
+                                  TypeRange results, const SplitAxis &,
+                                  int64_t count) {
+  auto chunk =
+      cast<ComputeOp>(createWithTypes(builder, *this, operands, results));
+  if (std::optional<double> flops = getFlopCount())
+    chunk.setFlops(APFloat(*flops / static_cast<double>(count)));
+  if (std::optional<int64_t> bytes = getBytes())
+    chunk.setBytes(scaleBytes(*bytes, *this, chunk));
+  return chunk;
 }

@@ -35,6 +35,14 @@ Operation *createMergedStart(Operation *start, OpBuilder &builder,
                              Location location, ValueRange sent,
                              TypeRange delivered);
 
+/// The axes of `start`, a transfer of one tensor: every dimension of static
+/// size, without what is divided among the ranks or put together from them.
+SplitRule getTransferSplitRule(Operation *start);
+
+/// Creates a start like `start` that delivers `delivered`.
+Operation *createTransferChunk(Operation *start, OpBuilder &builder,
+                               ValueRange operands, TypeRange delivered);
+
 /// The default bucket key of `start`, and `more`, in which null stands for an
 /// attribute that is absent.
 Attribute getBucketKeyWith(Operation *start, ArrayRef<Attribute> more);

@@ -16,6 +16,8 @@ def CommSched_ComputeOp : CommSched_Op<"compute", [
     DeclareOpInterfaceMethods<CommSched_CostOpInterface,
                               ["getFlopCount", "getMovedBytes"]>,
     DeclareOpInterfaceMethods<CommSched_OperatorClassOpInterface>,
+    DeclareOpInterfaceMethods<CommSched_SplitOpInterface,
+                              ["hasSplitRule", "createChunk"]>,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "an opaque operator of an imported graph";
   let description = [{
@@ -30,6 +32,16 @@ def CommSched_ComputeOp : CommSched_Op<"compute", [
     * `random` marks an operator that draws random numbers. It draws them from
       the state that it is given if one of its operands is an argument with the
       role `rng_state`, otherwise from a hidden state.
+    * `split` says along which axes the operator can be computed in chunks, in
+      the notation of einops: the dimensions of the operands, `->`, and those of
+      the results, with commas between values and blanks between dimensions.
+      Equal names are one axis. A dimension is the name of an axis, a dimension
+      that consists of several parts, outermost first, in parentheses, or `_`,
+      which cannot be split. A part in parentheses is also a number: a part of
+      that size that cannot be split. A value without dimensions is needed
+      whole. An axis of the operands only is a sum: its chunks give partial
+      sums. An operator that mutates or is random is not split, even if it has
+      this attribute.
 
     An operator without results has an effect: it is never removed, and its
     order among the operations with effects does not change.
@@ -40,13 +52,20 @@ def CommSched_ComputeOp : CommSched_Op<"compute", [
     * (C3) `bytes` is not negative.
     * (C4) `alias` is the index of an operand.
     * (C5) `mutates` lists indices of operands, each at most once.
+    * (C6) `split` has the operands and the results, each with the dimensions of
+      its type or none; no axis is twice in one value; the sizes of all axes
+      follow from the types and agree; an axis of one result is in all of them.
 
-    Example:
+    Examples:
 
     ```mlir
-    %y = commsched.compute "aten.mm"(%x, %w) {flops = 5.4e8 : f64}
+    %y = commsched.compute "aten.mm"(%x, %w) {
+        flops = 5.4e8 : f64, split = "m k, k n -> m n"}
         : (tensor<16x4096xbf16>, tensor<4096x4096xbf16>)
           -> tensor<16x4096xbf16>
+    %h = commsched.compute "aten.view"(%y) {
+        alias = 0 : i64, split = "m (h d) -> m h d"}
+        : (tensor<16x4096xbf16>) -> tensor<16x32x128xbf16>
     ```
   }];
   let arguments = (ins
@@ -56,7 +75,8 @@ def CommSched_ComputeOp : CommSched_Op<"compute", [
     OptionalAttr<I64Attr>:$bytes,
     OptionalAttr<I64Attr>:$alias,
     OptionalAttr<DenseI64ArrayAttr>:$mutates,
-    UnitAttr:$random
+    UnitAttr:$random,
+    OptionalAttr<StrAttr>:$split
   );
   let results = (outs Variadic<AnyType>:$outputs);
   let assemblyFormat = [{

@@ -63,14 +63,30 @@ class CommSched_StartOp<string mnemonic, string kind, list<Trait> traits = []>
   let extraClassDeclaration = startDeclaration;
 }
 
-/// A start that sends tensors and may write into given buffers.
+/// A start that sends tensors and may write into given buffers. It can be
+/// computed in chunks if it sends one tensor and writes into none.
 class CommSched_TransferOp<string mnemonic, string kind,
                            list<Trait> traits = []>
     : CommSched_StartOp<mnemonic, kind,
-        !listconcat([AttrSizedOperandSegments], traits)> {
+        !listconcat([
+          AttrSizedOperandSegments,
+          DeclareOpInterfaceMethods<CommSched_SplitOpInterface,
+                                    ["hasSplitRule", "createChunk"]>],
+          traits)> {
   code transferDefinition = startDefinition # [{
     ::mlir::OperandRange $cppClass::getSentValues() { return getInputs(); }
     ::mlir::OperandRange $cppClass::getDestinations() { return getInto(); }
+    bool $cppClass::hasSplitRule() {
+      return getInputs().size() == 1 && getInto().empty();
+    }
+    ::mlir::commsched::SplitRule $cppClass::getSplitRule() {
+      return detail::getTransferSplitRule(*this);
+    }
+    ::mlir::Operation *$cppClass::createChunk(
+        ::mlir::OpBuilder &builder, ::mlir::ValueRange operands,
+        ::mlir::TypeRange results, const SplitAxis &, int64_t) {
+      return detail::createTransferChunk(*this, builder, operands, results);
+    }
   }];
   let extraClassDefinition = transferDefinition;
 }

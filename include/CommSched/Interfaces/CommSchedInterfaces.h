@@ -14,6 +14,7 @@
 #ifndef COMMSCHED_INTERFACES_COMMSCHEDINTERFACES_H
 #define COMMSCHED_INTERFACES_COMMSCHEDINTERFACES_H
 
+#include "CommSched/Interfaces/SplitRule.h"
 #include "CommSched/Support/CollectiveKind.h"
 #include "CommSched/Support/OperatorClass.h"
 #include "mlir/IR/BuiltinTypeInterfaces.h"

@@ -243,4 +243,43 @@ def CommSched_RegionUseOpInterface : OpInterface<"RegionUseOpInterface"> {
   ];
 }
 
+def CommSched_SplitOpInterface : OpInterface<"SplitOpInterface"> {
+  let cppNamespace = "::mlir::commsched";
+  let extraClassOf = [{ return $_op.hasSplitRule(); }];
+  let description = [{
+    An operation that can be computed in chunks: the axes along which it can be
+    divided, with their places in operands and results. See
+    CommSched/Interfaces/SplitRule.h.
+
+    The chunks of an operation give what the operation gives, bit for bit,
+    unless the axis is a sum. So an operation whose results depend on the index
+    of an element, that draws random numbers, that has an effect (other than
+    that of a collective on its group), or that writes into an operand which is
+    not its own destination has no rule.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Whether this operation has a rule; `isa` is false otherwise.
+      }], "bool", "hasSplitRule", (ins), "", [{ return true; }]>,
+    InterfaceMethod<[{
+        The axes. Only dimensions of static size have axes.
+      }], "::mlir::commsched::SplitRule", "getSplitRule">,
+    InterfaceMethod<[{
+        Creates the operation that computes one of `count` chunks of `axis`, an
+        axis of `getSplitRule()` whose size `count` divides. `operands` are
+        chunks where the axis has a place, otherwise whole; `results` are the
+        types of the results, or what a collective with a future delivers.
+        Attributes that depend on sizes are adapted; discardable attributes are
+        kept.
+      }], "::mlir::Operation *", "createChunk",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands,
+           "::mlir::TypeRange":$results,
+           "const ::mlir::commsched::SplitAxis &":$axis, "int64_t":$count), "",
+      [{
+        return ::mlir::commsched::createWithTypes(builder, $_op, operands,
+                                                  results);
+      }]>,
+  ];
+}
+
 #endif // COMMSCHED_INTERFACES_COMMSCHEDINTERFACES_TD

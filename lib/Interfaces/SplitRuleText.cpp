@@ -1,0 +1,398 @@
+//===- SplitRuleText.cpp - The text of rules ------------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Interfaces/SplitRule.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+namespace {
+
+/// An operand or a result, and one of its dimensions.
+struct Place {
+  bool isResult;
+  unsigned value;
+  int64_t dim;
+};
+
+/// A factor of a dimension. A part without a name cannot be split.
+struct Part {
+  std::string name;
+  /// Negative while it is not known.
+  int64_t size = -1;
+  /// The dimensions that it is in, with the parts that are outside of it there.
+  SmallVector<std::pair<Place, SmallVector<unsigned>>, 3> places;
+};
+
+/// A dimension with its parts, outermost first.
+struct Dimension {
+  Place place;
+  int64_t size;
+  SmallVector<unsigned> parts;
+};
+
+/// Reads the text of a rule.
+class RuleReader {
+public:
+  RuleReader(TypeRange operands, TypeRange results)
+      : operands(operands), results(results) {}
+
+  Result<SplitRule> read(StringRef text);
+
+private:
+  Status readValues(StringRef text, TypeRange types, bool isResult);
+  Status readValue(StringRef text, Type type, bool isResult, unsigned value);
+  Status readDimensions(StringRef text, bool isResult, unsigned value,
+                        SmallVectorImpl<SmallVector<unsigned>> &dimensions);
+  /// Reads the part that `text` starts with and removes it.
+  Result<unsigned> readPart(StringRef &text);
+
+  Status inferSizes();
+  /// Sets the size of the one part of `dimension` whose size is not known.
+  Result<bool> inferSize(const Dimension &dimension);
+  Status checkSize(const Dimension &dimension) const;
+  Status checkResults(const Part &part) const;
+
+  TypeRange operands, results;
+  SmallVector<Part, 0> parts;
+  SmallVector<Dimension, 0> dimensions;
+  llvm::StringMap<unsigned> named;
+};
+
+} // namespace
+
+static std::string describe(bool isResult, unsigned value) {
+  return (isResult ? "result " : "operand ") + std::to_string(value);
+}
+
+static std::string describe(const Place &place) {
+  return "dimension " + std::to_string(place.dim) + " of " +
+         describe(place.isResult, place.value);
+}
+
+static std::string describe(const Part &part) {
+  return part.name.empty() ? "a part '_'" : "axis '" + part.name + "'";
+}
+
+static std::string describe(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+static StringRef dropBlanks(StringRef text) { return text.ltrim(" \t\n"); }
+
+static bool isNameStart(char c) { return llvm::isAlpha(c); }
+static bool isNamePart(char c) { return llvm::isAlnum(c) || c == '_'; }
+
+Result<unsigned> RuleReader::readPart(StringRef &text) {
+  unsigned next = parts.size();
+  if (isNameStart(text.front())) {
+    StringRef name = text.take_while(isNamePart);
+    text = text.drop_front(name.size());
+    auto [it, isNew] = named.try_emplace(name, next);
+    if (isNew)
+      parts.emplace_back().name = name.str();
+    return it->second;
+  }
+  if (llvm::isDigit(text.front())) {
+    int64_t size;
+    StringRef digits = text.take_while(llvm::isDigit);
+    if (digits.getAsInteger(10, size))
+      return Error{"has the number " + digits.str() + ", which is too large"};
+    text = text.drop_front(digits.size());
+    parts.emplace_back().size = size;
+    return next;
+  }
+  if (text.front() == '_') {
+    text = text.drop_front();
+    parts.emplace_back();
+    return next;
+  }
+  return Error{"has '" + text.take_front().str() +
+               "', where the name of an axis, a number, '_' or a dimension in "
+               "parentheses is expected"};
+}
+
+Status
+RuleReader::readDimensions(StringRef text, bool isResult, unsigned value,
+                           SmallVectorImpl<SmallVector<unsigned>> &dimensions) {
+  bool isOpen = false;
+  for (text = dropBlanks(text); !text.empty(); text = dropBlanks(text)) {
+    char c = text.front();
+    if (c == '(' || c == ')') {
+      if (isOpen == (c == '('))
+        return Error{"has a '" + std::string(1, c) + "' without its " +
+                     (isOpen ? "')'" : "'('") + " in " +
+                     describe(isResult, value)};
+      isOpen = c == '(';
+      if (isOpen)
+        dimensions.emplace_back();
+      text = text.drop_front();
+      continue;
+    }
+    Result<unsigned> part = readPart(text);
+    if (!part)
+      return Error{part.error()};
+    if (!isOpen)
+      dimensions.emplace_back();
+    dimensions.back().push_back(*part);
+  }
+  if (isOpen)
+    return Error{"has a '(' without its ')' in " + describe(isResult, value)};
+  return Status::success();
+}
+
+Status RuleReader::readValue(StringRef text, Type type, bool isResult,
+                             unsigned value) {
+  SmallVector<SmallVector<unsigned>> read;
+  if (Status status = readDimensions(text, isResult, value, read); !status)
+    return status;
+  if (read.empty())
+    return Status::success();
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || tensor.getRank() != static_cast<int64_t>(read.size()))
+    return Error{"has " + std::to_string(read.size()) + " dimension(s) for " +
+                 describe(isResult, value) + ", which is a '" + describe(type) +
+                 "'"};
+  for (auto [index, ids] : llvm::enumerate(read)) {
+    Place place{isResult, value, static_cast<int64_t>(index)};
+    for (auto [position, id] : llvm::enumerate(ids)) {
+      Part &part = parts[id];
+      if (!part.places.empty()) {
+        const Place &last = part.places.back().first;
+        if (last.isResult == isResult && last.value == value)
+          return Error{"has " + describe(part) + " twice in " +
+                       describe(isResult, value)};
+      }
+      part.places.emplace_back(
+          place, SmallVector<unsigned>(ArrayRef(ids).take_front(position)));
+    }
+    dimensions.push_back({place, tensor.getDimSize(index), std::move(ids)});
+  }
+  return Status::success();
+}
+
+Status RuleReader::readValues(StringRef text, TypeRange types, bool isResult) {
+  SmallVector<StringRef> values;
+  text.split(values, ',');
+  // No value at all, or one without dimensions.
+  if (types.empty() && dropBlanks(text).empty())
+    return Status::success();
+  if (values.size() != types.size())
+    return Error{"has " + std::to_string(values.size()) +
+                 (isResult ? " result(s)" : " operand(s)") +
+                 ", but the operation has " + std::to_string(types.size())};
+  for (auto [index, value] : llvm::enumerate(values))
+    if (Status status = readValue(value, types[index], isResult, index);
+        !status)
+      return status;
+  return Status::success();
+}
+
+Result<bool> RuleReader::inferSize(const Dimension &dimension) {
+  if (ShapedType::isDynamic(dimension.size))
+    return false;
+  int64_t known = 1;
+  Part *unknown = nullptr;
+  for (unsigned id : dimension.parts) {
+    if (parts[id].size < 0) {
+      if (unknown)
+        return false;
+      unknown = &parts[id];
+    } else if (llvm::MulOverflow(known, parts[id].size, known)) {
+      return false;
+    }
+  }
+  if (!unknown || known == 0)
+    return false;
+  if (dimension.size % known != 0)
+    return Error{"gives " + describe(dimension.place) + " of size " +
+                 std::to_string(dimension.size) + " other parts of size " +
+                 std::to_string(known) + " than " + describe(*unknown) +
+                 ", which do not divide it"};
+  unknown->size = dimension.size / known;
+  return true;
+}
+
+Status RuleReader::checkSize(const Dimension &dimension) const {
+  // A whole dimension that cannot be split has any size.
+  if (dimension.parts.size() == 1 && parts[dimension.parts[0]].name.empty() &&
+      parts[dimension.parts[0]].size < 0)
+    return Status::success();
+  int64_t product = 1;
+  for (unsigned id : dimension.parts) {
+    const Part &part = parts[id];
+    if (part.size < 0)
+      return Error{"has " + describe(part) + " in " +
+                   describe(dimension.place) +
+                   ", whose size does not follow from the types"};
+    if (llvm::MulOverflow(product, part.size, product))
+      return Error{"gives " + describe(dimension.place) +
+                   " parts that overflow when multiplied"};
+  }
+  if (product == dimension.size)
+    return Status::success();
+  std::string has = ShapedType::isDynamic(dimension.size)
+                        ? "a size that is not known"
+                        : "size " + std::to_string(dimension.size);
+  // The size of an axis comes from the dimension where it is alone.
+  if (dimension.parts.size() == 1)
+    return Error{"gives " + describe(dimension.place) + ", which has " + has +
+                 ", " + describe(parts[dimension.parts[0]]) + " of size " +
+                 std::to_string(product)};
+  return Error{"gives " + describe(dimension.place) + ", which has " + has +
+               ", parts of size " + std::to_string(product)};
+}
+
+Status RuleReader::inferSizes() {
+  // Each round but the last one finds a size.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Dimension &dimension : dimensions) {
+      Result<bool> inferred = inferSize(dimension);
+      if (!inferred)
+        return Error{inferred.error()};
+      changed |= *inferred;
+    }
+  }
+  for (const Dimension &dimension : dimensions)
+    if (Status status = checkSize(dimension); !status)
+      return status;
+  return Status::success();
+}
+
+Status RuleReader::checkResults(const Part &part) const {
+  SmallVector<bool> has(results.size(), false);
+  for (const auto &[place, outer] : part.places)
+    if (place.isResult)
+      has[place.value] = true;
+  const bool *present = llvm::find(has, true);
+  const bool *missing = llvm::find(has, false);
+  if (present == has.end() || missing == has.end())
+    return Status::success();
+  return Error{"has " + describe(part) + " in " +
+               describe(true, present - has.begin()) + ", but not in " +
+               describe(true, missing - has.begin())};
+}
+
+Result<SplitRule> RuleReader::read(StringRef text) {
+  size_t arrow = text.find("->");
+  if (arrow == StringRef::npos)
+    return Error{"has no '->' between operands and results"};
+  if (Status status =
+          readValues(text.take_front(arrow), operands, /*isResult=*/false);
+      !status)
+    return status;
+  if (Status status =
+          readValues(text.drop_front(arrow + 2), results, /*isResult=*/true);
+      !status)
+    return status;
+  if (Status status = inferSizes(); !status)
+    return status;
+
+  SplitRule rule;
+  for (const Part &part : parts) {
+    if (part.name.empty())
+      continue;
+    if (Status status = checkResults(part); !status)
+      return status;
+    SplitAxis axis{part.size, SplitAxisKind::Sum, {}, {}};
+    for (const auto &[place, outerParts] : part.places) {
+      int64_t outer = 1;
+      for (unsigned id : outerParts)
+        outer *= parts[id].size;
+      (place.isResult ? axis.results : axis.operands)
+          .push_back({place.value, place.dim, outer});
+    }
+    if (!axis.results.empty())
+      axis.kind = SplitAxisKind::Parallel;
+    rule.axes.push_back(std::move(axis));
+  }
+  return rule;
+}
+
+Result<SplitRule> mlir::commsched::parseSplitRule(StringRef text,
+                                                  TypeRange operands,
+                                                  TypeRange results) {
+  return RuleReader(operands, results).read(text);
+}
+
+//===----------------------------------------------------------------------===//
+// Printing
+//===----------------------------------------------------------------------===//
+
+/// a, b, ..., z, a1, b1, ...
+static std::string getAxisName(unsigned index) {
+  std::string name(1, static_cast<char>('a' + index % 26));
+  return index < 26 ? name : name + std::to_string(index / 26);
+}
+
+/// Prints dimension `dim` of size `size`, whose axes are `axes`: their outer
+/// sizes, sizes and names.
+static void printDimension(
+    llvm::raw_ostream &os, int64_t size,
+    MutableArrayRef<std::tuple<int64_t, int64_t, std::string>> axes) {
+  if (axes.empty()) {
+    os << '_';
+    return;
+  }
+  llvm::stable_sort(axes, llvm::less_first());
+  SmallVector<std::string> parts;
+  int64_t inside = 1;
+  for (const auto &[outer, axisSize, name] : axes) {
+    if (inside != 0 && outer != inside)
+      parts.push_back(std::to_string(outer / inside));
+    parts.push_back(name);
+    inside = outer * axisSize;
+  }
+  if (inside != 0 && inside != size)
+    parts.push_back(std::to_string(size / inside));
+  if (parts.size() == 1)
+    os << parts.front();
+  else
+    os << '(' << llvm::join(parts, " ") << ')';
+}
+
+static void printValues(llvm::raw_ostream &os, const SplitRule &rule,
+                        TypeRange types,
+                        SmallVector<AxisPlace, 3> SplitAxis::*places) {
+  for (auto [value, type] : llvm::enumerate(types)) {
+    if (value != 0)
+      os << ", ";
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      continue;
+    for (int64_t dim = 0, rank = tensor.getRank(); dim < rank; ++dim) {
+      SmallVector<std::tuple<int64_t, int64_t, std::string>> axes;
+      for (auto [index, axis] : llvm::enumerate(rule.axes))
+        for (const AxisPlace &place : axis.*places)
+          if (place.value == value && place.dim == dim)
+            axes.emplace_back(place.outer, axis.size, getAxisName(index));
+      if (dim != 0)
+        os << ' ';
+      printDimension(os, tensor.getDimSize(dim), axes);
+    }
+  }
+}
+
+std::string mlir::commsched::printSplitRule(const SplitRule &rule,
+                                            TypeRange operands,
+                                            TypeRange results) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printValues(os, rule, operands, &SplitAxis::operands);
+  os << " -> ";
+  printValues(os, rule, results, &SplitAxis::results);
+  return text;
+}
