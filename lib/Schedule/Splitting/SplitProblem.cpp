@@ -1,0 +1,280 @@
+//===- SplitProblem.cpp - Problem with regions in chunks ------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/Splitting/SplitProblem.h"
+
+#include "CommSched/Schedule/Model/Verify.h"
+
+#include "SplitBuilder.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+
+namespace mlir::commsched::schedule {
+
+/// Builds a SplitProblem: a draft first, then the nodes in their order.
+class SplitBuilder {
+public:
+  SplitBuilder(const Problem &problem, const std::vector<SplitSpec> &specs)
+      : problem(problem), regions(problem, specs) {}
+
+  Result<SplitProblem> build();
+
+private:
+  using Role = SplitProblem::Role;
+
+  void addNode(NodeId original, const SplitProblem::Origin &origin,
+               int64_t costNs);
+  void addNodes();
+  void addPartNodes();
+
+  std::vector<NodeId> copiesOf(NodeId original) const;
+  std::vector<NodeId> chunksOfSlice(int32_t slice) const;
+  void depend(NodeId from, NodeId to, DependenceKind kind);
+  void dependAll(const std::vector<NodeId> &from, const std::vector<NodeId> &to,
+                 DependenceKind kind);
+  std::vector<NodeId> findSources(NodeId from, NodeId to,
+                                  DependenceKind kind) const;
+  void enterSlices(const std::vector<NodeId> &sources,
+                   const std::vector<int32_t> &slices, NodeId user,
+                   DependenceKind kind);
+  void addDependences(NodeId from, NodeId to, DependenceKind kind);
+  void addPartDependences();
+
+  void number(const Order &order);
+
+  const Problem &problem;
+  SplitRegions regions;
+  SplitDraft draft;
+  SplitProblem result;
+};
+
+} // namespace mlir::commsched::schedule
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+/// Adds a copy of `original`, or a Compute if that is noNode.
+void SplitBuilder::addNode(NodeId original, const SplitProblem::Origin &origin,
+                           int64_t costNs) {
+  SplitDraft::Node node{origin, NodeKind::Compute, costNs, noStream, noNode,
+                        false};
+  if (original != noNode) {
+    node.kind = problem.kind(original);
+    node.stream = problem.stream(original);
+    node.isExpensive = problem.isExpensive(original);
+    if (node.kind == NodeKind::Wait)
+      node.start =
+          draft.firsts[problem.startOf(original)] + std::max(origin.chunk, 0);
+  }
+  draft.nodes.push_back(node);
+}
+
+void SplitBuilder::addNodes() {
+  draft.firsts.resize(problem.numNodes());
+  for (NodeId node = 0; node < problem.numNodes(); ++node) {
+    draft.firsts[node] = static_cast<NodeId>(draft.nodes.size());
+    int32_t spec = regions.specOf(node);
+    if (spec < 0) {
+      addNode(node, {Role::Kept, -1, -1, -1, node}, problem.costNs(node));
+      continue;
+    }
+    for (int32_t chunk = 0; chunk < regions.numChunks(spec); ++chunk)
+      addNode(node, {Role::Chunk, chunk, spec, -1, node},
+              regions.chunkCostNs(node));
+  }
+}
+
+void SplitBuilder::addPartNodes() {
+  for (auto [spec, index] : regions.wholes) {
+    draft.wholes.push_back(static_cast<NodeId>(draft.nodes.size()));
+    addNode(noNode, {Role::Whole, -1, spec, index, noNode},
+            regions.getSpecs()[spec].wholes[index].costNs);
+  }
+  for (auto [spec, index] : regions.slices) {
+    draft.slices.push_back(static_cast<NodeId>(draft.nodes.size()));
+    for (int32_t chunk = 0; chunk < regions.numChunks(spec); ++chunk)
+      addNode(noNode, {Role::Slice, chunk, spec, index, noNode},
+              regions.getSpecs()[spec].slices[index].costNs);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Dependences
+//===----------------------------------------------------------------------===//
+
+/// The node that replaces `original`, or its chunks.
+std::vector<NodeId> SplitBuilder::copiesOf(NodeId original) const {
+  int32_t spec = regions.specOf(original);
+  std::vector<NodeId> copies(spec < 0 ? 1 : regions.numChunks(spec));
+  std::iota(copies.begin(), copies.end(), draft.firsts[original]);
+  return copies;
+}
+
+std::vector<NodeId> SplitBuilder::chunksOfSlice(int32_t slice) const {
+  std::vector<NodeId> chunks(regions.numChunks(regions.slices[slice].spec));
+  std::iota(chunks.begin(), chunks.end(), draft.slices[slice]);
+  return chunks;
+}
+
+void SplitBuilder::depend(NodeId from, NodeId to, DependenceKind kind) {
+  draft.dependences.push_back({from, to, kind});
+}
+
+void SplitBuilder::dependAll(const std::vector<NodeId> &from,
+                             const std::vector<NodeId> &to,
+                             DependenceKind kind) {
+  for (NodeId source : from)
+    for (NodeId target : to)
+      depend(source, target, kind);
+}
+
+/// Where the dependence of `to` on `from` begins: the wholes that `to` uses,
+/// otherwise all that replaces `from`.
+std::vector<NodeId> SplitBuilder::findSources(NodeId from, NodeId to,
+                                              DependenceKind kind) const {
+  std::vector<NodeId> sources;
+  if (kind == DependenceKind::Data && regions.specOf(from) >= 0)
+    for (int32_t whole : regions.wholesOfProducer.find(from, to))
+      sources.push_back(draft.wholes[whole]);
+  return sources.empty() ? copiesOf(from) : sources;
+}
+
+/// Makes the slices that `user` reads depend on `sources`, each slice once: as
+/// its first user does.
+void SplitBuilder::enterSlices(const std::vector<NodeId> &sources,
+                               const std::vector<int32_t> &slices, NodeId user,
+                               DependenceKind kind) {
+  for (int32_t slice : slices) {
+    const std::vector<NodeId> &users = regions.slice(slice).users;
+    if (user == *std::min_element(users.begin(), users.end()))
+      dependAll(sources, chunksOfSlice(slice), kind);
+  }
+}
+
+void SplitBuilder::addDependences(NodeId from, NodeId to, DependenceKind kind) {
+  // addWait() has said it already.
+  if (problem.startOf(to) == from)
+    return;
+  std::vector<NodeId> sources = findSources(from, to, kind);
+  int32_t spec = regions.specOf(to);
+  bool isWhole = draft.nodes[sources.front()].origin.role == Role::Whole;
+  if (spec >= 0 && kind == DependenceKind::Data)
+    if (std::vector<int32_t> slices = regions.slicesOfProducer.find(from, to);
+        !slices.empty())
+      return enterSlices(sources, slices, to, kind);
+  bool isByChunk =
+      kind == DependenceKind::Data || kind == DependenceKind::Order;
+  std::vector<NodeId> targets = copiesOf(to);
+  if (spec < 0 || regions.specOf(from) != spec || isWhole || !isByChunk)
+    return dependAll(sources, targets, kind);
+  for (size_t chunk = 0; chunk < sources.size(); ++chunk)
+    depend(sources[chunk], targets[chunk], kind);
+}
+
+void SplitBuilder::addPartDependences() {
+  for (size_t i = 0; i < draft.wholes.size(); ++i)
+    dependAll(copiesOf(regions.whole(static_cast<int32_t>(i)).producer),
+              {draft.wholes[i]}, DependenceKind::Data);
+  for (size_t i = 0; i < draft.slices.size(); ++i) {
+    std::vector<NodeId> chunks = chunksOfSlice(static_cast<int32_t>(i));
+    const SplitSpec::Slice &slice = regions.slice(static_cast<int32_t>(i));
+    for (NodeId user : slice.users)
+      for (size_t chunk = 0; chunk < chunks.size(); ++chunk)
+        depend(chunks[chunk], draft.firsts[user] + static_cast<NodeId>(chunk),
+               DependenceKind::Data);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+/// Builds the split problem with the nodes of the draft in `order`.
+void SplitBuilder::number(const Order &order) {
+  std::vector<NodeId> numbers(order.size());
+  result.split.reserve(order.size(), draft.dependences.size());
+  result.origins.reserve(order.size());
+  for (NodeId drafted : order) {
+    const SplitDraft::Node &node = draft.nodes[drafted];
+    NodeId number =
+        node.kind == NodeKind::Wait
+            ? result.split.addWait(numbers[node.start])
+            : result.split.addNode(node.kind, node.costNs, node.stream);
+    if (node.isExpensive)
+      result.split.setExpensive(number);
+    result.origins.push_back(node.origin);
+    numbers[drafted] = number;
+  }
+  for (const Dependence &edge : draft.dependences)
+    result.split.addDependence(numbers[edge.from], numbers[edge.to], edge.kind);
+  for (const Buffer &buffer : draft.buffers)
+    result.split.addBuffer(buffer.bytes,
+                           buffer.producer == noNode ? noNode
+                                                     : numbers[buffer.producer],
+                           buffer.freed);
+  for (const SplitDraft::Use &use : draft.uses)
+    result.split.addUse(use.buffer, numbers[use.node]);
+
+  for (NodeId node = 0; node < problem.numNodes(); ++node) {
+    int32_t spec = regions.specOf(node);
+    result.specs.push_back(spec);
+    if (spec < 0) {
+      result.firsts.push_back(numbers[draft.firsts[node]]);
+      continue;
+    }
+    result.firsts.push_back(static_cast<int32_t>(result.chunks.size()));
+    for (NodeId copy : copiesOf(node))
+      result.chunks.push_back(numbers[copy]);
+  }
+  result.wholes.resize(regions.getSpecs().size());
+  result.slices.resize(regions.getSpecs().size());
+  for (size_t i = 0; i < draft.wholes.size(); ++i)
+    result.wholes[regions.wholes[i].spec].push_back(numbers[draft.wholes[i]]);
+  for (size_t i = 0; i < draft.slices.size(); ++i) {
+    auto &rows = result.slices[regions.slices[i].spec];
+    rows.emplace_back();
+    for (NodeId chunk : chunksOfSlice(static_cast<int32_t>(i)))
+      rows.back().push_back(numbers[chunk]);
+  }
+}
+
+Result<SplitProblem> SplitBuilder::build() {
+  if (!problem.check())
+    return problem.check();
+  if (Status status = regions.build(); !status)
+    return status;
+  result.original = &problem;
+  addNodes();
+  addPartNodes();
+  for (NodeId from = 0; from < problem.numNodes(); ++from)
+    for (DependenceEnd end : problem.successors(from))
+      addDependences(from, end.node, end.kind);
+  addPartDependences();
+  addSplitBuffers(regions, draft);
+  Result<Order> order = placeSplit(regions, draft);
+  if (!order)
+    return Error{order.error()};
+  number(*order);
+  if (Status status = result.split.finalize(); !status)
+    return Error{"the regions make a program that is not valid: " +
+                 status.error()};
+  if (Status status = verify(result.split, result.split.programOrder());
+      !status)
+    return Error{"the regions make an invalid order: " + status.error()};
+  return std::move(result);
+}
+
+Result<SplitProblem> SplitProblem::create(const Problem &problem,
+                                          const std::vector<SplitSpec> &specs) {
+  return SplitBuilder(problem, specs).build();
+}
