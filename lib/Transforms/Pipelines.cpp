@@ -81,6 +81,8 @@ static void passOn(const SchedulingPipelineOptions &from, Options &to) {
   to.buckets = from.buckets;
   to.mode = from.mode;
   to.bitwise = from.bitwise;
+  to.split = from.split;
+  to.maxChunks = from.maxChunks;
   to.slack = from.slack;
   to.exclusiveGroups = from.exclusiveGroups;
   to.linkSharing = from.linkSharing;

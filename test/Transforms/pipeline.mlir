@@ -23,7 +23,7 @@
 // RUN: %{check-steps}
 
 // What the pipeline consists of, and which of its options become what.
-// REDEFINE: %{options} = bitwise buckets=off compute-slowdown=0.5 exclusive-groups frontier=%t.csv link-sharing memory-budget=7%% mode=coalesced slack=7 strict profile=%src/data/cost-tables/h100-8gpu-xla.json target=b200
+// REDEFINE: %{options} = bitwise buckets=off compute-slowdown=0.5 exclusive-groups frontier=%t.csv link-sharing max-chunks=4 memory-budget=7%% mode=coalesced slack=7 split=off strict profile=%src/data/cost-tables/h100-8gpu-xla.json target=b200
 // RUN: %{dump} | FileCheck %s --check-prefixes=PASSES,OPTIONS
 
 //      PASSES: func.func(
@@ -33,11 +33,11 @@
 //  OPTIONS-NEXT:   commsched-reinplace-all-gather
 //  OPTIONS-NEXT: ),
 //  OPTIONS-NEXT: commsched-frontier{
-//  OPTIONS-SAME:   bitwise=true buckets=off compute-slowdown={{5.*}} exclusive-groups=true file={{.+}}.csv link-sharing=true memory-budget=7% mode=coalesced profile={{.+}}.json slack=7 target=b200
+//  OPTIONS-SAME:   bitwise=true buckets=off compute-slowdown={{5.*}} exclusive-groups=true file={{.+}}.csv link-sharing=true max-chunks=4 memory-budget=7% mode=coalesced profile={{.+}}.json slack=7 split=off target=b200
 //  OPTIONS-NEXT: func.func(
 // PASSES-NEXT:   commsched-schedule{
-// DEFAULTS-SAME:   bitwise=false buckets=auto compute-slowdown={{0.*}} exclusive-groups=false link-sharing=false memory-budget=5% mode=auto profile= slack=40 strict=false target=h100
-//  OPTIONS-SAME:   bitwise=true buckets=off compute-slowdown={{5.*}} exclusive-groups=true link-sharing=true memory-budget=7% mode=coalesced profile={{.+}}.json slack=7 strict=true target=b200
+// DEFAULTS-SAME:   bitwise=false buckets=auto compute-slowdown={{0.*}} exclusive-groups=false link-sharing=false max-chunks=8 memory-budget=5% mode=auto profile= slack=40 split=auto strict=false target=h100
+//  OPTIONS-SAME:   bitwise=true buckets=off compute-slowdown={{5.*}} exclusive-groups=true link-sharing=true max-chunks=4 memory-budget=7% mode=coalesced profile={{.+}}.json slack=7 split=off strict=true target=b200
 // PASSES-NEXT: )
 
 // It runs by its name in a pipeline as well.

@@ -59,6 +59,19 @@ inline llvm::cl::ValuesClass getScheduleBucketsValues() {
       clEnumValN(ScheduleBuckets::Off, "off", "none"));
 }
 
+/// Which collectives `commsched-schedule` splits into chunks.
+enum class ScheduleSplit { Auto, Sums, Off };
+
+/// The values of an option of that type.
+inline llvm::cl::ValuesClass getScheduleSplitValues() {
+  return llvm::cl::values(
+      clEnumValN(ScheduleSplit::Auto, "auto",
+                 "what makes the step shorter and keeps every element"),
+      clEnumValN(ScheduleSplit::Sums, "sums",
+                 "also computation whose chunks are partial sums"),
+      clEnumValN(ScheduleSplit::Off, "off", "none"));
+}
+
 /// The machines of cost::targetPresetNames(), in their order.
 enum class TargetPreset { A100, H100, H200, GH200, B200 };
 

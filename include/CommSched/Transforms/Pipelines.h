@@ -99,6 +99,16 @@ struct SchedulingPipelineOptions : public virtual ::mlir::detail::PassOptions {
       llvm::cl::desc("Merge reductions only in a way that leaves every element "
                      "at its place of a message"),
       llvm::cl::init(false)};
+  Option<ScheduleSplit> split{
+      *this, "split",
+      llvm::cl::desc("Which collectives to split into chunks, with the "
+                     "computation around them"),
+      llvm::cl::init(ScheduleSplit::Auto), getScheduleSplitValues()};
+  Option<int32_t> maxChunks{
+      *this, "max-chunks",
+      llvm::cl::desc("Largest number of chunks that a collective is split "
+                     "into, from 2 to 8"),
+      llvm::cl::init(8)};
   Option<int32_t> slack{
       *this, "slack",
       llvm::cl::desc("By how many percent longer than they are collectives are "

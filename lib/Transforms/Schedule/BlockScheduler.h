@@ -25,11 +25,19 @@
 
 namespace mlir::commsched {
 
+/// The options of commsched-schedule on splitting.
+struct SplittingOptions {
+  ScheduleSplit split = ScheduleSplit::Auto;
+  /// From 2 to 8.
+  int32_t maxChunks = 8;
+};
+
 /// The options of a pass that schedules blocks, checked.
 struct SchedulingOptions {
   MemoryBudget budget;
   ScheduleBuckets buckets = ScheduleBuckets::Auto;
   MergingOptions merging;
+  SplittingOptions splitting;
   int32_t slackPercent = 0;
   ContentionOptions contention;
   /// The preset of the device where the module does not describe it.

@@ -36,6 +36,8 @@ public:
     scheduling.merging.onlyGathersAndReductions =
         this->buckets == ScheduleBuckets::GathersAndReductions;
     scheduling.merging.isBitwise = this->bitwise;
+    scheduling.splitting.split = this->split;
+    scheduling.splitting.maxChunks = this->maxChunks;
     scheduling.slackPercent = this->slack;
     scheduling.contention.exclusiveGroups = this->exclusiveGroups;
     scheduling.contention.linkSharing = this->linkSharing;
@@ -59,6 +61,14 @@ private:
     if (std::optional<std::string> error =
             parseMemoryBudget(this->memoryBudget, scheduling.budget))
       return explain(this->memoryBudget, *error);
+    if (this->bitwise && this->split == ScheduleSplit::Sums)
+      return explain(this->split, "is 'sums', which adds in another order, but "
+                                  "option 'bitwise' keeps every element");
+    constexpr int32_t leastChunks = 2, mostChunks = 8;
+    if (this->maxChunks < leastChunks || this->maxChunks > mostChunks)
+      return explain(this->maxChunks, "must be from " + Twine(leastChunks) +
+                                          " to " + Twine(mostChunks) +
+                                          ", but is " + Twine(this->maxChunks));
     constexpr int32_t mostSlack = 1000;
     if (this->slack < 0 || this->slack > mostSlack)
       return explain(this->slack, "must be a percentage from 0 to " +

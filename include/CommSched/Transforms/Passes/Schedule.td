@@ -29,6 +29,14 @@ class CommSched_SchedulingPass<string flag, string operation>
     Option<"bitwise", "bitwise", "bool", /*default=*/"false",
            "Merge reductions only in a way that leaves every element at its "
            "place of a message">,
+    Option<"split", "split", "::mlir::commsched::ScheduleSplit",
+           /*default=*/"::mlir::commsched::ScheduleSplit::Auto",
+           "Which collectives to split into chunks, with the computation around "
+           "them: auto, sums or off",
+           "::mlir::commsched::getScheduleSplitValues()">,
+    Option<"maxChunks", "max-chunks", "int32_t", /*default=*/"8",
+           "Largest number of chunks that a collective is split into, from 2 to "
+           "8">,
     Option<"slack", "slack", "int32_t",
            /*default=*/"40",
            "By how many percent longer than they are collectives are taken to "
@@ -87,6 +95,13 @@ def Schedule : CommSched_SchedulingPass<"commsched-schedule",
     parameters already keeps those. `mode` limits how members travel; with
     `bitwise`, reductions travel side by side whatever it is. See
     docs/guide/bucketing.md for what may share a bucket, and for `bitwise`.
+
+    `split=auto` divides exposed collectives into 2 to `max-chunks` chunks,
+    together with the computation around them, where that makes the step shorter
+    by more than a thousandth: one chunk is communicated while another one is
+    computed. Every element stays what it was. `split=sums` also divides
+    computation that adds up, whose chunks add in another order; `bitwise`
+    excludes it. See docs/guide/splitting.md.
 
     `exclusive-groups`, `link-sharing` and `compute-slowdown` count in what
     operations that run at once take from each other. A group of which it is not
