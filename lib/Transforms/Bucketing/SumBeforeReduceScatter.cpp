@@ -264,13 +264,13 @@ static Operation *createAddition(RewriterBase &rewriter, Operation *add,
   if (auto addf = dyn_cast<arith::AddFOp>(add))
     return arith::AddFOp::create(rewriter, location, a, b,
                                  addf.getFastmathAttr());
-  // Costs that are stated are those of adding shards.
+  // Costs and sizes that are stated are those of adding shards.
   return ComputeOp::create(rewriter, location, a.getType(),
                            cast<ComputeOp>(add).getCalleeAttr(),
                            ValueRange{a, b}, /*flops=*/FloatAttr(),
                            /*bytes=*/IntegerAttr(), /*alias=*/IntegerAttr(),
                            /*mutates=*/DenseI64ArrayAttr(),
-                           /*random=*/UnitAttr());
+                           /*random=*/UnitAttr(), /*split=*/StringAttr());
 }
 
 /// Replaces what `op` has of the attributes of one of `members` by what is

@@ -41,7 +41,7 @@ static Value createState(ComputeOp op) {
   auto state = ComputeOp::create(
       builder, op.getLoc(), TypeRange(type), getStateCallee, ValueRange(),
       /*flops=*/{}, /*bytes=*/{}, /*alias=*/{}, /*mutates=*/{},
-      /*random=*/true);
+      /*random=*/true, /*split=*/{});
   for (StringRef kept : {moduleAttrName, partitionAttrName})
     if (Attribute value = op->getDiscardableAttr(kept))
       state->setDiscardableAttr(kept, value);
