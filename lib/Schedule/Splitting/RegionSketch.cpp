@@ -1,0 +1,339 @@
+//===- RegionSketch.cpp - Gain of splitting one region --------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/Splitting/RegionSketch.h"
+
+#include "CommSched/Schedule/Model/Simulator.h"
+
+#include "../Model/ReadyTracker.h"
+
+#include <algorithm>
+#include <limits>
+#include <queue>
+
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+
+//===----------------------------------------------------------------------===//
+// The problem of the region
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Copies the members of a region, with dense indices of their own.
+class RegionExtractor {
+public:
+  RegionExtractor(const Problem &problem, const SplitSpec &spec)
+      : problem(problem), spec(spec) {}
+
+  /// Error: a member or buffer is none of the problem; members are not in
+  /// ascending order, or a start or wait is without the other one.
+  Status extract();
+
+  Problem region;
+  /// The spec in the indices of the region.
+  SplitSpec local;
+  /// By stream of the region: that of the problem.
+  std::vector<StreamId> streams;
+
+private:
+  template <typename T> static int32_t find(const std::vector<T> &sorted, T id);
+  Status addNodes();
+  void addDependences();
+  void addBuffers();
+  void addBuffer(BufferId id);
+  std::vector<NodeId> localize(const std::vector<NodeId> &users) const;
+
+  const Problem &problem;
+  const SplitSpec &spec;
+  std::vector<NodeId> nodes;
+  std::vector<BufferId> buffers;
+};
+
+} // namespace
+
+/// The index of `id`, or -1.
+template <typename T>
+int32_t RegionExtractor::find(const std::vector<T> &sorted, T id) {
+  auto it = std::lower_bound(sorted.begin(), sorted.end(), id);
+  return it == sorted.end() || *it != id
+             ? -1
+             : static_cast<int32_t>(it - sorted.begin());
+}
+
+Status RegionExtractor::addNodes() {
+  for (const SplitSpec::Member &member : spec.members) {
+    NodeId node = member.node;
+    if (node < 0 || node >= problem.numNodes() ||
+        (!nodes.empty() && node <= nodes.back()))
+      return Error{"the region has node " + std::to_string(node) +
+                   " out of range or order"};
+    nodes.push_back(node);
+    if (problem.isCollective(node))
+      streams.push_back(problem.stream(node));
+  }
+  std::sort(streams.begin(), streams.end());
+  streams.erase(std::unique(streams.begin(), streams.end()), streams.end());
+  for (NodeId node : nodes) {
+    if (problem.kind(node) != NodeKind::Wait) {
+      region.addNode(problem.kind(node), problem.costNs(node),
+                     problem.isCollective(node)
+                         ? find(streams, problem.stream(node))
+                         : noStream);
+      continue;
+    }
+    int32_t start = find(nodes, problem.startOf(node));
+    if (start < 0)
+      return Error{"the region has " + problem.describe(node) + " without " +
+                   problem.describe(problem.startOf(node))};
+    region.addWait(start);
+  }
+  return Status::success();
+}
+
+void RegionExtractor::addDependences() {
+  for (NodeId from : nodes)
+    for (DependenceEnd end : problem.successors(from))
+      if (int32_t to = find(nodes, end.node);
+          to >= 0 && problem.startOf(end.node) != from)
+        region.addDependence(find(nodes, from), to, end.kind);
+}
+
+void RegionExtractor::addBuffer(BufferId id) {
+  const Buffer &buffer = problem.buffer(id);
+  NodeId producer =
+      buffer.producer == noNode ? noNode : find(nodes, buffer.producer);
+  region.addBuffer(buffer.bytes, producer, buffer.freed);
+}
+
+void RegionExtractor::addBuffers() {
+  for (NodeId node : nodes) {
+    for (BufferId id : problem.buffersMadeBy(node))
+      buffers.push_back(id);
+    for (BufferId id : problem.buffersUsedBy(node))
+      buffers.push_back(id);
+  }
+  std::sort(buffers.begin(), buffers.end());
+  buffers.erase(std::unique(buffers.begin(), buffers.end()), buffers.end());
+  for (BufferId id : buffers)
+    addBuffer(id);
+  for (NodeId node : nodes)
+    for (BufferId id : problem.buffersUsedBy(node))
+      region.addUse(find(buffers, id), find(nodes, node));
+}
+
+/// The users that are members.
+std::vector<NodeId>
+RegionExtractor::localize(const std::vector<NodeId> &users) const {
+  std::vector<NodeId> members;
+  for (NodeId user : users)
+    if (NodeId member = find(nodes, user); member >= 0)
+      members.push_back(member);
+  return members;
+}
+
+Status RegionExtractor::extract() {
+  if (!problem.check())
+    return problem.check();
+  if (Status status = addNodes(); !status)
+    return status;
+  addDependences();
+  addBuffers();
+  if (Status status = region.finalize(); !status)
+    return status;
+  local.chunks = spec.chunks;
+  for (const SplitSpec::Member &member : spec.members)
+    local.members.push_back({find(nodes, member.node), member.chunkCostNs});
+  for (const SplitSpec::ChunkBuffer &buffer : spec.buffers)
+    local.buffers.push_back({find(buffers, buffer.buffer), buffer.chunkBytes});
+  for (const SplitSpec::Whole &whole : spec.wholes)
+    local.wholes.push_back({find(nodes, whole.producer),
+                            find(buffers, whole.source), whole.costNs,
+                            whole.bytes, whole.freed, localize(whole.users)});
+  for (const SplitSpec::Slice &slice : spec.slices) {
+    // A producer outside of the region is none: its buffer is an argument.
+    NodeId producer =
+        slice.producer == noNode ? noNode : find(nodes, slice.producer);
+    local.slices.push_back({producer, find(buffers, slice.source), slice.costNs,
+                            slice.bytes, localize(slice.users)});
+  }
+  return Status::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Orders
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// List scheduling: collectives start as early as they can, are waited for when
+/// they have ended, and the compute stream is idle only if nothing is ready.
+/// What has the longest path behind it comes first.
+class GreedyOrder {
+public:
+  explicit GreedyOrder(const Problem &problem);
+
+  Order find();
+
+private:
+  /// The longest path from the beginning of a node, negative, and the node.
+  using ByPath = std::pair<int64_t, NodeId>;
+  template <typename T>
+  using MinHeap = std::priority_queue<T, std::vector<T>, std::greater<T>>;
+
+  void push(NodeId node);
+  void take(NodeId node);
+  void runStart();
+  void runWait();
+  void runOther();
+
+  const Problem &problem;
+  ReadyTracker tracker;
+  std::vector<int64_t> pathNs;
+  MinHeap<ByPath> starts, others;
+  /// Waits that are ready, by the end of their collective.
+  MinHeap<std::pair<int64_t, NodeId>> waits;
+  std::vector<int64_t> streamNs, endNs;
+  int64_t nowNs = 0;
+  Order order;
+};
+
+} // namespace
+
+GreedyOrder::GreedyOrder(const Problem &problem)
+    : problem(problem), tracker(problem), pathNs(problem.numNodes()),
+      streamNs(problem.numStreams()), endNs(problem.numNodes()) {
+  const Order &topological = problem.topologicalOrder();
+  for (size_t i = topological.size(); i-- > 0;) {
+    NodeId node = topological[i];
+    for (DependenceEnd end : problem.successors(node))
+      pathNs[node] = std::max(pathNs[node], pathNs[end.node]);
+    pathNs[node] += problem.costNs(node);
+  }
+}
+
+void GreedyOrder::push(NodeId node) {
+  if (problem.kind(node) == NodeKind::Start)
+    starts.push({-pathNs[node], node});
+  else if (problem.kind(node) == NodeKind::Wait)
+    waits.push({endNs[problem.startOf(node)], node});
+  else
+    others.push({-pathNs[node], node});
+}
+
+void GreedyOrder::take(NodeId node) {
+  order.push_back(node);
+  tracker.take(node, [&](NodeId ready) { push(ready); });
+}
+
+void GreedyOrder::runStart() {
+  NodeId node = starts.top().second;
+  starts.pop();
+  int64_t &streamEndNs = streamNs[problem.stream(node)];
+  streamEndNs = std::max(nowNs, streamEndNs) + problem.costNs(node);
+  endNs[node] = streamEndNs;
+  take(node);
+}
+
+void GreedyOrder::runWait() {
+  auto [arrivalNs, node] = waits.top();
+  waits.pop();
+  nowNs = std::max(nowNs, arrivalNs);
+  take(node);
+}
+
+void GreedyOrder::runOther() {
+  NodeId node = others.top().second;
+  others.pop();
+  if (problem.isCollective(node)) {
+    int64_t &streamEndNs = streamNs[problem.stream(node)];
+    nowNs = std::max(nowNs, streamEndNs);
+    streamEndNs = nowNs + problem.costNs(node);
+  }
+  nowNs += problem.costNs(node);
+  take(node);
+}
+
+Order GreedyOrder::find() {
+  for (NodeId node : tracker.listReady())
+    push(node);
+  while (!starts.empty() || !waits.empty() || !others.empty()) {
+    if (!starts.empty())
+      runStart();
+    else if (!waits.empty() && (others.empty() || waits.top().first <= nowNs))
+      runWait();
+    else
+      runOther();
+  }
+  return order;
+}
+
+/// Simulates a problem whose program is legal in the better of two orders.
+static Result<RegionTime> findTime(const Problem &problem) {
+  RegionTime time;
+  Result<LowerBound> bound = computeLowerBound(problem);
+  if (!bound)
+    return Error{bound.error()};
+  time.bound = *bound;
+  time.stepNs = std::numeric_limits<int64_t>::max();
+  for (const Order &order :
+       {problem.topologicalOrder(), GreedyOrder(problem).find()}) {
+    Result<Timeline> timeline = simulate(problem, order);
+    if (!timeline)
+      return Error{timeline.error()};
+    time.stepNs = std::min(time.stepNs, timeline->stepNs);
+  }
+  return time;
+}
+
+//===----------------------------------------------------------------------===//
+// Sketch
+//===----------------------------------------------------------------------===//
+
+BoundKind RegionTime::boundBy() const {
+  if (bound.computeNs == bound.ns())
+    return BoundKind::Computation;
+  return bound.streamNs == bound.ns() ? BoundKind::Stream
+                                      : BoundKind::CriticalPath;
+}
+
+Result<RegionSketch> schedule::sketchRegion(const Problem &problem,
+                                            const SplitSpec &spec) {
+  RegionExtractor extractor(problem, spec);
+  if (Status status = extractor.extract(); !status)
+    return status;
+  Result<SplitProblem> split =
+      SplitProblem::create(extractor.region, {extractor.local});
+  if (!split)
+    return Error{split.error()};
+  RegionSketch sketch;
+  for (StreamId stream : extractor.streams)
+    sketch.streams.push_back({stream, 0, 0});
+  auto simulateRegion = [&](const Problem &region, RegionTime &time,
+                            int64_t RegionSketch::StreamTime::*busyNs) {
+    Result<RegionTime> found = findTime(region);
+    if (!found)
+      return Status(Error{found.error()});
+    time = *found;
+    if (StreamId &busiest = time.bound.busiestStream; busiest != noStream)
+      busiest = extractor.streams[busiest];
+    for (NodeId node = 0; node < region.numNodes(); ++node)
+      if (region.isCollective(node))
+        sketch.streams[region.stream(node)].*busyNs += region.costNs(node);
+    return Status::success();
+  };
+  if (Status status = simulateRegion(extractor.region, sketch.whole,
+                                     &RegionSketch::StreamTime::wholeNs);
+      !status)
+    return status;
+  if (Status status = simulateRegion(split->getProblem(), sketch.split,
+                                     &RegionSketch::StreamTime::splitNs);
+      !status)
+    return status;
+  return sketch;
+}

@@ -1,0 +1,88 @@
+//===- RegionSketchTest.cpp - Tests of the gain of splitting --------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/Splitting/RegionSketch.h"
+
+#include "TestProblems.h"
+
+#include <gtest/gtest.h>
+
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+using namespace mlir::commsched::schedule::testing;
+
+namespace {
+
+/// A product on what a gather on stream 3 delivers, between two operations that
+/// are in no region.
+struct GatherAndProduct {
+  Problem problem;
+  SplitSpec spec;
+
+  GatherAndProduct(int64_t gatherNs, int64_t productNs, int32_t chunks) {
+    NodeId input = addCompute(problem, 1000);
+    NodeId gather = addStart(problem, gatherNs, {input}, /*stream=*/3);
+    NodeId wait = problem.addWait(gather);
+    NodeId mm = addCompute(problem, productNs, {wait});
+    NodeId use = addCompute(problem, 1000, {mm});
+    BufferId product = problem.addBuffer(8, mm, /*freed=*/true);
+    problem.addUse(product, use);
+    problem.finalize();
+    spec.chunks = chunks;
+    spec.members = {
+        {gather, gatherNs / chunks}, {wait, 0}, {mm, productNs / chunks}};
+    spec.buffers = {{product, 8 / chunks}};
+    spec.wholes = {{mm, product, 3, 8, true, {use}}};
+  }
+};
+
+TEST(RegionSketch, TheRegionIsSimulatedAlone) {
+  GatherAndProduct example(40, 100, 2);
+  Result<RegionSketch> sketch = sketchRegion(example.problem, example.spec);
+  ASSERT_TRUE(sketch) << sketch.error();
+  EXPECT_EQ(sketch->whole.stepNs, 140);
+  EXPECT_EQ(sketch->split.stepNs, 20 + 100 + 3);
+  EXPECT_EQ(sketch->gainNs(), 17);
+  ASSERT_EQ(sketch->streams.size(), 1u);
+  EXPECT_EQ(sketch->streams[0].stream, 3);
+  EXPECT_EQ(sketch->streams[0].wholeNs, 40);
+  EXPECT_EQ(sketch->streams[0].splitNs, 40);
+}
+
+TEST(RegionSketch, ItSaysWhatIsBound) {
+  GatherAndProduct computing(40, 400, 8);
+  Result<RegionSketch> sketch = sketchRegion(computing.problem, computing.spec);
+  ASSERT_TRUE(sketch) << sketch.error();
+  EXPECT_EQ(sketch->whole.boundBy(), BoundKind::CriticalPath);
+  EXPECT_EQ(sketch->split.boundBy(), BoundKind::Computation);
+  GatherAndProduct gathering(400, 40, 8);
+  sketch = sketchRegion(gathering.problem, gathering.spec);
+  ASSERT_TRUE(sketch) << sketch.error();
+  EXPECT_EQ(sketch->split.boundBy(), BoundKind::Stream);
+  EXPECT_EQ(sketch->split.bound.busiestStream, 3);
+}
+
+TEST(RegionSketch, MoreTimePerChunkIsALoss) {
+  GatherAndProduct example(10, 100, 2);
+  example.spec.members[2].chunkCostNs = 70;
+  Result<RegionSketch> sketch = sketchRegion(example.problem, example.spec);
+  ASSERT_TRUE(sketch) << sketch.error();
+  EXPECT_EQ(sketch->gainNs(), 110 - (5 + 140 + 3));
+}
+
+TEST(RegionSketch, WrongRegionsAreErrors) {
+  GatherAndProduct example(40, 100, 1);
+  EXPECT_EQ(sketchRegion(example.problem, example.spec).error(),
+            "region 0 has 1 chunks; there can be 2 to 64");
+  example.spec.chunks = 2;
+  example.spec.members.erase(example.spec.members.begin());
+  EXPECT_EQ(sketchRegion(example.problem, example.spec).error(),
+            "the region has node 2 (wait) without node 1 (start)");
+}
+
+} // namespace
