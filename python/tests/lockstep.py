@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Run one traced graph as several ranks at once, collectives included.
+"""Run traced graphs as several ranks at once, collectives included.
 
 Every node is computed for every rank before the next node: what a rank's
 program would get from a collective is at hand in the others' values.
@@ -12,18 +12,24 @@ aten = torch.ops.aten
 c10d = torch.ops._c10d_functional
 
 
+def _laid_out_as(operand, result):
+    """The GPU's kernel gives results the strides of its operands."""
+    return torch.empty_like(operand).copy_(result)
+
+
 def _flash(query, key, value, dropout, is_causal):
     out, logsumexp = aten._scaled_dot_product_flash_attention_for_cpu(
         query, key, value, dropout, is_causal
     )
-    return (out, logsumexp) + (None,) * 7
+    return (_laid_out_as(query, out), logsumexp) + (None,) * 7
 
 
 def _flash_backward(grad, q, k, v, out, logsumexp, *rest):
     dropout, is_causal = rest[4:6]
-    return aten._scaled_dot_product_flash_attention_for_cpu_backward(
+    gradients = aten._scaled_dot_product_flash_attention_for_cpu_backward(
         grad, q, k, v, out, logsumexp, dropout, is_causal
     )
+    return tuple(map(_laid_out_as, (q, k, v), gradients))
 
 
 #: What a CPU runs in place of a GPU's kernels.
@@ -33,9 +39,15 @@ _CPU_KERNELS = {
 }
 
 
-def _mean(values, operation):
-    assert operation == "avg"
-    return torch.stack(values).mean(0)
+_REDUCTIONS = {
+    "avg": lambda values: values.mean(0),
+    "max": lambda values: values.amax(0),
+    "sum": lambda values: values.sum(0),
+}
+
+
+def _reduced(values, operation):
+    return _REDUCTIONS[operation](torch.stack(values))
 
 
 def _collective(target, rows, inputs, args):
@@ -47,10 +59,10 @@ def _collective(target, rows, inputs, args):
             if target is c10d.all_gather_into_tensor.default:
                 result = torch.cat(values)
             elif target is c10d.reduce_scatter_tensor.default:
-                reduced = _mean(values, args[1])
+                reduced = _reduced(values, args[1])
                 result = reduced.chunk(len(ranks))[position]
             elif target is c10d.all_reduce.default:
-                result = _mean(values, args[1])
+                result = _reduced(values, args[1])
             else:
                 raise NotImplementedError(str(target))
             results[rank] = result
@@ -62,30 +74,42 @@ def run(graph_module, inputs, groups):
 
     Returns each rank's list of outputs.
     """
+    return run_each([graph_module] * len(inputs), inputs, groups)
+
+
+def run_each(graph_modules, inputs, groups):
+    """Run each rank's own graph; the graphs differ in constants only."""
     ranks = range(len(inputs))
     values = {}
-    for node in graph_module.graph.nodes:
+    for nodes in zip(*(gm.graph.nodes for gm in graph_modules), strict=True):
+        node = nodes[0]
+        assert all(n.op == node.op for n in nodes)
 
-        def of_rank(argument, rank):
-            return fx.map_arg(argument, lambda n: values[n][rank])
+        def of_rank(rank, nodes=nodes):
+            node = nodes[rank]
+            arguments = (node.args, node.kwargs)
+            return fx.map_arg(arguments, lambda n: values[n, rank])
 
         if node.op == "placeholder":
-            values[node] = [inputs[rank][node.target] for rank in ranks]
+            own = [inputs[rank][node.target] for rank in ranks]
         elif node.op == "output":
-            return [list(of_rank(node.args[0], rank)) for rank in ranks]
+            return [list(of_rank(rank)[0][0]) for rank in ranks]
+        elif node.op == "get_attr":
+            own = [getattr(gm, node.target) for gm in graph_modules]
         elif node.target is c10d.wait_tensor.default:
-            values[node] = values[node.args[0]]
+            own = [of_rank(rank)[0][0] for rank in ranks]
         elif getattr(node.target, "namespace", "") == "_c10d_functional":
-            values[node] = _collective(
+            own = _collective(
                 node.target,
                 groups[node.args[-1]],
-                values[node.args[0]],
+                [of_rank(rank)[0][0] for rank in ranks],
                 node.args,
             )
         else:
             kernel = _CPU_KERNELS.get(node.target, node.target)
-            values[node] = [
-                kernel(*of_rank(node.args, rank), **of_rank(node.kwargs, rank))
-                for rank in ranks
-            ]
+            own = []
+            for rank in ranks:
+                args, kwargs = of_rank(rank)
+                own.append(kernel(*args, **kwargs))
+        values.update(zip(zip(nodes, ranks), own, strict=True))
     raise ValueError("a graph without an output")

@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add(
         "--dp",
-        required=True,
+        default=1,
         type=positive,
         metavar="N",
         help="ranks that every parameter is sharded over",
@@ -64,6 +64,14 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="replicas of the sharded model (hybrid sharding): gradients are "
         "reduce-scattered within a replica and all-reduced across them",
+    )
+    add(
+        "--tp",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="consecutive ranks that share the tensors of a data-parallel "
+        "rank: tensor and sequence parallelism",
     )
     tracing.add_size_arguments(
         parser, StepOptions.sequence, StepOptions.batch, holder="rank"
@@ -102,6 +110,7 @@ def _trace(args: argparse.Namespace) -> ir.Module:
         model=args.model,
         shards=args.dp,
         replicas=args.replicas,
+        tensor=args.tp,
         sequence=args.seq,
         batch=args.batch,
         layers=args.layers,
@@ -114,7 +123,7 @@ def _trace(args: argparse.Namespace) -> ir.Module:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
-    return tracing.run(_parser(), argv, _trace)
+    return tracing.run(_parser(), argv, _trace, (ValueError,))
 
 
 if __name__ == "__main__":

@@ -266,3 +266,12 @@ def is_contiguous(value: torch.Tensor) -> bool:
     from torch._prims_common import is_contiguous_or_false
 
     return is_contiguous_or_false(value)
+
+
+def forget_shardings() -> None:
+    """Lets DTensor infer placements anew. What it has inferred holds on to the
+    device mesh of then, and to this process's rank in it (2.13:
+    torch.distributed.tensor.debug._clear_sharding_prop_cache)."""
+    from torch.distributed.tensor import debug
+
+    debug._clear_sharding_prop_cache()

@@ -10,9 +10,10 @@ from __future__ import annotations
 import dataclasses
 
 import torch
-from torch import fx
+from torch import fx, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.tensor.parallel import loss_parallel
 
 from commsched.torch.compiling.reshard import reshard_after_forward
 from commsched.torch.sharding import shard_parameters
@@ -20,6 +21,7 @@ from commsched.torch.tracer import models
 from commsched.torch.tracer.capture import capture_joint
 from commsched.torch.tracer.mesh import fake_mesh
 from commsched.torch.tracer.partition import PARTITIONERS, partition
+from commsched.torch.tracer.tensor_parallel import check_divides, parallelize
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +31,10 @@ class StepOptions:
     model:       a name of ``models.CONFIGS``.
     shards:      ranks that each parameter is sharded over.
     replicas:    copies of such a group of ranks (hybrid sharding).
-    sequence:    tokens of one sequence; batch: sequences of one rank.
+    tensor:      ranks that share a data-parallel rank's tensors (tensor and
+                 sequence parallelism); it divides the model's sizes.
+    sequence:    tokens of one sequence; batch: sequences of one rank, or of
+                 the ranks that share its tensors.
     layers:      decoder layers, in place of the model's own number.
     joint:       keep forward and backward in one graph.
     partitioner: a name of ``PARTITIONERS``.
@@ -40,6 +45,7 @@ class StepOptions:
     model: str
     shards: int
     replicas: int = 1
+    tensor: int = 1
     sequence: int = 8192
     batch: int = 1
     layers: int | None = None
@@ -58,10 +64,15 @@ class StepOptions:
                 f"unknown partitioner '{self.partitioner}' (known: "
                 f"{', '.join(PARTITIONERS)})"
             )
-        for name in ("shards", "replicas", "sequence", "batch", "layers"):
-            value = getattr(self, name)
-            if value is not None and value <= 0:
-                raise ValueError(f"{name} must be positive, got {value}")
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, int) and value <= 0 and value is not False:
+                raise ValueError(
+                    f"{field.name} must be positive, got {value}"
+                )
+        check_divides(
+            models.CONFIGS[self.model], self.sequence, self.tensor
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,21 +87,23 @@ class TracedStep:
     groups: dict[str, list[list[int]]]
 
 
-def trace_step(options: StepOptions) -> TracedStep:
-    """Trace the step that ``options`` describes.
+def trace_step(options: StepOptions, rank: int = 0) -> TracedStep:
+    """Trace the step that ``options`` describes, as ``rank`` runs it.
 
-    The graphs are ``forward`` and ``backward``, or ``joint``. Must not be
-    called while a process group is initialized (``RuntimeError``).
+    The graphs are ``forward`` and ``backward``, or ``joint``. Graphs of
+    several ranks differ in constants only, such as a rank's first word of the
+    vocabulary. Must not be called while a process group is initialized
+    (``RuntimeError``).
     """
-    config = models.CONFIGS[options.model].with_layers(options.layers)
-    with fake_mesh(options.shards, options.replicas) as mesh:
+    sizes = (options.shards, options.replicas, options.tensor)
+    with fake_mesh(*sizes, rank=rank) as mesh:
         with FakeTensorMode():
-            model = models.build(config, options.sequence)
-            shard_parameters(model, mesh)
+            model = _parallel_model(options, mesh)
             shape = (options.batch, options.sequence)
             tokens = torch.empty(shape, dtype=torch.int64)
             labels = torch.empty(shape, dtype=torch.int64)
-        joint = capture_joint(model, (tokens, labels))
+        with loss_parallel():
+            joint = capture_joint(model, (tokens, labels))
         groups = _name_groups(joint, mesh)
     if options.reshard_after_forward:
         reshard_after_forward(joint)
@@ -98,6 +111,17 @@ def trace_step(options: StepOptions) -> TracedStep:
         return TracedStep({"joint": joint}, groups)
     forward, backward = partition(joint, options.partitioner)
     return TracedStep({"forward": forward, "backward": backward}, groups)
+
+
+def _parallel_model(options: StepOptions, mesh: DeviceMesh) -> nn.Module:
+    config = models.CONFIGS[options.model].with_layers(options.layers)
+    if options.tensor == 1:
+        model = models.build(config, options.sequence)
+        shard_parameters(model, mesh)
+    else:
+        model = models.build(config, options.sequence, sequence_first=True)
+        parallelize(model, mesh)
+    return model
 
 
 def _name_groups(

@@ -13,9 +13,11 @@ from commsched.llama import CONFIGS, LlamaConfig
 from .llama import Llama
 
 
-def build(config: LlamaConfig, max_seq_len: int) -> Llama:
+def build(
+    config: LlamaConfig, max_seq_len: int, sequence_first: bool = False
+) -> Llama:
     """Build the model of ``config`` for sequences of up to ``max_seq_len``."""
-    return Llama(config, max_seq_len)
+    return Llama(config, max_seq_len, sequence_first)
 
 
 __all__ = ["CONFIGS", "Llama", "LlamaConfig", "build"]

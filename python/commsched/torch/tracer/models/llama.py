@@ -33,14 +33,26 @@ def rotary_table(
 def apply_rotary(
     x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor
 ) -> torch.Tensor:
-    """Rotate the pairs (2i, 2i + 1) of ``x`` [batch, seq, heads, head_dim].
+    """Rotate the pairs (2i, 2i + 1) of ``x`` [..., heads, head_dim].
 
+    ``cos`` and ``sin`` [..., head_dim / 2] hold the angles of each position.
     Works in float32 and returns ``x``'s type.
     """
     even, odd = x.float().unflatten(-1, (-1, 2)).unbind(-1)
-    cos, sin = cos[:, None, :], sin[:, None, :]
+    cos, sin = cos[..., None, :], sin[..., None, :]
     rotated = torch.stack((even * cos - odd * sin, even * sin + odd * cos), -1)
     return rotated.flatten(-2).to(x.dtype)
+
+
+def heads_first(x: torch.Tensor, sequence_first: bool) -> torch.Tensor:
+    """``x`` as [batch, heads, seq, head_dim], which attention kernels take,
+    from [batch, seq, heads, head_dim] or [seq, batch, heads, head_dim]."""
+    return x.permute(1, 2, 0, 3) if sequence_first else x.transpose(1, 2)
+
+
+def heads_last(x: torch.Tensor, sequence_first: bool) -> torch.Tensor:
+    """Undoes ``heads_first``."""
+    return x.permute(2, 0, 1, 3) if sequence_first else x.transpose(1, 2)
 
 
 class RMSNorm(nn.Module):
@@ -60,8 +72,9 @@ class RMSNorm(nn.Module):
 class Attention(nn.Module):
     """Causal grouped-query attention with rotary positions."""
 
-    def __init__(self, config: LlamaConfig) -> None:
+    def __init__(self, config: LlamaConfig, sequence_first: bool) -> None:
         super().__init__()
+        self.sequence_first = sequence_first
         self.head_dim = config.head_dim
         self.enable_gqa = config.num_kv_heads != config.num_heads
         self.wq = nn.Linear(config.dim, config.dim, bias=False)
@@ -77,13 +90,13 @@ class Attention(nn.Module):
         key = apply_rotary(self.wk(x).unflatten(-1, heads), cos, sin)
         value = self.wv(x).unflatten(-1, heads)
         out = F.scaled_dot_product_attention(
-            query.transpose(1, 2),
-            key.transpose(1, 2),
-            value.transpose(1, 2),
+            heads_first(query, self.sequence_first),
+            heads_first(key, self.sequence_first),
+            heads_first(value, self.sequence_first),
             is_causal=True,
             enable_gqa=self.enable_gqa,
         )
-        return self.wo(out.transpose(1, 2).flatten(-2))
+        return self.wo(heads_last(out, self.sequence_first).flatten(-2))
 
 
 class FeedForward(nn.Module):
@@ -102,10 +115,10 @@ class FeedForward(nn.Module):
 class Block(nn.Module):
     """One decoder layer."""
 
-    def __init__(self, config: LlamaConfig) -> None:
+    def __init__(self, config: LlamaConfig, sequence_first: bool) -> None:
         super().__init__()
         self.attention_norm = RMSNorm(config.dim, config.norm_eps)
-        self.attention = Attention(config)
+        self.attention = Attention(config, sequence_first)
         self.ffn_norm = RMSNorm(config.dim, config.norm_eps)
         self.feed_forward = FeedForward(config)
 
@@ -117,14 +130,24 @@ class Block(nn.Module):
 
 
 class Llama(nn.Module):
-    """The whole decoder; ``forward`` returns the mean loss of a batch."""
+    """The whole decoder; ``forward`` returns the mean loss of a batch.
 
-    def __init__(self, config: LlamaConfig, max_seq_len: int) -> None:
+    Activations are [batch, seq, dim], or with ``sequence_first`` [seq, batch,
+    dim]: then parts of the sequence are contiguous whatever the batch.
+    """
+
+    def __init__(
+        self,
+        config: LlamaConfig,
+        max_seq_len: int,
+        sequence_first: bool = False,
+    ) -> None:
         super().__init__()
         self.config = config
+        self.sequence_first = sequence_first
         self.embedding = nn.Embedding(config.vocab_size, config.dim)
         self.layers = nn.ModuleList(
-            Block(config) for _ in range(config.num_layers)
+            Block(config, sequence_first) for _ in range(config.num_layers)
         )
         self.norm = RMSNorm(config.dim, config.norm_eps)
         self.output = nn.Linear(config.dim, config.vocab_size, bias=False)
@@ -138,6 +161,9 @@ class Llama(nn.Module):
         """The mean cross-entropy of ``labels``, both [batch, seq] integers."""
         seq_len = tokens.shape[1]
         cos, sin = self.rope_cos[:seq_len], self.rope_sin[:seq_len]
+        if self.sequence_first:
+            tokens, labels = tokens.t(), labels.t()
+            cos, sin = cos[:, None], sin[:, None]
         x = self.embedding(tokens)
         for layer in self.layers:
             x = layer(x, cos, sin)
