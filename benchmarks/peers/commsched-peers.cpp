@@ -15,6 +15,7 @@
 #include "CommSched/Register.h"
 #include "Peers.h"
 #include "ProblemDump.h"
+#include "RingProducts.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -41,6 +42,16 @@ static llvm::cl::list<std::string>
     externals("external",
               llvm::cl::desc("A peer whose answer is in a JSON file"),
               llvm::cl::value_desc("NAME=FILE"));
+static llvm::cl::list<std::string>
+    windows("windowed-einsum",
+            llvm::cl::desc("A peer that divides products as XLA does, and then "
+                           "runs a pipeline of passes"),
+            llvm::cl::value_desc("NAME=PASSES"));
+static llvm::cl::list<std::string>
+    micropipelines("micro-pipeline",
+                   llvm::cl::desc("A peer that divides products as PyTorch "
+                                  "does, and then runs a pipeline of passes"),
+                   llvm::cl::value_desc("NAME=PASSES"));
 static llvm::cl::opt<std::string>
     dumpPath("dump",
              llvm::cl::desc("Write the program to a JSON file, for a peer that "
@@ -172,7 +183,9 @@ int main(int argc, char **argv) {
       {"input", [](LoneFunction &) { return PeerRun(); }}};
   if (failed(addPeers(peers, pipelines, runPipeline)) ||
       failed(addPeers(peers, limits, hideLatencies)) ||
-      failed(addPeers(peers, externals, applyExternal)))
+      failed(addPeers(peers, externals, applyExternal)) ||
+      failed(addPeers(peers, windows, windowEinsums)) ||
+      failed(addPeers(peers, micropipelines, pipelineProducts)))
     return 1;
   DialectRegistry registry;
   registerAllDialects(registry);
