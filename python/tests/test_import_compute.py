@@ -31,7 +31,8 @@ def test_matrix_product_has_flops(imported):
     (mm,) = lines(text)
     assert mm == (
         '%mm = commsched.compute "aten.mm"(%arg0_1, %arg1_1) '
-        '{commsched.name = "mm", flops = 1024.0 : f64} : '
+        '{commsched.name = "mm", flops = 1024.0 : f64, '
+        'split = "a b, b c -> a c"} : '
         "(tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>"
     )
 

@@ -76,7 +76,7 @@ def test_names_of_a_region_are_nobody_elses(imported):
 
     text = imported(build([("x", (4, 4))], uses, root), **GROUPS)
     assert 'commsched.name = "one_mm_1", flops' in text
-    assert '"aten.neg"(%x) {commsched.name = "one_mm"}' in text
+    assert '"aten.neg"(%x) {commsched.name = "one_mm", split' in text
 
 
 def test_region_has_the_partition_of_its_call(imported):

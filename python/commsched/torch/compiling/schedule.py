@@ -198,6 +198,8 @@ def import_options(
         ranks_per_node=options.node_size(),
         hints=dict(options.hints),
         runtimes=runtimes,
+        # The way back into the graph knows whole operators.
+        split=False,
     )
 
 

@@ -47,6 +47,7 @@ class ComputeEmitter:
 
     def __init__(self, converter):
         self._converter = converter
+        self._rules = converter.rules
 
     def convert(self, node: torch.fx.Node) -> Any:
         """Imports a call and returns what `node` stands for.
@@ -123,6 +124,11 @@ class ComputeEmitter:
             attrs["bytes"] = costs.default_bytes(operands, results)
         if same and results:
             attrs["alias"] = aliases.results[0]
+        if self._rules is not None and len(own) == len(results):
+            if not aliases.written and "random" not in attrs:
+                attrs["split"] = self._rules.of(
+                    node, operands, results, len(numbers)
+                )
         made = self._converter.function.compute(
             operator_name(node),
             [*values, *numbers],

@@ -29,6 +29,7 @@ from commsched.torch.importer.launches import LaunchEmitter
 from commsched.torch.importer.marks import marks_of, region_of
 from commsched.torch.importer.modules import ModulePaths
 from commsched.torch.importer.roles import Roles
+from commsched.torch.importer.split_rules import SplitRules
 from commsched.torch.importer.storages import StorageEmitter
 from commsched.torch.importer.targets import (
     attribute_of,
@@ -53,11 +54,13 @@ class Converter:
         paths: ModulePaths,
         joint: Optional[JointOutputs] = None,
         runtimes: Mapping[str, int] = MappingProxyType({}),
+        rules: Optional[SplitRules] = None,
     ):
         self.graph = graph
         self.function = function
         self.groups = groups
         self.values = values
+        self.rules = rules
         self._roles = roles
         self._paths = paths
         self._joint = joint

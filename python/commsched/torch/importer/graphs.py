@@ -17,6 +17,7 @@ from commsched.torch.importer.joint import JointOutputs
 from commsched.torch.importer.modules import ModulePaths
 from commsched.torch.importer.ordering import used_too_early
 from commsched.torch.importer.roles import Roles
+from commsched.torch.importer.split_rules import SplitRules
 from commsched.torch.importer.types import Values
 
 KINDS = ("forward", "backward", "joint", "inference")
@@ -61,12 +62,15 @@ class ImportOptions:
             starts and for computations. They count for more than a profile
             and than the model. Names that a graph lacks, and those of waits,
             are ignored. All ranks have to give the same times.
+    split:  whether operators are given the rules by which they can be computed
+            in chunks.
     """
 
     groups: Mapping[str, Union[int, Sequence]] = field(default_factory=dict)
     ranks_per_node: int = 8
     hints: Mapping[str, int] = field(default_factory=dict)
     runtimes: Mapping[str, int] = field(default_factory=dict)
+    split: bool = True
 
 
 def import_graphs(
@@ -102,11 +106,14 @@ def import_graphs(
             )
     groups = Groups(options.groups, options.ranks_per_node, names)
     values = Values(options.hints)
+    rules = SplitRules(values) if options.split else None
     for spec in graphs:
         function = module.add_function(spec.name)
         forward = None if spec.forward is None else spec.forward.graph
         try:
-            _convert(spec, function, forward, groups, values, options.runtimes)
+            _convert(
+                spec, function, forward, groups, values, options.runtimes, rules
+            )
         except GraphImportError as error:
             error.function = spec.name
             raise
@@ -114,7 +121,9 @@ def import_graphs(
     return module
 
 
-def _convert(spec, function, forward, groups, values, runtimes) -> None:
+def _convert(
+    spec, function, forward, groups, values, runtimes, rules
+) -> None:
     early = used_too_early(spec.gm.graph)
     if early is not None:
         raise GraphImportError(
@@ -132,7 +141,8 @@ def _convert(spec, function, forward, groups, values, runtimes) -> None:
     if spec.kind == "joint":
         joint = JointOutputs(graph, spec.num_fwd_outputs)
     Converter(
-        graph, function, groups, values, roles, paths, joint, runtimes
+        graph, function, groups, values, roles, paths, joint, runtimes,
+        rules,
     ).run()
 
 

@@ -76,6 +76,7 @@ class TensorFacts:
 
     storage is a key that two tensors share exactly when one views the other's
     memory; None if unknown. strides are in elements; None if unknown.
+    symbolic lists the dimensions whose sizes in `type` only stand for symbols.
     """
 
     type: ir.TensorType
@@ -83,6 +84,7 @@ class TensorFacts:
     strides: Optional[tuple] = None
     storage: Optional[int] = None
     is_parameter: bool = False
+    symbolic: tuple = ()
 
     @property
     def bytes(self) -> int:
@@ -196,7 +198,14 @@ class Values:
             # Only zero or not matters; an unknown stride is not zero.
             strides = tuple(1 if self._hint(s) != 0 else 0 for s in strides)
         type_ = ir.TensorType(tuple(shape), element)
-        return TensorFacts(type_, value.dtype, strides, storage, parameter)
+        symbolic = tuple(
+            index
+            for index, size in enumerate(value.shape)
+            if not isinstance(size, int)
+        )
+        return TensorFacts(
+            type_, value.dtype, strides, storage, parameter, symbolic
+        )
 
     def _hint(self, size: Any) -> Optional[int]:
         """Returns the number that stands for `size`, or None."""
