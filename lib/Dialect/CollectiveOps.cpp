@@ -168,19 +168,40 @@ LogicalResult AllToAllOp::verify() {
       failed(detail::verifyDimension(*this, "concat_dim", getConcatDim(),
                                      inputs, "C4")))
     return failure();
-  if ((getInputSplits() || getOutputSplits()) &&
-      getSplitDim() != getConcatDim())
+  if (hasSplits() && getSplitDim() != getConcatDim())
     return emitOpError("has splits, so split_dim(")
            << static_cast<int64_t>(getSplitDim()) << ") and concat_dim("
            << static_cast<int64_t>(getConcatDim()) << ") must be equal (C6)";
+  if (hasSplitValues() && getSplitDim() != 0)
+    return emitOpError("has splits that are values, so split_dim(")
+           << static_cast<int64_t>(getSplitDim()) << ") must be 0 (C8)";
   return detail::verifyInto(*this, getInto(), delivered, "C7");
 }
 
-/// Checks one side of an uneven exchange: `rows` of dimension `dim` are cut by
-/// `splits`, or evenly.
+/// Checks the splits of one side that are a value, next to its `splits`.
+static LogicalResult verifySplitValue(AllToAllOp op, GroupOp group,
+                                      StringRef name, Value sizes,
+                                      std::optional<ArrayRef<int64_t>> splits) {
+  if (splits)
+    return op.emitOpError("'") << name << "' is both a list and a value (C8)";
+  auto type = cast<RankedTensorType>(sizes.getType());
+  int64_t ranks = group.getSize();
+  if (type.getElementType().isInteger(64) && type.getShape() == ArrayRef(ranks))
+    return success();
+  return emitGroupMismatch(op, group)
+         << "'" << name << "' is a " << type << ", but a group of " << ranks
+         << " ranks has splits of type "
+         << RankedTensorType::get(ranks, IntegerType::get(op.getContext(), 64))
+         << " (C8)";
+}
+
+/// Checks one side of an uneven exchange: `rows` are cut by `splits`, by the
+/// value `sizes`, or evenly.
 static LogicalResult verifySplits(AllToAllOp op, GroupOp group, StringRef name,
                                   std::optional<ArrayRef<int64_t>> splits,
-                                  StringRef side, int64_t rows) {
+                                  Value sizes, StringRef side, int64_t rows) {
+  if (sizes)
+    return verifySplitValue(op, group, name, sizes, splits);
   int64_t size = group.getSize();
   if (!splits) {
     if (ShapedType::isDynamic(rows) || rows % size == 0)
@@ -214,9 +235,11 @@ static LogicalResult verifyUnevenShapes(AllToAllOp op, GroupOp group) {
     auto input = cast<ShapedType>(std::get<0>(pair));
     auto output = cast<ShapedType>(std::get<1>(pair));
     if (failed(verifySplits(op, group, "input_splits", op.getInputSplits(),
-                            "operand's", input.getDimSize(splitDim))) ||
+                            op.getInputSizes(), "operand's",
+                            input.getDimSize(splitDim))) ||
         failed(verifySplits(op, group, "output_splits", op.getOutputSplits(),
-                            "delivered", output.getDimSize(splitDim))))
+                            op.getOutputSizes(), "delivered",
+                            output.getDimSize(splitDim))))
       return failure();
     for (int64_t dim = 0, rank = input.getRank(); dim < rank; ++dim) {
       int64_t from = input.getDimSize(dim), to = output.getDimSize(dim);
@@ -237,7 +260,7 @@ AllToAllOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
       detail::requireGroup(*this, getGroupAttr(), symbolTables);
   if (failed(group))
     return failure();
-  if (getInputSplits() || getOutputSplits())
+  if (hasSplits())
     return verifyUnevenShapes(*this, *group);
   int64_t size = group->getSize();
   int64_t splitDim = getSplitDim(), concatDim = getConcatDim();

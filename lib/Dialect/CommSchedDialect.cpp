@@ -21,6 +21,31 @@ using namespace mlir::commsched;
 #define GET_TYPEDEF_CLASSES
 #include "CommSched/Dialect/CommSchedTypes.cpp.inc"
 
+/// The splits of one side of an all_to_all: `[3, 7]`, or
+/// `%rows : tensor<2xi64>`.
+static ParseResult
+parseSplits(OpAsmParser &parser, DenseI64ArrayAttr &splits,
+            std::optional<OpAsmParser::UnresolvedOperand> &sizes,
+            Type &sizesType) {
+  OpAsmParser::UnresolvedOperand operand;
+  OptionalParseResult isOperand = parser.parseOptionalOperand(operand);
+  if (!isOperand.has_value()) {
+    splits = dyn_cast_or_null<DenseI64ArrayAttr>(
+        DenseI64ArrayAttr::parse(parser, Type()));
+    return success(splits != nullptr);
+  }
+  sizes = operand;
+  return failure(failed(*isOperand) || parser.parseColonType(sizesType));
+}
+
+static void printSplits(OpAsmPrinter &printer, Operation *,
+                        DenseI64ArrayAttr splits, Value sizes, Type sizesType) {
+  if (sizes)
+    printer << sizes << " : " << sizesType;
+  else
+    splits.print(printer);
+}
+
 #define GET_OP_CLASSES
 #include "CommSched/Dialect/CommSchedOps.cpp.inc"
 

@@ -47,10 +47,12 @@ Operation *mlir::commsched::detail::createMergedStart(Operation *start,
                                                       TypeRange delivered) {
   NamedAttrList attributes(
       cast<DictionaryAttr>(start->getPropertiesAsAttribute()));
-  // Operands are what is sent, then the buffers to write into.
-  attributes.set(
-      AllGatherOp::getOperandSegmentSizeAttr(),
-      builder.getDenseI32ArrayAttr({static_cast<int32_t>(sent.size()), 0}));
+  // The first operands are what is sent. There are no others.
+  StringRef segmentsName = AllGatherOp::getOperandSegmentSizeAttr();
+  auto segments = cast<DenseI32ArrayAttr>(attributes.get(segmentsName));
+  SmallVector<int32_t> sizes(segments.size(), 0);
+  sizes.front() = static_cast<int32_t>(sent.size());
+  attributes.set(segmentsName, builder.getDenseI32ArrayAttr(sizes));
   OperationState state(location, start->getName());
   state.addOperands(sent);
   state.addTypes(

@@ -38,7 +38,7 @@ static RankDimensions getRankDimensions(Operation *start) {
       .Case([](AllToAllOp op) {
         return RankDimensions{static_cast<int64_t>(op.getSplitDim()),
                               static_cast<int64_t>(op.getConcatDim()),
-                              op.getInputSplits() || op.getOutputSplits()};
+                              op.hasSplits()};
       })
       .Default(RankDimensions());
 }

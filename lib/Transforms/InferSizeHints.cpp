@@ -115,6 +115,18 @@ static Type inferType(OpResult result) {
 // What collectives deliver
 //===----------------------------------------------------------------------===//
 
+/// The rows that an exchange with splits delivers where `rows` are sent: as
+/// listed. Splits that are values are not known; what all ranks receive is what
+/// all send, so that a rank is expected to receive as much as it sends. None if
+/// that says nothing.
+static std::optional<int64_t> getDeliveredRows(AllToAllOp exchange,
+                                               int64_t rows) {
+  if (exchange.getOutputSizes())
+    return rows;
+  std::optional<ArrayRef<int64_t>> splits = exchange.getOutputSplits();
+  return splits ? std::optional(llvm::sum_of(*splits)) : std::nullopt;
+}
+
 /// The sizes of what `op` delivers where it is sent a tensor of `shape`, on a
 /// group of `ranks`; empty if they are not known.
 static SmallVector<int64_t>
@@ -132,10 +144,15 @@ inferDelivered(Operation *op, ArrayRef<int64_t> shape, int64_t ranks) {
     multiply(gather.getDim());
   } else if (auto scatter = dyn_cast<ReduceScatterOp>(op)) {
     divide(scatter.getDim());
-  } else if (auto exchange = dyn_cast<AllToAllOp>(op)) {
+  } else if (auto exchange = dyn_cast<AllToAllOp>(op);
+             exchange && exchange.hasSplits()) {
+    int64_t &rows = delivered[exchange.getConcatDim()];
+    std::optional<int64_t> known = getDeliveredRows(exchange, rows);
+    rows = known.value_or(0);
+    fits = known.has_value();
+  } else if (exchange) {
     divide(exchange.getSplitDim());
     multiply(exchange.getConcatDim());
-    fits &= !exchange.getInputSplits() && !exchange.getOutputSplits();
   } else {
     fits = isa<AllReduceOp, BroadcastOp, PermuteOp>(op);
   }
@@ -248,6 +265,12 @@ void InferSizeHints::visit(Operation *op) {
         start ? inferDelivered(start, *symbolTables)
               : llvm::map_to_vector(op->getOpResults(), inferType);
     isMissing = !setHints(op, types, sized);
+    auto exchange = dyn_cast<AllToAllOp>(op);
+    if (!isMissing && exchange && exchange.getOutputSizes())
+      remark::analysis(op->getLoc(),
+                       makeRemark("SizeExpected", getOperation().getSymName()))
+          << describe(op) + " is expected to deliver as many rows as it sends: "
+                            "its splits are known only when it runs";
   }
   for (Region &region : op->getRegions())
     visit(region);

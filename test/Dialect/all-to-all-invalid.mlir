@@ -17,6 +17,21 @@ func.func @all_to_all(%x: tensor<10x16xf32>) {
   return
 }
 
+// Splits that are values, on both sides or beside a list.
+func.func @all_to_all_values(%x: tensor<10x16xf32>, %y: tensor<?x16xf32>,
+                             %splits: tensor<2xi64>) {
+  %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
+      input_splits(%splits : tensor<2xi64>)
+      output_splits(%splits : tensor<2xi64>)
+      : tensor<10x16xf32> -> !commsched.future<tensor<?x16xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<?x16xf32>>
+  %2 = commsched.all_to_all %y on @ep split_dim(0) concat_dim(0)
+      input_splits(%splits : tensor<2xi64>) output_splits([3, 4])
+      : tensor<?x16xf32> -> !commsched.future<tensor<7x16xf32>>
+  %3 = commsched.wait %2 : !commsched.future<tensor<7x16xf32>>
+  return
+}
+
 // -----
 
 func.func @all_to_all_c1(%x: tensor<10xf32>) {
@@ -230,5 +245,88 @@ func.func @all_to_all_c7(%x: tensor<10xf32>, %buffer: tensor<12xf32>) {
   %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0) into %buffer
       : tensor<10xf32> into tensor<12xf32> -> !commsched.future<tensor<10xf32>>
   %1 = commsched.wait %0 : !commsched.future<tensor<10xf32>>
+  return
+}
+
+// -----
+
+commsched.group @ep size(2)
+
+func.func @all_to_all_c6_values(%x: tensor<10x16xf32>, %splits: tensor<2xi64>) {
+  // expected-error@below {{'commsched.all_to_all' op has splits, so split_dim(0) and concat_dim(1) must be equal (C6)}}
+  %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(1)
+      input_splits(%splits : tensor<2xi64>)
+      : tensor<10x16xf32> -> !commsched.future<tensor<?x16xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<?x16xf32>>
+  return
+}
+
+// -----
+
+commsched.group @ep size(2)
+
+func.func @all_to_all_c6_values_other_dimension(%x: tensor<10x16xf32>, %splits: tensor<2xi64>) {
+  // expected-error@below {{'commsched.all_to_all' op dimension 1 of operand 0 has size 16, but 8 is delivered (C6)}}
+  %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
+      output_splits(%splits : tensor<2xi64>)
+      : tensor<10x16xf32> -> !commsched.future<tensor<?x8xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<?x8xf32>>
+  return
+}
+
+// -----
+
+commsched.group @ep size(2)
+
+func.func @all_to_all_c8_dimension(%x: tensor<10x16xf32>, %splits: tensor<2xi64>) {
+  // expected-error@below {{'commsched.all_to_all' op has splits that are values, so split_dim(1) must be 0 (C8)}}
+  %0 = commsched.all_to_all %x on @ep split_dim(1) concat_dim(1)
+      output_splits(%splits : tensor<2xi64>)
+      : tensor<10x16xf32> -> !commsched.future<tensor<10x?xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<10x?xf32>>
+  return
+}
+
+// -----
+
+// expected-note@below {{group @ep of size 2 is declared here}}
+commsched.group @ep size(2)
+
+func.func @all_to_all_c8_size(%x: tensor<10x16xf32>, %splits: tensor<3xi64>) {
+  // expected-error@below {{'commsched.all_to_all' op 'input_splits' is a 'tensor<3xi64>', but a group of 2 ranks has splits of type 'tensor<2xi64>' (C8)}}
+  %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
+      input_splits(%splits : tensor<3xi64>)
+      : tensor<10x16xf32> -> !commsched.future<tensor<?x16xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<?x16xf32>>
+  return
+}
+
+// -----
+
+// expected-note@below {{group @ep of size 2 is declared here}}
+commsched.group @ep size(2)
+
+func.func @all_to_all_c8_element_type(%x: tensor<10x16xf32>, %splits: tensor<2xi32>) {
+  // expected-error@below {{'commsched.all_to_all' op 'output_splits' is a 'tensor<2xi32>', but a group of 2 ranks has splits of type 'tensor<2xi64>' (C8)}}
+  %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
+      output_splits(%splits : tensor<2xi32>)
+      : tensor<10x16xf32> -> !commsched.future<tensor<?x16xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<?x16xf32>>
+  return
+}
+
+// -----
+
+commsched.group @ep size(2)
+
+func.func @all_to_all_c8_list_and_value(%x: tensor<10x16xf32>, %splits: tensor<2xi64>) {
+  // expected-error@below {{'commsched.all_to_all' op 'input_splits' is both a list and a value (C8)}}
+  %0 = "commsched.all_to_all"(%x, %splits) <{
+      group = @ep, split_dim = 0, concat_dim = 0,
+      input_splits = array<i64: 4, 6>,
+      operandSegmentSizes = array<i32: 1, 0, 1, 0>}>
+      : (tensor<10x16xf32>, tensor<2xi64>)
+        -> !commsched.future<tensor<?x16xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<?x16xf32>>
   return
 }

@@ -99,7 +99,7 @@ func.func @all_to_all(%x: tensor<10x16xf32>) {
       : tensor<10x16xf32> -> !commsched.future<tensor<5x32xf32>>
   %1 = commsched.wait %0 : !commsched.future<tensor<5x32xf32>>
   // CHECK: commsched.all_to_all %[[X]] on @odd split_dim(0) concat_dim(0) input_splits([3, 7]) output_splits([5, 5]) into %[[X]] : tensor<10x16xf32> into tensor<10x16xf32> -> !commsched.future<tensor<10x16xf32>>
-  // GENERIC: "commsched.all_to_all"({{.*}}) <{concat_dim = 0 : i64, group = @odd, input_splits = array<i64: 3, 7>, operandSegmentSizes = array<i32: 1, 1>, output_splits = array<i64: 5, 5>, split_dim = 0 : i64}>
+  // GENERIC: "commsched.all_to_all"({{.*}}) <{concat_dim = 0 : i64, group = @odd, input_splits = array<i64: 3, 7>, operandSegmentSizes = array<i32: 1, 1, 0, 0>, output_splits = array<i64: 5, 5>, split_dim = 0 : i64}>
   %2 = commsched.all_to_all %x on @odd split_dim(0) concat_dim(0)
       input_splits([3, 7]) output_splits([5, 5]) into %x
       : tensor<10x16xf32> into tensor<10x16xf32>
@@ -110,6 +110,26 @@ func.func @all_to_all(%x: tensor<10x16xf32>) {
       output_splits([0, 3])
       : tensor<10x16xf32> -> !commsched.future<tensor<3x16xf32>>
   %5 = commsched.wait %4 : !commsched.future<tensor<3x16xf32>>
+  return
+}
+
+// CHECK-LABEL: func.func @all_to_all_values(
+// CHECK-SAME: %[[X:.+]]: tensor<10x16xf32>, %[[S:.+]]: tensor<2xi64>, %[[R:.+]]: tensor<2xi64>, %[[B:.+]]: tensor<12x16xf32>)
+func.func @all_to_all_values(%x: tensor<10x16xf32>, %s: tensor<2xi64>, %r: tensor<2xi64>, %b: tensor<12x16xf32>) {
+  // CHECK: commsched.all_to_all %[[X]] on @odd split_dim(0) concat_dim(0) input_splits(%[[S]] : tensor<2xi64>) output_splits(%[[R]] : tensor<2xi64>) {commsched.size_hints = array<i64: 12>} : tensor<10x16xf32> -> !commsched.future<tensor<?x16xf32>>
+  // GENERIC: "commsched.all_to_all"(%[[X:.+]], %[[S:.+]], %[[R:.+]]) <{concat_dim = 0 : i64, group = @odd, operandSegmentSizes = array<i32: 1, 0, 1, 1>, split_dim = 0 : i64}>
+  %0 = commsched.all_to_all %x on @odd split_dim(0) concat_dim(0)
+      input_splits(%s : tensor<2xi64>) output_splits(%r : tensor<2xi64>)
+      {commsched.size_hints = array<i64: 12>}
+      : tensor<10x16xf32> -> !commsched.future<tensor<?x16xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<?x16xf32>>
+  // CHECK: commsched.all_to_all %[[X]], %[[X]] on @odd split_dim(0) concat_dim(0) input_splits([3, 7]) output_splits(%[[R]] : tensor<2xi64>) into %[[B]], %[[B]] : tensor<10x16xf32>, tensor<10x16xf32> into tensor<12x16xf32>, tensor<12x16xf32> -> !commsched.future<tensor<12x16xf32>, tensor<12x16xf32>>
+  %2 = commsched.all_to_all %x, %x on @odd split_dim(0) concat_dim(0)
+      input_splits([3, 7]) output_splits(%r : tensor<2xi64>) into %b, %b
+      : tensor<10x16xf32>, tensor<10x16xf32>
+        into tensor<12x16xf32>, tensor<12x16xf32>
+        -> !commsched.future<tensor<12x16xf32>, tensor<12x16xf32>>
+  %3:2 = commsched.wait %2 : !commsched.future<tensor<12x16xf32>, tensor<12x16xf32>>
   return
 }
 

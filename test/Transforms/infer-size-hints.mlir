@@ -100,3 +100,27 @@ func.func @kept(%x: tensor<?xf32> {commsched.size_hints = array<i64: 6>}) {
   %6 = arith.addf %1, %1 : tensor<?xf32>
   return
 }
+
+// Rows of an exchange are known from a list, and expected where splits are
+// values; parts of equal size say nothing of those that were sent.
+// CHECK-LABEL: func.func @exchanges(
+// CHECK: output_splits([4, 3, 2, 0]) {commsched.size_hints = array<i64: 9>}
+// CHECK: output_splits(%{{.+}} : tensor<4xi64>) {commsched.size_hints = array<i64: 6>}
+// CHECK: output_splits(%{{.+}} : tensor<4xi64>) {commsched.size_hints = array<i64: 40>}
+// CHECK: input_splits(%{{.+}} : tensor<4xi64>) : tensor
+// REMARK: remark: [Analysis] SizeExpected | Category:commsched | Function=exchanges | Remark="commsched.all_to_all is expected to deliver as many rows as it sends: its splits are known only when it runs"
+// REMARK-NOT: remark:
+// REMARK: remark: [Missed] SizeUnknown | Category:commsched | Function=exchanges
+// REMARK-NOT: remark:
+func.func @exchanges(%x: tensor<?x8xf32> {commsched.size_hints = array<i64: 6>},
+                     %s: tensor<4xi64>) {
+  %0 = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) output_splits([4, 3, 2, 0]) : tensor<?x8xf32> -> !commsched.future<tensor<?x8xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<?x8xf32>>
+  %2 = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) input_splits(%s : tensor<4xi64>) output_splits(%s : tensor<4xi64>) : tensor<?x8xf32> -> !commsched.future<tensor<?x8xf32>>
+  %3 = commsched.wait %2 : !commsched.future<tensor<?x8xf32>>
+  %4 = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) output_splits(%s : tensor<4xi64>) {commsched.size_hints = array<i64: 40>} : tensor<?x8xf32> -> !commsched.future<tensor<?x8xf32>>
+  %5 = commsched.wait %4 : !commsched.future<tensor<?x8xf32>>
+  %6 = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) input_splits(%s : tensor<4xi64>) : tensor<?x8xf32> -> !commsched.future<tensor<?x8xf32>>
+  %7 = commsched.wait %6 : !commsched.future<tensor<?x8xf32>>
+  return
+}

@@ -134,7 +134,16 @@ def CommSched_AllToAllOp
     Splits each operand along `split_dim`, sends the i-th part to rank i, and
     delivers the received parts concatenated along `concat_dim`. The parts are
     equal, unless `input_splits` or `output_splits` give the number of rows for
-    each rank.
+    each rank: as a list of constants, or as a tensor that is read when the
+    collective starts. Then the numbers of rows may be dynamic.
+
+    Tensors of splits are values, so what they hold is verified by the runtime
+    when the program runs: no entry is negative, `input_splits` adds up to the
+    operand's rows and `output_splits` to the delivered rows (if these are
+    static; else it is their number), and a rank receives from each rank as many
+    rows as that one sends to it. The bytes of such a collective, in its costs
+    and reports, are those that `commsched.size_hints` states, and thus expected
+    ones. It is never merged.
 
     Constraints (n is the group's size):
     * (C1) the group exists.
@@ -147,8 +156,10 @@ def CommSched_AllToAllOp
     * (C6) with splits, `split_dim` and `concat_dim` are equal; a list has one
       entry a rank, none negative; `input_splits` adds up to the operand's size
       and `output_splits` to the delivered size along that dimension; a side
-      without a list is divided evenly.
+      without splits is divided evenly; the other dimensions are equal.
     * (C7) `into` is absent, or has the delivered types.
+    * (C8) a tensor of splits is a `tensor<nxi64>`, `split_dim` is 0, and the
+      same side has no list.
 
     Example:
 
@@ -156,6 +167,12 @@ def CommSched_AllToAllOp
     %future = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
         input_splits([3, 7]) output_splits([5, 7])
         : tensor<10x16xbf16> -> !commsched.future<tensor<12x16xbf16>>
+
+    %rows = commsched.all_to_all %y on @ep split_dim(0) concat_dim(0)
+        input_splits(%sent : tensor<2xi64>)
+        output_splits(%received : tensor<2xi64>)
+        {commsched.size_hints = array<i64: 12>}
+        : tensor<10x16xbf16> -> !commsched.future<tensor<?x16xbf16>>
     ```
   }];
   let arguments = (ins
@@ -165,16 +182,33 @@ def CommSched_AllToAllOp
     I64Attr:$concat_dim,
     OptionalAttr<DenseI64ArrayAttr>:$input_splits,
     OptionalAttr<DenseI64ArrayAttr>:$output_splits,
-    Variadic<AnyRankedTensor>:$into
+    Variadic<AnyRankedTensor>:$into,
+    Optional<AnyRankedTensor>:$input_sizes,
+    Optional<AnyRankedTensor>:$output_sizes
   );
   let assemblyFormat = [{
     $inputs `on` $group `split_dim` `(` $split_dim `)`
     `concat_dim` `(` $concat_dim `)`
-    (`input_splits` `(` $input_splits^ `)`)?
-    (`output_splits` `(` $output_splits^ `)`)? (`into` $into^)?
+    (`input_splits` `(` custom<Splits>($input_splits, $input_sizes,
+                                       type($input_sizes))^ `)`)?
+    (`output_splits` `(` custom<Splits>($output_splits, $output_sizes,
+                                        type($output_sizes))^ `)`)?
+    (`into` $into^)?
     attr-dict `:` type($inputs) (`into` type($into)^)? `->` qualified(type($future))
   }];
+  let extraClassDeclaration = mergeableDeclaration # [{
+    ::mlir::Attribute getBucketKey();
+
+    /// Whether the numbers of rows are values.
+    bool hasSplitValues() { return getInputSizes() || getOutputSizes(); }
+    /// Whether the parts may have different sizes: lists or values say which.
+    bool hasSplits() {
+      return getInputSplits() || getOutputSplits() || hasSplitValues();
+    }
+  }];
   let keyDefinition = [{
+    if (hasSplitValues())
+      return {};
     return detail::getBucketKeyWith(*this, {
         getSplitDimAttr(), getConcatDimAttr(), getInputSplitsAttr(),
         getOutputSplitsAttr()});

@@ -42,7 +42,7 @@ static std::optional<std::string> getUnsupportedStart(Operation *start) {
       }))
     return "an average of tensors of dynamic shape is not divided here";
   auto exchange = dyn_cast<AllToAllOp>(start);
-  if (exchange && (exchange.getInputSplits() || exchange.getOutputSplits()))
+  if (exchange && exchange.hasSplits())
     return "StableHLO's all_to_all has equal parts only";
   if (isa<RaggedAllToAllOp>(start) && !isOriginal)
     return "it is a custom call of XLA, whose configuration is not known";

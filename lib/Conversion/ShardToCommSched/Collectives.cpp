@@ -79,7 +79,8 @@ LogicalResult mlir::commsched::shardconversion::convert(shard::AllToAllOp op,
       op, context, getFutureOf(op.getType()), op.getInput(),
       context.groups.getSymbol(*group), splitDim,
       op.getConcatAxis().getSExtValue(), /*input_splits=*/DenseI64ArrayAttr(),
-      /*output_splits=*/DenseI64ArrayAttr(), /*into=*/ValueRange());
+      /*output_splits=*/DenseI64ArrayAttr(), /*into=*/ValueRange(),
+      /*input_sizes=*/Value(), /*output_sizes=*/Value());
   return replace(op, wait->getResult(0), context);
 }
 
@@ -120,7 +121,8 @@ LogicalResult mlir::commsched::shardconversion::convert(shard::ScatterOp op,
       op, context, getFutureOf(op.getInput().getType()), op.getInput(),
       context.groups.getSymbol(*group), dim, dim,
       /*input_splits=*/DenseI64ArrayAttr(),
-      /*output_splits=*/DenseI64ArrayAttr(), /*into=*/ValueRange());
+      /*output_splits=*/DenseI64ArrayAttr(), /*into=*/ValueRange(),
+      /*input_sizes=*/Value(), /*output_sizes=*/Value());
   int64_t size = cast<ShapedType>(op.getType()).getDimSize(dim);
   Value part =
       extractPart(op.getLoc(), wait->getResult(0), dim,

@@ -95,7 +95,9 @@ static Operation *createStart(OpBuilder &builder, const Collective &collective,
     return AllToAllOp::create(builder, location, future, sent, group, dim,
                               builder.getI64IntegerAttr(collective.concatDim),
                               /*input_splits=*/DenseI64ArrayAttr(),
-                              /*output_splits=*/DenseI64ArrayAttr(), into);
+                              /*output_splits=*/DenseI64ArrayAttr(), into,
+                              /*input_sizes=*/Value(),
+                              /*output_sizes=*/Value());
   case CollectiveKind::Broadcast:
     return BroadcastOp::create(builder, location, future, sent, group,
                                /*root=*/builder.getI64IntegerAttr(0), into);

@@ -58,6 +58,16 @@ func.func @uneven(%x: tensor<4xi32>) -> tensor<5xi32> {
 // -----
 
 commsched.group @g size(2)
+func.func @splits_of_values(%x: tensor<4xi32>, %s: tensor<2xi64>) -> tensor<?xi32> {
+  // expected-error @+1 {{'commsched.all_to_all' op has no form in StableHLO: StableHLO's all_to_all has equal parts only}}
+  %f = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) input_splits(%s : tensor<2xi64>) output_splits(%s : tensor<2xi64>) : tensor<4xi32> -> !commsched.future<tensor<?xi32>>
+  %y = commsched.wait %f : !commsched.future<tensor<?xi32>>
+  return %y : tensor<?xi32>
+}
+
+// -----
+
+commsched.group @g size(2)
 func.func @ragged(%x: tensor<8x4xf32>, %l: tensor<2xi32>, %b: tensor<9x4xf32>) -> tensor<9x4xf32> {
   // expected-error @+1 {{'commsched.ragged_all_to_all' op has no form in StableHLO: it is a custom call of XLA, whose configuration is not known}}
   %f = commsched.ragged_all_to_all %x on @g send(%l, %l) at(%l) receive(%l) into %b : tensor<8x4xf32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32> into tensor<9x4xf32> -> !commsched.future<tensor<9x4xf32>>

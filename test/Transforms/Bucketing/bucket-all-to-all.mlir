@@ -29,3 +29,16 @@ func.func @experts(%tokens: tensor<10x16xf32>, %weights: tensor<10xf32>)
   %9 = commsched.wait %4 : !commsched.future<tensor<5x32xf32>>
   return %5, %6, %7, %8, %9 : tensor<12x16xf32>, tensor<12xf32>, tensor<12x16xf32>, tensor<10x16xf32>, tensor<5x32xf32>
 }
+
+// Splits that are values may differ whenever the program runs.
+// CHECK-LABEL: func.func @values(
+// CHECK: commsched.all_to_all {{.*}} input_splits(%{{.+}} : tensor<2xi64>) {commsched.name = "a"}
+// CHECK-NEXT: commsched.all_to_all {{.*}} input_splits(%{{.+}} : tensor<2xi64>) {commsched.name = "b"}
+func.func @values(%x: tensor<10x16xf32>, %s: tensor<2xi64>)
+    -> (tensor<12x16xf32>, tensor<12x16xf32>) {
+  %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0) input_splits(%s : tensor<2xi64>) {commsched.name = "a"} : tensor<10x16xf32> -> !commsched.future<tensor<12x16xf32>>
+  %1 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0) input_splits(%s : tensor<2xi64>) {commsched.name = "b"} : tensor<10x16xf32> -> !commsched.future<tensor<12x16xf32>>
+  %2 = commsched.wait %0 : !commsched.future<tensor<12x16xf32>>
+  %3 = commsched.wait %1 : !commsched.future<tensor<12x16xf32>>
+  return %2, %3 : tensor<12x16xf32>, tensor<12x16xf32>
+}

@@ -96,6 +96,10 @@ def InferSizeHints
     branches by what the first one yields; on collectives by what they are sent
     and the size of their group. Hints that are there stay.
 
+    What an `all_to_all` delivers whose splits are values is not known before it
+    runs. Since all ranks together receive what they send, it is expected to
+    deliver as many rows as it sends, which a remark says.
+
     An opaque `commsched.compute` needs hints of its own. A remark names each
     operation that gets none. A program of static sizes stays as it is.
   }];

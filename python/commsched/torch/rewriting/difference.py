@@ -465,7 +465,8 @@ class _After:
 
 def _segments(op: Any) -> tuple:
     """Returns how many operands a collective sends and how many it writes."""
-    sent, into = op.attributes.get(
+    # Those of an all_to_all end with the tensors that hold its splits.
+    sent, into, *_ = op.attributes.get(
         "operandSegmentSizes", [len(op.operands), 0]
     )
     return sent, into
