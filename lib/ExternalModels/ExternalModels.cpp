@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Models.h"
+#include "Split/SplitModels.h"
 
 #include "CommSched/ExternalModels/Register.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -179,4 +180,8 @@ void mlir::commsched::registerExternalModels(DialectRegistry &registry) {
   detail::registerMathModels(registry);
   detail::registerTensorModels(registry);
   detail::registerTosaModels(registry);
+  detail::registerArithSplitModels(registry);
+  detail::registerLinalgSplitModels(registry);
+  detail::registerMathSplitModels(registry);
+  detail::registerTensorSplitModels(registry);
 }
