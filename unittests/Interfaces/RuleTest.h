@@ -1,0 +1,107 @@
+//===- RuleTest.h - Tests of operations' rules ------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads the rules of operations from text, and checks that the chunks of all
+// their axes are valid operations.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_UNITTESTS_INTERFACES_RULETEST_H
+#define COMMSCHED_UNITTESTS_INTERFACES_RULETEST_H
+
+#include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/ExternalModels/Register.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tosa/IR/TosaOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+
+#include "gtest/gtest.h"
+
+namespace mlir::commsched {
+
+class RuleTest : public ::testing::Test {
+protected:
+  RuleTest() {
+    DialectRegistry registry;
+    registry.insert<CommSchedDialect, arith::ArithDialect, func::FuncDialect,
+                    linalg::LinalgDialect, math::MathDialect,
+                    tensor::TensorDialect, tosa::TosaDialect>();
+    registerExternalModels(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+  }
+
+  /// The operation of `text` with the attribute `test`, in a function with the
+  /// given arguments. The group @g has 4 ranks.
+  Operation *parse(StringRef arguments, StringRef text) {
+    std::string source = ("commsched.group @g size(4)\nfunc.func @f(" +
+                          arguments + ") {\n" + text + "\nreturn\n}")
+                             .str();
+    module = parseSourceString<ModuleOp>(source, &context);
+    if (!module)
+      return nullptr;
+    Operation *found = nullptr;
+    module->walk([&](Operation *op) {
+      if (op->hasAttr("test"))
+        found = op;
+    });
+    return found;
+  }
+
+  /// The text of the rule of the operation; "none" if it has none. Fails the
+  /// test if a chunk of one of its axes is not valid.
+  std::string getRule(StringRef arguments, StringRef text) {
+    Operation *op = parse(arguments, text);
+    if (!op)
+      return "invalid test";
+    auto split = dyn_cast<SplitOpInterface>(op);
+    if (!split)
+      return "none";
+    SplitRule rule = split.getSplitRule();
+    for (const SplitAxis &axis : rule.axes)
+      for (int64_t count = 2; count <= axis.size; ++count)
+        if (axis.size % count == 0)
+          createChunk(split, axis, count);
+    EXPECT_TRUE(succeeded(verify(*module))) << text.str();
+    return printSplitRule(rule, op->getOperandTypes(), getSplitResultTypes(op));
+  }
+
+  /// A chunk of `op`, of operands that come from nowhere.
+  Operation *createChunk(SplitOpInterface op, const SplitAxis &axis,
+                         int64_t count) {
+    OpBuilder builder(op);
+    builder.setInsertionPointAfter(op);
+    SmallVector<Value> operands(op->getOperands());
+    SmallVector<Type> types = getChunkOperandTypes(op, axis, count);
+    for (auto [operand, type] : llvm::zip(operands, types))
+      if (operand.getType() != type)
+        operand = UnrealizedConversionCastOp::create(builder, op->getLoc(),
+                                                     TypeRange(type), {})
+                      .getResult(0);
+    SmallVector<Type> results = getChunkResultTypes(op, axis, count);
+    Operation *chunk = op.createChunk(builder, operands, results, axis, count);
+    EXPECT_EQ(getSplitResultTypes(chunk), results);
+    EXPECT_TRUE(chunk->hasAttr("test"));
+    if (auto collective = dyn_cast<CollectiveOpInterface>(chunk))
+      WaitOp::create(builder, op->getLoc(), collective.getInFlightFuture());
+    return chunk;
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+};
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_UNITTESTS_INTERFACES_RULETEST_H
