@@ -82,9 +82,16 @@ def ranks_in_node(group: str, options: argparse.Namespace) -> int:
     """How many ranks of a group share a node. Replicas are a whole sharded
     model apart; the others are neighbors."""
     places = options.ranks_per_node
+    if group != "tp":
+        places = max(1, places // options.tp)
     if group == "replicas":
         places = max(1, places // options.dp)
     return min(getattr(options, group), places)
+
+
+def split_alike(operands: int) -> str:
+    """The rule of an operator of which each element is computed by itself."""
+    return f"{', '.join(['m n'] * operands)} -> m n"
 
 
 class Step:
@@ -139,13 +146,22 @@ class Step:
         self.operations += 1
 
     def compute(
-        self, kind: str, inputs: list[Value], shape: tuple, dtype="bf16", flops=0.0
+        self,
+        kind: str,
+        inputs: list[Value],
+        shape: tuple,
+        dtype="bf16",
+        flops=0.0,
+        split="",
     ) -> Value:
+        """`split` says along which dimensions the operator divides."""
         self.count += 1
         result = Value(f"%{self.count}", tuple(shape), dtype)
         moved = result.bytes + sum(value.bytes for value in inputs)
         ns = LAUNCH_NS + max(flops / FLOPS_PER_NS, moved / MEMORY_BYTES_PER_NS)
         attributes = {"flops": f"{flops:.3e} : f64"} if flops else {}
+        if split and self.options.tp > 1:
+            attributes["split"] = f'"{split}"'
         names = ", ".join(value.name for value in inputs)
         types = ", ".join(value.type for value in inputs)
         self.emit(
@@ -157,9 +173,11 @@ class Step:
         )
         return result
 
-    def matmul(self, lhs: Value, rhs: Value, shape: tuple, inner: int) -> Value:
+    def matmul(
+        self, lhs: Value, rhs: Value, shape: tuple, inner: int, split: str
+    ) -> Value:
         flops = 2.0 * shape[0] * shape[1] * inner
-        return self.compute("aten.mm", [lhs, rhs], shape, flops=flops)
+        return self.compute("aten.mm", [lhs, rhs], shape, flops=flops, split=split)
 
     def collective(
         self, kind: str, operand: Value, group: str, clauses: str, shape: tuple
@@ -223,7 +241,9 @@ class Step:
     def accumulate(self, value: Value, gradient: Value):
         other = self.gradients.get(value.name)
         if other:
-            gradient = self.compute("aten.add", [other, gradient], value.shape)
+            gradient = self.compute(
+                "aten.add", [other, gradient], value.shape, split=split_alike(2)
+            )
         self.gradients[value.name] = gradient
 
     def run_backward(self):
@@ -239,33 +259,43 @@ class Step:
                 self.accumulate(
                     value,
                     self.compute(
-                        f"{kind}_backward", [gradient, *inputs], value.shape
+                        f"{kind}_backward",
+                        [gradient, *inputs],
+                        value.shape,
+                        split=split_alike(len(inputs) + 1),
                     ),
                 )
 
-        return self.record(self.compute(kind, inputs, shape), backward)
+        split = split_alike(len(inputs))
+        return self.record(self.compute(kind, inputs, shape, split=split), backward)
 
     def add(self, lhs: Value, rhs: Value) -> Value:
         def backward(gradient: Value):
             self.accumulate(lhs, gradient)
             self.accumulate(rhs, gradient)
 
-        total = self.compute("aten.add", [lhs, rhs], lhs.shape)
+        total = self.compute("aten.add", [lhs, rhs], lhs.shape, split=split_alike(2))
         return self.record(total, backward)
 
     def norm(self, value: Value, weight: Parameter) -> Value:
         def backward(gradient: Value):
             scale = self.gather(weight)
             kind = "aten.rms_norm_backward"
-            inner = self.compute(kind, [gradient, value, scale], value.shape)
+            inner = self.compute(
+                kind, [gradient, value, scale], value.shape, split="m _, m _, _ -> m _"
+            )
             self.scatter(
-                self.compute("aten.sum", [gradient, value], weight.full), weight
+                self.compute(
+                    "aten.sum", [gradient, value], weight.full, split="m n, m n -> n"
+                ),
+                weight,
             )
             self.accumulate(value, inner)
 
         inputs = [value, self.gather(weight)]
         return self.record(
-            self.compute("aten.rms_norm", inputs, value.shape), backward
+            self.compute("aten.rms_norm", inputs, value.shape, split="m _, _ -> m _"),
+            backward,
         )
 
     def linear(self, value: Value, weight: Parameter) -> Value:
@@ -274,13 +304,17 @@ class Step:
         def backward(gradient: Value):
             full = self.gather(weight)
             self.accumulate(
-                value, self.matmul(gradient, full, (rows, inner), outer)
+                value,
+                self.matmul(gradient, full, (rows, inner), outer, "m n, k n -> m k"),
             )
             self.scatter(
-                self.matmul(value, gradient, (inner, outer), rows), weight
+                self.matmul(value, gradient, (inner, outer), rows, "m k, m n -> k n"),
+                weight,
             )
 
-        product = self.matmul(value, self.gather(weight), (rows, outer), inner)
+        product = self.matmul(
+            value, self.gather(weight), (rows, outer), inner, "m k, k n -> m n"
+        )
         return self.record(product, backward)
 
     def attention(self, query: Value, key: Value, value: Value) -> Value:
@@ -305,6 +339,36 @@ class Step:
         output = self.compute("aten.attention", inputs, query.shape, flops=flops)
         return self.record(output, backward)
 
+    def whole_rows(self, value: Value) -> Value:
+        """The rows of all ranks of the tensor parallelism."""
+        if self.options.tp == 1:
+            return value
+
+        def backward(gradient: Value):
+            self.accumulate(value, self.change_rows("reduce_scatter", gradient))
+
+        return self.record(self.change_rows("all_gather", value), backward)
+
+    def sum_rows(self, value: Value) -> Value:
+        """This rank's rows of the sum over the tensor parallelism."""
+        if self.options.tp == 1:
+            return value
+
+        def backward(gradient: Value):
+            self.accumulate(value, self.change_rows("all_gather", gradient))
+
+        return self.record(self.change_rows("reduce_scatter", value), backward)
+
+    def change_rows(self, kind: str, value: Value) -> Value:
+        rows, width = value.shape
+        if kind == "all_gather":
+            return self.collective(
+                kind, value, "tp", "dim(0)", (rows * self.options.tp, width)
+            )
+        return self.collective(
+            kind, value, "tp", "reduction(sum) dim(0)", (rows // self.options.tp, width)
+        )
+
     def exchange(self, value: Value) -> Value:
         """Sends rows to the ranks of their experts; its own inverse."""
         clauses = "split_dim(0) concat_dim(0)"
@@ -320,16 +384,16 @@ class Step:
 def emit_layer(step: Step, model: Model, index: int, weights: dict, hidden: Value):
     rows, width = hidden.shape
     with step.module(f"layers.{index}.attention"):
-        normed = step.norm(hidden, weights["attention_norm"])
+        normed = step.whole_rows(step.norm(hidden, weights["attention_norm"]))
         query, key, value = (
             step.linear(normed, weights[name]) for name in ("wq", "wk", "wv")
         )
         query = step.pointwise("aten.rope", [query], query.shape)
         key = step.pointwise("aten.rope", [key], key.shape)
         mixed = step.linear(step.attention(query, key, value), weights["wo"])
-        hidden = step.add(hidden, mixed)
+        hidden = step.add(hidden, step.sum_rows(mixed))
     with step.module(f"layers.{index}.feed_forward"):
-        normed = step.norm(hidden, weights["ffn_norm"])
+        normed = step.whole_rows(step.norm(hidden, weights["ffn_norm"]))
         routed = normed
         if model.experts:
             # Every token goes to two experts.
@@ -344,17 +408,20 @@ def emit_layer(step: Step, model: Model, index: int, weights: dict, hidden: Valu
             output = step.pointwise(
                 "aten.index_add", [step.exchange(output)], (rows, width)
             )
-        return step.add(hidden, output)
+        return step.add(hidden, step.sum_rows(output))
 
 
 def layer_parameters(step: Step, model: Model, index: int) -> dict:
-    width, key_value, inner = model.hidden, model.key_value, model.feed_forward
+    tp, width = step.options.tp, model.hidden
+    heads, key_value, inner = (
+        size // tp for size in (width, model.key_value, model.feed_forward)
+    )
     shapes = {
         "attention_norm": (width,),
-        "wq": (width, width),
+        "wq": (width, heads),
         "wk": (width, key_value),
         "wv": (width, key_value),
-        "wo": (width, width),
+        "wo": (heads, width),
         "ffn_norm": (width,),
         "w1": (width, inner),
         "w3": (width, inner),
@@ -369,23 +436,29 @@ def layer_parameters(step: Step, model: Model, index: int) -> dict:
 def emit_step(model: Model, layers: int, options: argparse.Namespace) -> Step:
     """The program. ValueError: the ranks do not divide a parameter."""
     step = Step(options)
+    if options.tp > 1 and (model.experts or model.key_value % options.tp):
+        what = "experts" if model.experts else f"keys of width {model.key_value}"
+        raise ValueError(
+            f"tensor parallelism over {options.tp} ranks does not divide {what}"
+        )
     rows, width = options.batch * options.seq, model.hidden
     tokens = step.argument("tokens", (rows,), "i64", "input")
     # Padded, as the shards of all ranks have one size.
-    vocabulary = -(-model.vocabulary // options.dp) * options.dp
+    ranks = options.dp * options.tp
+    vocabulary = -(-model.vocabulary // ranks) * options.dp
     embedding = step.parameter("embedding", vocabulary, width)
     weights = [layer_parameters(step, model, index) for index in range(layers)]
     norm = step.parameter("norm", width)
-    head = step.parameter("head", width, model.vocabulary)
+    head = step.parameter("head", width, model.vocabulary // options.tp)
 
     with step.module("embedding"):
         table = step.gather(embedding)
-        hidden = step.compute("aten.embedding", [table, tokens], (rows, width))
-    embedded = hidden
+        embedded = step.compute("aten.embedding", [table, tokens], (rows, width))
+        hidden = step.sum_rows(embedded)
     for index in range(layers):
         hidden = emit_layer(step, model, index, weights[index], hidden)
     with step.module("head"):
-        logits = step.linear(step.norm(hidden, norm), head)
+        logits = step.linear(step.whole_rows(step.norm(hidden, norm)), head)
         inputs = [logits, tokens]
         if options.joint:
             step.results.append(
@@ -411,10 +484,12 @@ def write_step(name: str, layers: int, options: argparse.Namespace, out: TextIO)
     model = MODELS[name]
     step = emit_step(model, layers, options)
     groups = ["dp"] + (["ep"] if model.experts else [])
+    groups += ["tp"] if options.tp > 1 else []
     if options.replicas > 1:
         groups.append("replicas")
     for group in groups:
-        stride = f" stride({options.dp})" if group == "replicas" else ""
+        steps = {"dp": options.tp, "replicas": options.dp * options.tp}.get(group, 1)
+        stride = f" stride({steps})" if steps > 1 else ""
         out.write(
             f"commsched.group @{group} size({getattr(options, group)}) "
             f"ranks_per_node({ranks_in_node(group, options)}){stride}\n"
@@ -460,6 +535,13 @@ def make_parser(description: str) -> argparse.ArgumentParser:
         type=positive,
         default=1,
         help="of the sharded model, which all-reduce its gradients",
+    )
+    add(
+        "--tp",
+        type=positive,
+        default=1,
+        help="ranks that share the products of a layer; the program then says "
+        "how operators divide",
     )
     add("--ep", type=positive, default=8, help="ranks that share the experts")
     add("--ranks-per-node", type=positive, default=8)

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# Part of the CommSched project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compare rules that split collectives, on traced steps of tensor and expert
+parallelism.
+
+Traces the steps, lets each rule divide collectives and the computation beside
+them, orders the results by the same pipeline, and prints a row for each step
+and rule. Forward and backward run one after the other; `bound` is the least
+that any order of the step as it was traced takes. What it leaves exposed is the
+bound less the computation, and `hidden` the part of that by which a step is
+below the bound.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+from typing import NamedTuple
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Label -> options of commsched.torch.trace.
+STEPS = {
+    "8B, tp 8": ["--model=llama3-8b", "--tp=8"],
+    "8B, dp 8, tp 8": ["--model=llama3-8b", "--dp=8", "--tp=8"],
+    "16B experts, ep 8": ["--model=deepseek-v3-16b", "--ep=8"],
+    "16B experts, ep 32": ["--model=deepseek-v3-16b", "--ep=32"],
+    "70B, tp 8": ["--model=llama3-70b", "--tp=8"],
+}
+SEQUENCE = 8192
+# Rule -> option of commsched-peers, how it splits. The pipelines may not take
+# more memory than the step in its traced order.
+RULES = {
+    "off": ("pipeline", "off"),
+    "XLA": ("windowed-einsum", "off"),
+    "PyTorch": ("micro-pipeline", "off"),
+    "auto": ("pipeline", "auto"),
+    "sums": ("pipeline", "sums"),
+}
+HEADER = ("step", "rule", "step, ms", "against bound", "exposed, ms", "hidden")
+HEADER += ("peak / input", "collectives", "time, ms", "time / off")
+
+
+class Failure(Exception):
+    """A step could not be traced or measured; the text says why."""
+
+
+class Cost(NamedTuple):
+    """A step, over its functions."""
+
+    step: float  # ms
+    bound: float  # ms
+    exposed: float  # ms
+    peak: int  # bytes
+    collectives: int
+    schedule: float  # ms
+
+    @property
+    def computation(self) -> float:
+        return self.step - self.exposed
+
+
+def run(command: list, **options) -> str:
+    result = subprocess.run(
+        command, capture_output=True, text=True, check=False, **options
+    )
+    if result.returncode:
+        lines = result.stderr.strip().splitlines()
+        raise Failure(lines[-1] if lines else f"status {result.returncode}")
+    return result.stdout
+
+
+def trace(label: str, options: argparse.Namespace, folder: pathlib.Path):
+    """The traced step. Those in `--traces` are not made again."""
+    name = re.sub(r"\W+", "-", label.lower())
+    program = pathlib.Path(options.traces or folder) / f"{name}.mlirbc"
+    if not program.exists():
+        path = os.pathsep.join([str(ROOT / "python"), os.environ.get("PYTHONPATH", "")])
+        environment = {"COMMSCHED_OPT": options.opt, **os.environ, "PYTHONPATH": path}
+        command = [options.python, "-m", "commsched.torch.trace", *STEPS[label]]
+        command += [f"--seq={SEQUENCE}", "-o", program]
+        run(command, env=environment)
+    return program
+
+
+def make_arguments(budget: str) -> list:
+    arguments = []
+    for rule, (option, split) in RULES.items():
+        pipeline = f"commsched-pipeline{{memory-budget={budget} split={split}}}"
+        arguments.append(f"--{option}={rule}={pipeline}")
+    return arguments
+
+
+def measure(program: pathlib.Path, options: argparse.Namespace) -> dict:
+    """Rule -> cost; `input` is the step as it was traced."""
+    command = [options.tool, program, *make_arguments(options.memory_budget)]
+    functions = {}
+    for line in map(json.loads, run(command).splitlines()):
+        if "error" in line:
+            raise Failure(f"{line['function']}, {line['peer']}: {line['error']}")
+        functions.setdefault(line["peer"], []).append(line)
+    return {peer: add_up(lines) for peer, lines in functions.items()}
+
+
+def add_up(lines: list) -> Cost:
+    """The cost of a step of which `lines` are the functions."""
+
+    def total(key: str) -> float:
+        return sum(line[key] for line in lines)
+
+    return Cost(
+        step=total("step_time_ns") / 1e6,
+        bound=total("tight_lower_bound_ns") / 1e6,
+        exposed=total("exposed_comm_ns") / 1e6,
+        peak=max(line["peak_memory_bytes"] for line in lines),
+        collectives=total("num_collectives"),
+        schedule=total("schedule_ms"),
+    )
+
+
+def print_row(cells):
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def print_step(label: str, costs: dict):
+    before, reference = costs["input"], costs["off"]
+    at_bound = before.bound - before.computation
+    for rule, cost in costs.items():
+        is_timed = rule != "input"
+        hidden = (before.bound - cost.step) / at_bound
+        print_row(
+            [label, rule, f"{cost.step:,.1f}"]
+            + [f"{100 * (cost.step / before.bound - 1):+.1f} %"]
+            + [f"{cost.exposed:,.1f}", f"{100 * hidden:.0f} %"]
+            + [f"{100 * (cost.peak / before.peak - 1):+.2f} %"]
+            + [f"{cost.collectives:,}"]
+            + [f"{cost.schedule:,.0f}" if is_timed else ""]
+            + [f"{cost.schedule / reference.schedule:.2f}" if is_timed else ""]
+        )
+    print_row(
+        [label, "bound", f"{before.bound:,.1f}", "", f"{at_bound:,.1f}"]
+        + [""] * (len(HEADER) - 5)
+    )
+
+
+def compare(options: argparse.Namespace, folder: pathlib.Path):
+    print_row(HEADER)
+    print_row(["---"] * 2 + ["---:"] * (len(HEADER) - 2))
+    for label in STEPS:
+        if re.search(options.steps, label):
+            try:
+                print_step(label, measure(trace(label, options, folder), options))
+            except Failure as failure:
+                raise Failure(f"{label}: {failure}") from None
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    built = ROOT / "build" / "bin"
+    add("--tool", default=str(built / "commsched-peers"))
+    add("--opt", default=str(built / "commsched-opt"))
+    add("--python", default=sys.executable, help="one that has PyTorch")
+    add("--steps", default=".", help="only the steps whose label this matches")
+    add("--traces", help="a folder to keep the traced steps in")
+    add("--memory-budget", default="0%", help="over the traced order's peak")
+    options = parser.parse_args()
+    if options.traces:
+        pathlib.Path(options.traces).mkdir(parents=True, exist_ok=True)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            compare(options, pathlib.Path(folder))
+    except (Failure, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
