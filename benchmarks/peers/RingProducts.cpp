@@ -122,10 +122,11 @@ void RingWriter::setFrom(Operation *op) {
 
 Value RingWriter::compute(StringRef callee, ValueRange inputs, Type type,
                           int64_t bytes) {
-  auto op =
-      ComputeOp::create(builder, loc, type, builder.getStringAttr(callee),
-                        inputs, FloatAttr(), builder.getI64IntegerAttr(bytes),
-                        IntegerAttr(), DenseI64ArrayAttr(), UnitAttr());
+  auto op = ComputeOp::create(
+      builder, loc, type, inputs,
+      ArrayRef<NamedAttribute>{
+          builder.getNamedAttr("bytes", builder.getI64IntegerAttr(bytes)),
+          builder.getNamedAttr("callee", builder.getStringAttr(callee))});
   if (bytes == 0)
     op->setAttr(runtimeNsAttrName, builder.getI64IntegerAttr(0));
   return op.getResult(0);
