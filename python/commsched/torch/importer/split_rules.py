@@ -9,6 +9,7 @@ or join and divide tensors follow from their shapes (`split_views`).
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Optional
 
@@ -172,20 +173,30 @@ def _sharded_axes(call: _Call, operands, results) -> Optional[SplitAxes]:
         # raise errors of any kind.
         return None
     axes = SplitAxes(operands, results)
-    for places, is_sum in _without_conflicts(found, operands, results):
+    grouped = "scaled_dot_product" in schema_of(overload).name
+    axis_of = functools.partial(
+        _axis_of, operands=operands, results=results, grouped=grouped
+    )
+    for places, is_sum in _without_conflicts(map(axis_of, found)):
         axis = axes.new_axis(is_sum=is_sum)
-        for (of_operand, index), dim in places:
-            value = (axes.operands if of_operand else axes.results)[index]
-            value[dim] = [Factor(value[dim][0].size, axis)]
+        values = [
+            (axes.operands if of_operand else axes.results)[index]
+            for (of_operand, index), _ in places
+        ]
+        size = min(
+            value[dim][0].size for value, (_, dim) in zip(values, places)
+        )
+        for value, (_, dim) in zip(values, places):
+            rest = value[dim][0].size // size
+            value[dim] = [Factor(size, axis), Factor(rest)]
     return axes
 
 
-def _without_conflicts(found, operands, results) -> list:
+def _without_conflicts(found) -> list:
     """Returns the places of each axis and whether it is a sum, without those
     axes that have a dimension in common."""
     axes: dict = {}
-    for strategy in found:
-        axis = _axis_of(strategy, operands, results)
+    for axis in found:
         if axis is not None:
             axes[axis] = None
     taken: dict = {}
@@ -199,9 +210,13 @@ def _without_conflicts(found, operands, results) -> list:
     ]
 
 
-def _axis_of(strategy, operands, results) -> Optional[tuple]:
+def _axis_of(strategy, operands, results, grouped) -> Optional[tuple]:
     """Returns ((is an operand, index), dimension) of each place of the axis
-    that a strategy shards, and whether it is a sum; None if it is none."""
+    that a strategy shards, and whether it is a sum; None if it is none.
+
+    The dimensions have one size; of `grouped` heads of attention several
+    belong to one of the smallest number.
+    """
     given = strategy.results
     if len(given) == 1:
         given = given * len(results)
@@ -224,6 +239,10 @@ def _axis_of(strategy, operands, results) -> Optional[tuple]:
             dim %= len(values[index])
             places.append(((side, index), dim))
             sizes.add(values[index][dim])
-    if len(sizes) != 1 or not places[0][0][0]:
+    if not places or not places[0][0][0]:
+        return None
+    if any(size % min(sizes) for size in sizes):
+        return None
+    if len(sizes) > 1 and (not grouped or min(sizes) == 1):
         return None
     return tuple(places), is_sum
