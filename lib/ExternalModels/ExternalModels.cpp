@@ -184,4 +184,5 @@ void mlir::commsched::registerExternalModels(DialectRegistry &registry) {
   detail::registerLinalgSplitModels(registry);
   detail::registerMathSplitModels(registry);
   detail::registerTensorSplitModels(registry);
+  detail::registerTosaSplitModels(registry);
 }

@@ -1,0 +1,148 @@
+//===- SplitRulesOfTosaTest.cpp - Tests of the rules of tosa operations --===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RuleTest.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+namespace {
+
+using RulesOfTosa = RuleTest;
+
+TEST_F(RulesOfTosa, ElementwiseAndBroadcast) {
+  EXPECT_EQ(getRule("%a: tensor<6x4xf32>, %b: tensor<1x4xf32>", R"(
+    %0 = tosa.add %a, %b {test}
+      : (tensor<6x4xf32>, tensor<1x4xf32>) -> tensor<6x4xf32>)"),
+            "a b, _ b -> a b");
+  EXPECT_EQ(getRule("%a: tensor<6x4xf32>, %s: tensor<1xi8>", R"(
+    %0 = tosa.mul %a, %a, %s {test}
+      : (tensor<6x4xf32>, tensor<6x4xf32>, tensor<1xi8>) -> tensor<6x4xf32>)"),
+            "a b, a b, _ -> a b");
+  // The table has as many elements as the input, and no axis with it.
+  EXPECT_EQ(getRule("%a: tensor<256xi8>, %t: tensor<256xi8>", R"(
+    %0 = tosa.table %a, %t {test}
+      : (tensor<256xi8>, tensor<256xi8>) -> tensor<256xi8>)"),
+            "a, _ -> a");
+  EXPECT_EQ(getRule("%a: tensor<6x?xf32>", R"(
+    %0 = tosa.cast %a {test} : (tensor<6x?xf32>) -> tensor<6x?xi32>)"),
+            "a _ -> a _");
+}
+
+TEST_F(RulesOfTosa, Rescale) {
+  auto rule = [&](bool isPerChannel) {
+    std::string size = isPerChannel ? "4" : "1";
+    return getRule("%a: tensor<6x4xi8>, %z: tensor<1xi8>, %m: tensor<" + size +
+                       "xi32>, %s: tensor<" + size + "xi8>",
+                   "%0 = tosa.rescale %a, %m, %s, %z, %z {test = 0, "
+                   "input_unsigned = false, output_unsigned = false, "
+                   "rounding_mode = SINGLE_ROUND, scale32 = true, "
+                   "per_channel = " +
+                       std::string(isPerChannel ? "true" : "false") +
+                       "} : (tensor<6x4xi8>, tensor<" + size +
+                       "xi32>, tensor<" + size +
+                       "xi8>, tensor<1xi8>, tensor<1xi8>) -> tensor<6x4xi8>");
+  };
+  EXPECT_EQ(rule(true), "a _, _, _, _, _ -> a _");
+  EXPECT_EQ(rule(false), "a b, _, _, _, _ -> a b");
+}
+
+TEST_F(RulesOfTosa, ProductsAndConvolutions) {
+  EXPECT_EQ(getRule("%a: tensor<2x6x4xf32>, %b: tensor<2x4x8xf32>, "
+                    "%z: tensor<1xf32>",
+                    R"(
+    %0 = tosa.matmul %a, %b, %z, %z {test}
+      : (tensor<2x6x4xf32>, tensor<2x4x8xf32>, tensor<1xf32>, tensor<1xf32>)
+      -> tensor<2x6x8xf32>)"),
+            "a b d, a d c, _, _ -> a b c");
+  EXPECT_EQ(getRule("%a: tensor<2x8x8x3xf32>, %w: tensor<6x1x1x3xf32>, "
+                    "%b: tensor<6xf32>, %z: tensor<1xf32>",
+                    R"(
+    %0 = tosa.conv2d %a, %w, %b, %z, %z {test, acc_type = f32,
+        dilation = array<i64: 1, 1>, pad = array<i64: 0, 0, 0, 0>,
+        stride = array<i64: 1, 1>}
+      : (tensor<2x8x8x3xf32>, tensor<6x1x1x3xf32>, tensor<6xf32>,
+         tensor<1xf32>, tensor<1xf32>) -> tensor<2x8x8x6xf32>)"),
+            "a _ _ _, b _ _ _, b, _, _ -> a _ _ b");
+  EXPECT_EQ(getRule("%a: tensor<2x8x8x6xf32>", R"(
+    %0 = tosa.max_pool2d %a {test = 0, kernel = array<i64: 2, 2>,
+        pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 2, 2>}
+      : (tensor<2x8x8x6xf32>) -> tensor<2x4x4x6xf32>)"),
+            "a _ _ b -> a _ _ b");
+}
+
+TEST_F(RulesOfTosa, Reductions) {
+  EXPECT_EQ(getRule("%a: tensor<6x4xf32>", R"(
+    %0 = tosa.reduce_sum %a {test, axis = 1 : i32}
+      : (tensor<6x4xf32>) -> tensor<6x1xf32>)"),
+            "a b -> a _");
+  EXPECT_EQ(getRule("%a: tensor<6x4xf32>", R"(
+    %0 = tosa.reduce_max %a {test = 0, axis = 1 : i32}
+      : (tensor<6x4xf32>) -> tensor<6x1xf32>)"),
+            "a _ -> a _");
+  EXPECT_EQ(getRule("%a: tensor<6x4x2xf32>", R"(
+    %0 = tosa.argmax %a {test = 0, axis = 1 : i32}
+      : (tensor<6x4x2xf32>) -> tensor<6x2xi32>)"),
+            "a _ b -> a b");
+}
+
+TEST_F(RulesOfTosa, Shapes) {
+  EXPECT_EQ(getRule("%a: tensor<4x6x2xf32>", R"(
+    %0 = tosa.transpose %a {test, perms = array<i32: 1, 2, 0>}
+      : (tensor<4x6x2xf32>) -> tensor<6x2x4xf32>)"),
+            "c a b -> a b c");
+  EXPECT_EQ(getRule("%a: tensor<6x4xf32>, %b: tensor<6x2xf32>", R"(
+    %0 = tosa.concat %a, %b {test, axis = 1 : i32}
+      : (tensor<6x4xf32>, tensor<6x2xf32>) -> tensor<6x6xf32>)"),
+            "a _, a _ -> a _");
+  EXPECT_EQ(getRule("%a: tensor<6x4xf32>", R"(
+    %m = tosa.const_shape {values = dense<[1, 3]> : tensor<2xindex>}
+      : () -> !tosa.shape<2>
+    %0 = tosa.tile %a, %m {test}
+      : (tensor<6x4xf32>, !tosa.shape<2>) -> tensor<6x12xf32>)"),
+            "a b,  -> a (3 b)");
+  EXPECT_EQ(getRule("%a: tensor<6x4xf32>, %z: tensor<1xf32>", R"(
+    %p = tosa.const_shape {values = dense<[0, 0, 0, 1]> : tensor<4xindex>}
+      : () -> !tosa.shape<4>
+    %0 = tosa.pad %a, %p, %z {test} : (tensor<6x4xf32>, !tosa.shape<4>,
+      tensor<1xf32>) -> tensor<6x5xf32>)"),
+            "a _, , _ -> a _");
+  EXPECT_EQ(getRule("%a: tensor<6x4xf32>", R"(
+    %s = tosa.const_shape {values = dense<[0, 1]> : tensor<2xindex>}
+      : () -> !tosa.shape<2>
+    %n = tosa.const_shape {values = dense<[6, 3]> : tensor<2xindex>}
+      : () -> !tosa.shape<2>
+    %0 = tosa.slice %a, %s, %n {test} : (tensor<6x4xf32>, !tosa.shape<2>,
+      !tosa.shape<2>) -> tensor<6x3xf32>)"),
+            "a _, ,  -> a _");
+  EXPECT_EQ(getRule("%v: tensor<2x9x4xf32>, %i: tensor<2x6xi32>", R"(
+    %0 = tosa.gather %v, %i {test}
+      : (tensor<2x9x4xf32>, tensor<2x6xi32>) -> tensor<2x6x4xf32>)"),
+            "a _ c, a b -> a b c");
+}
+
+TEST_F(RulesOfTosa, Reshape) {
+  auto rule = [&](StringRef from, StringRef to, StringRef rank,
+                  StringRef values) {
+    return getRule(("%a: " + from).str(),
+                   ("%s = tosa.const_shape {values = dense<" + values +
+                    "> : tensor<" + rank + "xindex>} : () -> !tosa.shape<" +
+                    rank + ">\n%0 = tosa.reshape %a, %s {test} : (" + from +
+                    ", !tosa.shape<" + rank + ">) -> " + to)
+                       .str());
+  };
+  EXPECT_EQ(rule("tensor<8x6x4xf32>", "tensor<48x4xf32>", "2", "[48, 4]"),
+            "a b c,  -> (a b) c");
+  EXPECT_EQ(rule("tensor<8x6xf32>", "tensor<1x2x24xf32>", "3", "[1, 2, 24]"),
+            "(a b) c,  -> _ a (b c)");
+  // The outer halves correspond to each other, but not the thirds and fifths.
+  EXPECT_EQ(rule("tensor<6x15x4xf32>", "tensor<10x9x4xf32>", "3", "[10, 9, 4]"),
+            "(a 3) _ b,  -> (a 5) _ b");
+}
+
+} // namespace
