@@ -17,7 +17,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <limits>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
@@ -183,6 +183,249 @@ TEST(SplitProblem, MemoryIsThatOfTheWrittenProgram) {
   ASSERT_TRUE(expected && actual);
   EXPECT_EQ(actual->allocatedBytes, expected->allocatedBytes);
   EXPECT_EQ(actual->remainingBytes, expected->remainingBytes);
+}
+
+TEST(SplitProblem, SectionsEndWhereAllChunksAreNeeded) {
+  // Two products whose results nothing but the next one needs, and a cheap
+  // operation of the region behind another one that needs the first whole.
+  auto build = [](bool needsWhole) {
+    Problem problem;
+    NodeId mm = addCompute(problem, 10);
+    NodeId mm2 = addCompute(problem, 10, {mm});
+    NodeId other = addCompute(problem, 1);
+    NodeId mm3 = addCompute(problem, 10, {mm2});
+    if (needsWhole)
+      problem.addDependence(mm, other, DependenceKind::Data);
+    problem.finalize();
+    SplitSpec spec;
+    spec.members = {{mm, 5}, {mm2, 5}, {mm3, 5}};
+    return std::pair(problem, spec);
+  };
+  auto [apart, spec] = build(false);
+  EXPECT_EQ(tell(*SplitProblem::create(apart, {spec})),
+            "0.0 1.0 2 3.0 0.1 1.1 3.1");
+  auto [needed, same] = build(true);
+  EXPECT_EQ(tell(*SplitProblem::create(needed, {same})),
+            "0.0 1.0 0.1 1.1 2 3.0 3.1");
+}
+
+TEST(SplitProblem, RegionsFollowOnEachOther) {
+  // What the first region computes is scattered by the second one, in another
+  // number of chunks.
+  Problem problem;
+  NodeId mm = addCompute(problem, 10);
+  NodeId scatter = addStart(problem, 10, {mm});
+  NodeId wait = problem.addWait(scatter);
+  BufferId product = problem.addBuffer(60, mm, true);
+  problem.addUse(product, scatter);
+  problem.addUse(product, wait);
+  problem.finalize();
+  SplitSpec first, second;
+  first.members = {{mm, 5}};
+  first.buffers = {{product, 30}};
+  first.wholes = {{mm, product, 1, 60, true, {scatter}}};
+  second.chunks = 3;
+  second.members = {{scatter, 4}, {wait, 0}};
+  second.slices = {{mm, product, 1, 20, {scatter}}};
+  Result<SplitProblem> split = SplitProblem::create(problem, {second, first});
+  ASSERT_TRUE(split) << split.error();
+  EXPECT_EQ(tell(*split), "0.0 0.1 whole0 slice0.0 1.0 slice0.1 1.1 slice0.2 "
+                          "1.2 2.0 2.1 2.2");
+  // The slices read the whole: both chunks and it, it and one slice, then all
+  // three slices.
+  EXPECT_EQ(simulateMemory(split->getProblem(), split->place())->peakBytes,
+            120);
+  EXPECT_EQ(split->specOf(mm), 1);
+}
+
+TEST(SplitProblem, BucketsAreMergedOnTop) {
+  // Two gathers for two other products before and behind a block.
+  Block block;
+  Problem &problem = block.problem;
+  std::vector<NodeId> starts;
+  for (int i = 0; i < 2; ++i) {
+    NodeId start = addStart(problem, 20, {}, /*stream=*/1);
+    addCompute(problem, 10, {problem.addWait(start)});
+    starts.push_back(start);
+  }
+  problem.finalize();
+  SplitProblem split = block.split();
+  Bucket bucket;
+  for (NodeId start : starts)
+    bucket.starts.push_back(split.nodeOf(start));
+  Result<BucketedProblem> merged = BucketedProblem::create(
+      split.getProblem(), {bucket}, {{1, 30, 1, {}}}, BucketBuffers::LeftOut);
+  ASSERT_TRUE(merged) << merged.error();
+  Result<Order> order = merged->place();
+  ASSERT_TRUE(order) << order.error();
+  EXPECT_EQ(merged->getProblem().numNodes(),
+            split.getProblem().numNodes() - 4 + 4);
+  // The products' chunks keep their places.
+  EXPECT_NE(merged->nodeOf(split.chunkOf(Block::mm, 1)), noNode);
+}
+
+std::string errorOf(const Problem &problem,
+                    const std::vector<SplitSpec> &specs) {
+  return SplitProblem::create(problem, specs).error();
+}
+
+/// The error for the block with a change of its region.
+template <typename ChangeFn> std::string errorAfter(ChangeFn change) {
+  Block block;
+  change(block.spec);
+  return errorOf(block.problem, {block.spec});
+}
+
+TEST(SplitProblem, WrongMembersAreErrors) {
+  EXPECT_EQ(errorAfter([](SplitSpec &spec) { spec.chunks = 1; }),
+            "region 0 has 1 chunks; there can be 2 to 64");
+  EXPECT_EQ(errorAfter([](SplitSpec &spec) { spec.chunks = 65; }),
+            "region 0 has 65 chunks; there can be 2 to 64");
+  EXPECT_EQ(errorAfter([](SplitSpec &spec) { spec.members.clear(); }),
+            "region 0 has no members");
+  EXPECT_EQ(errorAfter([](SplitSpec &spec) { spec.members[0].node = 7; }),
+            "region 0 has node 7; the problem has 7 nodes");
+  EXPECT_EQ(errorAfter([](SplitSpec &spec) {
+              std::swap(spec.members[0], spec.members[1]);
+            }),
+            "region 0 has node 1 (start) after node 2 (wait); members are in "
+            "ascending order");
+  EXPECT_EQ(errorAfter([](SplitSpec &spec) {
+              spec.members.erase(spec.members.begin());
+            }),
+            "region 0 has node 2 (wait) without node 1 (start)");
+  EXPECT_EQ(errorAfter([](SplitSpec &spec) { spec.members.pop_back(); }),
+            "region 0 has node 4 (start) without node 5 (wait)");
+  EXPECT_EQ(
+      errorAfter([](SplitSpec &spec) { spec.members[2].chunkCostNs = -3; }),
+      "a chunk of node 3 (compute) has a negative cost of -3 ns");
+  EXPECT_EQ(
+      errorAfter([](SplitSpec &spec) { spec.members[1].chunkCostNs = 3; }),
+      "a chunk of node 2 (wait) has a cost of 3 ns, but the time of a "
+      "collective belongs to its start");
+  EXPECT_EQ(
+      errorAfter([](SplitSpec &spec) {
+        spec.members[2].chunkCostNs =
+            std::numeric_limits<int64_t>::max() / 2 + 1;
+      })
+          .rfind("the regions make a program that is not valid: the sum of "
+                 "the costs",
+                 0),
+      0u);
+
+  Block block;
+  EXPECT_EQ(errorOf(block.problem, {block.spec, block.spec}),
+            "node 1 (start) is in region 0 and again in region 1");
+  NodeId barrier = block.problem.addNode(NodeKind::Blocking, 1, 0);
+  EXPECT_EQ(errorOf(block.problem, {block.spec}),
+            "the problem was changed after it was finalized");
+  block.problem.finalize();
+  block.spec.members.push_back({barrier, 1});
+  EXPECT_EQ(errorOf(block.problem, {block.spec}),
+            "region 0 has node 7 (blocking), which cannot be split");
+}
+
+TEST(SplitProblem, WrongBuffersAreErrors) {
+  EXPECT_EQ(errorAfter([](SplitSpec &spec) { spec.buffers[0].buffer = 5; }),
+            "region 0 splits buffer 5; the problem has 5 buffers");
+  EXPECT_EQ(errorAfter([](SplitSpec &spec) { spec.buffers[0].buffer = 0; }),
+            "region 0 splits buffer 0, which no member of it makes");
+  EXPECT_EQ(errorAfter([](SplitSpec &spec) { spec.buffers[0].buffer = 2; }),
+            "region 0 splits buffer 2 twice");
+  EXPECT_EQ(errorAfter([](SplitSpec &spec) { spec.buffers.pop_back(); }),
+            "region 0 has node 4 (start), but does not split its buffer 3");
+  EXPECT_EQ(
+      errorAfter([](SplitSpec &spec) { spec.buffers[0].chunkBytes = -1; }),
+      "a chunk of buffer 1 has a negative size of -1 bytes");
+}
+
+TEST(SplitProblem, WrongWholesAreErrors) {
+  auto errorWith = [](auto change) {
+    return errorAfter([&](SplitSpec &spec) { change(spec.wholes[0]); });
+  };
+  using Whole = SplitSpec::Whole;
+  EXPECT_EQ(errorWith([](Whole &whole) { whole.producer = noNode; }),
+            "whole 0 of region 0 has no producer");
+  EXPECT_EQ(errorWith([](Whole &whole) { whole.producer = 7; }),
+            "whole 0 of region 0 has node 7 as its producer; the problem has 7 "
+            "nodes");
+  EXPECT_EQ(errorWith([](Whole &whole) { whole.source = 5; }),
+            "whole 0 of region 0 reads buffer 5; the problem has 5 buffers");
+  EXPECT_EQ(errorWith([](Whole &whole) { whole.source = Block::gathered; }),
+            "whole 0 of region 0 reads buffer 1, which node 5 (wait) neither "
+            "makes nor uses");
+  EXPECT_EQ(errorWith([](Whole &whole) { whole.costNs = -1; }),
+            "whole 0 of region 0 has a negative cost of -1 ns");
+  EXPECT_EQ(errorWith([](Whole &whole) { whole.bytes = -1; }),
+            "whole 0 of region 0 has a negative size of -1 bytes");
+  EXPECT_EQ(errorWith([](Whole &whole) { whole.users = {7}; }),
+            "whole 0 of region 0 has node 7 as a user; the problem has 7 "
+            "nodes");
+  EXPECT_EQ(errorWith([](Whole &whole) { whole.users = {0}; }),
+            "whole 0 of region 0 has node 0 (compute) as a user, which does "
+            "not depend on node 5 (wait)");
+  EXPECT_EQ(errorWith([](Whole &whole) {
+              whole.producer = Block::use;
+              whole.users.clear();
+            }),
+            "whole 0 of region 0 has node 6 (compute) as its producer, which "
+            "is no member of the region");
+}
+
+TEST(SplitProblem, WrongSlicesAreErrors) {
+  auto errorWith = [](auto change) {
+    return errorAfter([&](SplitSpec &spec) { change(spec.slices[0]); });
+  };
+  using Slice = SplitSpec::Slice;
+  EXPECT_EQ(errorWith([](Slice &slice) { slice.producer = noNode; }),
+            "slice 0 of region 0 reads buffer 0, which node 0 (compute) makes, "
+            "but has no producer");
+  EXPECT_EQ(errorWith([](Slice &slice) { slice.users.clear(); }),
+            "slice 0 of region 0 has no users");
+  EXPECT_EQ(errorWith([](Slice &slice) { slice.users = {3}; }),
+            "slice 0 of region 0 has node 3 (compute) as a user, which does "
+            "not depend on node 0 (compute)");
+  EXPECT_EQ(errorWith([](Slice &slice) { slice.costNs = -2; }),
+            "slice 0 of region 0 has a negative cost of -2 ns");
+  EXPECT_EQ(errorWith([](Slice &slice) {
+              slice = {Block::waitScatter, Block::scattered, 1, 1, {6}};
+            }),
+            "slice 0 of region 0 has node 6 (compute) as a user, which is no "
+            "member of the region");
+  EXPECT_EQ(errorWith([](Slice &slice) {
+              slice = {Block::mm, Block::product, 1, 1, {Block::scatter}};
+            }),
+            "slice 0 of region 0 has a value of node 3 (compute), which is a "
+            "member, but no whole that node 4 (start) uses");
+  // An argument that the user does not use.
+  Block block;
+  BufferId argument = block.problem.addBuffer(8, noNode, false);
+  block.problem.finalize();
+  block.spec.slices[0] = {noNode, argument, 1, 1, {Block::gather}};
+  EXPECT_EQ(errorOf(block.problem, {block.spec}),
+            "slice 0 of region 0 has node 1 (start) as a user, which does not "
+            "use buffer 5");
+}
+
+TEST(SplitProblem, UsesWithoutADependenceAreRespected) {
+  // The use alone says that 1 comes after 0, and 2 after 3.
+  auto build = [](bool isImpossible) {
+    Problem problem;
+    NodeId maker = addCompute(problem, 1);
+    NodeId user = addCompute(problem, 1);
+    problem.addUse(problem.addBuffer(4, maker, true), user);
+    if (isImpossible)
+      problem.addDependence(user, maker, DependenceKind::Order);
+    problem.finalize();
+    SplitSpec spec;
+    spec.members = {{maker, 1}};
+    spec.buffers = {{0, 2}};
+    return SplitProblem::create(problem, {spec});
+  };
+  EXPECT_TRUE(build(false));
+  EXPECT_EQ(build(true).error(),
+            "the problem has no legal order: a node uses a buffer before the "
+            "node that makes it can run");
 }
 
 } // namespace

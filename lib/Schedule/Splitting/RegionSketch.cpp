@@ -47,6 +47,7 @@ private:
   void addDependences();
   void addBuffers();
   void addBuffer(BufferId id);
+  void addSlice(const SplitSpec::Slice &slice);
   std::vector<NodeId> localize(const std::vector<NodeId> &users) const;
 
   const Problem &problem;
@@ -137,6 +138,24 @@ RegionExtractor::localize(const std::vector<NodeId> &users) const {
   return members;
 }
 
+void RegionExtractor::addSlice(const SplitSpec::Slice &slice) {
+  SplitSpec::Slice copy = slice;
+  copy.users = localize(slice.users);
+  copy.producer = noNode;
+  if (slice.producer != noNode)
+    copy.producer = find(nodes, slice.producer);
+  if (copy.producer != noNode) {
+    copy.source = find(buffers, slice.source);
+  } else {
+    // What comes from outside is an argument here, even if a member made the
+    // buffer.
+    copy.source = region.addBuffer(0, noNode, /*freed=*/false);
+    for (NodeId user : copy.users)
+      region.addUse(copy.source, user);
+  }
+  local.slices.push_back(copy);
+}
+
 Status RegionExtractor::extract() {
   if (!problem.check())
     return problem.check();
@@ -144,8 +163,6 @@ Status RegionExtractor::extract() {
     return status;
   addDependences();
   addBuffers();
-  if (Status status = region.finalize(); !status)
-    return status;
   local.chunks = spec.chunks;
   for (const SplitSpec::Member &member : spec.members)
     local.members.push_back({find(nodes, member.node), member.chunkCostNs});
@@ -155,14 +172,9 @@ Status RegionExtractor::extract() {
     local.wholes.push_back({find(nodes, whole.producer),
                             find(buffers, whole.source), whole.costNs,
                             whole.bytes, whole.freed, localize(whole.users)});
-  for (const SplitSpec::Slice &slice : spec.slices) {
-    // A producer outside of the region is none: its buffer is an argument.
-    NodeId producer =
-        slice.producer == noNode ? noNode : find(nodes, slice.producer);
-    local.slices.push_back({producer, find(buffers, slice.source), slice.costNs,
-                            slice.bytes, localize(slice.users)});
-  }
-  return Status::success();
+  for (const SplitSpec::Slice &slice : spec.slices)
+    addSlice(slice);
+  return region.finalize();
 }
 
 //===----------------------------------------------------------------------===//

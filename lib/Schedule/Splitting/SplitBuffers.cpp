@@ -9,6 +9,7 @@
 #include "SplitBuilder.h"
 
 #include <algorithm>
+#include <map>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
@@ -37,23 +38,30 @@ private:
   }
 };
 
+/// Follows the values of buffers that are split, or that a Whole or a Slice
+/// reads, along data dependences, and so finds what each user has instead.
 class BufferSplitter {
 public:
-  BufferSplitter(const SplitRegions &regions, SplitDraft &draft);
+  BufferSplitter(const SplitRegions &regions, SplitDraft &draft)
+      : regions(regions), problem(regions.getProblem()), draft(draft),
+        isRerouted(problem.numBuffers()), passed(problem.numNodes()) {}
 
   void split();
 
 private:
-  static constexpr int32_t nowhere = -1;
+  /// By buffer that is rerouted.
+  using Routes = std::map<BufferId, Route>;
 
   void addBuffer(BufferId id);
   void addParts();
-  Route findOuterRoute(BufferId buffer, NodeId user) const;
-  Route findRoute(BufferId buffer, NodeId user) const;
-  void use(BufferId buffer, NodeId user, const Route &route);
-  void useSlices(BufferId buffer, const Route &route, NodeId firstUser);
-  void usePlain(BufferId buffer, NodeId drafted);
-  void reroute(BufferId buffer);
+  void indexParts();
+  Route findPassed(NodeId from, BufferId buffer) const;
+  void follow(NodeId from, NodeId user, Routes &routes);
+  void pass(NodeId node, const Routes &routes);
+  void visit(NodeId node);
+  void use(BufferId buffer, NodeId drafted, const Route &route);
+  void useChunks(BufferId first, int32_t spec, NodeId drafted);
+  bool isFirstUser(int32_t slice, NodeId user) const;
   int32_t numCopies(NodeId original) const {
     int32_t spec = regions.specOf(original);
     return spec < 0 ? 1 : regions.numChunks(spec);
@@ -62,30 +70,23 @@ private:
   const SplitRegions &regions;
   const Problem &problem;
   SplitDraft &draft;
-  std::vector<int32_t> placeOf;
   /// By original buffer: the buffer that replaces it, or its first chunk.
   std::vector<BufferId> firsts;
   /// By Whole: its buffer. By Slice: the one of its first chunk.
   std::vector<BufferId> wholeBuffers, sliceBuffers;
   /// By original buffer: whether it is split or a Whole or Slice reads it.
   std::vector<bool> isRerouted;
-
-  // Of the buffer that is rerouted.
-  /// By node: the index of a user's route, or nowhere.
-  std::vector<int32_t> routeOf;
-  std::vector<Route> routes;
+  /// By node: what its results are in, or of a Start what its Wait uses.
+  std::vector<Routes> passed;
+  /// By producer: its wholes.
+  Csr<int32_t> wholesOfNode;
 };
 
 } // namespace
 
-BufferSplitter::BufferSplitter(const SplitRegions &regions, SplitDraft &draft)
-    : regions(regions), problem(regions.getProblem()), draft(draft),
-      placeOf(problem.numNodes()), isRerouted(problem.numBuffers()),
-      routeOf(problem.numNodes(), nowhere) {
-  const Order &topological = problem.topologicalOrder();
-  for (size_t place = 0; place < topological.size(); ++place)
-    placeOf[topological[place]] = static_cast<int32_t>(place);
-}
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
 
 void BufferSplitter::addBuffer(BufferId id) {
   Buffer buffer = problem.buffer(id);
@@ -128,119 +129,134 @@ void BufferSplitter::addParts() {
   }
 }
 
-/// The route of `user` but for slices: the wholes that name it, otherwise the
-/// routes of the operations from which it has the buffer.
-Route BufferSplitter::findOuterRoute(BufferId buffer, NodeId user) const {
-  Route route;
-  route.wholes = regions.wholesOfSource.find(buffer, user);
-  if (!route.wholes.empty())
-    return route;
-  int32_t spec = regions.specOf(user);
-  for (DependenceEnd end : problem.predecessors(user)) {
-    if (end.kind != DependenceKind::Data)
-      continue;
-    if (end.node == problem.buffer(buffer).producer)
-      route.isPlain = true;
-    if (routeOf[end.node] == nowhere)
-      continue;
-    const Route &passed = routes[routeOf[end.node]];
-    // A slice is of use to its region only; a member's view of a chunk leads to
-    // the chunks.
-    if (passed.slices.empty() || regions.specOf(end.node) == spec)
-      route.add(passed);
-    else
-      route.isPlain = true;
-  }
-  if (route.wholes.empty() && route.slices.empty())
-    route.isPlain = true;
-  return route;
+void BufferSplitter::indexParts() {
+  wholesOfNode.build(
+      problem.numNodes(), regions.wholes.size(),
+      [&](size_t i) { return regions.whole(static_cast<int32_t>(i)).producer; },
+      [](size_t i) { return static_cast<int32_t>(i); });
 }
 
-Route BufferSplitter::findRoute(BufferId buffer, NodeId user) const {
-  Route route;
-  route.slices = regions.slicesOfSource.find(buffer, user);
-  return route.slices.empty() ? findOuterRoute(buffer, user) : route;
-}
+//===----------------------------------------------------------------------===//
+// Uses
+//===----------------------------------------------------------------------===//
 
-/// Makes a node of the draft use the buffer: if it is a chunk of its region the
-/// chunk of its own.
-void BufferSplitter::usePlain(BufferId buffer, NodeId drafted) {
-  int32_t spec = regions.specOfBuffer(buffer);
-  if (spec < 0) {
-    draft.uses.push_back({firsts[buffer], drafted});
-    return;
-  }
+/// Makes a node of the draft use all chunks of a buffer or of a slice; a chunk
+/// of the same region its own one.
+void BufferSplitter::useChunks(BufferId first, int32_t spec, NodeId drafted) {
   const SplitProblem::Origin &origin = draft.nodes[drafted].origin;
-  if (origin.role == SplitProblem::Role::Chunk && origin.spec == spec) {
-    draft.uses.push_back({firsts[buffer] + origin.chunk, drafted});
+  if (origin.chunk >= 0 && origin.spec == spec) {
+    draft.uses.push_back({first + origin.chunk, drafted});
     return;
   }
   for (int32_t chunk = 0; chunk < regions.numChunks(spec); ++chunk)
-    draft.uses.push_back({firsts[buffer] + chunk, drafted});
+    draft.uses.push_back({first + chunk, drafted});
 }
 
-void BufferSplitter::use(BufferId buffer, NodeId user, const Route &route) {
-  for (int32_t chunk = 0; chunk < numCopies(user); ++chunk) {
-    NodeId drafted = draft.firsts[user] + chunk;
-    if (route.isPlain)
-      usePlain(buffer, drafted);
-    for (int32_t whole : route.wholes)
-      draft.uses.push_back({wholeBuffers[whole], drafted});
-    for (int32_t slice : route.slices)
-      draft.uses.push_back({sliceBuffers[slice] + chunk, drafted});
+void BufferSplitter::use(BufferId buffer, NodeId drafted, const Route &route) {
+  if (int32_t spec = regions.specOfBuffer(buffer); route.isPlain && spec >= 0)
+    useChunks(firsts[buffer], spec, drafted);
+  else if (route.isPlain)
+    draft.uses.push_back({firsts[buffer], drafted});
+  for (int32_t whole : route.wholes)
+    draft.uses.push_back({wholeBuffers[whole], drafted});
+  for (int32_t slice : route.slices)
+    useChunks(sliceBuffers[slice], regions.slices[slice].spec, drafted);
+}
+
+/// What a user of a result of `from` has in place of the buffer.
+Route BufferSplitter::findPassed(NodeId from, BufferId buffer) const {
+  auto it = passed[from].find(buffer);
+  return it == passed[from].end() ? Route{/*isPlain=*/true, {}, {}}
+                                  : it->second;
+}
+
+bool BufferSplitter::isFirstUser(int32_t slice, NodeId user) const {
+  const std::vector<NodeId> &users = regions.slice(slice).users;
+  return *std::min_element(users.begin(), users.end()) == user;
+}
+
+/// Adds what `user` has of the results of `from`, or of arguments, and makes
+/// the slices that it is the first user of read these.
+void BufferSplitter::follow(NodeId from, NodeId user, Routes &routes) {
+  Routes direct;
+  if (from != noNode)
+    direct = passed[from];
+  if (from != noNode && regions.specOf(from) >= 0) {
+    Routes whole;
+    for (int32_t id : regions.wholesOfProducer.find(from, user))
+      whole[regions.whole(id).source].wholes.push_back(id);
+    for (auto &[buffer, route] : whole)
+      direct[buffer] = route;
   }
-}
-
-/// Makes the slices read the buffer as their first user would.
-void BufferSplitter::useSlices(BufferId buffer, const Route &route,
-                               NodeId firstUser) {
-  Route outer = findOuterRoute(buffer, firstUser);
-  for (int32_t slice : route.slices) {
-    const std::vector<NodeId> &users = regions.slice(slice).users;
-    if (firstUser != *std::min_element(users.begin(), users.end()))
-      continue;
-    for (int32_t chunk = 0; chunk < numCopies(firstUser); ++chunk) {
-      NodeId drafted = draft.slices[slice] + chunk;
-      if (outer.isPlain)
-        usePlain(buffer, drafted);
-      for (int32_t whole : outer.wholes)
-        draft.uses.push_back({wholeBuffers[whole], drafted});
+  if (regions.specOf(user) >= 0) {
+    Routes sliced;
+    for (int32_t id : regions.slicesOfProducer.find(from, user)) {
+      BufferId source = regions.slice(id).source;
+      sliced[source].slices.push_back(id);
+      if (!isFirstUser(id, user))
+        continue;
+      auto outer = direct.find(source);
+      for (int32_t chunk = 0; chunk < numCopies(user); ++chunk)
+        use(source, draft.slices[id] + chunk,
+            outer == direct.end() ? Route{/*isPlain=*/true, {}, {}}
+                                  : outer->second);
     }
+    for (auto &[buffer, route] : sliced)
+      direct[buffer] = route;
   }
+  for (const auto &[buffer, route] : direct)
+    routes[buffer].add(route);
 }
 
-/// Adds the uses of a buffer whose users may use something else instead.
-void BufferSplitter::reroute(BufferId buffer) {
-  ArrayView<NodeId> users = problem.users(buffer);
-  std::vector<NodeId> sorted(users.begin(), users.end());
-  std::sort(sorted.begin(), sorted.end(),
-            [&](NodeId a, NodeId b) { return placeOf[a] < placeOf[b]; });
-  routes.clear();
-  for (NodeId user : sorted) {
-    Route route = findRoute(buffer, user);
-    use(buffer, user, route);
-    useSlices(buffer, route, user);
-    routeOf[user] = static_cast<int32_t>(routes.size());
-    routes.push_back(std::move(route));
+/// Notes what the users of the results of `node` have.
+void BufferSplitter::pass(NodeId node, const Routes &routes) {
+  for (BufferId id : problem.buffersMadeBy(node))
+    if (isRerouted[id])
+      passed[node][id].isPlain = true;
+  // The results of a computation that allocates are no views. Its operands end
+  // here.
+  if (problem.kind(node) == NodeKind::Start ||
+      problem.buffersMadeBy(node).empty())
+    for (BufferId id : problem.buffersUsedBy(node))
+      if (auto it = routes.find(id); it != routes.end())
+        passed[node][id].add(it->second);
+  // So do those of a collective that allocates, when it has been waited for.
+  NodeId start = problem.startOf(node);
+  if (start == noNode || problem.buffersMadeBy(start).empty())
+    return;
+  for (auto it = passed[node].begin(); it != passed[node].end();)
+    it = problem.buffer(it->first).producer == start ? std::next(it)
+                                                     : passed[node].erase(it);
+}
+
+void BufferSplitter::visit(NodeId node) {
+  Routes routes;
+  for (DependenceEnd end : problem.predecessors(node))
+    if (end.kind == DependenceKind::Data)
+      follow(end.node, node, routes);
+  if (regions.specOf(node) >= 0)
+    follow(noNode, node, routes);
+  for (BufferId id : problem.buffersUsedBy(node)) {
+    auto it = routes.find(id);
+    Route route =
+        it == routes.end() ? Route{/*isPlain=*/true, {}, {}} : it->second;
+    for (int32_t copy = 0; copy < numCopies(node); ++copy)
+      use(id, draft.firsts[node] + copy, route);
   }
-  for (NodeId user : sorted)
-    routeOf[user] = nowhere;
+  pass(node, routes);
+  for (int32_t whole : wholesOfNode[node]) {
+    BufferId source = regions.whole(whole).source;
+    use(source, draft.wholes[whole], findPassed(node, source));
+  }
 }
 
 void BufferSplitter::split() {
   for (BufferId id = 0; id < problem.numBuffers(); ++id)
     addBuffer(id);
   addParts();
-  for (BufferId id = 0; id < problem.numBuffers(); ++id) {
-    if (isRerouted[id]) {
-      reroute(id);
-      continue;
-    }
-    for (NodeId user : problem.users(id))
-      use(id, user, {/*isPlain=*/true, {}, {}});
-  }
-  for (size_t i = 0; i < draft.wholes.size(); ++i)
-    usePlain(regions.whole(static_cast<int32_t>(i)).source, draft.wholes[i]);
+  indexParts();
+  for (NodeId node : problem.topologicalOrder())
+    visit(node);
 }
 
 void schedule::addSplitBuffers(const SplitRegions &regions, SplitDraft &draft) {

@@ -72,9 +72,8 @@ public:
     return specs[slices[id].spec].slices[slices[id].index];
   }
 
-  /// Wholes by producer and user, and by source and user; slices likewise.
-  PairIndex wholesOfProducer, wholesOfSource;
-  PairIndex slicesOfProducer, slicesOfSource;
+  /// By producer and user.
+  PairIndex wholesOfProducer, slicesOfProducer;
 
 private:
   Status checkMembers(int32_t spec);

@@ -221,7 +221,6 @@ Status SplitRegions::checkWhole(int32_t spec, int32_t index) {
         !status)
       return status;
     wholesOfProducer.add(whole.producer, user, id);
-    wholesOfSource.add(whole.source, user, id);
   }
   return Status::success();
 }
@@ -253,7 +252,6 @@ Status SplitRegions::checkSlice(int32_t spec, int32_t index) {
                    ", which is a member, but no whole that " +
                    problem.describe(user) + " uses"};
     slicesOfProducer.add(slice.producer, user, id);
-    slicesOfSource.add(slice.source, user, id);
   }
   return Status::success();
 }
@@ -277,12 +275,10 @@ Status SplitRegions::build() {
         return status;
   }
   wholesOfProducer.sort();
-  wholesOfSource.sort();
   for (int32_t spec = 0; spec < numSpecs; ++spec)
     for (size_t i = 0; i < specs[spec].slices.size(); ++i)
       if (Status status = checkSlice(spec, static_cast<int32_t>(i)); !status)
         return status;
   slicesOfProducer.sort();
-  slicesOfSource.sort();
   return Status::success();
 }

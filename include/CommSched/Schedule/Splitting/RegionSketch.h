@@ -54,7 +54,8 @@ struct RegionSketch {
 /// beginning, and a path that leaves the region and returns to it holds nothing
 /// up.
 ///
-/// Error: that of SplitProblem::create() for the region. O((members + their
+/// Error: that of SplitProblem::create() for the region alone, in its own
+/// indices. O((members + their
 /// dependences + uses) * chunks * log(members * chunks)): the rest of the
 /// problem is not visited.
 Result<RegionSketch> sketchRegion(const Problem &problem,

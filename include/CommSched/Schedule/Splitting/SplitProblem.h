@@ -97,10 +97,12 @@ public:
   /// all chunks. Order dependences among members of one region hold chunk by
   /// chunk. All others hold between all chunks.
   ///
-  /// Buffers. Chunks use their own chunk of a buffer of their region. Users
-  /// that read a Whole or a Slice use what that allocates in place of its
-  /// source. A chunk of a buffer that a Whole reads is freed behind its last
-  /// user, even if the buffer is not: the Whole stays instead.
+  /// Buffers. Chunks use their own chunk of a buffer of their region, others all
+  /// of them. Users of a Whole or a Slice use what that allocates in place of
+  /// its source, and so do those that read it through views: results of Compute
+  /// that allocates nothing. A chunk of a buffer that a Whole reads is freed
+  /// behind its last user, even if the buffer is not: the Whole stays instead.
+  /// So simulateMemory() returns the memory of the rewritten program.
   ///
   /// Numbers are those of place().
   ///
