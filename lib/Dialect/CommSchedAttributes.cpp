@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/ChunkAttribute.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinDialect.h"
@@ -387,6 +388,8 @@ LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
     return verifyCompileWith(op, attr);
   if (name == fusedAttrName)
     return verifyFused(op, attr);
+  if (name == chunkAttrName)
+    return verifyChunkAttribute(op, attr.getValue());
   if (name == pureAttrName)
     return verifyPure(op, attr);
   if (name == backendAttrName)

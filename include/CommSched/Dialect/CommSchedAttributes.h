@@ -50,6 +50,10 @@ inline constexpr llvm::StringLiteral pureAttrName = "commsched.pure";
 /// until then.
 inline constexpr llvm::StringLiteral fusedAttrName = "commsched.fused";
 
+/// On an operation: it computes one of several chunks, or cuts or joins them.
+/// See CommSched/Dialect/ChunkAttribute.h.
+inline constexpr llvm::StringLiteral chunkAttrName = "commsched.chunk";
+
 /// On a `commsched.group`: the library that transports its messages, such as
 /// the value gloo.
 inline constexpr llvm::StringLiteral backendAttrName = "commsched.backend";

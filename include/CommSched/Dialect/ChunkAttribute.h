@@ -1,0 +1,66 @@
+//===- ChunkAttribute.h - The attribute of chunks ---------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The discardable dictionary `commsched.chunk` of the operations that splitting
+// creates, from which commsched-merge-chunks restores the original operations.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_DIALECT_CHUNKATTRIBUTE_H
+#define COMMSCHED_DIALECT_CHUNKATTRIBUTE_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Operation.h"
+#include <optional>
+
+namespace mlir::commsched {
+
+/// What an operation with `commsched.chunk` does.
+enum class ChunkPart {
+  /// Computes one of the chunks of an operation. No key `part`.
+  Chunk,
+  /// Cuts a chunk out of a value: `part = "slice"`.
+  Slice,
+  /// Puts all chunks of a value together: `part = "whole"`.
+  Whole,
+  /// Moves one part of what a gather delivers by one rank: `part = "ring"`.
+  Ring,
+};
+
+/// The entries of the dictionary.
+struct ChunkInfo {
+  /// `of`: the name of what is in chunks. Chunks of one operation of a block,
+  /// and no others, have the same.
+  StringAttr of;
+  /// `count`: the number of chunks, at least 2.
+  int64_t count = 0;
+  ChunkPart part = ChunkPart::Chunk;
+  /// `index`: the number of the chunk, below `count`. A Whole has none.
+  std::optional<int64_t> index;
+  /// `axis`, `blocks`: the axis in the operation's rule and the blocks that it
+  /// consists of (AxisSplit). Only a Chunk has them; its wait has those of the
+  /// collective.
+  std::optional<int64_t> axis;
+  std::optional<int64_t> blocks;
+  /// `original`: of the first chunk, what the operation was: its `types`, the
+  /// `properties` that differ, and its pinned `runtime_ns`. Null for others.
+  DictionaryAttr original;
+};
+
+/// The operation's `commsched.chunk`, if it has one.
+std::optional<ChunkInfo> getChunkInfo(Operation *op);
+
+/// Sets `commsched.chunk`.
+void setChunkInfo(Operation *op, const ChunkInfo &info);
+
+/// Verifies the value of `commsched.chunk` on `op`.
+LogicalResult verifyChunkAttribute(Operation *op, Attribute attr);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_DIALECT_CHUNKATTRIBUTE_H
