@@ -31,7 +31,7 @@
 namespace commsched::runtime {
 
 /// The version of this interface: the core refuses backends of other versions.
-inline constexpr int32_t backendVersion = 2;
+inline constexpr int32_t backendVersion = 3;
 
 /// The outcome of an operation: success, or a message that describes the
 /// failure. True on success.
@@ -91,6 +91,8 @@ struct Tensor {
   /// Only for an uneven all_to_all: elements for each rank of the group.
   std::vector<int64_t> inputSplits;
   std::vector<int64_t> outputSplits;
+  /// Where splits are values, which count rows: the elements of a row.
+  int64_t rowElements = 0;
 };
 
 /// A collective of the program.
@@ -106,8 +108,17 @@ struct Site {
   int32_t tag = 0;
   /// Nanoseconds, or -1 when not known.
   int64_t runtimeNs = -1;
+  /// Without the numbers of elements, and splits, of a side whose splits are
+  /// values: each launch has its own.
   std::vector<Tensor> tensors;
+  /// Of an all_to_all.
+  bool inputSplitsAreValues = false;
+  bool outputSplitsAreValues = false;
   std::vector<std::pair<int32_t, int32_t>> pairs;
+
+  bool hasSplitValues() const {
+    return inputSplitsAreValues || outputSplitsAreValues;
+  }
 };
 
 /// One execution of a site.
@@ -121,6 +132,12 @@ struct Launch {
   int64_t record = 0;
   std::vector<const void *> inputs;
   std::vector<void *> outputs;
+  /// Those of the site with the splits of this launch, where they are values.
+  std::shared_ptr<const std::vector<Tensor>> ownTensors;
+
+  const std::vector<Tensor> &getTensors() const {
+    return ownTensors ? *ownTensors : site->tensors;
+  }
 };
 
 /// A launch in flight, owned by the core until its wait; backends derive from
@@ -224,6 +241,11 @@ public:
   virtual void release(void *buffer) = 0;
   virtual Status upload(void *buffer, const void *host, int64_t bytes) = 0;
   virtual Status download(void *host, const void *buffer, int64_t bytes) = 0;
+  /// As download, within a program: waits for the compute stream, but not for
+  /// collectives in flight.
+  virtual Status read(void *host, const void *buffer, int64_t bytes) {
+    return download(host, buffer, bytes);
+  }
 
   /// The caller has met all ranks. Time starts.
   virtual Status beginStep() = 0;

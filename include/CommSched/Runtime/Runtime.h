@@ -188,10 +188,12 @@ COMMSCHED_RUNTIME_API const char *commsched_backend_name(void);
  * one after the other. A site may have "reduction" ("sum", ...), "peer"
  * (broadcast: root; send: to; recv: from; a rank of the group), "tag",
  * "input_splits" and "output_splits" (all_to_all: for each tensor, a list of
- * elements for each rank of the group), "pairs" ([[source, target], ...]),
- * "runtime_ns" (the predicted time). A type of T bytes that has no name above
- * is given as "bytes<T>": it can be sent, but not reduced. "host_code" is there
- * when the program itself reads or writes buffers on the processor.
+ * elements for each rank of the group; or "values": each launch has numbers of
+ * rows, and a tensor has "row", the elements of a row, and no number of
+ * elements on that side), "pairs" ([[source, target], ...]), "runtime_ns" (the
+ * predicted time). A type of T bytes that has no name above is given as
+ * "bytes<T>": it can be sent, but not reduced. "host_code" is there when the
+ * program itself reads or writes buffers on the processor.
  *
  * A collective call: all ranks load, make the groups in the order given, and
  * fail when their programs differ (naming the first difference), when the
@@ -211,6 +213,27 @@ COMMSCHED_RUNTIME_API int32_t commsched_load_program(const char *json);
 COMMSCHED_RUNTIME_API int64_t commsched_start(int32_t site,
                                               const void *const *inputs,
                                               void *const *outputs);
+
+/** As commsched_start, for an all_to_all whose splits are values: rows that are
+ *  sent, and those for each rank of the group, on the host; the same for what
+ * is received. The splits of a side that are no values are null. Fails if
+ * splits do not add up to their rows, or one is negative. What one rank sends
+ * to another, that one must expect: "local" and "mpi" fail in the wait if not.
+ */
+COMMSCHED_RUNTIME_API int64_t commsched_start_uneven(
+    int32_t site, const void *const *inputs, void *const *outputs,
+    int64_t input_rows, const int64_t *input_splits, int64_t output_rows,
+    const int64_t *output_splits);
+
+/** Copies the splits that `site` takes on one side (`output` or not) from
+ *  `buffer` to the host, for commsched_start_uneven, and returns their sum: the
+ *  rows to allocate. Waits for what is under way, on a GPU too. On an error, or
+ *  if a split is negative, all numbers are 0. */
+COMMSCHED_RUNTIME_API int64_t commsched_read_splits(int32_t site,
+                                                    int32_t output,
+                                                    const void *buffer,
+                                                    int64_t *splits,
+                                                    int32_t num_splits);
 
 /** Ends the request: from here on compute may use the buffers. On a GPU the
  *  compute stream waits, not the host. A request of 0 is ignored. */

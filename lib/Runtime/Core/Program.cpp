@@ -48,6 +48,11 @@ public:
   void expectObject(const std::vector<const char *> &keys) const;
 
   bool has(const char *key) const { return value.contains(key); }
+  /// Whether the member of the name is there and is this text.
+  bool hasText(const char *key, const char *text) const {
+    auto found = value.find(key);
+    return found != value.end() && *found == text;
+  }
 
   /// The member of the name, which must be there.
   std::string getString(const char *key) const;
@@ -150,8 +155,6 @@ std::vector<int64_t> JsonReader::asInts(int64_t least, int64_t most) const {
 // The program description
 //===----------------------------------------------------------------------===//
 
-/// Keeps bytes of buffers, and sums of a few of them, within an int64_t.
-static constexpr int64_t maxElements = int64_t(1) << 48;
 static constexpr int64_t maxRanks = 1 << 24;
 static constexpr int64_t maxNs = int64_t(1) << 60;
 
@@ -196,13 +199,15 @@ static GroupDescription readGroup(JsonReader &reader,
 }
 
 static Tensor readTensor(const JsonReader &reader) {
-  reader.expectObject({"type", "inputs", "outputs"});
+  reader.expectObject({"type", "inputs", "outputs", "row"});
   Tensor tensor;
   tensor.element = readType(reader);
   if (reader.has("inputs"))
     tensor.inputs = reader.getInt("inputs", 0, maxElements);
   if (reader.has("outputs"))
     tensor.outputs = reader.getInt("outputs", 0, maxElements);
+  if (reader.has("row"))
+    tensor.rowElements = reader.getInt("row", 0, maxElements);
   return tensor;
 }
 
@@ -229,6 +234,32 @@ static std::vector<int64_t> splitEvenly(const JsonReader &reader,
   return std::vector<int64_t>(size, elements / size);
 }
 
+/// The splits of one side of `site`, as listed or even. A side whose splits are
+/// values has none, and its tensors have no number of elements.
+static void readSide(const JsonReader &reader, Site &site, int64_t size,
+                     const char *key, const char *elementsKey,
+                     int64_t Tensor::*elements,
+                     std::vector<int64_t> Tensor::*splits) {
+  size_t count = site.tensors.size();
+  if (reader.hasText(key, "values")) {
+    for (size_t i = 0; i < count; ++i)
+      if (site.tensors[i].*elements != 0)
+        reader.fail("tensor " + std::to_string(i) + ": '" + elementsKey +
+                    "' is " + std::to_string(site.tensors[i].*elements) +
+                    ", but '" + key + "' are values");
+    return;
+  }
+  std::vector<std::vector<int64_t>> lists;
+  if (reader.has(key))
+    lists = readSplits(reader, key, count);
+  for (size_t i = 0; i < count; ++i) {
+    Tensor &tensor = site.tensors[i];
+    tensor.*splits = reader.has(key) ? lists[i]
+                                     : splitEvenly(reader, elementsKey,
+                                                   tensor.*elements, size);
+  }
+}
+
 static void readAllSplits(const JsonReader &reader, Site &site, int64_t size) {
   bool hasInputs = reader.has("input_splits");
   bool hasOutputs = reader.has("output_splits");
@@ -236,21 +267,12 @@ static void readAllSplits(const JsonReader &reader, Site &site, int64_t size) {
     return;
   if (site.kind != COMMSCHED_ALL_TO_ALL)
     reader.fail("only all_to_all has splits");
-  size_t count = site.tensors.size();
-  std::vector<std::vector<int64_t>> inputs(count), outputs(count);
-  if (hasInputs)
-    inputs = readSplits(reader, "input_splits", count);
-  if (hasOutputs)
-    outputs = readSplits(reader, "output_splits", count);
-  for (size_t i = 0; i < count; ++i) {
-    Tensor &tensor = site.tensors[i];
-    tensor.inputSplits =
-        hasInputs ? inputs[i]
-                  : splitEvenly(reader, "inputs", tensor.inputs, size);
-    tensor.outputSplits =
-        hasOutputs ? outputs[i]
-                   : splitEvenly(reader, "outputs", tensor.outputs, size);
-  }
+  site.inputSplitsAreValues = reader.hasText("input_splits", "values");
+  site.outputSplitsAreValues = reader.hasText("output_splits", "values");
+  readSide(reader, site, size, "input_splits", "inputs", &Tensor::inputs,
+           &Tensor::inputSplits);
+  readSide(reader, site, size, "output_splits", "outputs", &Tensor::outputs,
+           &Tensor::outputSplits);
 }
 
 static Site readSite(JsonReader &reader, const Program &program) {
@@ -368,7 +390,8 @@ Status commsched::runtime::parseProgram(const std::string &json,
 }
 
 bool commsched::runtime::isUnevenAllToAll(const Site &site) {
-  return !site.tensors.empty() && !site.tensors.front().inputSplits.empty();
+  return !site.hasSplitValues() && !site.tensors.empty() &&
+         !site.tensors.front().inputSplits.empty();
 }
 
 //===----------------------------------------------------------------------===//

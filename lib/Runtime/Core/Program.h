@@ -19,6 +19,10 @@
 
 namespace commsched::runtime {
 
+/// The most elements of a buffer: keeps bytes of buffers, and sums of a few of
+/// them, within an int64_t.
+inline constexpr int64_t maxElements = int64_t(1) << 48;
+
 /// The groups of one axis, as described.
 struct GroupDescription {
   std::string name;
@@ -41,7 +45,8 @@ struct Program {
 /// gather 8".
 Status parseProgram(const std::string &json, Program &program);
 
-/// Whether the ranks send each other parts of different sizes.
+/// Whether the ranks send each other parts of different sizes, which the
+/// program states.
 bool isUnevenAllToAll(const Site &site);
 
 using Rows = std::vector<std::vector<int32_t>>;

@@ -56,7 +56,10 @@ static std::string describeSiteLine(const Site &site, const Program &program) {
   const char *separator = ": ";
   for (const Tensor &tensor : site.tensors) {
     text += separator + tensor.element.name;
-    if (isUnevenAllToAll(site))
+    if (site.hasSplitValues())
+      text += " in rows of " + std::to_string(tensor.rowElements) +
+              ", as many as values say";
+    else if (isUnevenAllToAll(site))
       text += " in uneven parts";
     else
       text += " " + std::to_string(tensor.inputs) + " -> " +

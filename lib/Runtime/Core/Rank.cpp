@@ -249,9 +249,7 @@ void Rank::addStagedBytes(int64_t bytes) { count("staged_bytes", bytes); }
 // Calls of a program
 //===----------------------------------------------------------------------===//
 
-Status Rank::makeLaunch(int32_t index, bool isBarrier,
-                        const void *const *inputs, void *const *outputs,
-                        Launch &launch) {
+Status Rank::findSite(int32_t index, const Site *&site) const {
   if (programs.empty())
     return std::string("no program has been loaded");
   const Program &program = *programs.back();
@@ -259,17 +257,21 @@ Status Rank::makeLaunch(int32_t index, bool isBarrier,
     return "site " + std::to_string(index) +
            " does not exist: the program has " +
            std::to_string(program.sites.size());
-  const Site &site = program.sites[index];
-  if (isBarrier != (site.kind == COMMSCHED_BARRIER))
-    return describeSite(site) + (isBarrier
-                                     ? " is no barrier"
-                                     : " is started by commsched_barrier only");
+  site = &program.sites[index];
+  return Status();
+}
+
+Status Rank::makeLaunch(const Site &site, const void *const *inputs,
+                        void *const *outputs,
+                        std::shared_ptr<const std::vector<Tensor>> tensors,
+                        Launch &launch) {
   MadeGroup &made = *groups[site.group];
   if (made.group.rank < 0)
     return describeSite(site) + ": rank " + std::to_string(backend->getRank()) +
            " is in no row of group '" + made.group.name + "'";
   launch.site = &site;
   launch.group = &made.group;
+  launch.ownTensors = std::move(tensors);
   for (size_t i = 0; i < site.tensors.size(); ++i) {
     launch.inputs.push_back(inputs ? inputs[i] : nullptr);
     launch.outputs.push_back(outputs ? outputs[i] : nullptr);
@@ -282,13 +284,7 @@ Status Rank::makeLaunch(int32_t index, bool isBarrier,
   return Status();
 }
 
-Status Rank::start(int32_t site, const void *const *inputs,
-                   void *const *outputs, int64_t &request) {
-  Launch launch;
-  if (Status status =
-          makeLaunch(site, /*isBarrier=*/false, inputs, outputs, launch);
-      !status)
-    return status;
+Status Rank::startLaunch(Launch launch, int64_t &request) {
   count("starts", 1);
   Status started;
   std::unique_ptr<Request> made = backend->start(launch, started);
@@ -296,6 +292,75 @@ Status Rank::start(int32_t site, const void *const *inputs,
     return started;
   made->launch = std::move(launch);
   request = requests.add(std::move(made));
+  return Status();
+}
+
+Status Rank::start(int32_t index, const void *const *inputs,
+                   void *const *outputs, int64_t &request) {
+  const Site *site = nullptr;
+  if (Status status = findSite(index, site); !status)
+    return status;
+  if (site->kind == COMMSCHED_BARRIER)
+    return describeSite(*site) + " is started by commsched_barrier only";
+  if (site->hasSplitValues())
+    return describeSite(*site) + " is started by commsched_start_uneven only";
+  Launch launch;
+  if (Status status = makeLaunch(*site, inputs, outputs, nullptr, launch);
+      !status)
+    return status;
+  return startLaunch(std::move(launch), request);
+}
+
+/// An error if all splits of the site are in the description.
+static Status checkSplitValues(const Site &site) {
+  return site.hasSplitValues()
+             ? Status()
+             : Status(describeSite(site) + " has no splits that are values");
+}
+
+Status Rank::startUneven(int32_t index, const void *const *inputs,
+                         void *const *outputs, const RowSplits &inputSplits,
+                         const RowSplits &outputSplits, int64_t &request) {
+  const Site *site = nullptr;
+  if (Status status = findSite(index, site); !status)
+    return status;
+  if (Status status = checkSplitValues(*site); !status)
+    return status;
+  auto tensors = std::make_shared<std::vector<Tensor>>();
+  int64_t ranks = programs.back()->groups[site->group].size;
+  if (Status status =
+          resolveTensors(*site, ranks, inputSplits, outputSplits, *tensors);
+      !status)
+    return describeSite(*site) + ": " + status.getMessage();
+  Launch launch;
+  if (Status status =
+          makeLaunch(*site, inputs, outputs, std::move(tensors), launch);
+      !status)
+    return status;
+  return startLaunch(std::move(launch), request);
+}
+
+Status Rank::readSplits(int32_t index, SplitSide side, const void *buffer,
+                        int64_t *splits, int32_t numSplits, int64_t &rows) {
+  const Site *site = nullptr;
+  if (Status status = findSite(index, site); !status)
+    return status;
+  if (Status status = checkSplitValues(*site); !status)
+    return status;
+  int64_t ranks = programs.back()->groups[site->group].size;
+  if (ranks != numSplits)
+    return describeSite(*site) + " has splits for " + std::to_string(ranks) +
+           " ranks, not " + std::to_string(numSplits);
+  std::vector<int64_t> read(ranks);
+  if (Status status = backend->read(
+          read.data(), buffer, ranks * static_cast<int64_t>(sizeof(int64_t)));
+      !status)
+    return status;
+  if (Status status = addSplits(side, read.data(), ranks, rows); !status) {
+    rows = 0;
+    return describeSite(*site) + ": " + status.getMessage();
+  }
+  std::copy(read.begin(), read.end(), splits);
   return Status();
 }
 
@@ -323,10 +388,14 @@ Status Rank::wait(int64_t number) {
   return Status();
 }
 
-Status Rank::barrier(int32_t site) {
+Status Rank::barrier(int32_t index) {
+  const Site *site = nullptr;
+  if (Status status = findSite(index, site); !status)
+    return status;
+  if (site->kind != COMMSCHED_BARRIER)
+    return describeSite(*site) + " is no barrier";
   Launch launch;
-  if (Status status =
-          makeLaunch(site, /*isBarrier=*/true, nullptr, nullptr, launch);
+  if (Status status = makeLaunch(*site, nullptr, nullptr, nullptr, launch);
       !status)
     return status;
   count("starts", 1);

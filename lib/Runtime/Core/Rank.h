@@ -19,6 +19,7 @@
 #include "Core/Arena.h"
 #include "Core/Program.h"
 #include "Core/Records.h"
+#include "Core/Splits.h"
 
 #include <deque>
 #include <map>
@@ -85,6 +86,14 @@ public:
 
   Status start(int32_t site, const void *const *inputs, void *const *outputs,
                int64_t &request);
+  /// Starts a site with splits that are values.
+  Status startUneven(int32_t site, const void *const *inputs,
+                     void *const *outputs, const RowSplits &inputSplits,
+                     const RowSplits &outputSplits, int64_t &request);
+  /// Reads the splits of one side of a launch of `site` from `buffer`, and adds
+  /// them up.
+  Status readSplits(int32_t site, SplitSide side, const void *buffer,
+                    int64_t *splits, int32_t numSplits, int64_t &rows);
   Status test(int64_t request, bool &done);
   Status wait(int64_t request);
   Status barrier(int32_t site);
@@ -126,8 +135,14 @@ private:
   };
 
   Status makeGroups(const Program &program, const std::vector<Rows> &rows);
-  Status makeLaunch(int32_t site, bool isBarrier, const void *const *inputs,
-                    void *const *outputs, Launch &launch);
+  /// The site of the index in the program that runs.
+  Status findSite(int32_t index, const Site *&site) const;
+  /// `tensors` are those of a launch that has its own.
+  Status makeLaunch(const Site &site, const void *const *inputs,
+                    void *const *outputs,
+                    std::shared_ptr<const std::vector<Tensor>> tensors,
+                    Launch &launch);
+  Status startLaunch(Launch launch, int64_t &request);
 
   /// The strings that `options` points to.
   std::string backendName, job, flightRecordPath;

@@ -35,6 +35,7 @@ int64_t FlightRecord::add(const Launch &launch) {
   Entry entry;
   entry.site = launch.site;
   entry.group = launch.group;
+  entry.tensors = launch.ownTensors;
   entry.sequence = launch.sequence;
   entry.createdNs = getWallNs();
   if (count < capacity)
@@ -90,11 +91,11 @@ static Json makeFrame(const Site &site) {
 static Json makeTime(int64_t ns) { return ns ? Json(ns) : Json(nullptr); }
 
 /// Sizes and types of the tensors on one side of a launch.
-static void addTensors(Json &entry, const Site &site, const char *side,
-                       int64_t Tensor::*elements) {
+static void addTensors(Json &entry, const std::vector<Tensor> &tensors,
+                       const char *side, int64_t Tensor::*elements) {
   Json sizes = Json::array();
   Json types = Json::array();
-  for (const Tensor &tensor : site.tensors) {
+  for (const Tensor &tensor : tensors) {
     sizes.push_back(Json::array({tensor.*elements}));
     types.push_back(tensor.element.name);
   }
@@ -123,8 +124,10 @@ std::string FlightRecord::toJson(const FlightRecordHeader &header) const {
     json["op_id"] = i;
     json["profiling_name"] = header.backend + ":" + getName(site.kind);
     json["is_p2p"] = pointToPoint;
-    addTensors(json, site, "input", &Tensor::inputs);
-    addTensors(json, site, "output", &Tensor::outputs);
+    const std::vector<Tensor> &tensors =
+        entry.tensors ? *entry.tensors : site.tensors;
+    addTensors(json, tensors, "input", &Tensor::inputs);
+    addTensors(json, tensors, "output", &Tensor::outputs);
     json["time_created_ns"] = entry.createdNs;
     json["time_discovered_started_ns"] = makeTime(entry.startedNs);
     json["time_discovered_completed_ns"] = makeTime(entry.completedNs);

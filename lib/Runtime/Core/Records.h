@@ -54,6 +54,8 @@ private:
   struct Entry {
     const Site *site = nullptr;
     const Group *group = nullptr;
+    /// Of the launch, if it has its own.
+    std::shared_ptr<const std::vector<Tensor>> tensors;
     int64_t sequence = 0;
     int64_t createdNs = 0;
     /// 0: not yet.

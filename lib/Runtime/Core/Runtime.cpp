@@ -16,6 +16,7 @@
 #include "Core/Rank.h"
 #include "Numerics/ElementTypes.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -190,6 +191,30 @@ int64_t commsched_start(int32_t site, const void *const *inputs,
     return rank.start(site, inputs, outputs, request);
   });
   return ok ? request : 0;
+}
+
+int64_t commsched_start_uneven(int32_t site, const void *const *inputs,
+                               void *const *outputs, int64_t inputRows,
+                               const int64_t *inputSplits, int64_t outputRows,
+                               const int64_t *outputSplits) {
+  int64_t request = 0;
+  bool ok = callRank("commsched_start_uneven", [&](Rank &rank) {
+    return rank.startUneven(site, inputs, outputs, {inputRows, inputSplits},
+                            {outputRows, outputSplits}, request);
+  });
+  return ok ? request : 0;
+}
+
+int64_t commsched_read_splits(int32_t site, int32_t output, const void *buffer,
+                              int64_t *splits, int32_t num_splits) {
+  // Programs allocate what is read, also behind an error.
+  std::fill(splits, splits + num_splits, 0);
+  int64_t rows = 0;
+  bool ok = callRank("commsched_read_splits", [&](Rank &rank) {
+    return rank.readSplits(site, output ? SplitSide::Output : SplitSide::Input,
+                           buffer, splits, num_splits, rows);
+  });
+  return ok ? rows : 0;
 }
 
 int32_t commsched_wait(int64_t request) {

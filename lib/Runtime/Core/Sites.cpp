@@ -60,14 +60,20 @@ std::string commsched::runtime::describeTimeout(
 
 static std::string str(int64_t value) { return std::to_string(value); }
 
-static Status checkSplits(const char *what, const std::vector<int64_t> &splits,
-                          int64_t elements, int64_t size) {
+/// Checks the listed splits of one side of `tensor`.
+static Status checkSplits(const char *what, const Tensor &tensor,
+                          const std::vector<int64_t> &splits, int64_t elements,
+                          int64_t size) {
   if (static_cast<int64_t>(splits.size()) != size)
     return std::string(what) + "_splits has " + str(splits.size()) +
            " entries for " + str(size) + " ranks";
   int64_t sum = 0;
-  for (int64_t split : splits)
+  for (int64_t split : splits) {
     sum += split;
+    if (tensor.rowElements > 0 && split % tensor.rowElements != 0)
+      return std::string(what) + "_splits has " + str(split) +
+             " elements for a rank, but a row has " + str(tensor.rowElements);
+  }
   if (sum != elements)
     return std::string(what) + "_splits adds up to " + str(sum) + ", but '" +
            what + "s' is " + str(elements);
@@ -97,12 +103,15 @@ static Status checkTensor(const Site &site, const Tensor &tensor,
   case COMMSCHED_PERMUTE:
     return expectOutputs(inputs);
   case COMMSCHED_ALL_TO_ALL:
-    if (!tensor.inputSplits.empty()) {
-      if (Status status =
-              checkSplits("input", tensor.inputSplits, inputs, size);
-          !status)
-        return status;
-      return checkSplits("output", tensor.outputSplits, outputs, size);
+    if (!tensor.inputSplits.empty() || !tensor.outputSplits.empty() ||
+        site.hasSplitValues()) {
+      Status status;
+      if (!site.inputSplitsAreValues)
+        status = checkSplits("input", tensor, tensor.inputSplits, inputs, size);
+      if (status && !site.outputSplitsAreValues)
+        status =
+            checkSplits("output", tensor, tensor.outputSplits, outputs, size);
+      return status;
     }
     if (inputs % size != 0)
       return str(size) + " ranks do not divide 'inputs' = " + str(inputs);
@@ -246,8 +255,8 @@ Status commsched::runtime::checkLaunch(const Launch &launch) {
   const Site &site = *launch.site;
   bool sends = sendsInputs(site, *launch.group);
   std::vector<Range> inputs, outputs;
-  for (size_t i = 0; i < site.tensors.size(); ++i) {
-    const Tensor &tensor = site.tensors[i];
+  for (size_t i = 0; i < launch.getTensors().size(); ++i) {
+    const Tensor &tensor = launch.getTensors()[i];
     auto add = [&](std::vector<Range> &ranges, const void *pointer,
                    int64_t elements) {
       auto begin = reinterpret_cast<uintptr_t>(pointer);

@@ -272,6 +272,8 @@ Status LocalBackend::wait(Request &base, Deadline deadline) {
   std::vector<const Staged *> sent;
   for (const Staged &staged : isRecv ? meeting.send->staged : meeting.staged)
     sent.push_back(&staged);
+  if (Status status = checkParts(launch, sent); !status)
+    return status;
   writeOutputs(launch, sent);
 
   // Moving data takes real time, which is a part of the modelled time.

@@ -22,8 +22,8 @@ Staged commsched::runtime::stageInputs(const Launch &launch) {
   const Site &site = *launch.site;
   if (!sendsInputs(site, *launch.group))
     return staged;
-  for (size_t i = 0; i < site.tensors.size(); ++i) {
-    const Tensor &tensor = site.tensors[i];
+  for (size_t i = 0; i < launch.getTensors().size(); ++i) {
+    const Tensor &tensor = launch.getTensors()[i];
     StagedTensor copy;
     copy.size = tensor.inputs * tensor.element.bytes;
     // Not initialized: it is written right here.
@@ -43,6 +43,31 @@ int64_t commsched::runtime::countBytes(const Staged &staged) {
   return bytes;
 }
 
+Status commsched::runtime::checkParts(const Launch &launch,
+                                      const std::vector<const Staged *> &sent) {
+  if (!launch.site->hasSplitValues())
+    return Status();
+  const Group &group = *launch.group;
+  for (size_t i = 0; i < launch.getTensors().size(); ++i) {
+    const Tensor &tensor = launch.getTensors()[i];
+    for (size_t rank = 0; rank < sent.size(); ++rank) {
+      int64_t part = (*sent[rank])[i].splits[group.rank];
+      int64_t expected = tensor.outputSplits[rank];
+      if (part == expected)
+        continue;
+      // They differ, so that a row has elements.
+      auto getRows = [&](int64_t elements) {
+        return std::to_string(elements / tensor.rowElements);
+      };
+      return describeLaunch(launch) + ": rank " +
+             std::to_string(group.members[rank]) + " sends " + getRows(part) +
+             " rows to rank " + std::to_string(group.members[group.rank]) +
+             ", which expects " + getRows(expected);
+    }
+  }
+  return Status();
+}
+
 static void copyBytes(void *target, const char *source, int64_t bytes) {
   if (bytes > 0)
     std::memcpy(target, source, bytes);
@@ -51,7 +76,7 @@ static void copyBytes(void *target, const char *source, int64_t bytes) {
 /// The parts of all ranks for this one, one after the other.
 static void writeAllToAll(const Launch &launch, size_t index,
                           const std::vector<const Staged *> &sent) {
-  const Tensor &tensor = launch.site->tensors[index];
+  const Tensor &tensor = launch.getTensors()[index];
   char *target = static_cast<char *>(launch.outputs[index]);
   int32_t self = launch.group->rank;
   for (const Staged *staged : sent) {
@@ -74,7 +99,7 @@ static void writeAllToAll(const Launch &launch, size_t index,
 static void writeOutput(const Launch &launch, size_t index,
                         const std::vector<const Staged *> &sent) {
   const Site &site = *launch.site;
-  const Tensor &tensor = site.tensors[index];
+  const Tensor &tensor = launch.getTensors()[index];
   char *target = static_cast<char *>(launch.outputs[index]);
   int32_t self = launch.group->rank;
   int64_t bytes = tensor.outputs * tensor.element.bytes;
@@ -122,7 +147,7 @@ static void writeOutput(const Launch &launch, size_t index,
 
 void commsched::runtime::writeOutputs(const Launch &launch,
                                       const std::vector<const Staged *> &sent) {
-  for (size_t i = 0; i < launch.site->tensors.size(); ++i)
+  for (size_t i = 0; i < launch.getTensors().size(); ++i)
     writeOutput(launch, i, sent);
 }
 
@@ -132,7 +157,7 @@ void commsched::runtime::writeOutputs(const Launch &launch,
 template <class Visit>
 static void visitUnsent(const Launch &launch, const Staged &staged,
                         size_t index, Visit &&visit) {
-  const Tensor &tensor = launch.site->tensors[index];
+  const Tensor &tensor = launch.getTensors()[index];
   char *begin = static_cast<char *>(launch.outputs[index]);
   char *end = begin + tensor.outputs * tensor.element.bytes;
   const char *sent = static_cast<const char *>(launch.inputs[index]);
@@ -150,7 +175,7 @@ static void visitUnsent(const Launch &launch, const Staged &staged,
 
 void commsched::runtime::spoilOutputs(const Launch &launch,
                                       const Staged &staged) {
-  for (size_t i = 0; i < launch.site->tensors.size(); ++i)
+  for (size_t i = 0; i < launch.getTensors().size(); ++i)
     visitUnsent(launch, staged, i, [](char *begin, int64_t bytes) {
       if (bytes > 0)
         std::memset(begin, spoiledByte, bytes);
@@ -174,7 +199,7 @@ Status commsched::runtime::checkBuffers(const Launch &launch,
     if (size > 0 && std::memcmp(input, copy, size) != 0)
       report("input", i, std::mismatch(copy, copy + size, input).first - copy);
   }
-  for (size_t i = 0; i < launch.site->tensors.size(); ++i)
+  for (size_t i = 0; i < launch.getTensors().size(); ++i)
     visitUnsent(launch, staged, i, [&](const char *begin, int64_t bytes) {
       const char *found = std::find_if(begin, begin + bytes, [](char c) {
         return static_cast<unsigned char>(c) != spoiledByte;

@@ -34,6 +34,12 @@ using Staged = std::vector<StagedTensor>;
 Staged stageInputs(const Launch &launch);
 int64_t countBytes(const Staged &staged);
 
+/// An error that names both ranks where a rank of the group has sent this one
+/// another number of rows than it expects: where splits are values, nobody has
+/// compared them before.
+Status checkParts(const Launch &launch,
+                  const std::vector<const Staged *> &sent);
+
 /// Writes the launch's outputs from what all ranks of the group sent; of a
 /// recv, `sent` has one entry, the sender's.
 void writeOutputs(const Launch &launch,

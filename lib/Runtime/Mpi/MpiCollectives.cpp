@@ -43,14 +43,33 @@ void PendingRequests::abandon(MpiRequest &owner) {
     abandoned.push_back(std::move(staged));
 }
 
-Status PendingRequests::checkReceived(const MPI_Status &status,
+/// "rank 2", of all ranks; the status is that of a message to `owner`.
+static std::string describeSource(const MPI_Status &status,
+                                  const MpiRequest *owner) {
+  if (!owner || status.MPI_SOURCE < 0)
+    return "a rank";
+  return "rank " +
+         std::to_string(owner->launch.group->members[status.MPI_SOURCE]);
+}
+
+Status PendingRequests::checkReceived(int code, const MPI_Status &status,
                                       size_t place) const {
+  const Entry &entry = entries[place];
+  int kind = MPI_SUCCESS;
+  if (code != MPI_SUCCESS)
+    MPI_Error_class(code, &kind);
+  if (kind == MPI_ERR_TRUNCATE && entry.bytes >= 0)
+    return describeSource(status, entry.owner) + " sends more than the " +
+           std::to_string(entry.bytes) + " bytes that this rank expects";
+  if (kind != MPI_SUCCESS)
+    return checkMpi(code, "MPI");
   MPI_Count bytes = 0;
   MPI_Get_elements_x(&status, MPI_BYTE, &bytes);
-  if (entries[place].bytes < 0 || bytes == entries[place].bytes)
+  if (entry.bytes < 0 || bytes == entry.bytes)
     return {};
-  return "received " + std::to_string(bytes) + " bytes instead of " +
-         std::to_string(entries[place].bytes);
+  return describeSource(status, entry.owner) + " sends " +
+         std::to_string(bytes) + " bytes, but this rank expects " +
+         std::to_string(entry.bytes);
 }
 
 Status PendingRequests::poll(std::vector<MpiRequest *> &ended) {
@@ -69,11 +88,10 @@ Status PendingRequests::poll(std::vector<MpiRequest *> &ended) {
   Status status;
   for (int i = 0; i != numEnded; ++i) {
     MpiRequest *owner = entries[places[i]].owner;
-    Status one;
-    if (code == MPI_ERR_IN_STATUS && statuses[i].MPI_ERROR != MPI_ERR_PENDING)
-      one = checkMpi(statuses[i].MPI_ERROR, "MPI");
-    if (one)
-      one = checkReceived(statuses[i], places[i]);
+    bool hasCode =
+        code == MPI_ERR_IN_STATUS && statuses[i].MPI_ERROR != MPI_ERR_PENDING;
+    Status one = checkReceived(hasCode ? statuses[i].MPI_ERROR : MPI_SUCCESS,
+                               statuses[i], places[i]);
     if (!owner)
       continue;
     if (!one && status)
@@ -171,7 +189,7 @@ Status mpi::checkLimits(const Site &site) {
 }
 
 Status Starter::start(size_t index) {
-  tensor = &site.tensors[index];
+  tensor = &request.launch.getTensors()[index];
   in = static_cast<const char *>(request.launch.inputs[index]);
   out = static_cast<char *>(request.launch.outputs[index]);
   inBytes = tensor->inputs * tensor->element.bytes;
@@ -210,7 +228,7 @@ Status mpi::startCollective(MpiRequest &request, MPI_Comm communicator,
   Starter starter(request, communicator, types);
   if (request.launch.site->kind == COMMSCHED_BARRIER)
     return starter.startBarrier();
-  for (size_t i = 0; i != request.launch.site->tensors.size(); ++i)
+  for (size_t i = 0; i != request.launch.getTensors().size(); ++i)
     if (Status status = starter.start(i); !status)
       return status;
   return {};

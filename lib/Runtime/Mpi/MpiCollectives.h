@@ -64,7 +64,8 @@ public:
   Status poll(std::vector<MpiRequest *> &ended);
 
 private:
-  Status checkReceived(const MPI_Status &status, size_t place) const;
+  /// `code` is the error of the request.
+  Status checkReceived(int code, const MPI_Status &status, size_t place) const;
 
   struct Entry {
     MpiRequest *owner = nullptr;

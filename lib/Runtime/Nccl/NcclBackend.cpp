@@ -335,24 +335,50 @@ Status NcclBackend::isIdle(bool &idle) const {
   return Status();
 }
 
-Status NcclBackend::waitForIdle(Deadline deadline) {
+Status NcclBackend::waitUntil(const std::function<Status(bool &)> &isDone,
+                              Deadline deadline) {
   if (Status status = flush(); !status)
     return status;
   if (Status status = settle(deadline); !status)
     return status;
   KeepWaiting keepWaiting = watch(deadline, [this] { return describeStuck(); });
   while (true) {
-    bool idle = false;
-    if (Status status = isIdle(idle); !status)
+    bool done = false;
+    if (Status status = isDone(done); !status)
       return giveUp(status);
-    if (idle)
-      break;
+    if (done)
+      return Status();
     if (Status status = keepWaiting(); !status)
       return giveUp(status);
   }
+}
+
+Status NcclBackend::waitForIdle(Deadline deadline) {
+  if (Status status =
+          waitUntil([this](bool &idle) { return isIdle(idle); }, deadline);
+      !status)
+    return status;
   for (Channel &channel : channels)
     reportProgress(channel);
   return Status();
+}
+
+Status NcclBackend::read(void *host, const void *buffer, int64_t bytes) {
+  auto isDone = [this](bool &done) {
+    done = true;
+    return isStreamIdle(computeStream, done);
+  };
+  if (Status status = waitUntil(isDone, getDeadline()); !status)
+    return status;
+  // On the stream, which no other stream delays.
+  if (Status status =
+          checkCuda(cudaMemcpyAsync(host, buffer, bytes, cudaMemcpyDeviceToHost,
+                                    computeStream),
+                    "cudaMemcpyAsync");
+      !status)
+    return status;
+  return checkCuda(cudaStreamSynchronize(computeStream),
+                   "cudaStreamSynchronize");
 }
 
 Status NcclBackend::synchronize(Deadline deadline) {

@@ -26,6 +26,8 @@
 #include "Nccl/NcclCollectives.h"
 #include "Nccl/RankProgress.h"
 
+#include <functional>
+
 namespace commsched::runtime::nccl {
 
 /// A launch from its start until the GPU has carried it out.
@@ -72,6 +74,7 @@ public:
   void release(void *buffer) override;
   Status upload(void *buffer, const void *host, int64_t bytes) override;
   Status download(void *host, const void *buffer, int64_t bytes) override;
+  Status read(void *host, const void *buffer, int64_t bytes) override;
 
   Status beginStep() override;
   Status endStep(int64_t &stepNs, Deadline deadline) override;
@@ -118,6 +121,9 @@ private:
 
   // Waiting on the host (Waiting.cpp).
   Status waitForIdle(Deadline deadline);
+  /// Waits until `isDone` gives true, as the streams proceed.
+  Status waitUntil(const std::function<Status(bool &)> &isDone,
+                   Deadline deadline);
   Status isIdle(bool &idle) const;
   KeepWaiting watch(Deadline deadline, DescribeTimeout describe);
   std::string describeStuck();

@@ -185,7 +185,7 @@ void CallCollector::receive(void *data, int64_t count, const WireType &wire,
 
 void CallCollector::allToAll(const Launch &launch, size_t index,
                              const WireType &wire) {
-  const Tensor &tensor = launch.site->tensors[index];
+  const Tensor &tensor = launch.getTensors()[index];
   const auto *input = static_cast<const char *>(launch.inputs[index]);
   auto *output = static_cast<char *>(launch.outputs[index]);
   int64_t size = static_cast<int64_t>(launch.group->members.size());
@@ -207,7 +207,7 @@ void CallCollector::allToAll(const Launch &launch, size_t index,
 
 Status CallCollector::permute(const Launch &launch, size_t index,
                               const WireType &wire) {
-  const Tensor &tensor = launch.site->tensors[index];
+  const Tensor &tensor = launch.getTensors()[index];
   int32_t rank = launch.group->rank;
   bool receives = false;
   for (auto [source, to] : launch.site->pairs) {
@@ -231,8 +231,8 @@ void CallCollector::collectTensor(const Launch &launch, size_t index,
   const Site &site = *launch.site;
   const void *input = launch.inputs[index];
   void *output = launch.outputs[index];
-  size_t inputs = site.tensors[index].inputs * wire.count;
-  size_t outputs = site.tensors[index].outputs * wire.count;
+  size_t inputs = launch.getTensors()[index].inputs * wire.count;
+  size_t outputs = launch.getTensors()[index].outputs * wire.count;
   ncclComm_t comm = target.comm;
   cudaStream_t stream = target.stream;
   switch (site.kind) {
@@ -260,9 +260,9 @@ void CallCollector::collectTensor(const Launch &launch, size_t index,
   case COMMSCHED_ALL_TO_ALL:
     return allToAll(launch, index, wire);
   case COMMSCHED_SEND:
-    return send(input, site.tensors[index].inputs, wire, site.peer);
+    return send(input, launch.getTensors()[index].inputs, wire, site.peer);
   case COMMSCHED_RECV:
-    return receive(output, site.tensors[index].outputs, wire, site.peer);
+    return receive(output, launch.getTensors()[index].outputs, wire, site.peer);
   case COMMSCHED_PERMUTE:
   case COMMSCHED_BARRIER:
     return;
@@ -280,8 +280,8 @@ static bool isAligned(const Launch &launch, size_t index, int64_t bytes) {
 
 Status CallCollector::collect(const Launch &launch) {
   const Site &site = *launch.site;
-  for (size_t i = 0; i < site.tensors.size(); ++i) {
-    const Tensor &tensor = site.tensors[i];
+  for (size_t i = 0; i < launch.getTensors().size(); ++i) {
+    const Tensor &tensor = launch.getTensors()[i];
     if (tensor.inputs == 0 && tensor.outputs == 0)
       continue;
     WireType wire = getWireType(tensor.element);

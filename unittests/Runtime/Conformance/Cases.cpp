@@ -20,9 +20,25 @@ const std::vector<int32_t> *ProcessGroup::findRow(int32_t rank) const {
   return nullptr;
 }
 
-/// Elements from `source` to `target`: not symmetric, and often none.
-static int64_t getUnevenPart(int64_t count, int32_t source, int32_t target) {
-  return count * ((source * 3 + target * 5 + 1) % 4) / 2;
+/// Rows from `source` to `target`: not symmetric, and often none.
+static int64_t getRows(int32_t source, int32_t target) {
+  return (source * 3 + target * 5 + 1) % 4;
+}
+
+std::vector<int64_t> commsched::conformance::getInputRows(int32_t rank,
+                                                          int32_t size) {
+  std::vector<int64_t> rows;
+  for (int32_t other = 0; other < size; ++other)
+    rows.push_back(getRows(rank, other));
+  return rows;
+}
+
+std::vector<int64_t> commsched::conformance::getOutputRows(int32_t rank,
+                                                           int32_t size) {
+  std::vector<int64_t> rows;
+  for (int32_t other = 0; other < size; ++other)
+    rows.push_back(getRows(other, rank));
+  return rows;
 }
 
 TensorSizes commsched::conformance::getSizes(const Case &theCase,
@@ -44,10 +60,12 @@ TensorSizes commsched::conformance::getSizes(const Case &theCase,
   }
   if (!theCase.uneven)
     return {all, all, {}, {}};
+  // Whole rows, if the numbers of rows are values.
+  int64_t divisor = theCase.hasSplitValues() ? 1 : 2;
   TensorSizes sizes;
   for (int32_t other = 0; other < size; ++other) {
-    sizes.inputSplits.push_back(getUnevenPart(one, rank, other));
-    sizes.outputSplits.push_back(getUnevenPart(one, other, rank));
+    sizes.inputSplits.push_back(one * getRows(rank, other) / divisor);
+    sizes.outputSplits.push_back(one * getRows(other, rank) / divisor);
     sizes.inputs += sizes.inputSplits.back();
     sizes.outputs += sizes.outputSplits.back();
   }
@@ -87,6 +105,10 @@ std::string commsched::conformance::describe(const Case &theCase,
     text += " " + std::to_string(source) + "->" + std::to_string(target);
   if (theCase.uneven)
     text += " uneven";
+  if (theCase.inputValues)
+    text += ", inputs by value";
+  if (theCase.outputValues)
+    text += ", outputs by value";
   if (theCase.inPlace)
     text += " in place";
   return text + " (site " + std::to_string(theCase.site) + " of '" + plan.name +

@@ -39,7 +39,8 @@ struct ProcessGroup {
 struct CaseTensor {
   const ElementFormat *format;
   /// Elements that one rank contributes (all_gather), is left with
-  /// (reduce_scatter), has for each rank (all_to_all), or has.
+  /// (reduce_scatter), has for each rank (all_to_all) or in a row (with splits
+  /// that are values), or has.
   int64_t count;
 };
 
@@ -56,12 +57,16 @@ struct Case {
   int32_t source = -1;
   int32_t tag = 0;
   std::vector<std::pair<int32_t, int32_t>> pairs;
-  /// Of an all_to_all: ranks send each other different numbers of elements.
+  /// Of an all_to_all: ranks send each other different numbers of elements. The
+  /// program states them, or the numbers of rows on these sides are values.
   bool uneven = false;
+  bool inputValues = false;
+  bool outputValues = false;
   bool inPlace = false;
   /// The case's site in the program; that of a recv follows.
   int32_t site = 0;
 
+  bool hasSplitValues() const { return inputValues || outputValues; }
   int32_t getNumSites() const { return kind == COMMSCHED_SEND ? 2 : 1; }
 };
 
@@ -80,6 +85,12 @@ struct TensorSizes {
   std::vector<int64_t> inputSplits;
   std::vector<int64_t> outputSplits;
 };
+
+/// The rows of one side of an all_to_all that has splits as values: those for
+/// each rank.
+std::vector<int64_t> getInputRows(int32_t rank, int32_t size);
+std::vector<int64_t> getOutputRows(int32_t rank, int32_t size);
+
 TensorSizes getSizes(const Case &theCase, const CaseTensor &tensor,
                      int32_t rank, int32_t size);
 

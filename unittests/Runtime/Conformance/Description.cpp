@@ -39,6 +39,12 @@ static json describeSite(const Case &theCase, const ProcessGroup &group,
         {{"type", tensor.format->name},
          {"inputs", kind == COMMSCHED_RECV ? 0 : sizes.inputs},
          {"outputs", kind == COMMSCHED_SEND ? 0 : sizes.outputs}});
+    if (theCase.hasSplitValues())
+      tensors.back()["row"] = tensor.count;
+    if (theCase.inputValues)
+      tensors.back().erase("inputs");
+    if (theCase.outputValues)
+      tensors.back().erase("outputs");
     inputSplits.push_back(sizes.inputSplits);
     outputSplits.push_back(sizes.outputSplits);
   }
@@ -47,6 +53,10 @@ static json describeSite(const Case &theCase, const ProcessGroup &group,
     value["input_splits"] = std::move(inputSplits);
     value["output_splits"] = std::move(outputSplits);
   }
+  if (theCase.inputValues)
+    value["input_splits"] = "values";
+  if (theCase.outputValues)
+    value["output_splits"] = "values";
   if (theCase.reduction)
     value["reduction"] = getName(*theCase.reduction);
   if (theCase.peer >= 0)

@@ -128,9 +128,15 @@ Case makeCase(commsched_kind kind, int32_t group) {
 /// Everything that only moves elements, on `group`.
 std::vector<Case> makeMoves(int32_t group, int32_t size) {
   std::vector<Case> cases = {makeCase(COMMSCHED_ALL_GATHER, group),
-                             makeCase(COMMSCHED_ALL_TO_ALL, group),
                              makeCase(COMMSCHED_ALL_TO_ALL, group)};
-  cases.back().uneven = true;
+  // Splits that the program states, and those that are values on either side or
+  // both.
+  for (int sides = 0; sides < 4; ++sides) {
+    cases.push_back(makeCase(COMMSCHED_ALL_TO_ALL, group));
+    cases.back().uneven = true;
+    cases.back().inputValues = sides & 1;
+    cases.back().outputValues = sides & 2;
+  }
   for (int32_t root = 0; root < size; ++root) {
     cases.push_back(makeCase(COMMSCHED_BROADCAST, group));
     cases.back().peer = root;

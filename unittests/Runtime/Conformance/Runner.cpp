@@ -149,6 +149,20 @@ private:
     return requests;
   }
 
+  /// Reads the rows of one side from a buffer, as programs do; returns their
+  /// sum.
+  static int64_t readRows(int32_t site, bool output,
+                          std::vector<int64_t> &rows) {
+    auto bytes = static_cast<int64_t>(rows.size() * sizeof(int64_t));
+    void *buffer = commsched_allocate(bytes, /*alignment=*/0);
+    commsched_upload(buffer, rows.data(), bytes);
+    std::fill(rows.begin(), rows.end(), -1);
+    int64_t sum = commsched_read_splits(site, output, buffer, rows.data(),
+                                        static_cast<int32_t>(rows.size()));
+    commsched_release(buffer);
+    return sum;
+  }
+
   static int64_t startSite(int32_t site, const Flight &flight,
                            std::byte *buffer) {
     std::vector<const void *> inputs;
@@ -157,7 +171,21 @@ private:
       inputs.push_back(offset < 0 ? nullptr : buffer + offset);
     for (int64_t offset : flight.buffers.outputs)
       outputs.push_back(offset < 0 ? nullptr : buffer + offset);
-    return commsched_start(site, inputs.data(), outputs.data());
+    const Case &theCase = *flight.launch.theCase;
+    if (!theCase.hasSplitValues())
+      return commsched_start(site, inputs.data(), outputs.data());
+    auto size = static_cast<int32_t>(flight.launch.row->size());
+    std::vector<int64_t> inputRows = getInputRows(flight.member, size);
+    std::vector<int64_t> outputRows = getOutputRows(flight.member, size);
+    int64_t sent = 0, received = 0;
+    if (theCase.inputValues)
+      sent = readRows(site, /*output=*/false, inputRows);
+    if (theCase.outputValues)
+      received = readRows(site, /*output=*/true, outputRows);
+    return commsched_start_uneven(
+        site, inputs.data(), outputs.data(), sent,
+        theCase.inputValues ? inputRows.data() : nullptr, received,
+        theCase.outputValues ? outputRows.data() : nullptr);
   }
 
   void wait(std::vector<int64_t> requests, WaitOrder order) {

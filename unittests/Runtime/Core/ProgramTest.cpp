@@ -253,6 +253,40 @@ TEST(Program, SplitErrors) {
             " 's': only all_to_all has splits");
 }
 
+TEST(Program, SplitsOfValues) {
+  auto parse = [&](const std::string &splits, const std::string &tensor,
+                   Program &program) {
+    return toText(parseProgram(
+        R"({"version": 1, "groups": [{"name": "dp", "size": 2}], "sites": [
+             {"name": "s", "kind": "all_to_all", "group": 0, )" +
+            splits + R"(, "tensors": [{"type": "i8", )" + tensor + "}]}]}",
+        program));
+  };
+  Program program;
+  EXPECT_EQ(parse(R"("input_splits": "values", "output_splits": [[8, 4]])",
+                  R"("row": 4, "outputs": 12)", program),
+            "no error");
+  const Site &site = program.sites[0];
+  EXPECT_TRUE(site.inputSplitsAreValues);
+  EXPECT_FALSE(site.outputSplitsAreValues);
+  // There is nothing to compare between ranks before they run.
+  EXPECT_FALSE(isUnevenAllToAll(site));
+  EXPECT_EQ(site.tensors[0].rowElements, 4);
+  EXPECT_EQ(site.tensors[0].outputSplits, (std::vector<int64_t>{8, 4}));
+
+  const std::string where = "program description: sites[0] 's': ";
+  EXPECT_EQ(parse(R"("input_splits": "value")", R"("row": 4)", program),
+            where + "'input_splits' is no array, but \"value\"");
+  EXPECT_EQ(parse(R"("output_splits": "values")", R"("row": 4, "outputs": 12)",
+                  program),
+            where + "tensor 0: 'outputs' is 12, but 'output_splits' are "
+                    "values");
+  EXPECT_EQ(parse(R"("input_splits": "values", "output_splits": [[8, 3]])",
+                  R"("row": 4, "outputs": 11)", program),
+            where + "tensor 0: output_splits has 3 elements for a rank, but a "
+                    "row has 4");
+}
+
 TEST(Program, OperatorErrors) {
   EXPECT_EQ(parseError(R"({"version": 1, "operators": [{"name": "mm",
                            "outputs": [{"type": "f32"}]}]})"),

@@ -308,3 +308,62 @@ TEST(Failures, LeaveAFlightRecord) {
                     .c_str());
   }
 }
+
+/// Runs an exchange of rows of two elements with splits that are values: rank
+/// r's are `sent[r]` and `received[r]`. The errors of the ranks.
+static Errors exchangeRows(const std::vector<int64_t> (&sent)[2],
+                           const std::vector<int64_t> (&received)[2],
+                           int64_t rows) {
+  Ranks ranks;
+  ranks.program = makeProgram(2, R"({"name": "x", "kind": "all_to_all",
+      "input_splits": "values", "output_splits": "values",
+      "tensors": [{"type": "i32", "row": 2}]})");
+  return ranks.run([&](int32_t rank) {
+    int32_t input[16] = {}, output[16];
+    const void *inputs[] = {input};
+    void *outputs[] = {output};
+    int64_t splits[2] = {7, 7};
+    int64_t sum = commsched_read_splits(0, /*output=*/1, received[rank].data(),
+                                        splits, 2);
+    // What a program computes from them is harmless, also after an error.
+    if (*commsched_last_error()) {
+      EXPECT_EQ(sum + splits[0] + splits[1], 0);
+    }
+    commsched_wait(commsched_start_uneven(0, inputs, outputs, rows,
+                                          sent[rank].data(), sum, splits));
+  });
+}
+
+TEST(Failures, SplitsThatAreValues) {
+  EXPECT_EQ(exchangeRows({{1, 3}, {2, 2}}, {{1, 2}, {3, 2}}, 4),
+            (Errors{"", ""}));
+  Errors errors = exchangeRows({{1, 3}, {2, 2}}, {{1, 3}, {3, 2}}, 4);
+  EXPECT_EQ(errors[0], "all_to_all 'x' on group 'dp', launch 0: rank 1 sends 2 "
+                       "rows to rank 0, which expects 3");
+  errors = exchangeRows({{1, 3}, {2, 1}}, {{1, 2}, {3, 2}}, 4);
+  EXPECT_EQ(errors[1], "all_to_all 'x': the input splits add up to 3 rows, but "
+                       "the input has 4");
+  errors = exchangeRows({{1, 3}, {2, 2}}, {{1, 2}, {3, -2}}, 4);
+  EXPECT_EQ(errors[1], "all_to_all 'x': the output split of rank 1 of the "
+                       "group is -2, which is negative");
+}
+
+TEST(Failures, SplitsAreGivenWhereTheyAreValues) {
+  Ranks ranks;
+  ranks.count = 1;
+  ranks.program = makeProgram(1, R"({"name": "x", "kind": "all_to_all",
+      "input_splits": "values", "tensors": [{"type": "i32", "row": 2}]},
+      {"name": "y", "kind": "all_to_all", "tensors": [{"type": "i32"}]})");
+  int32_t memory[4];
+  Errors errors =
+      ranks.run([&](int32_t) { commsched_wait(start(0, memory, memory + 2)); });
+  EXPECT_EQ(errors[0],
+            "all_to_all 'x' is started by commsched_start_uneven only");
+  errors = ranks.run([&](int32_t) {
+    const void *inputs[] = {memory};
+    void *outputs[] = {memory + 2};
+    int64_t splits[] = {0};
+    commsched_start_uneven(1, inputs, outputs, 0, splits, 0, splits);
+  });
+  EXPECT_EQ(errors[0], "all_to_all 'y' has no splits that are values");
+}
