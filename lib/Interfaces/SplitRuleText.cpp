@@ -9,7 +9,6 @@
 #include "CommSched/Interfaces/SplitRule.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -27,18 +26,18 @@ struct Place {
 
 /// A factor of a dimension. A part without a name cannot be split.
 struct Part {
-  std::string name;
+  StringRef name;
   /// Negative while it is not known.
-  int64_t size = -1;
-  /// The dimensions that it is in, with the parts that are outside of it there.
-  SmallVector<std::pair<Place, SmallVector<unsigned>>, 3> places;
+  int64_t size;
+  /// The dimensions that it is in, by their index.
+  SmallVector<unsigned, 3> dimensions;
 };
 
 /// A dimension with its parts, outermost first.
 struct Dimension {
   Place place;
   int64_t size;
-  SmallVector<unsigned> parts;
+  SmallVector<unsigned, 2> parts;
 };
 
 /// Reads the text of a rule.
@@ -53,20 +52,22 @@ private:
   Status readValues(StringRef text, TypeRange types, bool isResult);
   Status readValue(StringRef text, Type type, bool isResult, unsigned value);
   Status readDimensions(StringRef text, bool isResult, unsigned value,
-                        SmallVectorImpl<SmallVector<unsigned>> &dimensions);
+                        SmallVectorImpl<SmallVector<unsigned, 2>> &dimensions);
   /// Reads the part that `text` starts with and removes it.
   Result<unsigned> readPart(StringRef &text);
+  unsigned addPart(StringRef name, int64_t size);
 
   Status inferSizes();
   /// Sets the size of the one part of `dimension` whose size is not known.
   Result<bool> inferSize(const Dimension &dimension);
   Status checkSize(const Dimension &dimension) const;
   Status checkResults(const Part &part) const;
+  void addPlace(SplitAxis &axis, const Dimension &dimension,
+                const Part &part) const;
 
   TypeRange operands, results;
-  SmallVector<Part, 0> parts;
-  SmallVector<Dimension, 0> dimensions;
-  llvm::StringMap<unsigned> named;
+  SmallVector<Part, 6> parts;
+  SmallVector<Dimension, 8> dimensions;
 };
 
 } // namespace
@@ -81,7 +82,7 @@ static std::string describe(const Place &place) {
 }
 
 static std::string describe(const Part &part) {
-  return part.name.empty() ? "a part '_'" : "axis '" + part.name + "'";
+  return part.name.empty() ? "a part '_'" : "axis '" + part.name.str() + "'";
 }
 
 static std::string describe(Type type) {
@@ -95,15 +96,20 @@ static StringRef dropBlanks(StringRef text) { return text.ltrim(" \t\n"); }
 static bool isNameStart(char c) { return llvm::isAlpha(c); }
 static bool isNamePart(char c) { return llvm::isAlnum(c) || c == '_'; }
 
+unsigned RuleReader::addPart(StringRef name, int64_t size) {
+  parts.push_back({name, size, {}});
+  return parts.size() - 1;
+}
+
 Result<unsigned> RuleReader::readPart(StringRef &text) {
-  unsigned next = parts.size();
   if (isNameStart(text.front())) {
     StringRef name = text.take_while(isNamePart);
     text = text.drop_front(name.size());
-    auto [it, isNew] = named.try_emplace(name, next);
-    if (isNew)
-      parts.emplace_back().name = name.str();
-    return it->second;
+    // There are a handful.
+    for (auto [id, part] : llvm::enumerate(parts))
+      if (part.name == name)
+        return static_cast<unsigned>(id);
+    return addPart(name, /*size=*/-1);
   }
   if (llvm::isDigit(text.front())) {
     int64_t size;
@@ -111,22 +117,20 @@ Result<unsigned> RuleReader::readPart(StringRef &text) {
     if (digits.getAsInteger(10, size))
       return Error{"has the number " + digits.str() + ", which is too large"};
     text = text.drop_front(digits.size());
-    parts.emplace_back().size = size;
-    return next;
+    return addPart(/*name=*/"", size);
   }
   if (text.front() == '_') {
     text = text.drop_front();
-    parts.emplace_back();
-    return next;
+    return addPart(/*name=*/"", /*size=*/-1);
   }
   return Error{"has '" + text.take_front().str() +
                "', where the name of an axis, a number, '_' or a dimension in "
                "parentheses is expected"};
 }
 
-Status
-RuleReader::readDimensions(StringRef text, bool isResult, unsigned value,
-                           SmallVectorImpl<SmallVector<unsigned>> &dimensions) {
+Status RuleReader::readDimensions(
+    StringRef text, bool isResult, unsigned value,
+    SmallVectorImpl<SmallVector<unsigned, 2>> &dimensions) {
   bool isOpen = false;
   for (text = dropBlanks(text); !text.empty(); text = dropBlanks(text)) {
     char c = text.front();
@@ -155,7 +159,7 @@ RuleReader::readDimensions(StringRef text, bool isResult, unsigned value,
 
 Status RuleReader::readValue(StringRef text, Type type, bool isResult,
                              unsigned value) {
-  SmallVector<SmallVector<unsigned>> read;
+  SmallVector<SmallVector<unsigned, 2>> read;
   if (Status status = readDimensions(text, isResult, value, read); !status)
     return status;
   if (read.empty())
@@ -165,20 +169,18 @@ Status RuleReader::readValue(StringRef text, Type type, bool isResult,
     return Error{"has " + std::to_string(read.size()) + " dimension(s) for " +
                  describe(isResult, value) + ", which is a '" + describe(type) +
                  "'"};
+  unsigned first = dimensions.size();
   for (auto [index, ids] : llvm::enumerate(read)) {
-    Place place{isResult, value, static_cast<int64_t>(index)};
-    for (auto [position, id] : llvm::enumerate(ids)) {
+    for (unsigned id : ids) {
       Part &part = parts[id];
-      if (!part.places.empty()) {
-        const Place &last = part.places.back().first;
-        if (last.isResult == isResult && last.value == value)
-          return Error{"has " + describe(part) + " twice in " +
-                       describe(isResult, value)};
-      }
-      part.places.emplace_back(
-          place, SmallVector<unsigned>(ArrayRef(ids).take_front(position)));
+      if (!part.dimensions.empty() && part.dimensions.back() >= first)
+        return Error{"has " + describe(part) + " twice in " +
+                     describe(isResult, value)};
+      part.dimensions.push_back(dimensions.size());
     }
-    dimensions.push_back({place, tensor.getDimSize(index), std::move(ids)});
+    dimensions.push_back({{isResult, value, static_cast<int64_t>(index)},
+                          tensor.getDimSize(index),
+                          std::move(ids)});
   }
   return Status::success();
 }
@@ -274,8 +276,8 @@ Status RuleReader::inferSizes() {
 
 Status RuleReader::checkResults(const Part &part) const {
   SmallVector<bool> has(results.size(), false);
-  for (const auto &[place, outer] : part.places)
-    if (place.isResult)
+  for (unsigned index : part.dimensions)
+    if (const Place &place = dimensions[index].place; place.isResult)
       has[place.value] = true;
   const bool *present = llvm::find(has, true);
   const bool *missing = llvm::find(has, false);
@@ -284,6 +286,19 @@ Status RuleReader::checkResults(const Part &part) const {
   return Error{"has " + describe(part) + " in " +
                describe(true, present - has.begin()) + ", but not in " +
                describe(true, missing - has.begin())};
+}
+
+void RuleReader::addPlace(SplitAxis &axis, const Dimension &dimension,
+                          const Part &part) const {
+  int64_t outer = 1;
+  for (unsigned id : dimension.parts) {
+    if (&parts[id] == &part)
+      break;
+    outer *= parts[id].size;
+  }
+  const Place &place = dimension.place;
+  (place.isResult ? axis.results : axis.operands)
+      .push_back({place.value, place.dim, outer});
 }
 
 Result<SplitRule> RuleReader::read(StringRef text) {
@@ -308,13 +323,8 @@ Result<SplitRule> RuleReader::read(StringRef text) {
     if (Status status = checkResults(part); !status)
       return status;
     SplitAxis axis{part.size, SplitAxisKind::Sum, {}, {}};
-    for (const auto &[place, outerParts] : part.places) {
-      int64_t outer = 1;
-      for (unsigned id : outerParts)
-        outer *= parts[id].size;
-      (place.isResult ? axis.results : axis.operands)
-          .push_back({place.value, place.dim, outer});
-    }
+    for (unsigned index : part.dimensions)
+      addPlace(axis, dimensions[index], part);
     if (!axis.results.empty())
       axis.kind = SplitAxisKind::Parallel;
     rule.axes.push_back(std::move(axis));

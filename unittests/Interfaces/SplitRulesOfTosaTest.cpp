@@ -126,6 +126,24 @@ TEST_F(RulesOfTosa, Shapes) {
             "a _ c, a b -> a b c");
 }
 
+class RulesOfReshapes : public RuleTest {
+protected:
+  SplitRule getReshapeRule(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+    Type element = Float32Type::get(&context);
+    OpBuilder builder(&context);
+    module = ModuleOp::create(builder.getUnknownLoc());
+    builder.setInsertionPointToStart(module->getBody());
+    Location loc = builder.getUnknownLoc();
+    Value operand = tensor::EmptyOp::create(builder, loc, from, element);
+    Value shape = tosa::ConstShapeOp::create(
+        builder, loc, tosa::shapeType::get(&context, to.size()),
+        builder.getIndexTensorAttr(to));
+    auto reshape = tosa::ReshapeOp::create(
+        builder, loc, RankedTensorType::get(to, element), operand, shape);
+    return cast<SplitOpInterface>(reshape.getOperation()).getSplitRule();
+  }
+};
+
 TEST_F(RulesOfTosa, Reshape) {
   auto rule = [&](StringRef from, StringRef to, StringRef rank,
                   StringRef values) {
@@ -143,6 +161,52 @@ TEST_F(RulesOfTosa, Reshape) {
   // The outer halves correspond to each other, but not the thirds and fifths.
   EXPECT_EQ(rule("tensor<6x15x4xf32>", "tensor<10x9x4xf32>", "3", "[10, 9, 4]"),
             "(a 3) _ b,  -> (a 5) _ b");
+}
+
+/// The index along `axis` of element `element` of a tensor of `shape` in which
+/// the axis has `place`.
+static int64_t getAxisIndex(ArrayRef<int64_t> shape, int64_t element,
+                            const SplitAxis &axis, const AxisPlace &place) {
+  for (int64_t dim = shape.size() - 1; dim > place.dim; --dim)
+    element /= shape[dim];
+  int64_t inner = shape[place.dim] / place.outer / axis.size;
+  return element % shape[place.dim] / inner % axis.size;
+}
+
+TEST_F(RulesOfReshapes, ReshapesKeepElementsAtTheirPlaceOfAnAxis) {
+  uint64_t state = 1;
+  auto draw = [&](uint64_t limit) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<int64_t>((state >> 33) % limit);
+  };
+  // Two shapes with the same factors.
+  auto drawShape = [&](ArrayRef<int64_t> factors) {
+    SmallVector<int64_t> shape = {1};
+    for (int64_t factor : factors) {
+      if (draw(2) == 0)
+        shape.push_back(1);
+      shape.back() *= factor;
+    }
+    return shape;
+  };
+  int64_t numAxes = 0;
+  for (int test = 0; test < 300; ++test) {
+    SmallVector<int64_t> factors;
+    for (int64_t index = draw(5); index >= 0; --index)
+      factors.push_back(2 + draw(3));
+    SmallVector<int64_t> from = drawShape(factors);
+    if (draw(2) == 0)
+      std::swap(factors.front(), factors.back());
+    SmallVector<int64_t> to = drawShape(factors);
+    SplitRule rule = getReshapeRule(from, to);
+    numAxes += rule.axes.size();
+    for (const SplitAxis &axis : rule.axes)
+      for (int64_t element = 0, end = ShapedType::getNumElements(from);
+           element < end; ++element)
+        ASSERT_EQ(getAxisIndex(from, element, axis, axis.operands[0]),
+                  getAxisIndex(to, element, axis, axis.results[0]));
+  }
+  EXPECT_GT(numAxes, 300);
 }
 
 } // namespace
