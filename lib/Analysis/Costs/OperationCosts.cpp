@@ -8,6 +8,7 @@
 
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 
+#include "CommSched/Analysis/Costs/ChunkCosts.h"
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
@@ -201,6 +202,7 @@ OperationCosts::OperationCosts(const cost::Target &target,
                                const cost::MeasuredTable *profile,
                                SymbolTableCollection &symbolTables)
     : target(target), collectiveCost(makeCollectiveCost(target, profile)),
+      products(profile ? profile->getProducts() : cost::MeasuredProducts()),
       symbolTables(symbolTables) {}
 
 std::optional<int64_t> OperationCosts::getRuntimeNs(Operation *op) {
@@ -289,8 +291,40 @@ std::optional<int64_t> OperationCosts::estimateOwnCostNs(CostOpInterface op) {
   std::optional<int64_t> bytes = op.getMovedBytes();
   if (!bytes)
     return std::nullopt;
-  return cost::computeTimeNs(target, op.getFlopCount().value_or(0),
-                             getElementKind(op.getComputeType()), *bytes);
+  double flops = op.getFlopCount().value_or(0);
+  if (std::optional<int64_t> product = estimateProductNs(op, flops, *bytes))
+    return product;
+  return cost::computeTimeNs(target, flops, getElementKind(op.getComputeType()),
+                             *bytes);
+}
+
+/// The time of a product that was measured, or that is a chunk; none for all
+/// other operations.
+std::optional<int64_t> OperationCosts::estimateProductNs(CostOpInterface op,
+                                                         double flops,
+                                                         int64_t bytes) {
+  std::optional<ChunkAxis> chunk = getChunkAxis(op);
+  if (!chunk && products.empty())
+    return std::nullopt;
+  std::optional<ProductChunk> product =
+      getProductChunk(op, chunk.value_or(ChunkAxis{-1, 1}));
+  if (!product)
+    return std::nullopt;
+  ElementKind kind = getElementKind(op.getComputeType());
+  if (std::optional<int64_t> measured = products.findNs(product->chunk, kind))
+    return measured;
+  if (!chunk)
+    return std::nullopt;
+  double slowdown = cost::getChunkSlowdown(target, product->whole,
+                                           product->chunk, chunk->count);
+  int64_t modelNs = cost::computeTimeNs(target, flops * slowdown, kind, bytes);
+  std::optional<int64_t> measuredWhole = products.findNs(product->whole, kind);
+  if (!measuredWhole)
+    return modelNs;
+  double count = static_cast<double>(chunk->count);
+  int64_t wholeModelNs =
+      cost::computeTimeNs(target, flops * count, kind, product->wholeBytes);
+  return scalePinnedNs(*measuredWhole, modelNs, wholeModelNs, chunk->count);
 }
 
 std::optional<int64_t> OperationCosts::estimateBytesNs(Operation *op) {

@@ -63,8 +63,10 @@ public:
   /// in its regions count. In this order:
   ///  * a wait, a terminator without regions, a constant: 0;
   ///  * a collective: `estimateCollective`;
-  ///  * `CostOpInterface`: its known time, or the roofline over its flops and
-  ///    moved bytes;
+  ///  * `CostOpInterface`: its known time, or for a product of matrices that
+  ///    the profile has, the measured one, or the roofline over its flops and
+  ///    moved bytes. Flops of a chunk of a product (`commsched.chunk`) count
+  ///    more, as it fills the device less than the whole;
   ///  * an operation whose results are all views of its operands: 0;
   ///  * an operation with regions: what is in them, times the number of
   ///    iterations where that is static (else once), and of several
@@ -103,12 +105,16 @@ public:
 
 private:
   std::optional<int64_t> estimateOwnCostNs(CostOpInterface op);
+  std::optional<int64_t> estimateProductNs(CostOpInterface op, double flops,
+                                           int64_t bytes);
   std::optional<int64_t> estimateRegionsNs(Operation *op);
   std::optional<int64_t> estimateRegionNs(Region &region);
   std::optional<int64_t> estimateBytesNs(Operation *op);
 
   cost::Target target;
   cost::CollectiveCost collectiveCost;
+  /// The measured products.
+  cost::MeasuredProducts products;
   SymbolTableCollection &symbolTables;
 };
 
