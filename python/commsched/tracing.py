@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from commsched import llama, opt
+from commsched import opt
 from commsched.output import (
     add_output_argument,
     check_output,
@@ -18,16 +18,18 @@ from commsched.output import (
 )
 
 
-def make_parser(module: str, description: str) -> argparse.ArgumentParser:
+def make_parser(
+    module: str, description: str, models: Iterable[str]
+) -> argparse.ArgumentParser:
     """Returns a parser of the options of `python -m module`, which has
-    `--model` so far."""
+    `--model`, one of `models`, so far."""
     parser = argparse.ArgumentParser(
         prog=f"python -m {module}",
         description=description,
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument(
-        "--model", required=True, choices=llama.CONFIGS, help="model to trace"
+        "--model", required=True, choices=list(models), help="model to trace"
     )
     return parser
 

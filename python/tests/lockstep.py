@@ -32,10 +32,30 @@ def _flash_backward(grad, q, k, v, out, logsumexp, *rest):
     return tuple(map(_laid_out_as, (q, k, v), gradients))
 
 
+def _cudnn(query, key, value, bias, with_logsumexp, dropout, is_causal):
+    out = torch.nn.functional.scaled_dot_product_attention(
+        query, key, value, is_causal=is_causal
+    )
+    out = out.transpose(1, 2).contiguous().transpose(1, 2)
+    return (out,) + (None,) * 8
+
+
+def _cudnn_backward(grad, q, k, v, *rest):
+    operands = [x.detach().requires_grad_() for x in (q, k, v)]
+    with torch.enable_grad():
+        out = torch.nn.functional.scaled_dot_product_attention(
+            *operands, is_causal=rest[10]
+        )
+    gradients = torch.autograd.grad(out, operands, grad)
+    return tuple(map(_laid_out_as, operands, gradients))
+
+
 #: What a CPU runs in place of a GPU's kernels.
 _CPU_KERNELS = {
     aten._scaled_dot_product_flash_attention.default: _flash,
     aten._scaled_dot_product_flash_attention_backward.default: _flash_backward,
+    aten._scaled_dot_product_cudnn_attention.default: _cudnn,
+    aten._scaled_dot_product_cudnn_attention_backward.default: _cudnn_backward,
 }
 
 
@@ -52,6 +72,9 @@ def _reduced(values, operation):
 
 def _collective(target, rows, inputs, args):
     """The results of one collective; `rows` are the ranks of each group."""
+    if target is c10d.all_to_all_single.default:
+        return _all_to_all(rows, inputs, args)
+    args = args[0]
     results = [None] * len(inputs)
     for ranks in rows:
         values = [inputs[rank] for rank in ranks]
@@ -66,6 +89,17 @@ def _collective(target, rows, inputs, args):
             else:
                 raise NotImplementedError(str(target))
             results[rank] = result
+    return results
+
+
+def _all_to_all(rows, inputs, args):
+    results = [None] * len(inputs)
+    for ranks in rows:
+        sent = [inputs[rank].split(args[rank][2]) for rank in ranks]
+        for position, rank in enumerate(ranks):
+            parts = [own[position] for own in sent]
+            assert [len(part) for part in parts] == list(args[rank][1])
+            results[rank] = torch.cat(parts)
     return results
 
 
@@ -103,7 +137,7 @@ def run_each(graph_modules, inputs, groups):
                 node.target,
                 groups[node.args[-1]],
                 [of_rank(rank)[0][0] for rank in ranks],
-                node.args,
+                [of_rank(rank)[0] for rank in ranks],
             )
         else:
             kernel = _CPU_KERNELS.get(node.target, node.target)

@@ -12,7 +12,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from commsched import tracing
+from commsched import llama, tracing
 from commsched.jax import private
 from commsched.jax.schedule import module_text
 from commsched.jax.tracer.step import OPTIMIZERS, StepOptions, lower_step
@@ -32,6 +32,7 @@ def _parser() -> argparse.ArgumentParser:
         "sharded over devices (gathered in bfloat16, gradients reduced in "
         "float32) with jax.shard_map, and write it as a StableHLO module in "
         "generic form.",
+        llama.CONFIGS,
     )
     add = parser.add_argument
     add(

@@ -38,8 +38,12 @@ def shard_parameters(
     model: nn.Module,
     mesh: DeviceMesh,
     precision: MixedPrecision = MixedPrecision(),
+    reduction: str = "avg",
 ) -> None:
     """Shard every parameter of ``model`` over the last dimension of ``mesh``.
+
+    Gradients are averaged over all ranks of ``mesh``, or added up with the
+    ``reduction`` "sum", where a rank's loss is a part of the loss.
 
     Earlier dimensions of the mesh replicate; all dimensions of a mesh of
     several have names. The parameters have their values, equal on all ranks,
@@ -57,7 +61,7 @@ def shard_parameters(
         for name in names:
             module._parameters[name] = _shard(module._parameters[name], mesh)
         if names:
-            _gather_on_read(module, names, precision)
+            _gather_on_read(module, names, precision, reduction)
 
 
 def _check(model: nn.Module, mesh: DeviceMesh) -> None:
@@ -101,13 +105,18 @@ def _shard(parameter: nn.Parameter, mesh: DeviceMesh) -> nn.Parameter:
 
 
 def _gather_on_read(
-    module: nn.Module, names: list[str], precision: MixedPrecision
+    module: nn.Module,
+    names: list[str],
+    precision: MixedPrecision,
+    reduction: str,
 ) -> None:
     """Give ``module`` a class in which reading a parameter gathers it."""
 
     def gathered(name: str) -> property:
         return property(
-            lambda self: gather_parameter(self._parameters[name], precision)
+            lambda self: gather_parameter(
+                self._parameters[name], precision, reduction
+            )
         )
 
     cls = type(module)
@@ -117,26 +126,26 @@ def _gather_on_read(
 
 
 def gather_parameter(
-    parameter: DTensor, precision: MixedPrecision
+    parameter: DTensor, precision: MixedPrecision, reduction: str = "avg"
 ) -> torch.Tensor:
     """The whole of a sharded parameter, as a plain tensor.
 
     Gathers in ``param_dtype``. The gradient is this rank's part of a mean over
-    all ranks: it is reduced in ``reduce_dtype`` and returns sharded, in the
-    parameter's own type.
+    all ranks, or of a sum: it is reduced in ``reduce_dtype`` and returns
+    sharded, in the parameter's own type.
     """
     mesh = parameter.device_mesh
     if mesh.ndim > 1:
-        parameter = _within_replica(parameter)
+        parameter = _within_replica(parameter, reduction)
     whole = parameter.redistribute(
         placements=[Replicate()],
         forward_dtype=precision.param_dtype,
         backward_dtype=precision.reduce_dtype,
     )
-    return whole.to_local(grad_placements=[Partial("avg")])
+    return whole.to_local(grad_placements=[Partial(reduction)])
 
 
-def _within_replica(parameter: DTensor) -> DTensor:
+def _within_replica(parameter: DTensor, reduction: str) -> DTensor:
     """``parameter`` as a tensor of its replica's own mesh.
 
     Its gradient comes back already reduced and scattered within the replica,
@@ -147,7 +156,7 @@ def _within_replica(parameter: DTensor) -> DTensor:
     # Leaves the value alone; its backward is the all-reduce over replicas.
     synchronized = parameter.redistribute(placements=parameter.placements)
     local = synchronized.to_local(
-        grad_placements=[Partial("avg")] * (mesh.ndim - 1) + [Shard(0)]
+        grad_placements=[Partial(reduction)] * (mesh.ndim - 1) + [Shard(0)]
     )
     return DTensor.from_local(
         local,

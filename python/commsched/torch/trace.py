@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from commsched import ir, tracing
 from commsched.output import positive
 from commsched.torch import GraphSpec, ImportOptions, import_graphs
+from commsched.torch.tracer import models
 from commsched.torch.tracer.partition import PARTITIONERS
 from commsched.torch.tracer.step import StepOptions, trace_step
 
@@ -37,7 +38,11 @@ def trace_module(options: StepOptions, gpus_per_node: int = 8) -> ir.Module:
     ]
     return import_graphs(
         specs,
-        ImportOptions(groups=step.groups, ranks_per_node=gpus_per_node),
+        ImportOptions(
+            groups=step.groups,
+            ranks_per_node=gpus_per_node,
+            hints=step.hints,
+        ),
     )
 
 
@@ -48,6 +53,7 @@ def _parser() -> argparse.ArgumentParser:
         "sharded over data-parallel ranks (gathered in bfloat16, gradients "
         "reduced in float32), on fake tensors and without a GPU, and write "
         "it as a commsched module.",
+        (*models.CONFIGS, *models.EXPERTS_CONFIGS),
     )
     add = parser.add_argument
     add(
@@ -72,6 +78,24 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="consecutive ranks that share the tensors of a data-parallel "
         "rank: tensor and sequence parallelism",
+    )
+    add(
+        "--ep",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="consecutive ranks that the experts of a model are spread over, "
+        "each with a batch of its own; --dp ranks share each expert, and all "
+        "ranks share each other parameter",
+    )
+    add(
+        "--imbalance",
+        type=float,
+        default=StepOptions.imbalance,
+        metavar="F",
+        help="what the experts of the traced rank are chosen for, by what "
+        "those of an average rank are; sizes that the router decides are "
+        "expected ones",
     )
     tracing.add_size_arguments(
         parser, StepOptions.sequence, StepOptions.batch, holder="rank"
@@ -111,6 +135,8 @@ def _trace(args: argparse.Namespace) -> ir.Module:
         shards=args.dp,
         replicas=args.replicas,
         tensor=args.tp,
+        experts=args.ep,
+        imbalance=args.imbalance,
         sequence=args.seq,
         batch=args.batch,
         layers=args.layers,

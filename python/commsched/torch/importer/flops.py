@@ -32,7 +32,8 @@ def flops(node: torch.fx.Node, values: Values) -> Optional[float]:
                 target, given = arg, given[index + 1 :]
                 break
     kwargs = node.kwargs if target is node.target else {}
-    formula = flop_registry.get(packet_of(target))
+    packet = packet_of(target)
+    formula = flop_registry.get(packet) or _MORE_FORMULAS.get(packet)
     if formula is None and not _is_made_of_others(node):
         return None
     try:
@@ -47,6 +48,19 @@ def flops(node: torch.fx.Node, values: Values) -> Optional[float]:
         # A formula that this call does not fit leaves the count unknown;
         # the operator is then priced by its bytes.
         return None
+
+
+def _grouped_product(
+    a: torch.Tensor, b: torch.Tensor, *args: Any, out_val: Any, **kwargs: Any
+) -> int:
+    """Each row of `a`, or each column of `b`, is of one group only."""
+    if a.dim() == 3 and b.dim() == 2:
+        return 2 * a.shape[-2] * a.shape[-1] * b.shape[-1]
+    return 2 * a.numel() * b.shape[-1]
+
+
+#: Operators that the flop counter does not know.
+_MORE_FORMULAS = {torch.ops.aten._grouped_mm: _grouped_product}
 
 
 def _is_made_of_others(node: torch.fx.Node) -> bool:

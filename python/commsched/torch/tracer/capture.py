@@ -132,7 +132,8 @@ class _FlashAttention(TorchFunctionMode):
 
     Without a GPU, ``scaled_dot_product_attention`` would pick the CPU's own
     kernel. Only causal attention without mask and dropout, in the 16-bit types
-    and head sizes that the kernel takes as they are, is redirected.
+    and head sizes that the kernel takes as they are, is redirected; where
+    values have another head size, to cuDNN's kernel.
     """
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -146,6 +147,12 @@ class _FlashAttention(TorchFunctionMode):
                 and query.shape[-1] % 8 == 0
                 and query.shape[-1] <= 256
             ):
+                if args[2].shape[-1] != query.shape[-1] and not kwargs.get(
+                    "enable_gqa"
+                ):
+                    return torch.ops.aten._scaled_dot_product_cudnn_attention(
+                        *args, None, True, 0.0, kwargs.get("is_causal", False)
+                    )[0]
                 return torch.ops.aten._scaled_dot_product_flash_attention(
                     *args, is_causal=kwargs.get("is_causal", False)
                 )[0]

@@ -14,12 +14,17 @@ from torch import fx, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor.parallel import loss_parallel
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from commsched.torch.compiling.reshard import reshard_after_forward
 from commsched.torch.sharding import shard_parameters
 from commsched.torch.tracer import models
 from commsched.torch.tracer.capture import capture_joint
-from commsched.torch.tracer.mesh import fake_mesh
+from commsched.torch.tracer.expert_parallel import (
+    expected_sizes,
+    spread_experts,
+)
+from commsched.torch.tracer.mesh import fake_mesh, mesh_of_all
 from commsched.torch.tracer.partition import PARTITIONERS, partition
 from commsched.torch.tracer.tensor_parallel import check_divides, parallelize
 
@@ -28,11 +33,17 @@ from commsched.torch.tracer.tensor_parallel import check_divides, parallelize
 class StepOptions:
     """What to trace; a value that makes no sense is a ``ValueError``.
 
-    model:       a name of ``models.CONFIGS``.
+    model:       a name of ``models.CONFIGS`` or ``models.EXPERTS_CONFIGS``.
     shards:      ranks that each parameter is sharded over.
     replicas:    copies of such a group of ranks (hybrid sharding).
     tensor:      ranks that share a data-parallel rank's tensors (tensor and
                  sequence parallelism); it divides the model's sizes.
+    experts:     ranks that the experts of a model are spread over (expert
+                 parallelism); it divides their number. Each has its own batch.
+                 ``shards`` ranks share each expert, and ``shards * experts``
+                 each other parameter.
+    imbalance:   rows that this rank's experts compute, by those that an
+                 average rank's do; at least 1.
     sequence:    tokens of one sequence; batch: sequences of one rank, or of
                  the ranks that share its tensors.
     layers:      decoder layers, in place of the model's own number.
@@ -46,6 +57,8 @@ class StepOptions:
     shards: int
     replicas: int = 1
     tensor: int = 1
+    experts: int = 1
+    imbalance: float = 1.0
     sequence: int = 8192
     batch: int = 1
     layers: int | None = None
@@ -54,25 +67,62 @@ class StepOptions:
     reshard_after_forward: bool = True
 
     def __post_init__(self) -> None:
-        if self.model not in models.CONFIGS:
+        known = (*models.CONFIGS, *models.EXPERTS_CONFIGS)
+        if self.model not in known:
             raise ValueError(
-                f"unknown model '{self.model}' (known: "
-                f"{', '.join(models.CONFIGS)})"
+                f"unknown model '{self.model}' (known: {', '.join(known)})"
             )
         if self.partitioner not in PARTITIONERS:
             raise ValueError(
                 f"unknown partitioner '{self.partitioner}' (known: "
                 f"{', '.join(PARTITIONERS)})"
             )
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, int) and value <= 0 and value is not False:
+        for name in _COUNTS:
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise ValueError(f"{name} must be positive, got {value}")
+        if self.model in models.EXPERTS_CONFIGS:
+            self._check_experts(models.EXPERTS_CONFIGS[self.model])
+        else:
+            self._check_dense(models.CONFIGS[self.model])
+
+    def _check_experts(self, config: models.ExpertsConfig) -> None:
+        for name in ("tensor", "replicas"):
+            if getattr(self, name) != 1:
                 raise ValueError(
-                    f"{field.name} must be positive, got {value}"
+                    f"{name} is {getattr(self, name)}, but model "
+                    f"'{self.model}' has experts, with which it has to be 1"
                 )
-        check_divides(
-            models.CONFIGS[self.model], self.sequence, self.tensor
-        )
+        if config.num_experts % self.experts:
+            raise ValueError(
+                f"experts {self.experts} does not divide the "
+                f"{config.num_experts} experts of model '{self.model}'"
+            )
+        if not 1 <= self.imbalance <= self.experts:
+            raise ValueError(
+                f"imbalance {self.imbalance} is not between 1 and the "
+                f"{self.experts} ranks of the experts"
+            )
+
+    def _check_dense(self, config: models.LlamaConfig) -> None:
+        for name in ("experts", "imbalance"):
+            if getattr(self, name) != 1:
+                raise ValueError(
+                    f"{name} is {getattr(self, name)}, but model "
+                    f"'{self.model}' has no experts"
+                )
+        check_divides(config, self.sequence, self.tensor)
+
+
+_COUNTS = (
+    "shards",
+    "replicas",
+    "tensor",
+    "experts",
+    "sequence",
+    "batch",
+    "layers",
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,10 +131,13 @@ class TracedStep:
 
     ``groups`` holds, for each process group that the collectives name, its
     rows of ranks: every member of the partition of all ranks that it is of.
+    ``hints`` holds what to expect of sizes that are read from the device, by
+    the names of their symbols.
     """
 
     graphs: dict[str, fx.GraphModule]
     groups: dict[str, list[list[int]]]
+    hints: dict[str, int] = dataclasses.field(default_factory=dict)
 
 
 def trace_step(options: StepOptions, rank: int = 0) -> TracedStep:
@@ -95,25 +148,47 @@ def trace_step(options: StepOptions, rank: int = 0) -> TracedStep:
     vocabulary. Must not be called while a process group is initialized
     (``RuntimeError``).
     """
-    sizes = (options.shards, options.replicas, options.tensor)
+    sizes = (
+        options.shards,
+        options.replicas,
+        options.tensor,
+        options.experts,
+    )
     with fake_mesh(*sizes, rank=rank) as mesh:
-        with FakeTensorMode():
-            model = _parallel_model(options, mesh)
+        everyone = mesh if options.experts == 1 else mesh_of_all(mesh)
+        # The rows of an expert are known on the device alone.
+        environment = ShapeEnv() if options.experts > 1 else None
+        with FakeTensorMode(shape_env=environment):
+            model = _parallel_model(options, mesh, everyone)
             shape = (options.batch, options.sequence)
             tokens = torch.empty(shape, dtype=torch.int64)
             labels = torch.empty(shape, dtype=torch.int64)
         with loss_parallel():
             joint = capture_joint(model, (tokens, labels))
-        groups = _name_groups(joint, mesh)
+        groups = {
+            **_name_groups(joint, mesh),
+            **_name_groups(joint, everyone),
+        }
+    hints = expected_sizes(joint, options.imbalance)
     if options.reshard_after_forward:
         reshard_after_forward(joint)
     if options.joint:
-        return TracedStep({"joint": joint}, groups)
+        return TracedStep({"joint": joint}, groups, hints)
     forward, backward = partition(joint, options.partitioner)
-    return TracedStep({"forward": forward, "backward": backward}, groups)
+    graphs = {"forward": forward, "backward": backward}
+    return TracedStep(graphs, groups, hints)
 
 
-def _parallel_model(options: StepOptions, mesh: DeviceMesh) -> nn.Module:
+def _parallel_model(
+    options: StepOptions, mesh: DeviceMesh, everyone: DeviceMesh
+) -> nn.Module:
+    if options.model in models.EXPERTS_CONFIGS:
+        experts = models.EXPERTS_CONFIGS[options.model]
+        model = models.ExpertsModel(
+            experts.with_layers(options.layers), options.sequence
+        )
+        spread_experts(model, mesh, everyone)
+        return model
     config = models.CONFIGS[options.model].with_layers(options.layers)
     if options.tensor == 1:
         model = models.build(config, options.sequence)

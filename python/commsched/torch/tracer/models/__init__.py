@@ -2,14 +2,17 @@
 """Models that the tracer builds by name.
 
 ``CONFIGS`` maps a name such as ``llama3-8b`` to the configuration that
-``build`` turns into a module. The module's ``forward(tokens, labels)`` is a
-whole training step's forward: it returns the mean cross-entropy loss.
+``build`` turns into a module; ``EXPERTS_CONFIGS`` maps the names of models with
+experts to those of ``ExpertsModel``. The modules' ``forward(tokens, labels)``
+is a whole training step's forward: it returns the mean cross-entropy loss, or
+the rank's part of it.
 """
 
 from __future__ import annotations
 
 from commsched.llama import CONFIGS, LlamaConfig
 
+from .experts import EXPERTS_CONFIGS, Experts, ExpertsConfig, ExpertsModel
 from .llama import Llama
 
 
@@ -20,4 +23,13 @@ def build(
     return Llama(config, max_seq_len, sequence_first)
 
 
-__all__ = ["CONFIGS", "Llama", "LlamaConfig", "build"]
+__all__ = [
+    "CONFIGS",
+    "EXPERTS_CONFIGS",
+    "Experts",
+    "ExpertsConfig",
+    "ExpertsModel",
+    "Llama",
+    "LlamaConfig",
+    "build",
+]

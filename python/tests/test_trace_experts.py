@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Steps with expert parallelism: what they compute, their collectives, and
+the sizes that the device decides."""
+
+import re
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import lockstep  # noqa: E402
+from torch._functorch._aot_autograd.descriptors import (  # noqa: E402
+    BufferAOTInput,
+    PlainAOTInput,
+    SubclassGetAttrAOTInput,
+)
+
+from commsched import opt  # noqa: E402
+from commsched.torch import trace  # noqa: E402
+from commsched.torch.tracer import models  # noqa: E402
+from commsched.torch.tracer.step import StepOptions, trace_step  # noqa: E402
+
+TINY = models.EXPERTS_CONFIGS["experts-tiny"]
+SEQUENCE = 32
+EXPERTS = 2
+
+
+def options(**others):
+    others = {"sequence": SEQUENCE, "experts": EXPERTS, **others}
+    return StepOptions("experts-tiny", others.pop("shards", 1), **others)
+
+
+def build(config):
+    torch.manual_seed(0)
+    return models.ExpertsModel(config, SEQUENCE)
+
+
+def part(name, whole, rank, ranks):
+    """What `rank` has of a parameter or its gradient."""
+    if ".experts." in name:
+        own = whole.chunk(EXPERTS)[rank % EXPERTS]
+        return own.chunk(ranks // EXPERTS)[rank // EXPERTS]
+    return whole.chunk(ranks)[rank]
+
+
+def own_inputs(graph_module, model, batch, rank, ranks):
+    values = {}
+    for node in graph_module.graph.find_nodes(op="placeholder"):
+        source = node.meta["desc"]
+        if isinstance(source, SubclassGetAttrAOTInput):
+            name = source.base.target
+            whole = model.get_parameter(name).detach()
+            value = part(name, whole, rank, ranks)
+        elif isinstance(source, BufferAOTInput):
+            value = model.get_buffer(source.target)
+        elif isinstance(source, PlainAOTInput):
+            value = batch[source.idx]
+        else:  # The seed of the backward.
+            value = torch.tensor(1.0)
+        values[node.target] = value
+    return values
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+def test_the_ranks_compute_the_gradient_of_all_tokens(shards):
+    """All ranks together do what one model does with all their data, however
+    unevenly its router spreads the tokens."""
+    step = trace_step(options(shards=shards, joint=True))
+    joint = step.graphs["joint"]
+    model = build(TINY)
+    ranks = shards * EXPERTS
+    batches = list(torch.randint(TINY.vocab_size, (ranks, 2, 1, SEQUENCE)))
+    inputs = [
+        own_inputs(joint, model, batch, rank, ranks)
+        for rank, batch in enumerate(batches)
+    ]
+    results = lockstep.run(joint, inputs, step.groups)
+    for parameter in model.parameters():
+        parameter.data = parameter.data.bfloat16()
+    names, parameters = zip(*model.named_parameters())
+    losses = [model(*batch) / ranks for batch in batches]
+    gradients = [torch.autograd.grad(loss, parameters) for loss in losses]
+    for rank in range(ranks):
+        torch.testing.assert_close(
+            results[rank][0], losses[rank], rtol=1e-3, atol=0
+        )
+        for index, name in enumerate(names):
+            total = sum(own[index].float() for own in gradients)
+            expected = part(name, total, rank, ranks)
+            got = results[rank][1 + index]
+            error = (got - expected).norm() / total.norm()
+            assert error < 2e-2, f"{name} of rank {rank}: {error}"
+
+
+@pytest.fixture(scope="module")
+def text():
+    return str(trace.trace_module(options()))
+
+
+def test_rows_travel_there_and_back(text):
+    forward, backward = text.split("func.func @backward")
+    # The counts, the rows, what is computed of them; the last two again.
+    assert forward.count("commsched.all_to_all ") == 3
+    assert backward.count("commsched.all_to_all ") == 2
+    assert re.search(r"@\w*ep size\(2\)", text)
+    # Other parameters are sharded over all ranks, in a group of their own.
+    assert re.search(r"@\w*all size\(2\)", text)
+    assert not re.search(r"all_gather .*experts", text)
+    # Permutations are undone by gathers: nothing is added up.
+    assert "index_put" not in text.split("embedding_dense")[0]
+
+
+def test_products_of_the_experts_have_flops(text):
+    products = re.findall(r'"aten\._grouped_mm".*flops = ([0-9.e+]+)', text)
+    rows = SEQUENCE * TINY.top_k
+    # Three in the forward, twice as many in the backward.
+    expected = 2.0 * rows * TINY.dim * TINY.expert_dim
+    assert list(map(float, products)) == [expected] * 9
+
+
+def rows_of_products(text):
+    return re.findall(r'"aten\._grouped_mm".*: \(tensor<(\d+)x', text)[:3]
+
+
+def test_balanced_routing_gives_a_rank_as_many_rows_as_it_has(text):
+    assert rows_of_products(text) == [str(SEQUENCE * TINY.top_k)] * 3
+
+
+def test_imbalance_gives_this_rank_more_rows():
+    step = trace_step(options(imbalance=1.5, joint=True))
+    # Of its 64 rows it keeps 48, and it gets 48 of the other rank.
+    assert list(step.hints.values()) == [48, 16, 48, 48]
+    text = str(trace.trace_module(options(imbalance=1.5)))
+    assert rows_of_products(text) == ["96"] * 3
+
+
+@pytest.mark.parametrize(
+    "name, parameters",
+    [
+        ("deepseek-v3-16b", 15_706_484_224),
+        ("mixtral-8x7b", 46_702_792_704),
+    ],
+)
+def test_published_parameter_counts(name, parameters):
+    with torch.device("meta"):
+        model = models.ExpertsModel(models.EXPERTS_CONFIGS[name], 16)
+    assert sum(p.numel() for p in model.parameters()) == parameters
+
+
+@pytest.mark.skipif(opt.find() is None, reason="commsched-opt is not on PATH")
+@pytest.mark.parametrize(
+    "args",
+    [["--ep", "4"], ["--ep", "2", "--dp", "3", "--joint"], ["--dp", "2"]],
+    ids=" ".join,
+)
+def test_commsched_opt_accepts_every_variant(args, capsys):
+    tiny = ["--model", "experts-tiny", "--seq", "32"]
+    assert trace.main([*tiny, *args]) == 0
+    opt.run(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    "sizes, message",
+    [
+        ({"experts": 3}, "experts 3 does not divide the 8 experts of model"),
+        ({"imbalance": 0.5}, "imbalance 0.5 is not between 1 and the 2 ranks"),
+        ({"imbalance": 3.0}, "imbalance 3.0 is not between 1 and the 2 ranks"),
+        ({"tensor": 2}, "tensor is 2, but model 'experts-tiny' has experts"),
+    ],
+)
+def test_bad_sizes_are_errors(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        options(**sizes)
+
+
+def test_a_model_without_experts_spreads_none():
+    with pytest.raises(ValueError, match="experts is 2, but .* no experts"):
+        StepOptions("llama3-tiny", 1, experts=2)
