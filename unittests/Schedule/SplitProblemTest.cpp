@@ -107,8 +107,8 @@ std::string tell(const SplitProblem &split) {
 TEST(SplitProblem, ChunksFollowEachOtherInAPipeline) {
   Block block;
   SplitProblem split = block.split();
-  EXPECT_EQ(tell(split), "0 slice0.0 1.0 slice0.1 1.1 2.0 3.0 4.0 2.1 3.1 4.1 "
-                         "5.0 5.1 whole0 6");
+  EXPECT_EQ(tell(split), "0 slice0.0 1.0 slice0.1 2.0 1.1 3.0 2.1 4.0 3.1 5.0 "
+                         "4.1 5.1 whole0 6");
   const Problem &problem = split.getProblem();
   Result<Timeline> timeline = simulate(problem, split.place());
   ASSERT_TRUE(timeline);
@@ -178,8 +178,22 @@ TEST(SplitProblem, MemoryIsThatOfTheWrittenProgram) {
   SplitProblem split = Block().split();
   Result<MemoryTimeline> expected =
       simulateMemory(written, written.programOrder());
-  Result<MemoryTimeline> actual =
-      simulateMemory(split.getProblem(), split.place());
+  auto chunk = [&](NodeId node, int32_t index) {
+    return split.chunkOf(node, index);
+  };
+  Order order = {split.nodeOf(Block::input)};
+  for (int32_t i : {0, 1}) {
+    order.push_back(split.sliceOf(0, 0, i));
+    order.push_back(chunk(Block::gather, i));
+  }
+  for (int32_t i : {0, 1})
+    for (NodeId node : {Block::waitGather, Block::mm, Block::scatter})
+      order.push_back(chunk(node, i));
+  for (int32_t i : {0, 1})
+    order.push_back(chunk(Block::waitScatter, i));
+  order.push_back(split.wholeOf(0, 0));
+  order.push_back(split.nodeOf(Block::use));
+  Result<MemoryTimeline> actual = simulateMemory(split.getProblem(), order);
   ASSERT_TRUE(expected && actual);
   EXPECT_EQ(actual->allocatedBytes, expected->allocatedBytes);
   EXPECT_EQ(actual->remainingBytes, expected->remainingBytes);
@@ -229,8 +243,9 @@ TEST(SplitProblem, RegionsFollowOnEachOther) {
   second.slices = {{mm, product, 1, 20, {scatter}}};
   Result<SplitProblem> split = SplitProblem::create(problem, {second, first});
   ASSERT_TRUE(split) << split.error();
-  EXPECT_EQ(tell(*split), "0.0 0.1 whole0 slice0.0 1.0 slice0.1 1.1 slice0.2 "
-                          "1.2 2.0 2.1 2.2");
+  EXPECT_EQ(tell(*split),
+            "0.0 0.1 whole0 slice0.0 1.0 slice0.1 slice0.2 2.0 1.1 "
+            "2.1 1.2 2.2");
   // The slices read the whole: both chunks and it, it and one slice, then all
   // three slices.
   EXPECT_EQ(simulateMemory(split->getProblem(), split->place())->peakBytes,

@@ -61,7 +61,6 @@ private:
   void visit(NodeId node);
   void use(BufferId buffer, NodeId drafted, const Route &route);
   void useChunks(BufferId first, int32_t spec, NodeId drafted);
-  bool isFirstUser(int32_t slice, NodeId user) const;
   int32_t numCopies(NodeId original) const {
     int32_t spec = regions.specOf(original);
     return spec < 0 ? 1 : regions.numChunks(spec);
@@ -170,11 +169,6 @@ Route BufferSplitter::findPassed(NodeId from, BufferId buffer) const {
                                   : it->second;
 }
 
-bool BufferSplitter::isFirstUser(int32_t slice, NodeId user) const {
-  const std::vector<NodeId> &users = regions.slice(slice).users;
-  return *std::min_element(users.begin(), users.end()) == user;
-}
-
 /// Adds what `user` has of the results of `from`, or of arguments, and makes
 /// the slices that it is the first user of read these.
 void BufferSplitter::follow(NodeId from, NodeId user, Routes &routes) {
@@ -193,7 +187,7 @@ void BufferSplitter::follow(NodeId from, NodeId user, Routes &routes) {
     for (int32_t id : regions.slicesOfProducer.find(from, user)) {
       BufferId source = regions.slice(id).source;
       sliced[source].slices.push_back(id);
-      if (!isFirstUser(id, user))
+      if (findFirstUser(regions.slice(id)) != user)
         continue;
       auto outer = direct.find(source);
       for (int32_t chunk = 0; chunk < numCopies(user); ++chunk)

@@ -129,6 +129,16 @@ struct SplitDraft {
 /// Adds all buffers and uses to a draft whose nodes are there.
 void addSplitBuffers(const SplitRegions &regions, SplitDraft &draft);
 
+/// The first of the users, which decides what the slice depends on.
+NodeId findFirstUser(const SplitSpec::Slice &slice);
+
+/// By region: an order of its nodes of the draft, as a pipeline that is short
+/// with nothing beside it. `successors` are those in the draft. O(nodes of
+/// regions and their dependences * log(nodes)).
+std::vector<Order> pipelineRegions(const SplitRegions &regions,
+                                   const SplitDraft &draft,
+                                   const Csr<NodeId> &successors);
+
 /// The nodes of a draft with all dependences and buffers, in the order of
 /// SplitProblem::place(). Error: there is no legal order.
 Result<Order> placeSplit(const SplitRegions &regions, const SplitDraft &draft);

@@ -154,11 +154,9 @@ std::vector<NodeId> SplitBuilder::findSources(NodeId from, NodeId to,
 void SplitBuilder::enterSlices(const std::vector<NodeId> &sources,
                                const std::vector<int32_t> &slices, NodeId user,
                                DependenceKind kind) {
-  for (int32_t slice : slices) {
-    const std::vector<NodeId> &users = regions.slice(slice).users;
-    if (user == *std::min_element(users.begin(), users.end()))
+  for (int32_t slice : slices)
+    if (findFirstUser(regions.slice(slice)) == user)
       dependAll(sources, chunksOfSlice(slice), kind);
-  }
 }
 
 void SplitBuilder::addDependences(NodeId from, NodeId to, DependenceKind kind) {

@@ -133,6 +133,10 @@ Status SplitRegions::checkBuffers(int32_t spec) {
 // Wholes and slices
 //===----------------------------------------------------------------------===//
 
+NodeId schedule::findFirstUser(const SplitSpec::Slice &slice) {
+  return *std::min_element(slice.users.begin(), slice.users.end());
+}
+
 template <typename Range, typename T>
 static bool includes(const Range &range, const T &value) {
   return std::find(range.begin(), range.end(), value) != range.end();

@@ -97,12 +97,12 @@ public:
   /// all chunks. Order dependences among members of one region hold chunk by
   /// chunk. All others hold between all chunks.
   ///
-  /// Buffers. Chunks use their own chunk of a buffer of their region, others all
-  /// of them. Users of a Whole or a Slice use what that allocates in place of
-  /// its source, and so do those that read it through views: results of Compute
-  /// that allocates nothing. A chunk of a buffer that a Whole reads is freed
-  /// behind its last user, even if the buffer is not: the Whole stays instead.
-  /// So simulateMemory() returns the memory of the rewritten program.
+  /// Buffers. Chunks use their own chunk of a buffer of their region, others
+  /// all of them. Users of a Whole or a Slice use what that allocates in place
+  /// of its source, and so do those that read it through views: results of
+  /// Compute that allocates nothing. A chunk of a buffer that a Whole reads is
+  /// freed behind its last user, even if the buffer is not: the Whole stays
+  /// instead. So simulateMemory() returns the memory of the rewritten program.
   ///
   /// Numbers are those of place().
   ///
@@ -131,13 +131,17 @@ public:
   /// A *section* of a region is a sequence of members, in their order, without
   /// a Wait whose Start it contains and without an operation that needs all
   /// chunks of one of its members, in or outside of the region, between its
-  /// first and its last one. Sections are as long as possible. The first chunk
-  /// of a member has the place of the member; the other ones follow, chunk by
-  /// chunk, on the last member of the section. So all chunks of a section's
-  /// collectives are under way before the first of them is waited for, and each
-  /// is started as soon as what it sends is computed. A Slice runs directly
-  /// before its first user, a Whole directly after the last chunk of its
-  /// producer. All other operations keep their order as far as they can.
+  /// first and its last one. Sections are as long as possible. Chunk c of
+  /// section s has the rank p * s + q * c for some skew (p, q), from (1, 0),
+  /// which is one section after the other, to (0, 1), which is one chunk after
+  /// the other. For each region, list scheduling by these ranks, with nothing
+  /// beside the region, gives the order in which its operations come; the skew
+  /// is the one with the shortest step. A collective is issued in time to keep
+  /// its stream busy, not before, so that others that rank before it pass it.
+  ///
+  /// The operations of a region come in the places of its members, and later
+  /// where the order of the region demands it. All other operations keep their
+  /// order as far as they can.
   Order place() const { return split.programOrder(); }
 
   /// What a node of the split program stands for.
