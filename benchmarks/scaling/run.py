@@ -43,8 +43,9 @@ def write_programs(options: argparse.Namespace, folder: str):
         yield write(f"{MODELS[-1]}, {layers} layers", MODELS[-1], layers)
 
 
-def measure(benchmark: str, path: str, runs: int) -> dict:
-    command = [benchmark, f"--runs={runs}", path]
+def measure(options: argparse.Namespace, path: str, runs: int) -> dict:
+    command = [options.benchmark, f"--runs={runs}", path]
+    command += [f"--pipeline={pipeline}" for pipeline in options.pipeline]
     result = subprocess.run(command, check=True, stdout=subprocess.PIPE)
     return json.loads(result.stdout)
 
@@ -60,14 +61,17 @@ def measure_all(options: argparse.Namespace) -> tuple:
         for label, path in sources:
             large = os.path.getsize(path) > 10**8
             runs = max(1, options.runs // 3) if large else options.runs
-            programs.append(measure(options.benchmark, path, runs))
+            programs.append(measure(options, path, runs))
             labels.append(label)
     return labels, programs
 
 
-def stage_label(stage: dict) -> str:
-    # A pipeline of one pass is called by the name of the pass.
-    name = re.sub(r"^func\.func\((.*)\)$|\{.*\}", r"\1", stage["name"])
+def stage_label(stage: dict, pipelines: list) -> str:
+    # A pipeline of one pass is called by the name of the pass, unless it was
+    # asked for.
+    name = stage["name"]
+    if name not in pipelines:
+        name = re.sub(r"^func\.func\((.*)\)$|\{.*\}", r"\1", name)
     if stage["verified"] and name != "verify":
         name += " + verifier"
     return name
@@ -100,17 +104,17 @@ def print_sizes(labels: list, programs: list):
         )
 
 
-def print_times(labels: list, programs: list):
+def print_times(labels: list, programs: list, pipelines: list):
     print_header(["time, ms"] + labels + [f"peak at {labels[-1]}, MB"])
     for row in zip(*(program["stages"] for program in programs)):
         print_row(
-            [stage_label(row[0])]
+            [stage_label(row[0], pipelines)]
             + [f"{stage['time_ns'] / 1e6:.2f}" for stage in row]
             + [f"{row[-1]['peak_bytes'] / 1e6:.0f}"]
         )
 
 
-def print_growth(labels: list, programs: list):
+def print_growth(labels: list, programs: list, pipelines: list):
     """Ratios to parsing, and exponents between the sizes that are compared."""
     last = len(programs) - 1
     pairs = [(i, i + 1) for i in range(last)] + ([(0, last)] if last > 1 else [])
@@ -130,7 +134,8 @@ def print_growth(labels: list, programs: list):
             for i, j in pairs
         ]
         print_row(
-            [stage_label(row[0])] + [f"{cell:.2f}" for cell in ratios + slopes]
+            [stage_label(row[0], pipelines)]
+            + [f"{cell:.2f}" for cell in ratios + slopes]
         )
 
 
@@ -139,6 +144,7 @@ def main() -> int:
     add = parser.add_argument
     add("programs", nargs="*", help="measure these files instead, smallest first")
     add("--benchmark", default=BUILT_BENCHMARK, help="commsched-scaling")
+    add("--pipeline", action="append", default=[], help="instead of each pass")
     add(
         "--runs",
         type=make_step.positive,
@@ -162,9 +168,9 @@ def main() -> int:
         parser.error(str(error))
     print_sizes(labels, programs)
     print()
-    print_times(labels, programs)
+    print_times(labels, programs, options.pipeline)
     print()
-    print_growth(labels, programs)
+    print_growth(labels, programs, options.pipeline)
     return 0
 
 
