@@ -5,7 +5,9 @@
 
 `--steps` names training steps of pass_runs.py, on which each run listed with
 them is tried by itself; `--random` is a range of seeds of random_tensors.py,
-each of which gets a random sequence of runs. `--table` checks that no pass and
+each of which gets a random sequence of runs; `--regions` one of
+split_regions.py, all kinds of which are divided in the ways of split_runs.py.
+`--table` checks that no pass and
 no option is missing there.
 
 Results have to be the same, bit for bit, on every rank. There is a tolerance
@@ -25,6 +27,8 @@ from pathlib import Path
 from joint_halves import join_halves, parse_functions
 from pass_runs import RUNS, STEPS, find_forgotten
 from random_tensors import write_program
+from split_regions import write_region
+from split_runs import REGION_RUNS
 from transformer_step import parse_step
 
 SOURCE = Path(__file__).resolve().parents[3]
@@ -114,6 +118,19 @@ class Checker:
             self.compare(f"{name}.{index}", before, after,
                          *["--tolerance=1e-4"] * rounds)
 
+    def check_region(self, kind, seed):
+        """Every way to divide a region, and what undoes it."""
+        numbers = "exact" if self.is_mpi else None
+        before = self.transform(write_region(kind, seed, numbers), "")
+        for index, run in enumerate(REGION_RUNS[kind]):
+            after = self.transform(before, run.text)
+            if ("commsched.chunk" in after) != run.divides:
+                sys.exit(f"{run.text} {'leaves' if run.divides else 'divides'}"
+                         f" region {kind} {seed}")
+            rounds = run.rounds and "f32" in before
+            self.compare(f"{kind}.{seed}.{index}", before, after,
+                         f"--seed={seed}", *["--tolerance=1e-5"] * rounds)
+
     def check_random(self, seed):
         """A random sequence of runs, as long as it takes to change the
         program."""
@@ -157,6 +174,8 @@ def main():
     parser.add_argument("--folder", required=True)
     parser.add_argument("--steps", nargs="*", choices=STEPS, default=[])
     parser.add_argument("--random", type=parse_range, default=())
+    parser.add_argument("--regions", type=parse_range, default=(),
+                        help="seeds of each kind of split_regions.py")
     parser.add_argument("--table", action="store_true")
     options = parser.parse_args()
     if options.table:
@@ -166,6 +185,9 @@ def main():
         checker.check_step(name)
     for seed in options.random:
         checker.check_random(seed)
+    for kind in REGION_RUNS if options.regions else ():
+        for seed in options.regions:
+            checker.check_region(kind, seed)
     print(f"{checker.compared} programs keep their meaning")
 
 

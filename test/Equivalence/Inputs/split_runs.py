@@ -1,0 +1,56 @@
+# Part of the CommSched project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How the regions of split_regions.py are divided.
+
+They are divided by force, as the decision would not divide what is so small:
+with and without copies on the way in and out, around the ring, and put together
+again; and by the decision, for a machine on which even this pays.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class RegionRun:
+    text: str
+    # Whether chunks are left.
+    divides: bool = True
+    # Whether sums of what is no exact number may come out otherwise.
+    rounds: bool = False
+
+
+def split(options):
+    return f"func.func(commsched-split{{{options}}})"
+
+
+MERGE = "func.func(commsched-merge-chunks)"
+
+
+def make_runs(counts, options="", **rest):
+    """By force into so many chunks, and put together again; into the last
+    number of chunks also before and behind a pipeline."""
+    texts = [split(f"chunks={count}{options}") for count in counts]
+    return [
+        *(RegionRun(text, **rest) for text in texts),
+        *(RegionRun(f"{text},{MERGE}", divides=False, **rest)
+          for text in texts),
+        RegionRun(f"{texts[-1]},commsched-pipeline{{memory-budget=1GiB}}",
+                  **rest),
+        RegionRun(f"{texts[-1]},func.func(commsched-schedule{{split=off}}),"
+                  f"{MERGE},commsched-pipeline{{split=off}}", divides=False,
+                  **rest),
+        RegionRun(f"commsched-pipeline{{memory-budget=1GiB{options}}}", **rest),
+    ]
+
+
+REGION_RUNS = {
+    "gather_products_scatter": make_runs((2, 3, 4)),
+    "scatter_norm_gather": make_runs((2, 3)),
+    "experts": make_runs((2, 3, 4)),
+    "batch_block": make_runs((2,)),
+    "outer_layout": make_runs((2, 3, 6)),
+    "columns": make_runs((2, 4)),
+    "partial_sums": make_runs((2, 3), " split=sums", rounds=True),
+    "uneven_columns": make_runs((2, 3, 4)),
+}
