@@ -20,26 +20,40 @@ _VALUE_NAME = re.compile(r"(?:[A-Za-z_$.\-][A-Za-z0-9_$.\-]*|[0-9]+)\Z")
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def _tensor_text(shape: tuple, element: str) -> str:
-    return f"tensor<{''.join(f'{dim}x' for dim in shape)}{element}>"
+def _tensor_text(shape: tuple, element: str, dynamic: tuple) -> str:
+    dims = ("?" if i in dynamic else dim for i, dim in enumerate(shape))
+    return f"tensor<{''.join(f'{dim}x' for dim in dims)}{element}>"
 
 
 @dataclass(frozen=True)
 class TensorType:
-    """A ranked tensor of static shape; `element` is MLIR text such as bf16."""
+    """A ranked tensor; `element` is MLIR text such as bf16.
+
+    `dynamic` lists the dimensions whose sizes are not known before the program
+    runs: `shape` has what is expected of them, or None.
+    """
 
     shape: tuple
     element: str
+    dynamic: tuple = ()
 
     def __str__(self) -> str:
-        return _tensor_text(self.shape, self.element)
+        return _tensor_text(self.shape, self.element, self.dynamic)
 
     @property
-    def num_elements(self) -> int:
+    def num_elements(self) -> Optional[int]:
+        """The number of elements, as far as expected; None if unknown."""
         count = 1
         for dim in self.shape:
+            if dim is None:
+                return None
             count *= dim
         return count
+
+    @property
+    def expected(self) -> list:
+        """What is expected of the dynamic dimensions, in order."""
+        return [self.shape[dim] for dim in self.dynamic]
 
 
 @dataclass(frozen=True)
@@ -207,7 +221,7 @@ class Function:
         attrs: Optional[Mapping] = None,
     ) -> Value:
         value = Value(self.unique_name(name), type)
-        self.arguments.append((value, dict(attrs or {})))
+        self.arguments.append((value, _with_hints(attrs, [type])))
         return value
 
     # -- operations --------------------------------------------------------
@@ -223,6 +237,7 @@ class Function:
     ) -> list[Value]:
         """Appends `commsched.compute`; several results share one name."""
         results, left = self._results(hint, types)
+        attrs = _with_hints(attrs, types)
         self._append(
             f"{left}commsched.compute {quote(op)}({_join(operands)})"
             f"{_dictionary(attrs)} : ({_types(operands)}) -> "
@@ -257,7 +272,7 @@ class Function:
             text += f" {clauses}"
         if into:
             text += f" into {_join(into)}"
-        text += f"{_dictionary(attrs)} : "
+        text += f"{_dictionary(_with_hints(attrs, types))} : "
         sides = [_types(operands)] if operands else []
         if into:
             sides.append(f"into {_types(into)}")
@@ -390,6 +405,21 @@ class Module:
             parts.append("\n".join(str(group) for group in self.groups))
         parts.extend(str(function) for function in self.functions)
         return "\n\n".join(parts) + "\n"
+
+
+def _with_hints(attrs: Optional[Mapping], types: Sequence[Type]) -> dict:
+    """Adds what is expected of the sizes of `types` to the attributes of what
+    defines them, if all of it is known."""
+    sizes = [
+        size
+        for type_ in types
+        if isinstance(type_, TensorType)
+        for size in type_.expected
+    ]
+    attrs = dict(attrs or {})
+    if sizes and None not in sizes:
+        attrs["commsched.size_hints"] = sizes
+    return attrs
 
 
 def _join(items: Iterable) -> str:

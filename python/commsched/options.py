@@ -82,9 +82,11 @@ class ScheduleOptions:
         return cls(**dict(given or {}))
 
     def pipeline_settings(self) -> dict[str, Any]:
-        """Returns the options of `commsched-pipeline`."""
+        """Returns the options of `commsched-pipeline`. A frontend finds the
+        operations of its own program again, and no chunks of them."""
         return {
             "memory-budget": self.memory_budget,
+            "split": "off",
             "buckets": self.buckets,
             "mode": self.mode,
             "bitwise": self.bitwise,

@@ -187,6 +187,10 @@ def _check_torch() -> None:
         )
 
 
+# What Inductor assumes of a size of which nothing is known.
+_UNKNOWN_SIZE = 8192
+
+
 def import_options(
     options: Options, gm: torch.fx.GraphModule
 ) -> ImportOptions:
@@ -197,6 +201,7 @@ def import_options(
     return ImportOptions(
         ranks_per_node=options.node_size(),
         hints=dict(options.hints),
+        default_size=_UNKNOWN_SIZE,
         runtimes=runtimes,
         # The way back into the graph knows whole operators.
         split=False,

@@ -4,21 +4,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Mapping, Optional, Sequence
+from typing import Any, Mapping, Optional, Sequence, Union
 
 import torch
 
 from commsched import ir
 from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.groups import GroupFacts, Groups
-from commsched.torch.importer.standins import shares
 from commsched.torch.importer.targets import (
     bind,
     overload_of,
     schema_of,
     target_name,
 )
-from commsched.torch.importer.types import Values, has_value, leaves, raw_value
+from commsched.torch.importer.types import (
+    Values,
+    has_value,
+    is_unbacked,
+    raw_value,
+)
 
 # Namespaces whose operators follow the naming rules below.
 _NAMESPACES = frozenset(
@@ -59,7 +63,12 @@ _REDUCTIONS = {
 @dataclass
 class Start:
     """One launch: `operands` are sent and `into` are written in place, both
-    as nodes (a tensor, or a node whose value is a list of tensors)."""
+    as nodes (a tensor, or a node whose value is a list of tensors).
+
+    Of splits that only the device knows, `input_numbers` and `output_numbers`
+    are the arguments that give them, `input_splits` and `output_splits` the
+    values that hold them.
+    """
 
     kind: str
     group: GroupFacts
@@ -70,9 +79,23 @@ class Start:
     peer: Optional[int] = None
     tag: Optional[int] = None
     dims: tuple = (0, 0)
-    input_splits: Optional[list] = None
-    output_splits: Optional[list] = None
+    input_splits: Union[list, ir.Value, None] = None
+    output_splits: Union[list, ir.Value, None] = None
+    input_numbers: Optional[list] = None
+    output_numbers: Optional[list] = None
     pairs: Optional[tuple] = None
+
+    @property
+    def has_splits(self) -> bool:
+        return any(
+            splits is not None
+            for splits in (
+                self.input_splits,
+                self.output_splits,
+                self.input_numbers,
+                self.output_numbers,
+            )
+        )
 
 
 @dataclass
@@ -143,7 +166,9 @@ def clauses(start: Start) -> str:
         parts.append(f"split_dim({start.dims[0]}) concat_dim({start.dims[1]})")
         for name in ("input_splits", "output_splits"):
             splits = getattr(start, name)
-            if splits is not None:
+            if isinstance(splits, ir.Value):
+                parts.append(f"{name}({splits} : {splits.type})")
+            elif splits is not None:
                 parts.append(f"{name}([{', '.join(map(str, splits))}])")
     if start.root is not None:
         parts.append(f"root({start.root})")
@@ -196,32 +221,62 @@ def check_reduction(
 
 
 def _delivered_one(start, type_, size, node) -> ir.TensorType:
-    shape = list(type_.shape)
     if start.kind == "all_gather":
-        shape[0] *= size
-    elif start.kind == "reduce_scatter":
-        _check_divides(shape, 0, size, node)
-        shape[0] //= size
+        return _scaled(type_, {0: size}, {}, size, node)
+    if start.kind == "reduce_scatter":
+        return _scaled(type_, {}, {0: size}, size, node)
+    split, concat = start.dims
+    if concat >= len(type_.shape):
+        raise GraphImportError(
+            f"its operand has no dimension {concat} to gather along", node
+        )
+    if start.has_splits:
+        return _exchanged(start, type_, size, node)
+    return _scaled(type_, {concat: size}, {split: size}, size, node)
+
+
+def _exchanged(start, type_, size, node) -> ir.TensorType:
+    """Returns what an all-to-all with splits delivers. Of splits that only the
+    device knows nothing is expected here: the graph's value says more."""
+    rows = type_.shape[0]
+    dynamic = tuple(dim for dim in type_.dynamic if dim != 0)
+    sent = start.input_numbers or start.input_splits
+    received = start.output_numbers or start.output_splits
+    if sent is None:
+        _check_divides(type_, 0, size, node)
     else:
-        split, concat = start.dims
-        if concat >= len(shape):
-            raise GraphImportError(
-                f"its operand has no dimension {concat} to gather along", node
-            )
-        if start.input_splits is not None:
-            _check_splits("input", start.input_splits, shape[0], size, node)
-        else:
-            _check_divides(shape, split, size, node)
-        if start.output_splits is not None:
-            shape[0] = sum(start.output_splits)
-            _check_splits("output", start.output_splits, shape[0], size, node)
-        elif start.input_splits is None:
-            shape[split] //= size
-            shape[concat] *= size
-    return ir.TensorType(tuple(shape), type_.element)
+        _check_count("input", sent, size, node)
+    if sent and not start.input_numbers and 0 not in type_.dynamic:
+        _check_sum("input", sent, rows, node)
+    if received is None:
+        return type_
+    _check_count("output", received, size, node)
+    if start.output_numbers:
+        rows, dynamic = None, (0, *dynamic)
+    else:
+        rows = sum(received)
+        _check_sum("output", received, rows, node)
+    return ir.TensorType((rows, *type_.shape[1:]), type_.element, dynamic)
 
 
-def _check_divides(shape, dim, size, node) -> None:
+def _scaled(type_, times, divided, size, node) -> ir.TensorType:
+    """Returns `type_` with some dimensions multiplied and others divided."""
+    shape = list(type_.shape)
+    for dim, factor in divided.items():
+        _check_divides(type_, dim, size, node)
+        if shape[dim] is not None:
+            shape[dim] //= factor
+    for dim, factor in times.items():
+        if shape[dim] is not None:
+            shape[dim] *= factor
+    return ir.TensorType(tuple(shape), type_.element, type_.dynamic)
+
+
+def _check_divides(type_, dim, size, node) -> None:
+    """Raises unless `size` divides a dimension, as far as it is known."""
+    shape = type_.shape
+    if dim in type_.dynamic:
+        return
     if dim >= len(shape) or shape[dim] % size:
         what = f"size {shape[dim]}" if dim < len(shape) else "no such"
         raise GraphImportError(
@@ -231,22 +286,15 @@ def _check_divides(shape, dim, size, node) -> None:
         )
 
 
-def _check_count(start: Start, node) -> None:
-    size = start.group.size
-    if size is not None and len(start.input_splits) != size:
-        raise GraphImportError(
-            f"{len(start.input_splits)} input splits for a process group of "
-            f"size {size}",
-            node,
-        )
-
-
-def _check_splits(which, splits, rows, size, node) -> None:
-    if len(splits) != size:
+def _check_count(which, splits, size, node) -> None:
+    if size is not None and len(splits) != size:
         raise GraphImportError(
             f"{len(splits)} {which} splits for a process group of size {size}",
             node,
         )
+
+
+def _check_sum(which, splits, rows, node) -> None:
     if sum(splits) != rows or min(splits) < 0:
         raise GraphImportError(
             f"{which} splits {splits} do not add up to {rows}", node
@@ -310,8 +358,13 @@ def _read_splits(start: Start, node, bound: Mapping, values: Values) -> None:
             continue
         if not isinstance(given, (list, tuple)):
             raise GraphImportError(f"its {side} splits are not listed", node)
-        of = start.operands if side == "input" else node
-        splits = _splits(given, side, of, node, values)
+        if any(map(_is_dynamic, given)):
+            setattr(start, f"{side}_numbers", list(given))
+            continue
+        splits = [
+            values.integer(size, node, f"{side} split {index}")
+            for index, size in enumerate(given)
+        ]
         setattr(start, f"{side}_splits", splits)
     if (
         start.input_splits
@@ -319,23 +372,15 @@ def _read_splits(start: Start, node, bound: Mapping, values: Values) -> None:
         and len(set(start.input_splits)) == 1
     ):
         # Even parts need no lists; PyTorch always spells them out.
-        _check_count(start, node)
+        _check_count("input", start.input_splits, start.group.size, node)
         start.input_splits = start.output_splits = None
 
 
-def _splits(given: Sequence, side: str, of: Any, node, values) -> list[int]:
-    """Returns the sizes of the parts of `of`. What stands for sizes that only
-    the device knows may not add up; then the parts are even."""
-    sizes = [
-        values.known_integer(size, node, f"{side} split {index}")
-        for index, size in enumerate(given)
-    ]
-    splits = [size for size, _ in sizes]
-    if all(known for _, known in sizes) or not has_value(of):
-        return splits
-    (facts,) = leaves(values.of(of))
-    rows = facts.type.shape[0] if facts.type.shape else 0
-    return splits if sum(splits) == rows else shares(rows, len(splits))
+def _is_dynamic(number: Any) -> bool:
+    """Returns whether only the device knows a number."""
+    if isinstance(number, torch.fx.Node):
+        number = raw_value(number) if has_value(number) else None
+    return is_unbacked(number)
 
 
 def _read_pairs(start: Start, node, bound: Mapping, groups: Groups) -> None:

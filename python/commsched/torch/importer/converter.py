@@ -133,8 +133,14 @@ class Converter:
     def numbers(self, node: torch.fx.Node) -> list[ir.Value]:
         """Returns the numbers read from memory that the arguments of `node`
         are computed from: it cannot run before they are known."""
+        return self.numbers_of(node.all_input_nodes)
+
+    def numbers_of(self, argument: Any) -> list[ir.Value]:
+        """As `numbers`, of the nodes in an argument."""
+        sources: list[torch.fx.Node] = []
+        torch.fx.node.map_arg(argument, sources.append)
         found: dict[str, ir.Value] = {}
-        for source in node.all_input_nodes:
+        for source in sources:
             for value in self._numbers.get(source, ()):
                 found[value.ref] = value
         return list(found.values())

@@ -43,6 +43,8 @@ class CopyEmitter:
         if root is None or len(results) != 2 or not operands:
             return None
         slice_, buffer = (facts.type for facts in results)
+        if any(value.type.dynamic for value in operands):
+            return None
         packed = sum(value.type.num_elements for value in operands)
         if (
             len(slice_.shape) != 1
@@ -68,7 +70,8 @@ class CopyEmitter:
         facts = [self._converter.lookup(root).facts for root in roots]
         types = [fact.type for fact in facts]
         if (
-            any(t.element != operand.type.element for t in types)
+            any(t.dynamic for t in (*types, operand.type))
+            or any(t.element != operand.type.element for t in types)
             or any(not t.shape or t.shape[0] % group.size for t in types)
             or sum(t.num_elements for t in types) != operand.type.num_elements
         ):
@@ -88,7 +91,7 @@ class CopyEmitter:
             return None
         facts = self._converter.lookup(root).facts
         if len(facts.type.shape) != 1 or any(
-            not value.type.shape for value in operands
+            not value.type.shape or value.type.dynamic for value in operands
         ):
             return None
         padded = sum(_padded(value.type, group.size) for value in operands)

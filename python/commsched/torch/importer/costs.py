@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Optional, Sequence
 
 import torch
 
@@ -50,8 +50,9 @@ def bytes_moved(
     operands: Sequence[Operand],
     results: Sequence[TensorFacts],
     aliases: Aliases,
-) -> int:
-    """Returns the bytes that the operator reads and writes.
+) -> Optional[int]:
+    """Returns the bytes that the operator reads and writes; None if nothing is
+    known of a size.
 
     A view moves nothing. What is written in place counts once if the
     operator overwrites it and twice if it reads it too. A broadcast
@@ -62,6 +63,8 @@ def bytes_moved(
         return 0
     if results and not aliases.written and None not in aliases.results:
         return 0
+    if default_bytes(operands, results) is None:
+        return None
     fresh = [r for r, a in zip(results, aliases.results) if a is None]
     written = set(aliases.written)
     total = sum(result.touched_bytes for result in fresh)
@@ -79,9 +82,11 @@ def bytes_moved(
 
 def default_bytes(
     operands: Sequence[Operand], results: Sequence[TensorFacts]
-) -> int:
-    """Returns what is assumed of an operation that says nothing."""
-    return sum(o.facts.bytes for o in operands) + sum(r.bytes for r in results)
+) -> Optional[int]:
+    """Returns what is assumed of an operation that says nothing; None if
+    nothing is known of a size."""
+    sizes = [o.facts.bytes for o in operands] + [r.bytes for r in results]
+    return None if None in sizes else sum(sizes)
 
 
 def _is_read(name: str) -> bool:

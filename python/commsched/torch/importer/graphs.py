@@ -56,8 +56,11 @@ class ImportOptions:
             name: a size, a list of ranks, or a list of rows of ranks (every
             group of the partition).
     ranks_per_node: how many consecutive ranks share a node.
-    hints:  sizes for symbols that have none, by symbol name ("u0"). What
-            stands for those that are not given is in `standins`.
+    hints:  expected sizes of what only the device knows, by the name of the
+            symbol ("u0") or of the node that reads it. What is expected of
+            those that are not given is in `standins`.
+    default_size: expected size of what nothing else is known of. If None,
+            such a size is unknown, and what depends on it has no cost.
     runtimes: measured times in nanoseconds, by node name, for collectives'
             starts and for computations. They count for more than a profile
             and than the model. Names that a graph lacks, and those of waits,
@@ -69,6 +72,7 @@ class ImportOptions:
     groups: Mapping[str, Union[int, Sequence]] = field(default_factory=dict)
     ranks_per_node: int = 8
     hints: Mapping[str, int] = field(default_factory=dict)
+    default_size: Optional[int] = None
     runtimes: Mapping[str, int] = field(default_factory=dict)
     split: bool = True
 
@@ -105,7 +109,7 @@ def import_graphs(
                 "nanoseconds"
             )
     groups = Groups(options.groups, options.ranks_per_node, names)
-    values = Values(options.hints)
+    values = Values(options.hints, options.default_size)
     rules = SplitRules(values) if options.split else None
     for spec in graphs:
         function = module.add_function(spec.name)

@@ -106,7 +106,10 @@ class LaunchEmitter:
         function = converter.function
         into = self._bound(start.into)
         operands = self._bound(start.operands)
-        operands = self._after_numbers(node, operands)
+        if start.input_numbers or start.output_numbers:
+            self._emit_splits(node, start, suffix)
+        else:
+            operands = self._after_numbers(node, operands)
         operands = [self._ranked(node, start, bound) for bound in operands]
         if start.kind == "recv":
             types = [bound.value.type for bound in into]
@@ -117,6 +120,7 @@ class LaunchEmitter:
         check_reduction(start, types, node)
         results = delivered(start, types, converter.groups, node)
         facts = self._facts(node, results, first)
+        results = [fact.type for fact in facts]
         self._check_buffers(node, into, results)
         future = function.start(
             start.kind,
@@ -143,8 +147,29 @@ class LaunchEmitter:
         lookup = self._converter.lookup_bound
         return [bound for node in found for bound in flatten(lookup(node))]
 
+    def _emit_splits(self, node, start: Start, suffix: str) -> None:
+        """Puts the splits that only the device knows into one tensor a
+        side."""
+        converter = self._converter
+        for side, name in (("input", "sent"), ("output", "received")):
+            given = getattr(start, f"{side}_numbers")
+            if given is None:
+                continue
+            numbers = converter.numbers_of(given)
+            (value,) = converter.function.compute(
+                "commsched.splits",
+                numbers,
+                [ir.TensorType((len(given),), "i64")],
+                hint=f"{node.name}_{name}",
+                attrs={
+                    "bytes": 0,
+                    **converter.names(node, f"{suffix}.{name}.sizes"),
+                },
+            )
+            setattr(start, f"{side}_splits", value)
+
     def _after_numbers(self, node, operands: list[Bound]) -> list[Bound]:
-        """Splits that are read from memory have to be known first, which the
+        """Numbers that are read from memory have to be known first, which the
         start has no operand for: a view of what is sent depends on them."""
         converter = self._converter
         numbers = converter.numbers(node)
@@ -191,7 +216,7 @@ class LaunchEmitter:
                 dtype = self._dtype(type_)
                 facts.append(TensorFacts(type_, dtype))
                 continue
-            if known[index].type != type_:
+            if not _agree(known[index].type, type_):
                 raise GraphImportError(
                     f"its value is {known[index].type}, but its operand and "
                     f"process group give {type_}",
@@ -253,6 +278,20 @@ class LaunchEmitter:
                 order.append(wait)
         del launch.hints[count:]
         launch.wait_node = min(order, default=None)
+
+
+def _agree(known: ir.TensorType, given: ir.TensorType) -> bool:
+    """Returns whether two types are the same, as far as their sizes are known
+    before the program runs."""
+    dynamic = {*known.dynamic, *given.dynamic}
+    return (
+        known.element == given.element
+        and len(known.shape) == len(given.shape)
+        and all(
+            dim in dynamic or sizes[0] == sizes[1]
+            for dim, sizes in enumerate(zip(known.shape, given.shape))
+        )
+    )
 
 
 def _waits_of(node: torch.fx.Node) -> dict[int, torch.fx.Node]:

@@ -21,7 +21,7 @@ from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.split_text import Factor, SplitAxes
 from commsched.torch.importer.split_views import view_axes
 from commsched.torch.importer.targets import bind, overload_of, schema_of
-from commsched.torch.importer.types import TensorFacts, Values
+from commsched.torch.importer.types import TensorFacts, Values, raw_value
 from commsched.torch.private import sharding
 from commsched.torch.private.sharding import TensorShape
 
@@ -34,6 +34,10 @@ _KNOWN_AS = {
         torch.ops.aten._scaled_dot_product_flash_attention_backward.default
     ),
 }
+
+
+# In the place of sizes that nothing is known of.
+_ANY_SIZE = 8192
 
 
 class _Call(NamedTuple):
@@ -90,15 +94,15 @@ class SplitRules:
             call = _Call(
                 overload,
                 arguments,
-                tuple((o.facts.type.shape, o.facts.symbolic) for o in operands),
-                tuple((r.type.shape, r.symbolic) for r in results),
+                tuple((_sizes(o.facts), o.facts.symbolic) for o in operands),
+                tuple((_sizes(r), r.symbolic) for r in results),
                 scalars,
             )
             hash(call)
             if len(_tensors(arguments)) != len(operands):
                 return None
         except (GraphImportError, TypeError):
-            # A number that nothing is known of, or an argument that is
+            # A node that the graph says nothing of, or an argument that is
             # neither a tensor nor a constant.
             return None
         return call
@@ -110,10 +114,20 @@ class SplitRules:
             return tuple(self._argument(a, tensors, node) for a in argument)
         if isinstance(argument, torch.fx.Node) and argument in tensors:
             facts = tensors[argument]
-            return TensorShape(facts.type.shape, facts.dtype)
-        if isinstance(argument, (torch.fx.Node, torch.SymInt)):
-            return self._values.integer(argument, node, "an argument")
+            return TensorShape(_sizes(facts), facts.dtype)
+        if isinstance(argument, torch.fx.Node):
+            argument = raw_value(argument)
+        if isinstance(argument, torch.SymInt):
+            # No dimension that it is the size of is split.
+            known = self._values.standins.size(argument)[0]
+            return _ANY_SIZE if known is None else known
         return argument
+
+
+def _sizes(facts: TensorFacts) -> tuple:
+    return tuple(
+        _ANY_SIZE if size is None else size for size in facts.type.shape
+    )
 
 
 def _tensors(arguments: Any) -> list[TensorShape]:

@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Numbers that stand for sizes that only the device knows.
+"""What is expected of sizes that only the device knows.
 
-A schedule needs sizes, and an unbacked symbol (the rows that `nonzero` finds,
-the tokens that a rank routes to an expert) has none before the step runs. The
-number that stands for it comes from the first of these that has one:
+An unbacked symbol (the rows that `nonzero` finds, the tokens that a rank routes
+to an expert) has no size before the step runs, so that it is dynamic in the
+module. A schedule needs an expected one, which comes from the first of these
+that has one:
 
-1. what the user gives, by symbol name;
+1. what the user gives, by the name of the symbol or of the node that gives it;
 2. a hint that torch holds for the symbol (`mark_unbacked(hint_override=...)`);
 3. even shares: symbols whose sum is known, from an assertion on the sizes or
    because they split the rows that an all-to-all sends. What a rank receives
    is assumed to be as much as it sends;
 4. the upper bound of the symbol, if it has one;
-5. DEFAULT_SIZE.
+5. what the user gives for all others.
 
-Nothing of it is read at run time, so ranks that compile the same graph take the
-same numbers.
+Else it is unknown. Nothing of it is read at run time, so ranks that compile the
+same graph take the same numbers.
 """
 
 from __future__ import annotations
@@ -26,9 +27,6 @@ import torch
 from torch.fx.experimental.symbolic_shapes import ShapeEnv, SymT, symbol_is_type
 
 from commsched.torch.importer.targets import bind, overload_of, schema_of
-
-#: Stands for a size of which nothing is known; Inductor assumes the same.
-DEFAULT_SIZE = 8192
 
 # A larger upper bound only says that the size is a 64-bit number.
 _LARGEST_BOUND = 2**40
@@ -52,10 +50,16 @@ class _Side:
 
 
 class StandIns:
-    """The numbers that stand for unbacked symbols, by symbol name."""
+    """The numbers that stand for unbacked symbols, by symbol name; `default`
+    for those of which nothing is known."""
 
-    def __init__(self, given: Optional[Mapping[str, int]] = None):
+    def __init__(
+        self,
+        given: Optional[Mapping[str, int]] = None,
+        default: Optional[int] = None,
+    ):
         self._given = dict(given or {})
+        self._default = default
         self._derived: dict[str, int] = {}
         self._environments: list[ShapeEnv] = []
         self._sizes: dict[Any, tuple[Optional[int], bool]] = {}
@@ -77,7 +81,13 @@ class StandIns:
         return self._sizes[expression]
 
     def learn(self, graph: torch.fx.Graph) -> None:
-        """Derives even shares from the splits of the all-to-alls of `graph`."""
+        """Finds the symbols of nodes whose sizes are given by the nodes' names,
+        and derives even shares from the splits of the all-to-alls."""
+        for node in graph.nodes:
+            value = node.meta.get("val")
+            if node.name in self._given and _is_symbol(value):
+                name = value.node.expr.name
+                self._given.setdefault(name, self._given[node.name])
         for node in graph.nodes:
             overload = _exchange(node)
             if overload is not None:
@@ -96,14 +106,17 @@ class StandIns:
         numbers = {}
         # Sets of symbols have no order that ranks share; names do.
         for symbol in sorted(expression.free_symbols, key=lambda s: s.name):
-            numbers[symbol], sure = self._symbol(symbol, environment)
+            number, sure = self._symbol(symbol, environment)
+            if number is None:
+                return None, False
+            numbers[symbol] = number
             known = known and sure
         value = expression.subs(numbers)
         if not value.is_number or not value.is_finite:
             return None, False
         return int(value), known
 
-    def _symbol(self, symbol, environment) -> tuple[int, bool]:
+    def _symbol(self, symbol, environment) -> tuple[Optional[int], bool]:
         if symbol.name in self._given:
             return self._given[symbol.name], True
         if not symbol_is_type(symbol, (SymT.UNBACKED_INT, SymT.UNBACKED_FLOAT)):
@@ -116,7 +129,7 @@ class StandIns:
         bound = environment.var_to_range.get(symbol)
         if bound is not None and bound.upper <= _LARGEST_BOUND:
             return int(bound.upper), False
-        return DEFAULT_SIZE, False
+        return self._default, False
 
     # -- sums that are known --------------------------------------------------
 
@@ -155,10 +168,11 @@ class StandIns:
         sent = self._side(operand, bound.get("input_split_sizes"))
         received = self._side(node, bound.get("output_split_sizes"))
         total = next((s.rows for s in (sent, received) if s.rows is not None),
-                     DEFAULT_SIZE)
+                     self._default)
         for side in (sent, received):
             rows = total if side.rows is None else side.rows
-            self._share(side.symbols, rows - side.known)
+            if rows is not None:
+                self._share(side.symbols, rows - side.known)
 
     def _side(self, node: Any, splits: Any) -> _Side:
         """Returns how the rows of `node` are split."""

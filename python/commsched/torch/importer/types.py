@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Mapping, Optional
 
 import torch
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.fx.passes.shape_prop import TensorMetadata
 
 from commsched import ir
@@ -76,7 +77,8 @@ class TensorFacts:
 
     storage is a key that two tensors share exactly when one views the other's
     memory; None if unknown. strides are in elements; None if unknown.
-    symbolic lists the dimensions whose sizes in `type` only stand for symbols.
+    symbolic lists the dimensions that are symbols, of which `type` has what is
+    expected.
     """
 
     type: ir.TensorType
@@ -87,13 +89,16 @@ class TensorFacts:
     symbolic: tuple = ()
 
     @property
-    def bytes(self) -> int:
-        """Bytes of the tensor as the dialect counts them."""
-        return self.type.num_elements * self.dtype.itemsize
+    def bytes(self) -> Optional[int]:
+        """Bytes of the tensor as the dialect counts them; None if unknown."""
+        count = self.type.num_elements
+        return None if count is None else count * self.dtype.itemsize
 
     @property
-    def touched_bytes(self) -> int:
+    def touched_bytes(self) -> Optional[int]:
         """Bytes of distinct elements: a broadcast dimension counts once."""
+        if self.bytes is None:
+            return None
         count = 1
         strides = self.strides or (1,) * len(self.type.shape)
         for size, stride in zip(self.type.shape, strides):
@@ -104,11 +109,16 @@ class TensorFacts:
 class Values:
     """Reads nodes' metadata, each node once.
 
-    `hints` gives sizes to symbols that have none, by symbol name.
+    `hints` gives sizes to symbols that have none, by the names of symbols or
+    nodes, `default_size` to the others.
     """
 
-    def __init__(self, hints: Optional[Mapping[str, int]] = None):
-        self.standins = StandIns(hints)
+    def __init__(
+        self,
+        hints: Optional[Mapping[str, int]] = None,
+        default_size: Optional[int] = None,
+    ):
+        self.standins = StandIns(hints, default_size)
         self._known: dict[torch.fx.Node, Any] = {}
 
     def of(self, node: torch.fx.Node) -> Any:
@@ -187,7 +197,7 @@ class Values:
         shape = []
         for index, size in enumerate(value.shape):
             known = self._hint(size)
-            if known is None:
+            if known is None and not is_unbacked(size):
                 raise GraphImportError(
                     f"dimension {index} is {size}, which has no hint: give "
                     "one in ImportOptions.hints",
@@ -197,7 +207,12 @@ class Values:
         if strides is not None:
             # Only zero or not matters; an unknown stride is not zero.
             strides = tuple(1 if self._hint(s) != 0 else 0 for s in strides)
-        type_ = ir.TensorType(tuple(shape), element)
+        dynamic = tuple(
+            index
+            for index, size in enumerate(value.shape)
+            if is_unbacked(size)
+        )
+        type_ = ir.TensorType(tuple(shape), element, dynamic)
         symbolic = tuple(
             index
             for index, size in enumerate(value.shape)
@@ -217,6 +232,11 @@ class Values:
         if not isinstance(size, torch.SymInt):
             return None, False
         return self.standins.size(size)
+
+
+def is_unbacked(size: Any) -> bool:
+    """Returns whether only the device knows a size."""
+    return isinstance(size, torch.SymInt) and bool(free_unbacked_symbols(size))
 
 
 def _is_distributed(value: torch.Tensor) -> bool:
