@@ -29,6 +29,7 @@ PIPELINES = [
 # The sections of the page of passes: TableGen file (without .td) and title.
 SECTIONS = {
     "Schedule": "Scheduling",
+    "Split": "Splitting",
     "Buckets": "Bucketing",
     "Orders": "Reordering",
     "Fsdp": "Fully sharded data parallelism",

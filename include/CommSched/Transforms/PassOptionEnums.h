@@ -14,6 +14,7 @@
 #ifndef COMMSCHED_TRANSFORMS_PASSOPTIONENUMS_H
 #define COMMSCHED_TRANSFORMS_PASSOPTIONENUMS_H
 
+#include "CommSched/Analysis/Split/SplitExtent.h"
 #include "CommSched/Partition/RecomputePolicies.h"
 #include "CommSched/Partition/SavedValues.h"
 #include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
@@ -70,6 +71,14 @@ inline llvm::cl::ValuesClass getScheduleSplitValues() {
       clEnumValN(ScheduleSplit::Sums, "sums",
                  "also computation whose chunks are partial sums"),
       clEnumValN(ScheduleSplit::Off, "off", "none"));
+}
+
+/// The values of an option of that type.
+inline llvm::cl::ValuesClass getSplitExtentValues() {
+  return llvm::cl::values(
+      clEnumValN(SplitExtent::Nearest, "nearest",
+                 "to the nearest large computations"),
+      clEnumValN(SplitExtent::Widest, "widest", "as far as the rules go"));
 }
 
 /// The machines of cost::targetPresetNames(), in their order.

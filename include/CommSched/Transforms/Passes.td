@@ -17,6 +17,7 @@ include "CommSched/Transforms/Passes/Fsdp.td"
 include "CommSched/Transforms/Passes/Joint.td"
 include "CommSched/Transforms/Passes/Regions.td"
 include "CommSched/Transforms/Passes/Schedule.td"
+include "CommSched/Transforms/Passes/Split.td"
 
 def Report : Pass<"commsched-report", "::mlir::ModuleOp"> {
   let summary = "simulate each function and print what its schedule costs";

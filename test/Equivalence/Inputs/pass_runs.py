@@ -175,6 +175,9 @@ RUNS = [
     *small_bucket_runs("broadcast", "mode=copy", "mode=coalesced"),
     *small_bucket_runs("all-to-all"),
 
+    *make_runs("commsched-split", "chunks=2 extent=nearest bitwise",
+               "chunks=4 extent=widest bitwise=false", steps=()),
+
     Run("commsched-reinplace-all-gather", "", ("packed", "packed-experts")),
     Run("commsched-remove-unsharded-param-usage", "", ("stored",)),
     Run("commsched-enforce-fsdp-order", "", ("packed", "packed-experts"),

@@ -1,0 +1,51 @@
+//===- Split.td - Passes that compute in chunks ------------*- tablegen -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_TRANSFORMS_PASSES_SPLIT_TD
+#define COMMSCHED_TRANSFORMS_PASSES_SPLIT_TD
+
+include "mlir/Pass/PassBase.td"
+
+def Split : Pass<"commsched-split", "::mlir::func::FuncOp"> {
+  let summary = "divide collectives into chunks with the computation around";
+  let description = [{
+    Divides collectives and the computation before and behind them into `chunks`
+    chunks, so that one chunk is communicated while another is computed. What
+    goes along with a collective is its *region*: the operations that divide as
+    the collective's values do (SplitOpInterface). With `extent=nearest` it
+    reaches to the first product or attention behind a gather, before a scatter,
+    and on both sides of other collectives; with `extent=widest` as far as the
+    rules go.
+
+    An operation becomes `chunks` operations with the names `mm.chunk0`,
+    `mm.chunk1` and the attribute `commsched.chunk`. Values from outside are
+    sliced, and results that are needed whole are put together. The results are
+    the same, bit for bit, unless `bitwise=false` allows to divide an axis that
+    is summed over, which gives partial sums.
+
+    A collective is left as it is if the number of chunks does not divide the
+    region, if it is part of a region that was split, or if no product or
+    attention divides along with it; a remark names the operation and the
+    reason. Chunks are never divided again.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::commsched::CommSchedDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"chunks", "chunks", "int64_t", /*default=*/"2",
+           "The number of chunks, from 2 to 64">,
+    Option<"extent", "extent", "::mlir::commsched::SplitExtent",
+           /*default=*/"::mlir::commsched::SplitExtent::Nearest",
+           "How far regions reach: nearest or widest",
+           "::mlir::commsched::getSplitExtentValues()">,
+    Option<"bitwise", "bitwise", "bool", /*default=*/"true",
+           "Divide nothing that gives partial sums">,
+  ];
+}
+
+#endif // COMMSCHED_TRANSFORMS_PASSES_SPLIT_TD

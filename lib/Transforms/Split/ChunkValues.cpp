@@ -1,0 +1,231 @@
+//===- ChunkValues.cpp - Slices and concatenations ------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ChunkValues.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+namespace {
+
+/// Creates operations and lists them.
+class Recorder {
+public:
+  Recorder(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
+
+  template <typename Op, typename... Args> Value create(Args &&...args) {
+    auto op = Op::create(builder, loc, std::forward<Args>(args)...);
+    created.operations.push_back(op);
+    created.value = op->getResult(0);
+    return created.value;
+  }
+  CreatedValue take() { return std::move(created); }
+
+private:
+  OpBuilder &builder;
+  Location loc;
+  CreatedValue created;
+};
+
+} // namespace
+
+static SmallVector<OpFoldResult> getIndices(Builder &builder,
+                                            ArrayRef<int64_t> values) {
+  return getAsIndexOpFoldResult(builder.getContext(), values);
+}
+
+/// `shape` with `parts` in the place of dimension `dim`.
+static SmallVector<int64_t> replaceDim(ArrayRef<int64_t> shape, int64_t dim,
+                                       ArrayRef<int64_t> parts) {
+  SmallVector<int64_t> replaced(shape.take_front(dim));
+  llvm::append_range(replaced, parts);
+  llvm::append_range(replaced, shape.drop_front(dim + 1));
+  return replaced;
+}
+
+/// The reassociation that makes `parts` dimensions of dimension `dim` of
+/// `rank`.
+static SmallVector<ReassociationIndices>
+getReassociation(int64_t rank, int64_t dim, int64_t parts) {
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t from = 0, to = 0; from < rank; ++from) {
+    ReassociationIndices group;
+    for (int64_t part = 0; part < (from == dim ? parts : 1); ++part)
+      group.push_back(to++);
+    groups.push_back(group);
+  }
+  return groups;
+}
+
+CreatedValue mlir::commsched::createSlice(OpBuilder &builder, Location loc,
+                                          Value value, ValueSplit split,
+                                          int64_t index, int64_t count,
+                                          bool isCopied) {
+  Recorder recorder(builder, loc);
+  auto type = cast<RankedTensorType>(value.getType());
+  int64_t rank = type.getRank(), dim = split.dim;
+  SmallVector<int64_t> shape(type.getShape());
+  bool isPieces = split.outer != 1;
+  int64_t rest = shape[dim] / split.outer / count;
+  if (isPieces) {
+    shape = replaceDim(shape, dim, {split.outer, count, rest});
+    value = recorder.create<tensor::ExpandShapeOp>(
+        type.clone(shape), value, getReassociation(rank, dim, 3));
+  }
+  int64_t cut = isPieces ? dim + 1 : dim;
+  SmallVector<int64_t> offsets(shape.size(), 0), strides(shape.size(), 1);
+  SmallVector<int64_t> sizes(shape);
+  sizes[cut] /= count;
+  offsets[cut] = index * sizes[cut];
+  SmallVector<int64_t> sliced = isPieces ? replaceDim(sizes, cut, {}) : sizes;
+  auto sliceType = type.clone(sliced);
+  value = recorder.create<tensor::ExtractSliceOp>(
+      sliceType, value, getIndices(builder, offsets),
+      getIndices(builder, sizes), getIndices(builder, strides));
+  if (isCopied || isPieces) {
+    Value empty = recorder.create<tensor::EmptyOp>(
+        sliced, type.getElementType(), type.getEncoding());
+    value = recorder.create<linalg::CopyOp>(value, empty);
+  }
+  if (isPieces)
+    recorder.create<tensor::CollapseShapeOp>(
+        type.clone(replaceDim(type.getShape(), dim, {split.outer * rest})),
+        value, getReassociation(rank, dim, 2));
+  return recorder.take();
+}
+
+CreatedValue mlir::commsched::createConcat(OpBuilder &builder, Location loc,
+                                           Type type, ValueRange chunks,
+                                           ValueSplit split) {
+  Recorder recorder(builder, loc);
+  auto whole = cast<RankedTensorType>(type);
+  auto count = static_cast<int64_t>(chunks.size());
+  if (split.outer == 1) {
+    recorder.create<tensor::ConcatOp>(whole, split.dim, chunks);
+    return recorder.take();
+  }
+  int64_t rank = whole.getRank(), dim = split.dim;
+  int64_t rest = whole.getDimSize(dim) / split.outer / count;
+  SmallVector<ReassociationIndices> groups = getReassociation(rank, dim, 3);
+  auto expanded =
+      whole.clone(replaceDim(whole.getShape(), dim, {split.outer, 1, rest}));
+  SmallVector<Value> parts;
+  for (Value chunk : chunks)
+    parts.push_back(
+        recorder.create<tensor::ExpandShapeOp>(expanded, chunk, groups));
+  Value joined = recorder.create<tensor::ConcatOp>(
+      whole.clone(
+          replaceDim(whole.getShape(), dim, {split.outer, count, rest})),
+      dim + 1, parts);
+  recorder.create<tensor::CollapseShapeOp>(whole, joined, groups);
+  return recorder.take();
+}
+
+bool mlir::commsched::canAdd(Type type) {
+  auto shaped = dyn_cast<RankedTensorType>(type);
+  return shaped && shaped.getElementType().isIntOrIndexOrFloat();
+}
+
+CreatedValue mlir::commsched::createSum(OpBuilder &builder, Location loc,
+                                        ValueRange chunks) {
+  Recorder recorder(builder, loc);
+  auto type = cast<RankedTensorType>(chunks.front().getType());
+  Value empty = recorder.create<tensor::EmptyOp>(
+      type.getShape(), type.getElementType(), type.getEncoding());
+  int64_t rank = type.getRank();
+  SmallVector<AffineMap> maps(chunks.size() + 1,
+                              builder.getMultiDimIdentityMap(rank));
+  SmallVector<utils::IteratorType> iterators(rank,
+                                             utils::IteratorType::parallel);
+  bool isFloat = isa<FloatType>(type.getElementType());
+  recorder.create<linalg::GenericOp>(
+      TypeRange(type), chunks, empty, maps, iterators,
+      [&](OpBuilder &inner, Location innerLoc, ValueRange arguments) {
+        Value sum = arguments.front();
+        for (Value term : arguments.drop_front().drop_back())
+          sum = isFloat
+                    ? Value(arith::AddFOp::create(inner, innerLoc, sum, term))
+                    : Value(arith::AddIOp::create(inner, innerLoc, sum, term));
+        linalg::YieldOp::create(inner, innerLoc, sum);
+      });
+  return recorder.take();
+}
+
+//===----------------------------------------------------------------------===//
+// Recognition
+//===----------------------------------------------------------------------===//
+
+/// The dimension that `slice` cuts into `count` parts and takes part `index`
+/// of; none if it does anything else.
+static std::optional<int64_t> getCutDimension(tensor::ExtractSliceOp slice,
+                                              int64_t index, int64_t count) {
+  if (ShapedType::isDynamicShape(slice.getStaticOffsets()) ||
+      ShapedType::isDynamicShape(slice.getStaticSizes()))
+    return std::nullopt;
+  ArrayRef<int64_t> shape = slice.getSourceType().getShape();
+  std::optional<int64_t> cut;
+  for (auto [dim, offset, size, stride] :
+       llvm::enumerate(slice.getStaticOffsets(), slice.getStaticSizes(),
+                       slice.getStaticStrides())) {
+    if (stride != 1)
+      return std::nullopt;
+    if (offset == 0 && size == shape[dim])
+      continue;
+    if (cut || size * count != shape[dim] || offset != index * size)
+      return std::nullopt;
+    cut = dim;
+  }
+  return cut;
+}
+
+/// The one dimension of `groups` that is made of `parts`, and no other of more
+/// than one; none otherwise.
+static std::optional<int64_t>
+getExpandedDim(ArrayRef<ReassociationIndices> groups, size_t parts) {
+  std::optional<int64_t> found;
+  for (auto [dim, group] : llvm::enumerate(groups)) {
+    if (group.size() == 1)
+      continue;
+    if (found || group.size() != parts)
+      return std::nullopt;
+    found = dim;
+  }
+  return found;
+}
+
+std::optional<RecognizedSlice>
+mlir::commsched::recognizeSlice(Value chunk, int64_t index, int64_t count) {
+  std::optional<int64_t> collapsed;
+  if (auto collapse = chunk.getDefiningOp<tensor::CollapseShapeOp>()) {
+    collapsed = getExpandedDim(collapse.getReassociationIndices(), 2);
+    if (!collapsed)
+      return std::nullopt;
+    chunk = collapse.getSrc();
+  }
+  if (auto copy = chunk.getDefiningOp<linalg::CopyOp>())
+    chunk = copy.getInputs().front();
+  auto slice = chunk.getDefiningOp<tensor::ExtractSliceOp>();
+  if (!slice)
+    return std::nullopt;
+  std::optional<int64_t> cut = getCutDimension(slice, index, count);
+  if (!cut)
+    return std::nullopt;
+  if (!collapsed)
+    return RecognizedSlice{slice.getSource(), ValueSplit{*cut, 1}};
+  auto expand = slice.getSource().getDefiningOp<tensor::ExpandShapeOp>();
+  if (!expand ||
+      getExpandedDim(expand.getReassociationIndices(), 3) != collapsed ||
+      *cut != *collapsed + 1)
+    return std::nullopt;
+  int64_t outer = expand.getResultType().getDimSize(*collapsed);
+  return RecognizedSlice{expand.getSrc(), ValueSplit{*collapsed, outer}};
+}

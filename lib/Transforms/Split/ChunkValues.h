@@ -1,0 +1,55 @@
+//===- ChunkValues.h - Slices and concatenations ----------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Cuts a value into chunks and puts chunks together. The inverse functions
+// recognize what these create.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_SPLIT_CHUNKVALUES_H
+#define COMMSCHED_LIB_TRANSFORMS_SPLIT_CHUNKVALUES_H
+
+#include "CommSched/Interfaces/SplitRule.h"
+#include "mlir/IR/Builders.h"
+
+namespace mlir::commsched {
+
+/// A value, and the operations that make it, in their order.
+struct CreatedValue {
+  Value value;
+  SmallVector<Operation *, 4> operations;
+};
+
+/// Creates chunk `index` of `count` of `value`: a view, or with `isCopied` a
+/// copy. A split with `outer` above 1 is always copied.
+CreatedValue createSlice(OpBuilder &builder, Location loc, Value value,
+                         ValueSplit split, int64_t index, int64_t count,
+                         bool isCopied);
+
+/// Creates the value of `type` of which `chunks` are all chunks.
+CreatedValue createConcat(OpBuilder &builder, Location loc, Type type,
+                          ValueRange chunks, ValueSplit split);
+
+/// Whether createSum() knows how to add elements of `type`.
+bool canAdd(Type type);
+
+/// Creates the sum of `chunks`, added up in their order.
+CreatedValue createSum(OpBuilder &builder, Location loc, ValueRange chunks);
+
+/// What `chunk` was cut out of, chunk by chunk as createSlice() does it: chunk
+/// `index` of `count`.
+struct RecognizedSlice {
+  Value source;
+  ValueSplit split;
+};
+std::optional<RecognizedSlice> recognizeSlice(Value chunk, int64_t index,
+                                              int64_t count);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_SPLIT_CHUNKVALUES_H

@@ -1,0 +1,295 @@
+//===- SplitRewrite.cpp - Rewriting of regions into chunks ----------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SplitRewrite.h"
+
+#include "CommSched/Analysis/OperationTexts.h"
+#include "CommSched/Dialect/ChunkAttribute.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+ChunkNames::ChunkNames(Block &block) {
+  for (Operation &op : block)
+    if (std::optional<ChunkInfo> info = getChunkInfo(&op))
+      used.insert(info->of.getValue());
+}
+
+StringAttr ChunkNames::getUnused(MLIRContext *context, const Twine &name) {
+  std::string text = name.str();
+  if (!used.insert(text).second) {
+    int64_t &number = next[text];
+    std::string numbered;
+    do
+      numbered = text + "_" + std::to_string(++number);
+    while (!used.insert(numbered).second);
+    text = numbered;
+  }
+  return StringAttr::get(context, text);
+}
+
+StringAttr ChunkNames::getName(Operation *op) {
+  StringRef name = getStableName(op);
+  return getUnused(op->getContext(),
+                   name.empty() ? op->getName().stripDialect() : name);
+}
+
+StringAttr ChunkNames::getName(Value value) {
+  if (Operation *op = value.getDefiningOp()) {
+    StringRef name = getStableName(op);
+    return StringAttr::get(op->getContext(),
+                           name.empty() ? op->getName().stripDialect() : name);
+  }
+  return StringAttr::get(value.getContext(),
+                         getArgumentName(cast<BlockArgument>(value)));
+}
+
+/// The name of `value`, if it has one of its own.
+static StringRef getStableName(Value value) {
+  if (Operation *op = value.getDefiningOp())
+    return commsched::getStableName(op);
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Rewriting
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class RegionRewriter {
+public:
+  RegionRewriter(const SplitRegion &region, int64_t count, ChunkNames &names,
+                 ChunkCostFunction getCost)
+      : region(region), count(count), names(names), getCost(getCost),
+        builder(region.members.front().op->getContext()) {}
+
+  SplitOperations rewrite();
+
+private:
+  void createSlices(int32_t entry, const SplitMember &user);
+  void createChunks(size_t number);
+  Operation *createChunk(const SplitMember &member, ValueRange operands);
+  Value getOperand(size_t number, OpOperand &operand, int64_t chunk) const;
+  void annotate(const SplitMember &member, Operation *chunk, int64_t index,
+                StringAttr of);
+  void annotate(ArrayRef<Operation *> part, Operation *from, ChunkInfo info,
+                const Twine &name);
+  void createExit(size_t number);
+
+  const SplitRegion &region;
+  int64_t count;
+  ChunkNames &names;
+  ChunkCostFunction getCost;
+  OpBuilder builder;
+  SplitOperations created;
+  DenseMap<Operation *, size_t> memberOf;
+  /// The chunks of what members give.
+  DenseMap<Value, SmallVector<Value, 2>> chunksOf;
+  /// By entry: its chunks.
+  std::vector<SmallVector<Value, 2>> slicesOf;
+  /// By member: the entries of its operands, each with the operand.
+  std::vector<SmallVector<std::pair<unsigned, int32_t>, 2>> entriesOf;
+};
+
+} // namespace
+
+/// What the operation of a chunk was: `original` of ChunkInfo.
+static DictionaryAttr describeOriginal(Operation *op, Operation *chunk) {
+  Builder builder(op->getContext());
+  NamedAttrList entries;
+  SmallVector<Attribute> types;
+  for (Type type : op->getResultTypes())
+    types.push_back(TypeAttr::get(type));
+  entries.set("types", builder.getArrayAttr(types));
+  Attribute properties = op->getPropertiesAsAttribute();
+  if (properties && properties != chunk->getPropertiesAsAttribute())
+    entries.set("properties", properties);
+  if (Attribute pinned = op->getDiscardableAttr(runtimeNsAttrName))
+    entries.set(runtimeNsAttrName.drop_front(strlen("commsched.")), pinned);
+  return entries.getDictionary(op->getContext());
+}
+
+void RegionRewriter::annotate(const SplitMember &member, Operation *chunk,
+                              int64_t index, StringAttr of) {
+  Operation *op = member.op;
+  StringRef name = commsched::getStableName(op);
+  if (!name.empty())
+    chunk->setAttr(nameAttrName,
+                   builder.getStringAttr(name + ".chunk" + Twine(index)));
+  if (getPinnedRuntimeNs(op)) {
+    std::optional<int64_t> costNs = getCost(op, member.axis, count);
+    if (costNs)
+      chunk->setAttr(runtimeNsAttrName, builder.getI64IntegerAttr(*costNs));
+    else
+      chunk->removeAttr(runtimeNsAttrName);
+  }
+  ChunkInfo info;
+  info.of = of;
+  info.count = count;
+  info.index = index;
+  info.axis = member.axisIndex;
+  info.blocks = member.blocks;
+  if (index == 0)
+    info.original = describeOriginal(op, chunk);
+  setChunkInfo(chunk, info);
+}
+
+void RegionRewriter::annotate(ArrayRef<Operation *> part, Operation *from,
+                              ChunkInfo info, const Twine &name) {
+  for (Operation *op : part) {
+    for (StringRef inherited : {moduleAttrName, partitionAttrName})
+      if (Attribute attr = from->getDiscardableAttr(inherited))
+        op->setAttr(inherited, attr);
+    setChunkInfo(op, info);
+  }
+  // The last operation has the value, which is what a name is for.
+  if (std::string text = name.str(); text.front() != '.')
+    part.back()->setAttr(nameAttrName, builder.getStringAttr(text));
+}
+
+void RegionRewriter::createSlices(int32_t entry, const SplitMember &user) {
+  const SplitEntry &cut = region.entries[entry];
+  const SplitEntry::Use &use = cut.uses.front();
+  // Another region may give the value by now.
+  Value value = region.members[use.member].op->getOperand(use.operand);
+  ChunkInfo info;
+  info.of = names.getName(value);
+  info.count = count;
+  info.part = ChunkPart::Slice;
+  for (int64_t index = 0; index < count; ++index) {
+    CreatedValue slice = createSlice(builder, user.op->getLoc(), value,
+                                     cut.split, index, count, cut.isCopied);
+    info.index = index;
+    annotate(slice.operations, user.op, info,
+             getStableName(value) + ".slice" + Twine(index));
+    slicesOf[entry].push_back(slice.value);
+    created.entries[entry].push_back(std::move(slice.operations));
+  }
+}
+
+Value RegionRewriter::getOperand(size_t number, OpOperand &operand,
+                                 int64_t chunk) const {
+  const SplitMember &member = region.members[number];
+  for (auto [index, entry] : entriesOf[number])
+    if (index == operand.getOperandNumber())
+      return slicesOf[entry][chunk];
+  bool isDivided =
+      member.isWait() || member.getOperandSplit(operand.getOperandNumber());
+  auto it = chunksOf.find(operand.get());
+  return isDivided && it != chunksOf.end() ? it->second[chunk] : operand.get();
+}
+
+Operation *RegionRewriter::createChunk(const SplitMember &member,
+                                       ValueRange operands) {
+  if (!member.isWait())
+    return cast<SplitOpInterface>(member.op).createChunk(
+        builder, operands, getChunkResultTypes(member.op, member.axis, count),
+        member.axis, count);
+  SmallVector<Type> types(member.op->getResultTypes());
+  for (const AxisPlace &place : member.axis.results)
+    types[place.value] = getChunkType(types[place.value], place.dim, count);
+  return createWithTypes(builder, member.op, operands, types);
+}
+
+void RegionRewriter::createChunks(size_t number) {
+  const SplitMember &member = region.members[number];
+  builder.setInsertionPoint(member.op);
+  for (auto [operand, entry] : entriesOf[number])
+    if (slicesOf[entry].empty())
+      createSlices(entry, member);
+  StringAttr of = names.getName(member.op);
+  for (int64_t index = 0; index < count; ++index) {
+    SmallVector<Value> operands;
+    for (OpOperand &operand : member.op->getOpOperands())
+      operands.push_back(getOperand(number, operand, index));
+    Operation *chunk = createChunk(member, operands);
+    annotate(member, chunk, index, of);
+    created.members[number].push_back(chunk);
+    for (auto [whole, part] :
+         llvm::zip(member.op->getResults(), chunk->getResults()))
+      chunksOf[whole].push_back(part);
+  }
+}
+
+void RegionRewriter::createExit(size_t number) {
+  const SplitExit &exit = region.exits[number];
+  auto result = cast<OpResult>(exit.value);
+  Operation *producer = result.getOwner();
+  Location loc = producer->getLoc();
+  ArrayRef<Value> chunks = chunksOf[exit.value];
+  CreatedValue whole = exit.split
+                           ? createConcat(builder, loc, exit.value.getType(),
+                                          chunks, *exit.split)
+                           : createSum(builder, loc, chunks);
+  ChunkInfo info;
+  // The name that its chunks have.
+  info.of = getChunkInfo(chunks.front().getDefiningOp())->of;
+  info.count = count;
+  info.part = ChunkPart::Whole;
+  std::string name = getStableName(exit.value).str() + ".whole";
+  if (producer->getNumResults() > 1)
+    name += std::to_string(result.getResultNumber());
+  annotate(whole.operations, producer, info, name);
+  result.replaceUsesWithIf(whole.value, [&](OpOperand &use) {
+    auto it = memberOf.find(use.getOwner());
+    return it == memberOf.end() || !exit.split ||
+           region.members[it->second].getOperandSplit(use.getOperandNumber()) !=
+               exit.split;
+  });
+  created.exits[number] = std::move(whole.operations);
+}
+
+SplitOperations RegionRewriter::rewrite() {
+  created.members.resize(region.members.size());
+  created.entries.resize(region.entries.size());
+  created.exits.resize(region.exits.size());
+  slicesOf.resize(region.entries.size());
+  entriesOf.resize(region.members.size());
+  for (auto [number, member] : llvm::enumerate(region.members))
+    memberOf[member.op] = number;
+  for (auto [number, entry] : llvm::enumerate(region.entries))
+    for (const SplitEntry::Use &use : entry.uses)
+      entriesOf[use.member].emplace_back(use.operand,
+                                         static_cast<int32_t>(number));
+  size_t nextExit = 0;
+  for (size_t number = 0; number < region.members.size(); ++number) {
+    createChunks(number);
+    Operation *op = region.members[number].op;
+    for (; nextExit < region.exits.size() &&
+           region.exits[nextExit].value.getDefiningOp() == op;
+         ++nextExit)
+      createExit(nextExit);
+  }
+  for (const SplitMember &member : llvm::reverse(region.members))
+    member.op->erase();
+  return std::move(created);
+}
+
+SplitOperations mlir::commsched::splitRegion(const SplitRegion &region,
+                                             int64_t count, ChunkNames &names,
+                                             ChunkCostFunction getCost) {
+  return RegionRewriter(region, count, names, getCost).rewrite();
+}
+
+std::optional<SplitStop>
+mlir::commsched::getUnjoinableReason(const SplitRegion &region) {
+  for (const SplitExit &exit : region.exits)
+    if (!exit.split && !canAdd(exit.value.getType())) {
+      Operation *op = exit.value.getDefiningOp();
+      return SplitStop{op, op, "gives partial sums that cannot be added"};
+    }
+  return std::nullopt;
+}

@@ -1,0 +1,80 @@
+//===- SplitRewrite.h - Rewriting of regions into chunks --------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Replaces the operations of a region by chunks. See SplitRegion.h for what a
+// region is, and docs/guide/splitting.md for the result.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_SPLIT_SPLITREWRITE_H
+#define COMMSCHED_LIB_TRANSFORMS_SPLIT_SPLITREWRITE_H
+
+#include "ChunkValues.h"
+#include "CommSched/Analysis/Split/SplitRegion.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace mlir::commsched {
+
+/// The names of what is in chunks, each given once in a block.
+class ChunkNames {
+public:
+  /// Collects the names that chunks of `block` have already.
+  explicit ChunkNames(Block &block);
+
+  /// A name for the chunks of `op`: its `commsched.name`, otherwise its kind
+  /// and a number.
+  StringAttr getName(Operation *op);
+  /// The same for chunks of `value`.
+  StringAttr getName(Value value);
+
+private:
+  StringAttr getUnused(MLIRContext *context, const Twine &name);
+
+  llvm::StringSet<> used;
+  llvm::StringMap<int64_t> next;
+};
+
+/// What a region was replaced by.
+struct SplitOperations {
+  /// By member, in the order of SplitRegion::members, and chunk.
+  std::vector<SmallVector<Operation *, 2>> members;
+  /// By entry, in the order of SplitRegion::entries, and chunk: the operations
+  /// that cut it, in their order.
+  std::vector<SmallVector<SmallVector<Operation *, 4>, 2>> entries;
+  /// By exit, in the order of SplitRegion::exits: the operations that put it
+  /// together, in their order.
+  std::vector<SmallVector<Operation *, 4>> exits;
+};
+
+/// The time of a chunk of a pinned operation in nanoseconds: of the operation,
+/// its axis, and the number of chunks; none if it is not known.
+using ChunkCostFunction = function_ref<std::optional<int64_t>(
+    Operation *, const SplitAxis &, int64_t)>;
+
+/// Replaces the members of `region` by `count` chunks each, where the members
+/// were. findUndivided(region, count) is null. Regions of a block without
+/// common members may be split one after the other.
+///
+/// Chunks have the name of the operation with `.chunk` and their number behind
+/// it, its location and its module. What was pinned is pinned to what `getCost`
+/// says.
+SplitOperations splitRegion(const SplitRegion &region, int64_t count,
+                            ChunkNames &names, ChunkCostFunction getCost);
+
+/// Why the chunks of `region` cannot be put together, naming the operation;
+/// none if they can.
+std::optional<SplitStop> getUnjoinableReason(const SplitRegion &region);
+
+/// Puts the operations of `block` into an order in which chunks follow each
+/// other: while a chunk is communicated, others are computed. Operations
+/// without `commsched.chunk` keep their order.
+LogicalResult orderChunks(Block &block);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_SPLIT_SPLITREWRITE_H
