@@ -51,8 +51,8 @@ def _parser() -> argparse.ArgumentParser:
         "commsched.torch.trace",
         "Trace one training step of a model whose parameters are "
         "sharded over data-parallel ranks (gathered in bfloat16, gradients "
-        "reduced in float32), on fake tensors and without a GPU, and write "
-        "it as a commsched module.",
+        "reduced in float32), with tensor or expert parallelism inside, on "
+        "fake tensors and without a GPU, and write it as a commsched module.",
         (*models.CONFIGS, *models.EXPERTS_CONFIGS),
     )
     add = parser.add_argument

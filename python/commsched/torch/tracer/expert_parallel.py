@@ -49,8 +49,8 @@ def expected_sizes(
     for node in graph_module.graph.nodes:
         if getattr(node.target, "_opname", "") != "all_to_all_single":
             continue
-        rows, received, sent = node.args[0].meta["val"].shape[0], *node.args[1:3]
-        received, sent = _symbols(received), _symbols(sent)
+        rows = node.args[0].meta["val"].shape[0]
+        received, sent = map(_symbols, node.args[1:3])
         if not sent or not received or sent[0] in sizes:
             continue  # Of known sizes, or the way back.
         # The first exchange of a layer sends rows of a known number.

@@ -2,10 +2,10 @@
 """Models that the tracer builds by name.
 
 ``CONFIGS`` maps a name such as ``llama3-8b`` to the configuration that
-``build`` turns into a module; ``EXPERTS_CONFIGS`` maps the names of models with
-experts to those of ``ExpertsModel``. The modules' ``forward(tokens, labels)``
-is a whole training step's forward: it returns the mean cross-entropy loss, or
-the rank's part of it.
+``build`` turns into a module; ``EXPERTS_CONFIGS`` maps the names of models
+with experts to those of ``ExpertsModel``. The ``forward(tokens, labels)`` of
+both is a whole training step's forward: it returns the mean cross-entropy
+loss, or the rank's part of it.
 """
 
 from __future__ import annotations
