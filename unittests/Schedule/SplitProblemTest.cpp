@@ -245,7 +245,7 @@ TEST(SplitProblem, RegionsFollowOnEachOther) {
   ASSERT_TRUE(split) << split.error();
   EXPECT_EQ(tell(*split),
             "0.0 0.1 whole0 slice0.0 1.0 slice0.1 slice0.2 2.0 1.1 "
-            "2.1 1.2 2.2");
+            "1.2 2.1 2.2");
   // The slices read the whole: both chunks and it, it and one slice, then all
   // three slices.
   EXPECT_EQ(simulateMemory(split->getProblem(), split->place())->peakBytes,

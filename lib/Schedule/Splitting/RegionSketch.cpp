@@ -10,11 +10,9 @@
 
 #include "CommSched/Schedule/Model/Simulator.h"
 
-#include "../Model/ReadyTracker.h"
+#include "SplitBuilder.h"
 
 #include <algorithm>
-#include <limits>
-#include <queue>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
@@ -178,128 +176,25 @@ Status RegionExtractor::extract() {
 }
 
 //===----------------------------------------------------------------------===//
-// Orders
+// Times
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// List scheduling: collectives start as early as they can, are waited for when
-/// they have ended, and the compute stream is idle only if nothing is ready.
-/// What has the longest path behind it comes first.
-class GreedyOrder {
-public:
-  explicit GreedyOrder(const Problem &problem);
-
-  Order find();
-
-private:
-  /// The longest path from the beginning of a node, negative, and the node.
-  using ByPath = std::pair<int64_t, NodeId>;
-  template <typename T>
-  using MinHeap = std::priority_queue<T, std::vector<T>, std::greater<T>>;
-
-  void push(NodeId node);
-  void take(NodeId node);
-  void runStart();
-  void runWait();
-  void runOther();
-
-  const Problem &problem;
-  ReadyTracker tracker;
-  std::vector<int64_t> pathNs;
-  MinHeap<ByPath> starts, others;
-  /// Waits that are ready, by the end of their collective.
-  MinHeap<std::pair<int64_t, NodeId>> waits;
-  std::vector<int64_t> streamNs, endNs;
-  int64_t nowNs = 0;
-  Order order;
-};
-
-} // namespace
-
-GreedyOrder::GreedyOrder(const Problem &problem)
-    : problem(problem), tracker(problem), pathNs(problem.numNodes()),
-      streamNs(problem.numStreams()), endNs(problem.numNodes()) {
-  const Order &topological = problem.topologicalOrder();
-  for (size_t i = topological.size(); i-- > 0;) {
-    NodeId node = topological[i];
-    for (DependenceEnd end : problem.successors(node))
-      pathNs[node] = std::max(pathNs[node], pathNs[end.node]);
-    pathNs[node] += problem.costNs(node);
-  }
-}
-
-void GreedyOrder::push(NodeId node) {
-  if (problem.kind(node) == NodeKind::Start)
-    starts.push({-pathNs[node], node});
-  else if (problem.kind(node) == NodeKind::Wait)
-    waits.push({endNs[problem.startOf(node)], node});
-  else
-    others.push({-pathNs[node], node});
-}
-
-void GreedyOrder::take(NodeId node) {
-  order.push_back(node);
-  tracker.take(node, [&](NodeId ready) { push(ready); });
-}
-
-void GreedyOrder::runStart() {
-  NodeId node = starts.top().second;
-  starts.pop();
-  int64_t &streamEndNs = streamNs[problem.stream(node)];
-  streamEndNs = std::max(nowNs, streamEndNs) + problem.costNs(node);
-  endNs[node] = streamEndNs;
-  take(node);
-}
-
-void GreedyOrder::runWait() {
-  auto [arrivalNs, node] = waits.top();
-  waits.pop();
-  nowNs = std::max(nowNs, arrivalNs);
-  take(node);
-}
-
-void GreedyOrder::runOther() {
-  NodeId node = others.top().second;
-  others.pop();
-  if (problem.isCollective(node)) {
-    int64_t &streamEndNs = streamNs[problem.stream(node)];
-    nowNs = std::max(nowNs, streamEndNs);
-    streamEndNs = nowNs + problem.costNs(node);
-  }
-  nowNs += problem.costNs(node);
-  take(node);
-}
-
-Order GreedyOrder::find() {
-  for (NodeId node : tracker.listReady())
-    push(node);
-  while (!starts.empty() || !waits.empty() || !others.empty()) {
-    if (!starts.empty())
-      runStart();
-    else if (!waits.empty() && (others.empty() || waits.top().first <= nowNs))
-      runWait();
-    else
-      runOther();
-  }
-  return order;
-}
-
-/// Simulates a problem whose program is legal in the better of two orders.
+/// Simulates a problem in the better of two orders: that of the program, or a
+/// topological one, and list scheduling by it.
 static Result<RegionTime> findTime(const Problem &problem) {
   RegionTime time;
   Result<LowerBound> bound = computeLowerBound(problem);
   if (!bound)
     return Error{bound.error()};
   time.bound = *bound;
-  time.stepNs = std::numeric_limits<int64_t>::max();
-  for (const Order &order :
-       {problem.topologicalOrder(), GreedyOrder(problem).find()}) {
-    Result<Timeline> timeline = simulate(problem, order);
-    if (!timeline)
-      return Error{timeline.error()};
-    time.stepNs = std::min(time.stepNs, timeline->stepNs);
-  }
+  Result<Timeline> timeline = simulate(problem, problem.topologicalOrder());
+  if (!timeline)
+    return Error{timeline.error()};
+  std::vector<int64_t> ranks(problem.numNodes());
+  for (size_t i = 0; i < ranks.size(); ++i)
+    ranks[problem.topologicalOrder()[i]] = static_cast<int64_t>(i);
+  time.stepNs =
+      std::min(timeline->stepNs, scheduleByRank(problem, ranks).stepNs);
   return time;
 }
 

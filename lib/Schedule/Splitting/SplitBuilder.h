@@ -132,9 +132,27 @@ void addSplitBuffers(const SplitRegions &regions, SplitDraft &draft);
 /// The first of the users, which decides what the slice depends on.
 NodeId findFirstUser(const SplitSpec::Slice &slice);
 
+/// The member in whose place a node of a region comes.
+NodeId findMember(const SplitRegions &regions,
+                  const SplitProblem::Origin &origin);
+
+/// An order, and how long simulate() says that it takes.
+struct RankedOrder {
+  Order order;
+  int64_t stepNs = 0;
+};
+
+/// List scheduling: of what is ready, the compute stream and the communication
+/// streams take the first by rank, then by index. Collectives are waited for
+/// when they have ended, and earlier only if there is nothing to compute.
+/// `problem` has no error. O((nodes + dependences) * log(nodes)).
+RankedOrder scheduleByRank(const Problem &problem,
+                           const std::vector<int64_t> &ranks);
+
 /// By region: an order of its nodes of the draft, as a pipeline that is short
 /// with nothing beside it. `successors` are those in the draft. O(nodes of
-/// regions and their dependences * log(nodes)).
+/// regions and their dependences * log(nodes)), and the effort of searches,
+/// which is limited.
 std::vector<Order> pipelineRegions(const SplitRegions &regions,
                                    const SplitDraft &draft,
                                    const Csr<NodeId> &successors);

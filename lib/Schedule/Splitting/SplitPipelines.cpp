@@ -9,9 +9,15 @@
 
 #include "SplitBuilder.h"
 
+#include "../Model/ReadyTracker.h"
+#include "../Step/SmallSteps.h"
+
+#include "CommSched/Schedule/Bounds/LowerBounds.h"
+#include "CommSched/Schedule/Model/ProblemTransforms.h"
 #include "CommSched/Support/Unlimited.h"
 
 #include <algorithm>
+#include <map>
 #include <queue>
 
 using namespace mlir::commsched;
@@ -61,19 +67,121 @@ static std::vector<int32_t> numberSections(const SplitRegions &regions) {
 }
 
 //===----------------------------------------------------------------------===//
-// Pipelines
+// List scheduling
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// The sum of two times; unlimited if it does not fit, which an error of the
-/// split problem is about.
-int64_t add(int64_t aNs, int64_t bNs) {
-  return aNs > unlimited - bNs ? unlimited : aNs + bNs;
+/// Simulates list scheduling of a problem.
+class ListSimulation {
+public:
+  ListSimulation(const Problem &problem, const std::vector<int64_t> &ranks)
+      : problem(problem), ranks(ranks), tracker(problem),
+        starts(problem.numStreams()), streamEndNs(problem.numStreams()),
+        endNs(problem.numNodes()) {}
+
+  RankedOrder run();
+
+private:
+  using Entry = std::pair<int64_t, NodeId>;
+  using MinHeap =
+      std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>>;
+
+  void push(NodeId node);
+  void take(NodeId node);
+  bool issue(int64_t untilNs);
+  void compute(NodeId node);
+
+  const Problem &problem;
+  const std::vector<int64_t> &ranks;
+  ReadyTracker tracker;
+  /// What is ready: by rank, and waits by the end of their collective.
+  MinHeap computations, waits;
+  std::vector<MinHeap> starts;
+  std::vector<int64_t> streamEndNs;
+  std::vector<int64_t> endNs;
+  int64_t nowNs = 0;
+  Order order;
+};
+
+} // namespace
+
+void ListSimulation::push(NodeId node) {
+  if (problem.kind(node) == NodeKind::Start)
+    starts[problem.stream(node)].push({ranks[node], node});
+  else if (problem.kind(node) == NodeKind::Wait)
+    waits.push({endNs[problem.startOf(node)], node});
+  else
+    computations.push({ranks[node], node});
 }
 
-template <typename T>
-using MinHeap = std::priority_queue<T, std::vector<T>, std::greater<T>>;
+void ListSimulation::take(NodeId node) {
+  order.push_back(node);
+  tracker.take(node, [&](NodeId ready) { push(ready); });
+}
+
+/// Issues what is ready to all streams that would be idle before `untilNs`: no
+/// more, since what becomes ready until then may rank before it. Returns
+/// whether there was anything.
+bool ListSimulation::issue(int64_t untilNs) {
+  bool hasIssued = false;
+  for (size_t stream = 0; stream < starts.size(); ++stream) {
+    int64_t &streamNs = streamEndNs[stream];
+    while (!starts[stream].empty() &&
+           (streamNs <= nowNs || streamNs < untilNs)) {
+      NodeId node = starts[stream].top().second;
+      starts[stream].pop();
+      streamNs = std::max(streamNs, nowNs) + problem.costNs(node);
+      endNs[node] = streamNs;
+      take(node);
+      hasIssued = true;
+    }
+  }
+  return hasIssued;
+}
+
+void ListSimulation::compute(NodeId node) {
+  computations.pop();
+  if (problem.isCollective(node)) {
+    int64_t &streamNs = streamEndNs[problem.stream(node)];
+    nowNs = std::max(nowNs, streamNs);
+    streamNs = nowNs + problem.costNs(node);
+  }
+  nowNs += problem.costNs(node);
+  take(node);
+}
+
+RankedOrder ListSimulation::run() {
+  for (NodeId node : tracker.listReady())
+    push(node);
+  while (order.size() < static_cast<size_t>(problem.numNodes())) {
+    if (!waits.empty() && waits.top().first <= nowNs) {
+      NodeId wait = waits.top().second;
+      waits.pop();
+      take(wait);
+    } else if (!computations.empty()) {
+      NodeId node = computations.top().second;
+      if (!issue(nowNs + problem.costNs(node)))
+        compute(node);
+    } else if (!issue(waits.empty() ? unlimited : waits.top().first)) {
+      nowNs = waits.top().first;
+    }
+  }
+  for (int64_t streamNs : streamEndNs)
+    nowNs = std::max(nowNs, streamNs);
+  return {std::move(order), nowNs};
+}
+
+RankedOrder schedule::scheduleByRank(const Problem &problem,
+                                     const std::vector<int64_t> &ranks) {
+  return ListSimulation(problem, ranks).run();
+}
+
+//===----------------------------------------------------------------------===//
+// Pipelines
+//===----------------------------------------------------------------------===//
+
+namespace {
 
 /// How a pipeline ranks chunk c of section s: by perSection * s + perChunk * c.
 struct Skew {
@@ -84,198 +192,162 @@ struct Skew {
 /// From one section after the other to one chunk after the other.
 constexpr Skew skews[] = {{1, 0}, {3, 1}, {2, 1}, {1, 1}, {0, 1}};
 
-/// Finds orders of the regions, each with nothing beside it.
+/// Finds orders of the regions, each with nothing beside it, once for all
+/// regions that are equal.
 class Pipeliner {
 public:
   Pipeliner(const SplitRegions &regions, const SplitDraft &draft,
-            const Csr<NodeId> &successors,
-            const std::vector<int32_t> &sections);
+            const Csr<NodeId> &successors);
 
-  /// The order of the nodes of a region with the shortest step over all skews;
-  /// of equal ones the first.
   Order pipeline(int32_t spec);
 
 private:
-  using Rank = std::array<int64_t, 4>;
-  using Entry = std::pair<Rank, NodeId>;
+  /// Where a node is in the pipeline.
+  struct Place {
+    int32_t section;
+    int32_t chunk;
+  };
+  /// All that an order of the region depends on.
+  using Signature = std::vector<int64_t>;
 
-  Rank rank(NodeId node, Skew skew) const;
-  void simulate(int32_t spec, Skew skew);
-  void countMissing(int32_t spec);
-  void push(NodeId node);
-  void take(NodeId node);
-  bool issue(int64_t untilNs);
+  Place findPlace(NodeId node) const;
+  Problem extract(int32_t spec, Signature &signature);
+  Order findOrder(const Problem &problem, const std::vector<Place> &places);
+  void search(const Problem &problem, RankedOrder &best);
 
   const SplitRegions &regions;
   const SplitDraft &draft;
   const Csr<NodeId> &successors;
   /// By member: its section.
-  const std::vector<int32_t> &sections;
+  std::vector<int32_t> sections;
   /// By region: its nodes.
   Csr<NodeId> nodesOf;
-  /// By stream: its index among those of the region.
-  std::vector<int32_t> streamIndex;
-  /// By node: how many predecessors of its region have not run.
-  std::vector<int32_t> missing;
-
-  // Of one simulation.
-  Skew skew{};
-  MinHeap<Entry> computations;
-  std::vector<MinHeap<Entry>> starts;
-  /// Waits that are ready, by the end of their collective.
-  MinHeap<std::pair<int64_t, NodeId>> waits;
-  std::vector<int64_t> streamEndNs;
-  std::vector<int64_t> endNs;
-  int64_t nowNs = 0;
-  Order order;
+  /// By node: its index in its region.
+  std::vector<int32_t> indexOf;
+  /// How many operations the searches for all regions may still look at.
+  int64_t effort = 1 << 22;
+  std::map<Signature, Order> orders;
 };
 
 } // namespace
 
 Pipeliner::Pipeliner(const SplitRegions &regions, const SplitDraft &draft,
-                     const Csr<NodeId> &successors,
-                     const std::vector<int32_t> &sections)
+                     const Csr<NodeId> &successors)
     : regions(regions), draft(draft), successors(successors),
-      sections(sections), streamIndex(regions.getProblem().numStreams()),
-      missing(draft.nodes.size()), endNs(draft.nodes.size()) {
+      sections(numberSections(regions)), indexOf(draft.nodes.size()) {
   nodesOf.build(
       regions.getSpecs().size(), draft.nodes.size(),
       [&](size_t i) { return draft.nodes[i].origin.spec; },
       [](size_t i) { return static_cast<NodeId>(i); });
 }
 
-Pipeliner::Rank Pipeliner::rank(NodeId node, Skew skew) const {
+Pipeliner::Place Pipeliner::findPlace(NodeId node) const {
   const SplitProblem::Origin &origin = draft.nodes[node].origin;
-  const SplitSpec &spec = regions.getSpecs()[origin.spec];
-  // A Slice comes with its first user, a Whole with the last chunk.
-  NodeId member = origin.node;
-  int64_t chunk = origin.chunk;
-  if (origin.role == SplitProblem::Role::Slice)
-    member = findFirstUser(spec.slices[origin.index]);
-  if (origin.role == SplitProblem::Role::Whole) {
-    member = spec.wholes[origin.index].producer;
-    chunk = spec.chunks - 1;
+  int32_t section = sections[findMember(regions, origin)];
+  // A Whole comes with the last chunk.
+  return {section,
+          origin.chunk < 0 ? regions.numChunks(origin.spec) - 1 : origin.chunk};
+}
+
+/// Copies a region of the draft.
+Problem Pipeliner::extract(int32_t spec, Signature &signature) {
+  Problem problem;
+  std::map<StreamId, StreamId> streams;
+  ArrayView<NodeId> nodes = nodesOf[spec];
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const SplitDraft::Node &node = draft.nodes[nodes[i]];
+    indexOf[nodes[i]] = static_cast<int32_t>(i);
+    StreamId stream = node.stream;
+    if (stream != noStream)
+      stream = streams.insert({stream, streams.size()}).first->second;
+    if (node.kind == NodeKind::Wait)
+      problem.addWait(indexOf[node.start]);
+    else
+      problem.addNode(node.kind, node.costNs, stream);
+    Place place = findPlace(nodes[i]);
+    signature.insert(signature.end(),
+                     {static_cast<int64_t>(node.kind), node.costNs, stream,
+                      place.section, place.chunk});
   }
-  return {skew.perSection * int64_t(sections[member]) + skew.perChunk * chunk,
-          chunk, member, node};
-}
-
-/// Counts the dependences within the region, and numbers its streams.
-void Pipeliner::countMissing(int32_t spec) {
-  int32_t numStreams = 0;
-  for (NodeId node : nodesOf[spec]) {
-    missing[node] = 0;
-    if (draft.nodes[node].stream != noStream)
-      streamIndex[draft.nodes[node].stream] = -1;
-  }
-  for (NodeId node : nodesOf[spec])
-    for (NodeId successor : successors[node])
-      if (draft.nodes[successor].origin.spec == spec)
-        ++missing[successor];
-  for (NodeId node : nodesOf[spec])
-    if (StreamId stream = draft.nodes[node].stream;
-        stream != noStream && streamIndex[stream] < 0)
-      streamIndex[stream] = numStreams++;
-  starts.resize(numStreams);
-  streamEndNs.assign(numStreams, 0);
-}
-
-void Pipeliner::push(NodeId node) {
-  const SplitDraft::Node &ready = draft.nodes[node];
-  if (ready.kind == NodeKind::Start)
-    starts[streamIndex[ready.stream]].push({rank(node, skew), node});
-  else if (ready.kind == NodeKind::Wait)
-    waits.push({endNs[ready.start], node});
-  else
-    computations.push({rank(node, skew), node});
-}
-
-void Pipeliner::take(NodeId node) {
-  order.push_back(node);
-  for (NodeId successor : successors[node])
-    if (draft.nodes[successor].origin.spec == draft.nodes[node].origin.spec &&
-        --missing[successor] == 0)
-      push(successor);
-}
-
-/// Issues what is ready to all streams that would be idle before `untilNs`: no
-/// more, since what becomes ready until then may rank before it. Returns
-/// whether there was anything.
-bool Pipeliner::issue(int64_t untilNs) {
-  bool hasIssued = false;
-  for (size_t stream = 0; stream < starts.size(); ++stream) {
-    int64_t &streamNs = streamEndNs[stream];
-    while (!starts[stream].empty() &&
-           (streamNs <= nowNs || streamNs < untilNs)) {
-      NodeId node = starts[stream].top().second;
-      starts[stream].pop();
-      streamNs = add(std::max(streamNs, nowNs), draft.nodes[node].costNs);
-      endNs[node] = streamNs;
-      take(node);
-      hasIssued = true;
-    }
-  }
-  return hasIssued;
-}
-
-/// List scheduling: of what is ready, the compute stream and the communication
-/// streams take the first by rank. Collectives are waited for when they have
-/// ended, and earlier only if there is nothing to compute.
-void Pipeliner::simulate(int32_t spec, Skew with) {
-  skew = with;
-  nowNs = 0;
-  order.clear();
-  countMissing(spec);
-  for (NodeId node : nodesOf[spec])
-    if (missing[node] == 0)
-      push(node);
-  while (order.size() < nodesOf[spec].size()) {
-    if (!waits.empty() && (waits.top().first <= nowNs)) {
-      NodeId wait = waits.top().second;
-      waits.pop();
-      take(wait);
-      continue;
-    }
-    if (!computations.empty()) {
-      NodeId node = computations.top().second;
-      int64_t costNs = draft.nodes[node].costNs;
-      if (issue(add(nowNs, costNs)))
+  for (NodeId node : nodes)
+    for (NodeId successor : successors[node]) {
+      const SplitDraft::Node &to = draft.nodes[successor];
+      if (to.origin.spec != spec)
         continue;
-      computations.pop();
-      nowNs = add(nowNs, costNs);
-      take(node);
-      continue;
+      signature.insert(signature.end(), {indexOf[node], indexOf[successor]});
+      if (to.kind != NodeKind::Wait || to.start != node)
+        problem.addDependence(indexOf[node], indexOf[successor],
+                              DependenceKind::Data);
     }
-    if (issue(waits.empty() ? unlimited : waits.top().first))
-      continue;
-    // placeSplit() reports cycles of dependences and uses.
-    if (waits.empty())
-      return;
-    nowNs = waits.top().first;
+  problem.finalize();
+  return problem;
+}
+
+/// Replaces `best` by what a search finds, if it is better.
+void Pipeliner::search(const Problem &problem, RankedOrder &best) {
+  constexpr int64_t effortOfRegion = 1 << 18;
+  Result<TightLowerBound> bound = computeTightLowerBound(problem);
+  if (!bound || best.stepNs <= bound->ns)
+    return;
+  BeamSearchOptions options;
+  options.belowNs = best.stepNs;
+  options.goalNs = bound->ns;
+  options.effort = std::min(effort, effortOfRegion);
+  effort -= options.effort;
+  if (options.effort == 0)
+    return;
+  std::optional<Order> found =
+      searchBeam(renumber(problem, best.order), options);
+  if (!found)
+    return;
+  for (NodeId &node : *found)
+    node = best.order[node];
+  best.order = std::move(*found);
+}
+
+/// Returns the best order that is found of the problem of a region.
+Order Pipeliner::findOrder(const Problem &problem,
+                           const std::vector<Place> &places) {
+  RankedOrder best;
+  for (Skew skew : skews) {
+    std::vector<int64_t> ranks;
+    for (Place place : places)
+      ranks.push_back((int64_t(skew.perSection) * place.section +
+                       skew.perChunk * place.chunk) *
+                          SplitSpec::maxChunks +
+                      place.chunk);
+    RankedOrder found = scheduleByRank(problem, ranks);
+    if (best.order.empty() || found.stepNs < best.stepNs)
+      best = std::move(found);
   }
+  search(problem, best);
+  return best.order;
 }
 
 Order Pipeliner::pipeline(int32_t spec) {
-  Order best;
-  int64_t bestNs = unlimited;
-  for (Skew skew : skews) {
-    simulate(spec, skew);
-    int64_t stepNs = nowNs;
-    for (int64_t endNs : streamEndNs)
-      stepNs = std::max(stepNs, endNs);
-    if (!best.empty() && stepNs >= bestNs)
-      continue;
-    bestNs = stepNs;
-    best = order;
+  Signature signature;
+  Problem problem = extract(spec, signature);
+  ArrayView<NodeId> nodes = nodesOf[spec];
+  // What is wrong with the region is found in the whole.
+  if (!problem.check())
+    return Order(nodes.begin(), nodes.end());
+  auto [it, isNew] = orders.insert({std::move(signature), {}});
+  if (isNew) {
+    std::vector<Place> places;
+    for (NodeId node : nodes)
+      places.push_back(findPlace(node));
+    it->second = findOrder(problem, places);
   }
-  return best;
+  Order order;
+  for (NodeId index : it->second)
+    order.push_back(nodes[index]);
+  return order;
 }
 
 std::vector<Order> schedule::pipelineRegions(const SplitRegions &regions,
                                              const SplitDraft &draft,
                                              const Csr<NodeId> &successors) {
-  std::vector<int32_t> sections = numberSections(regions);
-  Pipeliner pipeliner(regions, draft, successors, sections);
+  Pipeliner pipeliner(regions, draft, successors);
   std::vector<Order> orders;
   for (size_t spec = 0; spec < regions.getSpecs().size(); ++spec)
     orders.push_back(pipeliner.pipeline(static_cast<int32_t>(spec)));

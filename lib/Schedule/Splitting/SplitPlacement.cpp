@@ -37,9 +37,8 @@ listEdges(const SplitDraft &draft) {
   return edges;
 }
 
-/// The member whose place a node of a region has.
-static NodeId findMember(const SplitRegions &regions,
-                         const SplitProblem::Origin &origin) {
+NodeId schedule::findMember(const SplitRegions &regions,
+                            const SplitProblem::Origin &origin) {
   const SplitSpec &spec = regions.getSpecs()[origin.spec];
   if (origin.role == SplitProblem::Role::Slice)
     return findFirstUser(spec.slices[origin.index]);

@@ -49,8 +49,7 @@ struct RegionSketch {
 
 /// Simulates the members of `spec`, whole and in chunks, each in the better of
 /// two orders: that of the program (in chunks, of SplitProblem::place()), and
-/// the one in which the compute stream always runs what has most time behind it
-/// among that which is ready. All that comes from outside is ready at the
+/// list scheduling by it. All that comes from outside is ready at the
 /// beginning, and a path that leaves the region and returns to it holds nothing
 /// up.
 ///
