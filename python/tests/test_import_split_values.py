@@ -2,6 +2,8 @@
 """An operator that is computed in chunks, as its rule says, gives what it
 gives as a whole: bit for bit, or for a sum with numbers that add up exactly."""
 
+import re
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -12,20 +14,26 @@ from split_chunks import in_chunks, read_rule
 from commsched.torch.importer.aliases import Operand
 from commsched.torch.importer.calls import operands_of
 from commsched.torch.importer.split_rules import SplitRules
+from commsched.torch.importer.targets import operator_name
 from commsched.torch.importer.types import Values, leaves
 
 aten = torch.ops.aten
 
 
-def rule_of(function, operands, results):
-    """Returns the rule of the operator that `function` calls."""
+def node_of(function, operands, results):
+    """Returns the node of the operator that `function` calls."""
     shapes = [list(result.shape) for result in results]
     gm = fake_trace(lambda *xs: function(list(xs), shapes), *operands)
-    values = Values()
     (node,) = [
-        node for node in gm.graph.nodes
+        node
+        for node in gm.graph.nodes
         if node.op == "call_function" and "getitem" not in node.name
     ]
+    return node
+
+
+def rule_of(node):
+    values = Values()
     tensors = [
         Operand(source, facts, argument)
         for source, facts, argument in _operands(node, values)
@@ -65,6 +73,24 @@ def call(op, *after, **named):
 
 CASES = {
     "mm": (call(aten.mm), [whole_numbers(8, 12), whole_numbers(12, 4)], "pps"),
+    "grouped_mm": (
+        lambda xs, _: aten._grouped_mm(xs[0], xs[1], offs=xs[2]),
+        [
+            whole_numbers(8, 32).bfloat16(),
+            whole_numbers(4, 32, 32).bfloat16(),
+            torch.tensor([2, 2, 5, 8], dtype=torch.int32),
+        ],
+        "ps",
+    ),
+    "grouped_mm_of_gradients": (
+        lambda xs, _: aten._grouped_mm(xs[0], xs[1], offs=xs[2]),
+        [
+            whole_numbers(32, 8).bfloat16(),
+            whole_numbers(8, 32).bfloat16(),
+            torch.tensor([2, 2, 5, 8], dtype=torch.int32),
+        ],
+        "pp",
+    ),
     "addmm": (
         call(aten.addmm),
         [whole_numbers(4), whole_numbers(8, 12), whole_numbers(12, 4)],
@@ -79,6 +105,9 @@ CASES = {
     "transpose": (call(aten.transpose.int, 1, 2), [reals(4, 8, 12)], "ppp"),
     "permute": (call(aten.permute, [2, 0, 1]), [reals(4, 8, 12)], "ppp"),
     "view": (lambda xs, s: xs[0].view(s[0]), [reals(8, 4, 12)], "pppp"),
+    "unsafe_view": (
+        lambda xs, s: aten._unsafe_view(xs[0], s[0]), [reals(8, 12)], "ppp"
+    ),
     "split": (
         lambda xs, s: aten.split(xs[0], s[0][0]), [reals(12, 8)], "pp"
     ),
@@ -109,6 +138,7 @@ CASES = {
     "add": (call(aten.add.Tensor), [reals(4, 8), reals(8)], "pp"),
     "sub": (call(aten.sub.Tensor), [reals(4, 8), reals(4, 8)], "pp"),
     "div": (call(aten.div.Tensor), [reals(4, 8), reals(4, 1)], "pp"),
+    "div_scalar": (call(aten.div.Scalar, 3), [reals(4, 8)], "pp"),
     "pow": (call(aten.pow.Tensor_Scalar, 2), [reals(4, 8)], "pp"),
     "rsqrt": (call(aten.rsqrt), [reals(4, 8).abs()], "pp"),
     "neg": (call(aten.neg), [reals(4, 8)], "pp"),
@@ -118,7 +148,16 @@ CASES = {
     ),
     "sigmoid": (call(aten.sigmoid), [reals(4, 8)], "pp"),
     "gelu": (call(aten.gelu), [reals(4, 8)], "pp"),
+    "exp": (call(aten.exp), [reals(4, 8)], "pp"),
+    "log": (call(aten.log), [reals(4, 8).abs()], "pp"),
     "ge": (call(aten.ge.Scalar, 0), [reals(4, 8)], "pp"),
+    "lt": (call(aten.lt.Scalar, 0), [reals(4, 8)], "pp"),
+    "ne": (call(aten.ne.Scalar, 2), [indices(4, 4, 8)], "pp"),
+    "bitwise_or": (
+        call(aten.bitwise_or.Tensor),
+        [reals(4, 8) > 0, reals(4, 8) < 1],
+        "pp",
+    ),
     "where": (
         call(aten.where.self), [reals(4, 8) > 0, reals(8), reals()], "pp"
     ),
@@ -178,6 +217,11 @@ CASES = {
         [reals(8, 4), indices(8, 12)],
         "pp",
     ),
+    "scatter": (
+        lambda xs, _: aten.scatter.src(xs[0], 1, xs[1], xs[2]),
+        [reals(4, 8), indices(8, 4, 2), reals(4, 2)],
+        "p",
+    ),
     "scatter_add": (
         lambda xs, _: aten.scatter_add(xs[0], 0, xs[1], xs[2]),
         [whole_numbers(8, 4), indices(8, 12, 4), whole_numbers(12, 4)],
@@ -196,6 +240,7 @@ CASES = {
         "p",
     ),
     "zeros_like": (call(aten.zeros_like), [reals(4, 8)], "pp"),
+    "ones_like": (call(aten.ones_like), [reals(4, 8)], "pp"),
     "slice_backward": (
         lambda xs, s: aten.slice_backward(xs[0], s[0], 1, 2, 6, 1),
         [reals(4, 4)],
@@ -235,6 +280,7 @@ CASES = {
 #: Results whose shapes do not follow from running the operator on nothing.
 RESULTS = {
     "view": [reals(32, 2, 6)],
+    "unsafe_view": [reals(2, 4, 12)],
     "split": [reals(4, 8)] * 3,
     "split_with_sizes": [reals(4, 8), reals(4, 4)],
     "expand": [reals(4, 8)],
@@ -249,7 +295,7 @@ def test_chunks_give_the_same(name):
     results = RESULTS.get(name) or tensors(function(operands, None))
     shapes = [list(result.shape) for result in results]
     expected = tensors(function(operands, shapes))
-    text = rule_of(function, operands, expected)
+    text = rule_of(node_of(function, operands, expected))
     assert text is not None
     axes = read_rule(text, operands, expected)
     found = sorted("p" if axis.results else "s" for axis in axes.values())
@@ -269,3 +315,33 @@ def test_chunks_give_the_same(name):
 
 def tensors(value):
     return [value] if isinstance(value, torch.Tensor) else list(value)
+
+
+#: Run on GPUs alone; DTensor's rule is that of the CPU's operator above.
+ON_GPUS = {
+    "aten._scaled_dot_product_cudnn_attention_backward",
+    "aten._scaled_dot_product_flash_attention_backward",
+}
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"model": "llama3-tiny", "shards": 2, "tensor": 2},
+        {"model": "experts-tiny", "shards": 2, "experts": 2},
+    ],
+    ids=["tensor", "experts"],
+)
+def test_operators_of_traced_steps_are_tested(step):
+    from commsched.torch.trace import trace_module
+    from commsched.torch.tracer.step import StepOptions
+
+    text = str(trace_module(StepOptions(sequence=64, **step)))
+    seen = set(re.findall(r'compute "([^"]*)"[^\n]* split = "', text))
+    assert len(seen) > 30
+    known = set(ON_GPUS)
+    for name, (function, operands, _) in CASES.items():
+        results = RESULTS.get(name) or tensors(function(operands, None))
+        node = node_of(function, operands, results)
+        known.add(operator_name(node))
+    assert seen <= known
