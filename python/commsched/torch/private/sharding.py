@@ -56,7 +56,7 @@ def strategies(
     Tensors among the arguments are given as `TensorShape`; operands of a
     strategy are in the order of the tensors in `args`, then `kwargs`. The
     strategies that take partial sums or give partial maxima and the like are
-    left out. Raises what DTensor raises for a call that it cannot shard (2.13:
+    left out. Raises what DTensor raises for a call that it cannot shard (2.13, 2.15:
     DTensor._op_dispatcher.sharding_propagator).
     """
     propagator = _propagator()
