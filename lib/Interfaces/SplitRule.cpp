@@ -109,6 +109,59 @@ SmallVector<Type> mlir::commsched::getChunkResultTypes(Operation *op,
   return getChunkTypes(getSplitResultTypes(op), axis.results, count);
 }
 
+/// Adds dimension `dim` of a tensor type to `axis`, whose size it has; false if
+/// the sizes differ or it has none.
+static bool addPlace(SplitAxis &axis, Type type, unsigned value, int64_t dim,
+                     SmallVectorImpl<AxisPlace> &places) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || dim >= tensor.getRank() || tensor.isDynamicDim(dim) ||
+      tensor.getDimSize(dim) != axis.size)
+    return false;
+  places.push_back({value, dim, /*outer=*/1});
+  return true;
+}
+
+/// Whether one element of an operand of `type` is used for all indices of
+/// dimension `dim` of a result of rank `rank` and size `size`.
+static bool isRepeated(Type type, int64_t rank, int64_t dim, int64_t size) {
+  if (!isa<ShapedType>(type))
+    return true;
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor &&
+         (tensor.getRank() == 0 || (tensor.getRank() == rank && size != 1 &&
+                                    tensor.getDimSize(dim) == 1));
+}
+
+SplitRule mlir::commsched::getElementwiseRule(TypeRange operands,
+                                              TypeRange results) {
+  SplitRule rule;
+  auto first = results.empty() ? RankedTensorType()
+                               : dyn_cast<RankedTensorType>(results.front());
+  if (!first)
+    return rule;
+  int64_t rank = first.getRank();
+  auto hasOtherRank = [&](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor ? tensor.getRank() != 0 && tensor.getRank() != rank
+                  : isa<ShapedType>(type);
+  };
+  if (llvm::any_of(operands, hasOtherRank) ||
+      llvm::any_of(results, hasOtherRank))
+    return rule;
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    SplitAxis axis{first.getDimSize(dim), SplitAxisKind::Parallel, {}, {}};
+    bool isAxis = true;
+    for (auto [index, type] : llvm::enumerate(operands))
+      isAxis &= isRepeated(type, rank, dim, axis.size) ||
+                addPlace(axis, type, index, dim, axis.operands);
+    for (auto [index, type] : llvm::enumerate(results))
+      isAxis &= addPlace(axis, type, index, dim, axis.results);
+    if (isAxis)
+      rule.axes.push_back(std::move(axis));
+  }
+  return rule;
+}
+
 Operation *mlir::commsched::createWithTypes(OpBuilder &builder, Operation *op,
                                             ValueRange operands,
                                             TypeRange results) {

@@ -47,6 +47,7 @@ public:
       : operands(operands), results(results) {}
 
   Result<SplitRule> read(StringRef text);
+  Status checkSyntax(StringRef text);
 
 private:
   Status readValues(StringRef text, TypeRange types, bool isResult);
@@ -336,6 +337,26 @@ Result<SplitRule> mlir::commsched::parseSplitRule(StringRef text,
                                                   TypeRange operands,
                                                   TypeRange results) {
   return RuleReader(operands, results).read(text);
+}
+
+Status RuleReader::checkSyntax(StringRef text) {
+  auto [left, right] = text.split("->");
+  if (left.size() == text.size() || right.contains("->"))
+    return Error{"needs one '->' between operands and results"};
+  for (auto [side, isResult] : {std::pair(left, false), {right, true}}) {
+    SmallVector<StringRef> values;
+    side.split(values, ',');
+    for (auto [index, value] : llvm::enumerate(values)) {
+      SmallVector<SmallVector<unsigned, 2>> read;
+      if (Status status = readDimensions(value, isResult, index, read); !status)
+        return status;
+    }
+  }
+  return Status::success();
+}
+
+Status mlir::commsched::checkSplitRuleSyntax(StringRef text) {
+  return RuleReader({}, {}).checkSyntax(text);
 }
 
 //===----------------------------------------------------------------------===//

@@ -260,6 +260,22 @@ bool FieldReader::readClass(const Value &value, OperationEntry &entry) {
   return readName<OperatorClass>(value, names, entry.operatorClass.emplace());
 }
 
+bool FieldReader::readSplit(const Value &value, OperationEntry &entry) {
+  std::optional<StringRef> text = value.getAsString();
+  if (text == StringRef("elementwise")) {
+    entry.splitsElementwise = true;
+    return true;
+  }
+  if (text)
+    entry.splits = {text->str()};
+  else if (!read(value, entry.splits))
+    return false;
+  for (const std::string &text : entry.splits)
+    if (Status status = checkSplitRuleSyntax(text); !status)
+      return fail("the rule '" + text + "' " + status.error());
+  return true;
+}
+
 bool FieldReader::readRegions(const Value &value, RegionEntry &regions) {
   std::pair<StringLiteral, RegionUse> names[] = {
       {"element", RegionUse::Element},

@@ -28,6 +28,7 @@ public:
   bool readAlias(const Value &value, OperationEntry &entry);
   bool readCost(const Value &value, CostEntry &cost);
   bool readClass(const Value &value, OperationEntry &entry);
+  bool readSplit(const Value &value, OperationEntry &entry);
   bool readRegions(const Value &value, RegionEntry &regions);
 
 private:

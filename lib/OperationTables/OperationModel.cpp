@@ -269,6 +269,31 @@ struct ClassModel
     return *find(op)->operatorClass;
   }
 };
+
+//===----------------------------------------------------------------------===//
+// Chunks
+//===----------------------------------------------------------------------===//
+
+struct SplitModel : SplitOpInterface::ExternalModel<SplitModel, Operation *>,
+                    ModelBase {
+  bool hasSplitRule(Operation *op) const {
+    Description description = model->find(op);
+    return description.entry && isKnown(op, description) &&
+           (description.entry->splitsElementwise ||
+            !description.entry->splits.empty());
+  }
+
+  SplitRule getSplitRule(Operation *op) const {
+    const OperationEntry *entry = find(op);
+    if (entry->splitsElementwise)
+      return getElementwiseRule(op->getOperandTypes(), op->getResultTypes());
+    for (StringRef text : entry->splits)
+      if (Result<SplitRule> rule =
+              parseSplitRule(text, op->getOperandTypes(), op->getResultTypes()))
+        return std::move(*rule);
+    return {};
+  }
+};
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -304,6 +329,8 @@ void mlir::commsched::detail::attachModels(RegisteredOperationName name,
     attach<AliasModel>(name);
   if (entry.operatorClass)
     attach<ClassModel>(name);
+  if (entry.splitsElementwise || !entry.splits.empty())
+    attach<SplitModel>(name);
   attachCollectiveModels(name, entry);
   attachCostModels(name, entry);
   getAttachedModel() = nullptr;

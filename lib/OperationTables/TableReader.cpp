@@ -98,6 +98,7 @@ bool TableReader::readOperation(const Value &value) {
       {"cost",
        [&](const Value &it) { return readCost(it, entry.cost.emplace()); }},
       {"class", [&](const Value &it) { return readClass(it, entry); }},
+      {"split", [&](const Value &it) { return readSplit(it, entry); }},
       {"regions", [&](const Value &it) {
          return readRegions(it, entry.regions.emplace());
        }}};
@@ -107,6 +108,11 @@ bool TableReader::readOperation(const Value &value) {
     return fail("expected at least one name");
   if (entry.collective && entry.waitedFuture)
     return fail("an operation cannot be a collective and a wait");
+  bool canSplit = entry.splitsElementwise || !entry.splits.empty();
+  if (canSplit && (entry.collective || entry.waitedFuture ||
+                   entry.effects.kind != EffectEntry::Kind::None))
+    return fail("'split' needs \"effects\": \"none\", and neither "
+                "'collective' nor 'wait'");
   bool hasTraits = entry.traits.isTerminator || entry.traits.isIsolated ||
                    !entry.traits.constantAttr.empty();
   if (hasTraits && !entry.whereAttr.empty())

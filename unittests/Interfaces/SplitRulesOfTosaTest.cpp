@@ -1,4 +1,4 @@
-//===- SplitRulesOfTosaTest.cpp - Tests of the rules of tosa operations --===//
+//===- SplitRulesOfTosaTest.cpp - Tests of the rules of tosa operations ---===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -130,6 +130,12 @@ SmallVector<Type> getChunkResultTypes(Operation *op, const SplitAxis &axis,
 Operation *createWithTypes(OpBuilder &builder, Operation *op,
                            ValueRange operands, TypeRange results);
 
+/// The rule of an operation each of whose results depends, element by element,
+/// on the operands: every dimension is an axis. Scalars, tensors without
+/// dimensions, and tensors of size 1 in a dimension are needed whole. Without
+/// axes if the ranks, or the sizes, differ otherwise.
+SplitRule getElementwiseRule(TypeRange operands, TypeRange results);
+
 //===----------------------------------------------------------------------===//
 // Text
 //
@@ -148,6 +154,9 @@ Operation *createWithTypes(OpBuilder &builder, Operation *op,
 /// whose subject is the text.
 Result<SplitRule> parseSplitRule(StringRef text, TypeRange operands,
                                  TypeRange results);
+
+/// Reads `text` without types: whether there are an arrow and dimensions.
+Status checkSplitRuleSyntax(StringRef text);
 
 /// The text of `rule` with the axes named a, b, ..., in their order. Reading it
 /// gives the same axes, in the order in which they are found in the text.

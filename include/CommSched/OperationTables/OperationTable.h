@@ -188,6 +188,11 @@ struct OperationEntry {
   std::optional<CostEntry> cost;
   std::optional<OperatorClass> operatorClass;
   std::optional<RegionEntry> regions;
+  /// The texts of rules (CommSched/Interfaces/SplitRule.h), of which the first
+  /// that fits the types of an operation is its rule.
+  std::vector<std::string> splits;
+  /// Every dimension can be split, as of any elementwise operation.
+  bool splitsElementwise = false;
 };
 
 /// A type of a dialect that stands for a tensor.

@@ -68,34 +68,6 @@ void mlir::commsched::detail::addSumAxis(SplitRule &rule, Operation *op,
     rule.axes.push_back(std::move(*axis));
 }
 
-void mlir::commsched::detail::addElementwiseAxes(SplitRule &rule, Operation *op,
-                                                 unsigned numOperands) {
-  auto result = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-  if (!result)
-    return;
-  for (int64_t dim = 0, rank = result.getRank(); dim < rank; ++dim) {
-    SmallVector<DimOfValue> operands, results;
-    bool isSplittable = true;
-    for (auto [index, operand] :
-         llvm::enumerate(op->getOperands().take_front(numOperands))) {
-      // Scalars are operands of every element.
-      if (!isa<ShapedType>(operand.getType()))
-        continue;
-      auto type = dyn_cast<RankedTensorType>(operand.getType());
-      if (!type || type.getRank() != rank) {
-        isSplittable = false;
-        break;
-      }
-      if (type.getDimSize(dim) != 1 || result.getDimSize(dim) == 1)
-        operands.push_back({static_cast<unsigned>(index), dim});
-    }
-    for (unsigned index = 0; index < op->getNumResults(); ++index)
-      results.push_back({index, dim});
-    if (isSplittable)
-      addParallelAxis(rule, op, operands, results);
-  }
-}
-
 void mlir::commsched::detail::addUntouchedAxes(
     SplitRule &rule, Operation *op,
     function_ref<bool(int64_t dim)> isUntouched) {
@@ -193,9 +165,7 @@ struct ConstantSplit
            givesRankedTensor(op);
   }
   SplitRule getSplitRule(Operation *op) const {
-    SplitRule rule;
-    addElementwiseAxes(rule, op, /*numOperands=*/0);
-    return rule;
+    return getElementwiseRule({}, op->getResultTypes());
   }
   Operation *createChunk(Operation *op, OpBuilder &builder, ValueRange operands,
                          TypeRange results, const SplitAxis &, int64_t) const {

@@ -43,11 +43,6 @@ void addParallelAxis(SplitRule &rule, Operation *op,
 /// likewise.
 void addSumAxis(SplitRule &rule, Operation *op, ArrayRef<DimOfValue> operands);
 
-/// Adds to `rule` every dimension of the results, which have one shape, that is
-/// the same one in each of the first `numOperands` operands that are tensors of
-/// that rank. An operand whose size is 1 there is repeated.
-void addElementwiseAxes(SplitRule &rule, Operation *op, unsigned numOperands);
-
 /// Adds to `rule` each dimension of operand 0, which has the rank of the
 /// result, that `isUntouched` accepts.
 void addUntouchedAxes(SplitRule &rule, Operation *op,
@@ -69,9 +64,7 @@ struct ElementwiseSplit
     : SplitOpInterface::ExternalModel<ElementwiseSplit, Operation *> {
   bool hasSplitRule(Operation *op) const { return givesRankedTensor(op); }
   SplitRule getSplitRule(Operation *op) const {
-    SplitRule rule;
-    addElementwiseAxes(rule, op, op->getNumOperands());
-    return rule;
+    return getElementwiseRule(op->getOperandTypes(), op->getResultTypes());
   }
 };
 

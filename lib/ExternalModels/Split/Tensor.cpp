@@ -60,9 +60,7 @@ namespace {
 struct UniformSplit
     : SplitOpInterface::ExternalModel<UniformSplit, Operation *> {
   SplitRule getSplitRule(Operation *op) const {
-    SplitRule rule;
-    addElementwiseAxes(rule, op, /*numOperands=*/0);
-    return rule;
+    return getElementwiseRule({}, op->getResultTypes());
   }
 };
 

@@ -31,16 +31,14 @@ static int64_t getAxis(Operation *op) {
 
 /// Operand 0 element by element; the others hold parameters.
 static SplitRule getUnaryRule(Operation *op) {
-  SplitRule rule;
-  addElementwiseAxes(rule, op, /*numOperands=*/1);
-  return rule;
+  return getElementwiseRule(op->getOperands().take_front(1).getTypes(),
+                            op->getResultTypes());
 }
 
 /// The third operand is a shift.
 static SplitRule getMulRule(Operation *op) {
-  SplitRule rule;
-  addElementwiseAxes(rule, op, /*numOperands=*/2);
-  return rule;
+  return getElementwiseRule(op->getOperands().take_front(2).getTypes(),
+                            op->getResultTypes());
 }
 
 /// The multipliers are those of the last dimension's elements, if there are
