@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from graphs import fake_trace
+from graphs import fake_trace, lines
 
 from commsched.torch.importer.split_views import reshape_axes
 
@@ -59,9 +59,58 @@ def test_reshapes_keep_the_row_major_order(operand, result, text):
         (lambda *x: torch.stack(x, 1), [(3, 8)] * 2, "a b, a b -> a _ b"),
         (lambda x: x.select(1, 2), [(3, 8)], "a _ -> a"),
         (lambda x: x.unbind(1), [(3, 2)], "a _ -> a, a"),
-        (lambda x: x.expand(4, 3, 8), [(3, 1)], "a _ -> _ a _"),
+        (lambda x: x.expand(4, 3, 8), [(3, 1)], "a _ -> b a c"),
     ],
 )
 def test_operators_have_rules(imported, function, inputs, text):
     tensors = [torch.empty(shape) for shape in inputs]
     assert rule_of(imported, function, *tensors) == text
+
+
+def attention(dropout):
+    def run(q, k, v):
+        found = torch.ops.aten._scaled_dot_product_flash_attention(
+            q, k, v, dropout
+        )
+        return found[0], found[1], found[6]
+
+    return fake_trace(run, *[torch.empty(2, 4, 16, 8).bfloat16()] * 3)
+
+
+def test_states_of_attention_without_dropout_are_apart(imported):
+    """No chunk gives a part of them."""
+    text = imported(attention(0.0))
+    rule = "a b _ _, a b _ _, a b _ _ -> a b _ _, a b _"
+    assert f'split = "{rule}"' in text
+    (state,) = [l for l in lines(text) if "attention.state" in l]
+    assert state.endswith(": () -> (tensor<2xui64>, tensor<ui64>, "
+                          "tensor<0xbf16>)")
+    text = imported(attention(0.5))
+    assert "split = " not in text and ".state" not in text
+
+
+def test_rules_can_be_left_out(imported):
+    graph = fake_trace(torch.mm, torch.empty(4, 8), torch.empty(8, 6))
+    assert "split" not in imported(graph, split=False)
+
+
+def test_frontends_do_not_split():
+    """Their ways back know no chunks."""
+    from commsched.options import ScheduleOptions
+    from commsched.torch.compiling.options import Options
+
+    for options in (ScheduleOptions(), Options()):
+        assert "split=off" in options.pipeline_flag()
+
+
+def test_dimensions_of_unknown_size_are_whole(imported):
+    from test_import_sizes import scalar_graph
+
+    def f(x, y):
+        n = x.item()
+        torch._check(n >= 0)
+        return torch.mm(y.new_zeros(n, 8), y).view(-1, 2, 2)
+
+    text = imported(scalar_graph(f))
+    rules = re.findall(r'split = "([^"]*)"', text)
+    assert rules == ["_ a, a b -> _ b"]

@@ -127,7 +127,7 @@ CASES = {
     "unsqueeze": (call(aten.unsqueeze, 1), [reals(4, 8)], "pp"),
     "squeeze": (call(aten.squeeze.dim, 1), [reals(4, 1, 8)], "pp"),
     "expand": (
-        lambda xs, s: aten.expand(xs[0], s[0]), [reals(4, 1)], "p"
+        lambda xs, s: aten.expand(xs[0], s[0]), [reals(4, 1)], "ppp"
     ),
     "clone": (call(aten.clone), [reals(4, 8)], "pp"),
     "to_copy": (
@@ -283,7 +283,7 @@ RESULTS = {
     "unsafe_view": [reals(2, 4, 12)],
     "split": [reals(4, 8)] * 3,
     "split_with_sizes": [reals(4, 8), reals(4, 4)],
-    "expand": [reals(4, 8)],
+    "expand": [reals(2, 4, 8)],
     "slice_backward": [reals(4, 8)],
     "select_backward": [reals(4, 3, 8)],
 }
@@ -319,8 +319,9 @@ def tensors(value):
 
 #: Run on GPUs alone; DTensor's rule is that of the CPU's operator above.
 ON_GPUS = {
-    "aten._scaled_dot_product_cudnn_attention_backward",
-    "aten._scaled_dot_product_flash_attention_backward",
+    f"aten._scaled_dot_product_{kernel}_attention{way}"
+    for kernel in ("cudnn", "flash")
+    for way in ("", "_backward")
 }
 
 

@@ -42,6 +42,12 @@ from commsched.torch.importer.types import (
 )
 
 
+# Results of attention that mean something only where it drops out.
+_STATES = frozenset(
+    {"debug_attn_mask", "philox_offset", "philox_seed", "rng_state", "unused"}
+)
+
+
 class ComputeEmitter:
     """Emits the operators of one graph."""
 
@@ -110,13 +116,15 @@ class ComputeEmitter:
         return bind_structure(structure, lambda _: next(remaining))
 
     def _operation(self, node, operands, values, results, aliases):
-        """Emits the operation, and one view for each result that lives in
-        another operand than its fellows."""
+        """Emits the operation, one view for each result that lives in another
+        operand than its fellows, and what gives the results that are states of
+        random generators if nothing is drawn: they are of no chunk."""
         same = len(set(aliases.results)) <= 1
+        states = [] if self._rules is None else self._states(node, results)
         own = [
             index
             for index, alias in enumerate(aliases.results)
-            if same or alias is None
+            if (same or alias is None) and index not in states
         ]
         numbers = self._converter.numbers(node)
         attrs = self._attributes(node, operands, results, aliases)
@@ -124,10 +132,13 @@ class ComputeEmitter:
             attrs["bytes"] = costs.default_bytes(operands, results)
         if same and results:
             attrs["alias"] = aliases.results[0]
-        if self._rules is not None and len(own) == len(results):
+        if self._rules is not None and same:
             if not aliases.written and "random" not in attrs:
                 attrs["split"] = self._rules.of(
-                    node, operands, results, len(numbers)
+                    node,
+                    operands,
+                    [results[index] for index in own],
+                    len(numbers),
                 )
         made = self._converter.function.compute(
             operator_name(node),
@@ -139,12 +150,41 @@ class ComputeEmitter:
         bound: list[Optional[Bound]] = [None] * len(results)
         for index, value in zip(own, made):
             bound[index] = Bound(value, results[index])
+        if states:
+            self._emit_states(node, states, results, bound)
         for index, alias in enumerate(aliases.results):
             if bound[index] is None:
                 bound[index] = self._view(
                     node, index, values[alias], made, results[index]
                 )
         return bound
+
+    def _states(self, node, results) -> list[int]:
+        """Returns the results of a call that hold, or are for, a state of which
+        it draws nothing."""
+        overload = overload_of(node.target)
+        if overload is None or len(results) < 2 or is_random(node):
+            return []
+        positions = returns_of(node, self._converter.values.of(node))
+        returns = schema_of(overload).returns
+        return [
+            index
+            for index, position in enumerate(positions)
+            if position is not None
+            and position < len(returns)
+            and returns[position].name in _STATES
+        ]
+
+    def _emit_states(self, node, states, results, bound) -> None:
+        made = self._converter.function.compute(
+            f"{operator_name(node)}.state",
+            [],
+            [results[index].type for index in states],
+            hint=f"{node.name}_state",
+            attrs={"bytes": 0, **self._converter.names(node, ".state")},
+        )
+        for index, value in zip(states, made):
+            bound[index] = Bound(value, results[index])
 
     def _view(self, node, index, base, made, facts) -> Bound:
         """A result that views `base`. It takes the operation's own results

@@ -30,14 +30,20 @@ class SplitAxes:
         self.operands = [_whole(shape) for shape in operands]
         self.results = [_whole(shape) for shape in results]
         self._sums: set[int] = set()
+        self._repeats: set[int] = set()
         self._count = 0
 
-    def new_axis(self, *, is_sum: bool = False) -> int:
-        """Returns an axis, without a place so far. Without a place in the
-        results it is one to sum over, or else none at all."""
+    def new_axis(
+        self, *, is_sum: bool = False, is_repeat: bool = False
+    ) -> int:
+        """Returns an axis, without a place so far. It is one to sum over, which
+        the results lack, one along which they repeat, which the operands lack,
+        or one that both have."""
         self._count += 1
         if is_sum:
             self._sums.add(self._count)
+        if is_repeat:
+            self._repeats.add(self._count)
         return self._count
 
     def exclude(self, dim: list[Factor]) -> None:
@@ -82,9 +88,8 @@ class SplitAxes:
         return kept != used
 
     def _is_axis(self, axis: int) -> bool:
-        """Returns whether an operand has the axis, and all results, or none
-        and it is a sum."""
-        if axis not in _axes(self.operands):
+        """Returns whether those have the axis that should."""
+        if (axis in _axes(self.operands)) == (axis in self._repeats):
             return False
         having = [axis in _axes([value]) for value in self.results]
         return all(having) if axis not in self._sums else not any(having)

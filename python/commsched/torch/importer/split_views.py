@@ -148,13 +148,16 @@ def _factors(axes, operand, before, result, after) -> tuple[dict, dict]:
 
 
 def expand_axes(operand: Sequence[int], result: Sequence[int]) -> SplitAxes:
-    """Returns the axes of a broadcast: the dimensions that keep their size."""
+    """Returns the axes of a broadcast."""
     axes = SplitAxes([operand], [result])
     shift = len(result) - len(operand)
-    for dim, size in enumerate(operand):
-        if size == result[dim + shift]:
-            _share(axes, [(axes.operands[0], dim)],
-                   [(axes.results[0], dim + shift)], size)
+    for dim, size in enumerate(result):
+        if dim < shift or operand[dim - shift] != size:
+            axis = axes.new_axis(is_repeat=True)
+            axes.results[0][dim] = [Factor(size, axis)]
+            continue
+        _share(axes, [(axes.operands[0], dim - shift)],
+               [(axes.results[0], dim)], size)
     return axes
 
 
