@@ -86,6 +86,21 @@ static bool keepsShape(Operation *op) {
          isa<CastOpInterface>(op);
 }
 
+/// The type of what `concat` gives, with the sizes of its operands.
+static Type inferConcatType(tensor::ConcatOp concat) {
+  SmallVector<int64_t> shape;
+  for (Value input : concat.getInputs()) {
+    auto sized = cast<RankedTensorType>(getSizedType(input));
+    if (!sized.hasStaticShape())
+      return {};
+    if (shape.empty())
+      shape = llvm::to_vector(sized.getShape());
+    else
+      shape[concat.getDim()] += sized.getDimSize(concat.getDim());
+  }
+  return withShape(concat.getType(), shape);
+}
+
 /// The type of `result` with its sizes, which follow from those of operands;
 /// null if they are not known.
 static Type inferType(OpResult result) {
@@ -98,6 +113,8 @@ static Type inferType(OpResult result) {
     return withSizes(type, empty.getMixedSizes());
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
     return withSizes(type, slice.getMixedSizes());
+  if (auto concat = dyn_cast<tensor::ConcatOp>(op))
+    return inferConcatType(concat);
   if (Value init = getLoopInit(result))
     return withSizesOf(type, init);
   if (keepsShape(op)) {

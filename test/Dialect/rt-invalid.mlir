@@ -141,3 +141,52 @@ func.func @start_unknown_kind(%x: tensor<4xf32>) {
   commsched_rt.wait %r
   return
 }
+
+// -----
+
+func.func @start_c6_kind(%x: tensor<4xf32>, %s: tensor<2xi64>, %n: index) {
+  %splits, %rows = commsched_rt.read_splits ins(%s : tensor<2xi64>)
+  // expected-error @below {{has splits that are values, but is of kind 'send' (C6)}}
+  %r = commsched_rt.start "send" "s" on @g ins(%x : tensor<4xf32>) send_rows(%splits, %n) {received = array<i64: 0>, sent = array<i64: 0>, row = array<i64: 1>} : !commsched_rt.request
+  commsched_rt.wait %r ins(%x : tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @start_c6_row(%x: tensor<4xf32>, %s: tensor<2xi64>, %n: index) {
+  %splits, %rows = commsched_rt.read_splits ins(%s : tensor<2xi64>)
+  // expected-error @below {{needs the elements of a row of each of its 1 tensors, not negative (C6)}}
+  %r = commsched_rt.start "all_to_all" "s" on @g ins(%x : tensor<4xf32>) send_rows(%splits, %n) {received = array<i64: 0>, sent = array<i64: 0>, row = array<i64: -1>} : !commsched_rt.request
+  commsched_rt.wait %r ins(%x : tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @start_c6_list(%x: tensor<4xf32>, %s: tensor<2xi64>, %n: index) {
+  %splits, %rows = commsched_rt.read_splits ins(%s : tensor<2xi64>)
+  // expected-error @below {{has input_splits as a list and as values (C6)}}
+  %r = commsched_rt.start "all_to_all" "s" on @g ins(%x : tensor<4xf32>) send_rows(%splits, %n) {received = array<i64: 0>, sent = array<i64: 0>, row = array<i64: 1>, input_splits = [array<i64: 2, 2>]} : !commsched_rt.request
+  commsched_rt.wait %r ins(%x : tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @start_c7(%x: tensor<4xf32>, %s: tensor<2xi64>, %n: index) {
+  // expected-note @below {{defined here}}
+  %splits, %rows = commsched_rt.read_splits output ins(%s : tensor<2xi64>)
+  // expected-error @below {{takes rows to send that have not been read as such (C7)}}
+  %r = commsched_rt.start "all_to_all" "s" on @g ins(%x : tensor<4xf32>) send_rows(%splits, %n) {received = array<i64: 0>, sent = array<i64: 0>, row = array<i64: 1>} : !commsched_rt.request
+  commsched_rt.wait %r ins(%x : tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @read_splits_c1(%s: tensor<2xi64>) -> index {
+  // expected-error @below {{needs one start in its block that uses its splits (C1)}}
+  %splits, %rows = commsched_rt.read_splits ins(%s : tensor<2xi64>)
+  return %rows : index
+}

@@ -36,3 +36,16 @@ func.func @kinds(%x: tensor<4xf32>) {
   commsched_rt.wait %8
   return
 }
+
+// CHECK-LABEL: func.func @split_values
+func.func @split_values(%x: tensor<?x4xf32>, %y: tensor<?x4xf32>,
+                        %s: tensor<2xi64>, %n: index) {
+  // CHECK: %[[SENT:.*]], %{{.*}} = commsched_rt.read_splits ins(%{{.*}} : tensor<2xi64>)
+  %sent, %rows = commsched_rt.read_splits ins(%s : tensor<2xi64>)
+  // CHECK: %[[RECEIVED:.*]], %[[ROWS:.*]] = commsched_rt.read_splits output ins(%{{.*}} : tensor<2xi64>)
+  %received, %sum = commsched_rt.read_splits output ins(%s : tensor<2xi64>)
+  // CHECK: commsched_rt.start "all_to_all" "a" on @g ins(%{{.*}} : tensor<?x4xf32>) outs(%{{.*}} : tensor<?x4xf32>) send_rows(%[[SENT]], %{{.*}}) receive_rows(%[[RECEIVED]], %[[ROWS]])
+  %r, %b = commsched_rt.start "all_to_all" "a" on @g ins(%x : tensor<?x4xf32>) outs(%y : tensor<?x4xf32>) send_rows(%sent, %n) receive_rows(%received, %sum) {received = array<i64: 0>, sent = array<i64: 0>, row = array<i64: 4>} : !commsched_rt.request, tensor<?x4xf32>
+  %z = commsched_rt.wait %r ins(%x : tensor<?x4xf32>) outs(%b : tensor<?x4xf32>) -> tensor<?x4xf32>
+  return
+}

@@ -124,3 +124,18 @@ func.func @exchanges(%x: tensor<?x8xf32> {commsched.size_hints = array<i64: 6>},
   %7 = commsched.wait %6 : !commsched.future<tensor<?x8xf32>>
   return
 }
+
+// Rows one after the other are added up.
+// CHECK-LABEL: func.func @concatenated(
+// CHECK: tensor.concat dim(0) {{.*}}{commsched.size_hints = array<i64: 16>}
+// CHECK: tensor.concat dim(1) {{.*}}{commsched.size_hints = array<i64: 6>}
+// CHECK: tensor.concat dim(0) %{{.+}}, %{{.+}} : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+// REMARK: remark: [Missed] SizeUnknown | Category:commsched | Function=concatenated
+// REMARK-NOT: remark:
+func.func @concatenated(%x: tensor<?x8xf32> {commsched.size_hints = array<i64: 6>},
+                        %y: tensor<10x8xf32>, %z: tensor<?x8xf32>) {
+  %0 = tensor.concat dim(0) %x, %y : (tensor<?x8xf32>, tensor<10x8xf32>) -> tensor<?x8xf32>
+  %1 = tensor.concat dim(1) %x, %x : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x16xf32>
+  %2 = tensor.concat dim(0) %x, %z : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  return
+}

@@ -227,8 +227,8 @@ COMMSCHED_RUNTIME_API int64_t commsched_start_uneven(
 
 /** Copies the splits that `site` takes on one side (`output` or not) from
  *  `buffer` to the host, for commsched_start_uneven, and returns their sum: the
- *  rows to allocate. Waits for what is under way, on a GPU too. On an error, or
- *  if a split is negative, all numbers are 0. */
+ *  rows to allocate. The host waits for the compute stream. None of the numbers
+ *  is negative: a negative split is an error, and counts as 0. */
 COMMSCHED_RUNTIME_API int64_t commsched_read_splits(int32_t site,
                                                     int32_t output,
                                                     const void *buffer,

@@ -126,7 +126,9 @@ FailureOr<int64_t> Lowering::getGroupSize(Operation *op,
   return group.getProcessGroup().size;
 }
 
-Value Lowering::createEmpty(Location loc, RankedTensorType type) {
+Value Lowering::createEmpty(Location loc, RankedTensorType type, Value rows) {
+  if (!type.hasStaticShape())
+    return tensor::EmptyOp::create(rewriter, loc, type, rows);
   return tensor::EmptyOp::create(rewriter, loc, type.getShape(),
                                  type.getElementType());
 }
@@ -153,6 +155,18 @@ LogicalResult mlir::commsched::requireLowerableTypes(Operation *op,
 LogicalResult mlir::commsched::requireLowerableTypes(Operation *op) {
   return failure(failed(requireLowerableTypes(op, op->getOperandTypes())) ||
                  failed(requireLowerableTypes(op, op->getResultTypes())));
+}
+
+LogicalResult mlir::commsched::requireLowerableRows(Operation *op,
+                                                    TypeRange types) {
+  for (Type type : types) {
+    auto tensor = cast<RankedTensorType>(type);
+    auto row = RankedTensorType::get(tensor.getShape().drop_front(),
+                                     tensor.getElementType());
+    if (failed(requireLowerableTypes(op, row)))
+      return failure();
+  }
+  return success();
 }
 
 namespace {

@@ -8,6 +8,8 @@
 
 #include "Lowering.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -28,6 +30,9 @@ struct Launch {
   IntegerAttr peer, tag;
   DenseIntElementsAttr pairs;
   SmallVector<Attribute> inputSplits, outputSplits;
+  /// Rows that are values, their sums, and the elements of a row.
+  Value inputValues, inputRows, outputValues, outputRows;
+  SmallVector<int64_t> row;
 
   /// How what was received becomes what the wait delivers: nothing to do where
   /// there are no copies.
@@ -51,8 +56,9 @@ public:
               BroadcastOp, PermuteOp, SendOp, RecvOp>(
             [&](auto op) { return buildLaunch(op); })
         .Case([](RaggedAllToAllOp op) {
-          return op->emitError("cannot be lowered to the runtime: its splits "
-                               "are values, and the runtime takes constants");
+          return op->emitError("cannot be lowered to the runtime: it writes "
+                               "rows where other ranks say, and the runtime "
+                               "writes them one after the other");
         })
         .Default([](Operation *op) {
           return op->emitError("has no lowering to the runtime");
@@ -66,6 +72,7 @@ private:
   LogicalResult buildLaunch(ReduceScatterOp op);
   LogicalResult buildLaunch(AllReduceOp op);
   LogicalResult buildLaunch(AllToAllOp op);
+  LogicalResult buildLaunchOfValues(AllToAllOp op, int64_t groupSize);
   LogicalResult buildLaunch(BroadcastOp op);
   LogicalResult buildLaunch(PermuteOp op);
   LogicalResult buildLaunch(SendOp op);
@@ -204,10 +211,85 @@ static SmallVector<int64_t> getParts(std::optional<ArrayRef<int64_t>> splits,
   return SmallVector<int64_t>(groupSize, size / groupSize);
 }
 
+/// The number of rows of `tensor`, as a value.
+static Value getRows(OpBuilder &builder, Location loc, Value tensor) {
+  int64_t rows = cast<RankedTensorType>(tensor.getType()).getDimSize(0);
+  if (ShapedType::isDynamic(rows))
+    return tensor::DimOp::create(builder, loc, tensor, 0);
+  return arith::ConstantIndexOp::create(builder, loc, rows);
+}
+
+/// An exchange whose numbers of rows are values on at least one side. Rows that
+/// are sent must be as many as the operand has, which the runtime verifies;
+/// rows that are received decide how large a new tensor is.
+LogicalResult LaunchBuilder::buildLaunchOfValues(AllToAllOp op,
+                                                 int64_t groupSize) {
+  IRRewriter &rewriter = lowering.rewriter;
+  Value received;
+  if (op.getInputSizes())
+    launch.inputValues =
+        rt::ReadSplitsOp::create(rewriter, loc, op.getInputSizes(),
+                                 /*output=*/false)
+            .getSplits();
+  if (op.getOutputSizes()) {
+    auto read = rt::ReadSplitsOp::create(rewriter, loc, op.getOutputSizes(),
+                                         /*output=*/true);
+    launch.outputValues = read.getSplits();
+    received = read.getRows();
+  }
+  auto addSide = [&](RankedTensorType type, Value values,
+                     std::optional<ArrayRef<int64_t>> splits, int64_t row,
+                     SmallVectorImpl<int64_t> &elements,
+                     SmallVectorImpl<Attribute> &lists) -> LogicalResult {
+    if (values) {
+      elements.push_back(0);
+      return success();
+    }
+    int64_t rows = splits ? llvm::sum_of(*splits) : type.getDimSize(0);
+    if (ShapedType::isDynamic(rows))
+      return op.emitError("cannot be lowered to the runtime: ")
+             << type << " is divided evenly, but has a dynamic size";
+    SmallVector<int64_t> list;
+    for (int64_t part : getParts(splits, rows, groupSize))
+      list.push_back(part * row);
+    elements.push_back(rows * row);
+    lists.push_back(rewriter.getDenseI64ArrayAttr(list));
+    return success();
+  };
+  for (auto [index, input] : llvm::enumerate(op.getInputs())) {
+    auto type = cast<RankedTensorType>(input.getType());
+    RankedTensorType resultType = getResultType(index);
+    int64_t row = 1;
+    for (int64_t size : type.getShape().drop_front())
+      row *= size;
+    launch.row.push_back(row);
+    if (failed(addSide(type, launch.inputValues, op.getInputSplits(), row,
+                       launch.sent, launch.inputSplits)) ||
+        failed(addSide(resultType, launch.outputValues, op.getOutputSplits(),
+                       row, launch.received, launch.outputSplits)))
+      return failure();
+    if (!received && !resultType.hasStaticShape())
+      received = arith::ConstantIndexOp::create(
+          rewriter, loc, llvm::sum_of(*op.getOutputSplits()));
+    launch.inputs.push_back(input);
+    launch.outputs.push_back(
+        op.getInto().empty() ? lowering.createEmpty(loc, resultType, received)
+                             : op.getInto()[index]);
+    launch.unpackings.emplace_back();
+  }
+  if (launch.inputValues)
+    launch.inputRows = getRows(rewriter, loc, launch.inputs.front());
+  if (launch.outputValues)
+    launch.outputRows = getRows(rewriter, loc, launch.outputs.front());
+  return success();
+}
+
 LogicalResult LaunchBuilder::buildLaunch(AllToAllOp op) {
   FailureOr<int64_t> size = lowering.getGroupSize(op, op.getGroupAttr());
   if (failed(size))
     return failure();
+  if (op.hasSplitValues())
+    return buildLaunchOfValues(op, *size);
   bool uneven = op.getInputSplits() || op.getOutputSplits();
   auto getElements = [&](ArrayRef<int64_t> parts, int64_t dimSize,
                          int64_t numElements) -> Attribute {
@@ -325,8 +407,13 @@ LogicalResult mlir::commsched::lowerCollective(Lowering &lowering,
   if (!wait || !group)
     return start.emitError("has no lowering to the runtime");
   SmallVector<Type> delivered = start.getDeliveredTypes();
-  if (failed(requireLowerableTypes(start, start->getOperandTypes())) ||
-      failed(requireLowerableTypes(start, delivered)))
+  auto exchange = dyn_cast<AllToAllOp>(start.getOperation());
+  auto require = exchange && exchange.hasSplitValues()
+                     ? requireLowerableRows
+                     : static_cast<LogicalResult (*)(Operation *, TypeRange)>(
+                           requireLowerableTypes);
+  if (failed(require(start, start->getOperandTypes())) ||
+      failed(require(start, delivered)))
     return failure();
 
   LaunchBuilder builder(lowering, start, wait);
@@ -350,7 +437,11 @@ LogicalResult mlir::commsched::lowerCollective(Lowering &lowering,
           ? ReductionKindAttr::get(rewriter.getContext(), *launch.reduction)
           : ReductionKindAttr(),
       launch.peer, launch.tag, launch.pairs, getSplits(launch.inputSplits),
-      getSplits(launch.outputSplits), lowering.getRuntimeNs(start));
+      getSplits(launch.outputSplits), lowering.getRuntimeNs(start),
+      launch.inputValues, launch.inputRows, launch.outputValues,
+      launch.outputRows,
+      launch.row.empty() ? DenseI64ArrayAttr()
+                         : rewriter.getDenseI64ArrayAttr(launch.row));
   lowerWait(lowering, request, wait, launch);
   rewriter.eraseOp(start);
   return success();

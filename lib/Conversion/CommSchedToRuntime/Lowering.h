@@ -81,8 +81,9 @@ struct Lowering {
   /// The members of the group that `symbol` names, seen from `op`.
   FailureOr<int64_t> getGroupSize(Operation *op, FlatSymbolRefAttr symbol);
 
-  /// A tensor without content: of `type`, or `elements` in one row.
-  Value createEmpty(Location loc, RankedTensorType type);
+  /// A tensor without content: of `type`, of which dimension 0 is `rows` if it
+  /// is dynamic, or `elements` in one row.
+  Value createEmpty(Location loc, RankedTensorType type, Value rows = nullptr);
   Value createEmpty(Location loc, int64_t elements, Type elementType);
 };
 
@@ -92,6 +93,9 @@ LogicalResult requireLowerableTypes(Operation *op, TypeRange types);
 
 /// The same for the operands and results of `op`.
 LogicalResult requireLowerableTypes(Operation *op);
+
+/// The same for tensors whose dimension 0 may be dynamic.
+LogicalResult requireLowerableRows(Operation *op, TypeRange types);
 
 /// Turns a start and its wait into a request. `name` is what reports call it.
 LogicalResult lowerCollective(Lowering &lowering, CollectiveOpInterface start,

@@ -38,17 +38,38 @@ using namespace mlir::commsched;
 // PackRequestBuffers
 //===----------------------------------------------------------------------===//
 
+/// True if the elements of a `type` lie one after the other. The first
+/// dimension may be dynamic, and the offset may be.
+static bool isContiguous(MemRefType type) {
+  if (type.getLayout().isIdentity())
+    return true;
+  ArrayRef<int64_t> shape = type.getShape();
+  if (!shape.empty() && ShapedType::isDynamicShape(shape.drop_front()))
+    return false;
+  // The number of rows does not matter to the layout.
+  SmallVector<int64_t> fixed(shape);
+  if (!fixed.empty() && ShapedType::isDynamic(fixed.front()))
+    fixed.front() = 2;
+  return memref::isStaticShapeAndContiguousRowMajor(MemRefType::get(
+      fixed, type.getElementType(), type.getLayout(), type.getMemorySpace()));
+}
+
 static bool isPacked(Value buffer) {
   auto type = dyn_cast<MemRefType>(buffer.getType());
-  return !type || memref::isStaticShapeAndContiguousRowMajor(type);
+  return !type || isContiguous(type);
 }
 
 static Value createPacked(OpBuilder &builder, Location loc, Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
+  SmallVector<Value> sizes;
+  for (auto [dim, size] : llvm::enumerate(type.getShape()))
+    if (ShapedType::isDynamic(size))
+      sizes.push_back(memref::DimOp::create(builder, loc, buffer, dim));
   return memref::AllocOp::create(
       builder, loc,
       MemRefType::get(type.getShape(), type.getElementType(),
-                      MemRefLayoutAttrInterface(), type.getMemorySpace()));
+                      MemRefLayoutAttrInterface(), type.getMemorySpace()),
+      sizes);
 }
 
 /// Replaces `operand` of `first` by a packed buffer. It is filled before
@@ -93,6 +114,9 @@ struct PackRequestBuffers
     getOperation().walk([](Operation *op) {
       llvm::TypeSwitch<Operation *>(op)
           .Case([](rt::StartOp op) { packStart(op); })
+          .Case([](rt::ReadSplitsOp op) {
+            pack(op.getInputMutable(), op, op, true, false);
+          })
           .Case([](rt::CopyOp op) {
             pack(op.getInputMutable(), op, op, true, false);
             pack(op.getOutputMutable(), op, op, !op.getOverwrites(), true);
@@ -134,6 +158,7 @@ private:
   LogicalResult convertStart(rt::StartOp op);
   LogicalResult convertBarrier(rt::BarrierOp op);
   LogicalResult convertRank(rt::RankOp op);
+  void convertReadSplits(rt::ReadSplitsOp op);
   void convertWait(rt::WaitOp op);
   void convertCopy(rt::CopyOp op);
   void convertZero(rt::ZeroOp op);
@@ -147,8 +172,10 @@ private:
   RuntimeCallBuilder calls;
   /// Requests whose wait has not been reached.
   int64_t inFlight = 0;
-  /// The handles that replace the requests.
+  /// What replaces the requests and the splits.
   llvm::DenseMap<Value, Value> handles;
+  /// The indices of starts and barriers in the description.
+  llvm::DenseMap<Operation *, int32_t> siteIndices;
 };
 
 } // namespace
@@ -197,9 +224,32 @@ LogicalResult Converter::convertStart(rt::StartOp op) {
     outputs.resize(numTensors, calls.getNull());
   Value inputArray = calls.getArray(inputs);
   Value outputArray = calls.getArray(outputs);
-  handles[op.getRequest()] = calls.callStart(*site, inputArray, outputArray);
+  auto getRows = [&](Value values, Value rows) {
+    return values ? RuntimeCallBuilder::Rows{calls.getInteger(rows),
+                                             handles.lookup(values)}
+                  : RuntimeCallBuilder::Rows();
+  };
+  if (op.hasSplitValues()) {
+    auto sentRows = getRows(op.getInputValues(), op.getInputRows());
+    auto receivedRows = getRows(op.getOutputValues(), op.getOutputRows());
+    handles[op.getRequest()] =
+        calls.callStart(*site, inputArray, outputArray, sentRows, receivedRows);
+  } else {
+    handles[op.getRequest()] = calls.callStart(*site, inputArray, outputArray);
+  }
   ++inFlight;
   return success();
+}
+
+/// The start that takes the splits follows: its site is known already.
+void Converter::convertReadSplits(rt::ReadSplitsOp op) {
+  auto type = cast<MemRefType>(op.getInput().getType());
+  RuntimeCallBuilder::Rows read =
+      calls.callReadSplits(siteIndices.lookup(*op.getSplits().user_begin()),
+                           op.getOutput(), calls.getPointer(op.getInput()),
+                           static_cast<int32_t>(type.getNumElements()));
+  handles[op.getSplits()] = read.splits;
+  op.getRows().replaceAllUsesWith(read.rows);
 }
 
 void Converter::convertWait(rt::WaitOp op) {
@@ -307,6 +357,8 @@ LogicalResult Converter::convert(Operation *op) {
       .Case([&](rt::BarrierOp op) { return convertBarrier(op); })
       .Case([&](rt::RankOp op) { return convertRank(op); })
       .Case([&](rt::WaitOp op) { return convertWait(op), success(); })
+      .Case(
+          [&](rt::ReadSplitsOp op) { return convertReadSplits(op), success(); })
       .Case([&](rt::CopyOp op) { return convertCopy(op), success(); })
       .Case([&](rt::ZeroOp op) { return convertZero(op), success(); })
       .Case([&](rt::ComputeOp op) { return convertCompute(op), success(); })
@@ -331,6 +383,9 @@ LogicalResult Converter::convert() {
   SmallVector<Operation *> operations;
   module.walk<WalkOrder::PreOrder>(
       [&](Operation *op) { operations.push_back(op); });
+  for (Operation *op : operations)
+    if (isa<rt::StartOp, rt::BarrierOp>(op))
+      siteIndices.try_emplace(op, static_cast<int32_t>(siteIndices.size()));
   SmallVector<Operation *> converted;
   for (Operation *op : operations) {
     if (isa_and_nonnull<rt::CommSchedRtDialect>(op->getDialect()))

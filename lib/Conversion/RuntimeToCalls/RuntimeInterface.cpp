@@ -93,23 +93,23 @@ Value RuntimeCallBuilder::getRank(int32_t group) {
   return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), rank);
 }
 
+Value RuntimeCallBuilder::createArray(Type elementType, int64_t size) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto function = builder.getInsertionBlock()
+                      ->getParentOp()
+                      ->getParentOfType<func::FuncOp>();
+  if (!function)
+    function = cast<func::FuncOp>(builder.getInsertionBlock()->getParentOp());
+  builder.setInsertionPointToStart(&function.front());
+  return LLVM::AllocaOp::create(builder, loc, pointerType,
+                                LLVM::LLVMArrayType::get(elementType, size),
+                                getI64(1));
+}
+
 Value RuntimeCallBuilder::getArray(ArrayRef<Value> pointers) {
   if (pointers.empty())
     return getNull();
-  // In the entry block, so that a loop does not take more stack every time.
-  Value array;
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    auto function = builder.getInsertionBlock()
-                        ->getParentOp()
-                        ->getParentOfType<func::FuncOp>();
-    if (!function)
-      function = cast<func::FuncOp>(builder.getInsertionBlock()->getParentOp());
-    builder.setInsertionPointToStart(&function.front());
-    array = LLVM::AllocaOp::create(
-        builder, loc, pointerType,
-        LLVM::LLVMArrayType::get(pointerType, pointers.size()), getI64(1));
-  }
+  Value array = createArray(pointerType, pointers.size());
   for (auto [index, pointer] : llvm::enumerate(pointers)) {
     Value slot = LLVM::GEPOp::create(
         builder, loc, pointerType, pointerType, array,
@@ -140,6 +140,36 @@ func::CallOp RuntimeCallBuilder::call(StringRef callee, TypeRange results,
 Value RuntimeCallBuilder::callStart(int32_t site, Value inputs, Value outputs) {
   return call("commsched_start", i64, {getI32(site), inputs, outputs})
       .getResult(0);
+}
+
+Value RuntimeCallBuilder::callStart(int32_t site, Value inputs, Value outputs,
+                                    Rows input, Rows output) {
+  Value siteValue = getI32(site);
+  for (Rows *rows : {&input, &output})
+    if (!rows->splits)
+      *rows = {getI64(0), getNull()};
+  return call("commsched_start_uneven", i64,
+              {siteValue, inputs, outputs, input.rows, input.splits,
+               output.rows, output.splits})
+      .getResult(0);
+}
+
+RuntimeCallBuilder::Rows RuntimeCallBuilder::callReadSplits(int32_t site,
+                                                            bool isOutput,
+                                                            Value pointer,
+                                                            int32_t numSplits) {
+  Value splits = createArray(i64, numSplits);
+  Value siteValue = getI32(site), side = getI32(isOutput);
+  Value rows = call("commsched_read_splits", i64,
+                    {siteValue, side, pointer, splits, getI32(numSplits)})
+                   .getResult(0);
+  Value index =
+      arith::IndexCastOp::create(builder, loc, builder.getIndexType(), rows);
+  return {index, splits};
+}
+
+Value RuntimeCallBuilder::getInteger(Value index) {
+  return arith::IndexCastOp::create(builder, loc, i64, index);
 }
 
 void RuntimeCallBuilder::callWait(Value request) {
@@ -310,16 +340,24 @@ FailureOr<int32_t> ProgramDescription::addSite(rt::StartOp op) {
   };
   addSplits("input_splits", op.getInputSplits());
   addSplits("output_splits", op.getOutputSplits());
+  if (op.getInputValues())
+    site["input_splits"] = "values";
+  if (op.getOutputValues())
+    site["output_splits"] = "values";
   OperandRange buffers =
       op.getOutputs().empty() ? op.getInputs() : op.getOutputs();
   json::Array tensors;
-  for (auto [buffer, sent, received] :
-       llvm::zip_equal(buffers, op.getSent(), op.getReceived()))
-    tensors.push_back(json::Object{
+  for (auto [index, buffer, sent, received] :
+       llvm::enumerate(buffers, op.getSent(), op.getReceived())) {
+    json::Object tensor{
         {"type", getRuntimeTypeName(
                      cast<ShapedType>(buffer.getType()).getElementType())},
         {"inputs", sent},
-        {"outputs", received}});
+        {"outputs", received}};
+    if (op.hasSplitValues())
+      tensor["row"] = (*op.getRow())[index];
+    tensors.push_back(std::move(tensor));
+  }
   site["tensors"] = std::move(tensors);
   sites.push_back(std::move(site));
   return sites.size() - 1;

@@ -58,8 +58,22 @@ public:
   /// This rank's index in the group, of type index.
   Value getRank(int32_t group);
 
+  /// The rows of one side of a launch, in words of the runtime: i64, pointer.
+  struct Rows {
+    Value rows;
+    Value splits;
+  };
   /// Returns the request.
   Value callStart(int32_t site, Value inputs, Value outputs);
+  /// With rows that are values; null where they are none.
+  Value callStart(int32_t site, Value inputs, Value outputs, Rows input,
+                  Rows output);
+  /// Reads the splits of a side of `site` into an array; its pointer and the
+  /// rows, of type index.
+  Rows callReadSplits(int32_t site, bool isOutput, Value pointer,
+                      int32_t numSplits);
+  /// An index as i64.
+  Value getInteger(Value index);
   void callWait(Value request);
   void callBarrier(int32_t site);
   void callCompute(int32_t index, int64_t ns, Value inputs, Value outputs);
@@ -75,6 +89,9 @@ private:
   Value getConstant(Type type, int64_t value);
   Value getI32(int32_t value);
   Value getI64(int64_t value);
+  /// An array of so many elements in the entry block, so that a loop does not
+  /// take more stack every time.
+  Value createArray(Type elementType, int64_t size);
   /// `pointer` plus `bytes`, an i64.
   Value addBytes(Value pointer, Value bytes);
   func::CallOp call(StringRef callee, TypeRange results, ValueRange operands);

@@ -90,11 +90,36 @@ LogicalResult StartOp::bufferize(RewriterBase &rewriter,
       getGroupAttr(), getNameAttr(), getSentAttr(), getReceivedAttr(), inputs,
       outputs, getInPlaceAttr(), getReductionAttr(), getPeerAttr(),
       getTagAttr(), getPairsAttr(), getInputSplitsAttr(), getOutputSplitsAttr(),
-      getRuntimeNsAttr());
+      getRuntimeNsAttr(), getInputValues(), getInputRows(), getOutputValues(),
+      getOutputRows(), getRowAttr());
   start->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
   SmallVector<Value> replacements = {start.getRequest()};
   llvm::append_range(replacements, outputs);
   replaceOpWithBufferizedValues(rewriter, *this, replacements);
+  return success();
+}
+
+bool ReadSplitsOp::bufferizesToMemoryRead(OpOperand &, const AnalysisState &) {
+  return true;
+}
+
+bool ReadSplitsOp::bufferizesToMemoryWrite(OpOperand &, const AnalysisState &) {
+  return false;
+}
+
+AliasingValueList ReadSplitsOp::getAliasingValues(OpOperand &,
+                                                  const AnalysisState &) {
+  return {};
+}
+
+LogicalResult ReadSplitsOp::bufferize(RewriterBase &rewriter,
+                                      const BufferizationOptions &options,
+                                      BufferizationState &state) {
+  SmallVector<Value> buffers;
+  if (failed(getBuffers(rewriter, getInput(), options, state, buffers)))
+    return failure();
+  rewriter.modifyOpInPlace(*this,
+                           [&] { getInputMutable().assign(buffers.front()); });
   return success();
 }
 

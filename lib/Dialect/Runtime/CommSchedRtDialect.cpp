@@ -96,6 +96,12 @@ void WaitOp::getEffects(EffectList &effects) {
   addCommunication(effects, start ? start.getGroupAttr() : nullptr);
 }
 
+/// The host waits: the operation keeps its place among collectives.
+void ReadSplitsOp::getEffects(EffectList &effects) {
+  addEffects(effects, getInputMutable(), {MemoryEffects::Read::get()});
+  addCommunication(effects, nullptr);
+}
+
 void BarrierOp::getEffects(EffectList &effects) {
   addCommunication(effects, getGroupAttr());
 }
@@ -144,6 +150,56 @@ static bool isAnyNegative(ArrayRef<int64_t> values) {
   return llvm::any_of(values, [](int64_t value) { return value < 0; });
 }
 
+/// Constraints C6 and C7 on the values of one side.
+static LogicalResult verifySplitValues(StartOp op, Value values, bool isOutput,
+                                       std::optional<ArrayAttr> lists) {
+  if (!values)
+    return success();
+  if (lists)
+    return op.emitOpError("has ")
+           << (isOutput ? "output_splits" : "input_splits")
+           << " as a list and as values (C6)";
+  auto read = values.getDefiningOp<ReadSplitsOp>();
+  if (read && read.getOutput() == isOutput)
+    return success();
+  InFlightDiagnostic error = op.emitOpError("takes rows to ")
+                             << (isOutput ? "receive" : "send")
+                             << " that have not been read as such (C7)";
+  error.attachNote(values.getLoc()) << "defined here";
+  return error;
+}
+
+static LogicalResult verifySplitValues(StartOp op) {
+  if (!op.hasSplitValues())
+    return success();
+  if (op.getKind() != CollectiveKind::AllToAll)
+    return op.emitOpError("has splits that are values, but is of kind '")
+           << stringifyCollectiveKind(op.getKind()) << "' (C6)";
+  size_t tensors = op.getSent().size();
+  std::optional<ArrayRef<int64_t>> row = op.getRow();
+  if (!row || row->size() != tensors || isAnyNegative(*row))
+    return op.emitOpError("needs the elements of a row of each of its ")
+           << tensors << " tensors, not negative (C6)";
+  return failure(
+      failed(verifySplitValues(op, op.getInputValues(),
+                               /*isOutput=*/false, op.getInputSplits())) ||
+      failed(verifySplitValues(op, op.getOutputValues(),
+                               /*isOutput=*/true, op.getOutputSplits())));
+}
+
+LogicalResult ReadSplitsOp::verify() {
+  auto isStart = [&](Operation *user) {
+    return isa<StartOp>(user) && user->getBlock() == (*this)->getBlock();
+  };
+  if (getSplits().hasOneUse() && llvm::all_of(getSplits().getUsers(), isStart))
+    return success();
+  InFlightDiagnostic error =
+      emitOpError("needs one start in its block that uses its splits (C1)");
+  for (Operation *user : getSplits().getUsers())
+    error.attachNote(user->getLoc()) << "the splits are used here";
+  return error;
+}
+
 LogicalResult StartOp::verify() {
   if (getKind() == CollectiveKind::Barrier)
     return emitOpError("has no collective 'barrier' to start (C1)");
@@ -169,6 +225,8 @@ LogicalResult StartOp::verify() {
       !llvm::all_of(outputs, llvm::IsaPred<TensorType>))
     return emitOpError("fills tensors and memrefs (C4)");
   if (failed(verifyResults(*this, getInFlight().getTypes(), outputs, "(C4)")))
+    return failure();
+  if (failed(verifySplitValues(*this)))
     return failure();
   auto isWait = [&](Operation *user) {
     return isa<WaitOp>(user) && user->getBlock() == (*this)->getBlock();

@@ -342,6 +342,9 @@ Status Rank::startUneven(int32_t index, const void *const *inputs,
 
 Status Rank::readSplits(int32_t index, SplitSide side, const void *buffer,
                         int64_t *splits, int32_t numSplits, int64_t &rows) {
+  // After an error only programs on the processor need the numbers.
+  if (!backend || (hasFailed() && !backend->checkHostCode("")))
+    return Status();
   const Site *site = nullptr;
   if (Status status = findSite(index, site); !status)
     return status;
@@ -356,12 +359,18 @@ Status Rank::readSplits(int32_t index, SplitSide side, const void *buffer,
           read.data(), buffer, ranks * static_cast<int64_t>(sizeof(int64_t)));
       !status)
     return status;
-  if (Status status = addSplits(side, read.data(), ranks, rows); !status) {
-    rows = 0;
-    return describeSite(*site) + ": " + status.getMessage();
+  Status added = addSplits(side, read.data(), ranks, rows);
+  if (!added) {
+    for (int64_t &split : read)
+      split = std::max<int64_t>(split, 0);
+    // Without those that are negative they may be usable.
+    if (!addSplits(side, read.data(), ranks, rows)) {
+      rows = 0;
+      std::fill(read.begin(), read.end(), 0);
+    }
   }
   std::copy(read.begin(), read.end(), splits);
-  return Status();
+  return added ? added : describeSite(*site) + ": " + added.getMessage();
 }
 
 Status Rank::test(int64_t number, bool &done) {

@@ -26,7 +26,7 @@ func.func @odd_width(%x: tensor<8xi24>) -> tensor<8xi24> {
 commsched.group @g size(2)
 func.func @ragged(%x: tensor<8xf32>, %l: tensor<2xi32>, %b: tensor<8xf32>)
     -> tensor<8xf32> {
-  // expected-error @below {{cannot be lowered to the runtime: its splits are values, and the runtime takes constants}}
+  // expected-error @below {{cannot be lowered to the runtime: it writes rows where other ranks say, and the runtime writes them one after the other}}
   %f = commsched.ragged_all_to_all %x on @g send(%l, %l) at(%l) receive(%l)
       into %b : tensor<8xf32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>,
       tensor<2xi32> into tensor<8xf32> -> !commsched.future<tensor<8xf32>>
@@ -48,4 +48,30 @@ func.func @yields_none(%x: tensor<4xf32>) -> vector<4xf32> {
   // expected-error @below {{cannot be emulated: yields 'vector<4xf32>'}}
   %r = commsched.compute "load"(%x) : (tensor<4xf32>) -> vector<4xf32>
   return %r : vector<4xf32>
+}
+
+// -----
+
+commsched.group @g size(2)
+func.func @even_dynamic(%x: tensor<8x2xf32>, %s: tensor<2xi64>)
+    -> tensor<?x2xf32> {
+  // expected-error @below {{cannot be lowered to the runtime: 'tensor<?x2xf32>' is divided evenly, but has a dynamic size}}
+  %f = commsched.all_to_all %x on @g split_dim(0) concat_dim(0)
+      input_splits(%s : tensor<2xi64>)
+      : tensor<8x2xf32> -> !commsched.future<tensor<?x2xf32>>
+  %r = commsched.wait %f : !commsched.future<tensor<?x2xf32>>
+  return %r : tensor<?x2xf32>
+}
+
+// -----
+
+commsched.group @g size(2)
+func.func @dynamic_row(%x: tensor<8x?xf32>, %s: tensor<2xi64>)
+    -> tensor<8x?xf32> {
+  // expected-error @below {{cannot be lowered to the runtime: 'tensor<?xf32>' has no static shape}}
+  %f = commsched.all_to_all %x on @g split_dim(0) concat_dim(0)
+      input_splits(%s : tensor<2xi64>)
+      : tensor<8x?xf32> -> !commsched.future<tensor<8x?xf32>>
+  %r = commsched.wait %f : !commsched.future<tensor<8x?xf32>>
+  return %r : tensor<8x?xf32>
 }

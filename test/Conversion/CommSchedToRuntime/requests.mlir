@@ -212,3 +212,54 @@ func.func @rank() -> index {
   %me = commsched.rank on @dp : index
   return %me : index
 }
+
+// -----
+
+// Rows that are values are read before the start. Those to receive decide how
+// large a new tensor is; the operand's must be those to send.
+
+commsched.group @ep size(2)
+
+// CHECK-LABEL: func.func @split_values
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: tensor<?x4xf32>{{.*}}, %[[S:[a-z0-9]+]]: tensor<2xi64>{{.*}}, %[[R:[a-z0-9]+]]: tensor<2xi64>
+// CHECK: %[[SENT:.*]], %{{.*}} = commsched_rt.read_splits ins(%[[S]] : tensor<2xi64>)
+// CHECK: %[[RECEIVED:.*]], %[[ROWS:.*]] = commsched_rt.read_splits output ins(%[[R]] : tensor<2xi64>)
+// CHECK: %[[NEW:.*]] = tensor.empty(%[[ROWS]]) : tensor<?x4xf32>
+// CHECK: %[[DIM:.*]] = tensor.dim %[[X]], %c0
+// CHECK: %[[NEWDIM:.*]] = tensor.dim %[[NEW]], %c0
+// CHECK: commsched_rt.start "all_to_all" "all_to_all_0" on @ep ins(%[[X]] : tensor<?x4xf32>) outs(%[[NEW]] : tensor<?x4xf32>)
+// CHECK-SAME: send_rows(%[[SENT]], %[[DIM]]) receive_rows(%[[RECEIVED]], %[[NEWDIM]])
+// CHECK-SAME: received = array<i64: 0>, row = array<i64: 4>, {{.*}}sent = array<i64: 0>
+func.func @split_values(%x: tensor<?x4xf32>, %s: tensor<2xi64>,
+                        %r: tensor<2xi64>) -> tensor<?x4xf32> {
+  %f = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
+      input_splits(%s : tensor<2xi64>) output_splits(%r : tensor<2xi64>)
+      {commsched.runtime_ns = 5 : i64}
+      : tensor<?x4xf32> -> !commsched.future<tensor<?x4xf32>>
+  %y = commsched.wait %f : !commsched.future<tensor<?x4xf32>>
+  return %y : tensor<?x4xf32>
+}
+
+// A list beside values stays one; equal parts become one.
+// CHECK-LABEL: func.func @split_values_and_lists
+// CHECK: %[[SENT:.*]], %{{.*}} = commsched_rt.read_splits ins
+// CHECK: commsched_rt.start {{.*}} outs(%{{.*}}, %{{.*}} : tensor<7x4xf32>, tensor<7xi8>) send_rows(%[[SENT]], %c10
+// CHECK-SAME: output_splits = [array<i64: 12, 16>, array<i64: 3, 4>], received = array<i64: 28, 7>, row = array<i64: 4, 1>
+// CHECK-SAME: sent = array<i64: 0, 0>
+// CHECK: commsched_rt.start "all_to_all" "into_equal"
+// CHECK-SAME: outs(%{{.*}} : tensor<6x4xf32>) send_rows
+// CHECK-SAME: output_splits = [array<i64: 12, 12>]
+func.func @split_values_and_lists(%x: tensor<10x4xf32>, %y: tensor<10xi8>,
+                                  %s: tensor<2xi64>, %into: tensor<6x4xf32>) {
+  %f = commsched.all_to_all %x, %y on @ep split_dim(0) concat_dim(0)
+      input_splits(%s : tensor<2xi64>) output_splits([3, 4])
+      : tensor<10x4xf32>, tensor<10xi8>
+        -> !commsched.future<tensor<7x4xf32>, tensor<7xi8>>
+  %0:2 = commsched.wait %f : !commsched.future<tensor<7x4xf32>, tensor<7xi8>>
+  %g = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
+      input_splits(%s : tensor<2xi64>) into %into {commsched.name = "into_equal"}
+      : tensor<10x4xf32> into tensor<6x4xf32>
+        -> !commsched.future<tensor<6x4xf32>>
+  %1 = commsched.wait %g : !commsched.future<tensor<6x4xf32>>
+  return
+}

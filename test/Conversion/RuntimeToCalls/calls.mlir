@@ -7,7 +7,7 @@ commsched.group @odd size(2) ranks(dense<[[0, 3], [1, 2]]> : tensor<2x2xi64>)
 
 // PROGRAM: llvm.mlir.global external constant @commsched_program("
 // PROGRAM-SAME: {\22groups\22:[{\22name\22:\22rows\22,\22size\22:2,\22stride\22:1},{\22name\22:\22odd\22,\22ranks\22:{{\[\[}}0,3],[1,2]],\22size\22:2}],
-// PROGRAM-SAME: \22host_code\22:\22linalg.fill at {{[^"]*}}calls.mlir:[[#@LINE+97]]:3\22,
+// PROGRAM-SAME: \22host_code\22:\22linalg.fill at {{[^"]*}}calls.mlir:[[#@LINE+98]]:3\22,
 // PROGRAM-SAME: \22operators\22:[{\22inputs\22:[{\22elements\22:8,\22type\22:\22f32\22}],\22location\22:\22{{.*}}\22,\22name\22:\22mm\22,\22outputs\22:[{\22elements\22:4,\22type\22:\22bytes<1>\22}]}],
 // PROGRAM-SAME: {\22group\22:0,\22kind\22:\22all_gather\22,{{[^}]*}}\22name\22:\22ag\22,\22runtime_ns\22:5,\22tensors\22:[{\22inputs\22:4,\22outputs\22:8,\22type\22:\22f32\22}]}
 // PROGRAM-SAME: {\22group\22:1,\22input_splits\22:{{\[\[}}3,5]],\22kind\22:\22all_to_all\22,{{[^}]*}}\22output_splits\22:{{\[\[}}4,4]],
@@ -15,6 +15,7 @@ commsched.group @odd size(2) ranks(dense<[[0, 3], [1, 2]]> : tensor<2x2xi64>)
 // PROGRAM-SAME: {\22group\22:0,\22kind\22:\22send\22,{{[^}]*}}\22peer\22:1,\22tag\22:7,
 // PROGRAM-SAME: {\22group\22:0,\22kind\22:\22all_reduce\22,{{[^}]*}}\22reduction\22:\22max\22,
 // PROGRAM-SAME: {\22group\22:0,\22kind\22:\22barrier\22,{{[^}]*}}\22tensors\22:[]}
+// PROGRAM-SAME: {\22group\22:0,\22input_splits\22:\22values\22,{{[^}]*}}\22output_splits\22:\22values\22,\22tensors\22:[{\22inputs\22:0,\22outputs\22:0,\22row\22:4,\22type\22:\22f32\22}]}
 // PROGRAM-SAME: \22version\22:1}\00")
 // PROGRAM-NOT: commsched.group
 
@@ -124,5 +125,29 @@ func.func @processor(%x: memref<8xf32>, %y: memref<8xf32>, %c: f32) {
   %a = memref.subview %x[0] [4] [2] : memref<8xf32> to memref<4xf32, strided<[2]>>
   %b = memref.subview %y[0] [4] [2] : memref<8xf32> to memref<4xf32, strided<[2]>>
   memref.copy %a, %b : memref<4xf32, strided<[2]>> to memref<4xf32, strided<[2]>>
+  return
+}
+
+// Splits that are values are read into an array on the host, before the sites
+// that they belong to are reached.
+// CHECK-LABEL: func.func @split_values
+// CHECK: %[[RECEIVED:.*]] = llvm.alloca {{.*}} x !llvm.array<2 x i64>
+// CHECK: %[[SENT:.*]] = llvm.alloca {{.*}} x !llvm.array<2 x i64>
+// CHECK: call @commsched_read_splits(%c7_i32{{.*}}, %c0_i32{{.*}}, %{{.*}}, %[[SENT]], %c2_i32{{.*}})
+// CHECK: %[[SUM:.*]] = call @commsched_read_splits(%c7_i32{{.*}}, %c1_i32{{.*}}, %{{.*}}, %[[RECEIVED]], %c2_i32{{.*}})
+// CHECK: %[[ROWS:.*]] = arith.index_cast %[[SUM]] : i64 to index
+// CHECK: memref.alloc(%[[ROWS]])
+// CHECK: call @commsched_start_uneven(%c7_i32{{[_0-9]*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[SENT]], %{{.*}}, %[[RECEIVED]])
+func.func @split_values(%x: memref<?x4xf32>, %s: memref<2xi64>, %n: index) {
+  %sent, %rows = commsched_rt.read_splits ins(%s : memref<2xi64>)
+  %received, %sum = commsched_rt.read_splits output ins(%s : memref<2xi64>)
+  %y = memref.alloc(%sum) : memref<?x4xf32>
+  %r = commsched_rt.start "all_to_all" "v" on @rows ins(%x : memref<?x4xf32>)
+      outs(%y : memref<?x4xf32>) send_rows(%sent, %n)
+      receive_rows(%received, %sum)
+      {received = array<i64: 0>, sent = array<i64: 0>, row = array<i64: 4>}
+      : !commsched_rt.request
+  commsched_rt.wait %r ins(%x : memref<?x4xf32>) outs(%y : memref<?x4xf32>)
+  memref.dealloc %y : memref<?x4xf32>
   return
 }

@@ -50,6 +50,11 @@ def CommSchedRt_Request : TypeDef<CommSchedRt_Dialect, "Request"> {
   let summary = "a collective that has been started";
 }
 
+def CommSchedRt_Splits : TypeDef<CommSchedRt_Dialect, "Splits"> {
+  let mnemonic = "splits";
+  let summary = "rows for each rank of a group, on the host";
+}
+
 def CommSchedRt_Buffer : AnyTypeOf<[AnyRankedTensor, AnyMemRef]>;
 
 class CommSchedRt_Op<string mnemonic, list<Trait> traits = []>
@@ -73,6 +78,12 @@ def CommSchedRt_StartOp : CommSchedRt_Op<"start", [
     tensor, the number of elements for each rank of the group. `peer` is the
     root of a broadcast, the target of a send, or the source of a receive.
 
+    Of an `all_to_all`, the numbers of rows for each rank may be values: those
+    that are sent, with their sum, after `send_rows`, and those that are
+    received after `receive_rows`. `row` has the elements of a row of each
+    tensor; `sent`, or `received`, is 0, and there are no `input_splits`, or
+    `output_splits`.
+
     On tensors, the results after the request are the buffers in flight, which
     are operands of the wait.
 
@@ -84,6 +95,9 @@ def CommSchedRt_StartOp : CommSchedRt_Op<"start", [
     * (C4) the buffers in flight have the types of the tensors among `outs`, and
       none of `outs` is a tensor while another is a memref.
     * (C5) the request has one use, a wait in the same block.
+    * (C6) with values, the kind is `all_to_all`, `row` has one entry for each
+      tensor, none negative, and a side with values has no list.
+    * (C7) the values come from `read_splits` of the same group and side.
   }];
   let arguments = (ins
     CommSchedRt_CollectiveKindAttr:$kind,
@@ -100,16 +114,27 @@ def CommSchedRt_StartOp : CommSchedRt_Op<"start", [
     OptionalAttr<I64ElementsAttr>:$pairs,
     OptionalAttr<ArrayAttr>:$input_splits,
     OptionalAttr<ArrayAttr>:$output_splits,
-    OptionalAttr<I64Attr>:$runtime_ns
+    OptionalAttr<I64Attr>:$runtime_ns,
+    Optional<CommSchedRt_Splits>:$input_values,
+    Optional<Index>:$input_rows,
+    Optional<CommSchedRt_Splits>:$output_values,
+    Optional<Index>:$output_rows,
+    OptionalAttr<DenseI64ArrayAttr>:$row
   );
   let results = (outs CommSchedRt_Request:$request,
                       Variadic<AnyRankedTensor>:$in_flight);
   let assemblyFormat = [{
     custom<CollectiveKind>($kind) $name `on` $group (`ins` `(` $inputs^ `:` type($inputs) `)`)?
-    (`outs` `(` $outputs^ `:` type($outputs) `)`)? attr-dict
+    (`outs` `(` $outputs^ `:` type($outputs) `)`)?
+    (`send_rows` `(` $input_values^ `,` $input_rows `)`)?
+    (`receive_rows` `(` $output_values^ `,` $output_rows `)`)? attr-dict
     `:` type($request) (`,` type($in_flight)^)?
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Whether numbers of rows are values.
+    bool hasSplitValues() { return getInputValues() || getOutputValues(); }
+  }];
 }
 
 def CommSchedRt_WaitOp : CommSchedRt_Op<"wait", [
@@ -139,6 +164,35 @@ def CommSchedRt_WaitOp : CommSchedRt_Op<"wait", [
     $request (`ins` `(` $inputs^ `:` type($inputs) `)`)?
     (`outs` `(` $outputs^ `:` type($outputs) `)`)? attr-dict
     (`->` type($values)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def CommSchedRt_ReadSplitsOp : CommSchedRt_Op<"read_splits", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<BufferizableOpInterface,
+        ["bufferizesToMemoryRead", "bufferizesToMemoryWrite",
+         "getAliasingValues", "bufferize"]>]> {
+  let summary = "reads the splits of an all_to_all";
+  let description = [{
+    Waits until `input`, a row of 64-bit integers, has been computed, copies it
+    to the host, and adds it up. The numbers are the rows that the start that
+    uses `splits` sends to each rank, or receives if `output` is given.
+
+    Constraints:
+    * (C1) `splits` has one use, a start in the same block.
+
+    Example:
+
+    ```mlir
+    %splits, %rows = commsched_rt.read_splits output
+        ins(%sizes : tensor<4xi64>)
+    ```
+  }];
+  let arguments = (ins CommSchedRt_Buffer:$input, UnitAttr:$output);
+  let results = (outs CommSchedRt_Splits:$splits, Index:$rows);
+  let assemblyFormat = [{
+    (`output` $output^)? `ins` `(` $input `:` type($input) `)` attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -92,7 +92,7 @@ def InferSizeHints
     of operands: on operations that keep the shape of an operand (elementwise
     operations, casts, views of the same type), or write a destination; on
     `tensor.empty` and `tensor.extract_slice` with sizes that are constants or
-    dimensions of other values; on loops by what they start with, and on
+    dimensions of other values; on `tensor.concat`; on loops by what they start with, and on
     branches by what the first one yields; on collectives by what they are sent
     and the size of their group. Hints that are there stay.
 
