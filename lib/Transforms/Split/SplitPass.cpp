@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../PassSupport.h"
+#include "CommSched/Analysis/Costs/ChunkCosts.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Transforms/Passes.h"
@@ -189,19 +190,11 @@ private:
     for (int32_t number : chosen)
       splitRegion(regions.getRegions()[number], chunks, names,
                   [&](Operation *op, const SplitAxis &axis, int64_t count) {
-                    return getChunkNs(op, axis, count);
+                    return estimateChunkNs(*costs, op, axis, count);
                   });
     if (failed(orderChunks(block)))
       return failure();
     return true;
-  }
-
-  std::optional<int64_t> getChunkNs(Operation *op, const SplitAxis &axis,
-                                    int64_t count) {
-    std::optional<int64_t> wholeNs = costs->getRuntimeNs(op);
-    if (!wholeNs)
-      return std::nullopt;
-    return (*wholeNs + count - 1) / count;
   }
 
   OperationCosts *costs = nullptr;
