@@ -71,9 +71,8 @@ void RegionGraph::index(Block &block) {
   isRuleKnown.assign(count, false);
   nodesOf.resize(count);
   for (auto [index, op] : llvm::enumerate(operations)) {
-    forEachWritten(op, [&](Value value) {
-      written.insert(getViewedValue(value));
-    });
+    forEachWritten(op,
+                   [&](Value value) { written.insert(getViewedValue(value)); });
     auto collective = dyn_cast<CollectiveOpInterface>(op);
     Operation *wait = collective ? collective.getWait() : nullptr;
     int32_t waitIndex = wait ? getIndex(wait) : none;
@@ -182,9 +181,9 @@ void RegionGraph::grow() {
           int32_t owner = getOwner(value);
           if (owner != none && getRule(owner))
             visit(owner,
-                  findAxisOfResult(*rules[owner],
-                                   cast<OpResult>(value).getResultNumber(),
-                                   {place.dim, place.outer * node.split.blocks}),
+                  findAxisOfResult(
+                      *rules[owner], cast<OpResult>(value).getResultNumber(),
+                      {place.dim, place.outer * node.split.blocks}),
                   node.component);
         }
         ValueRange results = getResults(node.op);
@@ -390,8 +389,8 @@ std::vector<char> RegionGraph::findKept() const {
     forEachGiver(node, [&](int32_t giver) {
       Operation *from = operations[nodes[giver].op];
       bool isBehindLarge = large[nodes[giver].op] || isFreeView(from);
-      kept[node] = kept[node] ||
-                   (kept[giver] && isBehindLarge && from->hasOneUse());
+      kept[node] =
+          kept[node] || (kept[giver] && isBehindLarge && from->hasOneUse());
     });
   }
   return kept;
@@ -417,9 +416,8 @@ void RegionGraph::findPieces() {
     auto isLargeNode = [&](int32_t node) { return isLarge(nodes[node].op); };
     if (llvm::none_of(piece, isCollective) || llvm::none_of(piece, isLargeNode))
       continue;
-    llvm::sort(piece, [&](int32_t a, int32_t b) {
-      return nodes[a].op < nodes[b].op;
-    });
+    llvm::sort(piece,
+               [&](int32_t a, int32_t b) { return nodes[a].op < nodes[b].op; });
     for (int32_t node : piece)
       nodes[node].piece = static_cast<int32_t>(pieces.size());
     pieces.push_back(std::move(piece));

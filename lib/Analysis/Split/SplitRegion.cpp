@@ -113,8 +113,8 @@ void RegionBuilder::addMembers(ArrayRef<int32_t> nodes) {
   for (auto [number, member] : llvm::enumerate(region.members))
     memberOf[member.index] = static_cast<int32_t>(number);
   for (const SplitMember &member : region.members)
-    region.length = std::gcd(region.length,
-                             getSplitLength(member.axis, member.blocks));
+    region.length =
+        std::gcd(region.length, getSplitLength(member.axis, member.blocks));
 }
 
 void RegionBuilder::addEntries() {
@@ -131,10 +131,9 @@ void RegionBuilder::addEntries() {
                        cast<OpResult>(value).getResultNumber()) == split)
         continue;
       bool isCopied = isSliceCopied(value, *split, member.op);
-      auto [it, isNew] =
-          known.try_emplace({value.getAsOpaquePointer(), split->dim,
-                             split->outer, isCopied},
-                            region.entries.size());
+      auto [it, isNew] = known.try_emplace(
+          {value.getAsOpaquePointer(), split->dim, split->outer, isCopied},
+          region.entries.size());
       if (isNew)
         region.entries.push_back({value, *split, isCopied, {}});
       region.entries[it->second].uses.push_back(
@@ -194,9 +193,8 @@ void RegionBuilder::sign() {
         continue;
       }
       auto number = -static_cast<int64_t>(outside.size()) - 1;
-      text.push_back(
-          outside.try_emplace(operand.getAsOpaquePointer(), number)
-              .first->second);
+      text.push_back(outside.try_emplace(operand.getAsOpaquePointer(), number)
+                         .first->second);
     }
     for (OpResult result : member.op->getResults()) {
       bool isExit = nextExit < region.exits.size() &&

@@ -74,8 +74,8 @@ std::string mlir::commsched::explainStop(Operation *op, Value value,
   std::string dimension = "dimension " + std::to_string(split.dim);
   std::optional<AxisSplit> found;
   if (!isRead) {
-    found = findAxisOfResult(rule, cast<OpResult>(value).getResultNumber(),
-                             split);
+    found =
+        findAxisOfResult(rule, cast<OpResult>(value).getResultNumber(), split);
   } else {
     for (OpOperand &operand : op->getOpOperands())
       if (operand.get() == value && !found)
@@ -110,9 +110,9 @@ mlir::commsched::getSplitStops(const SplitRegion &region,
                  ValueSplit split, bool isRead) {
     if (stops.size() < limit && !op->hasTrait<OpTrait::IsTerminator>() &&
         known.insert(op).second)
-      stops.push_back({op, member,
-                       explainStop(op, value, split, isRead,
-                                   options.allowSums)});
+      stops.push_back(
+          {op, member,
+           explainStop(op, value, split, isRead, options.allowSums)});
   };
   for (const SplitExit &exit : region.exits) {
     if (!exit.split)
@@ -124,7 +124,7 @@ mlir::commsched::getSplitStops(const SplitRegion &region,
   }
   for (const SplitEntry &entry : region.entries)
     if (Operation *op = entry.value.getDefiningOp())
-      add(op, region.members[entry.uses.front().member].op, entry.value, entry.split,
-          false);
+      add(op, region.members[entry.uses.front().member].op, entry.value,
+          entry.split, false);
   return stops;
 }
