@@ -187,7 +187,9 @@ estimateCreatedChunkNs(OperationCosts &costs, SplitOpInterface whole,
   SmallVector<Type> operands = getChunkOperandTypes(op, axis, count);
   scratch.addArguments(operands,
                        SmallVector<Location>(operands.size(), op->getLoc()));
-  OpBuilder builder = OpBuilder::atBlockEnd(&scratch);
+  // atBlockEnd() asks the block for its region, which this one has not.
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointToEnd(&scratch);
   Operation *chunk =
       whole.createChunk(builder, scratch.getArguments(),
                         getChunkResultTypes(op, axis, count), axis, count);
