@@ -7,13 +7,13 @@ experts are chosen for. Other parameters are sharded over all ranks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import fx
 from torch.distributed.device_mesh import DeviceMesh
 
+from commsched.torch.importer.standins import shares
 from commsched.torch.sharding import shard_parameters
 from commsched.torch.tracer.models import Experts, ExpertsModel
 
@@ -50,36 +50,35 @@ def expected_sizes(
         if getattr(node.target, "_opname", "") != "all_to_all_single":
             continue
         rows = node.args[0].meta["val"].shape[0]
-        received, sent = map(_symbols, node.args[1:3])
-        if not sent or not received or sent[0] in sizes:
-            continue  # Of known sizes, or the way back.
+        received, sent = map(_expressions, node.args[1:3])
+        if not received or received[0].name in sizes:
+            continue  # Of known sizes, or a later exchange of a layer.
         # The first exchange of a layer sends rows of a known number.
-        sizes.update(_shares(int(rows), sent, received, imbalance))
+        ranks = len(received)
+        busy = min(int(rows), round(int(rows) * imbalance / ranks))
+        others = shares(int(rows) - busy, ranks - 1)
+        _expect(sizes, sent, [busy, *others])
+        _expect(sizes, received, [busy] * ranks)
     return sizes
 
 
-def _shares(
-    rows: int, sent: list[str], received: list[str], imbalance: float
-) -> Iterator[tuple[str, int]]:
-    ranks = len(sent)
-    busy = min(rows, round(rows * imbalance / ranks))
-    rest = rows - busy
-    yield sent[0], busy
-    for index, name in enumerate(sent[1:]):
-        share, more = divmod(rest, ranks - 1)
-        yield name, share + (index < more)
-    for name in received:
-        yield name, busy
+def _expect(
+    sizes: dict[str, int], expressions: list[Any], values: list[int]
+) -> None:
+    """Adds the symbols of all expressions but the last one, and that of the
+    sum, which the last one is the rest of."""
+    for symbol, value in zip(expressions[:-1], values):
+        sizes[symbol.name] = value
+    for symbol in expressions[-1].free_symbols:
+        sizes.setdefault(symbol.name, sum(values))
 
 
-def _symbols(sizes: Any) -> list[str]:
-    """The symbols of the sizes that are read from the device."""
+def _expressions(sizes: Any) -> list[Any]:
+    """The sizes as expressions; none if the graph knows them."""
     values = [
         size.meta["val"] if isinstance(size, fx.Node) else size
         for size in sizes
     ]
     return [
-        value.node.expr.name
-        for value in values
-        if isinstance(value, torch.SymInt)
+        value.node.expr for value in values if isinstance(value, torch.SymInt)
     ]

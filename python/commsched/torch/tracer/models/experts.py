@@ -187,10 +187,11 @@ class Experts(nn.Module):
         )
         received = received.view(self.ranks, -1)
         sent = counts.view(self.ranks, -1)
-        sent_sizes = sent.sum(1).tolist()
-        received_sizes = received.sum(1).tolist()
+        total = received.sum().item()
+        sent_sizes = _read_sizes(sent.sum(1), rows.shape[0])
+        received_sizes = _read_sizes(received.sum(1), total)
         rows = self._exchange(rows, sent_sizes, received_sizes)
-        order = _expert_major(received, sum(received_sizes))
+        order = _expert_major(received, total)
         inverse = order.argsort()
         rows = _Reorder.apply(rows, order, inverse)
         rows = self._compute(rows, received.sum(0).cumsum(0))
@@ -215,6 +216,16 @@ class Experts(nn.Module):
             return torch._grouped_mm(x, weight.transpose(1, 2), offs=ends)
 
         return product(F.silu(product(rows, w1)) * product(rows, w3), w2)
+
+
+def _read_sizes(sizes: torch.Tensor, total: int) -> list[int]:
+    """``sizes``, whose sum is ``total``, from the device.
+
+    The last one is what the others leave: then the sum is ``total`` for a
+    compiler too, which knows only names of the sizes.
+    """
+    first = sizes[:-1].tolist()
+    return [*first, total - sum(first)]
 
 
 def _expert_major(counts: torch.Tensor, rows: int) -> torch.Tensor:
