@@ -9,6 +9,7 @@
 #include "CommSched/Analysis/Split/SplitRegion.h"
 
 #include "CommSched/Analysis/Problem/Aliasing.h"
+#include "CommSched/Analysis/Split/EqualChunks.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "RegionGraph.h"
 
@@ -130,6 +131,9 @@ void RegionBuilder::addEntries() {
       if (giver && giver->getResultSplit(
                        cast<OpResult>(value).getResultNumber()) == split)
         continue;
+      // Then a chunk in several pieces is equal to one that is contiguous.
+      if (split->outer != 1 && hasEqualChunks(value, *split))
+        split->outer = 1;
       bool isCopied = isSliceCopied(value, *split, member.op);
       auto [it, isNew] = known.try_emplace(
           {value.getAsOpaquePointer(), split->dim, split->outer, isCopied},
