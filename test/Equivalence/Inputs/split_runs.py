@@ -8,14 +8,14 @@ with and without copies on the way in and out, around the ring, and put together
 again; and by the decision, for a machine on which even this pays.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
 class RegionRun:
     text: str
-    # Whether chunks are left.
-    divides: bool = True
+    # Whether chunks are left; None: that depends on the sizes.
+    divides: bool | None = True
     # Whether sums of what is no exact number may come out otherwise.
     rounds: bool = False
 
@@ -27,10 +27,15 @@ def split(options):
 MERGE = "func.func(commsched-merge-chunks)"
 
 
-def make_runs(counts, options="", **rest):
+def may_divide(runs):
+    return [replace(run, divides=run.divides and None) for run in runs]
+
+
+def make_runs(counts, forced="", decided="", **rest):
     """By force into so many chunks, and put together again; into the last
     number of chunks also before and behind a pipeline."""
-    texts = [split(f"chunks={count}{options}") for count in counts]
+    texts = [split(f"chunks={count} extent={extent}{forced}")
+             for count in counts for extent in ("nearest", "widest")]
     return [
         *(RegionRun(text, **rest) for text in texts),
         *(RegionRun(f"{text},{MERGE}", divides=False, **rest)
@@ -40,17 +45,20 @@ def make_runs(counts, options="", **rest):
         RegionRun(f"{texts[-1]},func.func(commsched-schedule{{split=off}}),"
                   f"{MERGE},commsched-pipeline{{split=off}}", divides=False,
                   **rest),
-        RegionRun(f"commsched-pipeline{{memory-budget=1GiB{options}}}", **rest),
+        RegionRun(f"commsched-pipeline{{memory-budget=1GiB{decided}}}",
+                  **rest),
     ]
 
 
 REGION_RUNS = {
     "gather_products_scatter": make_runs((2, 3, 4)),
     "scatter_norm_gather": make_runs((2, 3)),
-    "experts": make_runs((2, 3, 4)),
+    # Several experts of a rank are what is divided.
+    "experts": may_divide(make_runs((2, 3, 4))),
     "batch_block": make_runs((2,)),
     "outer_layout": make_runs((2, 3, 6)),
     "columns": make_runs((2, 4)),
-    "partial_sums": make_runs((2, 3), " split=sums", rounds=True),
+    "partial_sums": make_runs((2, 3), " bitwise=false", " split=sums",
+                              rounds=True),
     "uneven_columns": make_runs((2, 3, 4)),
 }
