@@ -3,9 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How the regions of split_regions.py are divided.
 
-They are divided by force, as the decision would not divide what is so small:
-with and without copies on the way in and out, around the ring, and put together
-again; and by the decision, for a machine on which even this pays.
+They are divided by force, as the decision would not divide what is so small,
+and then scheduled.
 """
 
 from dataclasses import dataclass, replace
@@ -24,30 +23,17 @@ def split(options):
     return f"func.func(commsched-split{{{options}}})"
 
 
-MERGE = "func.func(commsched-merge-chunks)"
-
-
 def may_divide(runs):
     return [replace(run, divides=run.divides and None) for run in runs]
 
 
-def make_runs(counts, forced="", decided="", **rest):
-    """By force into so many chunks, and put together again; into the last
-    number of chunks also before and behind a pipeline."""
+def make_runs(counts, forced="", **rest):
+    """By force into so many chunks; into the last number of chunks also before
+    a pipeline."""
     texts = [split(f"chunks={count} extent={extent}{forced}")
              for count in counts for extent in ("nearest", "widest")]
-    return [
-        *(RegionRun(text, **rest) for text in texts),
-        *(RegionRun(f"{text},{MERGE}", divides=False, **rest)
-          for text in texts),
-        RegionRun(f"{texts[-1]},commsched-pipeline{{memory-budget=1GiB}}",
-                  **rest),
-        RegionRun(f"{texts[-1]},func.func(commsched-schedule{{split=off}}),"
-                  f"{MERGE},commsched-pipeline{{split=off}}", divides=False,
-                  **rest),
-        RegionRun(f"commsched-pipeline{{memory-budget=1GiB{decided}}}",
-                  **rest),
-    ]
+    texts.append(f"{texts[-1]},commsched-pipeline{{memory-budget=1GiB}}")
+    return [RegionRun(text, **rest) for text in texts]
 
 
 REGION_RUNS = {
@@ -58,7 +44,6 @@ REGION_RUNS = {
     "batch_block": make_runs((2,)),
     "outer_layout": make_runs((2, 3, 6)),
     "columns": make_runs((2, 4)),
-    "partial_sums": make_runs((2, 3), " bitwise=false", " split=sums",
-                              rounds=True),
+    "partial_sums": make_runs((2, 3), " bitwise=false", rounds=True),
     "uneven_columns": make_runs((2, 3, 4)),
 }
