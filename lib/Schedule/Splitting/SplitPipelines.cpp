@@ -75,8 +75,9 @@ namespace {
 /// Simulates list scheduling of a problem.
 class ListSimulation {
 public:
-  ListSimulation(const Problem &problem, const std::vector<int64_t> &ranks)
-      : problem(problem), ranks(ranks), tracker(problem),
+  ListSimulation(const Problem &problem, const std::vector<int64_t> &ranks,
+                 const ListWindow &window)
+      : problem(problem), ranks(ranks), window(window), tracker(problem),
         starts(problem.numStreams()), streamEndNs(problem.numStreams()),
         endNs(problem.numNodes()) {}
 
@@ -87,14 +88,24 @@ private:
   using MinHeap =
       std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>>;
 
+  bool isFixed(NodeId node) const {
+    return !window.isFixed.empty() && window.isFixed[node];
+  }
   void push(NodeId node);
+  void admit(NodeId node);
   void take(NodeId node);
   bool issue(int64_t untilNs);
   void compute(NodeId node);
 
   const Problem &problem;
   const std::vector<int64_t> &ranks;
+  const ListWindow &window;
   ReadyTracker tracker;
+  /// The first node that has not run.
+  NodeId first = 0;
+  /// What is ready, but not within the window, by the first node that has to be
+  /// reached.
+  MinHeap held;
   /// What is ready: by rank, and waits by the end of their collective.
   MinHeap computations, waits;
   std::vector<MinHeap> starts;
@@ -107,6 +118,14 @@ private:
 } // namespace
 
 void ListSimulation::push(NodeId node) {
+  int64_t reached = isFixed(node) ? node : int64_t(node) - window.length;
+  if (reached > first)
+    held.push({reached, node});
+  else
+    admit(node);
+}
+
+void ListSimulation::admit(NodeId node) {
   if (problem.kind(node) == NodeKind::Start)
     starts[problem.stream(node)].push({ranks[node], node});
   else if (problem.kind(node) == NodeKind::Wait)
@@ -118,6 +137,13 @@ void ListSimulation::push(NodeId node) {
 void ListSimulation::take(NodeId node) {
   order.push_back(node);
   tracker.take(node, [&](NodeId ready) { push(ready); });
+  while (first < problem.numNodes() && tracker.isTaken(first))
+    ++first;
+  while (!held.empty() && held.top().first <= first) {
+    NodeId reached = held.top().second;
+    held.pop();
+    admit(reached);
+  }
 }
 
 /// Issues what is ready to all streams that would be idle before `untilNs`: no
@@ -128,7 +154,8 @@ bool ListSimulation::issue(int64_t untilNs) {
   for (size_t stream = 0; stream < starts.size(); ++stream) {
     int64_t &streamNs = streamEndNs[stream];
     while (!starts[stream].empty() &&
-           (streamNs <= nowNs || streamNs < untilNs)) {
+           (streamNs <= nowNs || streamNs < untilNs ||
+            isFixed(starts[stream].top().second))) {
       NodeId node = starts[stream].top().second;
       starts[stream].pop();
       streamNs = std::max(streamNs, nowNs) + problem.costNs(node);
@@ -173,8 +200,9 @@ RankedOrder ListSimulation::run() {
 }
 
 RankedOrder schedule::scheduleByRank(const Problem &problem,
-                                     const std::vector<int64_t> &ranks) {
-  return ListSimulation(problem, ranks).run();
+                                     const std::vector<int64_t> &ranks,
+                                     const ListWindow &window) {
+  return ListSimulation(problem, ranks, window).run();
 }
 
 //===----------------------------------------------------------------------===//

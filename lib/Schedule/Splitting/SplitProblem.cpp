@@ -8,12 +8,14 @@
 
 #include "CommSched/Schedule/Splitting/SplitProblem.h"
 
+#include "CommSched/Schedule/Model/Simulator.h"
 #include "CommSched/Schedule/Model/Verify.h"
 
 #include "SplitBuilder.h"
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
@@ -50,6 +52,7 @@ private:
   void addPartDependences();
 
   void number(const Order &order);
+  std::optional<Order> fillStalls() const;
 
   const Problem &problem;
   SplitRegions regions;
@@ -246,6 +249,27 @@ void SplitBuilder::number(const Order &order) {
   }
 }
 
+/// Returns an order of the split program, whose nodes are numbered, in which
+/// other operations fill the stalls of regions; std::nullopt if the step gets
+/// no shorter. Collectives that are in no region keep their places: it is the
+/// scheduler that weighs when to start them against memory.
+std::optional<Order> SplitBuilder::fillStalls() const {
+  const Problem &split = result.split;
+  ListWindow window;
+  window.length = 1024;
+  std::vector<int64_t> ranks(split.numNodes());
+  std::iota(ranks.begin(), ranks.end(), int64_t(0));
+  for (NodeId node = 0; node < split.numNodes(); ++node)
+    window.isFixed.push_back(split.isCollective(node) &&
+                             result.originOf(node).role == Role::Kept);
+  RankedOrder filled = scheduleByRank(split, ranks, window);
+  Result<Timeline> timeline = simulate(split, split.programOrder());
+  if (!timeline || timeline->stepNs <= filled.stepNs ||
+      !verify(split, filled.order))
+    return std::nullopt;
+  return filled.order;
+}
+
 Result<SplitProblem> SplitBuilder::build() {
   if (!problem.check())
     return problem.check();
@@ -266,6 +290,14 @@ Result<SplitProblem> SplitBuilder::build() {
   if (Status status = result.split.finalize(); !status)
     return Error{"the regions make a program that is not valid: " +
                  status.error()};
+  if (std::optional<Order> filled = fillStalls()) {
+    for (NodeId &node : *filled)
+      node = (*order)[node];
+    result = SplitProblem();
+    result.original = &problem;
+    number(*filled);
+    result.split.finalize();
+  }
   if (Status status = verify(result.split, result.split.programOrder());
       !status)
     return Error{"the regions make an invalid order: " + status.error()};

@@ -141,7 +141,8 @@ public:
   ///
   /// The operations of a region come in the places of its members, and later
   /// where the order of the region demands it. All other operations keep their
-  /// order as far as they can.
+  /// order as far as they can, except that computation behind a region fills
+  /// its stalls if that makes the step shorter.
   Order place() const { return split.programOrder(); }
 
   /// What a node of the split program stands for.
