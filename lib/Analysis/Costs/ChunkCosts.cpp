@@ -96,10 +96,11 @@ getWholeBytes(Operation *op, const SplitAxis *axis, int64_t count) {
     }
     return true;
   };
-  if (!add(op->getOperandTypes(), axis ? ArrayRef<AxisPlace>(axis->operands)
-                                       : ArrayRef<AxisPlace>()) ||
-      !add(op->getResultTypes(),
-           axis ? ArrayRef<AxisPlace>(axis->results) : ArrayRef<AxisPlace>()))
+  ArrayRef<AxisPlace> none;
+  if (!add(getSizedTypes(op->getOperands()),
+           axis ? ArrayRef<AxisPlace>(axis->operands) : none) ||
+      !add(getSizedTypes(op->getResults()),
+           axis ? ArrayRef<AxisPlace>(axis->results) : none))
     return std::nullopt;
   return total;
 }
@@ -184,7 +185,11 @@ estimateCreatedChunkNs(OperationCosts &costs, SplitOpInterface whole,
                        const SplitAxis &axis, int64_t index, int64_t count) {
   Operation *op = whole;
   Block scratch;
-  SmallVector<Type> operands = getChunkOperandTypes(op, axis, count);
+  // An argument of a block without a function has no size hints.
+  SmallVector<Type> operands = getSizedTypes(op->getOperands());
+  for (const AxisPlace &place : axis.operands)
+    operands[place.value] =
+        getChunkType(operands[place.value], place.dim, count);
   scratch.addArguments(operands,
                        SmallVector<Location>(operands.size(), op->getLoc()));
   // atBlockEnd() asks the block for its region, which this one has not.

@@ -73,7 +73,7 @@ bool SplitSpecs::addWholes(const SplitRegion &region, int64_t count,
   for (const SplitMember &member : region.members)
     members[member.op] = &member;
   for (const SplitExit &exit : region.exits) {
-    Type type = exit.value.getType();
+    Type type = getSizedType(exit.value);
     std::optional<BufferId> source = findBuffer(exit.value);
     std::optional<int64_t> bytes = getStaticBytes(type);
     std::optional<int64_t> costNs = exit.split
@@ -114,7 +114,7 @@ bool SplitSpecs::addSlices(const SplitRegion &region, int64_t count,
                            SplitSpec &spec) {
   for (int32_t number : getCopiedEntries(region)) {
     const SplitEntry &entry = region.entries[number];
-    Type type = getChunkType(entry.value.getType(), entry.split.dim, count);
+    Type type = getChunkType(getSizedType(entry.value), entry.split.dim, count);
     std::optional<BufferId> source = findBuffer(entry.value);
     std::optional<int64_t> bytes = getStaticBytes(type);
     std::optional<int64_t> costNs = estimateCopyNs(costs, type);

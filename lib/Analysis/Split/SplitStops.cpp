@@ -18,12 +18,16 @@ using namespace mlir::commsched;
 /// Whether a size of a value that `op` reads or gives is unknown; of a
 /// collective, what it delivers counts.
 static bool hasUnknownSize(Operation *op) {
-  auto isDynamic = [](Type type) {
+  auto isUnknown = [](Type type) {
     auto shaped = dyn_cast<ShapedType>(type);
     return shaped && (!shaped.hasRank() || !shaped.hasStaticShape());
   };
-  return llvm::any_of(op->getOperandTypes(), isDynamic) ||
-         llvm::any_of(getSplitResultTypes(op), isDynamic);
+  auto start = dyn_cast<CollectiveOpInterface>(op);
+  return llvm::any_of(getSizedTypes(op->getOperands()), isUnknown) ||
+         llvm::any_of(start && start.getInFlightFuture()
+                          ? getSizedDeliveredTypes(op)
+                          : getSizedTypes(op->getResults()),
+                      isUnknown);
 }
 
 /// Why an operation without a rule has none.

@@ -110,7 +110,16 @@ CreatedValue mlir::commsched::createConcat(OpBuilder &builder, Location loc,
   auto whole = cast<RankedTensorType>(type);
   auto count = static_cast<int64_t>(chunks.size());
   if (split.outer == 1) {
-    recorder.create<tensor::ConcatOp>(whole, split.dim, chunks);
+    Value joined = recorder.create<tensor::ConcatOp>(whole, split.dim, chunks);
+    // The dimensions that are not divided have the sizes of the chunks.
+    auto sized = cast<RankedTensorType>(getSizedType(chunks.front()));
+    SmallVector<int64_t> hints;
+    for (int64_t dim = 0; dim < whole.getRank(); ++dim)
+      if (whole.isDynamicDim(dim) && !sized.isDynamicDim(dim))
+        hints.push_back(sized.getDimSize(dim));
+    if (!hints.empty())
+      joined.getDefiningOp()->setDiscardableAttr(
+          sizeHintsAttrName, builder.getDenseI64ArrayAttr(hints));
     return recorder.take();
   }
   int64_t rank = whole.getRank(), dim = split.dim;

@@ -286,10 +286,25 @@ SplitOperations mlir::commsched::splitRegion(const SplitRegion &region,
 
 std::optional<SplitStop>
 mlir::commsched::getUnjoinableReason(const SplitRegion &region) {
-  for (const SplitExit &exit : region.exits)
-    if (!exit.split && !canAdd(exit.value.getType())) {
-      Operation *op = exit.value.getDefiningOp();
+  auto isDynamic = [](Value value) {
+    auto shaped = dyn_cast<ShapedType>(value.getType());
+    return shaped && !shaped.hasStaticShape();
+  };
+  for (const SplitExit &exit : region.exits) {
+    Operation *op = exit.value.getDefiningOp();
+    if (!exit.split && !canAdd(exit.value.getType()))
       return SplitStop{op, op, "gives partial sums that cannot be added"};
+    if (isDynamic(exit.value) && (!exit.split || exit.split->outer != 1))
+      return SplitStop{op, op,
+                       "gives chunks of dynamic size that are not joined by a "
+                       "concatenation alone"};
+  }
+  for (const SplitEntry &entry : region.entries)
+    if (isDynamic(entry.value)) {
+      Operation *op = region.members[entry.uses.front().member].op;
+      return SplitStop{op, op,
+                       "reads chunks of a value of dynamic size that is given "
+                       "whole"};
     }
   return std::nullopt;
 }
