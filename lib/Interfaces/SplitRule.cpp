@@ -9,6 +9,7 @@
 #include "CommSched/Interfaces/SplitRule.h"
 
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
