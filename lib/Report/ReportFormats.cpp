@@ -38,6 +38,8 @@ static void printCollective(json::OStream &stream,
   stream.attribute("kind", collective.kind);
   stream.attribute("group", collective.group);
   stream.attribute("bytes", collective.bytes);
+  if (collective.areBytesExpected)
+    stream.attribute("bytes_expected", true);
   stream.attribute("start_ns", collective.startNs);
   stream.attribute("end_ns", collective.endNs);
   stream.attribute("wait_ns", collective.waitNs);
@@ -108,11 +110,30 @@ static void printPeakValues(const StepReport &report, raw_ostream &os) {
   table.print(os);
 }
 
+/// The bytes of `collective`, after a mark if they are only expected.
+static std::string formatBytes(const CollectiveReport &collective) {
+  return (collective.areBytesExpected ? "~" : "") +
+         mlir::commsched::formatBytes(collective.bytes);
+}
+
+/// What the mark means, for the reports that have it.
+static std::string explainExpectedBytes(const StepReport &report) {
+  int64_t expected =
+      llvm::count_if(report.collectives, [](const CollectiveReport &c) {
+        return c.areBytesExpected;
+      });
+  if (expected == 0)
+    return "";
+  return std::to_string(expected) +
+         (expected == 1 ? " collective has" : " collectives have") +
+         " sizes known only at run time: expected bytes (~), by size hints";
+}
+
 static void printCollectives(const StepReport &report, raw_ostream &os) {
   TextTable<8> table(3, {"collective", "kind", "group", "bytes", "start", "end",
                          "wait", "exposed"});
   for (const CollectiveReport &c : report.collectives)
-    table.add({c.name, c.kind.str(), c.group, formatBytes(c.bytes),
+    table.add({c.name, c.kind.str(), c.group, formatBytes(c),
                formatTime(c.startNs), formatTime(c.endNs), formatTime(c.waitNs),
                formatTime(c.exposedNs)});
   table.print(os);
@@ -164,7 +185,8 @@ void mlir::commsched::printTable(const StepReport &report, raw_ostream &os) {
   row("operations", std::to_string(report.numOps));
   row("collectives", std::to_string(report.collectives.size()),
       std::to_string(report.countHidden()) + " hidden");
-  row("bytes communicated", formatBytes(report.commBytes));
+  row("bytes communicated", formatBytes(report.commBytes),
+      explainExpectedBytes(report));
   row("step time", formatTime(report.stepTimeNs));
   row("computation", formatTime(report.computeTimeNs),
       formatShare(report.computeTimeNs, report.stepTimeNs) + " of the step");

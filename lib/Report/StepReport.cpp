@@ -78,6 +78,9 @@ static CollectiveReport reportCollective(const BlockProblem &block,
   report.group = getGroupName(op.getGroupKey());
   report.bytes = std::max(op.getOperandBytes().value_or(0),
                           op.getResultBytes().value_or(0));
+  report.areBytesExpected =
+      countDynamicDims(op.getSentValues().getTypes()) > 0 ||
+      countDynamicDims(op.getDeliveredTypes()) > 0;
   report.startNs = timeline.beginNs[node];
   report.endNs = timeline.endNs[node];
   report.exposedNs = timeline.exposedNs[node];

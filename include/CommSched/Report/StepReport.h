@@ -32,6 +32,9 @@ struct CollectiveReport {
   std::string group;
   /// The larger of what one rank sends and receives.
   int64_t bytes = 0;
+  /// Whether `bytes` follow from size hints: the real number is known only when
+  /// the program runs.
+  bool areBytesExpected = false;
   int64_t startNs = 0;
   int64_t endNs = 0;
   /// When the compute stream reaches the wait.
