@@ -164,7 +164,7 @@ private:
   void convertZero(rt::ZeroOp op);
   void convertCompute(rt::ComputeOp op);
   void convertAccount(rt::AccountOp op);
-  void convertMemRefCopy(memref::CopyOp op);
+  void convertCopy(Operation *op, Value source, Value target);
   void visitOther(Operation *op);
 
   ModuleOp module;
@@ -317,26 +317,17 @@ void Converter::convertAccount(rt::AccountOp op) {
 }
 
 /// Copies that the runtime can do; the others are done by loops.
-void Converter::convertMemRefCopy(memref::CopyOp op) {
-  auto source = dyn_cast<MemRefType>(op.getSource().getType());
-  auto target = dyn_cast<MemRefType>(op.getTarget().getType());
-  if (!source || !target ||
-      !memref::isStaticShapeAndContiguousRowMajor(source) ||
-      !memref::isStaticShapeAndContiguousRowMajor(target)) {
-    program.addHostCode(op);
-    OpBuilder builder(op);
-    linalg::CopyOp::create(builder, op.getLoc(), op.getSource(),
-                           op.getTarget());
-    op.erase();
+void Converter::convertCopy(Operation *op, Value source, Value target) {
+  if (calls.callCopy(target, source)) {
+    op->erase();
     return;
   }
-  CopyCall copy;
-  copy.target = calls.getPointer(op.getTarget());
-  copy.source = calls.getPointer(op.getSource());
-  copy.rowElements =
-      source.getNumElements() * *getElementBytes(source.getElementType());
-  calls.callCopy(copy);
-  op.erase();
+  if (isa<linalg::CopyOp>(op))
+    return visitOther(op);
+  program.addHostCode(op);
+  OpBuilder builder(op);
+  linalg::CopyOp::create(builder, op->getLoc(), source, target);
+  op->erase();
 }
 
 /// The other operations belong to the program and run on the processor.
@@ -363,7 +354,13 @@ LogicalResult Converter::convert(Operation *op) {
       .Case([&](rt::ZeroOp op) { return convertZero(op), success(); })
       .Case([&](rt::ComputeOp op) { return convertCompute(op), success(); })
       .Case([&](rt::AccountOp op) { return convertAccount(op), success(); })
-      .Case([&](memref::CopyOp op) { return convertMemRefCopy(op), success(); })
+      .Case([&](memref::CopyOp op) {
+        return convertCopy(op, op.getSource(), op.getTarget()), success();
+      })
+      .Case([&](linalg::CopyOp op) {
+        return convertCopy(op, op.getInputs()[0], op.getOutputs()[0]),
+               success();
+      })
       .Default([&](Operation *op) { return visitOther(op), success(); });
 }
 

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -239,6 +240,113 @@ void RuntimeCallBuilder::callCopy(const CopyCall &copy) {
   Value nextTarget = advance(target, targetRepeat);
   Value nextSource = advance(source, sourceRepeat);
   emit(nextTarget, nextSource);
+}
+
+RuntimeCallBuilder::Layout RuntimeCallBuilder::getLayout(Value memref,
+                                                         int64_t elementBytes) {
+  Layout layout;
+  layout.pointer = getPointer(memref);
+  auto metadata =
+      memref::ExtractStridedMetadataOp::create(builder, loc, memref);
+  auto getBytes = [&](OpFoldResult stride) -> Value {
+    if (std::optional<int64_t> constant = getConstantIntValue(stride))
+      return getI64(*constant * elementBytes);
+    return arith::MulIOp::create(builder, loc, getInteger(cast<Value>(stride)),
+                                 getI64(elementBytes));
+  };
+  for (OpFoldResult size : metadata.getConstifiedMixedSizes()) {
+    std::optional<int64_t> constant = getConstantIntValue(size);
+    layout.sizes.push_back(constant ? getI64(*constant)
+                                    : getInteger(cast<Value>(size)));
+  }
+  for (OpFoldResult stride : metadata.getConstifiedMixedStrides())
+    layout.strides.push_back(getBytes(stride));
+  return layout;
+}
+
+/// The innermost dimensions of a `type` whose elements lie one after the other.
+/// Only the first of them may be dynamic.
+static unsigned countContiguousDims(MemRefType type) {
+  auto [strides, offset] = type.getStridesAndOffset();
+  int64_t expected = 1;
+  unsigned count = 0;
+  for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
+    if (strides[dim] != expected)
+      break;
+    ++count;
+    if (type.isDynamicDim(dim))
+      break;
+    expected *= type.getDimSize(dim);
+  }
+  return count;
+}
+
+void RuntimeCallBuilder::callRowCopies(const Layout &target,
+                                       const Layout &source, unsigned dim,
+                                       unsigned outer, Value rows,
+                                       Value rowBytes) {
+  if (dim < outer) {
+    Type index = builder.getIndexType();
+    Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+    Value end =
+        arith::IndexCastOp::create(builder, loc, index, target.sizes[dim]);
+    auto loop = scf::ForOp::create(builder, loc, zero, end, one);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    Value position = getInteger(loop.getInductionVar());
+    auto advance = [&](Layout layout) {
+      Value bytes =
+          arith::MulIOp::create(builder, loc, position, layout.strides[dim]);
+      layout.pointer = addBytes(layout.pointer, bytes);
+      return layout;
+    };
+    Layout nextTarget = advance(target), nextSource = advance(source);
+    callRowCopies(nextTarget, nextSource, dim + 1, outer, rows, rowBytes);
+    return;
+  }
+  bool hasRows = dim < target.strides.size() && rows;
+  Value bytesType = getI32(-1);
+  Value targetStride = hasRows ? target.strides[dim] : getI64(0);
+  Value sourceStride = hasRows ? source.strides[dim] : getI64(0);
+  Value numRows = hasRows ? rows : getI64(1);
+  call("commsched_copy", i32,
+       {target.pointer, bytesType, targetStride, source.pointer, bytesType,
+        sourceStride, numRows, rowBytes});
+}
+
+bool RuntimeCallBuilder::callCopy(Value targetBuffer, Value sourceBuffer) {
+  auto targetType = dyn_cast<MemRefType>(targetBuffer.getType());
+  auto sourceType = dyn_cast<MemRefType>(sourceBuffer.getType());
+  if (!targetType || !sourceType || !targetType.isStrided() ||
+      !sourceType.isStrided() ||
+      targetType.getElementType() != sourceType.getElementType())
+    return false;
+  FailureOr<int64_t> elementBytes =
+      getElementBytes(targetType.getElementType());
+  if (failed(elementBytes))
+    return false;
+  Layout target = getLayout(targetBuffer, *elementBytes);
+  Layout source = getLayout(sourceBuffer, *elementBytes);
+  unsigned rank = targetType.getRank();
+  unsigned outer = rank - std::min(countContiguousDims(targetType),
+                                   countContiguousDims(sourceType));
+  int64_t staticBytes = *elementBytes;
+  Value dynamicSize;
+  for (unsigned dim = outer; dim < rank; ++dim) {
+    if (targetType.isDynamicDim(dim))
+      dynamicSize = target.sizes[dim];
+    else
+      staticBytes *= targetType.getDimSize(dim);
+  }
+  Value rowBytes = getI64(staticBytes);
+  if (dynamicSize)
+    rowBytes = arith::MulIOp::create(builder, loc, rowBytes, dynamicSize);
+  // The innermost of the other dimensions are the rows of a call.
+  Value rows = outer > 0 ? target.sizes[outer - 1] : Value();
+  callRowCopies(target, source, /*dim=*/0, outer > 0 ? outer - 1 : 0, rows,
+                rowBytes);
+  return true;
 }
 
 void RuntimeCallBuilder::defineString(StringRef name, StringRef text) {

@@ -79,6 +79,9 @@ public:
   void callCompute(int32_t index, int64_t ns, Value inputs, Value outputs);
   void callAccount(int32_t index, int64_t ns);
   void callCopy(const CopyCall &copy);
+  /// Copies between two memrefs of one shape with strides. False, and nothing
+  /// is created, if the runtime cannot address their elements.
+  bool callCopy(Value target, Value source);
   void callZero(Value pointer, int64_t bytes);
   void callPoll();
 
@@ -89,6 +92,17 @@ private:
   Value getConstant(Type type, int64_t value);
   Value getI32(int32_t value);
   Value getI64(int64_t value);
+  /// Sizes and strides of a memref as i64, strides in bytes.
+  struct Layout {
+    Value pointer;
+    SmallVector<Value> sizes, strides;
+  };
+  Layout getLayout(Value memref, int64_t elementBytes);
+  /// Copies the rows of all indices of the outermost `outer` dimensions, from
+  /// `dim` on.
+  void callRowCopies(const Layout &target, const Layout &source, unsigned dim,
+                     unsigned outer, Value rows, Value rowBytes);
+
   /// An array of so many elements in the entry block, so that a loop does not
   /// take more stack every time.
   Value createArray(Type elementType, int64_t size);

@@ -96,7 +96,7 @@ func.func @copies(%x: memref<24xbf16>, %y: memref<24xf32>, %n: index) {
       source = array<i64: 0, 6, 1>, target = array<i64: 0, 8, 2>}
   // CHECK: call @commsched_zero(%{{.*}}, %c96_i64
   commsched_rt.zero outs(%y : memref<24xf32>)
-  // Copies between contiguous buffers are the runtime's, others are loops.
+  // Copies are the runtime's.
   // CHECK: call @commsched_copy(%{{.*}}, %c-1_i32{{[_0-9]*}}, %c0_i64{{[_0-9]*}}, %{{.*}}, %c-1_i32{{[_0-9]*}}, %c0_i64{{[_0-9]*}}, %c1_i64{{[_0-9]*}}, %c96_i64
   %z = memref.alloc() : memref<24xf32>
   memref.copy %y, %z : memref<24xf32> to memref<24xf32>
@@ -114,17 +114,38 @@ func.func @processor(%x: memref<8xf32>, %y: memref<8xf32>, %c: f32) {
   // CHECK: call @commsched_wait
   // CHECK-NEXT: linalg.fill
   // CHECK-NOT: commsched_poll
-  // CHECK: linalg.copy
-  // CHECK-NEXT: return
+  // CHECK: return
   %m = commsched_rt.start "all_reduce" "m2" on @rows outs(%x : memref<8xf32>)
       {in_place, received = array<i64: 8>, sent = array<i64: 8>,
        reduction = 0 : i32} : !commsched_rt.request
   linalg.fill ins(%c : f32) outs(%y : memref<8xf32>)
   commsched_rt.wait %m outs(%x : memref<8xf32>)
   linalg.fill ins(%c : f32) outs(%y : memref<8xf32>)
+  return
+}
+
+// Views are copied in rows, and loops around them: no code of the program
+// touches the buffers.
+// CHECK-LABEL: func.func @strided_copies
+// CHECK-SAME: %[[N:[a-z0-9]+]]: index
+// CHECK: call @commsched_copy(%{{.*}}, %c-1_i32{{[_0-9]*}}, %c8_i64{{[_0-9]*}}, %{{.*}}, %c-1_i32{{[_0-9]*}}, %c8_i64{{[_0-9]*}}, %c4_i64{{[_0-9]*}}, %c4_i64
+// CHECK: scf.for %{{.*}} = %c0{{[_0-9]*}} to %{{.*}}
+// CHECK: call @commsched_copy(%{{.*}}, %c-1_i32{{[_0-9]*}}, %c32_i64{{[_0-9]*}}, %{{.*}}, %c-1_i32{{[_0-9]*}}, %c8_i64{{[_0-9]*}}, %c3_i64{{[_0-9]*}}, %c8_i64
+// CHECK: }
+// CHECK: %[[ROWS:.*]] = arith.index_cast %{{.*}} : index to i64
+// CHECK: %[[BYTES:.*]] = arith.muli %c32_i64{{.*}}, %[[ROWS]]
+// CHECK: call @commsched_copy({{.*}}, %c1_i64{{[_0-9]*}}, %[[BYTES]])
+func.func @strided_copies(%n: index, %x: memref<8xf32>, %y: memref<8xf32>,
+                          %u: memref<5x3x8xf32>, %v: memref<5x3x2xf32>,
+                          %d: memref<?x8xf32>, %e: memref<?x8xf32>) {
   %a = memref.subview %x[0] [4] [2] : memref<8xf32> to memref<4xf32, strided<[2]>>
   %b = memref.subview %y[0] [4] [2] : memref<8xf32> to memref<4xf32, strided<[2]>>
   memref.copy %a, %b : memref<4xf32, strided<[2]>> to memref<4xf32, strided<[2]>>
+  %c = memref.subview %u[0, 0, %n] [5, 3, 2] [1, 1, 1]
+      : memref<5x3x8xf32> to memref<5x3x2xf32, strided<[24, 8, 1], offset: ?>>
+  linalg.copy ins(%v : memref<5x3x2xf32>)
+      outs(%c : memref<5x3x2xf32, strided<[24, 8, 1], offset: ?>>)
+  memref.copy %d, %e : memref<?x8xf32> to memref<?x8xf32>
   return
 }
 
