@@ -60,10 +60,9 @@ static std::string describeSpare(const ExposureReason &reason) {
          " ns of computation elsewhere could hide it";
 }
 
-ExposureText
-mlir::commsched::describeExposure(const Problem &problem,
-                                  const ExposureReason &reason,
-                                  function_ref<std::string(NodeId)> getName) {
+ExposureText mlir::commsched::describeExposure(
+    const Problem &problem, const ExposureReason &reason,
+    function_ref<std::string(NodeId)> getName, StringRef splitting) {
   auto nameOf = [&](NodeId node) {
     if (node == noNode)
       return std::string("another operation");
@@ -95,7 +94,8 @@ mlir::commsched::describeExposure(const Problem &problem,
   case ExposureCause::NothingLeft:
     return {"nothing left to hide it: all computation has to precede it, needs "
             "it, or runs beside it",
-            "nothing but less to communicate"};
+            "nothing but less to communicate" +
+                (splitting.empty() ? "" : "; " + splitting.str())};
   case ExposureCause::Dependence:
     return {describeDependence(problem, reason, other),
             "an earlier " + other + "; " + describeSpare(reason)};

@@ -10,6 +10,8 @@
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
+#include "CommSched/Analysis/Split/SplitRegion.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Report/ExposureText.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
@@ -115,11 +117,30 @@ static void addOperations(StepReport &report, const BlockProblem &block,
   }
 }
 
+/// What is known about splitting the collective `op`: a report tries nothing.
+static std::string describeSplitting(const SplitRegions &regions,
+                                     Operation *op) {
+  if (op->hasAttr(chunkAttrName))
+    return "it is a chunk already";
+  for (const SplitRegions::Seed &seed : regions.getSeeds()) {
+    if (seed.start != op)
+      continue;
+    if (!seed.nearest.empty() || !seed.widest.empty())
+      return "splitting it, with the computation around it, may hide it "
+             "(commsched-split)";
+    if (!seed.stops.empty())
+      return "it cannot be split: " + describe(seed.stops.front().op) + " " +
+             seed.stops.front().reason;
+  }
+  return "it cannot be split: no product or attention divides along with it";
+}
+
 /// Fills in why collectives are exposed, or says what is wrong. More memory
 /// than the program takes is allowed if it started from that.
 static Status addLimits(StepReport &report, FunctionOpInterface function,
-                        const Problem &problem, const ReportNames &names,
+                        const BlockProblem &block, const ReportNames &names,
                         const schedule::Contention &contention) {
+  const Problem &problem = block.getProblem();
   ExposureOptions options;
   options.limitBytes = getBaselinePeakBytes(function).value_or(0);
   options.contention = contention;
@@ -127,13 +148,21 @@ static Status addLimits(StepReport &report, FunctionOpInterface function,
       explainExposure(problem, problem.programOrder(), options);
   if (!reasons)
     return Error{reasons.error()};
+  std::optional<SplitRegions> regions;
   auto reason = reasons->begin();
   for (CollectiveReport &collective : report.collectives) {
     if (collective.exposedNs == 0)
       continue;
-    ExposureText text = describeExposure(problem, *reason++, [&](NodeId node) {
-      return names.getOperationName(node);
-    });
+    std::string splitting;
+    if (reason->cause == schedule::ExposureCause::NothingLeft) {
+      if (!regions)
+        regions.emplace(function.getFunctionBody().front());
+      splitting =
+          describeSplitting(*regions, block.getOperation(reason->collective));
+    }
+    ExposureText text = describeExposure(
+        problem, *reason++,
+        [&](NodeId node) { return names.getOperationName(node); }, splitting);
     collective.limitedBy = std::move(text.limit);
     collective.remedy = std::move(text.remedy);
   }
@@ -189,7 +218,7 @@ mlir::commsched::reportStep(FunctionOpInterface function,
   ReportNames names(block);
   addOperations(report, block, names, *timeline);
   if (Status status =
-          addLimits(report, function, problem, names, groups->contention);
+          addLimits(report, function, block, names, groups->contention);
       !status)
     return emitError(function.getLoc(), "cannot be explained: ")
            << status.error();

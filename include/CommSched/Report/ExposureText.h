@@ -31,11 +31,11 @@ struct ExposureText {
 };
 
 /// Puts `reason` into words. `getName` names operations; for a wait it is asked
-/// about the start.
-ExposureText
-describeExposure(const schedule::Problem &problem,
-                 const schedule::ExposureReason &reason,
-                 function_ref<std::string(schedule::NodeId)> getName);
+/// about the start. `splitting` says what is known about splitting the
+/// collective, if anything, for one that nothing is left to hide.
+ExposureText describeExposure(
+    const schedule::Problem &problem, const schedule::ExposureReason &reason,
+    function_ref<std::string(schedule::NodeId)> getName, StringRef splitting);
 
 } // namespace mlir::commsched
 

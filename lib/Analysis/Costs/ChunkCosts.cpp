@@ -138,6 +138,19 @@ std::optional<ProductChunk> mlir::commsched::getProductChunk(Operation *op,
   return result;
 }
 
+std::optional<ProductChunk>
+mlir::commsched::divideProduct(Operation *whole, const SplitAxis &axis,
+                               int64_t count) {
+  std::optional<ProductChunk> product =
+      getProductChunk(whole, ChunkAxis{/*axis=*/-1, /*count=*/1});
+  if (!product)
+    return std::nullopt;
+  auto factors = findFactors(cast<SplitOpInterface>(whole).getSplitRule());
+  if (int64_t *size = findSize(product->chunk, axis, *factors))
+    *size = std::max<int64_t>(*size / count, 1);
+  return product;
+}
+
 //===----------------------------------------------------------------------===//
 // Chunks
 //===----------------------------------------------------------------------===//

@@ -191,6 +191,9 @@ getCommonReason(CollectiveOpInterface collective) {
     return ("no " + stringifyCollectiveKind(kind) + " is ever merged").str();
   if (!collective.getBucketKey())
     return "it has no bucket key";
+  // Merging would undo what splitting gained.
+  if (collective->hasAttr(chunkAttrName))
+    return "it is a chunk";
   SmallVector<Type> delivered = collective.getDeliveredTypes();
   if (collective.getSentValues().empty() || delivered.empty())
     return "it transfers nothing";

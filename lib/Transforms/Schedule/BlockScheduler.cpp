@@ -9,6 +9,7 @@
 #include "BlockScheduler.h"
 
 #include "../PassSupport.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/ProblemTransforms.h"
@@ -53,11 +54,24 @@ LogicalResult BlockScheduler::readContention() {
   return success();
 }
 
+BlockScheduler::~BlockScheduler() = default;
+
 FailureOr<std::optional<BlockScheduler>>
 BlockScheduler::create(func::FuncOp function, Block &block,
                        const SchedulingOptions &options,
                        std::shared_ptr<CostAnalysis> pricing,
                        function_ref<void(Location, StringRef)> decline) {
+  return read(function, block, options, std::move(pricing), decline,
+              /*contention=*/nullptr);
+}
+
+/// create(), with the contention if that is known.
+FailureOr<std::optional<BlockScheduler>>
+BlockScheduler::read(func::FuncOp function, Block &block,
+                     const SchedulingOptions &options,
+                     std::shared_ptr<CostAnalysis> pricing,
+                     function_ref<void(Location, StringRef)> decline,
+                     const schedule::Contention *contention) {
   using Outcome = std::optional<BlockScheduler>;
   FailureOr<BlockProblem> problem = BlockProblem::create(
       block,
@@ -76,7 +90,9 @@ BlockScheduler::create(func::FuncOp function, Block &block,
   }
   BlockScheduler scheduler(function, block, std::move(*problem), options,
                            std::move(pricing));
-  if (failed(scheduler.readContention()))
+  if (contention)
+    scheduler.contention = *contention;
+  else if (failed(scheduler.readContention()))
     return failure();
   FailureOr<BlockSchedule> program =
       scheduler.measure({scheduler.problem->getProblem().programOrder()},
@@ -156,8 +172,10 @@ FailureOr<BlockSchedule> BlockScheduler::measure(StepSchedule step,
 
 FailureOr<int64_t>
 BlockScheduler::computeLowerBoundNs(const BlockSchedule &schedule) const {
+  const BlockScheduler &read =
+      schedule.split ? *schedule.split->scheduler : *this;
   Result<TightLowerBound> bound =
-      computeTightLowerBound(getProblemOf(schedule.buckets));
+      computeTightLowerBound(read.getProblemOf(schedule.buckets));
   if (!bound)
     return reportNotScheduled(*block, bound.error());
   return bound->ns;
@@ -283,11 +301,17 @@ BlockScheduler::findPromising(const StepSchedulerOptions &stepOptions,
       sketches, [](const Sketch &sketch) { return sketch.choice; });
 }
 
-FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
+StepSchedulerOptions BlockScheduler::makeStepOptions(int64_t limitBytes) const {
   StepSchedulerOptions stepOptions;
   stepOptions.limitBytes = limitBytes;
   stepOptions.contention = contention;
   stepOptions.slackPercent = options->slackPercent;
+  return stepOptions;
+}
+
+/// The best schedule without splitting.
+FailureOr<BlockSchedule> BlockScheduler::scheduleWhole(int64_t limitBytes) {
+  StepSchedulerOptions stepOptions = makeStepOptions(limitBytes);
   Result<StepSchedule> unmerged =
       schedule::scheduleStep(problem->getProblem(), stepOptions);
   if (!unmerged)
@@ -329,6 +353,130 @@ FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
   return result;
 }
 
+//===----------------------------------------------------------------------===//
+// Splitting
+//===----------------------------------------------------------------------===//
+
+/// Why nothing in the block is split, whatever it gains; none if it may be.
+std::optional<std::string> BlockScheduler::getSplitObstacle() const {
+  if (options->splitting.split == ScheduleSplit::Off)
+    return "the option 'split' is off";
+  if (!block->getParent()->hasOneBlock())
+    return "its values may be used in other blocks";
+  // What was split once keeps its chunks.
+  if (llvm::any_of(*block,
+                   [](Operation &op) { return op.hasAttr(chunkAttrName); }))
+    return "the program has chunks already";
+  return std::nullopt;
+}
+
+/// Whether splitting could gain enough if it hid all communication. As for
+/// merging, twice the least gain has to be in reach.
+bool BlockScheduler::mayGainBySplitting(const BlockSchedule &schedule) const {
+  return schedule.fits() &&
+         schedule.exposedNs > 2 * getLeastMergingGainNs(schedule.step.stepNs) &&
+         !getSplitObstacle();
+}
+
+FailureOr<SplitBlock *> BlockScheduler::makeSplitBlock(SplitChoice choice) {
+  auto isSame = [&](const std::unique_ptr<SplitBlock> &other) {
+    return llvm::equal(other->program.getChoice().regions, choice.regions,
+                       [](const auto &a, const auto &b) {
+                         return a.region == b.region && a.chunks == b.chunks;
+                       });
+  };
+  if (auto it = llvm::find_if(splits, isSame); it != splits.end())
+    return it->get();
+  std::unique_ptr<SplitBlock> split(new SplitBlock{
+      {*block, *problem, *chooser, std::move(choice), *pricing->getCosts()},
+      nullptr});
+  split->program.exchange();
+  FailureOr<std::optional<BlockScheduler>> scheduler = read(
+      function, *block, *options, pricing, [](Location, StringRef) {},
+      &contention);
+  split->program.exchange();
+  if (failed(scheduler))
+    return failure();
+  if (!*scheduler)
+    return nullptr;
+  split->scheduler = std::make_unique<BlockScheduler>(std::move(**scheduler));
+  splits.push_back(std::move(split));
+  return splits.back().get();
+}
+
+/// The best schedule of the best way to split, if there is one. `whole` is the
+/// best one without splitting.
+FailureOr<std::optional<BlockSchedule>>
+BlockScheduler::scheduleSplit(const BlockSchedule &whole) {
+  using Outcome = std::optional<BlockSchedule>;
+  if (!chooser)
+    chooser = std::make_unique<SplitChooser>(
+        *block, *problem, *pricing->getCosts(), options->splitting);
+  Result<Timeline> timeline =
+      simulate(problem->getProblem(), whole.blockOrder, contention);
+  if (!timeline)
+    return reportNotScheduled(*block, timeline.error());
+  std::optional<SplitChoice> choice =
+      chooser->choose(timeline->exposedNs, makeStepOptions(whole.limitBytes));
+  if (!choice)
+    return Outcome();
+  std::string rule = choice->rule;
+  FailureOr<SplitBlock *> split = makeSplitBlock(std::move(*choice));
+  if (failed(split))
+    return failure();
+  if (!*split)
+    return Outcome();
+  (*split)->program.exchange();
+  FailureOr<BlockSchedule> schedule =
+      (*split)->scheduler->scheduleWhole(whole.limitBytes);
+  (*split)->program.exchange();
+  if (failed(schedule))
+    return failure();
+  traceSchedule("schedule of splitting", rule, schedule->step,
+                whole.limitBytes);
+  schedule->split = *split;
+  return Outcome(std::move(*schedule));
+}
+
+FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
+  FailureOr<BlockSchedule> whole = scheduleWhole(limitBytes);
+  if (failed(whole) || !mayGainBySplitting(*whole))
+    return whole;
+  FailureOr<std::optional<BlockSchedule>> split = scheduleSplit(*whole);
+  if (failed(split))
+    return failure();
+  if (!*split)
+    return whole;
+  if (isBetter((*split)->step, whole->step, limitBytes))
+    return std::move(**split);
+  whole->rejectedSplit = {(*split)->split->program.getChoice().rule,
+                          (*split)->step.stepNs, (*split)->step.peakBytes};
+  return whole;
+}
+
+std::string BlockScheduler::explainNotSplit(Operation *start,
+                                            const BlockSchedule &schedule) {
+  if (std::optional<std::string> obstacle = getSplitObstacle())
+    return *obstacle;
+  if (!chooser)
+    chooser = std::make_unique<SplitChooser>(
+        *block, *problem, *pricing->getCosts(), options->splitting);
+  std::string reason = chooser->explain(start);
+  if (!reason.empty())
+    return reason;
+  if (schedule.rejectedSplit) {
+    const RejectedSplit &rejected = *schedule.rejectedSplit;
+    return "splitting " + rejected.rule + " would make a step of " +
+           std::to_string(rejected.stepNs) + " ns and " +
+           std::to_string(rejected.peakBytes) + " bytes, without it is " +
+           std::to_string(schedule.step.stepNs) + " ns, for a budget of " +
+           std::to_string(schedule.limitBytes);
+  }
+  return schedule.fits() ? "too little of the step is exposed, or what shares "
+                           "its computation is split with another collective"
+                         : "the step is over the budget";
+}
+
 FailureOr<std::vector<ExposureReason>>
 BlockScheduler::explainExposure(const Order &order, int64_t limitBytes) const {
   schedule::ExposureOptions exposure;
@@ -342,6 +490,14 @@ BlockScheduler::explainExposure(const Order &order, int64_t limitBytes) const {
 }
 
 bool BlockScheduler::apply(const BlockSchedule &schedule) const {
+  if (schedule.split) {
+    keepBaselineBytes(function, *block, program.step.peakBytes);
+    schedule.split->program.exchange();
+    BlockSchedule rest = schedule;
+    rest.split = nullptr;
+    schedule.split->scheduler->apply(rest);
+    return true;
+  }
   bool isMoved = problem->apply(schedule.blockOrder);
   if (!isMoved && !schedule.buckets)
     return false;

@@ -18,19 +18,14 @@
 
 #include "../Bucketing/BucketChoice.h"
 #include "../MemoryBudget.h"
+#include "../Split/SplitChoice.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Costs/GroupContention.h"
 #include "CommSched/Schedule/Exposure/ExposureReasons.h"
 #include "CommSched/Transforms/Passes.h"
+#include "SplitProgram.h"
 
 namespace mlir::commsched {
-
-/// The options of commsched-schedule on splitting.
-struct SplittingOptions {
-  ScheduleSplit split = ScheduleSplit::Auto;
-  /// From 2 to 8.
-  int32_t maxChunks = 8;
-};
 
 /// The options of a pass that schedules blocks, checked.
 struct SchedulingOptions {
@@ -51,6 +46,22 @@ struct RejectedBuckets {
   int64_t peakBytes;
 };
 
+class BlockScheduler;
+
+/// The block with split regions, and what schedules it.
+struct SplitBlock {
+  SplitProgram program;
+  /// Of the split block.
+  std::unique_ptr<BlockScheduler> scheduler;
+};
+
+/// A way to split collectives that was not taken, and the step that it makes.
+struct RejectedSplit {
+  std::string rule;
+  int64_t stepNs;
+  int64_t peakBytes;
+};
+
 /// A schedule of a block for a limit of live bytes.
 struct BlockSchedule {
   /// Its order is one of the merged program, if there are buckets.
@@ -63,6 +74,11 @@ struct BlockSchedule {
   schedule::Order blockOrder;
   /// If nothing is merged: the best way to merge that was tried, if any was.
   std::optional<RejectedBuckets> rejected;
+  /// The split block that all of this is about, or null: the block as it was
+  /// read.
+  SplitBlock *split = nullptr;
+  /// If nothing is split: the best way to split that was tried, if any was.
+  std::optional<RejectedSplit> rejectedSplit;
   /// The step without the time of computation.
   int64_t exposedNs = 0;
   int64_t numCollectives = 0;
@@ -81,6 +97,10 @@ public:
   create(func::FuncOp function, Block &block, const SchedulingOptions &options,
          std::shared_ptr<CostAnalysis> pricing,
          function_ref<void(Location, StringRef)> decline);
+
+  BlockScheduler(BlockScheduler &&) = default;
+  BlockScheduler &operator=(BlockScheduler &&) = default;
+  ~BlockScheduler();
 
   Block &getBlock() const { return *block; }
   const BlockProblem &getProblem() const { return *problem; }
@@ -101,8 +121,20 @@ public:
   /// collectives. Emits an error if there is no bound.
   FailureOr<int64_t> computeLowerBoundNs(const BlockSchedule &schedule) const;
 
-  /// Puts the block into that order and merges the buckets. Returns whether
-  /// anything changed.
+  /// Whether the options allow splitting.
+  bool mayBeSplit() const {
+    return options->splitting.split != ScheduleSplit::Off;
+  }
+
+  /// Why splitting does not hide `start`, a collective of the block as it was
+  /// read, if `schedule` is taken; for before it is applied.
+  std::string explainNotSplit(Operation *start, const BlockSchedule &schedule);
+
+  /// What is known about the regions of the block; null if none was asked for.
+  SplitChooser *getChooser() const { return chooser.get(); }
+
+  /// Splits the regions, puts the block into that order and merges the buckets.
+  /// Returns whether anything changed.
   bool apply(const BlockSchedule &schedule) const;
 
   /// Returns the reasons for which collectives are exposed in an order of the
@@ -120,8 +152,20 @@ private:
 
   /// The program with `buckets`, or as it stands.
   const schedule::Problem &getProblemOf(const BucketChoice *buckets) const;
+  static FailureOr<std::optional<BlockScheduler>>
+  read(func::FuncOp function, Block &block, const SchedulingOptions &options,
+       std::shared_ptr<CostAnalysis> pricing,
+       function_ref<void(Location, StringRef)> decline,
+       const schedule::Contention *contention);
+  schedule::StepSchedulerOptions makeStepOptions(int64_t limitBytes) const;
   LogicalResult readContention();
   LogicalResult findChoices();
+  std::optional<std::string> getSplitObstacle() const;
+  bool mayGainBySplitting(const BlockSchedule &schedule) const;
+  FailureOr<BlockSchedule> scheduleWhole(int64_t limitBytes);
+  FailureOr<std::optional<BlockSchedule>>
+  scheduleSplit(const BlockSchedule &whole);
+  FailureOr<SplitBlock *> makeSplitBlock(SplitChoice choice);
   bool mayGainByMerging(const schedule::StepSchedule &schedule,
                         int64_t limitBytes) const;
   /// The schedule of that order, with what it costs. Emits an error if it is
@@ -144,6 +188,10 @@ private:
   std::optional<std::vector<BucketChoice>> choices;
   schedule::Contention contention;
   BlockSchedule program;
+  /// Once it was needed.
+  std::unique_ptr<SplitChooser> chooser;
+  /// For every choice that was tried.
+  std::vector<std::unique_ptr<SplitBlock>> splits;
 };
 
 } // namespace mlir::commsched

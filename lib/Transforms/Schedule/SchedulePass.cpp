@@ -144,12 +144,87 @@ static void remarkMerging(func::FuncOp function,
       << remark::metric("PeakBytes", schedule.step.peakBytes);
 }
 
+/// What splitting has to do with the exposed collective `op`; `reason` says why
+/// it was not split, if that is known.
+static std::string describeSplitting(Operation *op,
+                                     std::optional<std::string> reason) {
+  if (op->hasAttr(chunkAttrName))
+    return "it is a chunk already";
+  if (isBucket(cast<CollectiveOpInterface>(op)))
+    return "merged collectives are not split";
+  return reason ? "splitting it was tried: " + *reason : "";
+}
+
+/// Emits a remark `CollectiveSplit` on each collective that `schedule` splits.
+/// For before it is applied.
+static void remarkSplitRegions(func::FuncOp function, BlockScheduler &scheduler,
+                               const BlockSchedule &schedule) {
+  if (!schedule.split)
+    return;
+  SplitChooser &chooser = *scheduler.getChooser();
+  for (const SplitRegionChoice &choice :
+       schedule.split->program.getChoice().regions) {
+    const SplitRegion &region = chooser.getRegion(choice.region);
+    const SplitVerdict &verdict = chooser.judge(choice.region);
+    size_t numOther = region.members.size() - 2 * region.collectives.size();
+    for (Operation *start : region.collectives) {
+      auto remark =
+          remark::passed(start->getLoc(),
+                         makeRemark("CollectiveSplit", function.getSymName()));
+      remark << (describe(start) + ": split into " + Twine(choice.chunks) +
+                 " chunks together with " + Twine(numOther) +
+                 " operations of computation, " + Twine(region.numLarge) +
+                 " of them large")
+                    .str();
+      // Of the same region in another number of chunks nothing is known.
+      if (choice.chunks == verdict.chunks)
+        remark << ("; alone they take " + Twine(verdict.splitNs) +
+                   " ns instead of " + Twine(verdict.wholeNs))
+                      .str()
+               << remark::metric("RegionNsBefore", verdict.wholeNs)
+               << remark::metric("RegionNsAfter", verdict.splitNs);
+      remark << remark::metric("Chunks", choice.chunks);
+    }
+  }
+}
+
+/// Why the collectives of a block are not split, by their starts.
+using NotSplitReasons = DenseMap<Operation *, std::string>;
+
+/// The reasons for the collectives of the block that `schedule` makes, before
+/// it is applied.
+static NotSplitReasons explainNotSplit(BlockScheduler &scheduler,
+                                       const BlockSchedule &schedule) {
+  NotSplitReasons reasons;
+  const BlockProblem &problem = scheduler.getProblem();
+  for (NodeId node = 0; node < problem.getProblem().numNodes(); ++node) {
+    if (!problem.getProblem().isCollective(node))
+      continue;
+    Operation *start = problem.getOperation(node);
+    Operation *kept =
+        schedule.split ? schedule.split->program.getCopy(start) : start;
+    if (kept)
+      reasons[kept] = scheduler.explainNotSplit(start, schedule);
+  }
+  return reasons;
+}
+
+/// Emits the remark `CollectiveNotSplit` on the exposed collective `start`.
+static void remarkInOnePiece(func::FuncOp function, Operation *start,
+                             const std::string &reason) {
+  remark::missed(start->getLoc(),
+                 makeRemark("CollectiveNotSplit", function.getSymName()))
+      << describe(start) + ": not split: " + reason;
+}
+
 /// Emits a remark `CollectiveExposed` on each collective that computation does
-/// not hide in `order`, one of the block as `scheduler` has read it. Emits an
-/// error if that cannot be found out.
+/// not hide in `order`, one of the block as `scheduler` has read it, and
+/// `CollectiveNotSplit` if it is in one piece. Emits an error if that cannot be
+/// found out.
 static LogicalResult remarkExposure(func::FuncOp function,
                                     const BlockScheduler &scheduler,
                                     const schedule::Order &order,
+                                    const NotSplitReasons &notSplit,
                                     int64_t limitBytes) {
   const BlockProblem &problem = scheduler.getProblem();
   FailureOr<std::vector<ExposureReason>> reasons =
@@ -158,10 +233,18 @@ static LogicalResult remarkExposure(func::FuncOp function,
     return failure();
   for (const ExposureReason &reason : *reasons) {
     Operation *op = problem.getOperation(reason.collective);
-    ExposureText text =
-        describeExposure(problem.getProblem(), reason, [&](NodeId node) {
-          return describe(problem.getOperation(node));
-        });
+    auto whyWhole = notSplit.find(op);
+    std::string splitting =
+        scheduler.mayBeSplit()
+            ? describeSplitting(
+                  op, whyWhole == notSplit.end()
+                          ? std::nullopt
+                          : std::optional<std::string>(whyWhole->second))
+            : "it may be split, but the option 'split' is off";
+    ExposureText text = describeExposure(
+        problem.getProblem(), reason,
+        [&](NodeId node) { return describe(problem.getOperation(node)); },
+        splitting);
     auto remark = remark::missed(
         op->getLoc(), makeRemark("CollectiveExposed", function.getSymName()));
     remark << describe(op) + " is exposed for " +
@@ -173,6 +256,8 @@ static LogicalResult remarkExposure(func::FuncOp function,
       remark << remark::metric("BytesShort", reason.bytesShort);
     if (reason.gainNs)
       remark << remark::metric("GainNs", *reason.gainNs);
+    if (whyWhole != notSplit.end() && scheduler.mayBeSplit())
+      remarkInOnePiece(function, op, whyWhole->second);
   }
   return success();
 }
@@ -187,6 +272,13 @@ namespace {
 struct DecidedBlock {
   BlockScheduler scheduler;
   BlockSchedule schedule;
+  /// For remarks.
+  NotSplitReasons notSplit;
+
+  /// What has read the block that the schedule is about.
+  const BlockScheduler &getReader() const {
+    return schedule.split ? *schedule.split->scheduler : scheduler;
+  }
 };
 
 struct Schedule
@@ -200,7 +292,7 @@ private:
   /// sizes.
   FailureOr<std::vector<DecidedBlock>> decide();
   /// Emits the remarks on the decisions, before they are applied.
-  void remarkDecisions(ArrayRef<DecidedBlock> blocks);
+  void remarkDecisions(MutableArrayRef<DecidedBlock> blocks);
   /// Emits the remarks on the collectives that are exposed in the schedules,
   /// after they were applied.
   LogicalResult remarkExposed(ArrayRef<DecidedBlock> blocks);
@@ -243,17 +335,25 @@ FailureOr<std::vector<DecidedBlock>> Schedule::decide() {
       return emitError(function.getLoc(), "cannot be scheduled: ")
              << explainExcess((*scheduler)->getProblem().getProblem(),
                               schedule->step.peakBytes, schedule->limitBytes);
-    decided.push_back({std::move(**scheduler), std::move(*schedule)});
+    decided.push_back(
+        {std::move(**scheduler), std::move(*schedule), NotSplitReasons()});
   }
   return decided;
 }
 
-void Schedule::remarkDecisions(ArrayRef<DecidedBlock> blocks) {
+void Schedule::remarkDecisions(MutableArrayRef<DecidedBlock> blocks) {
   for (Block *block : getBlocksWithCollectives(getOperation()))
     remarkBarriers(getOperation(), *block);
-  for (const DecidedBlock &block : blocks) {
+  for (DecidedBlock &block : blocks) {
     remarkSchedule(getOperation(), block.scheduler, block.schedule);
-    remarkMerging(getOperation(), block.scheduler, block.schedule);
+    remarkSplitRegions(getOperation(), block.scheduler, block.schedule);
+    block.notSplit = explainNotSplit(block.scheduler, block.schedule);
+    SplitBlock *split = block.schedule.split;
+    if (split)
+      split->program.exchange();
+    remarkMerging(getOperation(), block.getReader(), block.schedule);
+    if (split)
+      split->program.exchange();
   }
 }
 
@@ -261,8 +361,8 @@ LogicalResult Schedule::remarkExposed(ArrayRef<DecidedBlock> blocks) {
   func::FuncOp function = getOperation();
   for (const DecidedBlock &block : blocks)
     if (!block.schedule.buckets &&
-        failed(remarkExposure(function, block.scheduler,
-                              block.schedule.step.order,
+        failed(remarkExposure(function, block.getReader(),
+                              block.schedule.step.order, block.notSplit,
                               block.schedule.limitBytes)))
       return failure();
   // Merged collectives are operations that the scheduler has not read.
@@ -278,9 +378,9 @@ LogicalResult Schedule::remarkExposed(ArrayRef<DecidedBlock> blocks) {
                                *pricing, [](Location, StringRef) {});
     if (failed(merged))
       return failure();
-    if (*merged && failed(remarkExposure(function, **merged,
-                                         (*merged)->getProgram().step.order,
-                                         block.schedule.limitBytes)))
+    if (*merged && failed(remarkExposure(
+                       function, **merged, (*merged)->getProgram().step.order,
+                       block.notSplit, block.schedule.limitBytes)))
       return failure();
   }
   return success();

@@ -38,6 +38,7 @@ public:
     scheduling.merging.isBitwise = this->bitwise;
     scheduling.splitting.split = this->split;
     scheduling.splitting.maxChunks = this->maxChunks;
+    scheduling.splitting.isBitwise = this->bitwise;
     scheduling.slackPercent = this->slack;
     scheduling.contention.exclusiveGroups = this->exclusiveGroups;
     scheduling.contention.linkSharing = this->linkSharing;

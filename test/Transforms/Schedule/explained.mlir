@@ -4,7 +4,9 @@
 // DEFINE: %{run} = commsched-opt %t/%{file}.mlir -o %t/scheduled.mlir \
 // DEFINE:   --commsched-schedule="%{options}" --remark-policy=all \
 // DEFINE:   --remark-format=emitRemark --remarks-filter=commsched 2>&1 \
-// DEFINE:   | FileCheck %s --implicit-check-not=Collective --check-prefix
+// DEFINE:   | FileCheck %s --implicit-check-not=CollectiveExposed \
+// DEFINE:   --implicit-check-not=CollectiveAlone \
+// DEFINE:   --implicit-check-not=CollectivesNotMerged --check-prefix
 
 // Why collectives are not hidden, and why they are not merged.
 
@@ -34,6 +36,7 @@ func.func @exposed(%x: tensor<20xi8>) -> tensor<80xi8> {
   %u = commsched.compute "use"(%p) {commsched.runtime_ns = 0 : i64}
       : (tensor<40xi8>) -> tensor<20xi8>
 // EXPOSED: BlockKept
+// EXPOSED: CollectiveNotSplit | {{.*}}commsched.all_gather: not split: no product or attention divides along with it
 // EXPOSED: exposed.mlir:{{[0-9]+}}:8: remark: [Missed] CollectiveExposed | Category:commsched | Function=exposed | BytesShort=60, ExposedNs=50, GainNs=30, Reason=memory,
 // EXPOSED-SAME: commsched.all_gather is exposed for 50 ns: budget short by 60 bytes, at use, for starting it before product; to change that: 60 bytes more, which would make the step 30 ns shorter
 // BUDGET: CollectiveExposed | {{.*}} | BytesShort=1,
@@ -41,7 +44,7 @@ func.func @exposed(%x: tensor<20xi8>) -> tensor<80xi8> {
       : tensor<20xi8> -> !commsched.future<tensor<80xi8>>
 // ENOUGH: BlockScheduled
 // ENOUGH: CollectiveExposed | {{.*}} | ExposedNs=20, Reason=nothing-left,
-// ENOUGH-SAME: nothing left to hide it: all computation has to precede it, needs it, or runs beside it; to change that: nothing but less to communicate
+// ENOUGH-SAME: nothing left to hide it: all computation has to precede it, needs it, or runs beside it; to change that: nothing but less to communicate; splitting it was tried: no product or attention divides along with it
   %w = commsched.wait %f : !commsched.future<tensor<80xi8>>
   return %w : tensor<80xi8>
 }

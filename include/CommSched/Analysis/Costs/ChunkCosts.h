@@ -48,6 +48,10 @@ struct ProductChunk {
 /// rule.
 std::optional<ProductChunk> getProductChunk(Operation *op, ChunkAxis axis);
 
+/// The same for one of `count` chunks of the operation `whole` along `axis`.
+std::optional<ProductChunk> divideProduct(Operation *whole,
+                                          const SplitAxis &axis, int64_t count);
+
 /// The time in nanoseconds of one chunk of an operation pinned to `wholeNs`,
 /// where the estimates are those of chunk and whole: the pin in their ratio,
 /// rounded up. A whole that is estimated to take no time is divided by `count`.

@@ -1,0 +1,167 @@
+//===- SplitProgram.cpp - A block with split regions ----------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SplitProgram.h"
+
+#include "../Split/SplitRewrite.h"
+#include "CommSched/Analysis/Costs/ChunkCosts.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using schedule::NodeId;
+using schedule::SplitProblem;
+
+namespace mlir::commsched {
+/// What a region was replaced by, with what its nodes stand for.
+struct SplitParts {
+  const SplitRegion *region;
+  SplitOperations operations;
+};
+} // namespace mlir::commsched
+
+/// Adds the operations of `from` to the end of `to`.
+static void moveOperations(Block &from, Block &to) {
+  to.getOperations().splice(to.end(), from.getOperations());
+}
+
+void SplitProgram::exchange() {
+  Block between;
+  moveOperations(block, between);
+  moveOperations(beside, block);
+  moveOperations(between, beside);
+}
+
+/// The region with the copies in place of the operations.
+static SplitRegion copyRegion(const SplitRegion &region,
+                              const IRMapping &copies) {
+  SplitRegion copy = region;
+  for (SplitMember &member : copy.members)
+    member.op = copies.lookup(member.op);
+  for (Operation *&start : copy.collectives)
+    start = copies.lookup(start);
+  for (SplitEntry &entry : copy.entries)
+    entry.value = copies.lookupOrDefault(entry.value);
+  for (SplitExit &exit : copy.exits)
+    exit.value = copies.lookup(exit.value);
+  return copy;
+}
+
+SplitProgram::SplitProgram(Block &block, const BlockProblem &problem,
+                           const SplitChooser &chooser, SplitChoice choice,
+                           OperationCosts &costs)
+    : block(block), choice(std::move(choice)) {
+  IRMapping copies;
+  moveOperations(block, beside);
+  OpBuilder builder = OpBuilder::atBlockEnd(&block);
+  for (Operation &op : beside)
+    builder.clone(op, copies);
+  for (auto [original, copy] : copies.getOperationMap())
+    copyOf[original] = copy;
+  for (const SplitRegionChoice &chosen : this->choice.regions)
+    for (const SplitMember &member : chooser.getRegion(chosen.region).members)
+      copyOf.erase(member.op);
+  split(problem, chooser, copies, costs);
+  exchange();
+}
+
+void SplitProgram::split(const BlockProblem &problem,
+                         const SplitChooser &chooser, const IRMapping &copies,
+                         OperationCosts &costs) {
+  ChunkNames names(block);
+  std::vector<SplitParts> parts;
+  for (const SplitRegionChoice &chosen : choice.regions) {
+    const SplitRegion &original = chooser.getRegion(chosen.region);
+    SplitRegion region = copyRegion(original, copies);
+    parts.push_back(
+        {&original,
+         splitRegion(region, chosen.chunks, names,
+                     [&](Operation *op, const SplitAxis &axis, int64_t count) {
+                       return estimateChunkNs(costs, op, axis, count);
+                     })});
+  }
+  order(problem, copies, parts);
+}
+
+namespace {
+/// Puts operations of a block into an order.
+class OperationPlacer {
+public:
+  explicit OperationPlacer(Block &block) : block(block) {}
+
+  /// Puts `op` behind all operations that were placed; in front of it, what
+  /// computes its operands and has not been placed.
+  void place(Operation *op);
+
+private:
+  Block &block;
+  DenseSet<Operation *> placed;
+};
+} // namespace
+
+void OperationPlacer::place(Operation *op) {
+  SmallVector<Operation *> stack = {op};
+  while (!stack.empty()) {
+    Operation *next = stack.back();
+    size_t depth = stack.size();
+    if (!placed.contains(next))
+      next->walk([&](Operation *user) {
+        for (Value operand : user->getOperands())
+          if (Operation *definition = operand.getDefiningOp())
+            if (definition->getBlock() == &block && definition != next &&
+                !placed.contains(definition))
+              stack.push_back(definition);
+      });
+    if (stack.size() > depth)
+      continue;
+    stack.pop_back();
+    if (placed.insert(next).second)
+      next->moveBefore(&block, block.end());
+  }
+}
+
+void SplitProgram::order(const BlockProblem &problem, const IRMapping &copies,
+                         ArrayRef<SplitParts> parts) {
+  OperationPlacer placer(block);
+  // Read before operations move.
+  SmallVector<Operation *> all;
+  for (Operation &op : block)
+    all.push_back(&op);
+  for (NodeId node : choice.order) {
+    const SplitProblem::Origin &origin = choice.program->originOf(node);
+    switch (origin.role) {
+    case SplitProblem::Role::Kept:
+      placer.place(copies.lookup(problem.getOperation(origin.node)));
+      break;
+    case SplitProblem::Role::Chunk: {
+      const SplitParts &part = parts[origin.spec];
+      // Members are in the order of their nodes.
+      auto member = llvm::partition_point(
+          part.region->members,
+          [&](const SplitMember &other) { return other.index < origin.node; });
+      size_t number = member - part.region->members.begin();
+      placer.place(part.operations.members[number][origin.chunk]);
+      break;
+    }
+    case SplitProblem::Role::Whole:
+      for (Operation *op : parts[origin.spec].operations.exits[origin.index])
+        placer.place(op);
+      break;
+    case SplitProblem::Role::Slice: {
+      int32_t entry = choice.sliceEntries[origin.spec][origin.index];
+      for (Operation *op :
+           parts[origin.spec].operations.entries[entry][origin.chunk])
+        placer.place(op);
+      break;
+    }
+    }
+  }
+  // Views that nothing reads, and the terminator.
+  for (Operation *op : all)
+    placer.place(op);
+}

@@ -1,0 +1,447 @@
+//===- SplitChoice.cpp - Choice of what to split --------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SplitChoice.h"
+
+#include "CommSched/Analysis/Costs/ChunkCosts.h"
+#include "CommSched/Analysis/OperationTexts.h"
+#include "CommSched/Schedule/Splitting/RegionSketch.h"
+#include "SplitRewrite.h"
+#include "llvm/Support/Debug.h"
+
+#include <cmath>
+
+#define DEBUG_TYPE "commsched-split"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using schedule::BufferId;
+using schedule::NodeId;
+using schedule::noNode;
+using schedule::RegionSketch;
+using schedule::SplitProblem;
+using schedule::SplitSpec;
+using schedule::StepSchedule;
+using schedule::StepSchedulerOptions;
+
+static SplitRegionOptions getRegionOptions(const SplittingOptions &options) {
+  SplitRegionOptions result;
+  result.allowSums = options.split == ScheduleSplit::Sums;
+  return result;
+}
+
+SplitChooser::SplitChooser(Block &block, const BlockProblem &problem,
+                           OperationCosts &costs,
+                           const SplittingOptions &options)
+    : block(block), problem(problem), costs(costs), options(options),
+      regions(block, getRegionOptions(options)), storages(block) {
+  NodeId numNodes = problem.getProblem().numNodes();
+  for (NodeId node = 0; node < numNodes; ++node)
+    nodes[problem.getOperation(node)] = node;
+  constexpr int64_t leastEffort = 1 << 16;
+  effort = std::max<int64_t>(4 * int64_t(numNodes), leastEffort);
+}
+
+/// The node of the operation of the block that is `op` or has it in a region;
+/// noNode for the terminator.
+NodeId SplitChooser::getNode(Operation *op) const {
+  Operation *ancestor = block.findAncestorOpInBlock(*op);
+  return ancestor ? nodes.lookup_or(ancestor, noNode) : noNode;
+}
+
+//===----------------------------------------------------------------------===//
+// Specifications
+//===----------------------------------------------------------------------===//
+
+std::optional<int64_t> SplitChooser::getChunkNs(const SplitRegion &region,
+                                                size_t member, int64_t chunks) {
+  auto [it, isNew] =
+      chunkCosts.try_emplace({region.signature, member, chunks}, std::nullopt);
+  if (isNew) {
+    const SplitMember &split = region.members[member];
+    it->second = split.isWait()
+                     ? std::optional<int64_t>(0)
+                     : estimateChunkNs(costs, split.op, split.axis, chunks);
+  }
+  return it->second;
+}
+
+bool SplitChooser::addBuffers(const SplitRegion &region,
+                              SplitSpec &spec) const {
+  const schedule::Problem &known = problem.getProblem();
+  for (const SplitMember &member : region.members)
+    for (BufferId buffer : known.buffersMadeBy(member.index)) {
+      auto root = dyn_cast<OpResult>(problem.getBufferRoot(buffer));
+      if (!root)
+        return false;
+      // What a collective delivers is a result of its wait, and divided alike.
+      std::optional<ValueSplit> split = commsched::getResultSplit(
+          member.axis, root.getResultNumber(), member.blocks);
+      int64_t bytes = known.buffer(buffer).bytes;
+      spec.buffers.push_back({buffer, split ? bytes / spec.chunks : bytes});
+    }
+  return true;
+}
+
+/// Adds what puts values together that are needed whole.
+bool SplitChooser::addWholes(const SplitRegion &region, SplitSpec &spec) const {
+  DenseMap<Operation *, const SplitMember *> members;
+  for (const SplitMember &member : region.members)
+    members[member.op] = &member;
+  for (const SplitExit &exit : region.exits) {
+    int32_t storage = storages.getStorage(exit.value);
+    Type type = exit.value.getType();
+    std::optional<int64_t> bytes = getStaticBytes(type);
+    std::optional<int64_t> costNs =
+        exit.split ? estimateConcatNs(costs, type)
+                   : estimateSumNs(costs, type, spec.chunks);
+    if (storage == StorageAnalysis::none || !bytes || !costNs)
+      return false;
+    SplitSpec::Whole whole{
+        getNode(exit.value.getDefiningOp()),        storage, *costNs, *bytes,
+        problem.getProblem().buffer(storage).freed, {}};
+    for (OpOperand &use : exit.value.getUses()) {
+      const SplitMember *member = members.lookup(use.getOwner());
+      if (member && exit.split &&
+          member->getOperandSplit(use.getOperandNumber()) == exit.split)
+        continue;
+      NodeId user = getNode(use.getOwner());
+      if (user != noNode)
+        whole.users.push_back(user);
+    }
+    llvm::sort(whole.users);
+    whole.users.erase(llvm::unique(whole.users), whole.users.end());
+    spec.wholes.push_back(std::move(whole));
+  }
+  return true;
+}
+
+/// Adds the copies of parts of what comes from outside.
+bool SplitChooser::addSlices(const SplitRegion &region, SplitSpec &spec,
+                             SmallVector<int32_t, 2> *sliceEntries) const {
+  for (auto [number, entry] : llvm::enumerate(region.entries)) {
+    if (!entry.isCopied)
+      continue;
+    int32_t storage = storages.getStorage(entry.value);
+    Type type =
+        getChunkType(entry.value.getType(), entry.split.dim, spec.chunks);
+    std::optional<int64_t> bytes = getStaticBytes(type);
+    std::optional<int64_t> costNs = estimateCopyNs(costs, type);
+    if (storage == StorageAnalysis::none || !bytes || !costNs)
+      return false;
+    Operation *producer = entry.value.getDefiningOp();
+    SplitSpec::Slice slice{
+        producer ? getNode(producer) : noNode, storage, *costNs, *bytes, {}};
+    for (const SplitEntry::Use &use : entry.uses)
+      slice.users.push_back(region.members[use.member].index);
+    llvm::sort(slice.users);
+    slice.users.erase(llvm::unique(slice.users), slice.users.end());
+    spec.slices.push_back(std::move(slice));
+    if (sliceEntries)
+      sliceEntries->push_back(static_cast<int32_t>(number));
+  }
+  return true;
+}
+
+/// The region for the problem; none if a cost or a size is not known.
+std::optional<SplitSpec>
+SplitChooser::makeSpec(int32_t number, int32_t chunks,
+                       SmallVector<int32_t, 2> *sliceEntries) {
+  const SplitRegion &region = getRegion(number);
+  SplitSpec spec;
+  spec.chunks = chunks;
+  for (auto [index, member] : llvm::enumerate(region.members)) {
+    std::optional<int64_t> costNs = getChunkNs(region, index, chunks);
+    if (!costNs)
+      return std::nullopt;
+    spec.members.push_back({member.index, *costNs});
+  }
+  if (!addBuffers(region, spec) || !addWholes(region, spec) ||
+      !addSlices(region, spec, sliceEntries))
+    return std::nullopt;
+  return spec;
+}
+
+//===----------------------------------------------------------------------===//
+// Verdicts on single regions
+//===----------------------------------------------------------------------===//
+
+/// The number of rows, and the rate in percent of the whole product's.
+static std::string describeRate(int64_t rows, double slowdown) {
+  return "products of " + std::to_string(rows) + " rows run at " +
+         std::to_string(std::lround(100 / slowdown)) + " %";
+}
+
+/// Why the chunks of `region` do not take less than the whole.
+std::string SplitChooser::explainLoss(const SplitRegion &region,
+                                      int32_t chunks) const {
+  double worst = 1;
+  int64_t rows = 0;
+  for (const SplitMember &member : region.members) {
+    if (member.isWait() || isa<CollectiveOpInterface>(member.op))
+      continue;
+    std::optional<ProductChunk> product =
+        divideProduct(member.op, member.axis, chunks);
+    if (!product)
+      continue;
+    double slowdown = cost::getChunkSlowdown(costs.getTarget(), product->whole,
+                                             product->chunk, chunks);
+    if (slowdown > worst) {
+      worst = slowdown;
+      rows = product->chunk.m;
+    }
+  }
+  constexpr double notable = 1.05;
+  if (worst > notable)
+    return describeRate(rows, worst);
+  return "what is launched and copied for " + std::to_string(chunks) +
+         " chunks takes more than they hide";
+}
+
+SplitVerdict SplitChooser::makeVerdict(int32_t number) {
+  const SplitRegion &region = getRegion(number);
+  SplitVerdict verdict;
+  if (std::optional<SplitStop> stop = getUnjoinableReason(region)) {
+    verdict.obstacle = describe(stop->op) + " " + stop->reason;
+    return verdict;
+  }
+  if (options.isBitwise)
+    for (Operation *start : region.collectives)
+      if (cast<CollectiveOpInterface>(start).getCollectiveKind() ==
+          CollectiveKind::AllReduce) {
+        verdict.obstacle =
+            "the elements of " + describe(start) +
+            " would be at other places of a message, which the option "
+            "'bitwise' excludes";
+        return verdict;
+      }
+  const schedule::Problem &known = problem.getProblem();
+  std::string loss;
+  int64_t leastLossNs = 0;
+  for (int32_t chunks = 2; chunks <= options.maxChunks; ++chunks) {
+    if (region.length % chunks != 0)
+      continue;
+    effort -= static_cast<int64_t>(region.members.size()) * chunks;
+    if (effort < 0) {
+      if (verdict.chunks == 0 && loss.empty())
+        loss = "the block has more kinds of regions than are tried";
+      break;
+    }
+    std::optional<SplitSpec> spec = makeSpec(number, chunks);
+    Result<RegionSketch> sketch =
+        spec ? sketchRegion(known, *spec)
+             : Result<RegionSketch>(Error{"a cost or a size is not known"});
+    if (!sketch) {
+      if (loss.empty())
+        loss = sketch.error();
+      continue;
+    }
+    LLVM_DEBUG(llvm::dbgs()
+               << "commsched-split: region " << number << " ("
+               << describe(region.collectives.front()) << ", "
+               << region.members.size() << " members) in " << chunks
+               << " chunks: " << sketch->split.stepNs << " ns instead of "
+               << sketch->whole.stepNs << "\n");
+    verdict.wholeNs = sketch->whole.stepNs;
+    if (sketch->gainNs() > 0 &&
+        (verdict.chunks == 0 || sketch->split.stepNs < verdict.splitNs)) {
+      verdict.chunks = chunks;
+      verdict.splitNs = sketch->split.stepNs;
+    } else if (verdict.chunks == 0 &&
+               (leastLossNs == 0 || -sketch->gainNs() < leastLossNs)) {
+      leastLossNs = std::max<int64_t>(-sketch->gainNs(), 1);
+      loss = explainLoss(region, chunks);
+    }
+  }
+  if (verdict.chunks != 0)
+    return verdict;
+  if (loss.empty()) {
+    const SplitMember *undivided = findUndivided(region, 2);
+    const SplitMember &member = undivided ? *undivided : region.members.front();
+    loss = "no number of chunks from 2 to " +
+           std::to_string(options.maxChunks) + " divides the " +
+           std::to_string(getSplitLength(member.axis, member.blocks)) +
+           " rows of " + describe(member.op);
+  }
+  verdict.obstacle = loss;
+  return verdict;
+}
+
+const SplitVerdict &SplitChooser::judge(int32_t region) {
+  unsigned signature = getRegion(region).signature;
+  auto it = verdicts.find(signature);
+  if (it == verdicts.end())
+    it = verdicts.emplace(signature, makeVerdict(region)).first;
+  return it->second;
+}
+
+std::string SplitChooser::explain(Operation *start) {
+  for (const SplitRegions::Seed &seed : regions.getSeeds()) {
+    if (seed.start != start)
+      continue;
+    std::string obstacle;
+    for (ArrayRef<int32_t> found :
+         {ArrayRef<int32_t>(seed.nearest), ArrayRef<int32_t>(seed.widest)})
+      for (int32_t region : found) {
+        const SplitVerdict &verdict = judge(region);
+        if (verdict.chunks != 0)
+          return "";
+        if (obstacle.empty())
+          obstacle = verdict.obstacle;
+      }
+    if (!obstacle.empty())
+      return obstacle;
+    if (!seed.stops.empty())
+      return describe(seed.stops.front().op) + " " + seed.stops.front().reason;
+    return "no product or attention divides along with it";
+  }
+  return "it has no start and wait of its own";
+}
+
+//===----------------------------------------------------------------------===//
+// Combinations
+//===----------------------------------------------------------------------===//
+
+/// The regions that gain alone, with the largest gain first. What a region
+/// gains alone counts only as far as its collectives are exposed.
+std::vector<SplitChooser::Candidate>
+SplitChooser::findCandidates(ArrayRef<int64_t> exposedNs) {
+  std::vector<Candidate> candidates;
+  for (auto [number, region] : llvm::enumerate(regions.getRegions())) {
+    int64_t exposed = 0;
+    for (Operation *start : region.collectives)
+      exposed += exposedNs[getNode(start)];
+    if (exposed <= 0)
+      continue;
+    const SplitVerdict &verdict = judge(static_cast<int32_t>(number));
+    int64_t gainNs = std::min(verdict.gainNs(), exposed);
+    if (gainNs > 0)
+      candidates.push_back(
+          {static_cast<int32_t>(number), verdict.chunks, gainNs});
+  }
+  llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
+    return a.gainNs > b.gainNs;
+  });
+  return candidates;
+}
+
+/// The candidates of that extent without common members, the best first, in at
+/// most so many chunks.
+std::vector<SplitRegionChoice>
+SplitChooser::combine(ArrayRef<Candidate> candidates,
+                      std::optional<SplitExtent> extent,
+                      int32_t mostChunks) const {
+  llvm::DenseSet<Operation *> taken;
+  std::vector<SplitRegionChoice> chosen;
+  for (const Candidate &candidate : candidates) {
+    const SplitRegion &region = getRegion(candidate.region);
+    if (extent && region.extent != *extent && !region.isNearestAndWidest)
+      continue;
+    if (llvm::any_of(region.members, [&](const SplitMember &member) {
+          return taken.contains(member.op);
+        }))
+      continue;
+    int32_t chunks = std::min(candidate.chunks, mostChunks);
+    while (chunks > 2 && region.length % chunks != 0)
+      --chunks;
+    if (region.length % chunks != 0)
+      continue;
+    for (const SplitMember &member : region.members)
+      taken.insert(member.op);
+    chosen.push_back({candidate.region, chunks});
+  }
+  llvm::sort(chosen,
+             [](const SplitRegionChoice &a, const SplitRegionChoice &b) {
+               return a.region < b.region;
+             });
+  return chosen;
+}
+
+std::optional<SplitChoice>
+SplitChooser::sketch(std::vector<SplitRegionChoice> chosen, StringRef rule,
+                     const StepSchedulerOptions &stepOptions) {
+  SplitChoice choice;
+  choice.rule = rule.str();
+  std::vector<SplitSpec> specs;
+  for (const SplitRegionChoice &region : chosen) {
+    SmallVector<int32_t, 2> entries;
+    std::optional<SplitSpec> spec =
+        makeSpec(region.region, region.chunks, &entries);
+    if (!spec)
+      return std::nullopt;
+    specs.push_back(std::move(*spec));
+    choice.sliceEntries.push_back(std::move(entries));
+  }
+  Result<SplitProblem> program =
+      SplitProblem::create(problem.getProblem(), specs);
+  if (!program) {
+    LLVM_DEBUG(llvm::dbgs() << "commsched-split: " << rule << ": "
+                            << program.error() << "\n");
+    return std::nullopt;
+  }
+  Result<StepSchedule> step =
+      schedule::sketchStep(program->getProblem(), stepOptions);
+  if (!step)
+    return std::nullopt;
+  LLVM_DEBUG(llvm::dbgs() << "commsched-split: sketch of " << chosen.size()
+                          << " regions, " << rule << ": step " << step->stepNs
+                          << " ns, peak " << step->peakBytes << " bytes\n");
+  choice.regions = std::move(chosen);
+  choice.program = std::move(*program);
+  choice.stepNs = step->stepNs;
+  choice.peakBytes = step->peakBytes;
+  choice.order = std::move(step->order);
+  return choice;
+}
+
+std::optional<SplitChoice>
+SplitChooser::choose(ArrayRef<int64_t> exposedNs,
+                     const StepSchedulerOptions &stepOptions) {
+  if (!hasRegions())
+    return std::nullopt;
+  std::vector<Candidate> candidates = findCandidates(exposedNs);
+  if (candidates.empty())
+    return std::nullopt;
+  struct Rule {
+    StringRef text;
+    std::optional<SplitExtent> extent;
+    int32_t mostChunks;
+  };
+  const Rule rules[] = {
+      {"the nearest regions", SplitExtent::Nearest, options.maxChunks},
+      {"the widest regions", SplitExtent::Widest, options.maxChunks},
+      {"the regions that gain most", std::nullopt, options.maxChunks},
+      {"the nearest regions in 2 chunks", SplitExtent::Nearest, 2},
+      {"the widest regions in 2 chunks", SplitExtent::Widest, 2},
+  };
+  std::vector<std::vector<SplitRegionChoice>> known;
+  std::optional<SplitChoice> best;
+  auto getKey = [&](const SplitChoice &choice) {
+    bool fits = choice.peakBytes <= stepOptions.limitBytes;
+    return std::make_tuple(!fits, fits ? choice.stepNs : 0, choice.peakBytes);
+  };
+  for (const Rule &rule : rules) {
+    std::vector<SplitRegionChoice> chosen =
+        combine(candidates, rule.extent, rule.mostChunks);
+    auto isSame = [&](const std::vector<SplitRegionChoice> &other) {
+      return llvm::equal(chosen, other, [](const auto &a, const auto &b) {
+        return a.region == b.region && a.chunks == b.chunks;
+      });
+    };
+    if (chosen.empty() || llvm::any_of(known, isSame))
+      continue;
+    known.push_back(chosen);
+    std::optional<SplitChoice> choice =
+        sketch(std::move(chosen), rule.text, stepOptions);
+    if (choice && (!best || getKey(*choice) < getKey(*best)))
+      best = std::move(choice);
+  }
+  return best;
+}
+
+#undef DEBUG_TYPE

@@ -1,0 +1,148 @@
+//===- SplitChoice.h - Choice of what to split ------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Chooses the regions of a block that are split, and into how many chunks. The
+// gain is predicted without changing the IR: regions of equal signature are one
+// class, for each of which one region alone is simulated with each number of
+// chunks; the best numbers make a few programs, which are sketched as a whole.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_SPLIT_SPLITCHOICE_H
+#define COMMSCHED_LIB_TRANSFORMS_SPLIT_SPLITCHOICE_H
+
+#include "CommSched/Analysis/Costs/OperationCosts.h"
+#include "CommSched/Analysis/Problem/BlockProblem.h"
+#include "CommSched/Analysis/Problem/StorageAnalysis.h"
+#include "CommSched/Analysis/Split/SplitRegion.h"
+#include "CommSched/Schedule/Splitting/SplitProblem.h"
+#include "CommSched/Schedule/Step/StepScheduler.h"
+#include "CommSched/Transforms/PassOptionEnums.h"
+
+#include <map>
+
+namespace mlir::commsched {
+
+/// The options of commsched-schedule on splitting.
+struct SplittingOptions {
+  ScheduleSplit split = ScheduleSplit::Auto;
+  /// From 2 to 8.
+  int32_t maxChunks = 8;
+  /// Whether reductions keep every element at its place of a message.
+  bool isBitwise = false;
+};
+
+/// What one region alone takes, in nanoseconds: whole, and in the number of
+/// chunks in which it takes least.
+struct SplitVerdict {
+  int32_t chunks = 0;
+  int64_t wholeNs = 0;
+  int64_t splitNs = 0;
+  /// Why no number of chunks is possible, or none is shorter; empty if one is.
+  std::string obstacle;
+
+  int64_t gainNs() const { return chunks == 0 ? 0 : wholeNs - splitNs; }
+};
+
+/// A region that is split.
+struct SplitRegionChoice {
+  /// Its number in the block.
+  int32_t region;
+  int32_t chunks;
+};
+
+/// A way to split the collectives of a block, without common members.
+struct SplitChoice {
+  /// How the regions were chosen, as text.
+  std::string rule;
+  /// By ascending numbers.
+  std::vector<SplitRegionChoice> regions;
+  /// The program, and an order of it.
+  std::optional<schedule::SplitProblem> program;
+  schedule::Order order;
+  /// By region of the choice and copied slice: the entry.
+  std::vector<SmallVector<int32_t, 2>> sliceEntries;
+  /// What the sketch of it takes.
+  int64_t stepNs = 0;
+  int64_t peakBytes = 0;
+};
+
+class SplitChooser {
+public:
+  /// All of them have to live on, and the block has to stay as it is. Linear in
+  /// the operations.
+  SplitChooser(Block &block, const BlockProblem &problem, OperationCosts &costs,
+               const SplittingOptions &options);
+
+  /// The region with that number.
+  const SplitRegion &getRegion(int32_t number) const {
+    return regions.getRegions()[number];
+  }
+  bool hasRegions() const { return !regions.getRegions().empty(); }
+
+  /// The choice with the best sketch within `stepOptions.limitBytes`, or of
+  /// those over it the one that needs least; none if no region gains alone.
+  /// `exposedNs` says for each node of the problem how long it is exposed
+  /// without splitting: only regions with an exposed collective are considered.
+  /// The same choice for the same arguments. Near linear in the operations.
+  std::optional<SplitChoice>
+  choose(ArrayRef<int64_t> exposedNs,
+         const schedule::StepSchedulerOptions &stepOptions);
+
+  /// What is known about the start of a collective: why splitting does not
+  /// shorten its regions. Empty if it may.
+  std::string explain(Operation *start);
+
+  /// The verdict on a region; those of equal signature have the same.
+  const SplitVerdict &judge(int32_t region);
+
+private:
+  struct Candidate {
+    int32_t region;
+    int32_t chunks;
+    int64_t gainNs;
+  };
+
+  std::optional<schedule::SplitSpec>
+  makeSpec(int32_t number, int32_t chunks,
+           SmallVector<int32_t, 2> *sliceEntries = nullptr);
+  std::optional<int64_t> getChunkNs(const SplitRegion &region, size_t member,
+                                    int64_t chunks);
+  bool addBuffers(const SplitRegion &region, schedule::SplitSpec &spec) const;
+  bool addWholes(const SplitRegion &region, schedule::SplitSpec &spec) const;
+  bool addSlices(const SplitRegion &region, schedule::SplitSpec &spec,
+                 SmallVector<int32_t, 2> *sliceEntries) const;
+  SplitVerdict makeVerdict(int32_t number);
+  std::string explainLoss(const SplitRegion &region, int32_t chunks) const;
+  std::vector<Candidate> findCandidates(ArrayRef<int64_t> exposedNs);
+  std::vector<SplitRegionChoice> combine(ArrayRef<Candidate> candidates,
+                                         std::optional<SplitExtent> extent,
+                                         int32_t mostChunks) const;
+  std::optional<SplitChoice>
+  sketch(std::vector<SplitRegionChoice> chosen, StringRef rule,
+         const schedule::StepSchedulerOptions &stepOptions);
+  schedule::NodeId getNode(Operation *op) const;
+
+  Block &block;
+  const BlockProblem &problem;
+  OperationCosts &costs;
+  const SplittingOptions &options;
+  SplitRegions regions;
+  StorageAnalysis storages;
+  DenseMap<Operation *, schedule::NodeId> nodes;
+  std::map<unsigned, SplitVerdict> verdicts;
+  /// By signature, member and number of chunks.
+  std::map<std::tuple<unsigned, size_t, int64_t>, std::optional<int64_t>>
+      chunkCosts;
+  /// How many operations sketches of single regions may still run through.
+  int64_t effort;
+};
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_SPLIT_SPLITCHOICE_H
