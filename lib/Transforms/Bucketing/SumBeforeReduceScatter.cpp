@@ -264,13 +264,19 @@ static Operation *createAddition(RewriterBase &rewriter, Operation *add,
   if (auto addf = dyn_cast<arith::AddFOp>(add))
     return arith::AddFOp::create(rewriter, location, a, b,
                                  addf.getFastmathAttr());
-  // Costs and sizes that are stated are those of adding shards.
+  // Costs that are stated are those of adding shards, and so are sizes in the
+  // rule; its axes are those of any addition.
+  auto compute = cast<ComputeOp>(add);
+  StringAttr split = compute.getSplitAttr();
+  if (split &&
+      !parseSplitRule(split, {a.getType(), b.getType()}, {a.getType()}))
+    split = {};
   return ComputeOp::create(rewriter, location, a.getType(),
-                           cast<ComputeOp>(add).getCalleeAttr(),
-                           ValueRange{a, b}, /*flops=*/FloatAttr(),
-                           /*bytes=*/IntegerAttr(), /*alias=*/IntegerAttr(),
+                           compute.getCalleeAttr(), ValueRange{a, b},
+                           /*flops=*/FloatAttr(), /*bytes=*/IntegerAttr(),
+                           /*alias=*/IntegerAttr(),
                            /*mutates=*/DenseI64ArrayAttr(),
-                           /*random=*/UnitAttr(), /*split=*/StringAttr());
+                           /*random=*/UnitAttr(), split);
 }
 
 /// Replaces what `op` has of the attributes of one of `members` by what is

@@ -22,7 +22,7 @@ commsched.group @dp size(2)
 // CHECK-SAME: %[[X:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<4xf32>)
 // CHECK-NEXT: %[[A:.*]] = commsched.compute "grad"(%[[X]])
 // CHECK-NEXT: %[[OTHER:.*]] = commsched.compute "between"
-// CHECK-NEXT: %[[SUM:.*]] = commsched.compute "aten.add.Tensor"(%[[A]], %[[B]]) {commsched.module = "layers.1.mlp", commsched.name = "add"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT: %[[SUM:.*]] = commsched.compute "aten.add.Tensor"(%[[A]], %[[B]]) {commsched.module = "layers.1.mlp", commsched.name = "add", split = "a, a -> a"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT: %[[FUTURE:.*]] = commsched.reduce_scatter %[[SUM]] on @dp reduction(avg) dim(0) {commsched.module = "layers.1", commsched.name = "ra+rb", commsched.order = 7 : i64} : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
 // CHECK-NEXT: commsched.compute "after"
 // CHECK-NEXT: %[[SHARD:.*]] = commsched.wait %[[FUTURE]] {commsched.name = "wa+wb"} : !commsched.future<tensor<2xf32>>
@@ -49,7 +49,8 @@ func.func @operators(%x: tensor<4xf32>, %b: tensor<4xf32>)
   commsched.compute "after"() : () -> ()
   %sum = commsched.compute "aten.add.Tensor"(%wa, %wb)
       {commsched.name = "add", commsched.runtime_ns = 1 : i64,
-       commsched.module = "layers.1.mlp", flops = 2.0, bytes = 24 : i64}
+       commsched.module = "layers.1.mlp", flops = 2.0, bytes = 24 : i64,
+       split = "a, a -> a"}
       : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return %sum, %between : tensor<2xf32>, tensor<4xf32>
 }
