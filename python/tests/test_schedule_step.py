@@ -11,7 +11,9 @@ SCRIPTS = Path(__file__).parents[2] / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 
 import frontier  # noqa: E402
+import schedule_step  # noqa: E402
 from frontier import Point  # noqa: E402
+from tools import Failure  # noqa: E402
 
 # @small takes 1,001 bytes and 250 ms, and 100 bytes more make it 150 ms; @large
 # takes 2,000 bytes.
@@ -156,3 +158,42 @@ def test_a_step_has_the_frontier_of_what_runs_one_after_the_other():
     ]
     # What one function would gain from, another one cannot do.
     assert frontier.add_up([forward, backward[1:]]) == [Point(40, 40, 125, 121, 9)]
+
+
+def report_of(*collectives, **numbers):
+    """A report of collectives, given by name and bytes."""
+    entry = {"group": "g", "kind": "all_gather", "exposed_ns": 0}
+    listed = [
+        {**entry, "name": name, "bytes": size} for name, size in collectives
+    ]
+    return {"collectives": listed, **numbers}
+
+
+def test_chunks_are_what_they_are_of():
+    before = {"f": report_of(("x", 8), ("y", 8))}
+    chunks = (("x.chunk0", 4), ("x.chunk1", 4))
+    after = {"f": report_of(*chunks, ("y", 8))}
+    schedule_step.check_same_communication(before, after)
+    for wrong in (chunks, (*chunks, ("y", 7)), (*chunks, ("z", 8))):
+        with pytest.raises(Failure, match="does not communicate what it did"):
+            schedule_step.check_same_communication(
+                before, {"f": report_of(*wrong)}
+            )
+
+
+def test_a_split_step_is_compared_with_the_bound_before(capsys):
+    rest = dict.fromkeys(
+        ("compute_time_ns", "comm_time_ns", "exposed_comm_ns"), 10**6
+    )
+    rest["peak_memory_bytes"] = 1
+
+    def version(name, step, bound):
+        return report_of(
+            (name, 8), step_time_ns=step, tight_lower_bound_ns=bound, **rest
+        )
+
+    schedule_step.print_table(
+        "@f", version("x", 3000, 2000), version("x.chunk0", 1500, 1000)
+    )
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["above", "that", "before", "-25.0", "%"] in lines
