@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and schedules a training step of Llama 3 8B
 # that was traced from PyTorch with its parameters sharded over 64 ranks; reports
-# the step time within larger memory budgets, and draws it. Then runs a small
+# the step time within larger memory budgets, and draws it. Then does the same
+# with a step whose tensors are shared by 8 ranks: its collectives are on the
+# critical path, where no order hides them, and are split in chunks. Runs a small
 # traced step on 4 ranks of this machine, before and after, and partitions the
 # joint graph of the first step within memory budgets.
 #
@@ -19,6 +21,9 @@ if ! "$venv/bin/python" -c 'import matplotlib' 2>/dev/null; then
 fi
 "$venv/bin/python" scripts/schedule_step.py --opt build/bin/commsched-opt \
   --output-dir build/demo "$@" examples/llama3-8b-fsdp64.mlirbc
+echo
+"$venv/bin/python" scripts/schedule_step.py --opt build/bin/commsched-opt \
+  --output-dir build/demo "$@" examples/llama3-8b-tp8.mlirbc
 echo
 python3 scripts/run_step.py --opt build/bin/commsched-opt \
   --runner build/bin/commsched-run --output-dir build/demo \

@@ -49,3 +49,21 @@ def test_8b_example_is_a_whole_step():
     assert forward.count("commsched.all_gather ") == parameters
     assert backward.count("commsched.all_gather ") == parameters - 1
     assert backward.count("commsched.reduce_scatter ") == parameters
+
+
+@pytest.mark.skipif(opt.find() is None, reason="commsched-opt is not on PATH")
+def test_tensor_parallel_example_is_a_whole_step():
+    data = (EXAMPLES / "llama3-8b-tp8.mlirbc").read_bytes()
+    assert len(data) < 500 << 10
+    text = opt.run_bytes(data).decode()
+    forward, backward = re.split(r"func\.func @", text)[1:]
+    # Before and behind attention and the feed-forward network of 32 layers;
+    # before the output projection, and behind the embedding.
+    assert forward.count("commsched.all_gather ") == 65
+    assert forward.count("commsched.reduce_scatter ") == 65
+    assert backward.count("commsched.all_gather ") == 65
+    assert backward.count("commsched.reduce_scatter ") == 65
+    # Products say how they can be split.
+    products = re.findall(r'"aten\.mm".*', text)
+    assert len(products) == 32 * 7 * 3 + 3
+    assert all('split = "a b, b c -> a c"' in product for product in products)
