@@ -238,3 +238,71 @@ mlir::commsched::recognizeSlice(Value chunk, int64_t index, int64_t count) {
   int64_t outer = expand.getResultType().getDimSize(*collapsed);
   return RecognizedSlice{expand.getSrc(), ValueSplit{*collapsed, outer}};
 }
+
+/// What `concat` puts together of `chunks`, with pieces of `expanded` if these
+/// are views of the chunks; none if it does anything else.
+static std::optional<JoinedValue> recognizeConcat(tensor::ConcatOp concat,
+                                                  ValueRange chunks) {
+  JoinedValue joined{concat.getResult(), ValueSplit{}, {}};
+  auto dim = static_cast<int64_t>(concat.getDim());
+  if (llvm::equal(concat.getInputs(), chunks)) {
+    joined.split = ValueSplit{dim, 1};
+    joined.readers.push_back(concat);
+    return joined;
+  }
+  if (concat.getInputs().size() != chunks.size() || !concat->hasOneUse())
+    return std::nullopt;
+  auto collapse =
+      dyn_cast<tensor::CollapseShapeOp>(*concat->getUsers().begin());
+  if (!collapse ||
+      getExpandedDim(collapse.getReassociationIndices(), 3) != dim - 1)
+    return std::nullopt;
+  joined.value = collapse.getResult();
+  joined.split =
+      ValueSplit{dim - 1, concat.getResultType().getDimSize(dim - 1)};
+  for (auto [input, chunk] : llvm::zip(concat.getInputs(), chunks)) {
+    auto expand = input.getDefiningOp<tensor::ExpandShapeOp>();
+    if (!expand || expand.getSrc() != chunk || !expand->hasOneUse() ||
+        expand.getReassociationIndices() != collapse.getReassociationIndices())
+      return std::nullopt;
+    joined.readers.push_back(expand);
+  }
+  return joined;
+}
+
+/// Whether `generic` adds up `chunks` in their order, and nothing else.
+static bool isSumOf(linalg::GenericOp generic, ValueRange chunks) {
+  if (!llvm::equal(generic.getInputs(), chunks) ||
+      generic.getNumResults() != 1 ||
+      !llvm::all_of(generic.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isIdentity(); }))
+    return false;
+  Block &body = *generic.getBody();
+  Value sum = body.getArgument(0);
+  unsigned next = 1;
+  for (Operation &op : body.without_terminator()) {
+    if (!isa<arith::AddFOp, arith::AddIOp>(op) || next >= chunks.size() ||
+        op.getOperand(0) != sum || op.getOperand(1) != body.getArgument(next))
+      return false;
+    sum = op.getResult(0);
+    ++next;
+  }
+  return next == chunks.size() && body.getTerminator()->getOperand(0) == sum;
+}
+
+SmallVector<JoinedValue> mlir::commsched::findJoined(ValueRange chunks) {
+  SmallVector<JoinedValue> found;
+  for (Operation *user : chunks.front().getUsers()) {
+    Operation *reader = user;
+    if (isa<tensor::ExpandShapeOp>(reader) && reader->hasOneUse())
+      reader = *reader->getUsers().begin();
+    if (auto concat = dyn_cast<tensor::ConcatOp>(reader)) {
+      if (std::optional<JoinedValue> joined = recognizeConcat(concat, chunks))
+        found.push_back(*joined);
+    } else if (auto generic = dyn_cast<linalg::GenericOp>(reader);
+               generic && isSumOf(generic, chunks)) {
+      found.push_back({generic.getResult(0), std::nullopt, {generic}});
+    }
+  }
+  return found;
+}

@@ -50,6 +50,18 @@ struct RecognizedSlice {
 std::optional<RecognizedSlice> recognizeSlice(Value chunk, int64_t index,
                                               int64_t count);
 
+/// A value that createConcat() or createSum() made of chunks.
+struct JoinedValue {
+  Value value;
+  /// None: the sum.
+  std::optional<ValueSplit> split;
+  /// The operations that read the chunks.
+  SmallVector<Operation *, 2> readers;
+};
+
+/// The values that `chunks`, in this order, are put together to.
+SmallVector<JoinedValue> findJoined(ValueRange chunks);
+
 } // namespace mlir::commsched
 
 #endif // COMMSCHED_LIB_TRANSFORMS_SPLIT_CHUNKVALUES_H

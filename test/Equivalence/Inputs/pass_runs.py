@@ -178,6 +178,8 @@ RUNS = [
     *make_runs("commsched-split", "chunks=2 extent=nearest bitwise",
                "chunks=4 extent=widest bitwise=false", steps=()),
 
+    *make_runs("commsched-merge-chunks", "", steps=()),
+
     Run("commsched-reinplace-all-gather", "", ("packed", "packed-experts")),
     Run("commsched-remove-unsharded-param-usage", "", ("stored",)),
     Run("commsched-enforce-fsdp-order", "", ("packed", "packed-experts"),

@@ -1,0 +1,406 @@
+//===- MergeChunks.cpp - Putting chunks together again --------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MergeChunks.h"
+
+#include "ChunkValues.h"
+#include "CommSched/Analysis/OperationTexts.h"
+#include "CommSched/Dialect/ChunkAttribute.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/IntEqClasses.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+namespace {
+
+/// What an operand of the chunks is together.
+struct MergedOperand {
+  /// The value from outside; null if it is put together, too.
+  Value value;
+  /// How `value` is cut; none if each chunk needs it whole.
+  std::optional<ValueSplit> split;
+  /// The set whose chunks give it, and their result.
+  int32_t set = -1;
+  unsigned result = 0;
+};
+
+/// All chunks of one operation.
+struct ChunkSet {
+  SmallVector<Operation *, 2> chunks;
+  ChunkInfo info;
+  /// The last chunk in the block.
+  Operation *last = nullptr;
+  SmallVector<MergedOperand, 3> operands;
+  /// The values that the results are put together to, and how: for each result.
+  SmallVector<SmallVector<std::pair<Value, std::optional<ValueSplit>>, 1>, 1>
+      wholes;
+  Operation *merged = nullptr;
+  /// Why the set is left alone; empty if it is not.
+  std::string reason;
+};
+
+class ChunkMerger {
+public:
+  explicit ChunkMerger(Block &block) : block(block) {}
+
+  MergedChunks merge();
+
+private:
+  void findSets();
+  void check(ChunkSet &set);
+  std::string findOperands(ChunkSet &set);
+  std::string findWholes(ChunkSet &set);
+  std::optional<MergedOperand> findOperand(const ChunkSet &set,
+                                           unsigned operand) const;
+  bool isReadInChunks(const ChunkSet &set, OpOperand &use, int64_t index) const;
+  void joinSets();
+  std::string create(ChunkSet &set);
+  std::string verify(const ChunkSet &set) const;
+  void mergeRegion(ArrayRef<int32_t> region, MergedChunks &result);
+  void eraseUnused();
+
+  Block &block;
+  std::vector<ChunkSet> sets;
+  DenseMap<Operation *, int32_t> setOf;
+  llvm::IntEqClasses regions;
+  /// What was put together before: what it is now.
+  DenseMap<Value, Value> replaced;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Sets
+//===----------------------------------------------------------------------===//
+
+void ChunkMerger::findSets() {
+  llvm::DenseMap<StringAttr, int32_t> numbers;
+  for (Operation &op : block) {
+    std::optional<ChunkInfo> info = getChunkInfo(&op);
+    if (!info || info->part != ChunkPart::Chunk)
+      continue;
+    auto [it, isNew] =
+        numbers.try_emplace(info->of, static_cast<int32_t>(sets.size()));
+    if (isNew) {
+      sets.emplace_back();
+      sets.back().info = *info;
+      // A number that no program can have is caught by check().
+      sets.back().chunks.resize(std::min<int64_t>(info->count, 1 << 10));
+    }
+    ChunkSet &set = sets[it->second];
+    setOf[&op] = it->second;
+    set.last = &op;
+    auto index = static_cast<size_t>(*info->index);
+    if (index >= set.chunks.size() || set.chunks[index] ||
+        info->count != set.info.count)
+      set.reason =
+          "two operations say that they are chunk " + std::to_string(index);
+    else
+      set.chunks[index] = &op;
+    if (info->original)
+      set.info.original = info->original;
+  }
+}
+
+/// What differs between the chunks `first` and `other`; empty if they may be
+/// chunks of one operation.
+static std::string compareChunks(Operation *first, Operation *other) {
+  std::optional<ChunkInfo> a = getChunkInfo(first), b = getChunkInfo(other);
+  if (first->getName() != other->getName() ||
+      first->getNumOperands() != other->getNumOperands() ||
+      first->getResultTypes() != other->getResultTypes() ||
+      first->getPropertiesAsAttribute() != other->getPropertiesAsAttribute())
+    return "its chunks are different operations";
+  if (a->axis != b->axis || a->blocks != b->blocks)
+    return "its chunks are not of the same axis";
+  return "";
+}
+
+void ChunkMerger::check(ChunkSet &set) {
+  if (!set.reason.empty())
+    return;
+  for (auto [index, chunk] : llvm::enumerate(set.chunks)) {
+    if (!chunk) {
+      set.reason = "chunk " + std::to_string(index) + " is missing";
+      return;
+    }
+    set.reason = compareChunks(set.chunks.front(), chunk);
+    if (!set.reason.empty())
+      return;
+  }
+  auto types = set.info.original ? set.info.original.getAs<ArrayAttr>("types")
+                                 : ArrayAttr();
+  if (!types || !llvm::all_of(types, llvm::IsaPred<TypeAttr>) ||
+      types.size() != set.chunks.front()->getNumResults())
+    set.reason = "its attribute does not say what it was";
+}
+
+//===----------------------------------------------------------------------===//
+// Operands and results
+//===----------------------------------------------------------------------===//
+
+std::optional<MergedOperand> ChunkMerger::findOperand(const ChunkSet &set,
+                                                      unsigned operand) const {
+  Value first = set.chunks.front()->getOperand(operand);
+  auto isSame = [&](Operation *chunk) {
+    return chunk->getOperand(operand) == first;
+  };
+  if (llvm::all_of(set.chunks, isSame))
+    return MergedOperand{first, std::nullopt};
+  std::optional<MergedOperand> merged;
+  for (auto [index, chunk] : llvm::enumerate(set.chunks)) {
+    Value value = chunk->getOperand(operand);
+    MergedOperand own;
+    Operation *definition = value.getDefiningOp();
+    auto it = definition ? setOf.find(definition) : setOf.end();
+    if (it != setOf.end()) {
+      const ChunkSet &giver = sets[it->second];
+      if (index >= giver.chunks.size() || giver.chunks[index] != definition)
+        return std::nullopt;
+      own.set = it->second;
+      own.result = cast<OpResult>(value).getResultNumber();
+    } else {
+      std::optional<RecognizedSlice> slice =
+          recognizeSlice(value, index, set.info.count);
+      if (!slice)
+        return std::nullopt;
+      own.value = slice->source;
+      own.split = slice->split;
+    }
+    if (merged && (merged->value != own.value || merged->split != own.split ||
+                   merged->set != own.set || merged->result != own.result))
+      return std::nullopt;
+    merged = own;
+  }
+  return merged;
+}
+
+std::string ChunkMerger::findOperands(ChunkSet &set) {
+  for (unsigned operand = 0, end = set.chunks.front()->getNumOperands();
+       operand < end; ++operand) {
+    std::optional<MergedOperand> merged = findOperand(set, operand);
+    if (!merged)
+      return "operand " + std::to_string(operand) +
+             " of its chunks is not in chunks of one value";
+    set.operands.push_back(*merged);
+  }
+  return "";
+}
+
+/// Whether `use`, of a result of chunk `index` of `set`, is that of the same
+/// chunk of another set.
+bool ChunkMerger::isReadInChunks(const ChunkSet &set, OpOperand &use,
+                                 int64_t index) const {
+  auto it = setOf.find(use.getOwner());
+  return it != setOf.end() &&
+         static_cast<size_t>(index) < sets[it->second].chunks.size() &&
+         sets[it->second].chunks[index] == use.getOwner() &&
+         sets[it->second].info.count == set.info.count;
+}
+
+std::string ChunkMerger::findWholes(ChunkSet &set) {
+  Operation *first = set.chunks.front();
+  set.wholes.resize(first->getNumResults());
+  for (unsigned number = 0; number < first->getNumResults(); ++number) {
+    SmallVector<Value> parts;
+    for (Operation *chunk : set.chunks)
+      parts.push_back(chunk->getResult(number));
+    SmallVector<JoinedValue> joined = findJoined(parts);
+    DenseSet<Operation *> readers;
+    for (const JoinedValue &value : joined) {
+      set.wholes[number].emplace_back(value.value, value.split);
+      readers.insert(value.readers.begin(), value.readers.end());
+    }
+    for (auto [index, part] : llvm::enumerate(parts))
+      for (OpOperand &use : part.getUses())
+        if (!readers.contains(use.getOwner()) &&
+            !isReadInChunks(set, use, index))
+          return describe(use.getOwner()) + " reads chunk " +
+                 std::to_string(index) + " alone";
+  }
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// Creation
+//===----------------------------------------------------------------------===//
+
+void ChunkMerger::joinSets() {
+  regions.grow(sets.size());
+  for (auto [number, set] : llvm::enumerate(sets)) {
+    for (const MergedOperand &operand : set.operands)
+      if (operand.set >= 0)
+        regions.join(number, operand.set);
+    // Sets that are not valid have no operands, but neighbours.
+    for (Operation *chunk : set.chunks)
+      for (Value value : chunk ? chunk->getOperands() : OperandRange({}, 0))
+        if (Operation *definition = value.getDefiningOp())
+          if (auto it = setOf.find(definition); it != setOf.end())
+            regions.join(number, it->second);
+  }
+  regions.compress();
+}
+
+/// Creates the operation that `set` was. Returns what prevents it.
+std::string ChunkMerger::create(ChunkSet &set) {
+  Operation *first = set.chunks.front();
+  SmallVector<Value> operands;
+  for (const MergedOperand &operand : set.operands) {
+    Value value = operand.value;
+    if (!value)
+      value = sets[operand.set].merged->getResult(operand.result);
+    else if (Value now = replaced.lookup(value))
+      value = now;
+    operands.push_back(value);
+  }
+  SmallVector<Type> types;
+  for (Attribute type : set.info.original.getAs<ArrayAttr>("types"))
+    types.push_back(cast<TypeAttr>(type).getValue());
+  OpBuilder builder(set.last);
+  set.merged = createWithTypes(builder, first, operands, types);
+  set.merged->removeAttr(chunkAttrName);
+  set.merged->removeAttr(runtimeNsAttrName);
+  if (auto pinned = set.info.original.getAs<IntegerAttr>("runtime_ns"))
+    set.merged->setAttr(runtimeNsAttrName, pinned);
+  StringRef name = getStableName(first);
+  if (name.consume_back(".chunk0"))
+    set.merged->setAttr(nameAttrName, builder.getStringAttr(name));
+  Attribute properties = set.info.original.get("properties");
+  if (properties &&
+      failed(set.merged->setPropertiesFromAttribute(properties, nullptr)))
+    return "its attribute does not say what it was";
+  return verify(set);
+}
+
+/// What the merged operation has different from what its chunks say.
+std::string ChunkMerger::verify(const ChunkSet &set) const {
+  constexpr StringLiteral different =
+      "its chunks are not those of the operation that it was";
+  Operation *op = set.merged;
+  bool isWait = isa<WaitOpInterface>(op);
+  Operation *ruled = op;
+  if (auto wait = dyn_cast<WaitOpInterface>(op))
+    ruled = wait.getStart();
+  auto split = dyn_cast_if_present<SplitOpInterface>(ruled);
+  if (!split)
+    return different.str();
+  SplitRule rule = split.getSplitRule();
+  int64_t number = *set.info.axis, blocks = *set.info.blocks;
+  if (number >= static_cast<int64_t>(rule.axes.size()))
+    return different.str();
+  const SplitAxis &axis = rule.axes[number];
+  if (axis.size % blocks != 0 ||
+      getSplitLength(axis, blocks) % set.info.count != 0)
+    return different.str();
+  for (auto [index, operand] : llvm::enumerate(set.operands)) {
+    if (isWait)
+      continue;
+    std::optional<ValueSplit> is = getOperandSplit(axis, index, blocks);
+    bool isSame = operand.value ? is == operand.split : is.has_value();
+    Type type = op->getOperand(index).getType();
+    Type expected = is ? getChunkType(type, is->dim, set.info.count) : type;
+    if (!isSame || set.chunks.front()->getOperand(index).getType() != expected)
+      return different.str();
+  }
+  bool isStart = !isWait && isa<CollectiveOpInterface>(op);
+  for (auto [index, result] : llvm::enumerate(op->getResults())) {
+    std::optional<ValueSplit> is = getResultSplit(axis, index, blocks);
+    for (auto [whole, split] : set.wholes[index])
+      if (whole.getType() != result.getType() || split != is)
+        return different.str();
+    if (!isStart && is &&
+        getChunkType(result.getType(), is->dim, set.info.count) !=
+            set.chunks.front()->getResult(index).getType())
+      return different.str();
+  }
+  return "";
+}
+
+void ChunkMerger::mergeRegion(ArrayRef<int32_t> region, MergedChunks &result) {
+  std::string reason;
+  Operation *reported = nullptr;
+  auto report = [&](ChunkSet &set, const std::string &text) {
+    if (!reported && !text.empty()) {
+      reason = text;
+      reported = set.last;
+    }
+  };
+  for (int32_t number : region)
+    report(sets[number], sets[number].reason);
+  // Operands first: the last chunks are in this order.
+  for (int32_t number : region)
+    if (!reported)
+      report(sets[number], create(sets[number]));
+  if (reported) {
+    for (int32_t number : llvm::reverse(region))
+      if (Operation *merged = sets[number].merged)
+        merged->erase();
+    result.unmerged.push_back({reported, reason});
+    return;
+  }
+  for (int32_t number : region) {
+    ChunkSet &set = sets[number];
+    for (auto [index, wholes] : llvm::enumerate(set.wholes))
+      for (auto [whole, split] : wholes) {
+        replaced[whole] = set.merged->getResult(index);
+        whole.replaceAllUsesWith(replaced[whole]);
+      }
+    result.merged.push_back(set.merged);
+  }
+}
+
+/// Erases slices and concatenations that nothing reads any more, and the
+/// chunks, which read each other.
+void ChunkMerger::eraseUnused() {
+  DenseSet<Operation *> dead;
+  for (const ChunkSet &set : sets)
+    if (set.merged)
+      dead.insert(set.chunks.begin(), set.chunks.end());
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    bool isPart = dead.contains(&op);
+    if (std::optional<ChunkInfo> info = getChunkInfo(&op))
+      isPart |= info->part != ChunkPart::Chunk;
+    if (isPart && op.use_empty())
+      op.erase();
+  }
+}
+
+MergedChunks ChunkMerger::merge() {
+  findSets();
+  for (ChunkSet &set : sets) {
+    check(set);
+    if (set.reason.empty())
+      set.reason = findOperands(set);
+    if (set.reason.empty())
+      set.reason = findWholes(set);
+  }
+  joinSets();
+  std::vector<SmallVector<int32_t>> members(regions.getNumClasses());
+  for (size_t number = 0; number < sets.size(); ++number)
+    members[regions[number]].push_back(static_cast<int32_t>(number));
+  MergedChunks result;
+  for (SmallVector<int32_t> &region : members) {
+    llvm::sort(region, [&](int32_t a, int32_t b) {
+      return sets[a].last->isBeforeInBlock(sets[b].last);
+    });
+    mergeRegion(region, result);
+  }
+  auto inOrder = [](Operation *a, Operation *b) {
+    return a->isBeforeInBlock(b);
+  };
+  llvm::sort(result.merged, inOrder);
+  eraseUnused();
+  return result;
+}
+
+MergedChunks mlir::commsched::mergeChunks(Block &block) {
+  return ChunkMerger(block).merge();
+}
