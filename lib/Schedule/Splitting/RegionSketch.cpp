@@ -10,6 +10,7 @@
 
 #include "CommSched/Schedule/Model/Simulator.h"
 
+#include "../Step/ListScheduling.h"
 #include "SplitBuilder.h"
 
 #include <algorithm>
@@ -190,11 +191,8 @@ static Result<RegionTime> findTime(const Problem &problem) {
   Result<Timeline> timeline = simulate(problem, problem.topologicalOrder());
   if (!timeline)
     return Error{timeline.error()};
-  std::vector<int64_t> ranks(problem.numNodes());
-  for (size_t i = 0; i < ranks.size(); ++i)
-    ranks[problem.topologicalOrder()[i]] = static_cast<int64_t>(i);
-  time.stepNs =
-      std::min(timeline->stepNs, scheduleByRank(problem, ranks).stepNs);
+  time.stepNs = std::min(
+      timeline->stepNs, scheduleByRank(problem, rankByProgram(problem)).stepNs);
   return time;
 }
 

@@ -17,7 +17,6 @@
 #include "CommSched/Schedule/Splitting/SplitProblem.h"
 
 #include <array>
-#include <limits>
 
 namespace mlir::commsched::schedule {
 
@@ -136,29 +135,6 @@ NodeId findFirstUser(const SplitSpec::Slice &slice);
 /// The member in whose place a node of a region comes.
 NodeId findMember(const SplitRegions &regions,
                   const SplitProblem::Origin &origin);
-
-/// An order, and how long simulate() says that it takes.
-struct RankedOrder {
-  Order order;
-  int64_t stepNs = 0;
-};
-
-/// How far list scheduling may change the order of a program.
-struct ListWindow {
-  /// A node may run when all but this many of the nodes before it have.
-  int32_t length = std::numeric_limits<int32_t>::max();
-  /// By node: whether it is issued in its place and not before.
-  std::vector<bool> isFixed;
-};
-
-/// List scheduling: of what is ready, the compute stream and the communication
-/// streams take the first by rank, then by index. Collectives are waited for
-/// when they have ended, and earlier only if there is nothing to compute.
-/// `problem` has no error. With a window its program is a legal order, and a
-/// rank is the index. O((nodes + dependences) * log(nodes)).
-RankedOrder scheduleByRank(const Problem &problem,
-                           const std::vector<int64_t> &ranks,
-                           const ListWindow &window = {});
 
 /// By region: an order of its nodes of the draft, as a pipeline that is short
 /// with nothing beside it. `successors` are those in the draft. O(nodes of

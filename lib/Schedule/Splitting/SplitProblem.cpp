@@ -11,6 +11,7 @@
 #include "CommSched/Schedule/Model/Simulator.h"
 #include "CommSched/Schedule/Model/Verify.h"
 
+#include "../Step/ListScheduling.h"
 #include "SplitBuilder.h"
 
 #include <algorithm>
@@ -257,12 +258,10 @@ std::optional<Order> SplitBuilder::fillStalls() const {
   const Problem &split = result.split;
   ListWindow window;
   window.length = 1024;
-  std::vector<int64_t> ranks(split.numNodes());
-  std::iota(ranks.begin(), ranks.end(), int64_t(0));
   for (NodeId node = 0; node < split.numNodes(); ++node)
     window.isFixed.push_back(split.isCollective(node) &&
                              result.originOf(node).role == Role::Kept);
-  RankedOrder filled = scheduleByRank(split, ranks, window);
+  RankedOrder filled = scheduleByRank(split, rankByProgram(split), window);
   Result<Timeline> timeline = simulate(split, split.programOrder());
   if (!timeline || timeline->stepNs <= filled.stepNs ||
       !verify(split, filled.order))

@@ -16,12 +16,17 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 
-Order schedule::getProgramComputeOrder(const StepStructure &structure) {
+Order schedule::getComputeOrder(const StepStructure &structure,
+                                const Order &order) {
   Order computeOrder;
-  for (NodeId node : structure.getProblem().topologicalOrder())
+  for (NodeId node : order)
     if (structure.isInComputeOrder(node))
       computeOrder.push_back(node);
   return computeOrder;
+}
+
+Order schedule::getProgramComputeOrder(const StepStructure &structure) {
+  return getComputeOrder(structure, structure.getProblem().topologicalOrder());
 }
 
 namespace {

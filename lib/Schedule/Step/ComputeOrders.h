@@ -23,6 +23,9 @@ namespace mlir::commsched::schedule {
 /// Returns the compute order of the program. O(nodes).
 Order getProgramComputeOrder(const StepStructure &structure);
 
+/// Returns the compute order of an order of all operations. O(nodes).
+Order getComputeOrder(const StepStructure &structure, const Order &order);
+
 /// Returns a compute order that fills the end of the step with computation. The
 /// tail of each operation, which is the longest chain of operations that follow
 /// it, collectives included, is at most as long as the computation that follows

@@ -16,6 +16,7 @@
 #include "CommSched/Schedule/Reordering/SimpleOverlap.h"
 #include "CommSched/Support/Unlimited.h"
 #include "ComputeOrders.h"
+#include "ListScheduling.h"
 #include "SmallSteps.h"
 #include "StepConstruction.h"
 
@@ -205,6 +206,17 @@ StepScheduler::construct(const StepStructure &structure, int32_t slackPercent,
     plan = std::move(other);
     return true;
   };
+  // List scheduling within a window of the program. By their places, what is
+  // ready passes what waits; by their tails, what is critical passes the rest.
+  for (int32_t length : {64, 256, 1024})
+    for (bool isByTail : {false, true}) {
+      if (!isWorthwhile(plan.expectedNs - boundNs))
+        return plan;
+      RankedOrder listed = scheduleByRank(
+          problem, isByTail ? rankByTail(problem) : rankByProgram(problem),
+          {length, {}});
+      keepIfBetter(getComputeOrder(structure, listed.order));
+    }
   // The overhang: nothing, or a part of what is left to gain.
   for (int64_t part : {0, 1, 2})
     if (int64_t gainNs = plan.expectedNs - boundNs; isWorthwhile(gainNs))

@@ -1,0 +1,58 @@
+//===- ListScheduling.h - List scheduling by ranks --------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Orders by list scheduling, in which ranks decide what runs first of what is
+// ready. Memory is not considered, except that a window keeps operations near
+// their places.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_SCHEDULE_STEP_LISTSCHEDULING_H
+#define COMMSCHED_LIB_SCHEDULE_STEP_LISTSCHEDULING_H
+
+#include "CommSched/Schedule/Model/Problem.h"
+
+#include <limits>
+
+namespace mlir::commsched::schedule {
+
+/// An order, and how long simulate() says that it takes.
+struct RankedOrder {
+  Order order;
+  int64_t stepNs = 0;
+};
+
+/// How far list scheduling may change the order of a program.
+struct ListWindow {
+  /// A node may run when all but this many of the nodes before it have.
+  int32_t length = std::numeric_limits<int32_t>::max();
+  /// By node: whether it is issued in its place and not before.
+  std::vector<bool> isFixed;
+};
+
+/// List scheduling: of what is ready, the compute stream and the communication
+/// streams take the first by rank, then by index. Collectives are waited for
+/// when they have ended, and earlier only if there is nothing to compute.
+/// `problem` has no error; with a window its program is a legal order. O((nodes
+/// + dependences) * log(nodes)).
+RankedOrder scheduleByRank(const Problem &problem,
+                           const std::vector<int64_t> &ranks,
+                           const ListWindow &window = {});
+
+/// The index of each operation in the topological order: the program's, if that
+/// is legal. O(nodes).
+std::vector<int64_t> rankByProgram(const Problem &problem);
+
+/// By operation the longest chain that begins with it, in nanoseconds and
+/// negative, so that what has most behind it comes first. O(nodes +
+/// dependences).
+std::vector<int64_t> rankByTail(const Problem &problem);
+
+} // namespace mlir::commsched::schedule
+
+#endif // COMMSCHED_LIB_SCHEDULE_STEP_LISTSCHEDULING_H
