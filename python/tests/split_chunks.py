@@ -28,9 +28,10 @@ def read_rule(text, operands, results):
             assert len(dims) == tensor.dim(), text
             for dim, names in enumerate(dims):
                 parts[side, index, dim] = names.strip("()").split()
+    sides = {"operands": operands, "results": results}
     shapes = {
-        key: (operands if key[0] == "operands" else results)[key[1]].shape[key[2]]
-        for key in parts
+        (side, index, dim): sides[side][index].shape[dim]
+        for side, index, dim in parts
     }
     sizes = _sizes(parts, shapes)
     axes = {name: Axis(sizes[name], [], []) for name in sizes}

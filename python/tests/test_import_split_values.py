@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """An operator that is computed in chunks, as its rule says, gives what it
-gives as a whole: bit for bit, or for a sum with numbers that add up exactly."""
+gives as a whole: bit for bit, or for a sum with numbers that add up exactly.
+"""
 
 import re
 
@@ -191,7 +192,9 @@ CASES = {
         [reals(), reals(4, 8), indices(8, 4), torch.tensor(4.0)],
         "p",
     ),
-    "embedding": (call(aten.embedding), [reals(6, 8), indices(6, 4, 4)], "ppp"),
+    "embedding": (
+        call(aten.embedding), [reals(6, 8), indices(6, 4, 4)], "ppp"
+    ),
     "embedding_backward": (
         lambda xs, _: aten.embedding_dense_backward(*xs, 6, -1, False),
         [whole_numbers(4, 4, 8), indices(6, 4, 4)],

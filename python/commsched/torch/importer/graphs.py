@@ -115,9 +115,7 @@ def import_graphs(
         function = module.add_function(spec.name)
         forward = None if spec.forward is None else spec.forward.graph
         try:
-            _convert(
-                spec, function, forward, groups, values, options.runtimes, rules
-            )
+            _convert(spec, function, forward, groups, values, options, rules)
         except GraphImportError as error:
             error.function = spec.name
             raise
@@ -125,9 +123,7 @@ def import_graphs(
     return module
 
 
-def _convert(
-    spec, function, forward, groups, values, runtimes, rules
-) -> None:
+def _convert(spec, function, forward, groups, values, options, rules) -> None:
     early = used_too_early(spec.gm.graph)
     if early is not None:
         raise GraphImportError(
@@ -145,8 +141,8 @@ def _convert(
     if spec.kind == "joint":
         joint = JointOutputs(graph, spec.num_fwd_outputs)
     Converter(
-        graph, function, groups, values, roles, paths, joint, runtimes,
-        rules,
+        graph, function, groups, values, roles, paths, joint,
+        options.runtimes, rules,
     ).run()
 
 

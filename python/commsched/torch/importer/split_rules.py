@@ -26,13 +26,12 @@ from commsched.torch.private import sharding
 from commsched.torch.private.sharding import TensorShape
 
 # Operators whose rules DTensor has under another name.
+_ATTENTION = "_scaled_dot_product_flash_attention"
 _KNOWN_AS = {
-    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default: (
-        torch.ops.aten._scaled_dot_product_flash_attention.default
-    ),
-    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default: (
-        torch.ops.aten._scaled_dot_product_flash_attention_backward.default
-    ),
+    getattr(torch.ops.aten, f"{_ATTENTION}_for_cpu{way}").default: (
+        getattr(torch.ops.aten, f"{_ATTENTION}{way}").default
+    )
+    for way in ("", "_backward")
 }
 
 
@@ -165,12 +164,12 @@ def _text(call: _Call) -> Optional[str]:
     return axes.text()
 
 
-# -- what DTensor knows --------------------------------------------------------
+# -- what DTensor knows -------------------------------------------------------
 
 
 def _sharded_axes(call: _Call, operands, results) -> Optional[SplitAxes]:
-    """Returns the axes by which DTensor shards a call. An operator that it does
-    not know, or not for these arguments, has none."""
+    """Returns the axes by which DTensor shards a call. An operator that it
+    does not know, or not for these arguments, has none."""
     args, kwargs = [], {}
     for argument, value in zip(
         schema_of(call.overload).arguments, call.arguments

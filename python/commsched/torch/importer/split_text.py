@@ -36,9 +36,9 @@ class SplitAxes:
     def new_axis(
         self, *, is_sum: bool = False, is_repeat: bool = False
     ) -> int:
-        """Returns an axis, without a place so far. It is one to sum over, which
-        the results lack, one along which they repeat, which the operands lack,
-        or one that both have."""
+        """Returns an axis, without a place so far. It is one to sum over,
+        which the results lack, one along which they repeat, which the operands
+        lack, or one that both have."""
         self._count += 1
         if is_sum:
             self._sums.add(self._count)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What is expected of sizes that only the device knows.
 
-An unbacked symbol (the rows that `nonzero` finds, the tokens that a rank routes
-to an expert) has no size before the step runs, so that it is dynamic in the
-module. A schedule needs an expected one, which comes from the first of these
-that has one:
+An unbacked symbol (the rows that `nonzero` finds, the tokens that a rank
+routes to an expert) has no size before the step runs, so that it is dynamic in
+the module. A schedule needs an expected one, which comes from the first of
+these that has one:
 
 1. what the user gives, by the name of the symbol or of the node that gives it;
 2. a hint that torch holds for the symbol (`mark_unbacked(hint_override=...)`);
@@ -14,8 +14,8 @@ that has one:
 4. the upper bound of the symbol, if it has one;
 5. what the user gives for all others.
 
-Else it is unknown. Nothing of it is read at run time, so ranks that compile the
-same graph take the same numbers.
+Else it is unknown. Nothing of it is read at run time, so ranks that compile
+the same graph take the same numbers.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ class StandIns:
         return self._sizes[expression]
 
     def learn(self, graph: torch.fx.Graph) -> None:
-        """Finds the symbols of nodes whose sizes are given by the nodes' names,
-        and derives even shares from the splits of the all-to-alls."""
+        """Finds the symbols of nodes whose sizes are given by the nodes'
+        names, and derives even shares from the splits of the all-to-alls."""
         for node in graph.nodes:
             value = node.meta.get("val")
             if node.name in self._given and _is_symbol(value):

@@ -56,8 +56,8 @@ def strategies(
     Tensors among the arguments are given as `TensorShape`; operands of a
     strategy are in the order of the tensors in `args`, then `kwargs`. The
     strategies that take partial sums or give partial maxima and the like are
-    left out. Raises what DTensor raises for a call that it cannot shard (2.13, 2.15:
-    DTensor._op_dispatcher.sharding_propagator).
+    left out. Raises what DTensor raises for a call that it cannot shard (2.13,
+    2.15: DTensor._op_dispatcher.sharding_propagator).
     """
     propagator = _propagator()
     if overload in propagator.op_single_dim_strategy_funcs:
@@ -137,9 +137,8 @@ def _enumerated(propagator, overload, args, kwargs) -> list:
         outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
         inputs = outputs if spec.input_specs is None else spec.input_specs
         if len(inputs) == len(tensors):
-            found.append(
-                _strategy(map(_placement_of, inputs), map(_placement_of, outputs))
-            )
+            placements = [map(_placement_of, s) for s in (inputs, outputs)]
+            found.append(_strategy(*placements))
     return found
 
 
