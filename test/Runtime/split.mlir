@@ -20,6 +20,13 @@
 // EXPERTS: "dispatch.chunk2"
 // RUN: commsched-run split.mlir --ranks=4 --compare=experts.mlir -o /dev/null \
 // RUN:   | FileCheck %s
+// Rows that are exchanged by values stay whole, columns are divided.
+// RUN: commsched-opt values.mlir --commsched-infer-size-hints \
+// RUN:   --commsched-split=chunks=2 -o split.mlir
+// RUN: FileCheck %s --check-prefix=VALUES --input-file=split.mlir
+// VALUES: "exchange.chunk1"{{.*}} : tensor<8x2xf32> -> !commsched.future<tensor<?x2xf32>>
+// RUN: commsched-run split.mlir --ranks=4 --compare=values.mlir -o /dev/null \
+// RUN:   | FileCheck %s
 // CHECK: {{^}}equal: all {{[0-9]+}} elements on 4 ranks{{$}}
 //
 // Where operators are opaque, the runtime makes the copies: nothing runs on the
@@ -119,4 +126,31 @@ func.func @main(%x: tensor<8x16xf32>, %w1: tensor<16x12xf32>, %w2: tensor<12x16x
       : tensor<32x16xf32> -> !commsched.future<tensor<8x16xf32>>
   %r = commsched.wait %s : !commsched.future<tensor<8x16xf32>>
   return %r, %h : tensor<8x16xf32>, tensor<32x12xf32>
+}
+
+//--- values.mlir
+
+commsched.group @ep size(4)
+
+// Rank r sends as many rows to rank c as row r and column c of a table say.
+func.func @main(%x: tensor<8x6xf32>, %w: tensor<6x4xf32>) -> tensor<8x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %me = commsched.rank on @ep : index
+  %table = arith.constant dense<[[2, 1, 0, 5], [5, 2, 1, 0], [0, 5, 2, 1],
+                                 [1, 0, 5, 2]]> : tensor<4x4xi64>
+  %transposed = arith.constant dense<[[2, 5, 0, 1], [1, 2, 5, 0], [0, 1, 2, 5],
+                                      [5, 0, 1, 2]]> : tensor<4x4xi64>
+  %s = tensor.extract_slice %table[%me, 0] [1, 4] [1, 1]
+      : tensor<4x4xi64> to tensor<4xi64>
+  %r = tensor.extract_slice %transposed[%me, 0] [1, 4] [1, 1]
+      : tensor<4x4xi64> to tensor<4xi64>
+  %e = tensor.empty() : tensor<8x4xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %p = linalg.matmul {commsched.name = "mm"} ins(%x, %w : tensor<8x6xf32>, tensor<6x4xf32>) outs(%i : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %f = commsched.all_to_all %p on @ep split_dim(0) concat_dim(0)
+      input_splits(%s : tensor<4xi64>) output_splits(%r : tensor<4xi64>) {commsched.name = "exchange"}
+      : tensor<8x4xf32> -> !commsched.future<tensor<?x4xf32>>
+  %y = commsched.wait %f : !commsched.future<tensor<?x4xf32>>
+  %z = tensor.cast %y : tensor<?x4xf32> to tensor<8x4xf32>
+  return %z : tensor<8x4xf32>
 }

@@ -64,6 +64,10 @@ mlir::commsched::stablehlo::getUnsupportedReason(Operation *op) {
         return "StableHLO's send and recv are ordered by tokens, which are not "
                "known here";
       })
+      .Case([](RankOp) {
+        return "StableHLO knows a device's number, but not its place in a "
+               "group";
+      })
       .Case([](ComputeOp) { return "what the operator computes is not known"; })
       .Default([](Operation *) {
         return "it works on memory, and programs of StableHLO on values";

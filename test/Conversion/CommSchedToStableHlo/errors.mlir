@@ -68,6 +68,15 @@ func.func @splits_of_values(%x: tensor<4xi32>, %s: tensor<2xi64>) -> tensor<?xi3
 // -----
 
 commsched.group @g size(2)
+func.func @rank() -> index {
+  // expected-error @+1 {{'commsched.rank' op has no form in StableHLO: StableHLO knows a device's number, but not its place in a group}}
+  %me = commsched.rank on @g : index
+  return %me : index
+}
+
+// -----
+
+commsched.group @g size(2)
 func.func @ragged(%x: tensor<8x4xf32>, %l: tensor<2xi32>, %b: tensor<9x4xf32>) -> tensor<9x4xf32> {
   // expected-error @+1 {{'commsched.ragged_all_to_all' op has no form in StableHLO: it is a custom call of XLA, whose configuration is not known}}
   %f = commsched.ragged_all_to_all %x on @g send(%l, %l) at(%l) receive(%l) into %b : tensor<8x4xf32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32> into tensor<9x4xf32> -> !commsched.future<tensor<9x4xf32>>

@@ -176,16 +176,41 @@ class Collectives:
 
     def uneven(self, pending, name, size, values, dim):
         """Every rank receives what all ranks send to it: with one program for
-        all of them, as many rows from each."""
+        all of them, as many rows from each; or, along the first dimension,
+        other numbers, which depend on the rank and are values."""
         rows = self.rng.randint(0, 3)
         splits = [rows] * size
         values = [self.program.obtain(v.type.resized(dim, rows * size))
                   for v in values]
         lists = [f"{side}_splits({splits})" for side in ("input", "output")
                  if self.rng.random() < 0.7]
+        if dim == 0 and len(lists) == 2:
+            lists = self.split_values(name, size, rows)
         self.launch(pending, "all_to_all", values, name, " ".join(
             [f"split_dim({dim}) concat_dim({dim})", *lists]),
             [v.type for v in values])
+
+    def split_values(self, name, size, rows):
+        """Rank r sends `counts[s - r]` rows to rank s: all ranks send and
+        receive as many as the others."""
+        counts = [rows] * size
+        counts[0], counts[-1] = 0, counts[-1] + counts[0]
+        if size == 1:
+            counts = [rows]
+        table = [[counts[(to - rank) % size] for to in range(size)]
+                 for rank in range(size)]
+        f, rank = self.f, self.f.fresh()
+        whole, row = Type((size, size), "i64"), Type((size,), "i64")
+        f.lines.append(f"{rank} = commsched.rank on @{name} : index")
+        lists = []
+        for side, numbers in (("input", table),
+                              ("output", [list(c) for c in zip(*table)])):
+            text = str(numbers) if rows else "0"
+            constant = f.add(f"arith.constant dense<{text}> : {whole}", whole)
+            part = f.add(f"tensor.extract_slice {constant.text}[{rank}, 0] "
+                         f"[1, {size}] [1, 1] : {whole} to {row}", row)
+            lists.append(f"{side}_splits({part.text} : {row})")
+        return lists
 
     def broadcast(self, pending):
         (name, size), values = self.group(), self.operands()
