@@ -221,7 +221,7 @@ StepScheduler::construct(const StepStructure &structure, int32_t slackPercent,
   for (int64_t part : {0, 1, 2})
     if (int64_t gainNs = plan.expectedNs - boundNs; isWorthwhile(gainNs))
       keepIfBetter(fillEnd(structure, gainNs * part / 4));
-  constexpr int32_t maxRounds = 4, maxDistance = 64;
+  constexpr int32_t maxRounds = 4;
   for (int32_t round = 0;
        round < maxRounds && isWorthwhile(plan.expectedNs - boundNs); ++round) {
     Result<Timeline> timeline =
@@ -229,7 +229,7 @@ StepScheduler::construct(const StepStructure &structure, int32_t slackPercent,
     if (!timeline)
       return Error{timeline.error()};
     if (!keepIfBetter(
-            fillStalls(structure, plan.order, *timeline, maxDistance)))
+            fillStalls(structure, plan.order, *timeline, options.maxDistance)))
       break;
   }
   return plan;

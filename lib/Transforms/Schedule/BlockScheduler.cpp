@@ -54,6 +54,10 @@ LogicalResult BlockScheduler::readContention() {
   return success();
 }
 
+/// How many times as many operations as elsewhere computation may pass in a
+/// split block.
+static constexpr int32_t splitDistance = 4;
+
 BlockScheduler::~BlockScheduler() = default;
 
 FailureOr<std::optional<BlockScheduler>>
@@ -62,16 +66,16 @@ BlockScheduler::create(func::FuncOp function, Block &block,
                        std::shared_ptr<CostAnalysis> pricing,
                        function_ref<void(Location, StringRef)> decline) {
   return read(function, block, options, std::move(pricing), decline,
-              /*contention=*/nullptr);
+              /*original=*/nullptr);
 }
 
-/// create(), with the contention if that is known.
+/// create(); for the split block, what has read the `original` one.
 FailureOr<std::optional<BlockScheduler>>
 BlockScheduler::read(func::FuncOp function, Block &block,
                      const SchedulingOptions &options,
                      std::shared_ptr<CostAnalysis> pricing,
                      function_ref<void(Location, StringRef)> decline,
-                     const schedule::Contention *contention) {
+                     const BlockScheduler *original) {
   using Outcome = std::optional<BlockScheduler>;
   FailureOr<BlockProblem> problem = BlockProblem::create(
       block,
@@ -90,8 +94,9 @@ BlockScheduler::read(func::FuncOp function, Block &block,
   }
   BlockScheduler scheduler(function, block, std::move(*problem), options,
                            std::move(pricing));
-  if (contention)
-    scheduler.contention = *contention;
+  scheduler.isSplit = original != nullptr;
+  if (original)
+    scheduler.contention = original->contention;
   else if (failed(scheduler.readContention()))
     return failure();
   FailureOr<BlockSchedule> program =
@@ -306,6 +311,9 @@ StepSchedulerOptions BlockScheduler::makeStepOptions(int64_t limitBytes) const {
   stepOptions.limitBytes = limitBytes;
   stepOptions.contention = contention;
   stepOptions.slackPercent = options->slackPercent;
+  // In chunks the same computation is more operations.
+  if (isSplit)
+    stepOptions.maxDistance *= splitDistance;
   return stepOptions;
 }
 
@@ -361,8 +369,8 @@ FailureOr<BlockSchedule> BlockScheduler::scheduleWhole(int64_t limitBytes) {
 std::optional<std::string> BlockScheduler::getSplitObstacle() const {
   if (options->splitting.split == ScheduleSplit::Off)
     return "the option 'split' is off";
-  if (!block->getParent()->hasOneBlock())
-    return "its values may be used in other blocks";
+  if (block->getParentOp() != function || !block->getParent()->hasOneBlock())
+    return "it is not in the only block of a function";
   // What was split once keeps its chunks.
   if (llvm::any_of(*block,
                    [](Operation &op) { return op.hasAttr(chunkAttrName); }))
@@ -392,8 +400,7 @@ FailureOr<SplitBlock *> BlockScheduler::makeSplitBlock(SplitChoice choice) {
       nullptr});
   split->program.exchange();
   FailureOr<std::optional<BlockScheduler>> scheduler = read(
-      function, *block, *options, pricing, [](Location, StringRef) {},
-      &contention);
+      function, *block, *options, pricing, [](Location, StringRef) {}, this);
   split->program.exchange();
   if (failed(scheduler))
     return failure();

@@ -156,7 +156,7 @@ private:
   read(func::FuncOp function, Block &block, const SchedulingOptions &options,
        std::shared_ptr<CostAnalysis> pricing,
        function_ref<void(Location, StringRef)> decline,
-       const schedule::Contention *contention);
+       const BlockScheduler *original);
   schedule::StepSchedulerOptions makeStepOptions(int64_t limitBytes) const;
   LogicalResult readContention();
   LogicalResult findChoices();
@@ -187,6 +187,8 @@ private:
   MergeableSet mergeable;
   std::optional<std::vector<BucketChoice>> choices;
   schedule::Contention contention;
+  /// Whether this is the split block of another one.
+  bool isSplit = false;
   BlockSchedule program;
   /// Once it was needed.
   std::unique_ptr<SplitChooser> chooser;

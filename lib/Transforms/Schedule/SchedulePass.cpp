@@ -171,17 +171,19 @@ static void remarkSplitRegions(func::FuncOp function, BlockScheduler &scheduler,
       auto remark =
           remark::passed(start->getLoc(),
                          makeRemark("CollectiveSplit", function.getSymName()));
-      remark << (describe(start) + ": split into " + Twine(choice.chunks) +
-                 " chunks together with " + Twine(numOther) +
-                 " operations of computation, " + Twine(region.numLarge) +
-                 " of them large")
-                    .str();
-      // Of the same region in another number of chunks nothing is known.
-      if (choice.chunks == verdict.chunks)
-        remark << ("; alone they take " + Twine(verdict.splitNs) +
-                   " ns instead of " + Twine(verdict.wholeNs))
-                      .str()
-               << remark::metric("RegionNsBefore", verdict.wholeNs)
+      std::string text = (describe(start) + ": split into " +
+                          Twine(choice.chunks) + " chunks together with " +
+                          Twine(numOther) + " operations of computation, " +
+                          Twine(region.numLarge) + " of them large")
+                             .str();
+      // Of the same region in another number of chunks nothing is said.
+      bool isBest = choice.chunks == verdict.chunks;
+      if (isBest)
+        text += "; alone they take " + std::to_string(verdict.splitNs) +
+                " ns instead of " + std::to_string(verdict.wholeNs);
+      remark << text;
+      if (isBest)
+        remark << remark::metric("RegionNsBefore", verdict.wholeNs)
                << remark::metric("RegionNsAfter", verdict.splitNs);
       remark << remark::metric("Chunks", choice.chunks);
     }

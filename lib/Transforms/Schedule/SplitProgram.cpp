@@ -30,11 +30,25 @@ static void moveOperations(Block &from, Block &to) {
   to.getOperations().splice(to.end(), from.getOperations());
 }
 
+/// Lets the operations of `block` use its arguments in place of those of
+/// `other`.
+static void useArguments(Block &block, Block &other) {
+  for (Operation &op : block)
+    op.walk([&](Operation *user) {
+      for (OpOperand &operand : user->getOpOperands())
+        if (auto argument = dyn_cast<BlockArgument>(operand.get()))
+          if (argument.getOwner() == &other)
+            operand.set(block.getArgument(argument.getArgNumber()));
+    });
+}
+
 void SplitProgram::exchange() {
   Block between;
   moveOperations(block, between);
   moveOperations(beside, block);
   moveOperations(between, beside);
+  useArguments(block, beside);
+  useArguments(beside, block);
 }
 
 /// The region with the copies in place of the operations.
@@ -61,6 +75,9 @@ SplitProgram::SplitProgram(Block &block, const BlockProblem &problem,
   OpBuilder builder = OpBuilder::atBlockEnd(&block);
   for (Operation &op : beside)
     builder.clone(op, copies);
+  for (BlockArgument argument : block.getArguments())
+    beside.addArgument(argument.getType(), argument.getLoc());
+  useArguments(beside, block);
   for (auto [original, copy] : copies.getOperationMap())
     copyOf[original] = copy;
   for (const SplitRegionChoice &chosen : this->choice.regions)

@@ -21,7 +21,8 @@ namespace mlir::commsched {
 class SplitProgram {
 public:
   /// Splits a copy of the operations of `block`, in the order of `choice`, and
-  /// leaves the block as it is. No value of the block is used outside of it.
+  /// leaves the block as it is. The block uses no value from outside of it, and
+  /// none of it is used there.
   /// `chooser` made the choice for `problem`.
   SplitProgram(Block &block, const BlockProblem &problem,
                const SplitChooser &chooser, SplitChoice choice,
@@ -51,7 +52,8 @@ private:
   Block &block;
   SplitChoice choice;
   DenseMap<Operation *, Operation *> copyOf;
-  /// Holds the operations that are not in the block.
+  /// Holds the operations that are not in the block, with arguments that stand
+  /// for those of the block: nobody shall find them among their users.
   Block beside;
 };
 

@@ -248,6 +248,8 @@ SplitVerdict SplitChooser::makeVerdict(int32_t number) {
                << " chunks: " << sketch->split.stepNs << " ns instead of "
                << sketch->whole.stepNs << "\n");
     verdict.wholeNs = sketch->whole.stepNs;
+    verdict.gainsNs.resize(chunks - 1, 0);
+    verdict.gainsNs.back() = sketch->gainNs();
     if (sketch->gainNs() > 0 &&
         (verdict.chunks == 0 || sketch->split.stepNs < verdict.splitNs)) {
       verdict.chunks = chunks;
@@ -322,7 +324,7 @@ SplitChooser::findCandidates(ArrayRef<int64_t> exposedNs) {
     int64_t gainNs = std::min(verdict.gainNs(), exposed);
     if (gainNs > 0)
       candidates.push_back(
-          {static_cast<int32_t>(number), verdict.chunks, gainNs});
+          {static_cast<int32_t>(number), verdict.chunks, exposed, gainNs});
   }
   llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
     return a.gainNs > b.gainNs;
@@ -332,12 +334,12 @@ SplitChooser::findCandidates(ArrayRef<int64_t> exposedNs) {
 
 /// The candidates of that extent without common members, the best first, in at
 /// most so many chunks.
-std::vector<SplitRegionChoice>
+SplitChooser::Combination
 SplitChooser::combine(ArrayRef<Candidate> candidates,
-                      std::optional<SplitExtent> extent,
-                      int32_t mostChunks) const {
+                      std::optional<SplitExtent> extent, int32_t mostChunks) {
   llvm::DenseSet<Operation *> taken;
-  std::vector<SplitRegionChoice> chosen;
+  Combination result;
+  std::vector<SplitRegionChoice> &chosen = result.regions;
   for (const Candidate &candidate : candidates) {
     const SplitRegion &region = getRegion(candidate.region);
     if (extent && region.extent != *extent && !region.isNearestAndWidest)
@@ -349,8 +351,10 @@ SplitChooser::combine(ArrayRef<Candidate> candidates,
     int32_t chunks = std::min(candidate.chunks, mostChunks);
     while (chunks > 2 && region.length % chunks != 0)
       --chunks;
-    if (region.length % chunks != 0)
+    int64_t gainNs = judge(candidate.region).gainNs(chunks);
+    if (region.length % chunks != 0 || gainNs <= 0)
       continue;
+    result.gainNs += std::min(gainNs, candidate.exposedNs);
     for (const SplitMember &member : region.members)
       taken.insert(member.op);
     chosen.push_back({candidate.region, chunks});
@@ -359,7 +363,7 @@ SplitChooser::combine(ArrayRef<Candidate> candidates,
              [](const SplitRegionChoice &a, const SplitRegionChoice &b) {
                return a.region < b.region;
              });
-  return chosen;
+  return result;
 }
 
 std::optional<SplitChoice>
@@ -419,25 +423,35 @@ SplitChooser::choose(ArrayRef<int64_t> exposedNs,
       {"the nearest regions in 2 chunks", SplitExtent::Nearest, 2},
       {"the widest regions in 2 chunks", SplitExtent::Widest, 2},
   };
-  std::vector<std::vector<SplitRegionChoice>> known;
+  std::vector<Combination> combinations;
+  for (const Rule &rule : rules) {
+    Combination found = combine(candidates, rule.extent, rule.mostChunks);
+    found.rule = rule.text.str();
+    auto isSame = [&](const Combination &other) {
+      return llvm::equal(found.regions, other.regions,
+                         [](const auto &a, const auto &b) {
+                           return a.region == b.region && a.chunks == b.chunks;
+                         });
+    };
+    if (!found.regions.empty() && llvm::none_of(combinations, isSame))
+      combinations.push_back(std::move(found));
+  }
+  // A sketch of the whole program costs about as much as all that went before.
+  constexpr size_t numSketches = 3;
+  llvm::stable_sort(combinations,
+                    [](const Combination &a, const Combination &b) {
+                      return a.gainNs > b.gainNs;
+                    });
+  if (combinations.size() > numSketches)
+    combinations.resize(numSketches);
   std::optional<SplitChoice> best;
   auto getKey = [&](const SplitChoice &choice) {
     bool fits = choice.peakBytes <= stepOptions.limitBytes;
     return std::make_tuple(!fits, fits ? choice.stepNs : 0, choice.peakBytes);
   };
-  for (const Rule &rule : rules) {
-    std::vector<SplitRegionChoice> chosen =
-        combine(candidates, rule.extent, rule.mostChunks);
-    auto isSame = [&](const std::vector<SplitRegionChoice> &other) {
-      return llvm::equal(chosen, other, [](const auto &a, const auto &b) {
-        return a.region == b.region && a.chunks == b.chunks;
-      });
-    };
-    if (chosen.empty() || llvm::any_of(known, isSame))
-      continue;
-    known.push_back(chosen);
+  for (Combination &combination : combinations) {
     std::optional<SplitChoice> choice =
-        sketch(std::move(chosen), rule.text, stepOptions);
+        sketch(std::move(combination.regions), combination.rule, stepOptions);
     if (choice && (!best || getKey(*choice) < getKey(*best)))
       best = std::move(choice);
   }

@@ -46,7 +46,14 @@ struct SplitVerdict {
   /// Why no number of chunks is possible, or none is shorter; empty if one is.
   std::string obstacle;
 
+  /// By how much it takes less, by number of chunks, from 2.
+  SmallVector<int64_t, 8> gainsNs;
+
   int64_t gainNs() const { return chunks == 0 ? 0 : wholeNs - splitNs; }
+  int64_t gainNs(int32_t inChunks) const {
+    size_t index = inChunks - 2;
+    return index < gainsNs.size() ? gainsNs[index] : 0;
+  }
 };
 
 /// A region that is split.
@@ -105,6 +112,8 @@ private:
   struct Candidate {
     int32_t region;
     int32_t chunks;
+    /// How long its collectives are exposed, and how much of that it hides.
+    int64_t exposedNs;
     int64_t gainNs;
   };
 
@@ -120,9 +129,14 @@ private:
   SplitVerdict makeVerdict(int32_t number);
   std::string explainLoss(const SplitRegion &region, int32_t chunks) const;
   std::vector<Candidate> findCandidates(ArrayRef<int64_t> exposedNs);
-  std::vector<SplitRegionChoice> combine(ArrayRef<Candidate> candidates,
-                                         std::optional<SplitExtent> extent,
-                                         int32_t mostChunks) const;
+  struct Combination {
+    std::string rule;
+    std::vector<SplitRegionChoice> regions;
+    /// What the regions gain alone, as far as they are exposed.
+    int64_t gainNs = 0;
+  };
+  Combination combine(ArrayRef<Candidate> candidates,
+                      std::optional<SplitExtent> extent, int32_t mostChunks);
   std::optional<SplitChoice>
   sketch(std::vector<SplitRegionChoice> chosen, StringRef rule,
          const schedule::StepSchedulerOptions &stepOptions);

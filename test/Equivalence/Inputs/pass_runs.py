@@ -131,6 +131,7 @@ RUNS = [
                steps=()),
     *make_runs("commsched-frontier",
                "file=%folder/frontier.json memory-budget=10% buckets=off "
+               "split=off max-chunks=2 "
                f"mode=copy slack=5 bitwise target=b200 {TABLE} exclusive-groups "
                "link-sharing compute-slowdown=0.19", steps=()),
     *make_runs("commsched-dump-problem", "file=%folder/problem.json",
@@ -223,12 +224,12 @@ RUNS = [
     *make_runs("commsched-schedule", "memory-budget=1000000000 strict "
                f"target=b200 {TABLE}",
                steps=("fsdp", "mixed", "hybrid", "accumulated", "experts")),
-    *make_runs("commsched-schedule", "memory-budget=20% bitwise",
+    *make_runs("commsched-schedule", "memory-budget=20% bitwise split=off",
                "memory-budget=100% buckets=gathers-and-reductions",
                "mode=coalesced", steps=("fsdp", "hybrid", "experts")),
 
-    *make_runs("commsched-pipeline", "", "memory-budget=20% bitwise",
-               steps=SCHEDULED),
+    *make_runs("commsched-pipeline", "",
+               "memory-budget=20% bitwise max-chunks=4", steps=SCHEDULED),
     *make_runs("commsched-pipeline", f"target=b200 {TABLE} "
                "frontier=%folder/frontier.csv",
                "buckets=off slack=5 exclusive-groups link-sharing "
