@@ -9,6 +9,7 @@ import statistics
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -166,3 +167,13 @@ def test_simple_overlap_is_not_near_the_optimum(optima, tool):
     assert min(gaps) >= 0
     assert statistics.median(gaps) > 0.05
     assert sum(p.optimum_ns > p.unlimited_ns for p in proofs) > 20
+
+
+def test_split_steps_are_near_the_optimum(exact, tool, opt_program):
+    import splits
+
+    options = SimpleNamespace(opt=opt_program, tool=tool, max_chunks=3, seconds=60)
+    results = [splits.Result(options, seed) for seed in (0, 2, 3, 4)]
+    assert sum(result.gain > 0.01 for result in results) >= 2
+    assert all(0 <= result.get_gap("best") <= 0.005 for result in results)
+    assert all(result.get_gap("chosen") <= 0.01 for result in results)
