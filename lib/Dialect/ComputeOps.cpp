@@ -8,6 +8,8 @@
 
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
+#include "mlir/Bytecode/BytecodeImplementation.h"
+#include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringMap.h"
@@ -272,6 +274,36 @@ void ComputeOp::getEffects(
                          RandomStateResource::get());
   if (getNumResults() == 0)
     effects.emplace_back(MemoryEffects::Write::get());
+}
+
+LogicalResult ComputeOp::readProperties(DialectBytecodeReader &reader,
+                                        OperationState &state) {
+  auto &properties = state.getOrAddProperties<Properties>();
+  if (failed(reader.readOptionalAttribute(properties.alias)) ||
+      failed(reader.readOptionalAttribute(properties.bytes)) ||
+      failed(reader.readAttribute(properties.callee)) ||
+      failed(reader.readOptionalAttribute(properties.flops)) ||
+      failed(reader.readOptionalAttribute(properties.mutates)) ||
+      failed(reader.readOptionalAttribute(properties.random)))
+    return failure();
+  // The properties of a file that was written before there was this one end
+  // here; nothing else distinguishes such a file.
+  ScopedDiagnosticHandler ignoreErrors(reader.getContext(),
+                                       [](Diagnostic &) { return success(); });
+  if (failed(reader.readOptionalAttribute(properties.split)))
+    properties.split = {};
+  return success();
+}
+
+void ComputeOp::writeProperties(DialectBytecodeWriter &writer) {
+  const Properties &properties = getProperties();
+  writer.writeOptionalAttribute(properties.alias);
+  writer.writeOptionalAttribute(properties.bytes);
+  writer.writeAttribute(properties.callee);
+  writer.writeOptionalAttribute(properties.flops);
+  writer.writeOptionalAttribute(properties.mutates);
+  writer.writeOptionalAttribute(properties.random);
+  writer.writeOptionalAttribute(properties.split);
 }
 
 bool ComputeOp::hasSplitRule() {

@@ -83,6 +83,8 @@ def CommSched_ComputeOp : CommSched_Op<"compute", [
     $callee `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)
   }];
   let hasVerifier = 1;
+  // Reads bytecode without `split`, which was added later.
+  let useCustomPropertiesEncoding = 1;
 }
 
 #endif // COMMSCHED_DIALECT_COMMSCHEDCOMPUTEOPS_TD
