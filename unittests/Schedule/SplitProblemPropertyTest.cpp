@@ -46,14 +46,14 @@ Edges listEdges(const Problem &problem, const Labels &labels) {
 }
 
 /// What happened over all programs.
-struct Seen {
+struct SeenSplits {
   int64_t regions = 0, wholes = 0, slices = 0, wholeMembers = 0, buckets = 0;
 };
 
 /// One program, split both ways.
 class SplitCheck {
 public:
-  SplitCheck(uint64_t seed, Seen &seen)
+  SplitCheck(uint64_t seed, SeenSplits &seen)
       : random(seed), seen(seen), program(makeRandomValueProgram(seed, 25)),
         chunks({2 + static_cast<int32_t>(random.below(3)),
                 2 + static_cast<int32_t>(random.below(3))}) {
@@ -163,7 +163,7 @@ private:
   }
 
   Random random;
-  Seen &seen;
+  SeenSplits &seen;
   ValueProgram program;
   std::vector<int32_t> chunks;
   std::set<int32_t> regions;
@@ -173,7 +173,7 @@ private:
 };
 
 TEST(SplitProblem, EqualsTheProblemOfTheWrittenProgram) {
-  Seen seen;
+  SeenSplits seen;
   for (uint64_t seed = 0; seed < 4000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     SplitCheck(seed, seen).run();
