@@ -79,7 +79,8 @@ public:
   ArrayRef<int32_t> getSeeds() const { return seeds; }
 
   /// Calls `visit` with each node of the same piece that gives operands of
-  /// `node`, or reads its results, in the same chunks.
+  /// `node`, or reads its results, in the same chunks. For a node that was
+  /// trimmed, the others that were.
   void forEachDefinition(int32_t node, function_ref<void(int32_t)> visit) const;
   void forEachUser(int32_t node, function_ref<void(int32_t)> visit) const;
 

@@ -292,6 +292,7 @@ SplitRegions::SplitRegions(Block &block, const SplitRegionOptions &options) {
     seedOf[op] = seeds.size();
     seeds.push_back({op, {}, {}, {}});
   }
+  regions.reserve(2 * graph.getSeeds().size());
   for (int32_t id : graph.getSeeds()) {
     const RegionGraph::Node &node = graph.getNodes()[id];
     if (node.piece == RegionGraph::none)
@@ -329,5 +330,15 @@ SplitRegions::SplitRegions(Block &block, const SplitRegionOptions &options) {
     if (seed.nearest.empty() && seed.widest.empty())
       if (std::optional<std::string> reason = getUnsplittableReason(seed.start))
         seed.stops.push_back({seed.start, seed.start, *reason});
+  }
+  // Where the search ended from collectives without a region.
+  for (int32_t id : graph.getSeeds()) {
+    Operation *start = graph.getOperation(graph.getNodes()[id].op);
+    Seed &seed = seeds[seedOf.lookup(start)];
+    if (seed.nearest.empty() && seed.widest.empty() && seed.stops.empty())
+      llvm::append_range(seed.stops,
+                         getSplitStops(builder.build(findNearest(graph, id),
+                                                     SplitExtent::Nearest),
+                                       options, /*limit=*/1));
   }
 }

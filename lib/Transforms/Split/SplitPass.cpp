@@ -95,9 +95,9 @@ private:
 std::optional<std::string>
 ForcedChoice::getObstacle(const SplitRegion &region) const {
   if (const SplitMember *member = findUndivided(region, count))
-    return "the " + std::to_string(count) + " chunks do not divide the " +
+    return std::to_string(count) + " chunks do not divide the " +
            std::to_string(getSplitLength(member->axis, member->blocks)) +
-           " rows of " + describe(member->op) + " (" +
+           " elements along the axis of " + describe(member->op) + " (" +
            getLocationText(member->op->getLoc()) + ")";
   if (std::optional<SplitStop> stop = getUnjoinableReason(region))
     return getText(*stop);
