@@ -40,7 +40,8 @@ static OwningOpRef<ModuleOp> buildStep(MLIRContext &context) {
   auto normalize = cs::ComputeOp::create(
       builder, loc, TypeRange{full}, "normalize", body->getArgument(0),
       /*flops=*/FloatAttr(), /*bytes=*/IntegerAttr(), /*alias=*/IntegerAttr(),
-      /*mutates=*/DenseI64ArrayAttr(), /*random=*/false);
+      /*mutates=*/DenseI64ArrayAttr(), /*random=*/false,
+      /*split=*/StringAttr());
   auto start = cs::AllGatherOp::create(
       builder, loc, cs::FutureType::get(&context, {full}),
       /*inputs=*/body->getArgument(1), "dp", /*dim=*/0, /*into=*/ValueRange());
@@ -50,7 +51,8 @@ static OwningOpRef<ModuleOp> buildStep(MLIRContext &context) {
       ValueRange{normalize.getResult(0), wait.getResult(0)},
       builder.getF64FloatAttr(2.0 * 1024 * 1024 * 1024),
       /*bytes=*/IntegerAttr(), /*alias=*/IntegerAttr(),
-      /*mutates=*/DenseI64ArrayAttr(), /*random=*/false);
+      /*mutates=*/DenseI64ArrayAttr(), /*random=*/false,
+      /*split=*/StringAttr());
   func::ReturnOp::create(builder, loc, product.getResults());
   return module;
 }
