@@ -106,8 +106,8 @@ static LogicalResult verifyEntry(Operation *op, NamedAttribute entry) {
       return emitAttrError(op) << "has '" << key << "', which must be a "
                                << "string that is not empty, not " << value;
     if (key == partKey && !parsePart(text.getValue()))
-      return emitAttrError(op) << "has the part " << value
-                               << "; parts are slice, whole and ring";
+      return emitAttrError(op)
+             << "has the part " << value << "; parts are slice, whole and ring";
     return success();
   }
   if (key == originalKey) {
