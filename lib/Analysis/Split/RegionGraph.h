@@ -24,10 +24,6 @@
 
 namespace mlir::commsched {
 
-/// Why `op` cannot be divided at all, as the end of a sentence about it; none
-/// if it has a rule.
-std::optional<std::string> getUnsplittableReason(Operation *op);
-
 /// The value whose storage `value` is a view of, through views of views.
 Value getViewedValue(Value value);
 

@@ -56,7 +56,7 @@ LogicalResult BlockScheduler::readContention() {
 
 /// How many times as many operations as elsewhere computation may pass in a
 /// split block.
-static constexpr int32_t splitDistance = 4;
+static constexpr int32_t splitDistance = 16;
 
 BlockScheduler::~BlockScheduler() = default;
 
@@ -318,14 +318,15 @@ StepSchedulerOptions BlockScheduler::makeStepOptions(int64_t limitBytes) const {
 }
 
 /// The best schedule without splitting.
-FailureOr<BlockSchedule> BlockScheduler::scheduleWhole(int64_t limitBytes) {
+FailureOr<BlockSchedule> BlockScheduler::scheduleWhole(int64_t limitBytes,
+                                                       bool mayMerge) {
   StepSchedulerOptions stepOptions = makeStepOptions(limitBytes);
   Result<StepSchedule> unmerged =
       schedule::scheduleStep(problem->getProblem(), stepOptions);
   if (!unmerged)
     return reportNotScheduled(*block, unmerged.error());
   traceSchedule("schedule", "without merging", *unmerged, limitBytes);
-  if (!mayGainByMerging(*unmerged, limitBytes))
+  if (!mayMerge || !mayGainByMerging(*unmerged, limitBytes))
     return measure(std::move(*unmerged), /*buckets=*/nullptr, limitBytes);
   constexpr size_t numPromising = 2;
   FailureOr<SmallVector<const BucketChoice *>> promising =
@@ -434,8 +435,11 @@ BlockScheduler::scheduleSplit(const BlockSchedule &whole) {
   if (!*split)
     return Outcome();
   (*split)->program.exchange();
+  // Where merging was tried in vain, it is not tried again: it costs several
+  // times what scheduling does.
+  bool mayMerge = whole.buckets || !whole.rejected;
   FailureOr<BlockSchedule> schedule =
-      (*split)->scheduler->scheduleWhole(whole.limitBytes);
+      (*split)->scheduler->scheduleWhole(whole.limitBytes, mayMerge);
   (*split)->program.exchange();
   if (failed(schedule))
     return failure();

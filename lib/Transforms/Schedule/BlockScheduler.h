@@ -162,7 +162,8 @@ private:
   LogicalResult findChoices();
   std::optional<std::string> getSplitObstacle() const;
   bool mayGainBySplitting(const BlockSchedule &schedule) const;
-  FailureOr<BlockSchedule> scheduleWhole(int64_t limitBytes);
+  FailureOr<BlockSchedule> scheduleWhole(int64_t limitBytes,
+                                         bool mayMerge = true);
   FailureOr<std::optional<BlockSchedule>>
   scheduleSplit(const BlockSchedule &whole);
   FailureOr<SplitBlock *> makeSplitBlock(SplitChoice choice);

@@ -282,6 +282,23 @@ const SplitVerdict &SplitChooser::judge(int32_t region) {
   return it->second;
 }
 
+/// The first operation next to the collective `start` that cannot be split: one
+/// that reads what it delivers, or computes what it sends.
+static std::optional<SplitStop> findNeighbor(Operation *start) {
+  SmallVector<Operation *> neighbors;
+  auto collective = cast<CollectiveOpInterface>(start);
+  if (Operation *wait = collective.getWait())
+    llvm::append_range(neighbors, wait->getUsers());
+  for (Value sent : collective.getSentValues())
+    if (Operation *op = sent.getDefiningOp())
+      neighbors.push_back(op);
+  for (Operation *op : neighbors)
+    if (!op->hasTrait<OpTrait::IsTerminator>() && !isa<WaitOpInterface>(op))
+      if (std::optional<std::string> reason = getUnsplittableReason(op))
+        return SplitStop{op, start, *reason};
+  return std::nullopt;
+}
+
 std::string SplitChooser::explain(Operation *start) {
   for (const SplitRegions::Seed &seed : regions.getSeeds()) {
     if (seed.start != start)
@@ -300,6 +317,8 @@ std::string SplitChooser::explain(Operation *start) {
       return obstacle;
     if (!seed.stops.empty())
       return describe(seed.stops.front().op) + " " + seed.stops.front().reason;
+    if (std::optional<SplitStop> stop = findNeighbor(start))
+      return describe(stop->op) + " " + stop->reason;
     return "no product or attention divides along with it";
   }
   return "it has no start and wait of its own";

@@ -165,6 +165,10 @@ std::vector<SplitStop> getSplitStops(const SplitRegion &region,
 /// divides all.
 const SplitMember *findUndivided(const SplitRegion &region, int64_t count);
 
+/// Why `op` cannot be divided at all, as the end of a sentence about it; none
+/// if it has a rule.
+std::optional<std::string> getUnsplittableReason(Operation *op);
+
 /// Whether `op` is a computation that can hide communication: one that is
 /// expensive (CostOpInterface), or a product, which adds up over an axis of two
 /// operands.
