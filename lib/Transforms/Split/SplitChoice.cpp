@@ -95,7 +95,7 @@ bool SplitChooser::addWholes(const SplitRegion &region, SplitSpec &spec) const {
     members[member.op] = &member;
   for (const SplitExit &exit : region.exits) {
     int32_t storage = storages.getStorage(exit.value);
-    Type type = exit.value.getType();
+    Type type = getSizedType(exit.value);
     std::optional<int64_t> bytes = getStaticBytes(type);
     std::optional<int64_t> costNs =
         exit.split ? estimateConcatNs(costs, type)
@@ -129,7 +129,7 @@ bool SplitChooser::addSlices(const SplitRegion &region, SplitSpec &spec,
       continue;
     int32_t storage = storages.getStorage(entry.value);
     Type type =
-        getChunkType(entry.value.getType(), entry.split.dim, spec.chunks);
+        getChunkType(getSizedType(entry.value), entry.split.dim, spec.chunks);
     std::optional<int64_t> bytes = getStaticBytes(type);
     std::optional<int64_t> costNs = estimateCopyNs(costs, type);
     if (storage == StorageAnalysis::none || !bytes || !costNs)
