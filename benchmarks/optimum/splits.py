@@ -11,6 +11,7 @@ and with the step that commsched-schedule makes when it chooses itself.
 """
 
 import argparse
+import json
 import pathlib
 import subprocess
 import sys
@@ -39,7 +40,7 @@ def read_problem(tool, text):
     done = subprocess.run(
         command, input=text, text=True, check=True, stdout=subprocess.PIPE
     )
-    return optima.json.loads(done.stdout)
+    return json.loads(done.stdout)
 
 
 def schedule_program(options, text, limit, splitting="split=off"):
