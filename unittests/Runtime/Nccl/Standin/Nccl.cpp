@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <map>
 #include <unistd.h>
 #include <utility>
 
@@ -88,8 +89,11 @@ static ncclResult_t submit(ncclComm_t comm, cudaStream_t stream,
         return false;
     if (!world->defect.empty())
       return false;
+    std::map<int, size_t> receives;
     for (const Operation &operation : *state)
-      if (!isReady(*world, rank, operation))
+      if (!isReady(*world, rank, operation,
+                   operation.kind == Kind::Recv ? receives[operation.peer]++
+                                                : 0))
         return false;
     double end = now;
     for (const Operation &operation : *state) {

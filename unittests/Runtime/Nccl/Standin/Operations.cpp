@@ -89,13 +89,13 @@ bool standin::arrive(World &world, int rank, Operation &operation, double now) {
   return true;
 }
 
-bool standin::isReady(const World &world, int rank,
-                      const Operation &operation) {
+bool standin::isReady(const World &world, int rank, const Operation &operation,
+                      size_t before) {
   if (operation.kind == Kind::Send || getSettings().alone)
     return true;
   if (operation.kind == Kind::Recv) {
     auto found = world.messages.find({operation.peer, rank});
-    return found != world.messages.end() && !found->second.empty();
+    return found != world.messages.end() && found->second.size() > before;
   }
   auto found = world.meetings.find(operation.number);
   return found != world.meetings.end() &&

@@ -74,7 +74,10 @@ struct World {
 /// agree with those of other ranks.
 bool arrive(World &world, int rank, Operation &operation, double now);
 /// Whether all that the operation needs is there.
-bool isReady(const World &world, int rank, const Operation &operation);
+/// `before` is how many receives of the same group come from the same rank, and
+/// take their messages first.
+bool isReady(const World &world, int rank, const Operation &operation,
+             size_t before);
 /// Writes the output; `now` becomes the end.
 void finish(World &world, int rank, const Operation &operation, double &now);
 
