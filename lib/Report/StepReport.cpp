@@ -128,9 +128,12 @@ static std::string describeSplitting(const SplitRegions &regions,
     if (!seed.nearest.empty() || !seed.widest.empty())
       return "splitting it, with the computation around it, may hide it "
              "(commsched-split)";
-    if (!seed.stops.empty())
-      return "it cannot be split: " + describe(seed.stops.front().op) + " " +
-             seed.stops.front().reason;
+    if (!seed.stops.empty()) {
+      const SplitStop &stop = seed.stops.front();
+      return "it cannot be split: " +
+             (stop.op == op ? std::string("it") : describe(stop.op)) + " " +
+             stop.reason;
+    }
   }
   return "it cannot be split: no product or attention divides along with it";
 }
