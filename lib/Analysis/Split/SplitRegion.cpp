@@ -175,9 +175,11 @@ int64_t RegionBuilder::getKind(Operation *op) {
   key.push_back(nullptr);
   for (Type type : op->getResultTypes())
     key.push_back(type.getAsOpaquePointer());
-  // Regions are not compared: one of their own tells operations apart.
-  if (op->getNumRegions() > 0 && !isa<CollectiveOpInterface>(op))
-    key.push_back(nullptr);
+  for (Region &nested : op->getRegions())
+    nested.walk([&](Operation *inner) {
+      key.push_back(inner->getName().getAsOpaquePointer());
+      key.push_back(inner->getPropertiesAsAttribute().getAsOpaquePointer());
+    });
   return kinds.try_emplace(std::move(key), kinds.size()).first->second;
 }
 
