@@ -35,8 +35,8 @@ struct StepSchedulerOptions {
   /// where that makes the step longer by no more than a thousandth. Such a
   /// schedule is less sensitive to costs that are too low.
   int32_t slackPercent = defaultSlackPercent;
-  /// From how many operations away computation moves to where the compute stream
-  /// would be idle.
+  /// From how many operations away computation moves to where the compute
+  /// stream would be idle.
   int32_t maxDistance = 64;
   /// How many operations all simulations of the improvement phase together may
   /// run through. A number of operations and not of seconds, so that all ranks
