@@ -224,7 +224,7 @@ RUNS = [
     *make_runs("commsched-schedule", "memory-budget=1000000000 strict "
                f"target=b200 {TABLE}",
                steps=("fsdp", "mixed", "hybrid", "accumulated", "experts")),
-    *make_runs("commsched-schedule", "memory-budget=20% bitwise split=off",
+    *make_runs("commsched-schedule", "memory-budget=20% bitwise split=off max-chunks=2",
                "memory-budget=100% buckets=gathers-and-reductions",
                "mode=coalesced", steps=("fsdp", "hybrid", "experts")),
 
@@ -232,7 +232,7 @@ RUNS = [
                "memory-budget=20% bitwise max-chunks=4", steps=SCHEDULED),
     *make_runs("commsched-pipeline", f"target=b200 {TABLE} "
                "frontier=%folder/frontier.csv",
-               "buckets=off slack=5 exclusive-groups link-sharing "
+               "buckets=off split=off slack=5 exclusive-groups link-sharing "
                "compute-slowdown=0.19",
                "mode=coalesced memory-budget=1000000000 strict"),
     *make_runs(
@@ -250,7 +250,8 @@ RUNS = [
     *make_runs(
         "commsched-training-pipeline", "collectives=cost",
         "activation-memory-budget=0.2 collectives=recompute "
-        "quantize-activations schedule-memory-budget=10% bitwise",
+        "quantize-activations schedule-memory-budget=10% bitwise split=auto "
+        "max-chunks=4",
         "memory-budget=1GiB",
         "buckets=off slack=5 exclusive-groups link-sharing "
         "compute-slowdown=0.19",
