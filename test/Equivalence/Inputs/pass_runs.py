@@ -132,8 +132,8 @@ RUNS = [
     *make_runs("commsched-frontier",
                "file=%folder/frontier.json memory-budget=10% buckets=off "
                "split=off max-chunks=2 "
-               f"mode=copy slack=5 bitwise target=b200 {TABLE} exclusive-groups "
-               "link-sharing compute-slowdown=0.19", steps=()),
+               f"mode=copy slack=5 bitwise target=b200 {TABLE} "
+               "exclusive-groups link-sharing compute-slowdown=0.19", steps=()),
     *make_runs("commsched-dump-problem", "file=%folder/problem.json",
                steps=()),
     *make_runs("commsched-export-json", "file=%folder/program.json",
@@ -224,7 +224,8 @@ RUNS = [
     *make_runs("commsched-schedule", "memory-budget=1000000000 strict "
                f"target=b200 {TABLE}",
                steps=("fsdp", "mixed", "hybrid", "accumulated", "experts")),
-    *make_runs("commsched-schedule", "memory-budget=20% bitwise split=off max-chunks=2",
+    *make_runs("commsched-schedule",
+               "memory-budget=20% bitwise split=off max-chunks=2",
                "memory-budget=100% buckets=gathers-and-reductions",
                "mode=coalesced", steps=("fsdp", "hybrid", "experts")),
 
