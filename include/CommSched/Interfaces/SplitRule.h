@@ -66,6 +66,9 @@ struct SplitAxis {
 /// values.
 struct SplitRule {
   SmallVector<SplitAxis, 4> axes;
+  /// Sums that cannot be split, as they add onto a value that is not known to
+  /// be zero. They say what the operation multiplies, by which it is priced.
+  SmallVector<SplitAxis, 1> wholeSums;
 };
 
 /// How a value is divided into chunks: dimension `dim` is viewed as

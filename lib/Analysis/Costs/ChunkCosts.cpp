@@ -44,7 +44,8 @@ static bool hasAxis(const SplitAxis &axis, unsigned operand) {
 static std::optional<std::pair<unsigned, unsigned>>
 findFactors(const SplitRule &rule) {
   std::optional<std::pair<unsigned, unsigned>> factors;
-  for (const SplitAxis &axis : rule.axes) {
+  for (const SplitAxis &axis :
+       llvm::concat<const SplitAxis>(rule.axes, rule.wholeSums)) {
     if (axis.kind != SplitAxisKind::Sum)
       continue;
     if (axis.operands.size() != 2)
@@ -115,7 +116,8 @@ std::optional<ProductChunk> mlir::commsched::getProductChunk(Operation *op,
   if (!factors || axis.axis >= static_cast<int64_t>(rule.axes.size()))
     return std::nullopt;
   ProductChunk result;
-  for (const SplitAxis &other : rule.axes) {
+  for (const SplitAxis &other :
+       llvm::concat<const SplitAxis>(rule.axes, rule.wholeSums)) {
     int64_t *size = findSize(result.chunk, other, *factors);
     if (!size || other.size < 1)
       return std::nullopt;

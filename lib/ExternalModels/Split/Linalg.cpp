@@ -38,14 +38,13 @@ static bool isFilledWithZeros(Value tensor) {
   return matchPattern(tensor, m_Constant(&value)) && isZero(value);
 }
 
-/// Whether `op` adds up over its reduction loops: each result is the sum of a
-/// term for each iteration, so that chunks of a loop give partial sums.
-static bool addsUpFromZero(LinalgOp op) {
+/// Whether `op` adds up over its reduction loops: each result is the sum of its
+/// init and of a term for each iteration.
+static bool addsUp(LinalgOp op) {
   ArrayRef<BlockArgument> outputs = op.getRegionOutputArgs();
-  for (auto [index, init] : llvm::enumerate(op.getDpsInits())) {
+  for (unsigned index = 0, end = outputs.size(); index < end; ++index) {
     SmallVector<Operation *> combiners;
-    if (!isFilledWithZeros(init) ||
-        !matchReduction(outputs, index, combiners) || combiners.size() != 1 ||
+    if (!matchReduction(outputs, index, combiners) || combiners.size() != 1 ||
         !isa<arith::AddFOp, arith::AddIOp, complex::AddOp>(combiners.front()))
       return false;
   }
@@ -93,8 +92,13 @@ static void addLoop(SplitRule &rule, LinalgOp op, unsigned loop,
       results.size() == op->getNumResults())
     addParallelAxis(rule, op, *operands, results);
   else if (type == utils::IteratorType::reduction && results.empty() &&
-           addsUpFromZero(op))
-    addSumAxis(rule, op, *operands);
+           addsUp(op)) {
+    // Chunks of a sum from zero give partial sums.
+    if (llvm::all_of(op.getDpsInits(), isFilledWithZeros))
+      addSumAxis(rule, op, *operands);
+    else
+      addWholeSum(rule, op, *operands);
+  }
 }
 
 namespace {

@@ -68,6 +68,13 @@ void mlir::commsched::detail::addSumAxis(SplitRule &rule, Operation *op,
     rule.axes.push_back(std::move(*axis));
 }
 
+void mlir::commsched::detail::addWholeSum(SplitRule &rule, Operation *op,
+                                          ArrayRef<DimOfValue> operands) {
+  if (std::optional<SplitAxis> axis =
+          makeAxis(op, SplitAxisKind::Sum, operands, /*results=*/{}))
+    rule.wholeSums.push_back(std::move(*axis));
+}
+
 void mlir::commsched::detail::addUntouchedAxes(
     SplitRule &rule, Operation *op,
     function_ref<bool(int64_t dim)> isUntouched) {

@@ -43,6 +43,9 @@ void addParallelAxis(SplitRule &rule, Operation *op,
 /// likewise.
 void addSumAxis(SplitRule &rule, Operation *op, ArrayRef<DimOfValue> operands);
 
+/// Adds to `rule` that sum as one that cannot be split.
+void addWholeSum(SplitRule &rule, Operation *op, ArrayRef<DimOfValue> operands);
+
 /// Adds to `rule` each dimension of operand 0, which has the rank of the
 /// result, that `isUntouched` accepts.
 void addUntouchedAxes(SplitRule &rule, Operation *op,
