@@ -18,6 +18,7 @@ import time
 
 import exact
 import optima
+from gap_tables import get_percentile, print_row
 from small_steps import SmallStep
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -26,16 +27,6 @@ WAYS = {
     "commsched-simple-overlap": optima.SIMPLE_OVERLAP,
     "commsched-schedule": optima.SCHEDULE,
 }
-
-
-def get_percentile(values, percent):
-    """The smallest value that so many percent of the values do not exceed."""
-    ordered = sorted(values)
-    return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]
-
-
-def print_row(cells):
-    print("| " + " | ".join(str(cell) for cell in cells) + " |")
 
 
 def print_table(title, rows):

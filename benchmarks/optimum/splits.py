@@ -18,7 +18,7 @@ import sys
 
 import exact
 import optima
-from run import get_percentile, print_row
+from gap_tables import get_percentile, print_row
 from simulate import simulate
 from split_steps import FAMILIES, PROLOGUE, SplitStep
 
