@@ -8,6 +8,7 @@
 
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Dialect/Destinations.h"
 #include "mlir/Bytecode/BytecodeImplementation.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -237,6 +238,30 @@ std::optional<int64_t> ComputeOp::getMovedBytes() {
   return getOperandAndResultBytes(*this);
 }
 
+bool mlir::commsched::writesDestination(Operation *op) {
+  auto compute = dyn_cast<ComputeOp>(op);
+  return compute && compute.getAlias() && !compute.getMutates() &&
+         compute.getBytes().value_or(0) > 0;
+}
+
+void mlir::commsched::writeInto(ComputeOp op, Value destination) {
+  Builder builder(op.getContext());
+  if (std::optional<int64_t> bytes = op.getMovedBytes())
+    op.setBytes(*bytes);
+  if (std::optional<StringRef> split = op.getSplit()) {
+    auto [before, after] = split->split("->");
+    std::string text = before.rtrim().str();
+    auto rank = cast<RankedTensorType>(destination.getType()).getRank();
+    StringRef separator = text.empty() ? "" : ",";
+    text += separator;
+    for (int64_t dim = 0; dim < rank; ++dim)
+      text += text.empty() ? "_" : " _";
+    op.setSplit(text + " ->" + after.str());
+  }
+  op.setAlias(op.getInputs().size());
+  op.getInputsMutable().append(destination);
+}
+
 /// Whether `op` is given the state that it draws random numbers from, so that
 /// it draws the same ones again.
 static bool isGivenRandomState(ComputeOp op) {
@@ -252,7 +277,7 @@ OperatorClass ComputeOp::getOperatorClass() {
   if (getRandom() || named == OperatorClass::Random)
     return isGivenRandomState(*this) ? OperatorClass::Other
                                      : OperatorClass::Random;
-  if (getAlias() && !getMutates())
+  if (getAlias() && !getMutates() && !writesDestination(*this))
     return OperatorClass::View;
   if (named == OperatorClass::Constant &&
       llvm::any_of(getInputs().getTypes(), llvm::IsaPred<ShapedType>))

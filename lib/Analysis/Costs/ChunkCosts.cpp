@@ -9,6 +9,7 @@
 #include "CommSched/Analysis/Costs/ChunkCosts.h"
 
 #include "CommSched/Dialect/ChunkAttribute.h"
+#include "CommSched/Dialect/Destinations.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -85,6 +86,9 @@ static int64_t multiplySizes(int64_t a, int64_t b) {
 static std::optional<int64_t>
 getWholeBytes(Operation *op, const SplitAxis *axis, int64_t count) {
   int64_t total = 0;
+  SmallVector<Type> operands = getSizedTypes(op->getOperands());
+  if (writesDestination(op))
+    operands.pop_back();
   auto add = [&](TypeRange types, ArrayRef<AxisPlace> places) {
     for (auto [index, type] : llvm::enumerate(types)) {
       bool isDivided = llvm::any_of(
@@ -98,7 +102,7 @@ getWholeBytes(Operation *op, const SplitAxis *axis, int64_t count) {
     return true;
   };
   ArrayRef<AxisPlace> none;
-  if (!add(getSizedTypes(op->getOperands()),
+  if (!add(operands,
            axis ? ArrayRef<AxisPlace>(axis->operands) : none) ||
       !add(getSizedTypes(op->getResults()),
            axis ? ArrayRef<AxisPlace>(axis->results) : none))

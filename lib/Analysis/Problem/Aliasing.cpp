@@ -9,6 +9,7 @@
 #include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/Destinations.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -61,11 +62,13 @@ bool mlir::commsched::allResultsAlias(Operation *op) {
 }
 
 bool mlir::commsched::makesOnlyViews(Operation *op) {
-  return !isa<DestinationStyleOpInterface>(op) && allResultsAlias(op);
+  return !isa<DestinationStyleOpInterface>(op) && !writesDestination(op) &&
+         allResultsAlias(op);
 }
 
 bool mlir::commsched::isFreeView(Operation *op) {
-  if (op->getNumResults() == 0 || op->getNumRegions() != 0)
+  if (op->getNumResults() == 0 || op->getNumRegions() != 0 ||
+      writesDestination(op))
     return false;
   if (isa<ViewLikeOpInterface>(op))
     return true;

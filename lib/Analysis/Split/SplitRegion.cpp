@@ -12,6 +12,7 @@
 #include "CommSched/Analysis/Split/EqualChunks.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "RegionGraph.h"
+#include "SplitExits.h"
 
 #include <map>
 #include <numeric>
@@ -220,6 +221,7 @@ SplitRegion RegionBuilder::build(ArrayRef<int32_t> nodes, SplitExtent extent) {
   addMembers(nodes);
   addEntries();
   addExits();
+  findUncopiedExits(region);
   sign();
   for (const SplitMember &member : region.members)
     memberOf[member.index] = RegionGraph::none;

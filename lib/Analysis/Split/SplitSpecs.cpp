@@ -76,9 +76,11 @@ bool SplitSpecs::addWholes(const SplitRegion &region, int64_t count,
     Type type = getSizedType(exit.value);
     std::optional<BufferId> source = findBuffer(exit.value);
     std::optional<int64_t> bytes = getStaticBytes(type);
-    std::optional<int64_t> costNs = exit.split
-                                        ? estimateConcatNs(costs, type)
-                                        : estimateSumNs(costs, type, count);
+    bool isWritten = exit.kind != SplitExitKind::Joined;
+    std::optional<int64_t> costNs =
+        isWritten    ? std::optional<int64_t>(0)
+        : exit.split ? estimateConcatNs(costs, type)
+                     : estimateSumNs(costs, type, count);
     if (!source || !bytes || !costNs)
       return false;
     SplitSpec::Whole whole;
@@ -86,6 +88,7 @@ bool SplitSpecs::addWholes(const SplitRegion &region, int64_t count,
     whole.source = *source;
     whole.costNs = *costNs;
     whole.bytes = *bytes;
+    whole.isWritten = isWritten;
     whole.freed = block.getProblem().buffer(*source).freed;
     for (OpOperand &use : exit.value.getUses()) {
       const SplitMember *member = members.lookup(use.getOwner());

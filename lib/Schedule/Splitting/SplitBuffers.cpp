@@ -91,6 +91,13 @@ void BufferSplitter::addBuffer(BufferId id) {
   Buffer buffer = problem.buffer(id);
   firsts.push_back(static_cast<BufferId>(draft.buffers.size()));
   int32_t spec = regions.specOfBuffer(id);
+  if (int32_t storage = regions.storageOf(id); storage >= 0) {
+    for (int32_t copy = 0; copy < numCopies(buffer.producer); ++copy)
+      draft.uses.push_back({firsts.back(), draft.firsts[buffer.producer] + copy});
+    buffer.producer = draft.storages[storage];
+    draft.buffers.push_back(buffer);
+    return;
+  }
   if (buffer.producer != noNode)
     buffer.producer = draft.firsts[buffer.producer];
   if (spec < 0) {
@@ -109,6 +116,10 @@ void BufferSplitter::addBuffer(BufferId id) {
 void BufferSplitter::addParts() {
   for (size_t i = 0; i < draft.wholes.size(); ++i) {
     const SplitSpec::Whole &whole = regions.whole(static_cast<int32_t>(i));
+    if (whole.isWritten) {
+      wholeBuffers.push_back(firsts[whole.source]);
+      continue;
+    }
     wholeBuffers.push_back(static_cast<BufferId>(draft.buffers.size()));
     draft.buffers.push_back({whole.bytes, draft.wholes[i], whole.freed});
     isRerouted[whole.source] = true;

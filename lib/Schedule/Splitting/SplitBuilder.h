@@ -72,6 +72,16 @@ public:
     return specs[slices[id].spec].slices[slices[id].index];
   }
 
+  /// The buffers that are allocated whole, with chunks that are parts of them,
+  /// each with the first Whole in it.
+  struct Storage {
+    BufferId buffer;
+    int32_t whole;
+  };
+  std::vector<Storage> storages;
+  /// The storage of a buffer, or -1.
+  int32_t storageOf(BufferId buffer) const { return storageOfBuffer[buffer]; }
+
   /// By producer and user.
   PairIndex wholesOfProducer, slicesOfProducer;
 
@@ -80,6 +90,7 @@ private:
   Status checkPairs(int32_t spec) const;
   Status checkBuffers(int32_t spec);
   Status checkWhole(int32_t spec, int32_t index);
+  Status checkWritten(const std::string &name, int32_t spec, int32_t id);
   Status checkSlice(int32_t spec, int32_t index);
   Status checkPart(const std::string &name, NodeId producer, BufferId source,
                    int64_t costNs, int64_t bytes) const;
@@ -95,6 +106,7 @@ private:
   std::vector<int64_t> costOfNode;
   std::vector<int32_t> specOfChunks;
   std::vector<int64_t> bytesOfChunk;
+  std::vector<int32_t> storageOfBuffer;
 };
 
 /// The split program before its nodes are numbered.
@@ -114,7 +126,7 @@ struct SplitDraft {
   };
 
   /// The nodes of the original in their order, with the chunks of a member one
-  /// after the other, then all wholes, then all slices.
+  /// after the other, then all wholes, all slices, and all storages.
   std::vector<Node> nodes;
   std::vector<Dependence> dependences;
   std::vector<Buffer> buffers;
@@ -124,6 +136,8 @@ struct SplitDraft {
   std::vector<NodeId> firsts;
   /// By Whole: its node. By Slice: its first chunk.
   std::vector<NodeId> wholes, slices;
+  /// By storage: its node.
+  std::vector<NodeId> storages;
 };
 
 /// Adds all buffers and uses to a draft whose nodes are there.

@@ -131,6 +131,8 @@ Pipeliner::Pipeliner(const SplitRegions &regions, const SplitDraft &draft,
 Pipeliner::Place Pipeliner::findPlace(NodeId node) const {
   const SplitProblem::Origin &origin = draft.nodes[node].origin;
   int32_t section = sections[findMember(regions, origin)];
+  if (origin.role == SplitProblem::Role::Storage)
+    return {section, 0};
   // A Whole comes with the last chunk.
   return {section,
           origin.chunk < 0 ? regions.numChunks(origin.spec) - 1 : origin.chunk};

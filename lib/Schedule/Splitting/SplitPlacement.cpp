@@ -42,7 +42,8 @@ NodeId schedule::findMember(const SplitRegions &regions,
   const SplitSpec &spec = regions.getSpecs()[origin.spec];
   if (origin.role == SplitProblem::Role::Slice)
     return findFirstUser(spec.slices[origin.index]);
-  if (origin.role == SplitProblem::Role::Whole)
+  if (origin.role == SplitProblem::Role::Whole ||
+      origin.role == SplitProblem::Role::Storage)
     return spec.wholes[origin.index].producer;
   return origin.node;
 }

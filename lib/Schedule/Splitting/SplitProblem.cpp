@@ -110,6 +110,11 @@ void SplitBuilder::addPartNodes() {
       addNode(noNode, {Role::Slice, chunk, spec, index, noNode},
               regions.getSpecs()[spec].slices[index].costNs);
   }
+  for (SplitRegions::Storage storage : regions.storages) {
+    auto [spec, index] = regions.wholes[storage.whole];
+    draft.storages.push_back(static_cast<NodeId>(draft.nodes.size()));
+    addNode(noNode, {Role::Storage, -1, spec, index, noNode}, /*costNs=*/0);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -184,6 +189,10 @@ void SplitBuilder::addDependences(NodeId from, NodeId to, DependenceKind kind) {
 }
 
 void SplitBuilder::addPartDependences() {
+  for (size_t i = 0; i < draft.storages.size(); ++i)
+    dependAll({draft.storages[i]},
+              copiesOf(problem.buffer(regions.storages[i].buffer).producer),
+              DependenceKind::Data);
   for (size_t i = 0; i < draft.wholes.size(); ++i)
     dependAll(copiesOf(regions.whole(static_cast<int32_t>(i)).producer),
               {draft.wholes[i]}, DependenceKind::Data);

@@ -220,12 +220,37 @@ Status SplitRegions::checkWhole(int32_t spec, int32_t index) {
                  " as its producer, which is no member of the region"};
   int32_t id = static_cast<int32_t>(wholes.size());
   wholes.push_back({spec, index});
+  if (whole.isWritten)
+    if (Status status = checkWritten(name, spec, id); !status)
+      return status;
   for (NodeId user : whole.users) {
     if (Status status = checkUser(name, whole.producer, whole.source, user);
         !status)
       return status;
     wholesOfProducer.add(whole.producer, user, id);
   }
+  return Status::success();
+}
+
+/// Notes that the chunks of a Whole are parts of the buffer that it is in.
+Status SplitRegions::checkWritten(const std::string &name, int32_t spec,
+                                  int32_t id) {
+  const SplitSpec::Whole &written = whole(id);
+  if (written.costNs != 0)
+    return Error{name + " costs " + std::to_string(written.costNs) +
+                 " ns, but its chunks are parts of it"};
+  NodeId producer = problem.buffer(written.source).producer;
+  if (producer == noNode || specOfNode[producer] != spec ||
+      problem.kind(producer) != NodeKind::Compute)
+    return Error{name + " has chunks that are parts of " +
+                 describeSource(written.source) +
+                 ", which no Compute of the region makes"};
+  int32_t &storage = storageOfBuffer[written.source];
+  if (storage >= 0)
+    return Status::success();
+  storage = static_cast<int32_t>(storages.size());
+  storages.push_back({written.source, id});
+  specOfChunks[written.source] = -1;
   return Status::success();
 }
 
@@ -265,6 +290,7 @@ Status SplitRegions::build() {
   costOfNode.assign(problem.numNodes(), 0);
   specOfChunks.assign(problem.numBuffers(), -1);
   bytesOfChunk.assign(problem.numBuffers(), 0);
+  storageOfBuffer.assign(problem.numBuffers(), -1);
   int32_t numSpecs = static_cast<int32_t>(specs.size());
   for (int32_t spec = 0; spec < numSpecs; ++spec)
     if (Status status = checkMembers(spec); !status)

@@ -169,6 +169,9 @@ void SplitProgram::order(const BlockProblem &problem, const IRMapping &copies,
       for (Operation *op : parts[origin.spec].operations.exits[origin.index])
         placer.place(op);
       break;
+    case SplitProblem::Role::Storage:
+      placer.place(parts[origin.spec].operations.storages[origin.index]);
+      break;
     case SplitProblem::Role::Slice: {
       int32_t entry = choice.sliceEntries[origin.spec][origin.index];
       for (Operation *op :

@@ -66,20 +66,19 @@ getReassociation(int64_t rank, int64_t dim, int64_t parts) {
   return groups;
 }
 
-CreatedValue mlir::commsched::createSlice(OpBuilder &builder, Location loc,
-                                          Value value, ValueSplit split,
-                                          int64_t index, int64_t count,
-                                          bool isCopied) {
-  Recorder recorder(builder, loc);
+/// Creates the view of chunk `index` of `count` of `value`: [outer, rest] in
+/// the place of the divided dimension if the chunk is in several blocks.
+static Value createView(Recorder &recorder, Builder &builder, Value value,
+                        ValueSplit split, int64_t index, int64_t count) {
   auto type = cast<RankedTensorType>(value.getType());
-  int64_t rank = type.getRank(), dim = split.dim;
+  int64_t dim = split.dim;
   SmallVector<int64_t> shape(type.getShape());
   bool isPieces = split.outer != 1;
   int64_t rest = shape[dim] / split.outer / count;
   if (isPieces) {
     shape = replaceDim(shape, dim, {split.outer, count, rest});
     value = recorder.create<tensor::ExpandShapeOp>(
-        type.clone(shape), value, getReassociation(rank, dim, 3));
+        type.clone(shape), value, getReassociation(type.getRank(), dim, 3));
   }
   int64_t cut = isPieces ? dim + 1 : dim;
   SmallVector<int64_t> offsets(shape.size(), 0), strides(shape.size(), 1);
@@ -87,19 +86,38 @@ CreatedValue mlir::commsched::createSlice(OpBuilder &builder, Location loc,
   sizes[cut] /= count;
   offsets[cut] = index * sizes[cut];
   SmallVector<int64_t> sliced = isPieces ? replaceDim(sizes, cut, {}) : sizes;
-  auto sliceType = type.clone(sliced);
-  value = recorder.create<tensor::ExtractSliceOp>(
-      sliceType, value, getIndices(builder, offsets),
+  return recorder.create<tensor::ExtractSliceOp>(
+      type.clone(sliced), value, getIndices(builder, offsets),
       getIndices(builder, sizes), getIndices(builder, strides));
+}
+
+CreatedValue mlir::commsched::createSlice(OpBuilder &builder, Location loc,
+                                          Value value, ValueSplit split,
+                                          int64_t index, int64_t count,
+                                          bool isCopied) {
+  Recorder recorder(builder, loc);
+  auto type = cast<RankedTensorType>(value.getType());
+  value = createView(recorder, builder, value, split, index, count);
+  auto view = cast<RankedTensorType>(value.getType());
+  bool isPieces = split.outer != 1;
   if (isCopied || isPieces) {
     Value empty = recorder.create<tensor::EmptyOp>(
-        sliced, type.getElementType(), type.getEncoding());
+        view.getShape(), type.getElementType(), type.getEncoding());
     value = recorder.create<linalg::CopyOp>(value, empty);
   }
   if (isPieces)
     recorder.create<tensor::CollapseShapeOp>(
-        type.clone(replaceDim(type.getShape(), dim, {split.outer * rest})),
-        value, getReassociation(rank, dim, 2));
+        getChunkType(type, split.dim, count), value,
+        getReassociation(type.getRank(), split.dim, 2));
+  return recorder.take();
+}
+
+CreatedValue mlir::commsched::createDestination(OpBuilder &builder,
+                                                Location loc, Value whole,
+                                                ValueSplit split, int64_t index,
+                                                int64_t count) {
+  Recorder recorder(builder, loc);
+  createView(recorder, builder, whole, split, index, count);
   return recorder.take();
 }
 

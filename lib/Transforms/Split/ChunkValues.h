@@ -31,6 +31,11 @@ CreatedValue createSlice(OpBuilder &builder, Location loc, Value value,
                          ValueSplit split, int64_t index, int64_t count,
                          bool isCopied);
 
+/// Creates the part of `whole` that is chunk `index` of `count`: a view, with
+/// as many dimensions more as `split` has blocks.
+CreatedValue createDestination(OpBuilder &builder, Location loc, Value whole,
+                               ValueSplit split, int64_t index, int64_t count);
+
 /// Creates the value of `type` of which `chunks` are all chunks.
 CreatedValue createConcat(OpBuilder &builder, Location loc, Type type,
                           ValueRange chunks, ValueSplit split);

@@ -97,14 +97,16 @@ bool SplitChooser::addWholes(const SplitRegion &region, SplitSpec &spec) const {
     int32_t storage = storages.getStorage(exit.value);
     Type type = getSizedType(exit.value);
     std::optional<int64_t> bytes = getStaticBytes(type);
+    bool isWritten = exit.kind != SplitExitKind::Joined;
     std::optional<int64_t> costNs =
-        exit.split ? estimateConcatNs(costs, type)
-                   : estimateSumNs(costs, type, spec.chunks);
+        isWritten    ? std::optional<int64_t>(0)
+        : exit.split ? estimateConcatNs(costs, type)
+                     : estimateSumNs(costs, type, spec.chunks);
     if (storage == StorageAnalysis::none || !bytes || !costNs)
       return false;
     SplitSpec::Whole whole{
         getNode(exit.value.getDefiningOp()),        storage, *costNs, *bytes,
-        problem.getProblem().buffer(storage).freed, {}};
+        problem.getProblem().buffer(storage).freed, {}, isWritten};
     for (OpOperand &use : exit.value.getUses()) {
       const SplitMember *member = members.lookup(use.getOwner());
       if (member && exit.split &&

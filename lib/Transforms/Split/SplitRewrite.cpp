@@ -11,6 +11,7 @@
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Dialect/ChunkAttribute.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/Destinations.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -87,6 +88,10 @@ private:
                 StringAttr of);
   void annotate(ArrayRef<Operation *> part, Operation *from, ChunkInfo info,
                 const Twine &name);
+  Value createStorage(const SplitMember &member);
+  void createDestination(const SplitMember &member, Operation *chunk,
+                         int64_t index, StringAttr of);
+  CreatedValue createWhole(const SplitExit &exit);
   void createExit(size_t number);
 
   const SplitRegion &region;
@@ -98,6 +103,9 @@ private:
   DenseMap<Operation *, size_t> memberOf;
   /// The chunks of what members give.
   DenseMap<Value, SmallVector<Value, 2>> chunksOf;
+  /// The exits by value, what is allocated for them, and their wholes.
+  DenseMap<Value, size_t> exitOf;
+  DenseMap<Value, Value> storageOf, wholeOf;
   /// By entry: its chunks.
   std::vector<SmallVector<Value, 2>> slicesOf;
   /// By member: the entries of its operands, each with the operand.
@@ -204,6 +212,42 @@ Operation *RegionRewriter::createChunk(const SplitMember &member,
   return createWithTypes(builder, member.op, operands, types);
 }
 
+/// The storage of what chunks of `member` are written into; null if each has
+/// its own.
+Value RegionRewriter::createStorage(const SplitMember &member) {
+  Value result = member.op->getResult(0);
+  auto it = exitOf.find(result);
+  if (it == exitOf.end() ||
+      region.exits[it->second].kind != SplitExitKind::Written)
+    return {};
+  auto type = cast<RankedTensorType>(result.getType());
+  auto empty =
+      tensor::EmptyOp::create(builder, member.op->getLoc(), type.getShape(),
+                              type.getElementType(), type.getEncoding());
+  created.storages[it->second] = empty;
+  return storageOf[result] = empty;
+}
+
+/// Lets `chunk` write its part of `storage`.
+void RegionRewriter::createDestination(const SplitMember &member,
+                                       Operation *chunk, int64_t index,
+                                       StringAttr of) {
+  Value result = member.op->getResult(0);
+  const SplitExit &exit = region.exits[exitOf.lookup(result)];
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(chunk);
+  CreatedValue part =
+      commsched::createDestination(builder, member.op->getLoc(),
+                                   storageOf[result], *exit.split, index, count);
+  ChunkInfo info;
+  info.of = of;
+  info.count = count;
+  info.part = ChunkPart::Slice;
+  info.index = index;
+  annotate(part.operations, member.op, info, ".");
+  writeInto(cast<ComputeOp>(chunk), part.value);
+}
+
 void RegionRewriter::createChunks(size_t number) {
   const SplitMember &member = region.members[number];
   builder.setInsertionPoint(member.op);
@@ -211,11 +255,22 @@ void RegionRewriter::createChunks(size_t number) {
     if (slicesOf[entry].empty())
       createSlices(entry, member);
   StringAttr of = names.getName(member.op);
+  Value storage =
+      member.op->getNumResults() == 1 ? createStorage(member) : Value();
+  if (storage) {
+    ChunkInfo info;
+    info.of = of;
+    info.count = count;
+    info.part = ChunkPart::Whole;
+    annotate(storage.getDefiningOp(), member.op, info, ".");
+  }
   for (int64_t index = 0; index < count; ++index) {
     SmallVector<Value> operands;
     for (OpOperand &operand : member.op->getOpOperands())
       operands.push_back(getOperand(number, operand, index));
     Operation *chunk = createChunk(member, operands);
+    if (storage)
+      createDestination(member, chunk, index, of);
     annotate(member, chunk, index, of);
     created.members[number].push_back(chunk);
     for (auto [whole, part] :
@@ -224,19 +279,41 @@ void RegionRewriter::createChunks(size_t number) {
   }
 }
 
+/// Creates what puts the chunks of an exit together.
+CreatedValue RegionRewriter::createWhole(const SplitExit &exit) {
+  Operation *producer = exit.value.getDefiningOp();
+  Location loc = producer->getLoc();
+  ArrayRef<Value> chunks = chunksOf[exit.value];
+  if (exit.kind == SplitExitKind::Viewed) {
+    Operation *view = builder.clone(*producer);
+    OpOperand &viewed =
+        view->getOpOperand(*cast<ComputeOp>(producer).getAlias());
+    viewed.set(wholeOf.lookup(viewed.get()));
+    return {view->getResult(0), {view}};
+  }
+  if (exit.kind == SplitExitKind::Written) {
+    SmallVector<Value> inputs = {storageOf[exit.value]};
+    llvm::append_range(inputs, chunks);
+    auto join = ComputeOp::create(
+        builder, loc, TypeRange(exit.value.getType()), joinCallee, inputs,
+        /*flops=*/{}, /*bytes=*/{}, /*alias=*/builder.getI64IntegerAttr(0),
+        /*mutates=*/{}, /*random=*/false, /*split=*/{});
+    return {join.getResult(0), {join}};
+  }
+  return exit.split ? createConcat(builder, loc, exit.value.getType(), chunks,
+                                   *exit.split)
+                    : createSum(builder, loc, chunks);
+}
+
 void RegionRewriter::createExit(size_t number) {
   const SplitExit &exit = region.exits[number];
   auto result = cast<OpResult>(exit.value);
   Operation *producer = result.getOwner();
-  Location loc = producer->getLoc();
-  ArrayRef<Value> chunks = chunksOf[exit.value];
-  CreatedValue whole = exit.split
-                           ? createConcat(builder, loc, exit.value.getType(),
-                                          chunks, *exit.split)
-                           : createSum(builder, loc, chunks);
+  CreatedValue whole = createWhole(exit);
+  wholeOf[exit.value] = whole.value;
   ChunkInfo info;
   // The name that its chunks have.
-  info.of = getChunkInfo(chunks.front().getDefiningOp())->of;
+  info.of = getChunkInfo(chunksOf[exit.value].front().getDefiningOp())->of;
   info.count = count;
   info.part = ChunkPart::Whole;
   std::string name = getStableName(exit.value).str() + ".whole";
@@ -256,6 +333,7 @@ SplitOperations RegionRewriter::rewrite() {
   created.members.resize(region.members.size());
   created.entries.resize(region.entries.size());
   created.exits.resize(region.exits.size());
+  created.storages.resize(region.exits.size());
   slicesOf.resize(region.entries.size());
   entriesOf.resize(region.members.size());
   for (auto [number, member] : llvm::enumerate(region.members))
@@ -264,6 +342,8 @@ SplitOperations RegionRewriter::rewrite() {
     for (const SplitEntry::Use &use : entry.uses)
       entriesOf[use.member].emplace_back(use.operand,
                                          static_cast<int32_t>(number));
+  for (auto [number, exit] : llvm::enumerate(region.exits))
+    exitOf[exit.value] = number;
   size_t nextExit = 0;
   for (size_t number = 0; number < region.members.size(); ++number) {
     createChunks(number);

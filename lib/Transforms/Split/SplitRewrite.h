@@ -49,6 +49,9 @@ struct SplitOperations {
   /// By exit, in the order of SplitRegion::exits: the operations that put it
   /// together, in their order.
   std::vector<SmallVector<Operation *, 4>> exits;
+  /// By exit: what allocates the whole into which the chunks are written, or
+  /// null.
+  std::vector<Operation *> storages;
 };
 
 /// The time of a chunk of a pinned operation in nanoseconds: of the operation,

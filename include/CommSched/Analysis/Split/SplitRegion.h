@@ -79,12 +79,24 @@ struct SplitEntry {
   SmallVector<Use, 2> uses;
 };
 
-/// A value of the region that is needed whole, by operations outside of it or
-/// by members.
+/// How the chunks of a value become the whole.
+enum class SplitExitKind {
+  /// By a concatenation, or by a sum.
+  Joined,
+  /// Every chunk is written into its part of the whole.
+  Written,
+  /// The value is a view of another exit, which is Written or Viewed: the whole
+  /// is the same view of that one's whole.
+  Viewed,
+};
+
+/// A value of the region that is needed whole, by operations outside of it, by
+/// members, or because another exit is a view of it.
 struct SplitExit {
   Value value;
   /// None: the chunks are partial sums, to be added.
   std::optional<ValueSplit> split;
+  SplitExitKind kind = SplitExitKind::Joined;
 };
 
 /// An operation at which a region ends, though a value that it reads or gives

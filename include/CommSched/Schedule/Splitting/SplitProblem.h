@@ -62,6 +62,10 @@ struct SplitSpec {
     /// producer and read the value whole. Those that read it through views of
     /// these, and the waits of starts, follow by themselves.
     std::vector<NodeId> users;
+    /// Whether the chunks are parts of the whole: it costs nothing, and `bytes`
+    /// and `freed` do not count. A member makes `source`, which is not in
+    /// chunks then: a free Compute, the storage, allocates it ahead of them.
+    bool isWritten = false;
   };
   std::vector<Whole> wholes;
 
@@ -102,7 +106,8 @@ public:
   /// of its source, and so do those that read it through views: results of
   /// Compute that allocates nothing. A chunk of a buffer that a Whole reads is
   /// freed behind its last user, even if the buffer is not: the Whole stays
-  /// instead. So simulateMemory() returns the memory of the rewritten program.
+  /// instead. Chunks that are parts of a Whole use the buffer that its storage
+  /// makes. So simulateMemory() returns the memory of the rewritten program.
   ///
   /// Numbers are those of place().
   ///
@@ -111,7 +116,8 @@ public:
   /// members that are not in ascending order; a member that is a Blocking, or a
   /// Start or Wait without the other one; a buffer that no member makes, is
   /// given twice, or is missing; a Whole or a Slice whose source its producer
-  /// neither makes nor uses, or whose user does not depend on it; a negative
+  /// neither makes nor uses, or whose user does not depend on it; a Whole whose
+  /// chunks are parts of a buffer that no member makes, or that costs; a negative
   /// cost or size; sums that do not fit 64 bits; no legal order, because an
   /// operation uses a buffer that an operation makes which depends on it.
   ///
@@ -146,14 +152,15 @@ public:
   Order place() const { return split.programOrder(); }
 
   /// What a node of the split program stands for.
-  enum class Role : uint8_t { Kept, Chunk, Whole, Slice };
+  enum class Role : uint8_t { Kept, Chunk, Whole, Slice, Storage };
   struct Origin {
     Role role = Role::Kept;
     /// Chunk, Slice: the chunk. Otherwise -1.
     int32_t chunk = -1;
     /// The region; -1 for Kept.
     int32_t spec = -1;
-    /// Whole, Slice: the index in the region's list. Otherwise -1.
+    /// Whole, Slice: the index in the region's list. Storage: that of the first
+    /// Whole in it. Otherwise -1.
     int32_t index = -1;
     /// Kept, Chunk: the node of the original problem. Otherwise noNode.
     NodeId node = noNode;
@@ -161,7 +168,7 @@ public:
   const Origin &originOf(NodeId node) const { return origins[node]; }
 
   /// The original node that a node of the split program is or is a chunk of;
-  /// noNode for a Whole or a Slice.
+  /// noNode for a Whole, a Slice or a Storage.
   NodeId originalOf(NodeId node) const { return origins[node].node; }
 
   int32_t numSpecs() const { return static_cast<int32_t>(wholes.size()); }
