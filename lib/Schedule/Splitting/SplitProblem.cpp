@@ -53,6 +53,7 @@ private:
   void addPartDependences();
 
   void number(const Order &order);
+  std::vector<int64_t> rankWholesLate() const;
   std::optional<Order> fillStalls() const;
 
   const Problem &problem;
@@ -259,6 +260,22 @@ void SplitBuilder::number(const Order &order) {
   }
 }
 
+/// Returns the program's ranks, but for wholes those of the first operation
+/// that needs them: so a stall ahead of it has something to compute.
+std::vector<int64_t> SplitBuilder::rankWholesLate() const {
+  const Problem &split = result.split;
+  std::vector<int64_t> ranks = rankByProgram(split);
+  std::vector<int64_t> late = ranks;
+  for (NodeId node = 0; node < split.numNodes(); ++node) {
+    if (result.originOf(node).role != Role::Whole || split.costNs(node) == 0)
+      continue;
+    late[node] = split.numNodes();
+    for (DependenceEnd end : split.successors(node))
+      late[node] = std::min(late[node], ranks[end.node] - 1);
+  }
+  return late;
+}
+
 /// Returns an order of the split program, whose nodes are numbered, in which
 /// other operations fill the stalls of regions; std::nullopt if the step gets
 /// no shorter. Collectives that are in no region keep their places: it is the
@@ -271,6 +288,9 @@ std::optional<Order> SplitBuilder::fillStalls() const {
     window.isFixed.push_back(split.isCollective(node) &&
                              result.originOf(node).role == Role::Kept);
   RankedOrder filled = scheduleByRank(split, rankByProgram(split), window);
+  RankedOrder late = scheduleByRank(split, rankWholesLate(), window);
+  if (late.stepNs < filled.stepNs)
+    filled = std::move(late);
   Result<Timeline> timeline = simulate(split, split.programOrder());
   if (!timeline || timeline->stepNs <= filled.stepNs ||
       !verify(split, filled.order))
