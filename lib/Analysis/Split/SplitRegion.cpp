@@ -11,6 +11,7 @@
 #include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Split/EqualChunks.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
 #include "RegionGraph.h"
 #include "SplitExits.h"
 
@@ -33,12 +34,25 @@ bool mlir::commsched::isLargeComputation(Operation *op, const SplitRule &rule) {
   });
 }
 
+/// Whether `user` is a collective or makes views that one sends, behind at most
+/// so many views in a row.
+static bool isSent(Operation *user, int views = 8) {
+  if (isa<CollectiveOpInterface>(user) || views == 0)
+    return true;
+  return isFreeView(user) && llvm::any_of(user->getUsers(), [&](Operation *op) {
+           return isSent(op, views - 1);
+         });
+}
+
 bool mlir::commsched::isSliceCopied(Value value, ValueSplit split,
                                     Operation *user) {
+  // Operators of frameworks read blocks with strides.
+  if (split.outer != 1 && !isa<ComputeOp>(user))
+    return true;
+  if (!isSent(user))
+    return false;
   if (split.outer != 1)
     return true;
-  if (!isa<CollectiveOpInterface>(user))
-    return false;
   ArrayRef<int64_t> shape = cast<ShapedType>(value.getType()).getShape();
   return llvm::any_of(shape.take_front(split.dim),
                       [](int64_t size) { return size != 1; });

@@ -100,7 +100,7 @@ CreatedValue mlir::commsched::createSlice(OpBuilder &builder, Location loc,
   value = createView(recorder, builder, value, split, index, count);
   auto view = cast<RankedTensorType>(value.getType());
   bool isPieces = split.outer != 1;
-  if (isCopied || isPieces) {
+  if (isCopied) {
     Value empty = recorder.create<tensor::EmptyOp>(
         view.getShape(), type.getElementType(), type.getEncoding());
     value = recorder.create<linalg::CopyOp>(value, empty);

@@ -26,7 +26,7 @@ struct CreatedValue {
 };
 
 /// Creates chunk `index` of `count` of `value`: a view, or with `isCopied` a
-/// copy. A split with `outer` above 1 is always copied.
+/// copy.
 CreatedValue createSlice(OpBuilder &builder, Location loc, Value value,
                          ValueSplit split, int64_t index, int64_t count,
                          bool isCopied);

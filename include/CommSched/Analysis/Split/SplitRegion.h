@@ -187,7 +187,8 @@ std::optional<std::string> getUnsplittableReason(Operation *op);
 bool isLargeComputation(Operation *op, const SplitRule &rule);
 
 /// Whether a chunk of `value` has to be copied to be an operand of `user`: it
-/// is in several pieces, and a collective takes only one that is contiguous.
+/// is in several pieces, and only a `commsched.compute` takes these, or a
+/// collective sends it, or a view of it, and it is not contiguous.
 bool isSliceCopied(Value value, ValueSplit split, Operation *user);
 
 } // namespace mlir::commsched
