@@ -8,6 +8,7 @@
 
 #include "ChunkValues.h"
 
+#include "CommSched/Dialect/Destinations.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -157,6 +158,17 @@ CreatedValue mlir::commsched::createConcat(OpBuilder &builder, Location loc,
   return recorder.take();
 }
 
+CreatedValue mlir::commsched::createJoin(OpBuilder &builder, Location loc,
+                                         Value storage, ValueRange chunks) {
+  SmallVector<Value> inputs = {storage};
+  llvm::append_range(inputs, chunks);
+  auto join = ComputeOp::create(
+      builder, loc, TypeRange(storage.getType()), joinCallee, inputs,
+      /*flops=*/{}, /*bytes=*/{}, /*alias=*/builder.getI64IntegerAttr(0),
+      /*mutates=*/{}, /*random=*/false, /*split=*/{});
+  return {join.getResult(0), {join}};
+}
+
 bool mlir::commsched::canAdd(Type type) {
   auto shaped = dyn_cast<RankedTensorType>(type);
   return shaped && shaped.getElementType().isIntOrIndexOrFloat();
@@ -257,6 +269,47 @@ mlir::commsched::recognizeSlice(Value chunk, int64_t index, int64_t count) {
   return RecognizedSlice{expand.getSrc(), ValueSplit{*collapsed, outer}};
 }
 
+std::optional<RecognizedSlice>
+mlir::commsched::recognizeDestination(Value destination, int64_t index,
+                                      int64_t count) {
+  auto slice = destination.getDefiningOp<tensor::ExtractSliceOp>();
+  std::optional<int64_t> cut =
+      slice ? getCutDimension(slice, index, count) : std::nullopt;
+  if (!cut)
+    return std::nullopt;
+  if (slice.getSourceType().getRank() == slice.getType().getRank())
+    return RecognizedSlice{slice.getSource(), ValueSplit{*cut, 1}};
+  auto expand = slice.getSource().getDefiningOp<tensor::ExpandShapeOp>();
+  if (!expand ||
+      getExpandedDim(expand.getReassociationIndices(), 3) != *cut - 1)
+    return std::nullopt;
+  int64_t outer = expand.getResultType().getDimSize(*cut - 1);
+  return RecognizedSlice{expand.getSrc(), ValueSplit{*cut - 1, outer}};
+}
+
+/// The value that `join` gives of `chunks`, if each is written into its part of
+/// the same value; none if it is anything else.
+static std::optional<JoinedValue> recognizeJoin(ComputeOp join,
+                                                ValueRange chunks) {
+  if (join.getCallee() != joinCallee || join.getAlias() != 0 ||
+      !llvm::equal(join.getInputs().drop_front(), chunks))
+    return std::nullopt;
+  JoinedValue joined{join.getResult(0), std::nullopt, {join}};
+  for (auto [index, chunk] : llvm::enumerate(chunks)) {
+    Operation *writer = chunk.getDefiningOp();
+    if (!writer || !writesDestination(writer))
+      return std::nullopt;
+    std::optional<RecognizedSlice> part =
+        recognizeDestination(writer->getOperands().back(),
+                             static_cast<int64_t>(index), chunks.size());
+    if (!part || part->source != join.getInputs().front() ||
+        (joined.split && *joined.split != part->split))
+      return std::nullopt;
+    joined.split = part->split;
+  }
+  return joined;
+}
+
 /// What `concat` puts together of `chunks`, with pieces of `expanded` if these
 /// are views of the chunks; none if it does anything else.
 static std::optional<JoinedValue> recognizeConcat(tensor::ConcatOp concat,
@@ -320,6 +373,9 @@ SmallVector<JoinedValue> mlir::commsched::findJoined(ValueRange chunks) {
     } else if (auto generic = dyn_cast<linalg::GenericOp>(reader);
                generic && isSumOf(generic, chunks)) {
       found.push_back({generic.getResult(0), std::nullopt, {generic}});
+    } else if (auto join = dyn_cast<ComputeOp>(reader)) {
+      if (std::optional<JoinedValue> joined = recognizeJoin(join, chunks))
+        found.push_back(*joined);
     }
   }
   return found;

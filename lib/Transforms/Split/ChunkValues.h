@@ -40,6 +40,10 @@ CreatedValue createDestination(OpBuilder &builder, Location loc, Value whole,
 CreatedValue createConcat(OpBuilder &builder, Location loc, Type type,
                           ValueRange chunks, ValueSplit split);
 
+/// Creates the value `storage` with all its parts, which are `chunks`.
+CreatedValue createJoin(OpBuilder &builder, Location loc, Value storage,
+                        ValueRange chunks);
+
 /// Whether createSum() knows how to add elements of `type`.
 bool canAdd(Type type);
 
@@ -55,7 +59,12 @@ struct RecognizedSlice {
 std::optional<RecognizedSlice> recognizeSlice(Value chunk, int64_t index,
                                               int64_t count);
 
-/// A value that createConcat() or createSum() made of chunks.
+/// What chunk `index` of `count` is written into: the value of which
+/// `destination` is a part that createDestination() made.
+std::optional<RecognizedSlice>
+recognizeDestination(Value destination, int64_t index, int64_t count);
+
+/// A value that createConcat(), createJoin() or createSum() made of chunks.
 struct JoinedValue {
   Value value;
   /// None: the sum.

@@ -12,6 +12,7 @@
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Dialect/ChunkAttribute.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/Destinations.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/IntEqClasses.h"
@@ -42,6 +43,9 @@ struct ChunkSet {
   /// The values that the results are put together to, and how: for each result.
   SmallVector<SmallVector<std::pair<Value, std::optional<ValueSplit>>, 1>, 1>
       wholes;
+  /// Views of another set's whole that are what the only result is put together
+  /// to.
+  SmallVector<Operation *, 1> views;
   Operation *merged = nullptr;
   /// Why the set is left alone; empty if it is not.
   std::string reason;
@@ -55,6 +59,7 @@ public:
 
 private:
   void findSets();
+  void findViews(ChunkSet &set);
   void check(ChunkSet &set);
   std::string findOperands(ChunkSet &set);
   std::string findWholes(ChunkSet &set);
@@ -70,6 +75,8 @@ private:
   Block &block;
   std::vector<ChunkSet> sets;
   DenseMap<Operation *, int32_t> setOf;
+  /// By `of`: the views that are put together.
+  llvm::DenseMap<StringAttr, SmallVector<Operation *, 1>> viewsOf;
   llvm::IntEqClasses regions;
   /// What was put together before: what it is now.
   DenseMap<Value, Value> replaced;
@@ -81,10 +88,19 @@ private:
 // Sets
 //===----------------------------------------------------------------------===//
 
+/// Whether `op` may be the view that is repeated on a whole.
+static bool isWholeView(Operation *op) {
+  auto view = dyn_cast<ComputeOp>(op);
+  return view && view.getCallee() != joinCallee && view.getAlias() &&
+         view->getNumResults() == 1 && !writesDestination(op);
+}
+
 void ChunkMerger::findSets() {
   llvm::DenseMap<StringAttr, int32_t> numbers;
   for (Operation &op : block) {
     std::optional<ChunkInfo> info = getChunkInfo(&op);
+    if (info && info->part == ChunkPart::Whole && isWholeView(&op))
+      viewsOf[info->of].push_back(&op);
     if (!info || info->part != ChunkPart::Chunk)
       continue;
     auto [it, isNew] =
@@ -184,8 +200,10 @@ std::optional<MergedOperand> ChunkMerger::findOperand(const ChunkSet &set,
 }
 
 std::string ChunkMerger::findOperands(ChunkSet &set) {
-  for (unsigned operand = 0, end = set.chunks.front()->getNumOperands();
-       operand < end; ++operand) {
+  // The destination goes with the chunks.
+  Operation *first = set.chunks.front();
+  unsigned numRead = first->getNumOperands() - writesDestination(first);
+  for (unsigned operand = 0; operand < numRead; ++operand) {
     std::optional<MergedOperand> merged = findOperand(set, operand);
     if (!merged)
       return "operand " + std::to_string(operand) +
@@ -206,7 +224,21 @@ bool ChunkMerger::isReadInChunks(const ChunkSet &set, OpOperand &use,
          sets[it->second].info.count == set.info.count;
 }
 
+/// Finds what was a view of another set's whole, and is the result of the set.
+void ChunkMerger::findViews(ChunkSet &set) {
+  auto it = viewsOf.find(set.info.of);
+  if (it == viewsOf.end() || !isWholeView(set.chunks.front()))
+    return;
+  auto types = set.info.original.getAs<ArrayAttr>("types");
+  for (Operation *view : it->second)
+    if (view->getResult(0).getType() == cast<TypeAttr>(types[0]).getValue() &&
+        cast<ComputeOp>(view).getCallee() ==
+            cast<ComputeOp>(set.chunks.front()).getCallee())
+      set.views.push_back(view);
+}
+
 std::string ChunkMerger::findWholes(ChunkSet &set) {
+  findViews(set);
   Operation *first = set.chunks.front();
   set.wholes.resize(first->getNumResults());
   for (unsigned number = 0; number < first->getNumResults(); ++number) {
@@ -264,7 +296,12 @@ std::string ChunkMerger::create(ChunkSet &set) {
   SmallVector<Type> types;
   for (Attribute type : set.info.original.getAs<ArrayAttr>("types"))
     types.push_back(cast<TypeAttr>(type).getValue());
-  OpBuilder builder(set.last);
+  // What reads the whole of a view may come ahead of the view's last chunk.
+  Operation *place = set.last;
+  for (Operation *view : set.views)
+    if (view->isBeforeInBlock(place))
+      place = view;
+  OpBuilder builder(place);
   set.merged = createWithTypes(builder, first, operands, types);
   set.merged->removeAttr(chunkAttrName);
   set.merged->removeAttr(runtimeNsAttrName);
@@ -273,6 +310,12 @@ std::string ChunkMerger::create(ChunkSet &set) {
   StringRef name = getStableName(first);
   if (name.consume_back(".chunk0"))
     set.merged->setAttr(nameAttrName, builder.getStringAttr(name));
+  if (writesDestination(first)) {
+    // What is not among the properties of the original stays as it is.
+    auto merged = cast<ComputeOp>(set.merged);
+    merged.removeAliasAttr();
+    merged.removeBytesAttr();
+  }
   Attribute properties = set.info.original.get("properties");
   if (properties &&
       failed(set.merged->setPropertiesFromAttribute(properties, nullptr)))
@@ -353,6 +396,14 @@ void ChunkMerger::mergeRegion(ArrayRef<int32_t> region, MergedChunks &result) {
         replaced[whole] = set.merged->getResult(index);
         whole.replaceAllUsesWith(replaced[whole]);
       }
+    for (Operation *view : set.views) {
+      // Their operands are those of the merged operation by now.
+      auto alias = *cast<ComputeOp>(view).getAlias();
+      if (view->getOperand(alias) == set.merged->getOperand(alias)) {
+        replaced[view->getResult(0)] = set.merged->getResult(0);
+        view->replaceAllUsesWith(set.merged);
+      }
+    }
     result.merged.push_back(set.merged);
   }
 }

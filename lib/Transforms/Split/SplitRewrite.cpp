@@ -291,15 +291,8 @@ CreatedValue RegionRewriter::createWhole(const SplitExit &exit) {
     viewed.set(wholeOf.lookup(viewed.get()));
     return {view->getResult(0), {view}};
   }
-  if (exit.kind == SplitExitKind::Written) {
-    SmallVector<Value> inputs = {storageOf[exit.value]};
-    llvm::append_range(inputs, chunks);
-    auto join = ComputeOp::create(
-        builder, loc, TypeRange(exit.value.getType()), joinCallee, inputs,
-        /*flops=*/{}, /*bytes=*/{}, /*alias=*/builder.getI64IntegerAttr(0),
-        /*mutates=*/{}, /*random=*/false, /*split=*/{});
-    return {join.getResult(0), {join}};
-  }
+  if (exit.kind == SplitExitKind::Written)
+    return createJoin(builder, loc, storageOf[exit.value], chunks);
   return exit.split ? createConcat(builder, loc, exit.value.getType(), chunks,
                                    *exit.split)
                     : createSum(builder, loc, chunks);
