@@ -10,6 +10,8 @@
 
 #include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"
+#include "CommSched/Analysis/Split/SplitRegion.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
 #include "llvm/ADT/IntEqClasses.h"
 
 using namespace mlir;
@@ -396,8 +398,81 @@ std::vector<char> RegionGraph::findKept() const {
   return kept;
 }
 
+/// Whether dividing a node costs nothing where chunks come or go: its chunks
+/// read parts of values, and are written into parts.
+bool RegionGraph::isAbsorbable(int32_t node) const {
+  Operation *op = operations[nodes[node].op];
+  auto isStatic = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.hasStaticShape();
+  };
+  return isa<ComputeOp>(op) && !isFreeView(op) && op->getNumResults() == 1 &&
+         getAxis(node).kind == SplitAxisKind::Parallel &&
+         llvm::all_of(getAxis(node).operands,
+                      [&](const AxisPlace &place) {
+                        return isStatic(op->getOperandTypes()[place.value]);
+                      }) &&
+         isStatic(op->getResult(0).getType());
+}
+
+/// The node that the views behind which `node` is are made of, if nothing else
+/// reads them; `node` itself if it is no such view.
+int32_t RegionGraph::skipViews(int32_t node,
+                               SmallVectorImpl<int32_t> &views) const {
+  while (isFreeView(operations[nodes[node].op]) &&
+         operations[nodes[node].op]->hasOneUse()) {
+    int32_t viewed = none;
+    forEachGiver(node, [&](int32_t giver) { viewed = giver; });
+    if (viewed == none)
+      break;
+    views.push_back(node);
+    node = viewed;
+  }
+  return node;
+}
+
+/// Keeps what alone reads what a collective delivers, and what alone computes
+/// what one sends, if chunks would be copied there otherwise.
+void RegionGraph::absorb(std::vector<char> &kept) {
+  absorbed.assign(nodes.size(), false);
+  auto keep = [&](int32_t node, ArrayRef<int32_t> views) {
+    for (int32_t added : views)
+      absorbed[added] = !kept[added];
+    absorbed[node] = true;
+  };
+  auto count = static_cast<int32_t>(nodes.size());
+  for (int32_t node = 0; node < count; ++node) {
+    if (!kept[node] && isAbsorbable(node))
+      forEachGiver(node, [&](int32_t giver) {
+        SmallVector<int32_t, 4> views;
+        int32_t from = skipViews(giver, views);
+        if (kept[from] && isStart(nodes[from].op) &&
+            operations[partners[nodes[from].op]]->hasOneUse())
+          keep(node, views);
+      });
+    if (!kept[node] || !isStart(nodes[node].op))
+      continue;
+    Operation *start = operations[nodes[node].op];
+    std::optional<ValueSplit> split =
+        getOperandSplit(getAxis(node), 0, nodes[node].split.blocks);
+    auto sent = dyn_cast<RankedTensorType>(start->getOperand(0).getType());
+    if (split && sent && sent.hasStaticShape() &&
+        isSliceCopied(start->getOperand(0), *split, start))
+      forEachGiver(node, [&](int32_t giver) {
+        SmallVector<int32_t, 4> views;
+        int32_t from = skipViews(giver, views);
+        if (!kept[from] && isAbsorbable(from) &&
+            operations[nodes[from].op]->hasOneUse())
+          keep(from, views);
+      });
+  }
+  for (int32_t node = 0; node < count; ++node)
+    kept[node] = kept[node] || absorbed[node];
+}
+
 void RegionGraph::findPieces() {
   std::vector<char> kept = findKept();
+  absorb(kept);
   llvm::IntEqClasses classes(nodes.size());
   auto count = static_cast<int32_t>(nodes.size());
   for (int32_t node = 0; node < count; ++node)

@@ -63,6 +63,9 @@ public:
   /// Whether the operation at `index` is a collective with a rule.
   bool isStart(int32_t index) const { return partners[index] != none; }
   bool isLarge(int32_t index) const { return large[index]; }
+  /// Whether a node is divided only so that no copy is needed beside a
+  /// collective.
+  bool isAbsorbed(int32_t node) const { return absorbed[node]; }
 
   ArrayRef<Node> getNodes() const { return nodes; }
   const SplitAxis &getAxis(int32_t node) const {
@@ -102,6 +105,9 @@ private:
   int32_t getStage(int32_t node, ArrayRef<Labels> labels) const;
   void findPieces();
   std::vector<char> findKept() const;
+  bool isAbsorbable(int32_t node) const;
+  int32_t skipViews(int32_t node, SmallVectorImpl<int32_t> &views) const;
+  void absorb(std::vector<char> &kept);
 
   bool allowSums;
   std::vector<Operation *> operations;
@@ -120,6 +126,8 @@ private:
   std::vector<int32_t> seeds;
   int32_t numComponents = 0;
   std::vector<std::vector<int32_t>> pieces;
+  /// By node.
+  std::vector<char> absorbed;
 };
 
 } // namespace mlir::commsched

@@ -274,6 +274,14 @@ static std::vector<int32_t> findNearest(const RegionGraph &graph,
         graph.forEachDefinition(found[next], add);
     found.insert(found.end(), forward.begin() + 1, forward.end());
   }
+  for (size_t next = 0; next < found.size(); ++next) {
+    auto addAbsorbed = [&](int32_t node) {
+      if (graph.isAbsorbed(node))
+        add(node);
+    };
+    graph.forEachUser(found[next], addAbsorbed);
+    graph.forEachDefinition(found[next], addAbsorbed);
+  }
   // Free views behind large computations, so that these have fewer exits.
   for (size_t next = 0; next < found.size(); ++next) {
     Operation *op = graph.getOperation(graph.getNodes()[found[next]].op);
