@@ -2,7 +2,8 @@
 // RUN: commsched-opt %s --commsched-split=extent=widest --split-input-file | FileCheck %s --enable-var-scope --check-prefix=WIDEST
 
 // A gather before one product, and a scatter behind another one. The chunks of
-// what is between are rows of all ranks.
+// what is between are rows of all ranks. What is needed whole is allocated
+// whole, and each chunk writes its rows; an operator reads rows without a copy.
 
 commsched.group @tp size(4)
 
@@ -13,17 +14,19 @@ commsched.group @tp size(4)
 // NEAREST: %[[F0:.+]] = commsched.all_gather %[[X0]] on @tp dim(0) {{.*}} commsched.name = "ag.chunk0"} : tensor<8x32xf32>
 // NEAREST: %[[F1:.+]] = commsched.all_gather %[[X1]] on @tp dim(0) {{.*}} commsched.name = "ag.chunk1"}
 // NEAREST: %[[G0:.+]] = commsched.wait %[[F0]]
-// NEAREST: %[[H0:.+]] = commsched.compute "aten.mm"(%[[G0]], %[[W1]]) {commsched.chunk = {axis = 0 : i64, blocks = 4 : i64, count = 2 : i64, index = 0 : i64, of = "mm1", original = {properties = {callee = "aten.mm", flops = 2.621440e+05 : f64, split = "m k, k n -> m n"}, runtime_ns = 1001 : i64, types = [tensor<64x64xf32>]}}, commsched.module = "mlp", commsched.name = "mm1.chunk0", commsched.runtime_ns = {{[0-9]+}} : i64, flops = 1.310720e+05 : f64
+// NEAREST: %[[B:.+]] = tensor.empty() {commsched.chunk = {count = 2 : i64, of = "mm1", part = "whole"}, commsched.module = "mlp"} : tensor<64x64xf32>
+// NEAREST: %[[E0:.+]] = tensor.expand_shape %[[B]] {{.*}} output_shape [4, 2, 8, 64]
+// NEAREST: %[[D0:.+]] = tensor.extract_slice %[[E0]][0, 0, 0, 0] [4, 1, 8, 64] {{.*}} to tensor<4x8x64xf32>
+// NEAREST: %[[H0:.+]] = commsched.compute "aten.mm"(%[[G0]], %[[W1]], %[[D0]]) {alias = 2 : i64, bytes = 20480 : i64, commsched.chunk = {axis = 0 : i64, blocks = 4 : i64, count = 2 : i64, index = 0 : i64, of = "mm1", original = {properties = {callee = "aten.mm", flops = 2.621440e+05 : f64, split = "m k, k n -> m n"}, runtime_ns = 1001 : i64, types = [tensor<64x64xf32>]}}, commsched.module = "mlp", commsched.name = "mm1.chunk0", commsched.runtime_ns = {{[0-9]+}} : i64, flops = 1.310720e+05 : f64
 // NEAREST: %[[G1:.+]] = commsched.wait %[[F1]]
-// NEAREST: %[[H1:.+]] = commsched.compute "aten.mm"(%[[G1]], %[[W1]])
-// NEAREST: %[[E0:.+]] = tensor.expand_shape %[[H0]] {{.*}} output_shape [4, 1, 8, 64]
-// NEAREST: %[[E1:.+]] = tensor.expand_shape %[[H1]]
-// NEAREST: %[[C:.+]] = tensor.concat dim(1) %[[E0]], %[[E1]]
-// NEAREST: %[[H:.+]] = tensor.collapse_shape %[[C]] {{.*}} commsched.module = "mlp", commsched.name = "mm1.whole"} : tensor<4x2x8x64xf32> into tensor<64x64xf32>
+// NEAREST: %[[D1:.+]] = tensor.extract_slice {{.*}}[0, 1, 0, 0] [4, 1, 8, 64]
+// NEAREST: %[[H1:.+]] = commsched.compute "aten.mm"(%[[G1]], %[[W1]], %[[D1]]) {alias = 2 : i64,
+// NEAREST-SAME: split = "m k, k n, _ _ _ -> m n"
+// NEAREST: %[[H:.+]] = commsched.compute "commsched.join"(%[[B]], %[[H0]], %[[H1]]) {alias = 0 : i64, {{.*}}commsched.module = "mlp", commsched.name = "mm1.whole"}
 // NEAREST: %[[S:.+]] = commsched.compute "aten.silu"(%[[H]])
 // NEAREST: tensor.expand_shape %[[S]]
 // NEAREST: tensor.extract_slice {{.*}}[0, 0, 0, 0] [4, 1, 8, 64]
-// NEAREST: linalg.copy
+// NEAREST-NOT: linalg.copy
 // NEAREST: tensor.collapse_shape {{.*}} commsched.name = "silu.slice0"
 // NEAREST: commsched.name = "mm2.chunk0"
 // NEAREST: commsched.name = "rs.chunk0"
