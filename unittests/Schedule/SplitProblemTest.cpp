@@ -17,6 +17,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 using namespace mlir::commsched;
@@ -99,6 +100,9 @@ std::string tell(const SplitProblem &split) {
       text += "slice" + std::to_string(origin.index) + "." +
               std::to_string(origin.chunk);
       break;
+    case SplitProblem::Role::Storage:
+      text += "storage" + std::to_string(origin.index);
+      break;
     }
   }
   return text;
@@ -116,6 +120,50 @@ TEST(SplitProblem, ChunksFollowEachOtherInAPipeline) {
   EXPECT_EQ(timeline->stepNs, 11 + 25 + 110 + 35 + 2 + 10);
   EXPECT_TRUE(problem.isExpensive(split.chunkOf(Block::mm, 1)));
   EXPECT_EQ(problem.stream(split.chunkOf(Block::scatter, 1)), 0);
+}
+
+TEST(SplitProblem, ChunksAreWrittenIntoTheirWhole) {
+  Block block;
+  block.spec.wholes.push_back(
+      {Block::mm, Block::product, 0, 64, true, {}, /*isWritten=*/true});
+  SplitProblem split = block.split();
+  EXPECT_EQ(tell(split),
+            "0 slice0.0 1.0 slice0.1 2.0 1.1 storage1 3.0 2.1 4.0 3.1 whole1 "
+            "5.0 4.1 5.1 whole0 6");
+  const Problem &problem = split.getProblem();
+  Result<Timeline> timeline = simulate(problem, split.place());
+  ASSERT_TRUE(timeline);
+  EXPECT_EQ(timeline->stepNs, 11 + 25 + 110 + 35 + 2 + 10);
+  NodeId storage = noNode;
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    if (split.originOf(node).role == SplitProblem::Role::Storage)
+      storage = node;
+  ASSERT_NE(storage, noNode);
+  ASSERT_EQ(problem.buffersMadeBy(storage).size(), 1u);
+  BufferId whole = *problem.buffersMadeBy(storage).begin();
+  EXPECT_EQ(problem.buffer(whole).bytes, 64);
+  for (int32_t chunk = 0; chunk < 2; ++chunk) {
+    NodeId node = split.chunkOf(Block::mm, chunk);
+    EXPECT_TRUE(problem.buffersMadeBy(node).empty());
+    ArrayView<BufferId> used = problem.buffersUsedBy(node);
+    EXPECT_NE(std::find(used.begin(), used.end(), whole), used.end());
+  }
+
+  block.spec.wholes.back().costNs = 3;
+  Result<SplitProblem> costly =
+      SplitProblem::create(block.problem, {block.spec});
+  ASSERT_FALSE(costly);
+  EXPECT_EQ(costly.error(), "whole 1 of region 0 costs 3 ns, but its chunks "
+                            "are parts of it");
+  block.spec.wholes.back() = block.spec.wholes.front();
+  block.spec.wholes.back().costNs = 0;
+  block.spec.wholes.back().isWritten = true;
+  Result<SplitProblem> delivered =
+      SplitProblem::create(block.problem, {block.spec});
+  ASSERT_FALSE(delivered);
+  EXPECT_EQ(delivered.error(),
+            "whole 1 of region 0 has chunks that are parts of buffer 3, which "
+            "no Compute of the region makes");
 }
 
 TEST(SplitProblem, NodesAreFoundBothWays) {

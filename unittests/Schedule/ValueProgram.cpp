@@ -443,6 +443,9 @@ std::string schedule::testing::labelOf(const SplitProblem &split,
   case SplitProblem::Role::Whole:
     return "w" +
            std::to_string(specs[origin.spec].wholes[origin.index].producer);
+  case SplitProblem::Role::Storage:
+    return "b" +
+           std::to_string(specs[origin.spec].wholes[origin.index].producer);
   case SplitProblem::Role::Slice:
     break;
   }

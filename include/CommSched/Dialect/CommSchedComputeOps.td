@@ -27,7 +27,9 @@ def CommSched_ComputeOp : CommSched_Op<"compute", [
     * `flops` is the number of floating-point operations.
     * `bytes` is the number of bytes moved through memory; by default, those of
       the operands and results.
-    * `alias` is the index of the operand that the results are views of.
+    * `alias` is the index of the operand that the results are views of. With
+      `bytes` above 0 and without `mutates`, the result is written there
+      instead, as a chunk of a value is into its part of the whole.
     * `mutates` lists the indices of the operands that are written in place.
     * `random` marks an operator that draws random numbers. It draws them from
       the state that it is given if one of its operands is an argument with the

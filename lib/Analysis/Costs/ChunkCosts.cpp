@@ -102,8 +102,7 @@ getWholeBytes(Operation *op, const SplitAxis *axis, int64_t count) {
     return true;
   };
   ArrayRef<AxisPlace> none;
-  if (!add(operands,
-           axis ? ArrayRef<AxisPlace>(axis->operands) : none) ||
+  if (!add(operands, axis ? ArrayRef<AxisPlace>(axis->operands) : none) ||
       !add(getSizedTypes(op->getResults()),
            axis ? ArrayRef<AxisPlace>(axis->results) : none))
     return std::nullopt;

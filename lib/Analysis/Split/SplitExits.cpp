@@ -120,8 +120,7 @@ SplitExitKind ExitFinder::getKind(Value value) {
 
 /// Adds what the exit `value` is a view of.
 void ExitFinder::add(Value value) {
-  while (exits.insert(value).second &&
-         getKind(value) == SplitExitKind::Viewed)
+  while (exits.insert(value).second && getKind(value) == SplitExitKind::Viewed)
     value = getViewed(*findMember(value.getDefiningOp()));
 }
 

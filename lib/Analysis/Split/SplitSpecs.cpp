@@ -77,10 +77,10 @@ bool SplitSpecs::addWholes(const SplitRegion &region, int64_t count,
     std::optional<BufferId> source = findBuffer(exit.value);
     std::optional<int64_t> bytes = getStaticBytes(type);
     bool isWritten = exit.kind != SplitExitKind::Joined;
-    std::optional<int64_t> costNs =
-        isWritten    ? std::optional<int64_t>(0)
-        : exit.split ? estimateConcatNs(costs, type)
-                     : estimateSumNs(costs, type, count);
+    std::optional<int64_t> costNs = isWritten ? std::optional<int64_t>(0)
+                                    : exit.split
+                                        ? estimateConcatNs(costs, type)
+                                        : estimateSumNs(costs, type, count);
     if (!source || !bytes || !costNs)
       return false;
     SplitSpec::Whole whole;

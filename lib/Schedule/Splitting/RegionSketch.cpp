@@ -168,10 +168,9 @@ Status RegionExtractor::extract() {
   for (const SplitSpec::ChunkBuffer &buffer : spec.buffers)
     local.buffers.push_back({find(buffers, buffer.buffer), buffer.chunkBytes});
   for (const SplitSpec::Whole &whole : spec.wholes)
-    local.wholes.push_back({find(nodes, whole.producer),
-                            find(buffers, whole.source), whole.costNs,
-                            whole.bytes, whole.freed, localize(whole.users),
-                            whole.isWritten});
+    local.wholes.push_back(
+        {find(nodes, whole.producer), find(buffers, whole.source), whole.costNs,
+         whole.bytes, whole.freed, localize(whole.users), whole.isWritten});
   for (const SplitSpec::Slice &slice : spec.slices)
     addSlice(slice);
   return region.finalize();

@@ -93,7 +93,8 @@ void BufferSplitter::addBuffer(BufferId id) {
   int32_t spec = regions.specOfBuffer(id);
   if (int32_t storage = regions.storageOf(id); storage >= 0) {
     for (int32_t copy = 0; copy < numCopies(buffer.producer); ++copy)
-      draft.uses.push_back({firsts.back(), draft.firsts[buffer.producer] + copy});
+      draft.uses.push_back(
+          {firsts.back(), draft.firsts[buffer.producer] + copy});
     buffer.producer = draft.storages[storage];
     draft.buffers.push_back(buffer);
     return;

@@ -105,8 +105,8 @@ bool SplitChooser::addWholes(const SplitRegion &region, SplitSpec &spec) const {
     if (storage == StorageAnalysis::none || !bytes || !costNs)
       return false;
     SplitSpec::Whole whole{
-        getNode(exit.value.getDefiningOp()),        storage, *costNs, *bytes,
-        problem.getProblem().buffer(storage).freed, {}, isWritten};
+        getNode(exit.value.getDefiningOp()),        storage, *costNs,  *bytes,
+        problem.getProblem().buffer(storage).freed, {},      isWritten};
     for (OpOperand &use : exit.value.getUses()) {
       const SplitMember *member = members.lookup(use.getOwner());
       if (member && exit.split &&

@@ -236,9 +236,9 @@ void RegionRewriter::createDestination(const SplitMember &member,
   const SplitExit &exit = region.exits[exitOf.lookup(result)];
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(chunk);
-  CreatedValue part =
-      commsched::createDestination(builder, member.op->getLoc(),
-                                   storageOf[result], *exit.split, index, count);
+  CreatedValue part = commsched::createDestination(builder, member.op->getLoc(),
+                                                   storageOf[result],
+                                                   *exit.split, index, count);
   ChunkInfo info;
   info.of = of;
   info.count = count;

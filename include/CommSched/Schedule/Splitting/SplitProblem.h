@@ -117,9 +117,10 @@ public:
   /// Start or Wait without the other one; a buffer that no member makes, is
   /// given twice, or is missing; a Whole or a Slice whose source its producer
   /// neither makes nor uses, or whose user does not depend on it; a Whole whose
-  /// chunks are parts of a buffer that no member makes, or that costs; a negative
-  /// cost or size; sums that do not fit 64 bits; no legal order, because an
-  /// operation uses a buffer that an operation makes which depends on it.
+  /// chunks are parts of a buffer that no member makes, or that costs; a
+  /// negative cost or size; sums that do not fit 64 bits; no legal order,
+  /// because an operation uses a buffer that an operation makes which depends
+  /// on it.
   ///
   /// O((nodes + dependences + uses) * log(nodes)) of the split program.
   static Result<SplitProblem> create(const Problem &problem,
