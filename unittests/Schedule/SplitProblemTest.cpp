@@ -128,8 +128,8 @@ TEST(SplitProblem, ChunksAreWrittenIntoTheirWhole) {
       {Block::mm, Block::product, 0, 64, true, {}, /*isWritten=*/true});
   SplitProblem split = block.split();
   EXPECT_EQ(tell(split),
-            "0 slice0.0 1.0 slice0.1 2.0 1.1 storage1 3.0 2.1 4.0 3.1 whole1 "
-            "5.0 4.1 5.1 whole0 6");
+            "0 slice0.0 1.0 slice0.1 storage1 2.0 1.1 3.0 2.1 4.0 3.1 5.0 4.1 "
+            "whole1 5.1 whole0 6");
   const Problem &problem = split.getProblem();
   Result<Timeline> timeline = simulate(problem, split.place());
   ASSERT_TRUE(timeline);
