@@ -354,10 +354,11 @@ SplitChooser::findCandidates(ArrayRef<int64_t> exposedNs) {
 }
 
 /// The candidates of that extent without common members, the best first, in at
-/// most so many chunks.
+/// most so many chunks, and in at least so many where these gain as well.
 SplitChooser::Combination
 SplitChooser::combine(ArrayRef<Candidate> candidates,
-                      std::optional<SplitExtent> extent, int32_t mostChunks) {
+                      std::optional<SplitExtent> extent, int32_t mostChunks,
+                      int32_t leastChunks) {
   llvm::DenseSet<Operation *> taken;
   Combination result;
   std::vector<SplitRegionChoice> &chosen = result.regions;
@@ -372,6 +373,10 @@ SplitChooser::combine(ArrayRef<Candidate> candidates,
     int32_t chunks = std::min(candidate.chunks, mostChunks);
     while (chunks > 2 && region.length % chunks != 0)
       --chunks;
+    if (leastChunks > chunks && leastChunks <= options.maxChunks &&
+        region.length % leastChunks == 0 &&
+        judge(candidate.region).gainNs(leastChunks) > 0)
+      chunks = leastChunks;
     int64_t gainNs = judge(candidate.region).gainNs(chunks);
     if (region.length % chunks != 0 || gainNs <= 0)
       continue;
@@ -436,6 +441,7 @@ SplitChooser::choose(ArrayRef<int64_t> exposedNs,
     StringRef text;
     std::optional<SplitExtent> extent;
     int32_t mostChunks;
+    int32_t leastChunks = 2;
   };
   const Rule rules[] = {
       {"the nearest regions", SplitExtent::Nearest, options.maxChunks},
@@ -443,10 +449,13 @@ SplitChooser::choose(ArrayRef<int64_t> exposedNs,
       {"the regions that gain most", std::nullopt, options.maxChunks},
       {"the nearest regions in 2 chunks", SplitExtent::Nearest, 2},
       {"the widest regions in 2 chunks", SplitExtent::Widest, 2},
+      {"the widest regions in 4 chunks", SplitExtent::Widest, options.maxChunks,
+       4},
   };
   std::vector<Combination> combinations;
   for (const Rule &rule : rules) {
-    Combination found = combine(candidates, rule.extent, rule.mostChunks);
+    Combination found =
+        combine(candidates, rule.extent, rule.mostChunks, rule.leastChunks);
     found.rule = rule.text.str();
     auto isSame = [&](const Combination &other) {
       return llvm::equal(found.regions, other.regions,

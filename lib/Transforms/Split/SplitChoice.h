@@ -136,7 +136,8 @@ private:
     int64_t gainNs = 0;
   };
   Combination combine(ArrayRef<Candidate> candidates,
-                      std::optional<SplitExtent> extent, int32_t mostChunks);
+                      std::optional<SplitExtent> extent, int32_t mostChunks,
+                      int32_t leastChunks);
   std::optional<SplitChoice>
   sketch(std::vector<SplitRegionChoice> chosen, StringRef rule,
          const schedule::StepSchedulerOptions &stepOptions);
