@@ -10,6 +10,7 @@
 
 #include "ChunkValues.h"
 #include "CommSched/Analysis/OperationTexts.h"
+#include "CommSched/Analysis/Split/EqualChunks.h"
 #include "CommSched/Dialect/ChunkAttribute.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/Destinations.h"
@@ -323,6 +324,16 @@ std::string ChunkMerger::create(ChunkSet &set) {
   return verify(set);
 }
 
+/// Whether chunks of `value`, cut as `cut` says, are what `split` asks for.
+static bool isCutAs(Value value, std::optional<ValueSplit> cut,
+                    std::optional<ValueSplit> split) {
+  if (cut == split)
+    return true;
+  // A contiguous part stands for pieces of a value whose parts are all equal.
+  return cut && split && cut->dim == split->dim && cut->outer == 1 &&
+         hasEqualChunks(value, *split);
+}
+
 /// What the merged operation has different from what its chunks say.
 std::string ChunkMerger::verify(const ChunkSet &set) const {
   constexpr StringLiteral different =
@@ -347,8 +358,10 @@ std::string ChunkMerger::verify(const ChunkSet &set) const {
     if (isWait)
       continue;
     std::optional<ValueSplit> is = getOperandSplit(axis, index, blocks);
-    bool isSame = operand.value ? is == operand.split : is.has_value();
-    Type type = op->getOperand(index).getType();
+    Value whole = op->getOperand(index);
+    bool isSame =
+        operand.value ? isCutAs(whole, operand.split, is) : is.has_value();
+    Type type = whole.getType();
     Type expected = is ? getChunkType(type, is->dim, set.info.count) : type;
     if (!isSame || set.chunks.front()->getOperand(index).getType() != expected)
       return different.str();

@@ -1,8 +1,11 @@
 // RUN: commsched-opt %s --commsched-split=chunks=2 | FileCheck %s --enable-var-scope
+// RUN: commsched-opt %s -o %t.input
+// RUN: commsched-opt %s --commsched-split=chunks=2 --commsched-merge-chunks | diff %t.input -
 
 // A chunk of the product has rows of all ranks, so that a chunk of its
 // destination is in several pieces. All elements of the destination are equal,
-// and a view of as many contiguous rows stands for them.
+// and a view of as many contiguous rows stands for them, also when the chunks
+// are put together again.
 
 commsched.group @tp size(4)
 
@@ -16,11 +19,11 @@ commsched.group @tp size(4)
 func.func @f(%x: tensor<16x8xf32>, %w: tensor<8x32xf32>) -> tensor<64x32xf32> {
   %f = commsched.all_gather %x on @tp dim(0)
       : tensor<16x8xf32> -> !commsched.future<tensor<64x8xf32>>
-  %g = commsched.wait %f : !commsched.future<tensor<64x8xf32>>
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : tensor<64x32xf32>
   %zeros = linalg.fill ins(%zero : f32) outs(%empty : tensor<64x32xf32>)
       -> tensor<64x32xf32>
+  %g = commsched.wait %f : !commsched.future<tensor<64x8xf32>>
   %y = linalg.matmul ins(%g, %w : tensor<64x8xf32>, tensor<8x32xf32>)
       outs(%zeros : tensor<64x32xf32>) -> tensor<64x32xf32>
   return %y : tensor<64x32xf32>
