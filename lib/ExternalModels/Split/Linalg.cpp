@@ -95,9 +95,9 @@ static void addLoop(SplitRule &rule, LinalgOp op, unsigned loop,
            addsUp(op)) {
     // Chunks of a sum from zero give partial sums.
     if (llvm::all_of(op.getDpsInits(), isFilledWithZeros))
-      addSumAxis(rule, op, *operands);
+      addSumAxis(rule.axes, op, *operands);
     else
-      addWholeSum(rule, op, *operands);
+      addSumAxis(rule.wholeSums, op, *operands);
   }
 }
 

@@ -61,18 +61,12 @@ void mlir::commsched::detail::addParallelAxis(SplitRule &rule, Operation *op,
     rule.axes.push_back(std::move(*axis));
 }
 
-void mlir::commsched::detail::addSumAxis(SplitRule &rule, Operation *op,
+void mlir::commsched::detail::addSumAxis(SmallVectorImpl<SplitAxis> &axes,
+                                         Operation *op,
                                          ArrayRef<DimOfValue> operands) {
   if (std::optional<SplitAxis> axis =
           makeAxis(op, SplitAxisKind::Sum, operands, /*results=*/{}))
-    rule.axes.push_back(std::move(*axis));
-}
-
-void mlir::commsched::detail::addWholeSum(SplitRule &rule, Operation *op,
-                                          ArrayRef<DimOfValue> operands) {
-  if (std::optional<SplitAxis> axis =
-          makeAxis(op, SplitAxisKind::Sum, operands, /*results=*/{}))
-    rule.wholeSums.push_back(std::move(*axis));
+    axes.push_back(std::move(*axis));
 }
 
 void mlir::commsched::detail::addUntouchedAxes(

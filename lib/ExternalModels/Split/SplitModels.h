@@ -39,12 +39,10 @@ void addParallelAxis(SplitRule &rule, Operation *op,
                      ArrayRef<DimOfValue> operands,
                      ArrayRef<DimOfValue> results);
 
-/// Adds to `rule` the sum over the given dimensions of operands of `op`,
-/// likewise.
-void addSumAxis(SplitRule &rule, Operation *op, ArrayRef<DimOfValue> operands);
-
-/// Adds to `rule` that sum as one that cannot be split.
-void addWholeSum(SplitRule &rule, Operation *op, ArrayRef<DimOfValue> operands);
+/// Adds the sum over the given dimensions of operands of `op`, likewise, to
+/// `axes`: those of a rule, or its whole sums.
+void addSumAxis(SmallVectorImpl<SplitAxis> &axes, Operation *op,
+                ArrayRef<DimOfValue> operands);
 
 /// Adds to `rule` each dimension of operand 0, which has the rank of the
 /// result, that `isUntouched` accepts.

@@ -58,7 +58,7 @@ static SplitRule getMatmulRule(Operation *op) {
   addParallelAxis(rule, op, {{0, 0}, {1, 0}}, {{0, 0}});
   addParallelAxis(rule, op, {{0, 1}}, {{0, 1}});
   addParallelAxis(rule, op, {{1, 2}}, {{0, 2}});
-  addSumAxis(rule, op, {{0, 2}, {1, 1}});
+  addSumAxis(rule.axes, op, {{0, 2}, {1, 1}});
   return rule;
 }
 
@@ -99,7 +99,7 @@ static SplitRule getAlongAxisRule(Operation *op) {
 
 static SplitRule getReduceSumRule(Operation *op) {
   SplitRule rule = getAlongAxisRule(op);
-  addSumAxis(rule, op, {{0, getAxis(op)}});
+  addSumAxis(rule.axes, op, {{0, getAxis(op)}});
   return rule;
 }
 
