@@ -271,11 +271,6 @@ mlir::commsched::estimateCopyNs(const OperationCosts &costs, Type type) {
 }
 
 std::optional<int64_t>
-mlir::commsched::estimateConcatNs(const OperationCosts &costs, Type whole) {
-  return estimatePassesNs(costs, whole, /*read=*/1, /*flops=*/0);
-}
-
-std::optional<int64_t>
 mlir::commsched::estimateSumNs(const OperationCosts &costs, Type whole,
                                int64_t count) {
   auto shaped = dyn_cast<ShapedType>(whole);

@@ -9,94 +9,93 @@
 #include "CommSched/Analysis/Split/SplitSpecs.h"
 
 #include "CommSched/Analysis/Costs/ChunkCosts.h"
-#include "CommSched/Analysis/Costs/OperationCosts.h"
-#include "RegionGraph.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
 using schedule::BufferId;
 using schedule::NodeId;
+using schedule::noNode;
 using schedule::SplitSpec;
 
-SplitSpecs::SplitSpecs(const BlockProblem &block, OperationCosts &costs)
-    : block(block), costs(costs) {
-  const schedule::Problem &problem = block.getProblem();
-  for (NodeId node = 0; node < problem.numNodes(); ++node)
-    nodes[block.getOperation(node)] = node;
-  // A storage that is grown again is several buffers: the last one counts.
-  for (BufferId buffer = 0; buffer < problem.numBuffers(); ++buffer)
-    buffers[block.getBufferRoot(buffer)] = buffer;
+SplitSpecs::SplitSpecs(Block &block, const BlockProblem &problem,
+                       OperationCosts &costs)
+    : block(block), problem(problem), costs(costs), storages(block) {
+  NodeId numNodes = problem.getProblem().numNodes();
+  for (NodeId node = 0; node < numNodes; ++node)
+    nodes[problem.getOperation(node)] = node;
 }
 
-std::optional<BufferId> SplitSpecs::findBuffer(Value value) const {
-  auto it = buffers.find(getViewedValue(value));
-  return it == buffers.end() ? std::nullopt : std::optional(it->second);
+NodeId SplitSpecs::getNode(Operation *op) const {
+  Operation *ancestor = block.findAncestorOpInBlock(*op);
+  return ancestor ? nodes.lookup_or(ancestor, noNode) : noNode;
 }
 
-std::optional<NodeId> SplitSpecs::findNode(Operation *op) const {
-  // Operations in regions belong to the one of the block that holds them.
-  while (op) {
-    if (auto it = nodes.find(op); it != nodes.end())
-      return it->second;
-    op = op->getParentOp();
+std::optional<int64_t> SplitSpecs::getChunkNs(const SplitRegion &region,
+                                              size_t member, int32_t chunks) {
+  auto [it, isNew] =
+      chunkCosts.try_emplace({region.signature, member, chunks}, std::nullopt);
+  if (isNew) {
+    const SplitMember &split = region.members[member];
+    it->second = split.isWait()
+                     ? std::optional<int64_t>(0)
+                     : estimateChunkNs(costs, split.op, split.axis, chunks);
   }
-  return std::nullopt;
+  return it->second;
 }
 
-bool SplitSpecs::addMembers(const SplitRegion &region, int64_t count,
-                            SplitSpec &spec) {
-  for (const SplitMember &member : region.members) {
-    std::optional<int64_t> costNs =
-        member.isWait() ? 0
-                        : estimateChunkNs(costs, member.op, member.axis, count);
+bool SplitSpecs::addMembers(const SplitRegion &region, SplitSpec &spec) {
+  for (auto [index, member] : llvm::enumerate(region.members)) {
+    std::optional<int64_t> costNs = getChunkNs(region, index, spec.chunks);
     if (!costNs)
       return false;
-    spec.members.push_back({nodes.lookup(member.op), *costNs});
+    spec.members.push_back({member.index, *costNs});
   }
   return true;
 }
 
-void SplitSpecs::addBuffers(const SplitRegion &region, int64_t count,
-                            SplitSpec &spec) {
-  const schedule::Problem &problem = block.getProblem();
+bool SplitSpecs::addBuffers(const SplitRegion &region, SplitSpec &spec) const {
+  const schedule::Problem &known = problem.getProblem();
   for (const SplitMember &member : region.members)
-    for (BufferId buffer : problem.buffersMadeBy(nodes.lookup(member.op))) {
-      int64_t bytes = problem.buffer(buffer).bytes;
-      // Each chunk of a sum is as large as the sum.
-      spec.buffers.push_back({buffer, member.isSum() ? bytes : bytes / count});
+    for (BufferId buffer : known.buffersMadeBy(member.index)) {
+      auto root = dyn_cast<OpResult>(problem.getBufferRoot(buffer));
+      if (!root)
+        return false;
+      // What a collective delivers is a result of its wait, and divided alike.
+      std::optional<ValueSplit> split = commsched::getResultSplit(
+          member.axis, root.getResultNumber(), member.blocks);
+      int64_t bytes = known.buffer(buffer).bytes;
+      spec.buffers.push_back({buffer, split ? bytes / spec.chunks : bytes});
     }
+  return true;
 }
 
-bool SplitSpecs::addWholes(const SplitRegion &region, int64_t count,
-                           SplitSpec &spec) {
+/// Adds what puts values together that are needed whole.
+bool SplitSpecs::addWholes(const SplitRegion &region, SplitSpec &spec) const {
   DenseMap<Operation *, const SplitMember *> members;
   for (const SplitMember &member : region.members)
     members[member.op] = &member;
   for (const SplitExit &exit : region.exits) {
+    int32_t storage = storages.getStorage(exit.value);
     Type type = getSizedType(exit.value);
-    std::optional<BufferId> source = findBuffer(exit.value);
     std::optional<int64_t> bytes = getStaticBytes(type);
     bool isWritten = exit.kind != SplitExitKind::Joined;
-    std::optional<int64_t> costNs = isWritten ? std::optional<int64_t>(0)
-                                    : exit.split
-                                        ? estimateConcatNs(costs, type)
-                                        : estimateSumNs(costs, type, count);
-    if (!source || !bytes || !costNs)
+    std::optional<int64_t> costNs =
+        isWritten    ? std::optional<int64_t>(0)
+        : exit.split ? estimateCopyNs(costs, type)
+                     : estimateSumNs(costs, type, spec.chunks);
+    if (storage == StorageAnalysis::none || !bytes || !costNs)
       return false;
-    SplitSpec::Whole whole;
-    whole.producer = nodes.lookup(exit.value.getDefiningOp());
-    whole.source = *source;
-    whole.costNs = *costNs;
-    whole.bytes = *bytes;
-    whole.isWritten = isWritten;
-    whole.freed = block.getProblem().buffer(*source).freed;
+    SplitSpec::Whole whole{
+        getNode(exit.value.getDefiningOp()),        storage, *costNs,  *bytes,
+        problem.getProblem().buffer(storage).freed, {},      isWritten};
     for (OpOperand &use : exit.value.getUses()) {
       const SplitMember *member = members.lookup(use.getOwner());
       if (member && exit.split &&
           member->getOperandSplit(use.getOperandNumber()) == exit.split)
         continue;
-      if (std::optional<NodeId> user = findNode(use.getOwner()))
-        whole.users.push_back(*user);
+      NodeId user = getNode(use.getOwner());
+      if (user != noNode)
+        whole.users.push_back(user);
     }
     llvm::sort(whole.users);
     whole.users.erase(llvm::unique(whole.users), whole.users.end());
@@ -105,33 +104,32 @@ bool SplitSpecs::addWholes(const SplitRegion &region, int64_t count,
   return true;
 }
 
-SmallVector<int32_t> SplitSpecs::getCopiedEntries(const SplitRegion &region) {
-  SmallVector<int32_t> copied;
+SmallVector<int32_t, 2>
+SplitSpecs::getCopiedEntries(const SplitRegion &region) {
+  SmallVector<int32_t, 2> copied;
   for (auto [number, entry] : llvm::enumerate(region.entries))
     if (entry.isCopied)
       copied.push_back(static_cast<int32_t>(number));
   return copied;
 }
 
-bool SplitSpecs::addSlices(const SplitRegion &region, int64_t count,
-                           SplitSpec &spec) {
+/// Adds the copies of parts of what comes from outside.
+bool SplitSpecs::addSlices(const SplitRegion &region, SplitSpec &spec) const {
   for (int32_t number : getCopiedEntries(region)) {
     const SplitEntry &entry = region.entries[number];
-    Type type = getChunkType(getSizedType(entry.value), entry.split.dim, count);
-    std::optional<BufferId> source = findBuffer(entry.value);
+    int32_t storage = storages.getStorage(entry.value);
+    Type type =
+        getChunkType(getSizedType(entry.value), entry.split.dim, spec.chunks);
     std::optional<int64_t> bytes = getStaticBytes(type);
     std::optional<int64_t> costNs = estimateCopyNs(costs, type);
-    if (!source || !bytes || !costNs)
+    if (storage == StorageAnalysis::none || !bytes || !costNs)
       return false;
-    SplitSpec::Slice slice;
-    Operation *op = entry.value.getDefiningOp();
-    slice.producer =
-        op ? findNode(op).value_or(schedule::noNode) : schedule::noNode;
-    slice.source = *source;
-    slice.costNs = *costNs;
-    slice.bytes = *bytes;
+    Operation *producer = entry.value.getDefiningOp();
+    SplitSpec::Slice slice{
+        producer ? getNode(producer) : noNode, storage, *costNs, *bytes, {}};
     for (const SplitEntry::Use &use : entry.uses)
-      slice.users.push_back(nodes.lookup(region.members[use.member].op));
+      slice.users.push_back(region.members[use.member].index);
+    llvm::sort(slice.users);
     slice.users.erase(llvm::unique(slice.users), slice.users.end());
     spec.slices.push_back(std::move(slice));
   }
@@ -139,12 +137,11 @@ bool SplitSpecs::addSlices(const SplitRegion &region, int64_t count,
 }
 
 std::optional<SplitSpec> SplitSpecs::make(const SplitRegion &region,
-                                          int64_t count) {
+                                          int32_t chunks) {
   SplitSpec spec;
-  spec.chunks = static_cast<int32_t>(count);
-  addBuffers(region, count, spec);
-  if (!addMembers(region, count, spec) || !addWholes(region, count, spec) ||
-      !addSlices(region, count, spec))
+  spec.chunks = chunks;
+  if (!addMembers(region, spec) || !addBuffers(region, spec) ||
+      !addWholes(region, spec) || !addSlices(region, spec))
     return std::nullopt;
   return spec;
 }

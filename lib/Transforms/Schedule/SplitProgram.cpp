@@ -21,6 +21,7 @@ namespace mlir::commsched {
 /// What a region was replaced by, with what its nodes stand for.
 struct SplitParts {
   const SplitRegion *region;
+  SmallVector<int32_t, 2> copiedEntries;
   SplitOperations operations;
 };
 } // namespace mlir::commsched
@@ -96,7 +97,7 @@ void SplitProgram::split(const BlockProblem &problem,
     const SplitRegion &original = chooser.getRegion(chosen.region);
     SplitRegion region = copyRegion(original, copies);
     parts.push_back(
-        {&original,
+        {&original, SplitSpecs::getCopiedEntries(original),
          splitRegion(region, chosen.chunks, names,
                      [&](Operation *op, const SplitAxis &axis, int64_t count) {
                        return estimateChunkNs(costs, op, axis, count);
@@ -173,9 +174,9 @@ void SplitProgram::order(const BlockProblem &problem, const IRMapping &copies,
       placer.place(parts[origin.spec].operations.storages[origin.index]);
       break;
     case SplitProblem::Role::Slice: {
-      int32_t entry = choice.sliceEntries[origin.spec][origin.index];
-      for (Operation *op :
-           parts[origin.spec].operations.entries[entry][origin.chunk])
+      const SplitParts &part = parts[origin.spec];
+      int32_t entry = part.copiedEntries[origin.index];
+      for (Operation *op : part.operations.entries[entry][origin.chunk])
         placer.place(op);
       break;
     }

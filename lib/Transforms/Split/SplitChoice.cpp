@@ -20,9 +20,6 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::BufferId;
-using schedule::NodeId;
-using schedule::noNode;
 using schedule::RegionSketch;
 using schedule::SplitProblem;
 using schedule::SplitSpec;
@@ -38,135 +35,11 @@ static SplitRegionOptions getRegionOptions(const SplittingOptions &options) {
 SplitChooser::SplitChooser(Block &block, const BlockProblem &problem,
                            OperationCosts &costs,
                            const SplittingOptions &options)
-    : block(block), problem(problem), costs(costs), options(options),
-      regions(block, getRegionOptions(options)), storages(block) {
-  NodeId numNodes = problem.getProblem().numNodes();
-  for (NodeId node = 0; node < numNodes; ++node)
-    nodes[problem.getOperation(node)] = node;
+    : problem(problem), costs(costs), options(options),
+      regions(block, getRegionOptions(options)), specs(block, problem, costs) {
   constexpr int64_t leastEffort = 1 << 16;
-  effort = std::max<int64_t>(4 * int64_t(numNodes), leastEffort);
-}
-
-/// The node of the operation of the block that is `op` or has it in a region;
-/// noNode for the terminator.
-NodeId SplitChooser::getNode(Operation *op) const {
-  Operation *ancestor = block.findAncestorOpInBlock(*op);
-  return ancestor ? nodes.lookup_or(ancestor, noNode) : noNode;
-}
-
-//===----------------------------------------------------------------------===//
-// Specifications
-//===----------------------------------------------------------------------===//
-
-std::optional<int64_t> SplitChooser::getChunkNs(const SplitRegion &region,
-                                                size_t member, int64_t chunks) {
-  auto [it, isNew] =
-      chunkCosts.try_emplace({region.signature, member, chunks}, std::nullopt);
-  if (isNew) {
-    const SplitMember &split = region.members[member];
-    it->second = split.isWait()
-                     ? std::optional<int64_t>(0)
-                     : estimateChunkNs(costs, split.op, split.axis, chunks);
-  }
-  return it->second;
-}
-
-bool SplitChooser::addBuffers(const SplitRegion &region,
-                              SplitSpec &spec) const {
-  const schedule::Problem &known = problem.getProblem();
-  for (const SplitMember &member : region.members)
-    for (BufferId buffer : known.buffersMadeBy(member.index)) {
-      auto root = dyn_cast<OpResult>(problem.getBufferRoot(buffer));
-      if (!root)
-        return false;
-      // What a collective delivers is a result of its wait, and divided alike.
-      std::optional<ValueSplit> split = commsched::getResultSplit(
-          member.axis, root.getResultNumber(), member.blocks);
-      int64_t bytes = known.buffer(buffer).bytes;
-      spec.buffers.push_back({buffer, split ? bytes / spec.chunks : bytes});
-    }
-  return true;
-}
-
-/// Adds what puts values together that are needed whole.
-bool SplitChooser::addWholes(const SplitRegion &region, SplitSpec &spec) const {
-  DenseMap<Operation *, const SplitMember *> members;
-  for (const SplitMember &member : region.members)
-    members[member.op] = &member;
-  for (const SplitExit &exit : region.exits) {
-    int32_t storage = storages.getStorage(exit.value);
-    Type type = getSizedType(exit.value);
-    std::optional<int64_t> bytes = getStaticBytes(type);
-    bool isWritten = exit.kind != SplitExitKind::Joined;
-    std::optional<int64_t> costNs =
-        isWritten    ? std::optional<int64_t>(0)
-        : exit.split ? estimateConcatNs(costs, type)
-                     : estimateSumNs(costs, type, spec.chunks);
-    if (storage == StorageAnalysis::none || !bytes || !costNs)
-      return false;
-    SplitSpec::Whole whole{
-        getNode(exit.value.getDefiningOp()),        storage, *costNs,  *bytes,
-        problem.getProblem().buffer(storage).freed, {},      isWritten};
-    for (OpOperand &use : exit.value.getUses()) {
-      const SplitMember *member = members.lookup(use.getOwner());
-      if (member && exit.split &&
-          member->getOperandSplit(use.getOperandNumber()) == exit.split)
-        continue;
-      NodeId user = getNode(use.getOwner());
-      if (user != noNode)
-        whole.users.push_back(user);
-    }
-    llvm::sort(whole.users);
-    whole.users.erase(llvm::unique(whole.users), whole.users.end());
-    spec.wholes.push_back(std::move(whole));
-  }
-  return true;
-}
-
-/// Adds the copies of parts of what comes from outside.
-bool SplitChooser::addSlices(const SplitRegion &region, SplitSpec &spec,
-                             SmallVector<int32_t, 2> *sliceEntries) const {
-  for (auto [number, entry] : llvm::enumerate(region.entries)) {
-    if (!entry.isCopied)
-      continue;
-    int32_t storage = storages.getStorage(entry.value);
-    Type type =
-        getChunkType(getSizedType(entry.value), entry.split.dim, spec.chunks);
-    std::optional<int64_t> bytes = getStaticBytes(type);
-    std::optional<int64_t> costNs = estimateCopyNs(costs, type);
-    if (storage == StorageAnalysis::none || !bytes || !costNs)
-      return false;
-    Operation *producer = entry.value.getDefiningOp();
-    SplitSpec::Slice slice{
-        producer ? getNode(producer) : noNode, storage, *costNs, *bytes, {}};
-    for (const SplitEntry::Use &use : entry.uses)
-      slice.users.push_back(region.members[use.member].index);
-    llvm::sort(slice.users);
-    slice.users.erase(llvm::unique(slice.users), slice.users.end());
-    spec.slices.push_back(std::move(slice));
-    if (sliceEntries)
-      sliceEntries->push_back(static_cast<int32_t>(number));
-  }
-  return true;
-}
-
-/// The region for the problem; none if a cost or a size is not known.
-std::optional<SplitSpec>
-SplitChooser::makeSpec(int32_t number, int32_t chunks,
-                       SmallVector<int32_t, 2> *sliceEntries) {
-  const SplitRegion &region = getRegion(number);
-  SplitSpec spec;
-  spec.chunks = chunks;
-  for (auto [index, member] : llvm::enumerate(region.members)) {
-    std::optional<int64_t> costNs = getChunkNs(region, index, chunks);
-    if (!costNs)
-      return std::nullopt;
-    spec.members.push_back({member.index, *costNs});
-  }
-  if (!addBuffers(region, spec) || !addWholes(region, spec) ||
-      !addSlices(region, spec, sliceEntries))
-    return std::nullopt;
-  return spec;
+  effort = std::max<int64_t>(4 * int64_t(problem.getProblem().numNodes()),
+                             leastEffort);
 }
 
 //===----------------------------------------------------------------------===//
@@ -234,7 +107,7 @@ SplitVerdict SplitChooser::makeVerdict(int32_t number) {
         loss = "the block has more kinds of regions than are tried";
       break;
     }
-    std::optional<SplitSpec> spec = makeSpec(number, chunks);
+    std::optional<SplitSpec> spec = specs.make(region, chunks);
     Result<RegionSketch> sketch =
         spec ? sketchRegion(known, *spec)
              : Result<RegionSketch>(Error{"a cost or a size is not known"});
@@ -338,7 +211,7 @@ SplitChooser::findCandidates(ArrayRef<int64_t> exposedNs) {
   for (auto [number, region] : llvm::enumerate(regions.getRegions())) {
     int64_t exposed = 0;
     for (Operation *start : region.collectives)
-      exposed += exposedNs[getNode(start)];
+      exposed += exposedNs[specs.getNode(start)];
     if (exposed <= 0)
       continue;
     const SplitVerdict &verdict = judge(static_cast<int32_t>(number));
@@ -397,18 +270,16 @@ SplitChooser::sketch(std::vector<SplitRegionChoice> chosen, StringRef rule,
                      const StepSchedulerOptions &stepOptions) {
   SplitChoice choice;
   choice.rule = rule.str();
-  std::vector<SplitSpec> specs;
+  std::vector<SplitSpec> split;
   for (const SplitRegionChoice &region : chosen) {
-    SmallVector<int32_t, 2> entries;
     std::optional<SplitSpec> spec =
-        makeSpec(region.region, region.chunks, &entries);
+        specs.make(getRegion(region.region), region.chunks);
     if (!spec)
       return std::nullopt;
-    specs.push_back(std::move(*spec));
-    choice.sliceEntries.push_back(std::move(entries));
+    split.push_back(std::move(*spec));
   }
   Result<SplitProblem> program =
-      SplitProblem::create(problem.getProblem(), specs);
+      SplitProblem::create(problem.getProblem(), split);
   if (!program) {
     LLVM_DEBUG(llvm::dbgs() << "commsched-split: " << rule << ": "
                             << program.error() << "\n");

@@ -16,11 +16,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_SPLIT_SPLITCHOICE_H
 #define COMMSCHED_LIB_TRANSFORMS_SPLIT_SPLITCHOICE_H
 
-#include "CommSched/Analysis/Costs/OperationCosts.h"
-#include "CommSched/Analysis/Problem/BlockProblem.h"
-#include "CommSched/Analysis/Problem/StorageAnalysis.h"
-#include "CommSched/Analysis/Split/SplitRegion.h"
-#include "CommSched/Schedule/Splitting/SplitProblem.h"
+#include "CommSched/Analysis/Split/SplitSpecs.h"
 #include "CommSched/Schedule/Step/StepScheduler.h"
 #include "CommSched/Transforms/PassOptionEnums.h"
 
@@ -72,8 +68,6 @@ struct SplitChoice {
   /// The program, and an order of it.
   std::optional<schedule::SplitProblem> program;
   schedule::Order order;
-  /// By region of the choice and copied slice: the entry.
-  std::vector<SmallVector<int32_t, 2>> sliceEntries;
   /// What the sketch of it takes.
   int64_t stepNs = 0;
   int64_t peakBytes = 0;
@@ -117,15 +111,6 @@ private:
     int64_t gainNs;
   };
 
-  std::optional<schedule::SplitSpec>
-  makeSpec(int32_t number, int32_t chunks,
-           SmallVector<int32_t, 2> *sliceEntries = nullptr);
-  std::optional<int64_t> getChunkNs(const SplitRegion &region, size_t member,
-                                    int64_t chunks);
-  bool addBuffers(const SplitRegion &region, schedule::SplitSpec &spec) const;
-  bool addWholes(const SplitRegion &region, schedule::SplitSpec &spec) const;
-  bool addSlices(const SplitRegion &region, schedule::SplitSpec &spec,
-                 SmallVector<int32_t, 2> *sliceEntries) const;
   SplitVerdict makeVerdict(int32_t number);
   std::string explainLoss(const SplitRegion &region, int32_t chunks) const;
   std::vector<Candidate> findCandidates(ArrayRef<int64_t> exposedNs);
@@ -141,19 +126,13 @@ private:
   std::optional<SplitChoice>
   sketch(std::vector<SplitRegionChoice> chosen, StringRef rule,
          const schedule::StepSchedulerOptions &stepOptions);
-  schedule::NodeId getNode(Operation *op) const;
 
-  Block &block;
   const BlockProblem &problem;
   OperationCosts &costs;
   const SplittingOptions &options;
   SplitRegions regions;
-  StorageAnalysis storages;
-  DenseMap<Operation *, schedule::NodeId> nodes;
+  SplitSpecs specs;
   std::map<unsigned, SplitVerdict> verdicts;
-  /// By signature, member and number of chunks.
-  std::map<std::tuple<unsigned, size_t, int64_t>, std::optional<int64_t>>
-      chunkCosts;
   /// How many operations sketches of single regions may still run through.
   int64_t effort;
 };

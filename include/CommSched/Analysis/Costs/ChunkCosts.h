@@ -66,12 +66,10 @@ int64_t scalePinnedNs(int64_t wholeNs, int64_t chunkEstimateNs,
 std::optional<int64_t> estimateChunkNs(OperationCosts &costs, Operation *whole,
                                        const SplitAxis &axis, int64_t count);
 
-/// The time in nanoseconds of the copy of a tensor, such as a part that is no
-/// view; of joining chunks into a tensor of the type `whole`; and of the sum of
+/// The time in nanoseconds of the copy of a tensor of that type, such as a part
+/// that is no view, or chunks that are joined into it; and of the sum of
 /// `count` tensors of the type `whole`. None if the size is not static.
 std::optional<int64_t> estimateCopyNs(const OperationCosts &costs, Type type);
-std::optional<int64_t> estimateConcatNs(const OperationCosts &costs,
-                                        Type whole);
 std::optional<int64_t> estimateSumNs(const OperationCosts &costs, Type whole,
                                      int64_t count);
 

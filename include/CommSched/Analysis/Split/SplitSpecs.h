@@ -14,46 +14,54 @@
 #ifndef COMMSCHED_ANALYSIS_SPLIT_SPLITSPECS_H
 #define COMMSCHED_ANALYSIS_SPLIT_SPLITSPECS_H
 
+#include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
+#include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Analysis/Split/SplitRegion.h"
 #include "CommSched/Schedule/Splitting/SplitProblem.h"
 
-namespace mlir::commsched {
+#include <map>
 
-class OperationCosts;
+namespace mlir::commsched {
 
 class SplitSpecs {
 public:
-  /// `block` and `costs` have to live on. O(operations + buffers).
-  SplitSpecs(const BlockProblem &block, OperationCosts &costs);
+  /// All of them have to live on, and the block has to stay as it is. Linear in
+  /// the operations.
+  SplitSpecs(Block &block, const BlockProblem &problem, OperationCosts &costs);
 
-  /// `region` of this block in `count` chunks, which findUndivided() has
-  /// nothing against. Members are in the order of SplitRegion::members, Wholes
-  /// in that of SplitRegion::exits. None if a time, a size or a storage is not
-  /// known. Linear in the region and in what reads its exits.
+  /// `region` of the block in `chunks` chunks, which findUndivided() has
+  /// nothing against. Members are in the order of SplitRegion::members, wholes
+  /// in that of SplitRegion::exits, slices in that of getCopiedEntries(). None
+  /// if a time, a size or a storage is not known. Linear in the region and in
+  /// what reads its exits. Costs of chunks are kept for all regions of equal
+  /// signature.
   std::optional<schedule::SplitSpec> make(const SplitRegion &region,
-                                          int64_t count);
+                                          int32_t chunks);
 
-  /// The entries that SplitSpec::slices stand for, in their order: those that
-  /// are copied.
-  static SmallVector<int32_t> getCopiedEntries(const SplitRegion &region);
+  /// The numbers of the entries of which chunks are copied, in order.
+  static SmallVector<int32_t, 2> getCopiedEntries(const SplitRegion &region);
+
+  /// The node of the operation of the block that is `op` or has it in a region;
+  /// noNode for the terminator.
+  schedule::NodeId getNode(Operation *op) const;
 
 private:
-  std::optional<schedule::BufferId> findBuffer(Value value) const;
-  std::optional<schedule::NodeId> findNode(Operation *op) const;
-  bool addMembers(const SplitRegion &region, int64_t count,
-                  schedule::SplitSpec &spec);
-  void addBuffers(const SplitRegion &region, int64_t count,
-                  schedule::SplitSpec &spec);
-  bool addWholes(const SplitRegion &region, int64_t count,
-                 schedule::SplitSpec &spec);
-  bool addSlices(const SplitRegion &region, int64_t count,
-                 schedule::SplitSpec &spec);
+  std::optional<int64_t> getChunkNs(const SplitRegion &region, size_t member,
+                                    int32_t chunks);
+  bool addMembers(const SplitRegion &region, schedule::SplitSpec &spec);
+  bool addBuffers(const SplitRegion &region, schedule::SplitSpec &spec) const;
+  bool addWholes(const SplitRegion &region, schedule::SplitSpec &spec) const;
+  bool addSlices(const SplitRegion &region, schedule::SplitSpec &spec) const;
 
-  const BlockProblem &block;
+  Block &block;
+  const BlockProblem &problem;
   OperationCosts &costs;
+  StorageAnalysis storages;
   DenseMap<Operation *, schedule::NodeId> nodes;
-  DenseMap<Value, schedule::BufferId> buffers;
+  /// By signature, member and number of chunks.
+  std::map<std::tuple<unsigned, size_t, int32_t>, std::optional<int64_t>>
+      chunkCosts;
 };
 
 } // namespace mlir::commsched
