@@ -7,6 +7,11 @@ program would get from a collective is at hand in the others' values.
 
 import torch
 from torch import fx
+from torch._functorch._aot_autograd.descriptors import (
+    BufferAOTInput,
+    PlainAOTInput,
+    SubclassGetAttrAOTInput,
+)
 
 aten = torch.ops.aten
 c10d = torch.ops._c10d_functional
@@ -147,3 +152,37 @@ def run_each(graph_modules, inputs, groups):
                 own.append(kernel(*args, **kwargs))
         values.update(zip(zip(nodes, ranks), own, strict=True))
     raise ValueError("a graph without an output")
+
+
+def inputs_of_rank(graph_module, model, batch, get_part):
+    """The inputs of one rank, by placeholder: of the parameter called `name`
+    it has `get_part(name, parameter)`."""
+    values = {}
+    for node in graph_module.graph.find_nodes(op="placeholder"):
+        source = node.meta["desc"]
+        if isinstance(source, SubclassGetAttrAOTInput):
+            name = source.base.target.removeprefix("_orig.")
+            value = get_part(name, model.get_parameter(name).detach())
+        elif isinstance(source, BufferAOTInput):
+            value = model.get_buffer(source.target)
+        elif isinstance(source, PlainAOTInput):
+            value = batch[source.idx]
+        else:  # The seed of the backward.
+            value = torch.tensor(1.0)
+        values[node.target] = value
+    return values
+
+
+def train_alone(model, batches):
+    """What one device computes of each batch, with parameters in bfloat16:
+    the losses, and by name the gradients."""
+    for parameter in model.parameters():
+        parameter.data = parameter.data.bfloat16()
+    names, parameters = zip(*model.named_parameters())
+    losses = [model(tokens, labels) for tokens, labels in batches]
+    gradients = {name: [] for name in names}
+    for loss in losses:
+        of_loss = torch.autograd.grad(loss, parameters)
+        for name, gradient in zip(names, of_loss, strict=True):
+            gradients[name].append(gradient.float())
+    return losses, gradients

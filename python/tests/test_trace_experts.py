@@ -2,6 +2,7 @@
 """Steps with expert parallelism: what they compute, their collectives, and
 the sizes that the device decides."""
 
+import functools
 import re
 
 import pytest
@@ -9,11 +10,6 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import lockstep  # noqa: E402
-from torch._functorch._aot_autograd.descriptors import (  # noqa: E402
-    BufferAOTInput,
-    PlainAOTInput,
-    SubclassGetAttrAOTInput,
-)
 
 from commsched import opt  # noqa: E402
 from commsched.torch import trace  # noqa: E402
@@ -43,24 +39,6 @@ def part(name, whole, rank, ranks):
     return whole.chunk(ranks)[rank]
 
 
-def own_inputs(graph_module, model, batch, rank, ranks):
-    values = {}
-    for node in graph_module.graph.find_nodes(op="placeholder"):
-        source = node.meta["desc"]
-        if isinstance(source, SubclassGetAttrAOTInput):
-            name = source.base.target
-            whole = model.get_parameter(name).detach()
-            value = part(name, whole, rank, ranks)
-        elif isinstance(source, BufferAOTInput):
-            value = model.get_buffer(source.target)
-        elif isinstance(source, PlainAOTInput):
-            value = batch[source.idx]
-        else:  # The seed of the backward.
-            value = torch.tensor(1.0)
-        values[node.target] = value
-    return values
-
-
 @pytest.mark.parametrize("shards", [1, 2])
 def test_the_ranks_compute_the_gradient_of_all_tokens(shards):
     """All ranks together do what one model does with all their data, however
@@ -70,25 +48,21 @@ def test_the_ranks_compute_the_gradient_of_all_tokens(shards):
     model = build(TINY)
     ranks = shards * EXPERTS
     batches = list(torch.randint(TINY.vocab_size, (ranks, 2, 1, SEQUENCE)))
-    inputs = [
-        own_inputs(joint, model, batch, rank, ranks)
-        for rank, batch in enumerate(batches)
-    ]
+    inputs = []
+    for rank, batch in enumerate(batches):
+        get_part = functools.partial(part, rank=rank, ranks=ranks)
+        inputs.append(lockstep.inputs_of_rank(joint, model, batch, get_part))
     results = lockstep.run(joint, inputs, step.groups)
-    for parameter in model.parameters():
-        parameter.data = parameter.data.bfloat16()
-    names, parameters = zip(*model.named_parameters())
-    losses = [model(*batch) / ranks for batch in batches]
-    gradients = [torch.autograd.grad(loss, parameters) for loss in losses]
+    losses, gradients = lockstep.train_alone(model, batches)
     for rank in range(ranks):
         torch.testing.assert_close(
-            results[rank][0], losses[rank], rtol=1e-3, atol=0
+            results[rank][0], losses[rank] / ranks, rtol=1e-3, atol=0
         )
-        for index, name in enumerate(names):
-            total = sum(own[index].float() for own in gradients)
-            expected = part(name, total, rank, ranks)
+        for index, (name, own) in enumerate(gradients.items()):
+            mean = sum(own) / ranks
+            expected = part(name, mean, rank, ranks)
             got = results[rank][1 + index]
-            error = (got - expected).norm() / total.norm()
+            error = (got - expected).norm() / mean.norm()
             assert error < 2e-2, f"{name} of rank {rank}: {error}"
 
 

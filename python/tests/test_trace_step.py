@@ -8,11 +8,6 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import lockstep  # noqa: E402
-from torch._functorch._aot_autograd.descriptors import (  # noqa: E402
-    BufferAOTInput,
-    PlainAOTInput,
-    SubclassGetAttrAOTInput,
-)
 
 from commsched.torch.tracer import models  # noqa: E402
 from commsched.torch.tracer.partition import PARTITIONERS  # noqa: E402
@@ -147,21 +142,13 @@ def test_sizes_must_be_positive(field):
 
 def local_inputs(graph_module, model, batches, shards):
     """Each rank's inputs: its shard of each parameter, and its own batch."""
-    inputs = [{} for _ in batches]
-    for node in graph_module.graph.find_nodes(op="placeholder"):
-        source = node.meta["desc"]
-        for rank, (batch, values) in enumerate(zip(batches, inputs)):
-            if isinstance(source, SubclassGetAttrAOTInput):
-                whole = model.get_parameter(source.base.target).detach()
-                value = whole.chunk(shards)[rank % shards]
-            elif isinstance(source, BufferAOTInput):
-                value = model.get_buffer(source.target)
-            elif isinstance(source, PlainAOTInput):
-                value = batch[source.idx]
-            else:  # The seed of the backward.
-                value = torch.tensor(1.0)
-            values[node.target] = value
-    return inputs
+    return [
+        lockstep.inputs_of_rank(
+            graph_module, model, batch,
+            lambda _, whole, rank=rank: whole.chunk(shards)[rank % shards],
+        )
+        for rank, batch in enumerate(batches)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -191,19 +178,12 @@ def test_traced_step_computes_the_mean_gradient(options):
         gradients = results
     else:
         losses, gradients = run_halves(step, model, batches, shards)
-    reference = models.build(TINY, SEQUENCE)
-    reference.load_state_dict(model.state_dict())
-    for parameter in reference.parameters():
-        parameter.data = parameter.data.bfloat16()
-    expected = [reference(tokens, labels) for tokens, labels in batches]
-    # Reduced in float32, where bfloat16 gradients would be summed rounded.
-    names, parameters = zip(*reference.named_parameters())
-    total = [0.0] * len(parameters)
+    expected, summands = lockstep.train_alone(model, batches)
     for own, loss in zip(losses, expected, strict=True):
         torch.testing.assert_close(own, loss, rtol=1e-5, atol=0)
-        grads = torch.autograd.grad(loss, parameters)
-        total = [t + g.float() / 4 for t, g in zip(total, grads)]
-    for index, (name, mean) in enumerate(zip(names, total, strict=True)):
+    # Reduced in float32, where bfloat16 gradients would be summed rounded.
+    for index, (name, own) in enumerate(summands.items()):
+        mean = sum(own) / 4
         got = torch.cat([gradients[rank][index] for rank in range(shards)])
         assert got.dtype == torch.float32
         error = (got - mean).norm() / mean.norm()

@@ -2,6 +2,7 @@
 """Steps with tensor and sequence parallelism: what they compute, and their
 collectives."""
 
+import functools
 import re
 
 import pytest
@@ -9,11 +10,6 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import lockstep  # noqa: E402
-from torch._functorch._aot_autograd.descriptors import (  # noqa: E402
-    BufferAOTInput,
-    PlainAOTInput,
-    SubclassGetAttrAOTInput,
-)
 
 from commsched import opt  # noqa: E402
 from commsched.torch import trace  # noqa: E402
@@ -37,29 +33,12 @@ def tensor_dim(name):
     return 1 if re.search(r"\.w[o2]\.", name) else 0
 
 
-def part(name, whole, tensor_rank):
+def part(name, whole, rank, shards):
+    """What `rank` has of a parameter or its gradient."""
     dim = tensor_dim(name)
-    return whole if dim is None else whole.chunk(TENSOR, dim)[tensor_rank]
-
-
-def own_inputs(graph_module, model, batch, rank, shards):
-    """The inputs of `rank`: its part of each parameter, and its batch."""
-    values = {}
-    for node in graph_module.graph.find_nodes(op="placeholder"):
-        source = node.meta["desc"]
-        if isinstance(source, SubclassGetAttrAOTInput):
-            name = re.sub(r"^_orig\.", "", source.base.target)
-            whole = model.get_parameter(name).detach()
-            own = part(name, whole, rank % TENSOR)
-            value = own.chunk(shards)[rank // TENSOR]
-        elif isinstance(source, BufferAOTInput):
-            value = model.get_buffer(source.target)
-        elif isinstance(source, PlainAOTInput):
-            value = batch[source.idx]
-        else:  # The seed of the backward.
-            value = torch.tensor(1.0)
-        values[node.target] = value
-    return values
+    if dim is not None:
+        whole = whole.chunk(TENSOR, dim)[rank % TENSOR]
+    return whole.chunk(shards)[rank // TENSOR]
 
 
 @pytest.mark.parametrize("shards, batch", [(1, 1), (1, 2), (2, 1)])
@@ -76,25 +55,20 @@ def test_the_ranks_compute_the_mean_gradient(shards, batch):
     )
     ranks = range(shards * TENSOR)
     graphs = [steps[rank % TENSOR].graphs["joint"] for rank in ranks]
-    inputs = [
-        own_inputs(graph, model, batches[rank // TENSOR], rank, shards)
-        for rank, graph in zip(ranks, graphs)
-    ]
+    inputs = []
+    for rank, graph in zip(ranks, graphs):
+        get_part = functools.partial(part, rank=rank, shards=shards)
+        own = batches[rank // TENSOR]
+        inputs.append(lockstep.inputs_of_rank(graph, model, own, get_part))
     results = lockstep.run_each(graphs, inputs, steps[0].groups)
-    for parameter in model.parameters():
-        parameter.data = parameter.data.bfloat16()
-    losses = [model(tokens, labels) for tokens, labels in batches]
-    names, parameters = zip(*model.named_parameters())
-    gradients = [torch.autograd.grad(loss, parameters) for loss in losses]
+    losses, gradients = lockstep.train_alone(model, batches)
     for rank in ranks:
         expected = losses[rank // TENSOR]
         torch.testing.assert_close(
             results[rank][0], expected, rtol=1e-3, atol=0
         )
-        for index, name in enumerate(names):
-            mean = sum(own[index].float() for own in gradients) / shards
-            mean = part(name, mean, rank % TENSOR)
-            mean = mean.chunk(shards)[rank // TENSOR]
+        for index, (name, own) in enumerate(gradients.items()):
+            mean = part(name, sum(own) / shards, rank, shards)
             got = results[rank][1 + index]
             assert got.dtype == torch.float32
             error = (got - mean).norm() / mean.norm()
