@@ -17,16 +17,16 @@ import json
 import pathlib
 import re
 import shlex
-import subprocess
 import sys
-import tempfile
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path += [str(ROOT / "benchmarks" / folder) for folder in ("scaling", "bucketing")]
+FOLDERS = ("common", "scaling", "bucketing")
+sys.path += [str(ROOT / "benchmarks" / folder) for folder in FOLDERS]
 
 import make_step  # noqa: E402
 import plans  # noqa: E402
+from measured_steps import Failure, compare_in_folder, make_parser, run  # noqa: E402
 
 TRACED = ROOT / "examples" / "llama3-8b-fsdp64.mlirbc"
 KINDS = ("all_gathers", "reduce_scatters", "all_reduces")
@@ -73,10 +73,6 @@ def list_steps():
     yield "moe-8x7b, 64 ranks, 8 for experts", options
 
 
-class Failure(Exception):
-    """A step could not be measured; the text says why."""
-
-
 class Cost(NamedTuple):
     """What a scheduler makes of a step, over its functions."""
 
@@ -86,19 +82,6 @@ class Cost(NamedTuple):
     collectives: int
     schedule: float  # ms
     notes: tuple = ()
-
-
-def run(command: list, limit: float = None) -> str:
-    try:
-        result = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=limit
-        )
-    except subprocess.TimeoutExpired as error:
-        raise Failure(f"not done in {limit:g} s") from error
-    if result.returncode:
-        lines = result.stderr.strip().splitlines()
-        raise Failure(lines[-1] if lines else f"status {result.returncode}")
-    return result.stdout
 
 
 def add_up(lines: list) -> Cost:
@@ -231,14 +214,9 @@ def compare(options: argparse.Namespace, folder: pathlib.Path):
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     add = parser.add_argument
-    built = ROOT / "build" / "bin"
     add("programs", nargs="*", type=pathlib.Path, help="instead of the traced step")
-    add("--tool", default=str(built / "commsched-peers"))
-    add("--opt", default=str(built / "commsched-opt"))
-    add("--python", default=sys.executable, help="one that has PyTorch")
-    add("--steps", default=".", help="only the steps whose label this matches")
     add("--peers", default=".", help="only the peers whose name this matches")
     add("--make", default="", help="more options of make_step.py, in one text")
     add("--reference", default="ours+5%", help="the peer that ratios are against")
@@ -249,13 +227,7 @@ def main() -> int:
         help="processor seconds of fx-overlap for a function",
     )
     options = parser.parse_args()
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            compare(options, pathlib.Path(folder))
-    except (Failure, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return compare_in_folder(compare, options)
 
 
 if __name__ == "__main__":

@@ -18,12 +18,14 @@ import json
 import os
 import pathlib
 import re
-import subprocess
 import sys
-import tempfile
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "benchmarks" / "common"))
+
+from measured_steps import Failure, compare_in_folder, make_parser, run  # noqa: E402
+
 # Label -> options of commsched.torch.trace.
 STEPS = {
     "8B, tp 8": ["--model=llama3-8b", "--tp=8"],
@@ -46,10 +48,6 @@ HEADER = ("step", "rule", "step, ms", "against bound", "exposed, ms", "hidden")
 HEADER += ("peak / input", "collectives", "time, ms", "time / off")
 
 
-class Failure(Exception):
-    """A step could not be traced or measured; the text says why."""
-
-
 class Cost(NamedTuple):
     """A step, over its functions; times in ms."""
 
@@ -63,16 +61,6 @@ class Cost(NamedTuple):
     @property
     def computation(self) -> float:
         return self.step - self.exposed
-
-
-def run(command: list, **options) -> str:
-    result = subprocess.run(
-        command, capture_output=True, text=True, check=False, **options
-    )
-    if result.returncode:
-        lines = result.stderr.strip().splitlines()
-        raise Failure(lines[-1] if lines else f"status {result.returncode}")
-    return result.stdout
 
 
 def trace(label: str, options: argparse.Namespace, folder: pathlib.Path):
@@ -164,25 +152,14 @@ def compare(options: argparse.Namespace, folder: pathlib.Path):
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     add = parser.add_argument
-    built = ROOT / "build" / "bin"
-    add("--tool", default=str(built / "commsched-peers"))
-    add("--opt", default=str(built / "commsched-opt"))
-    add("--python", default=sys.executable, help="one that has PyTorch")
-    add("--steps", default=".", help="only the steps whose label this matches")
     add("--traces", help="a folder to keep the traced steps in")
     add("--memory-budget", default="0%", help="over the traced order's peak")
     options = parser.parse_args()
     if options.traces:
         pathlib.Path(options.traces).mkdir(parents=True, exist_ok=True)
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            compare(options, pathlib.Path(folder))
-    except (Failure, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return compare_in_folder(compare, options)
 
 
 if __name__ == "__main__":
