@@ -15,17 +15,8 @@
 
 #include "Bucketing/MergeCollectives.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Dialect/CommSchedDialect.h"
-#include "CommSched/ExternalModels/Register.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/BuiltinOps.h"
+#include "CostsTest.h"
 #include "mlir/IR/Verifier.h"
-#include "mlir/Parser/Parser.h"
-
-#include "gtest/gtest.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -35,34 +26,18 @@ using schedule::BucketCost;
 
 namespace {
 
-class BucketCosts : public ::testing::Test {
+class BucketCosts : public CostsTest {
 protected:
-  BucketCosts() {
-    DialectRegistry registry;
-    registry.insert<CommSchedDialect, arith::ArithDialect, func::FuncDialect,
-                    linalg::LinalgDialect, tensor::TensorDialect>();
-    registerExternalModels(registry);
-    context.appendDialectRegistry(registry);
-    context.loadAllAvailableDialects();
-    context.allowUnregisteredDialects();
-  }
+  BucketCosts() { context.allowUnregisteredDialects(); }
 
   /// Parses the body of a function; @dp is eight nodes of 8.
   void parse(StringRef body) {
-    module = parseSourceString<ModuleOp>(
-        "commsched.group @dp size(64) ranks_per_node(8)\nfunc.func @step(" +
-            body.str() + "return\n}",
-        &context);
-    ASSERT_TRUE(module);
+    ASSERT_NO_FATAL_FAILURE(
+        parseFunction("dp size(64) ranks_per_node(8)", body));
     module->walk([&](CollectiveOpInterface collective) {
       members.push_back(collective);
     });
     ASSERT_GE(members.size(), 2u);
-  }
-
-  OperationCosts makeCosts(const MeasuredTable *profile = nullptr) {
-    return OperationCosts(*cost::getTargetPreset("h100"), profile,
-                          symbolTables);
   }
 
   /// Merges the members and adds up what is new before the start, the start,
@@ -109,9 +84,6 @@ protected:
     return *estimate;
   }
 
-  MLIRContext context;
-  OwningOpRef<ModuleOp> module;
-  SymbolTableCollection symbolTables;
   SmallVector<CollectiveOpInterface> members;
 };
 

@@ -14,16 +14,7 @@
 #include "CommSched/Analysis/Costs/ChunkCosts.h"
 
 #include "CommSched/Dialect/ChunkAttribute.h"
-#include "CommSched/Dialect/CommSchedDialect.h"
-#include "CommSched/ExternalModels/Register.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/Parser/Parser.h"
-
-#include "gtest/gtest.h"
+#include "CostsTest.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -32,23 +23,11 @@ using cost::MeasuredTable;
 
 namespace {
 
-class ChunkCosts : public ::testing::Test {
+class ChunkCosts : public CostsTest {
 protected:
-  ChunkCosts() {
-    DialectRegistry registry;
-    registry.insert<CommSchedDialect, arith::ArithDialect, func::FuncDialect,
-                    linalg::LinalgDialect, tensor::TensorDialect>();
-    registerExternalModels(registry);
-    context.appendDialectRegistry(registry);
-    context.loadAllAvailableDialects();
-  }
-
   void parse(StringRef body) {
-    module = parseSourceString<ModuleOp>(
-        "commsched.group @tp size(8) ranks_per_node(8)\nfunc.func @step(" +
-            body.str() + "return\n}",
-        &context);
-    ASSERT_TRUE(module);
+    ASSERT_NO_FATAL_FAILURE(
+        parseFunction("tp size(8) ranks_per_node(8)", body));
     for (Operation &op :
          (*module->getOps<func::FuncOp>().begin()).getBody().front())
       if (isa<SplitOpInterface>(op))
@@ -73,11 +52,6 @@ protected:
     return estimateChunkNs(costs, ops[0], rule.axes[axis], count);
   }
 
-  OperationCosts makeCosts(const MeasuredTable *profile = nullptr) {
-    return OperationCosts(*cost::getTargetPreset("h100"), profile,
-                          symbolTables);
-  }
-
   /// Returns the estimate, having compared it with the second operation.
   int64_t expectAgreement(int64_t axis, int64_t count,
                           const MeasuredTable *profile = nullptr) {
@@ -89,9 +63,6 @@ protected:
     return estimate.value_or(0);
   }
 
-  MLIRContext context;
-  OwningOpRef<ModuleOp> module;
-  SymbolTableCollection symbolTables;
   SmallVector<Operation *> ops;
 };
 
