@@ -80,6 +80,21 @@ void mlir::commsched::detail::addUntouchedAxes(
       addParallelAxis(rule, op, {{0, dim}}, {{0, dim}});
 }
 
+SplitRule mlir::commsched::detail::getConcatenationRule(Operation *op,
+                                                        int64_t along) {
+  SplitRule rule;
+  auto type = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
+  for (int64_t dim = 0, rank = type ? type.getRank() : 0; dim < rank; ++dim) {
+    if (dim == along)
+      continue;
+    SmallVector<DimOfValue> operands;
+    for (unsigned index = 0; index < op->getNumOperands(); ++index)
+      operands.push_back({index, dim});
+    addParallelAxis(rule, op, operands, {{0, dim}});
+  }
+  return rule;
+}
+
 namespace {
 /// Walks over the sizes of a shape, from the outermost to the innermost, in
 /// parts.

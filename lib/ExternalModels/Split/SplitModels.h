@@ -49,6 +49,10 @@ void addSumAxis(SmallVectorImpl<SplitAxis> &axes, Operation *op,
 void addUntouchedAxes(SplitRule &rule, Operation *op,
                       function_ref<bool(int64_t dim)> isUntouched);
 
+/// The rule of `op`, which concatenates its operands along dimension `along`:
+/// every other dimension.
+SplitRule getConcatenationRule(Operation *op, int64_t along);
+
 /// Adds to `rule` the axes of a reshape of operand 0 to the result, of which
 /// the dimensions `from` of the operand, beginning at `firstFrom`, become the
 /// dimensions `to` of the result, beginning at `firstTo`. Adds none if a size

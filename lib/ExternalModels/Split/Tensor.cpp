@@ -141,21 +141,9 @@ struct ReassociationSplit
   }
 };
 
-/// Every dimension but the one along which the operands are concatenated.
 struct ConcatSplit : SplitOpInterface::ExternalModel<ConcatSplit, ConcatOp> {
   SplitRule getSplitRule(Operation *op) const {
-    auto concat = cast<ConcatOp>(op);
-    SplitRule rule;
-    for (int64_t dim = 0, rank = concat.getResultType().getRank(); dim < rank;
-         ++dim) {
-      if (dim == static_cast<int64_t>(concat.getDim()))
-        continue;
-      SmallVector<DimOfValue> operands;
-      for (unsigned index = 0; index < op->getNumOperands(); ++index)
-        operands.push_back({index, dim});
-      addParallelAxis(rule, op, operands, {{0, dim}});
-    }
-    return rule;
+    return getConcatenationRule(op, cast<ConcatOp>(op).getDim());
   }
 };
 

@@ -114,16 +114,7 @@ static SplitRule getArgMaxRule(Operation *op) {
 }
 
 static SplitRule getConcatRule(Operation *op) {
-  SplitRule rule;
-  for (int64_t dim = 0, rank = getInputRank(op); dim < rank; ++dim) {
-    if (dim == getAxis(op))
-      continue;
-    SmallVector<DimOfValue> operands;
-    for (unsigned index = 0; index < op->getNumOperands(); ++index)
-      operands.push_back({index, dim});
-    addParallelAxis(rule, op, operands, {{0, dim}});
-  }
-  return rule;
+  return getConcatenationRule(op, getAxis(op));
 }
 
 static SplitRule getTransposeRule(Operation *op) {
