@@ -4,20 +4,46 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import TypeVar
+
+
+_Config = TypeVar("_Config", bound="DecoderConfig")
 
 
 @dataclasses.dataclass(frozen=True)
-class LlamaConfig:
+class DecoderConfig:
+    """Sizes of a decoder whatever its feed-forward networks are."""
+
+    num_layers: int
+    dim: int
+    num_heads: int
+    num_kv_heads: int
+
+    @property
+    def head_dim(self) -> int:
+        """Elements of one attention head."""
+        return self.dim // self.num_heads
+
+    @property
+    def kv_dim(self) -> int:
+        """Elements of all key (or value) heads of one token."""
+        return self.num_kv_heads * self.head_dim
+
+    def with_layers(self: _Config, num_layers: int | None) -> _Config:
+        """Returns the model with that many layers; None keeps its own."""
+        if num_layers is None:
+            return self
+        return dataclasses.replace(self, num_layers=num_layers)
+
+
+@dataclasses.dataclass(frozen=True)
+class LlamaConfig(DecoderConfig):
     """Sizes of one model of the family.
 
     ``num_kv_heads`` must divide ``num_heads``, and ``num_heads`` must divide
     ``dim`` into heads of even size (rotary embedding rotates pairs).
     """
 
-    num_layers: int
-    dim: int
-    num_heads: int
-    num_kv_heads: int
     ffn_dim: int
     vocab_size: int
     rope_theta: float = 500000.0
@@ -39,22 +65,6 @@ class LlamaConfig:
             )
         if self.head_dim % 2:
             raise ValueError(f"head dimension {self.head_dim} is odd")
-
-    @property
-    def head_dim(self) -> int:
-        """Elements of one attention head."""
-        return self.dim // self.num_heads
-
-    @property
-    def kv_dim(self) -> int:
-        """Elements of all key (or value) heads of one token."""
-        return self.num_kv_heads * self.head_dim
-
-    def with_layers(self, num_layers: int | None) -> LlamaConfig:
-        """Returns the model with that many layers; None keeps its own."""
-        if num_layers is None:
-            return self
-        return dataclasses.replace(self, num_layers=num_layers)
 
 
 #: The published sizes of the family, and one for tests.

@@ -19,12 +19,14 @@ from torch.distributed import ProcessGroup
 from torch.distributed import _functional_collectives as collectives
 from torch.nn import functional as F
 
+from commsched.llama import DecoderConfig
+
 from .latent import LatentAttention, LatentSizes
-from .llama import Attention, FeedForward, RMSNorm, rotary_table
+from .llama import Attention, Decoder, FeedForward, RMSNorm
 
 
 @dataclasses.dataclass(frozen=True)
-class ExpertsConfig:
+class ExpertsConfig(DecoderConfig):
     """Sizes of one model.
 
     ``top_k`` of ``num_experts`` experts, each with ``expert_dim`` hidden
@@ -35,10 +37,6 @@ class ExpertsConfig:
     of grouped-query attention with ``num_kv_heads``.
     """
 
-    num_layers: int
-    dim: int
-    num_heads: int
-    num_kv_heads: int
     vocab_size: int
     num_experts: int
     top_k: int
@@ -52,25 +50,9 @@ class ExpertsConfig:
     norm_eps: float = 1e-5
 
     @property
-    def head_dim(self) -> int:
-        """Elements of one attention head."""
-        return self.dim // self.num_heads
-
-    @property
-    def kv_dim(self) -> int:
-        """Elements of all key (or value) heads of one token."""
-        return self.num_kv_heads * self.head_dim
-
-    @property
     def rotary_dim(self) -> int:
         """Elements of a head that turn with the position."""
         return self.latent.rotary if self.latent else self.head_dim
-
-    def with_layers(self, num_layers: int | None) -> ExpertsConfig:
-        """Returns the model with that many layers; None keeps its own."""
-        if num_layers is None:
-            return self
-        return dataclasses.replace(self, num_layers=num_layers)
 
 
 #: The published sizes of two models, and one for tests. DeepSeek-AI,
@@ -308,7 +290,7 @@ class ExpertsBlock(nn.Module):
         return x + self.feed_forward(self.ffn_norm(x))
 
 
-class ExpertsModel(nn.Module):
+class ExpertsModel(Decoder):
     """The whole decoder.
 
     ``forward`` returns a rank's part of the mean loss over all ranks' tokens,
@@ -318,30 +300,17 @@ class ExpertsModel(nn.Module):
     """
 
     def __init__(self, config: ExpertsConfig, max_seq_len: int) -> None:
-        super().__init__()
-        self.config = config
+        super().__init__(
+            config,
+            config.rotary_dim,
+            max_seq_len,
+            lambda index: ExpertsBlock(config, index),
+        )
         self.ranks = 1
-        self.embedding = nn.Embedding(config.vocab_size, config.dim)
-        self.layers = nn.ModuleList(
-            ExpertsBlock(config, index) for index in range(config.num_layers)
-        )
-        self.norm = RMSNorm(config.dim, config.norm_eps)
-        self.output = nn.Linear(config.dim, config.vocab_size, bias=False)
-        cos, sin = rotary_table(
-            config.rotary_dim, max_seq_len, config.rope_theta
-        )
-        self.register_buffer("rope_cos", cos, persistent=False)
-        self.register_buffer("rope_sin", sin, persistent=False)
 
     def forward(
         self, tokens: torch.Tensor, labels: torch.Tensor
     ) -> torch.Tensor:
         """``tokens`` and ``labels`` are [batch, seq] integers."""
-        seq_len = tokens.shape[1]
-        cos, sin = self.rope_cos[:seq_len], self.rope_sin[:seq_len]
-        x = self.embedding(tokens)
-        for layer in self.layers:
-            x = layer(x, cos, sin)
-        logits = self.output(self.norm(x)).float()
-        loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten())
-        return loss / self.ranks
+        cos, sin = self.rotary(tokens.shape[1])
+        return self.mean_loss(tokens, labels, cos, sin) / self.ranks

@@ -9,11 +9,17 @@ nothing of parallelism: ``commsched.torch.sharding`` shards it from outside.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 from commsched.llama import LlamaConfig
+
+if TYPE_CHECKING:
+    from .experts import ExpertsConfig
 
 
 def rotary_table(
@@ -131,7 +137,47 @@ class Block(nn.Module):
         return x + self.feed_forward(self.ffn_norm(x))
 
 
-class Llama(nn.Module):
+class Decoder(nn.Module):
+    """What the models have in common: all but their layers, of which
+    ``make_layer`` makes the one of each index."""
+
+    def __init__(
+        self,
+        config: LlamaConfig | ExpertsConfig,
+        rotary_dim: int,
+        max_seq_len: int,
+        make_layer: Callable[[int], nn.Module],
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Embedding(config.vocab_size, config.dim)
+        self.layers = nn.ModuleList(map(make_layer, range(config.num_layers)))
+        self.norm = RMSNorm(config.dim, config.norm_eps)
+        self.output = nn.Linear(config.dim, config.vocab_size, bias=False)
+        cos, sin = rotary_table(rotary_dim, max_seq_len, config.rope_theta)
+        self.register_buffer("rope_cos", cos, persistent=False)
+        self.register_buffer("rope_sin", sin, persistent=False)
+
+    def rotary(self, seq_len: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Cosine and sine of the first positions, each [seq, pairs]."""
+        return self.rope_cos[:seq_len], self.rope_sin[:seq_len]
+
+    def mean_loss(
+        self,
+        tokens: torch.Tensor,
+        labels: torch.Tensor,
+        cos: torch.Tensor,
+        sin: torch.Tensor,
+    ) -> torch.Tensor:
+        """The mean cross-entropy of ``labels``, laid out as ``tokens``."""
+        x = self.embedding(tokens)
+        for layer in self.layers:
+            x = layer(x, cos, sin)
+        logits = self.output(self.norm(x)).float()
+        return F.cross_entropy(logits.flatten(0, 1), labels.flatten())
+
+
+class Llama(Decoder):
     """The whole decoder; ``forward`` returns the mean loss of a batch.
 
     Activations are [batch, seq, dim], or with ``sequence_first`` [seq, batch,
@@ -144,30 +190,20 @@ class Llama(nn.Module):
         max_seq_len: int,
         sequence_first: bool = False,
     ) -> None:
-        super().__init__()
-        self.config = config
-        self.sequence_first = sequence_first
-        self.embedding = nn.Embedding(config.vocab_size, config.dim)
-        self.layers = nn.ModuleList(
-            Block(config, sequence_first) for _ in range(config.num_layers)
+        super().__init__(
+            config,
+            config.head_dim,
+            max_seq_len,
+            lambda _: Block(config, sequence_first),
         )
-        self.norm = RMSNorm(config.dim, config.norm_eps)
-        self.output = nn.Linear(config.dim, config.vocab_size, bias=False)
-        cos, sin = rotary_table(config.head_dim, max_seq_len, config.rope_theta)
-        self.register_buffer("rope_cos", cos, persistent=False)
-        self.register_buffer("rope_sin", sin, persistent=False)
+        self.sequence_first = sequence_first
 
     def forward(
         self, tokens: torch.Tensor, labels: torch.Tensor
     ) -> torch.Tensor:
         """The mean cross-entropy of ``labels``, both [batch, seq] integers."""
-        seq_len = tokens.shape[1]
-        cos, sin = self.rope_cos[:seq_len], self.rope_sin[:seq_len]
+        cos, sin = self.rotary(tokens.shape[1])
         if self.sequence_first:
             tokens, labels = tokens.t(), labels.t()
             cos, sin = cos[:, None], sin[:, None]
-        x = self.embedding(tokens)
-        for layer in self.layers:
-            x = layer(x, cos, sin)
-        logits = self.output(self.norm(x)).float()
-        return F.cross_entropy(logits.flatten(0, 1), labels.flatten())
+        return self.mean_loss(tokens, labels, cos, sin)
