@@ -68,6 +68,7 @@ private:
   Plan construct(const StepStructure &structure, const Order &computeOrder,
                  int32_t slackPercent,
                  const std::vector<int64_t> &lookAheadsNs) const;
+  void keepIfBetter(Order order, Plan &plan) const;
   Result<Plan> construct(const StepStructure &structure, int32_t slackPercent,
                          const std::vector<int64_t> &lookAheadsNs) const;
   Status constructAll();
@@ -189,6 +190,18 @@ StepScheduler::construct(const StepStructure &structure,
   return plan;
 }
 
+/// Makes `order` the plan, which has no slack, if it is better and within the
+/// limit.
+void StepScheduler::keepIfBetter(Order order, Plan &plan) const {
+  Result<MemoryTimeline> memory = simulateMemory(problem, order);
+  Result<Timeline> timeline = simulate(problem, order, options.contention);
+  if (!memory || !timeline || memory->peakBytes > options.limitBytes ||
+      timeline->stepNs >= plan.expectedNs)
+    return;
+  plan.order = std::move(order);
+  plan.stepNs = plan.expectedNs = timeline->stepNs;
+}
+
 /// Constructs orders for the compute order of the program, and for others that
 /// fill idle times. The plan has no order if none is within the limit.
 Result<StepScheduler::Plan>
@@ -216,6 +229,10 @@ StepScheduler::construct(const StepStructure &structure, int32_t slackPercent,
           problem, isByTail ? rankByTail(problem) : rankByProgram(problem),
           {length, {}});
       keepIfBetter(getComputeOrder(structure, listed.order));
+      // A construction may start collectives that become ready together in
+      // another order, and wait for the wrong one first.
+      if (slackPercent == 0)
+        this->keepIfBetter(std::move(listed.order), plan);
     }
   // The overhang: nothing, or a part of what is left to gain.
   for (int64_t part : {0, 1, 2})
