@@ -249,21 +249,34 @@ void RegionGraph::forEachDefinition(int32_t node,
   });
 }
 
+int32_t RegionGraph::findUser(OpOperand &use, int32_t giver) const {
+  int32_t index = getIndex(use.getOwner());
+  int32_t user = index == none ? none : findNode(index, nodes[giver].component);
+  if (user == none || nodes[user].stage != nodes[giver].stage)
+    return none;
+  std::optional<ValueSplit> read = getOperandSplit(
+      getAxis(user), use.getOperandNumber(), nodes[user].split.blocks);
+  auto result = cast<OpResult>(use.get()).getResultNumber();
+  return read && read == getResultSplit(getAxis(giver), result,
+                                        nodes[giver].split.blocks)
+             ? user
+             : none;
+}
+
+void RegionGraph::forEachReader(int32_t node,
+                                function_ref<void(int32_t)> visit) const {
+  for (const AxisPlace &place : getAxis(node).results)
+    for (OpOperand &use : getResults(nodes[node].op)[place.value].getUses())
+      if (int32_t user = findUser(use, node); user != none)
+        visit(user);
+}
+
 void RegionGraph::forEachUser(int32_t node,
                               function_ref<void(int32_t)> visit) const {
-  const Node &giver = nodes[node];
-  ValueRange results = getResults(giver.op);
-  for (const AxisPlace &place : getAxis(node).results) {
-    ValueSplit split = {place.dim, place.outer * giver.split.blocks};
-    for (OpOperand &use : results[place.value].getUses()) {
-      int32_t index = getIndex(use.getOwner());
-      int32_t user = index == none ? none : findNode(index, giver.component);
-      if (user != none && nodes[user].piece == giver.piece &&
-          getOperandSplit(getAxis(user), use.getOperandNumber(),
-                          nodes[user].split.blocks) == split)
-        visit(user);
-    }
-  }
+  forEachReader(node, [&](int32_t user) {
+    if (nodes[user].piece == nodes[node].piece)
+      visit(user);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -473,6 +486,7 @@ void RegionGraph::absorb(std::vector<char> &kept) {
 void RegionGraph::findPieces() {
   std::vector<char> kept = findKept();
   absorb(kept);
+  keepTails(kept);
   llvm::IntEqClasses classes(nodes.size());
   auto count = static_cast<int32_t>(nodes.size());
   for (int32_t node = 0; node < count; ++node)

@@ -66,6 +66,8 @@ public:
   /// Whether a node is divided only so that no copy is needed beside a
   /// collective.
   bool isAbsorbed(int32_t node) const { return absorbed[node]; }
+  /// The results of an operation; of a start, those of its wait.
+  ValueRange getResults(int32_t op) const;
 
   ArrayRef<Node> getNodes() const { return nodes; }
   const SplitAxis &getAxis(int32_t node) const {
@@ -83,13 +85,20 @@ public:
   void forEachDefinition(int32_t node, function_ref<void(int32_t)> visit) const;
   void forEachUser(int32_t node, function_ref<void(int32_t)> visit) const;
 
+  /// Calls `visit` with each node of the same component and stage that gives
+  /// operands of `node`, or reads its results, in the same chunks.
+  void forEachGiver(int32_t node, function_ref<void(int32_t)> visit) const;
+  void forEachReader(int32_t node, function_ref<void(int32_t)> visit) const;
+  /// The node that reads with `use` the chunks that `giver` gives; none if the
+  /// value is needed whole.
+  int32_t findUser(OpOperand &use, int32_t giver) const;
+
 private:
   const SplitRule *getRule(int32_t op);
   bool isDividable(int32_t op, const SplitAxis &axis) const;
   /// The operation of the block that gives `value` and has its node: of what a
   /// wait gives, the start.
   int32_t getOwner(Value value) const;
-  ValueRange getResults(int32_t op) const;
 
   void index(Block &block);
   void grow();
@@ -97,7 +106,6 @@ private:
   int32_t findNode(int32_t op, int32_t component) const;
   /// The node of `component` that gives `value` in chunks of `split`.
   int32_t findGiver(Value value, ValueSplit split, int32_t component) const;
-  void forEachGiver(int32_t node, function_ref<void(int32_t)> visit) const;
 
   void findStages();
   struct Label;
@@ -108,6 +116,7 @@ private:
   bool isAbsorbable(int32_t node) const;
   int32_t skipViews(int32_t node, SmallVectorImpl<int32_t> &views) const;
   void absorb(std::vector<char> &kept);
+  void keepTails(std::vector<char> &kept);
 
   bool allowSums;
   std::vector<Operation *> operations;
