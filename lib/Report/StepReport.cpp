@@ -122,14 +122,17 @@ static std::string describeSplitting(const SplitRegions &regions,
                                      Operation *op) {
   if (op->hasAttr(chunkAttrName))
     return "it is a chunk already";
-  for (const SplitRegions::Seed &seed : regions.getSeeds()) {
-    if (seed.start != op)
-      continue;
-    if (!seed.nearest.empty() || !seed.widest.empty())
+  // In program order.
+  const auto *seed = llvm::partition_point(
+      regions.getSeeds(), [&](const SplitRegions::Seed &other) {
+        return other.start->isBeforeInBlock(op);
+      });
+  if (seed != regions.getSeeds().end() && seed->start == op) {
+    if (!seed->nearest.empty() || !seed->widest.empty())
       return "splitting it, with the computation around it, may hide it "
              "(commsched-split)";
-    if (!seed.stops.empty()) {
-      const SplitStop &stop = seed.stops.front();
+    if (!seed->stops.empty()) {
+      const SplitStop &stop = seed->stops.front();
       return "it cannot be split: " +
              (stop.op == op ? std::string("it") : describe(stop.op)) + " " +
              stop.reason;

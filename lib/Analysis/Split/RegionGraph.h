@@ -33,7 +33,8 @@ void forEachWritten(Operation *op, function_ref<void(Value)> visit);
 /// Why `op`, which reads (or gives) `value` in the chunks of `split`, is not
 /// divided with it.
 std::string explainStop(Operation *op, Value value, ValueSplit split,
-                        bool isRead, bool allowSums);
+                        bool isRead, bool allowSums,
+                        const DenseSet<Value> &written);
 
 class RegionGraph {
 public:
@@ -63,6 +64,8 @@ public:
   /// Whether the operation at `index` is a collective with a rule.
   bool isStart(int32_t index) const { return partners[index] != none; }
   bool isLarge(int32_t index) const { return large[index]; }
+  /// What operations write in place, behind views.
+  const DenseSet<Value> &getWritten() const { return written; }
   /// Whether a node is divided only so that no copy is needed beside a
   /// collective.
   bool isAbsorbed(int32_t node) const { return absorbed[node]; }

@@ -76,7 +76,9 @@ namespace {
 class RegionBuilder {
 public:
   explicit RegionBuilder(const RegionGraph &graph)
-      : graph(graph), memberOf(graph.getNumOperations(), RegionGraph::none) {}
+      : graph(graph),
+        written(std::make_shared<const DenseSet<Value>>(graph.getWritten())),
+        memberOf(graph.getNumOperations(), RegionGraph::none) {}
 
   SplitRegion build(ArrayRef<int32_t> nodes, SplitExtent extent);
 
@@ -90,6 +92,7 @@ private:
   int64_t getKind(Operation *op);
 
   const RegionGraph &graph;
+  std::shared_ptr<const DenseSet<Value>> written;
   SplitRegion region;
   /// By operation of the block: its number among the members.
   std::vector<int32_t> memberOf;
@@ -232,6 +235,7 @@ SplitRegion RegionBuilder::build(ArrayRef<int32_t> nodes, SplitExtent extent) {
   region = {};
   region.extent = extent;
   region.length = 0;
+  region.written = written;
   addMembers(nodes);
   addEntries();
   addExits();
@@ -352,7 +356,8 @@ SplitRegions::SplitRegions(Block &block, const SplitRegionOptions &options) {
     llvm::stable_sort(seed.nearest, hasMore);
     llvm::stable_sort(seed.widest, hasMore);
     for (int32_t region : seed.nearest)
-      llvm::append_range(seed.stops, getSplitStops(regions[region], options));
+      llvm::append_range(seed.stops, getSplitStops(regions[region], options,
+                                                   /*limit=*/1));
     if (seed.nearest.empty() && seed.widest.empty())
       if (std::optional<std::string> reason = getUnsplittableReason(seed.start))
         seed.stops.push_back({seed.start, seed.start, *reason});

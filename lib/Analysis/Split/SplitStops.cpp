@@ -71,7 +71,8 @@ mlir::commsched::getUnsplittableReason(Operation *op) {
 
 std::string mlir::commsched::explainStop(Operation *op, Value value,
                                          ValueSplit split, bool isRead,
-                                         bool allowSums) {
+                                         bool allowSums,
+                                         const DenseSet<Value> &written) {
   if (std::optional<std::string> reason = getUnsplittableReason(op))
     return *reason;
   SplitRule rule = cast<SplitOpInterface>(op).getSplitRule();
@@ -89,10 +90,7 @@ std::string mlir::commsched::explainStop(Operation *op, Value value,
     return "adds up over " + dimension +
            ": partial sums are not the same bit for bit";
   auto isWritten = [&](Value operand) {
-    bool isFound = false;
-    for (Operation *user : operand.getUsers())
-      forEachWritten(user, [&](Value other) { isFound |= other == operand; });
-    return isFound;
+    return written.contains(getViewedValue(operand));
   };
   if (found && llvm::any_of(op->getOperands(), isWritten))
     return "reads a value that is written in place";
@@ -114,9 +112,9 @@ mlir::commsched::getSplitStops(const SplitRegion &region,
                  ValueSplit split, bool isRead) {
     if (stops.size() < limit && !op->hasTrait<OpTrait::IsTerminator>() &&
         known.insert(op).second)
-      stops.push_back(
-          {op, member,
-           explainStop(op, value, split, isRead, options.allowSums)});
+      stops.push_back({op, member,
+                       explainStop(op, value, split, isRead, options.allowSums,
+                                   *region.written)});
   };
   for (const SplitExit &exit : region.exits) {
     if (!exit.split)

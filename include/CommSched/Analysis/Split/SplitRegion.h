@@ -27,7 +27,9 @@
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Interfaces/SplitRule.h"
 #include "mlir/IR/Block.h"
+#include "llvm/ADT/DenseSet.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -127,6 +129,9 @@ struct SplitRegion {
   bool hasSums = false;
   /// How many members are large computations.
   int32_t numLarge = 0;
+  /// The values of the block, behind views, that operations write in place;
+  /// all regions of a block share them.
+  std::shared_ptr<const DenseSet<Value>> written;
   /// Equal for regions of one block whose operations, types, groups, pinned
   /// times and structure are equal: 0, 1, … in the order of appearance.
   unsigned signature;
@@ -154,7 +159,8 @@ public:
     /// most large computations come first, then the first axis.
     SmallVector<int32_t, 2> nearest;
     SmallVector<int32_t, 2> widest;
-    /// Where the search for regions ended; why there is none, if there is none.
+    /// Where the search for each nearest region ended first; why there is none,
+    /// if there is none.
     SmallVector<SplitStop, 1> stops;
   };
   /// In program order: collectives with a future.
