@@ -349,6 +349,8 @@ SplitRegions::SplitRegions(Block &block, const SplitRegionOptions &options) {
     }
     seed.widest.push_back(widest);
   }
+  for (SplitRegion &region : regions)
+    region.signature += options.firstSignature;
   for (Seed &seed : seeds) {
     auto hasMore = [&](int32_t a, int32_t b) {
       return regions[a].numLarge > regions[b].numLarge;

@@ -382,17 +382,13 @@ std::optional<std::string> BlockScheduler::getSplitObstacle() const {
 /// Whether splitting could gain enough if it hid all communication. As for
 /// merging, twice the least gain has to be in reach.
 bool BlockScheduler::mayGainBySplitting(const BlockSchedule &schedule) const {
-  return schedule.fits() &&
-         schedule.exposedNs > 2 * getLeastMergingGainNs(schedule.step.stepNs) &&
+  return schedule.exposedNs > 2 * getLeastMergingGainNs(schedule.step.stepNs) &&
          !getSplitObstacle();
 }
 
 FailureOr<SplitBlock *> BlockScheduler::makeSplitBlock(SplitChoice choice) {
   auto isSame = [&](const std::unique_ptr<SplitBlock> &other) {
-    return llvm::equal(other->program.getChoice().regions, choice.regions,
-                       [](const auto &a, const auto &b) {
-                         return a.region == b.region && a.chunks == b.chunks;
-                       });
+    return other->program.getChoice().regions == choice.regions;
   };
   if (auto it = llvm::find_if(splits, isSame); it != splits.end())
     return it->get();
@@ -412,24 +408,13 @@ FailureOr<SplitBlock *> BlockScheduler::makeSplitBlock(SplitChoice choice) {
   return splits.back().get();
 }
 
-/// The best schedule of the best way to split, if there is one. `whole` is the
-/// best one without splitting.
+/// The best schedule of `choice`, if there is one. `whole` is the best one
+/// without splitting.
 FailureOr<std::optional<BlockSchedule>>
-BlockScheduler::scheduleSplit(const BlockSchedule &whole) {
+BlockScheduler::scheduleSplit(SplitChoice choice, const BlockSchedule &whole) {
   using Outcome = std::optional<BlockSchedule>;
-  if (!chooser)
-    chooser = std::make_unique<SplitChooser>(
-        *block, *problem, *pricing->getCosts(), options->splitting);
-  Result<Timeline> timeline =
-      simulate(problem->getProblem(), whole.blockOrder, contention);
-  if (!timeline)
-    return reportNotScheduled(*block, timeline.error());
-  std::optional<SplitChoice> choice =
-      chooser->choose(timeline->exposedNs, makeStepOptions(whole.limitBytes));
-  if (!choice)
-    return Outcome();
-  std::string rule = choice->rule;
-  FailureOr<SplitBlock *> split = makeSplitBlock(std::move(*choice));
+  std::string rule = choice.rule;
+  FailureOr<SplitBlock *> split = makeSplitBlock(std::move(choice));
   if (failed(split))
     return failure();
   if (!*split)
@@ -449,11 +434,32 @@ BlockScheduler::scheduleSplit(const BlockSchedule &whole) {
   return Outcome(std::move(*schedule));
 }
 
+/// The best schedule of all ways to split that are worth it, if there is one.
+FailureOr<std::optional<BlockSchedule>>
+BlockScheduler::scheduleBestSplit(const BlockSchedule &whole) {
+  Result<Timeline> timeline =
+      simulate(problem->getProblem(), whole.blockOrder, contention);
+  if (!timeline)
+    return reportNotScheduled(*block, timeline.error());
+  std::optional<BlockSchedule> best;
+  for (SplitChoice &choice : getOrMakeChooser().choose(
+           timeline->exposedNs, makeStepOptions(whole.limitBytes))) {
+    FailureOr<std::optional<BlockSchedule>> split =
+        scheduleSplit(std::move(choice), whole);
+    if (failed(split))
+      return failure();
+    if (*split &&
+        (!best || isBetter((*split)->step, best->step, whole.limitBytes)))
+      best = std::move(*split);
+  }
+  return best;
+}
+
 FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
   FailureOr<BlockSchedule> whole = scheduleWhole(limitBytes);
   if (failed(whole) || !mayGainBySplitting(*whole))
     return whole;
-  FailureOr<std::optional<BlockSchedule>> split = scheduleSplit(*whole);
+  FailureOr<std::optional<BlockSchedule>> split = scheduleBestSplit(*whole);
   if (failed(split))
     return failure();
   if (!*split)
@@ -465,27 +471,34 @@ FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
   return whole;
 }
 
-std::string BlockScheduler::explainNotSplit(Operation *start,
-                                            const BlockSchedule &schedule) {
-  if (std::optional<std::string> obstacle = getSplitObstacle())
-    return *obstacle;
+SplitChooser &BlockScheduler::getOrMakeChooser() {
   if (!chooser)
     chooser = std::make_unique<SplitChooser>(
         *block, *problem, *pricing->getCosts(), options->splitting);
-  std::string reason = chooser->explain(start);
-  if (!reason.empty())
-    return reason;
+  return *chooser;
+}
+
+SplitObstacle BlockScheduler::explainNotSplit(Operation *start,
+                                              const BlockSchedule &schedule) {
+  if (std::optional<std::string> obstacle = getSplitObstacle())
+    return {*obstacle, std::nullopt};
+  SplitChooser &known = getOrMakeChooser();
+  if (std::optional<SplitObstacle> obstacle = known.explain(start))
+    return *obstacle;
   if (schedule.rejectedSplit) {
     const RejectedSplit &rejected = *schedule.rejectedSplit;
-    return "splitting " + rejected.rule + " would make a step of " +
-           std::to_string(rejected.stepNs) + " ns and " +
-           std::to_string(rejected.peakBytes) + " bytes, without it is " +
-           std::to_string(schedule.step.stepNs) + " ns, for a budget of " +
-           std::to_string(schedule.limitBytes);
+    return {"splitting " + rejected.rule + " would make a step of " +
+                std::to_string(rejected.stepNs) + " ns and " +
+                std::to_string(rejected.peakBytes) + " bytes, without it is " +
+                std::to_string(schedule.step.stepNs) + " ns, for a budget of " +
+                std::to_string(schedule.limitBytes),
+            std::nullopt};
   }
-  return schedule.fits() ? "too little of the step is exposed, or what shares "
-                           "its computation is split with another collective"
-                         : "the step is over the budget";
+  if (schedule.split)
+    if (std::optional<SplitObstacle> shared =
+            known.findShared(start, schedule.split->program.getChoice()))
+      return *shared;
+  return {"too little of the step is exposed", std::nullopt};
 }
 
 FailureOr<std::vector<ExposureReason>>

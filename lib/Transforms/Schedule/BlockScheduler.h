@@ -128,7 +128,8 @@ public:
 
   /// Why splitting does not hide `start`, a collective of the block as it was
   /// read, if `schedule` is taken; for before it is applied.
-  std::string explainNotSplit(Operation *start, const BlockSchedule &schedule);
+  SplitObstacle explainNotSplit(Operation *start,
+                                const BlockSchedule &schedule);
 
   /// What is known about the regions of the block; null if none was asked for.
   SplitChooser *getChooser() const { return chooser.get(); }
@@ -165,7 +166,10 @@ private:
   FailureOr<BlockSchedule> scheduleWhole(int64_t limitBytes,
                                          bool mayMerge = true);
   FailureOr<std::optional<BlockSchedule>>
-  scheduleSplit(const BlockSchedule &whole);
+  scheduleSplit(SplitChoice choice, const BlockSchedule &whole);
+  FailureOr<std::optional<BlockSchedule>>
+  scheduleBestSplit(const BlockSchedule &whole);
+  SplitChooser &getOrMakeChooser();
   FailureOr<SplitBlock *> makeSplitBlock(SplitChoice choice);
   bool mayGainByMerging(const schedule::StepSchedule &schedule,
                         int64_t limitBytes) const;

@@ -11,6 +11,7 @@
 #include "BlockScheduler.h"
 #include "CommSched/Report/ExposureText.h"
 #include "SchedulingPass.h"
+#include "SplitRemarks.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -155,70 +156,6 @@ static std::string describeSplitting(Operation *op,
   return reason ? "splitting it was tried: " + *reason : "";
 }
 
-/// Emits a remark `CollectiveSplit` on each collective that `schedule` splits.
-/// For before it is applied.
-static void remarkSplitRegions(func::FuncOp function, BlockScheduler &scheduler,
-                               const BlockSchedule &schedule) {
-  if (!schedule.split)
-    return;
-  SplitChooser &chooser = *scheduler.getChooser();
-  for (const SplitRegionChoice &choice :
-       schedule.split->program.getChoice().regions) {
-    const SplitRegion &region = chooser.getRegion(choice.region);
-    const SplitVerdict &verdict = chooser.judge(choice.region);
-    size_t numOther = region.members.size() - 2 * region.collectives.size();
-    for (Operation *start : region.collectives) {
-      auto remark =
-          remark::passed(start->getLoc(),
-                         makeRemark("CollectiveSplit", function.getSymName()));
-      std::string text = (describe(start) + ": split into " +
-                          Twine(choice.chunks) + " chunks together with " +
-                          Twine(numOther) + " operations of computation, " +
-                          Twine(region.numLarge) + " of them large")
-                             .str();
-      // Of the same region in another number of chunks nothing is said.
-      bool isBest = choice.chunks == verdict.chunks;
-      if (isBest)
-        text += "; alone they take " + std::to_string(verdict.splitNs) +
-                " ns instead of " + std::to_string(verdict.wholeNs);
-      remark << text;
-      if (isBest)
-        remark << remark::metric("RegionNsBefore", verdict.wholeNs)
-               << remark::metric("RegionNsAfter", verdict.splitNs);
-      remark << remark::metric("Chunks", choice.chunks);
-    }
-  }
-}
-
-/// Why the collectives of a block are not split, by their starts.
-using NotSplitReasons = DenseMap<Operation *, std::string>;
-
-/// The reasons for the collectives of the block that `schedule` makes, before
-/// it is applied.
-static NotSplitReasons explainNotSplit(BlockScheduler &scheduler,
-                                       const BlockSchedule &schedule) {
-  NotSplitReasons reasons;
-  const BlockProblem &problem = scheduler.getProblem();
-  for (NodeId node = 0; node < problem.getProblem().numNodes(); ++node) {
-    if (!problem.getProblem().isCollective(node))
-      continue;
-    Operation *start = problem.getOperation(node);
-    Operation *kept =
-        schedule.split ? schedule.split->program.getCopy(start) : start;
-    if (kept)
-      reasons[kept] = scheduler.explainNotSplit(start, schedule);
-  }
-  return reasons;
-}
-
-/// Emits the remark `CollectiveNotSplit` on the exposed collective `start`.
-static void remarkInOnePiece(func::FuncOp function, Operation *start,
-                             const std::string &reason) {
-  remark::missed(start->getLoc(),
-                 makeRemark("CollectiveNotSplit", function.getSymName()))
-      << describe(start) + ": not split: " + reason;
-}
-
 /// Emits a remark `CollectiveExposed` on each collective that computation does
 /// not hide in `order`, one of the block as `scheduler` has read it, and
 /// `CollectiveNotSplit` if it is in one piece. Emits an error if that cannot be
@@ -241,7 +178,7 @@ static LogicalResult remarkExposure(func::FuncOp function,
             ? describeSplitting(
                   op, whyWhole == notSplit.end()
                           ? std::nullopt
-                          : std::optional<std::string>(whyWhole->second))
+                          : std::optional<std::string>(whyWhole->second.text))
             : "it may be split, but the option 'split' is off";
     ExposureText text = describeExposure(
         problem.getProblem(), reason,
@@ -259,7 +196,7 @@ static LogicalResult remarkExposure(func::FuncOp function,
     if (reason.gainNs)
       remark << remark::metric("GainNs", *reason.gainNs);
     if (whyWhole != notSplit.end() && scheduler.mayBeSplit())
-      remarkInOnePiece(function, op, whyWhole->second);
+      remarkNotSplit(function, op, whyWhole->second);
   }
   return success();
 }

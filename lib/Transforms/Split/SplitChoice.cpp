@@ -10,6 +10,7 @@
 
 #include "CommSched/Analysis/Costs/ChunkCosts.h"
 #include "CommSched/Analysis/OperationTexts.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Splitting/RegionSketch.h"
 #include "SplitRewrite.h"
 #include "llvm/Support/Debug.h"
@@ -26,17 +27,24 @@ using schedule::SplitSpec;
 using schedule::StepSchedule;
 using schedule::StepSchedulerOptions;
 
-static SplitRegionOptions getRegionOptions(const SplittingOptions &options) {
-  SplitRegionOptions result;
-  result.allowSums = options.split == ScheduleSplit::Sums;
-  return result;
-}
-
 SplitChooser::SplitChooser(Block &block, const BlockProblem &problem,
                            OperationCosts &costs,
                            const SplittingOptions &options)
-    : problem(problem), costs(costs), options(options),
-      regions(block, getRegionOptions(options)), specs(block, problem, costs) {
+    : problem(problem), costs(costs), options(options), plain(block),
+      specs(block, problem, costs) {
+  for (const SplitRegion &region : plain.getRegions())
+    regions.push_back(&region);
+  if (options.split == ScheduleSplit::Sums) {
+    SplitRegionOptions withSums;
+    withSums.allowSums = true;
+    for (const SplitRegion &region : plain.getRegions())
+      withSums.firstSignature =
+          std::max(withSums.firstSignature, region.signature + 1);
+    summed.emplace(block, withSums);
+    for (const SplitRegion &region : summed->getRegions())
+      if (region.hasSums)
+        regions.push_back(&region);
+  }
   constexpr int64_t leastEffort = 1 << 16;
   effort = std::max<int64_t>(4 * int64_t(problem.getProblem().numNodes()),
                              leastEffort);
@@ -78,8 +86,13 @@ std::string SplitChooser::explainLoss(const SplitRegion &region,
          " chunks takes more than they hide";
 }
 
-SplitVerdict SplitChooser::makeVerdict(int32_t number) {
-  const SplitRegion &region = getRegion(number);
+/// Whether the options allow to split `region`, if it gains.
+bool SplitChooser::isConsidered(const SplitRegion &region) const {
+  return !options.extent || region.extent == *options.extent ||
+         region.isNearestAndWidest;
+}
+
+SplitVerdict SplitChooser::makeVerdict(const SplitRegion &region) {
   SplitVerdict verdict;
   if (std::optional<SplitStop> stop = getUnjoinableReason(region)) {
     verdict.obstacle = describe(stop->op) + " " + stop->reason;
@@ -117,7 +130,7 @@ SplitVerdict SplitChooser::makeVerdict(int32_t number) {
       continue;
     }
     LLVM_DEBUG(llvm::dbgs()
-               << "commsched-split: region " << number << " ("
+               << "commsched-split: region " << region.signature << " ("
                << describe(region.collectives.front()) << ", "
                << region.members.size() << " members) in " << chunks
                << " chunks: " << sketch->split.stepNs << " ns instead of "
@@ -149,11 +162,10 @@ SplitVerdict SplitChooser::makeVerdict(int32_t number) {
   return verdict;
 }
 
-const SplitVerdict &SplitChooser::judge(int32_t region) {
-  unsigned signature = getRegion(region).signature;
-  auto it = verdicts.find(signature);
+const SplitVerdict &SplitChooser::judge(const SplitRegion &region) {
+  auto it = verdicts.find(region.signature);
   if (it == verdicts.end())
-    it = verdicts.emplace(signature, makeVerdict(region)).first;
+    it = verdicts.emplace(region.signature, makeVerdict(region)).first;
   return it->second;
 }
 
@@ -174,47 +186,96 @@ static std::optional<SplitStop> findNeighbor(Operation *start) {
   return std::nullopt;
 }
 
-std::string SplitChooser::explain(Operation *start) {
-  for (const SplitRegions::Seed &seed : regions.getSeeds()) {
-    if (seed.start != start)
+static SplitObstacle makeObstacle(const SplitStop &stop, Operation *start) {
+  SplitObstacle obstacle{describe(stop.op) + " " + stop.reason, std::nullopt};
+  if (stop.op != start)
+    obstacle.place = stop.op->getLoc();
+  return obstacle;
+}
+
+/// explain() for a collective with regions.
+std::optional<SplitObstacle>
+SplitChooser::explain(const SplitRegions::Seed &seed) {
+  std::optional<SplitObstacle> obstacle;
+  for (int32_t number :
+       llvm::concat<const int32_t>(seed.nearest, seed.widest)) {
+    const SplitRegion &region = getReachingRegions().getRegions()[number];
+    if (!isConsidered(region))
       continue;
-    std::string obstacle;
-    for (ArrayRef<int32_t> found :
-         {ArrayRef<int32_t>(seed.nearest), ArrayRef<int32_t>(seed.widest)})
-      for (int32_t region : found) {
-        const SplitVerdict &verdict = judge(region);
-        if (verdict.chunks != 0)
-          return "";
-        if (obstacle.empty())
-          obstacle = verdict.obstacle;
-      }
-    if (!obstacle.empty())
-      return obstacle;
-    if (!seed.stops.empty())
-      return describe(seed.stops.front().op) + " " + seed.stops.front().reason;
-    if (std::optional<SplitStop> stop = findNeighbor(start))
-      return describe(stop->op) + " " + stop->reason;
-    return "no product or attention divides along with it";
+    const SplitVerdict &verdict = judge(region);
+    if (verdict.chunks != 0)
+      return std::nullopt;
+    if (!obstacle)
+      obstacle = {verdict.obstacle, std::nullopt};
   }
-  return "it has no start and wait of its own";
+  if (obstacle)
+    return obstacle;
+  if (!seed.stops.empty())
+    return makeObstacle(seed.stops.front(), seed.start);
+  if (std::optional<SplitStop> stop = findNeighbor(seed.start))
+    return makeObstacle(*stop, seed.start);
+  return SplitObstacle{"no product or attention divides along with it",
+                       std::nullopt};
+}
+
+/// What is known about `start`; with sums, its regions reach further.
+const SplitRegions::Seed *SplitChooser::findSeed(Operation *start) const {
+  ArrayRef<SplitRegions::Seed> seeds = getReachingRegions().getSeeds();
+  auto isStart = [&](const SplitRegions::Seed &seed) {
+    return seed.start == start;
+  };
+  auto it = llvm::find_if(seeds, isStart);
+  return it == seeds.end() ? nullptr : &*it;
+}
+
+std::optional<SplitObstacle> SplitChooser::explain(Operation *start) {
+  if (const SplitRegions::Seed *seed = findSeed(start))
+    return explain(*seed);
+  return SplitObstacle{"it has no start and wait of its own", std::nullopt};
+}
+
+std::optional<SplitObstacle>
+SplitChooser::findShared(Operation *start, const SplitChoice &choice) {
+  const SplitRegions::Seed *seed = findSeed(start);
+  if (!seed)
+    return std::nullopt;
+  if (takenFor != &choice) {
+    takenFor = &choice;
+    taken.clear();
+    for (const SplitRegionChoice &chosen : choice.regions)
+      for (const SplitMember &member : getRegion(chosen.region).members)
+        taken[member.op] = getRegion(chosen.region).collectives.front();
+  }
+  for (int32_t number :
+       llvm::concat<const int32_t>(seed->nearest, seed->widest))
+    for (const SplitMember &member :
+         getReachingRegions().getRegions()[number].members)
+      if (Operation *other = taken.lookup(member.op))
+        return SplitObstacle{describe(member.op) + " is split with " +
+                                 describe(other),
+                             other->getLoc()};
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
 // Combinations
 //===----------------------------------------------------------------------===//
 
-/// The regions that gain alone, with the largest gain first. What a region
-/// gains alone counts only as far as its collectives are exposed.
+/// The first regions that gain alone, with the largest gain first. What a
+/// region gains alone counts only as far as its collectives are exposed.
 std::vector<SplitChooser::Candidate>
-SplitChooser::findCandidates(ArrayRef<int64_t> exposedNs) {
+SplitChooser::findCandidates(ArrayRef<int64_t> exposedNs, size_t numRegions) {
   std::vector<Candidate> candidates;
-  for (auto [number, region] : llvm::enumerate(regions.getRegions())) {
+  for (size_t number = 0; number < numRegions; ++number) {
+    const SplitRegion &region = *regions[number];
+    if (!isConsidered(region))
+      continue;
     int64_t exposed = 0;
     for (Operation *start : region.collectives)
       exposed += exposedNs[specs.getNode(start)];
     if (exposed <= 0)
       continue;
-    const SplitVerdict &verdict = judge(static_cast<int32_t>(number));
+    const SplitVerdict &verdict = judge(region);
     int64_t gainNs = std::min(verdict.gainNs(), exposed);
     if (gainNs > 0)
       candidates.push_back(
@@ -248,9 +309,9 @@ SplitChooser::combine(ArrayRef<Candidate> candidates,
       --chunks;
     if (leastChunks > chunks && leastChunks <= options.maxChunks &&
         region.length % leastChunks == 0 &&
-        judge(candidate.region).gainNs(leastChunks) > 0)
+        judge(region).gainNs(leastChunks) > 0)
       chunks = leastChunks;
-    int64_t gainNs = judge(candidate.region).gainNs(chunks);
+    int64_t gainNs = judge(region).gainNs(chunks);
     if (region.length % chunks != 0 || gainNs <= 0)
       continue;
     result.gainNs += std::min(gainNs, candidate.exposedNs);
@@ -263,6 +324,54 @@ SplitChooser::combine(ArrayRef<Candidate> candidates,
                return a.region < b.region;
              });
   return result;
+}
+
+/// For each region of `program`, whether the live bytes are at most
+/// `limitBytes` at all its operations.
+static Result<std::vector<char>> findRegionsWithin(const SplitProblem &program,
+                                                   const schedule::Order &order,
+                                                   int64_t limitBytes) {
+  Result<schedule::MemoryTimeline> memory =
+      simulateMemory(program.getProblem(), order);
+  if (!memory)
+    return Error{memory.error()};
+  struct Span {
+    int32_t begin = -1;
+    int32_t end = -1;
+  };
+  std::vector<Span> spans(program.numSpecs());
+  // By position: how many positions up to it are over the limit.
+  std::vector<int32_t> numOver = {0};
+  for (auto [position, node] : llvm::enumerate(order)) {
+    numOver.push_back(numOver.back() +
+                      (memory->allocatedBytes[position] > limitBytes));
+    int32_t spec = program.originOf(node).spec;
+    if (spec < 0)
+      continue;
+    if (spans[spec].begin < 0)
+      spans[spec].begin = static_cast<int32_t>(position);
+    spans[spec].end = static_cast<int32_t>(position) + 1;
+  }
+  std::vector<char> isWithin;
+  for (const Span &span : spans)
+    isWithin.push_back(span.begin < 0 ||
+                       numOver[span.begin] == numOver[span.end]);
+  return isWithin;
+}
+
+/// The half of `chosen` that gains most alone, in the same order.
+std::vector<SplitRegionChoice>
+SplitChooser::keepBestHalf(std::vector<SplitRegionChoice> chosen) {
+  auto getGainNs = [&](const SplitRegionChoice &choice) {
+    return judge(getRegion(choice.region)).gainNs(choice.chunks);
+  };
+  llvm::stable_sort(chosen, [&](const auto &a, const auto &b) {
+    return getGainNs(a) > getGainNs(b);
+  });
+  chosen.resize(chosen.size() / 2);
+  llvm::sort(chosen,
+             [](const auto &a, const auto &b) { return a.region < b.region; });
+  return chosen;
 }
 
 std::optional<SplitChoice>
@@ -300,14 +409,9 @@ SplitChooser::sketch(std::vector<SplitRegionChoice> chosen, StringRef rule,
   return choice;
 }
 
-std::optional<SplitChoice>
-SplitChooser::choose(ArrayRef<int64_t> exposedNs,
-                     const StepSchedulerOptions &stepOptions) {
-  if (!hasRegions())
-    return std::nullopt;
-  std::vector<Candidate> candidates = findCandidates(exposedNs);
-  if (candidates.empty())
-    return std::nullopt;
+/// The combinations of candidates whose regions gain most alone.
+std::vector<SplitChooser::Combination>
+SplitChooser::findCombinations(ArrayRef<Candidate> candidates) {
   struct Rule {
     StringRef text;
     std::optional<SplitExtent> extent;
@@ -329,10 +433,7 @@ SplitChooser::choose(ArrayRef<int64_t> exposedNs,
         combine(candidates, rule.extent, rule.mostChunks, rule.leastChunks);
     found.rule = rule.text.str();
     auto isSame = [&](const Combination &other) {
-      return llvm::equal(found.regions, other.regions,
-                         [](const auto &a, const auto &b) {
-                           return a.region == b.region && a.chunks == b.chunks;
-                         });
+      return found.regions == other.regions;
     };
     if (!found.regions.empty() && llvm::none_of(combinations, isSame))
       combinations.push_back(std::move(found));
@@ -345,18 +446,77 @@ SplitChooser::choose(ArrayRef<int64_t> exposedNs,
                     });
   if (combinations.size() > numSketches)
     combinations.resize(numSketches);
+  return combinations;
+}
+
+/// The sketch of the regions of `choice`, which is over the limit, that run
+/// where the limit is kept; if all do, of the half that gains most. None if
+/// that is over the limit again and again.
+std::optional<SplitChoice>
+SplitChooser::sketchFewer(const SplitChoice &choice,
+                          const StepSchedulerOptions &stepOptions) {
+  constexpr int numAttempts = 3;
+  const SplitChoice *over = &choice;
+  std::optional<SplitChoice> fewer;
+  for (int attempt = 0; attempt < numAttempts; ++attempt) {
+    Result<std::vector<char>> isKept =
+        findRegionsWithin(*over->program, over->order, stepOptions.limitBytes);
+    if (!isKept)
+      return std::nullopt;
+    std::vector<SplitRegionChoice> kept;
+    for (auto [region, isWithin] : llvm::zip_equal(over->regions, *isKept))
+      if (isWithin)
+        kept.push_back(region);
+    if (kept.size() == over->regions.size())
+      kept = keepBestHalf(std::move(kept));
+    if (kept.empty())
+      return std::nullopt;
+    std::string rule = choice.rule + ", but for those that need much memory";
+    fewer = sketch(std::move(kept), rule, stepOptions);
+    if (!fewer || fewer->peakBytes <= stepOptions.limitBytes)
+      return fewer;
+    over = &*fewer;
+  }
+  return std::nullopt;
+}
+
+/// Adds to `choices` what choose() finds among the first regions.
+void SplitChooser::chooseAmong(ArrayRef<int64_t> exposedNs, size_t numRegions,
+                               const StepSchedulerOptions &stepOptions,
+                               std::vector<SplitChoice> &choices) {
   std::optional<SplitChoice> best;
   auto getKey = [&](const SplitChoice &choice) {
     bool fits = choice.peakBytes <= stepOptions.limitBytes;
     return std::make_tuple(!fits, fits ? choice.stepNs : 0, choice.peakBytes);
   };
-  for (Combination &combination : combinations) {
+  for (Combination &combination :
+       findCombinations(findCandidates(exposedNs, numRegions))) {
     std::optional<SplitChoice> choice =
         sketch(std::move(combination.regions), combination.rule, stepOptions);
     if (choice && (!best || getKey(*choice) < getKey(*best)))
       best = std::move(choice);
   }
-  return best;
+  if (!best || llvm::any_of(choices, [&](const SplitChoice &other) {
+        return other.regions == best->regions;
+      }))
+    return;
+  std::optional<SplitChoice> fewer;
+  if (best->peakBytes > stepOptions.limitBytes)
+    fewer = sketchFewer(*best, stepOptions);
+  choices.push_back(std::move(*best));
+  if (fewer)
+    choices.push_back(std::move(*fewer));
+}
+
+std::vector<SplitChoice>
+SplitChooser::choose(ArrayRef<int64_t> exposedNs,
+                     const StepSchedulerOptions &stepOptions) {
+  std::vector<SplitChoice> choices;
+  size_t numPlain = plain.getRegions().size();
+  chooseAmong(exposedNs, numPlain, stepOptions, choices);
+  if (regions.size() > numPlain)
+    chooseAmong(exposedNs, regions.size(), stepOptions, choices);
+  return choices;
 }
 
 #undef DEBUG_TYPE

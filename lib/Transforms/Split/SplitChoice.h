@@ -27,10 +27,21 @@ namespace mlir::commsched {
 /// The options of commsched-schedule on splitting.
 struct SplittingOptions {
   ScheduleSplit split = ScheduleSplit::Auto;
+  /// The only kind of regions, if given.
+  std::optional<SplitExtent> extent;
   /// From 2 to 8.
   int32_t maxChunks = 8;
   /// Whether reductions keep every element at its place of a message.
   bool isBitwise = false;
+};
+
+/// Why a collective is not split.
+struct SplitObstacle {
+  /// A clause.
+  std::string text;
+  /// Where the operation is that the text is about, if it is not the collective
+  /// itself.
+  std::optional<Location> place;
 };
 
 /// What one region alone takes, in nanoseconds: whole, and in the number of
@@ -57,6 +68,10 @@ struct SplitRegionChoice {
   /// Its number in the block.
   int32_t region;
   int32_t chunks;
+
+  bool operator==(const SplitRegionChoice &other) const {
+    return region == other.region && chunks == other.chunks;
+  }
 };
 
 /// A way to split the collectives of a block, without common members.
@@ -82,25 +97,34 @@ public:
 
   /// The region with that number.
   const SplitRegion &getRegion(int32_t number) const {
-    return regions.getRegions()[number];
+    return *regions[number];
   }
-  bool hasRegions() const { return !regions.getRegions().empty(); }
 
-  /// The choice with the best sketch within `stepOptions.limitBytes`, or of
-  /// those over it the one that needs least; none if no region gains alone.
+  /// The choices that are worth a schedule, without equal ones; none if no
+  /// region gains alone. One is the choice with the best sketch within
+  /// `stepOptions.limitBytes`, or of those over it the one that needs least. In
+  /// the latter case, the next splits fewer regions and is within the limit, if
+  /// such a one is found. With ScheduleSplit::Sums, what is chosen without sums
+  /// comes first.
+  ///
   /// `exposedNs` says for each node of the problem how long it is exposed
   /// without splitting: only regions with an exposed collective are considered.
   /// The same choice for the same arguments. Near linear in the operations.
-  std::optional<SplitChoice>
+  std::vector<SplitChoice>
   choose(ArrayRef<int64_t> exposedNs,
          const schedule::StepSchedulerOptions &stepOptions);
 
   /// What is known about the start of a collective: why splitting does not
-  /// shorten its regions. Empty if it may.
-  std::string explain(Operation *start);
+  /// shorten its regions. None if it may.
+  std::optional<SplitObstacle> explain(Operation *start);
+
+  /// The operation that `start` would be split with, were it not split with
+  /// another collective by `choice`; none if there is none.
+  std::optional<SplitObstacle> findShared(Operation *start,
+                                          const SplitChoice &choice);
 
   /// The verdict on a region; those of equal signature have the same.
-  const SplitVerdict &judge(int32_t region);
+  const SplitVerdict &judge(const SplitRegion &region);
 
 private:
   struct Candidate {
@@ -111,9 +135,16 @@ private:
     int64_t gainNs;
   };
 
-  SplitVerdict makeVerdict(int32_t number);
+  bool isConsidered(const SplitRegion &region) const;
+  SplitVerdict makeVerdict(const SplitRegion &region);
   std::string explainLoss(const SplitRegion &region, int32_t chunks) const;
-  std::vector<Candidate> findCandidates(ArrayRef<int64_t> exposedNs);
+  const SplitRegions &getReachingRegions() const {
+    return summed ? *summed : plain;
+  }
+  const SplitRegions::Seed *findSeed(Operation *start) const;
+  std::optional<SplitObstacle> explain(const SplitRegions::Seed &seed);
+  std::vector<Candidate> findCandidates(ArrayRef<int64_t> exposedNs,
+                                        size_t numRegions);
   struct Combination {
     std::string rule;
     std::vector<SplitRegionChoice> regions;
@@ -123,6 +154,15 @@ private:
   Combination combine(ArrayRef<Candidate> candidates,
                       std::optional<SplitExtent> extent, int32_t mostChunks,
                       int32_t leastChunks);
+  std::vector<Combination> findCombinations(ArrayRef<Candidate> candidates);
+  void chooseAmong(ArrayRef<int64_t> exposedNs, size_t numRegions,
+                   const schedule::StepSchedulerOptions &stepOptions,
+                   std::vector<SplitChoice> &choices);
+  std::vector<SplitRegionChoice>
+  keepBestHalf(std::vector<SplitRegionChoice> chosen);
+  std::optional<SplitChoice>
+  sketchFewer(const SplitChoice &choice,
+              const schedule::StepSchedulerOptions &stepOptions);
   std::optional<SplitChoice>
   sketch(std::vector<SplitRegionChoice> chosen, StringRef rule,
          const schedule::StepSchedulerOptions &stepOptions);
@@ -130,9 +170,16 @@ private:
   const BlockProblem &problem;
   OperationCosts &costs;
   const SplittingOptions &options;
-  SplitRegions regions;
+  SplitRegions plain;
+  /// With ScheduleSplit::Sums.
+  std::optional<SplitRegions> summed;
+  /// Those of `plain`, and behind them those of `summed` that have sums.
+  std::vector<const SplitRegion *> regions;
   SplitSpecs specs;
   std::map<unsigned, SplitVerdict> verdicts;
+  /// By member of the regions of a choice: the first collective of its region.
+  DenseMap<Operation *, Operation *> taken;
+  const SplitChoice *takenFor = nullptr;
   /// How many operations sketches of single regions may still run through.
   int64_t effort;
 };

@@ -133,13 +133,16 @@ struct SplitRegion {
   /// all regions of a block share them.
   std::shared_ptr<const DenseSet<Value>> written;
   /// Equal for regions of one block whose operations, types, groups, pinned
-  /// times and structure are equal: 0, 1, … in the order of appearance.
+  /// times and structure are equal: SplitRegionOptions::firstSignature, and
+  /// those that follow it, in the order of appearance.
   unsigned signature;
 };
 
 struct SplitRegionOptions {
   /// Whether axes that are sums are divided as well.
   bool allowSums = false;
+  /// The first of the signatures.
+  unsigned firstSignature = 0;
 };
 
 /// The regions of a block. Linear in its operations and operands, but for

@@ -1,0 +1,46 @@
+//===- SplitRemarks.h - Remarks on what is split ----------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The remarks CollectiveSplit and CollectiveNotSplit, and SplitEnd at the other
+// place that they are about.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SPLITREMARKS_H
+#define COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SPLITREMARKS_H
+
+#include "BlockScheduler.h"
+
+namespace mlir::commsched {
+
+/// Emits a remark `CollectiveSplit` on each collective that `schedule` splits.
+/// For before it is applied.
+void remarkSplitRegions(func::FuncOp function, BlockScheduler &scheduler,
+                        const BlockSchedule &schedule);
+
+/// Why the collectives of a block are not split, by their starts.
+using NotSplitReasons = DenseMap<Operation *, SplitObstacle>;
+
+/// The reasons for the collectives of the block that `schedule` makes, before
+/// it is applied.
+NotSplitReasons explainNotSplit(BlockScheduler &scheduler,
+                                const BlockSchedule &schedule);
+
+/// Emits the remark `CollectiveNotSplit` on the collective `start`, and
+/// `SplitEnd` at the place of the obstacle, if it has one.
+void remarkNotSplit(func::FuncOp function, Operation *start,
+                    const SplitObstacle &obstacle);
+
+/// Emits the remark `SplitEnd`: `reason`, about an operation at `place`, ends
+/// what is split with the collective `start`.
+void remarkSplitEnd(func::FuncOp function, Location place, Operation *start,
+                    StringRef reason);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SPLITREMARKS_H
