@@ -14,7 +14,6 @@
 #ifndef COMMSCHED_TRANSFORMS_PASSOPTIONENUMS_H
 #define COMMSCHED_TRANSFORMS_PASSOPTIONENUMS_H
 
-#include "CommSched/Analysis/Split/SplitExtent.h"
 #include "CommSched/Partition/RecomputePolicies.h"
 #include "CommSched/Partition/SavedValues.h"
 #include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
@@ -73,12 +72,17 @@ inline llvm::cl::ValuesClass getScheduleSplitValues() {
       clEnumValN(ScheduleSplit::Off, "off", "none"));
 }
 
+/// Which regions `commsched-split` considers.
+enum class SplitReach { Auto, Nearest, Widest };
+
 /// The values of an option of that type.
-inline llvm::cl::ValuesClass getSplitExtentValues() {
+inline llvm::cl::ValuesClass getSplitReachValues() {
   return llvm::cl::values(
-      clEnumValN(SplitExtent::Nearest, "nearest",
+      clEnumValN(SplitReach::Auto, "auto",
+                 "both, or nearest for a given number of chunks"),
+      clEnumValN(SplitReach::Nearest, "nearest",
                  "to the nearest large computations"),
-      clEnumValN(SplitExtent::Widest, "widest", "as far as the rules go"));
+      clEnumValN(SplitReach::Widest, "widest", "as far as the rules go"));
 }
 
 /// The machines of cost::targetPresetNames(), in their order.

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "../PassSupport.h"
+#include "../Schedule/SchedulingPass.h"
+#include "../Schedule/SplitRemarks.h"
 #include "CommSched/Analysis/Costs/ChunkCosts.h"
-#include "CommSched/Analysis/Costs/CostAnalysis.h"
-#include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Transforms/Passes.h"
 #include "SplitRewrite.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -51,14 +51,9 @@ static void remarkSplit(func::FuncOp function, const SplitRegion &region,
             " of them large" + behind)
                .str()
         << remark::metric("Chunks", count);
-}
-
-static void remarkNotSplit(func::FuncOp function, Operation *start,
-                           const Twine &reason) {
-  if (areRemarksEnabled(function))
-    remark::missed(start->getLoc(),
-                   makeRemark("CollectiveNotSplit", function.getSymName()))
-        << (describe(start) + ": not split: " + reason).str();
+  if (!stops.empty())
+    remarkSplitEnd(function, stops.front().op->getLoc(),
+                   region.collectives.front(), getText(stops.front()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -79,7 +74,7 @@ public:
 
 private:
   /// Why the region cannot be taken; none if it can.
-  std::optional<std::string> getObstacle(const SplitRegion &region) const;
+  std::optional<SplitObstacle> getObstacle(const SplitRegion &region) const;
   void chooseFor(const SplitRegions::Seed &seed);
 
   func::FuncOp function;
@@ -92,30 +87,34 @@ private:
 
 } // namespace
 
-std::optional<std::string>
+std::optional<SplitObstacle>
 ForcedChoice::getObstacle(const SplitRegion &region) const {
   if (const SplitMember *member = findUndivided(region, count))
-    return std::to_string(count) + " chunks do not divide the " +
-           std::to_string(getSplitLength(member->axis, member->blocks)) +
-           " elements along the axis of " + describe(member->op) + " (" +
-           getLocationText(member->op->getLoc()) + ")";
+    return SplitObstacle{
+        std::to_string(count) + " chunks do not divide the " +
+            std::to_string(getSplitLength(member->axis, member->blocks)) +
+            " elements along the axis of " + describe(member->op) + " (" +
+            getLocationText(member->op->getLoc()) + ")",
+        member->op->getLoc()};
   if (std::optional<SplitStop> stop = getUnjoinableReason(region))
-    return getText(*stop);
+    return SplitObstacle{getText(*stop), stop->op->getLoc()};
   for (const SplitMember &member : region.members)
     if (taken.contains(member.op))
-      return describe(member.op) + " (" + getLocationText(member.op->getLoc()) +
-             ") is split with another collective";
+      return SplitObstacle{describe(member.op) + " (" +
+                               getLocationText(member.op->getLoc()) +
+                               ") is split with another collective",
+                           member.op->getLoc()};
   return std::nullopt;
 }
 
 void ForcedChoice::chooseFor(const SplitRegions::Seed &seed) {
   if (taken.contains(seed.start))
     return;
-  std::optional<std::string> obstacle;
+  std::optional<SplitObstacle> obstacle;
   for (int32_t number :
        extent == SplitExtent::Nearest ? seed.nearest : seed.widest) {
     const SplitRegion &region = regions.getRegions()[number];
-    std::optional<std::string> own = getObstacle(region);
+    std::optional<SplitObstacle> own = getObstacle(region);
     if (!own) {
       for (const SplitMember &member : region.members)
         taken.insert(member.op);
@@ -126,10 +125,13 @@ void ForcedChoice::chooseFor(const SplitRegions::Seed &seed) {
       obstacle = own;
   }
   if (!obstacle && !seed.stops.empty())
-    obstacle = getText(seed.stops.front());
-  remarkNotSplit(function, seed.start,
-                 obstacle ? *obstacle
-                          : "no product or attention divides along with it");
+    obstacle = {getText(seed.stops.front()), seed.stops.front().op->getLoc()};
+  if (!obstacle)
+    obstacle = {"no product or attention divides along with it", std::nullopt};
+  if (obstacle->place == seed.start->getLoc())
+    obstacle->place.reset();
+  if (areRemarksEnabled(function))
+    remarkNotSplit(function, seed.start, *obstacle);
 }
 
 SmallVector<int32_t> ForcedChoice::choose() {
@@ -151,12 +153,22 @@ struct Split : mlir::commsched::impl::SplitBase<Split> {
     func::FuncOp function = getOperation();
     if (failed(emitOptionError(function, getOptionError())))
       return signalPassFailure();
-    costs = getAnalysis<CostAnalysis>().getCosts();
-    if (!costs)
+    scheduling.splitting.split =
+        bitwise ? ScheduleSplit::Auto : ScheduleSplit::Sums;
+    scheduling.splitting.maxChunks = maxChunks;
+    if (extent == SplitReach::Nearest)
+      scheduling.splitting.extent = SplitExtent::Nearest;
+    if (extent == SplitReach::Widest)
+      scheduling.splitting.extent = SplitExtent::Widest;
+    FailureOr<std::shared_ptr<CostAnalysis>> created =
+        createPricing(function, scheduling);
+    if (failed(created))
       return signalPassFailure();
+    pricing = std::move(*created);
     FailureOr<bool> changed =
-        rewriteBlocks(getBlocksWithCollectives(function),
-                      [&](Block &block) { return splitBlock(block); });
+        rewriteBlocks(getBlocksWithCollectives(function), [&](Block &block) {
+          return chunks == 0 ? splitByPrice(block) : splitAll(block);
+        });
     if (failed(changed))
       signalPassFailure();
     else if (!*changed)
@@ -166,19 +178,36 @@ struct Split : mlir::commsched::impl::SplitBase<Split> {
 private:
   std::optional<std::string> getOptionError() {
     constexpr int64_t most = 64;
-    if (chunks < 2 || chunks > most)
+    constexpr int32_t mostPriced = 8;
+    if (chunks != 0 && (chunks < 2 || chunks > most))
       return makeOptionError(*this, chunks,
-                             "must be from 2 to " + Twine(most) + ", but is " +
-                                 Twine(chunks));
+                             "must be 0 or from 2 to " + Twine(most) +
+                                 ", but is " + Twine(chunks));
+    if (maxChunks < 2 || maxChunks > mostPriced)
+      return makeOptionError(*this, maxChunks,
+                             "must be from 2 to " + Twine(mostPriced) +
+                                 ", but is " + Twine(maxChunks));
     return std::nullopt;
   }
 
-  FailureOr<bool> splitBlock(Block &block) {
+  /// Splits `region` into `count` chunks; the block has `names`.
+  void split(const SplitRegion &region, int64_t count, ChunkNames &names) {
+    splitRegion(region, count, names,
+                [&](Operation *op, const SplitAxis &axis, int64_t ofCount) {
+                  return estimateChunkNs(*pricing->getCosts(), op, axis,
+                                         ofCount);
+                });
+  }
+
+  /// Splits all regions of the block.
+  FailureOr<bool> splitAll(Block &block) {
     SplitRegionOptions options;
     options.allowSums = !bitwise;
     SplitRegions regions(block, options);
+    SplitExtent reach =
+        scheduling.splitting.extent.value_or(SplitExtent::Nearest);
     SmallVector<int32_t> chosen =
-        ForcedChoice(getOperation(), regions, extent, chunks).choose();
+        ForcedChoice(getOperation(), regions, reach, chunks).choose();
     if (chosen.empty())
       return false;
     ChunkNames names(block);
@@ -188,16 +217,60 @@ private:
                   getSplitStops(region, options, 1));
     }
     for (int32_t number : chosen)
-      splitRegion(regions.getRegions()[number], chunks, names,
-                  [&](Operation *op, const SplitAxis &axis, int64_t count) {
-                    return estimateChunkNs(*costs, op, axis, count);
-                  });
+      split(regions.getRegions()[number], chunks, names);
     if (failed(orderChunks(block)))
       return failure();
     return true;
   }
 
-  OperationCosts *costs = nullptr;
+  /// Splits the regions that commsched-schedule would.
+  FailureOr<bool> splitByPrice(Block &block) {
+    FailureOr<std::optional<BlockScheduler>> scheduler = BlockScheduler::create(
+        getOperation(), block, scheduling, pricing,
+        [&](Location location, StringRef reason) {
+          remarkBlockKept(getOperation(), location, reason);
+        });
+    if (failed(scheduler))
+      return failure();
+    if (!*scheduler)
+      return false;
+    BlockScheduler &known = **scheduler;
+    FailureOr<BlockSchedule> schedule =
+        known.schedule(known.getLimitBytes(scheduling.budget));
+    if (failed(schedule))
+      return failure();
+    if (areRemarksEnabled(getOperation())) {
+      remarkSplitRegions(getOperation(), known, *schedule);
+      remarkWhole(known, *schedule);
+    }
+    if (!schedule->split)
+      return false;
+    keepBaselineBytes(getOperation(), block, known.getProgram().step.peakBytes);
+    ChunkNames names(block);
+    for (const SplitRegionChoice &choice :
+         schedule->split->program.getChoice().regions)
+      split(known.getChooser()->getRegion(choice.region), choice.chunks, names);
+    if (failed(orderChunks(block)))
+      return failure();
+    return true;
+  }
+
+  /// Emits a remark on each collective that `schedule` does not split.
+  void remarkWhole(BlockScheduler &known, const BlockSchedule &schedule) {
+    const BlockProblem &problem = known.getProblem();
+    for (schedule::NodeId node = 0; node < problem.getProblem().numNodes();
+         ++node) {
+      Operation *op = problem.getOperation(node);
+      if (!problem.getProblem().isCollective(node) ||
+          op->hasAttr(chunkAttrName))
+        continue;
+      if (!schedule.split || schedule.split->program.getCopy(op))
+        remarkNotSplit(getOperation(), op, known.explainNotSplit(op, schedule));
+    }
+  }
+
+  SchedulingOptions scheduling;
+  std::shared_ptr<CostAnalysis> pricing;
 };
 
 } // namespace

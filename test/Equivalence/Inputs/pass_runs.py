@@ -177,7 +177,8 @@ RUNS = [
     *small_bucket_runs("all-to-all"),
 
     *make_runs("commsched-split", "chunks=2 extent=nearest bitwise",
-               "chunks=4 extent=widest bitwise=false", steps=()),
+               "chunks=4 extent=widest bitwise=false",
+               "max-chunks=4 extent=auto", steps=()),
 
     *make_runs("commsched-merge-chunks", "", steps=()),
 

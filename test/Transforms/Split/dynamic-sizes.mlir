@@ -1,5 +1,5 @@
-// RUN: commsched-opt %s --commsched-split --split-input-file | FileCheck %s
-// RUN: commsched-opt %s --commsched-split --split-input-file --remarks-filter=commsched -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: commsched-opt %s --commsched-split=chunks=2 --split-input-file | FileCheck %s
+// RUN: commsched-opt %s --commsched-split=chunks=2 --split-input-file --remarks-filter=commsched -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Rows whose number only the device knows are not divided; columns are.
 

@@ -1,5 +1,7 @@
 // RUN: not commsched-opt %s --commsched-split=chunks=1 2>&1 | FileCheck %s
-// CHECK: must be from 2 to 64, but is 1
+// RUN: not commsched-opt %s --commsched-split=max-chunks=9 2>&1 | FileCheck %s --check-prefix=MOST
+// MOST: must be from 2 to 8, but is 9
+// CHECK: must be 0 or from 2 to 64, but is 1
 func.func @empty() {
   return
 }

@@ -1,9 +1,9 @@
 // Splitting and merging give the operations of the input, with names and pins.
 // RUN: commsched-opt %s --split-input-file -o %t.input
-// RUN: commsched-opt %s --commsched-split --commsched-merge-chunks --split-input-file | diff %t.input -
+// RUN: commsched-opt %s --commsched-split=chunks=2 --commsched-merge-chunks --split-input-file | diff %t.input -
 // RUN: commsched-opt %s --commsched-split="chunks=4 extent=widest" --commsched-merge-chunks --split-input-file | diff %t.input -
-// RUN: commsched-opt %s --commsched-split=bitwise=false --commsched-merge-chunks --split-input-file | diff %t.input -
-// RUN: commsched-opt %s --commsched-split="extent=widest bitwise=false" --split-input-file | FileCheck %s
+// RUN: commsched-opt %s --commsched-split="chunks=2 bitwise=false" --commsched-merge-chunks --split-input-file | diff %t.input -
+// RUN: commsched-opt %s --commsched-split="chunks=2 extent=widest bitwise=false" --split-input-file | FileCheck %s
 
 commsched.group @tp size(4)
 

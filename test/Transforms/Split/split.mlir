@@ -1,5 +1,5 @@
-// RUN: commsched-opt %s --commsched-split --split-input-file | FileCheck %s --enable-var-scope --check-prefix=NEAREST
-// RUN: commsched-opt %s --commsched-split=extent=widest --split-input-file | FileCheck %s --enable-var-scope --check-prefix=WIDEST
+// RUN: commsched-opt %s --commsched-split=chunks=2 --split-input-file | FileCheck %s --enable-var-scope --check-prefix=NEAREST
+// RUN: commsched-opt %s --commsched-split="chunks=2 extent=widest" --split-input-file | FileCheck %s --enable-var-scope --check-prefix=WIDEST
 
 // A gather before one product, and a scatter behind another one. The chunks of
 // what is between are rows of all ranks. What is needed whole is allocated

@@ -14,13 +14,21 @@ include "mlir/Pass/PassBase.td"
 def Split : Pass<"commsched-split", "::mlir::func::FuncOp"> {
   let summary = "divide collectives into chunks with the computation around";
   let description = [{
-    Divides collectives and the computation before and behind them into `chunks`
-    chunks, so that one chunk is communicated while another is computed. What
-    goes along with a collective is its *region*: the operations that divide as
-    the collective's values do (SplitOpInterface). With `extent=nearest` it
-    reaches to the first product or attention behind a gather, before a scatter,
-    and on both sides of other collectives; with `extent=widest` as far as the
-    rules go.
+    Divides collectives and the computation before and behind them into chunks,
+    so that one chunk is communicated while another is computed. What goes along
+    with a collective is its *region*: the operations that divide as the
+    collective's values do (SplitOpInterface). With `extent=nearest` it reaches
+    to the first product or attention behind a gather, before a scatter, and on
+    both sides of other collectives; with `extent=widest` as far as the rules
+    go.
+
+    Without `chunks`, the cost model decides what is split, and into how many
+    chunks: the regions are those that `commsched-schedule` would split with
+    `max-chunks`, `split=auto` (`split=sums` with `bitwise=false`) and else its
+    default options, which leave the peak of live bytes as it is. `extent` then
+    limits the regions to one kind. All operations need a price. With
+    `chunks=N`, every region that N divides is split into N chunks, whether it
+    gains or not.
 
     An operation becomes `chunks` operations with the names `mm.chunk0`,
     `mm.chunk1` and the attribute `commsched.chunk`. Values from outside are
@@ -28,8 +36,8 @@ def Split : Pass<"commsched-split", "::mlir::func::FuncOp"> {
     the same, bit for bit, unless `bitwise=false` allows to divide an axis that
     is summed over, which gives partial sums.
 
-    A collective is left as it is if the number of chunks does not divide the
-    region, if it is part of a region that was split, or if no product or
+    A collective is left as it is if splitting it does not make the step
+    shorter, if the number of chunks does not divide the region, if it is part of a region that was split, or if no product or
     attention divides along with it; a remark names the operation and the
     reason. Chunks are never divided again.
   }];
@@ -37,12 +45,15 @@ def Split : Pass<"commsched-split", "::mlir::func::FuncOp"> {
     "::mlir::arith::ArithDialect", "::mlir::commsched::CommSchedDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
   let options = [
-    Option<"chunks", "chunks", "int64_t", /*default=*/"2",
-           "The number of chunks, from 2 to 64">,
-    Option<"extent", "extent", "::mlir::commsched::SplitExtent",
-           /*default=*/"::mlir::commsched::SplitExtent::Nearest",
-           "How far regions reach: nearest or widest",
-           "::mlir::commsched::getSplitExtentValues()">,
+    Option<"chunks", "chunks", "int64_t", /*default=*/"0",
+           "The number of chunks, from 2 to 64; 0: what makes the step shorter">,
+    Option<"maxChunks", "max-chunks", "int32_t", /*default=*/"8",
+           "Largest number of chunks where the step decides, from 2 to 8">,
+    Option<"extent", "extent", "::mlir::commsched::SplitReach",
+           /*default=*/"::mlir::commsched::SplitReach::Auto",
+           "How far regions reach: nearest, widest, or auto, which is nearest "
+           "for a given number of chunks, and else what makes the step shorter",
+           "::mlir::commsched::getSplitReachValues()">,
     Option<"bitwise", "bitwise", "bool", /*default=*/"true",
            "Divide nothing that gives partial sums">,
   ];
