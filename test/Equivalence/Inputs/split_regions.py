@@ -162,6 +162,42 @@ class Region:
         part = self.scatter(mixed, 1)
         return [f.sum(part, shard), *self.maybe(whole, mixed)]
 
+    def dual_batch(self):
+        """Batches of sequences through attention and through experts that get
+        as many tokens of each sequence, in a dimension of its own."""
+        f, d, batch = self.f, self.small(4), self.rng.choice([2, 4])
+        local, places = self.rng.randint(1, 2), self.rng.randint(1, 2)
+        experts = self.size * local
+        shard = self.input(batch, experts * places, d)
+        query = self.project(shard, d)
+        key = self.project(shard, d)
+        scores = f.matmul("bmm", query, f.transpose("t", key, [0, 2, 1]))
+        mixed = self.narrow(f.matmul("bmm", self.activate(scores), shard))
+        parts = f.reshape(mixed, [[0], [1, 2], [3]],
+                          (batch, experts, places, d))
+        sent = self.exchange(f.transpose("permute", parts, [1, 0, 2, 3]))
+        parts = f.reshape(sent, [[0, 1], [2], [3], [4]],
+                          (self.size, local, batch, places, d))
+        turned = f.transpose("permute", parts, [1, 2, 0, 3, 4])
+        rows = batch * self.size * places
+        tokens = f.reshape(turned, [[0], [1, 2, 3], [4]], (local, rows, d))
+        made = f.matmul("bmm", tokens, self.input(local, d, d))
+        parts = f.reshape(made, [[0], [1, 2, 3], [4]],
+                          (local, batch, self.size, places, d))
+        turned = f.transpose("permute", parts, [2, 0, 1, 3, 4])
+        back = self.exchange(f.reshape(turned, [[0, 1], [2], [3], [4]],
+                                       (experts, batch, places, d)))
+        turned = f.transpose("permute", back, [1, 0, 2, 3])
+        whole = f.reshape(turned, [[0], [1, 2], [3]],
+                          (batch, experts * places, d))
+        return [f.sum(whole, shard), *self.maybe(mixed, sent)]
+
+    def narrow(self, value):
+        """Small numbers, if what is computed has to be exact."""
+        if self.is_exact and self.element == "f32":
+            return shrink(self.f, value)
+        return value
+
     def project(self, value, columns):
         batch, length, d = value.type.shape
         flat = self.f.reshape(value, [[0, 1], [2]], (batch * length, d))
@@ -231,8 +267,8 @@ class Region:
 
 
 KINDS = ("gather_products_scatter", "scatter_norm_gather", "experts",
-         "batch_block", "outer_layout", "columns", "partial_sums",
-         "uneven_columns")
+         "batch_block", "dual_batch", "outer_layout", "columns",
+         "partial_sums", "uneven_columns")
 
 # A machine on which even regions of this size pay.
 MACHINE = """module attributes {

@@ -52,6 +52,7 @@ REGION_RUNS = {
     # Several experts of a rank are what is divided.
     "experts": may_divide(make_runs((2, 3, 4))),
     "batch_block": make_runs((2,)),
+    "dual_batch": make_runs((2,)),
     "outer_layout": make_runs((2, 3, 6)),
     "columns": make_runs((2, 4)),
     "partial_sums": make_runs((2, 3), " bitwise=false", " split=sums",
