@@ -367,8 +367,45 @@ void RegionGraph::findStages() {
 // Pieces
 //===----------------------------------------------------------------------===//
 
+/// Whether an expensive operation that is not divided with `node`, such as
+/// attention, reads its results.
+bool RegionGraph::isReadByExpensive(int32_t node) const {
+  int32_t op = nodes[node].op;
+  return !isStart(op) &&
+         llvm::any_of(operations[op]->getUsers(), [&](Operation *user) {
+           auto cost = dyn_cast<CostOpInterface>(user);
+           int32_t index = cost ? getIndex(user) : none;
+           return index != none && cost.isExpensive() &&
+                  findNode(index, nodes[node].component) == none;
+         });
+}
+
+/// Keeps computation between what is useful and an expensive operation at which
+/// the region ends: the expensive one has to wait for all chunks, but all
+/// except the last ones run while others are communicated. `order` is that of
+/// the program; `behind` says what has something useful before it.
+void RegionGraph::keepBeforeExpensive(ArrayRef<int32_t> order,
+                                      ArrayRef<char> behind,
+                                      std::vector<char> &kept) const {
+  // By node: whether the way leads through it, and whether what is kept of the
+  // way reads it. The views at its end are free undivided.
+  std::vector<char> isOnWay(nodes.size(), false), isRead(nodes.size(), false);
+  for (int32_t node : llvm::reverse(order)) {
+    if (!isOnWay[node] && !isReadByExpensive(node))
+      continue;
+    bool keeps = behind[node] &&
+                 (isRead[node] || !isFreeView(operations[nodes[node].op]));
+    kept[node] = kept[node] || keeps;
+    forEachGiver(node, [&](int32_t giver) {
+      isOnWay[giver] = true;
+      isRead[giver] = isRead[giver] || keeps;
+    });
+  }
+}
+
 /// The nodes that are worth dividing: collectives, large computations, what is
-/// between such, and free views directly behind large computations.
+/// between such, free views directly behind large computations, and what leads
+/// to an expensive operation that is not divided.
 std::vector<char> RegionGraph::findKept() const {
   size_t count = nodes.size();
   // Nodes are numbered in the order of the search.
@@ -408,6 +445,7 @@ std::vector<char> RegionGraph::findKept() const {
           kept[node] || (kept[giver] && isBehindLarge && from->hasOneUse());
     });
   }
+  keepBeforeExpensive(order, behind, kept);
   return kept;
 }
 

@@ -116,6 +116,9 @@ private:
   int32_t getStage(int32_t node, ArrayRef<Labels> labels) const;
   void findPieces();
   std::vector<char> findKept() const;
+  bool isReadByExpensive(int32_t node) const;
+  void keepBeforeExpensive(ArrayRef<int32_t> order, ArrayRef<char> behind,
+                           std::vector<char> &kept) const;
   bool isAbsorbable(int32_t node) const;
   int32_t skipViews(int32_t node, SmallVectorImpl<int32_t> &views) const;
   void absorb(std::vector<char> &kept);

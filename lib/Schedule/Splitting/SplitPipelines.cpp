@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CollectiveOrders.h"
 #include "SplitBuilder.h"
 
 #include "../Step/ListScheduling.h"
@@ -172,19 +173,20 @@ Problem Pipeliner::extract(int32_t spec, Signature &signature) {
   return problem;
 }
 
-/// Replaces `best` by what a search finds, if it is better.
+/// Replaces `best` by what the searches find, if it is better.
 void Pipeliner::search(const Problem &problem, RankedOrder &best) {
   constexpr int64_t effortOfRegion = 1 << 18;
   Result<TightLowerBound> bound = computeTightLowerBound(problem);
   if (!bound || best.stepNs <= bound->ns)
     return;
   BeamSearchOptions options;
-  options.belowNs = best.stepNs;
-  options.goalNs = bound->ns;
   options.effort = std::min(effort, effortOfRegion);
   effort -= options.effort;
-  if (options.effort == 0)
+  improveCollectives(problem, bound->ns, options.effort, best);
+  if (options.effort <= 0 || best.stepNs <= bound->ns)
     return;
+  options.belowNs = best.stepNs;
+  options.goalNs = bound->ns;
   std::optional<Order> found =
       searchBeam(renumber(problem, best.order), options);
   if (!found)

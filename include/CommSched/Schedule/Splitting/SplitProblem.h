@@ -145,6 +145,7 @@ public:
   /// beside the region, gives the order in which its operations come; the skew
   /// is the one with the shortest step. A collective is issued in time to keep
   /// its stream busy, not before, so that others that rank before it pass it.
+  /// Collectives then move among the others if that makes the region shorter.
   ///
   /// The operations of a region come in the places of its members, and later
   /// where the order of the region demands it. All other operations keep their
