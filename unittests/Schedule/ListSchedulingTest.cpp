@@ -13,6 +13,9 @@
 #include "CommSched/Schedule/Step/StepScheduler.h"
 
 #include "RandomProblem.h"
+#include "RandomStep.h"
+#include "Step/ComputeOrders.h"
+#include "Step/StepConstruction.h"
 #include "TestProblems.h"
 
 #include <gtest/gtest.h>
@@ -113,6 +116,32 @@ TEST(ListScheduling, WeightGradientsRunBesideCollectivesOfOtherLayers) {
   // can start, with nothing beside them.
   EXPECT_EQ(simulate(problem, problem.programOrder())->stepNs, 10 + 8 * 280);
   EXPECT_LE(schedule->stepNs, 10 + 8 * 240);
+}
+
+TEST(ListScheduling, SchedulesAreNotLongerThanItsOrders) {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Problem problem = makeRandomStep(seed, /*maxLayers=*/6);
+    Result<StepStructure> structure = StepStructure::create(problem);
+    ASSERT_TRUE(structure) << structure.error();
+    StepSchedulerOptions options;
+    options.effort = 0;
+    Result<StepSchedule> schedule = scheduleStep(problem, options);
+    ASSERT_TRUE(schedule) << schedule.error();
+    for (bool isByTail : {false, true}) {
+      RankedOrder found = scheduleByRank(
+          problem, isByTail ? rankByTail(problem) : rankByProgram(problem));
+      Order settled =
+          StepConstruction(*structure, getComputeOrder(*structure, found.order))
+              .settle(found.order);
+      ASSERT_TRUE(verify(problem, settled));
+      ASSERT_EQ(getComputeOrder(*structure, settled),
+                getComputeOrder(*structure, found.order));
+      // Gains of less than a thousandth are left.
+      EXPECT_LE(schedule->stepNs - simulate(problem, settled)->stepNs,
+                schedule->stepNs / 1024);
+    }
+  }
 }
 
 } // namespace

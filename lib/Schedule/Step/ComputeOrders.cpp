@@ -9,6 +9,7 @@
 #include "ComputeOrders.h"
 
 #include "../Model/ReadyTracker.h"
+#include "ListScheduling.h"
 
 #include <algorithm>
 #include <queue>
@@ -78,25 +79,6 @@ private:
 //===----------------------------------------------------------------------===//
 // Filling the end of the step
 //===----------------------------------------------------------------------===//
-
-/// Returns for each operation the length of the longest chain of operations
-/// that follow it, in nanoseconds; for a Start, that follow its end.
-static std::vector<int64_t> computeTails(const Problem &problem) {
-  std::vector<int64_t> tails(problem.numNodes(), 0);
-  const Order &order = problem.topologicalOrder();
-  for (size_t i = order.size(); i-- > 0;) {
-    NodeId node = order[i];
-    for (DependenceEnd end : problem.successors(node)) {
-      // Only its wait follows the end of a collective.
-      if (problem.kind(node) == NodeKind::Start &&
-          problem.waitOf(node) != end.node)
-        continue;
-      tails[node] =
-          std::max(tails[node], problem.costNs(end.node) + tails[end.node]);
-    }
-  }
-  return tails;
-}
 
 namespace {
 

@@ -160,14 +160,26 @@ std::vector<int64_t> schedule::rankByProgram(const Problem &problem) {
   return ranks;
 }
 
-std::vector<int64_t> schedule::rankByTail(const Problem &problem) {
-  std::vector<int64_t> ranks(problem.numNodes());
+std::vector<int64_t> schedule::computeTails(const Problem &problem) {
+  std::vector<int64_t> tails(problem.numNodes(), 0);
   const Order &order = problem.topologicalOrder();
   for (size_t i = order.size(); i-- > 0;) {
     NodeId node = order[i];
-    for (DependenceEnd end : problem.successors(node))
-      ranks[node] = std::min(ranks[node], ranks[end.node]);
-    ranks[node] -= problem.costNs(node);
+    for (DependenceEnd end : problem.successors(node)) {
+      // Only its wait follows the end of a collective.
+      if (problem.kind(node) == NodeKind::Start &&
+          problem.waitOf(node) != end.node)
+        continue;
+      tails[node] =
+          std::max(tails[node], problem.costNs(end.node) + tails[end.node]);
+    }
   }
+  return tails;
+}
+
+std::vector<int64_t> schedule::rankByTail(const Problem &problem) {
+  std::vector<int64_t> ranks = computeTails(problem);
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    ranks[node] = -ranks[node] - problem.costNs(node);
   return ranks;
 }

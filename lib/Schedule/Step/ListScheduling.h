@@ -48,9 +48,12 @@ RankedOrder scheduleByRank(const Problem &problem,
 /// is legal. O(nodes).
 std::vector<int64_t> rankByProgram(const Problem &problem);
 
-/// By operation the longest chain that begins with it, in nanoseconds and
-/// negative, so that what has most behind it comes first. O(nodes +
-/// dependences).
+/// By operation the length of the longest chain of operations that follow it,
+/// in nanoseconds; for a Start, that follow its end. O(nodes + dependences).
+std::vector<int64_t> computeTails(const Problem &problem);
+
+/// The tails with the costs of the operations themselves, negative, so that
+/// what has most behind it comes first. O(nodes + dependences).
 std::vector<int64_t> rankByTail(const Problem &problem);
 
 } // namespace mlir::commsched::schedule

@@ -16,11 +16,14 @@
 #include "CommSched/Schedule/Reordering/SimpleOverlap.h"
 #include "CommSched/Support/Unlimited.h"
 #include "ComputeOrders.h"
+#include "IssuedOrder.h"
 #include "ListScheduling.h"
 #include "SmallSteps.h"
 #include "StepConstruction.h"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
@@ -68,15 +71,19 @@ private:
   Plan construct(const StepStructure &structure, const Order &computeOrder,
                  int32_t slackPercent,
                  const std::vector<int64_t> &lookAheadsNs) const;
-  void keepIfBetter(Order order, Plan &plan) const;
+  const Order &list(const StepStructure &structure, size_t index);
+  void takeIfBetter(const Order &order, Plan &plan) const;
   Result<Plan> construct(const StepStructure &structure, int32_t slackPercent,
-                         const std::vector<int64_t> &lookAheadsNs) const;
+                         const std::vector<int64_t> &lookAheadsNs);
   Status constructAll();
   Status improve();
   Status saveMemory();
 
   const Problem &problem;
   const StepSchedulerOptions &options;
+  /// The orders of list(), each empty until it was needed.
+  static constexpr size_t numLists = 6;
+  std::array<Order, numLists> listed;
   int64_t boundNs = 0;
   StepSchedule best;
   bool hasBest = false;
@@ -190,23 +197,52 @@ StepScheduler::construct(const StepStructure &structure,
   return plan;
 }
 
-/// Makes `order` the plan, which has no slack, if it is better and within the
-/// limit.
-void StepScheduler::keepIfBetter(Order order, Plan &plan) const {
-  Result<MemoryTimeline> memory = simulateMemory(problem, order);
-  Result<Timeline> timeline = simulate(problem, order, options.contention);
-  if (!memory || !timeline || memory->peakBytes > options.limitBytes ||
-      timeline->stepNs >= plan.expectedNs)
+/// Returns an order of list scheduling within a window of the program. By their
+/// places, what is ready passes what waits; by their tails, what is critical
+/// passes the rest. Preparation stands with its collective, where copies of
+/// merged collectives have to be, unless the order is a percent longer by that.
+const Order &StepScheduler::list(const StepStructure &structure, size_t index) {
+  constexpr int32_t lengths[] = {64, 256, 1024};
+  static_assert(numLists == 2 * std::size(lengths));
+  Order &order = listed[index];
+  if (!order.empty())
+    return order;
+  RankedOrder ranked = scheduleByRank(
+      problem, index % 2 == 0 ? rankByProgram(problem) : rankByTail(problem),
+      {lengths[index / 2], {}});
+  order = StepConstruction(structure, getComputeOrder(structure, ranked.order))
+              .settle(ranked.order);
+  Result<Timeline> timeline = simulate(problem, order);
+  if (!timeline || timeline->stepNs - ranked.stepNs > ranked.stepNs / 100)
+    order = std::move(ranked.order);
+  return order;
+}
+
+/// Replaces the order of the plan by `order` if that is within the limit and
+/// shorter with the plan's slack.
+void StepScheduler::takeIfBetter(const Order &order, Plan &plan) const {
+  IssuedOrder issued(problem, options.contention.exclusive, plan.slackPercent);
+  for (NodeId node : order)
+    issued.issue(node);
+  if (issued.takePeak() > options.limitBytes)
     return;
-  plan.order = std::move(order);
-  plan.stepNs = plan.expectedNs = timeline->stepNs;
+  Result<Timeline> timeline = simulate(problem, order, options.contention);
+  if (!timeline)
+    return;
+  int64_t expectedNs =
+      plan.slackPercent > 0 ? issued.stepNs() : timeline->stepNs;
+  if (expectedNs >= plan.expectedNs)
+    return;
+  plan.order = order;
+  plan.stepNs = timeline->stepNs;
+  plan.expectedNs = expectedNs;
 }
 
 /// Constructs orders for the compute order of the program, and for others that
 /// fill idle times. The plan has no order if none is within the limit.
 Result<StepScheduler::Plan>
 StepScheduler::construct(const StepStructure &structure, int32_t slackPercent,
-                         const std::vector<int64_t> &lookAheadsNs) const {
+                         const std::vector<int64_t> &lookAheadsNs) {
   Plan plan = construct(structure, getProgramComputeOrder(structure),
                         slackPercent, lookAheadsNs);
   if (plan.order.empty())
@@ -219,21 +255,17 @@ StepScheduler::construct(const StepStructure &structure, int32_t slackPercent,
     plan = std::move(other);
     return true;
   };
-  // List scheduling within a window of the program. By their places, what is
-  // ready passes what waits; by their tails, what is critical passes the rest.
-  for (int32_t length : {64, 256, 1024})
-    for (bool isByTail : {false, true}) {
-      if (!isWorthwhile(plan.expectedNs - boundNs))
-        return plan;
-      RankedOrder listed = scheduleByRank(
-          problem, isByTail ? rankByTail(problem) : rankByProgram(problem),
-          {length, {}});
-      keepIfBetter(getComputeOrder(structure, listed.order));
-      // A construction may start collectives that become ready together in
-      // another order, and wait for the wrong one first.
-      if (slackPercent == 0)
-        this->keepIfBetter(std::move(listed.order), plan);
-    }
+  // The construction issues collectives with regard to memory, list scheduling
+  // with regard to their ends: both for the same compute orders.
+  Plan asListed;
+  asListed.slackPercent = slackPercent;
+  asListed.lookAheadNs = plan.lookAheadNs;
+  for (size_t i = 0; i < numLists; ++i) {
+    if (!isWorthwhile(plan.expectedNs - boundNs))
+      return plan;
+    takeIfBetter(list(structure, i), asListed);
+    keepIfBetter(getComputeOrder(structure, list(structure, i)));
+  }
   // The overhang: nothing, or a part of what is left to gain.
   for (int64_t part : {0, 1, 2})
     if (int64_t gainNs = plan.expectedNs - boundNs; isWorthwhile(gainNs))
@@ -249,6 +281,8 @@ StepScheduler::construct(const StepStructure &structure, int32_t slackPercent,
             fillStalls(structure, plan.order, *timeline, options.maxDistance)))
       break;
   }
+  if (isWorthwhile(plan.expectedNs - asListed.expectedNs))
+    return asListed;
   return plan;
 }
 
