@@ -28,7 +28,8 @@ enum class ChunkPart {
   Slice,
   /// Puts all chunks of a value together: `part = "whole"`.
   Whole,
-  /// Moves one part of what a gather delivers by one rank: `part = "ring"`.
+  /// Moves a shard of a gather that is a ring from one rank to the next, waits
+  /// for that, or is the local shard: `part = "ring"`.
   Ring,
 };
 
@@ -47,8 +48,9 @@ struct ChunkInfo {
   /// collective.
   std::optional<int64_t> axis;
   std::optional<int64_t> blocks;
-  /// `original`: of the first chunk, what the operation was: its `types`, the
-  /// `properties` that differ, and its pinned `runtime_ns`. Null for others.
+  /// `original`: of the first chunk, or of the first step of a ring, what the
+  /// operation was: its `types`, the `properties` that differ, and its pinned
+  /// `runtime_ns`. Null for others.
   DictionaryAttr original;
 };
 

@@ -72,6 +72,18 @@ inline llvm::cl::ValuesClass getScheduleSplitValues() {
       clEnumValN(ScheduleSplit::Off, "off", "none"));
 }
 
+/// How `commsched-split` divides gathers.
+enum class SplitMode { Chunks, Ring };
+
+/// The values of an option of that type.
+inline llvm::cl::ValuesClass getSplitModeValues() {
+  return llvm::cl::values(
+      clEnumValN(SplitMode::Chunks, "chunks",
+                 "every chunk is a collective of a part of every shard"),
+      clEnumValN(SplitMode::Ring, "ring",
+                 "the chunks are the shards, sent from rank to rank"));
+}
+
 /// Which regions `commsched-split` considers.
 enum class SplitReach { Auto, Nearest, Widest };
 

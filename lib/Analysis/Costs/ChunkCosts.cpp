@@ -187,13 +187,16 @@ static std::optional<int64_t> findIndex(SplitOpInterface whole,
   return std::nullopt;
 }
 
+/// Without a place in the operand, the chunks are steps of a ring.
 static std::optional<int64_t>
 estimateCollectiveChunkNs(OperationCosts &costs, CollectiveOpInterface whole,
-                          int64_t count) {
+                          const SplitAxis &axis, int64_t count) {
   std::optional<cost::CollectiveQuery> query = costs.getQuery(whole);
   if (!query)
     return std::nullopt;
   query->bytes /= count;
+  if (axis.operands.empty())
+    query->kind = CollectiveKind::Permute;
   return costs.estimateCollective(*query).timeNs;
 }
 
@@ -232,14 +235,15 @@ std::optional<int64_t> mlir::commsched::estimateChunkNs(OperationCosts &costs,
                                                         int64_t count) {
   if (isa<WaitOpInterface>(whole))
     return 0;
+  auto collective = dyn_cast<CollectiveOpInterface>(whole);
+  bool isRing = collective && axis.operands.empty();
   auto split = dyn_cast<SplitOpInterface>(whole);
   std::optional<int64_t> index =
       split ? findIndex(split, axis) : std::optional<int64_t>();
-  if (!index)
+  if (!index && !isRing)
     return std::nullopt;
-  auto collective = dyn_cast<CollectiveOpInterface>(whole);
   std::optional<int64_t> estimate =
-      collective ? estimateCollectiveChunkNs(costs, collective, count)
+      collective ? estimateCollectiveChunkNs(costs, collective, axis, count)
                  : estimateCreatedChunkNs(costs, split, axis, *index, count);
   std::optional<int64_t> pinned = getPinnedRuntimeNs(whole);
   if (!estimate || !pinned)

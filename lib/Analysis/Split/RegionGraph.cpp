@@ -53,7 +53,8 @@ void mlir::commsched::forEachWritten(Operation *op,
 // Operations
 //===----------------------------------------------------------------------===//
 
-RegionGraph::RegionGraph(Block &block, bool allowSums) : allowSums(allowSums) {
+RegionGraph::RegionGraph(Block &block, const SplitRegionOptions &options)
+    : allowSums(options.allowSums && !options.rings), rings(options.rings) {
   index(block);
   grow();
   findStages();
@@ -94,7 +95,10 @@ const SplitRule *RegionGraph::getRule(int32_t index) {
   if (!isRuleKnown[index]) {
     isRuleKnown[index] = true;
     Operation *op = operations[index];
-    if (!getUnsplittableReason(op)) {
+    if (rings && isa<CollectiveOpInterface>(op)) {
+      if (std::optional<SplitAxis> axis = getRingAxis(op))
+        rules[index] = SplitRule{{*axis}, {}};
+    } else if (!getUnsplittableReason(op)) {
       rules[index] = cast<SplitOpInterface>(op).getSplitRule();
       large[index] = isLargeComputation(op, *rules[index]);
     }
@@ -181,7 +185,9 @@ void RegionGraph::grow() {
         for (const AxisPlace &place : divided.operands) {
           Value value = op->getOperand(place.value);
           int32_t owner = getOwner(value);
-          if (owner != none && getRule(owner))
+          // The ranks of another gather may be in another order.
+          bool isOtherRing = owner != none && rings && isStart(owner);
+          if (owner != none && !isOtherRing && getRule(owner))
             visit(owner,
                   findAxisOfResult(
                       *rules[owner], cast<OpResult>(value).getResultNumber(),

@@ -50,7 +50,7 @@ public:
     int32_t piece = none;
   };
 
-  RegionGraph(Block &block, bool allowSums);
+  RegionGraph(Block &block, const SplitRegionOptions &options);
 
   size_t getNumOperations() const { return operations.size(); }
   Operation *getOperation(int32_t index) const { return operations[index]; }
@@ -125,6 +125,7 @@ private:
   void keepTails(std::vector<char> &kept);
 
   bool allowSums;
+  bool rings;
   std::vector<Operation *> operations;
   DenseMap<Operation *, int32_t> indices;
   /// Of a start its wait, and the reverse; none for other operations.

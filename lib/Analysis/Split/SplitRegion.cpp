@@ -123,6 +123,8 @@ void RegionBuilder::addMembers(ArrayRef<int32_t> nodes) {
     region.numLarge += graph.isLarge(node.op);
     if (graph.isStart(node.op)) {
       add(graph.getWait(node.op));
+      if (isRingAxis(graph.getOperation(node.op), graph.getAxis(id)))
+        region.ringSize = graph.getAxis(id).size;
       region.collectives.push_back(graph.getOperation(node.op));
     }
   }
@@ -308,7 +310,7 @@ static bool hasLarge(const RegionGraph &graph, ArrayRef<int32_t> nodes) {
 }
 
 SplitRegions::SplitRegions(Block &block, const SplitRegionOptions &options) {
-  RegionGraph graph(block, options.allowSums);
+  RegionGraph graph(block, options);
   RegionBuilder builder(graph);
   std::vector<int32_t> regionOfPiece(graph.getPieces().size(),
                                      RegionGraph::none);
@@ -361,7 +363,9 @@ SplitRegions::SplitRegions(Block &block, const SplitRegionOptions &options) {
       llvm::append_range(seed.stops, getSplitStops(regions[region], options,
                                                    /*limit=*/1));
     if (seed.nearest.empty() && seed.widest.empty())
-      if (std::optional<std::string> reason = getUnsplittableReason(seed.start))
+      if (std::optional<std::string> reason =
+              options.rings ? getRingObstacle(seed.start)
+                            : getUnsplittableReason(seed.start))
         seed.stops.push_back({seed.start, seed.start, *reason});
   }
   // Where the search ended from collectives without a region.

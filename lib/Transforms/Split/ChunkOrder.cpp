@@ -61,23 +61,30 @@ void ChunkOrder::findDepths() {
       continue;
     indices[node] = info->index.value_or(0);
     depths[node] = 0;
+    bool isRing = info->part == ChunkPart::Ring;
+    // A step sends what the one before it has delivered.
+    if (isRing && isa<CollectiveOpInterface>(op))
+      --indices[node];
     regions.join(firstOf.try_emplace(info->of, node).first->second, node);
     for (Value operand : op->getOperands()) {
       Operation *definition = operand.getDefiningOp();
       auto it = definition ? nodeOf.find(definition) : nodeOf.end();
       if (it == nodeOf.end() || !isChunk(it->second))
         continue;
-      depths[node] = std::max(depths[node], depths[it->second]);
+      if (!isRing)
+        depths[node] = std::max(depths[node], depths[it->second]);
       regions.join(it->second, node);
     }
-    depths[node] += isa<WaitOpInterface>(op);
+    if (!isRing)
+      depths[node] += isa<WaitOpInterface>(op);
   }
   regions.compress();
 }
 
 /// Distributes the chunks of each region over the places that they have,
 /// software-pipelined: what is behind the d-th wait of chunk c is in slot c +
-/// d.
+/// d; of a ring, what is behind the wait of chunk c and the next step are in
+/// slot c.
 void ChunkOrder::placeChunks() {
   std::vector<std::vector<NodeId>> chunks(regions.getNumClasses());
   for (NodeId node = 0; node < count; ++node)

@@ -8,6 +8,7 @@
 
 #include "ChunkValues.h"
 
+#include "ChunkRings.h"
 #include "CommSched/Dialect/Destinations.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -67,10 +68,21 @@ getReassociation(int64_t rank, int64_t dim, int64_t parts) {
   return groups;
 }
 
-/// Creates the view of chunk `index` of `count` of `value`: [outer, rest] in
-/// the place of the divided dimension if the chunk is in several blocks.
+/// The offset of part number `place`, in parts of `size`.
+static OpFoldResult createOffset(Recorder &recorder, Builder &builder,
+                                 OpFoldResult place, int64_t size) {
+  if (std::optional<int64_t> number = getConstantIntValue(place))
+    return builder.getIndexAttr(*number * size);
+  if (size == 1)
+    return place;
+  Value factor = recorder.create<arith::ConstantIndexOp>(size);
+  return recorder.create<arith::MulIOp>(cast<Value>(place), factor);
+}
+
+/// Creates the view of part number `place` of `count` of `value`: [outer, rest]
+/// in the place of the divided dimension if the part is in several blocks.
 static Value createView(Recorder &recorder, Builder &builder, Value value,
-                        ValueSplit split, int64_t index, int64_t count) {
+                        ValueSplit split, OpFoldResult place, int64_t count) {
   auto type = cast<RankedTensorType>(value.getType());
   int64_t dim = split.dim;
   SmallVector<int64_t> shape(type.getShape());
@@ -82,23 +94,23 @@ static Value createView(Recorder &recorder, Builder &builder, Value value,
         type.clone(shape), value, getReassociation(type.getRank(), dim, 3));
   }
   int64_t cut = isPieces ? dim + 1 : dim;
-  SmallVector<int64_t> offsets(shape.size(), 0), strides(shape.size(), 1);
-  SmallVector<int64_t> sizes(shape);
+  SmallVector<int64_t> sizes(shape), strides(shape.size(), 1);
   sizes[cut] /= count;
-  offsets[cut] = index * sizes[cut];
+  SmallVector<OpFoldResult> offsets(shape.size(), builder.getIndexAttr(0));
+  offsets[cut] = createOffset(recorder, builder, place, sizes[cut]);
   SmallVector<int64_t> sliced = isPieces ? replaceDim(sizes, cut, {}) : sizes;
   return recorder.create<tensor::ExtractSliceOp>(
-      type.clone(sliced), value, getIndices(builder, offsets),
-      getIndices(builder, sizes), getIndices(builder, strides));
+      type.clone(sliced), value, offsets, getIndices(builder, sizes),
+      getIndices(builder, strides));
 }
 
 CreatedValue mlir::commsched::createSlice(OpBuilder &builder, Location loc,
                                           Value value, ValueSplit split,
-                                          int64_t index, int64_t count,
+                                          OpFoldResult place, int64_t count,
                                           bool isCopied) {
   Recorder recorder(builder, loc);
   auto type = cast<RankedTensorType>(value.getType());
-  value = createView(recorder, builder, value, split, index, count);
+  value = createView(recorder, builder, value, split, place, count);
   auto view = cast<RankedTensorType>(value.getType());
   bool isPieces = split.outer != 1;
   if (isCopied) {
@@ -115,10 +127,11 @@ CreatedValue mlir::commsched::createSlice(OpBuilder &builder, Location loc,
 
 CreatedValue mlir::commsched::createDestination(OpBuilder &builder,
                                                 Location loc, Value whole,
-                                                ValueSplit split, int64_t index,
+                                                ValueSplit split,
+                                                OpFoldResult place,
                                                 int64_t count) {
   Recorder recorder(builder, loc);
-  createView(recorder, builder, whole, split, index, count);
+  createView(recorder, builder, whole, split, place, count);
   return recorder.take();
 }
 
@@ -155,6 +168,43 @@ CreatedValue mlir::commsched::createConcat(OpBuilder &builder, Location loc,
           replaceDim(whole.getShape(), dim, {split.outer, count, rest})),
       dim + 1, parts);
   recorder.create<tensor::CollapseShapeOp>(whole, joined, groups);
+  return recorder.take();
+}
+
+CreatedValue mlir::commsched::createInserts(OpBuilder &builder, Location loc,
+                                            Type type, ValueRange chunks,
+                                            ValueSplit split,
+                                            ArrayRef<OpFoldResult> places) {
+  Recorder recorder(builder, loc);
+  auto whole = cast<RankedTensorType>(type);
+  auto count = static_cast<int64_t>(chunks.size());
+  int64_t rank = whole.getRank(), dim = split.dim;
+  int64_t rest = whole.getDimSize(dim) / split.outer / count;
+  bool isPieces = split.outer != 1;
+  SmallVector<int64_t> shape(whole.getShape()), parts(shape);
+  parts[dim] = rest;
+  if (isPieces) {
+    shape = replaceDim(shape, dim, {split.outer, count, rest});
+    parts = replaceDim(parts, dim, {split.outer, 1, rest});
+  }
+  int64_t cut = isPieces ? dim + 1 : dim;
+  Value joined = recorder.create<tensor::EmptyOp>(shape, whole.getElementType(),
+                                                  whole.getEncoding());
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (auto [chunk, place] : llvm::zip_equal(chunks, places)) {
+    Value part = chunk;
+    if (isPieces)
+      part = recorder.create<tensor::ExpandShapeOp>(
+          whole.clone(parts), part, getReassociation(rank, dim, 3));
+    SmallVector<OpFoldResult> offsets(shape.size(), builder.getIndexAttr(0));
+    offsets[cut] = createOffset(recorder, builder, place, rest);
+    joined = recorder.create<tensor::InsertSliceOp>(
+        part, joined, offsets, getIndices(builder, parts),
+        getIndices(builder, strides));
+  }
+  if (isPieces)
+    recorder.create<tensor::CollapseShapeOp>(whole, joined,
+                                             getReassociation(rank, dim, 3));
   return recorder.take();
 }
 
@@ -203,27 +253,45 @@ CreatedValue mlir::commsched::createSum(OpBuilder &builder, Location loc,
 // Recognition
 //===----------------------------------------------------------------------===//
 
-/// The dimension that `slice` cuts into `count` parts and takes part `index`
-/// of; none if it does anything else.
-static std::optional<int64_t> getCutDimension(tensor::ExtractSliceOp slice,
-                                              int64_t index, int64_t count) {
-  if (ShapedType::isDynamicShape(slice.getStaticOffsets()) ||
-      ShapedType::isDynamicShape(slice.getStaticSizes()))
+namespace {
+/// The dimension along which a part is cut, and the ring in whose places the
+/// parts are, if it is one.
+struct Cut {
+  int64_t dim;
+  FlatSymbolRefAttr ring;
+};
+} // namespace
+
+/// The dimension of `shape` that has `count` parts of which `slice`, a slice of
+/// or into a tensor of that shape, has chunk `index`; none if it does anything
+/// else.
+static std::optional<Cut> getCut(OffsetSizeAndStrideOpInterface slice,
+                                 ArrayRef<int64_t> shape, int64_t index,
+                                 int64_t count) {
+  if (ShapedType::isDynamicShape(slice.getStaticSizes()))
     return std::nullopt;
-  ArrayRef<int64_t> shape = slice.getSourceType().getShape();
-  std::optional<int64_t> cut;
+  std::optional<Cut> cut;
   for (auto [dim, offset, size, stride] :
-       llvm::enumerate(slice.getStaticOffsets(), slice.getStaticSizes(),
+       llvm::enumerate(slice.getMixedOffsets(), slice.getStaticSizes(),
                        slice.getStaticStrides())) {
     if (stride != 1)
       return std::nullopt;
-    if (offset == 0 && size == shape[dim])
+    std::optional<int64_t> number = getConstantIntValue(offset);
+    if (number == 0 && size == shape[dim])
       continue;
-    if (cut || size * count != shape[dim] || offset != index * size)
+    FlatSymbolRefAttr ring;
+    if (auto value = dyn_cast<Value>(offset); value && !number)
+      ring = recognizeRingOffset(value, size, index, count);
+    if (cut || size * count != shape[dim] || (!ring && number != index * size))
       return std::nullopt;
-    cut = dim;
+    cut = Cut{static_cast<int64_t>(dim), ring};
   }
   return cut;
+}
+
+static std::optional<Cut> getCut(tensor::ExtractSliceOp slice, int64_t index,
+                                 int64_t count) {
+  return getCut(slice, slice.getSourceType().getShape(), index, count);
 }
 
 /// The one dimension of `groups` that is made of `parts`, and no other of more
@@ -255,36 +323,38 @@ mlir::commsched::recognizeSlice(Value chunk, int64_t index, int64_t count) {
   auto slice = chunk.getDefiningOp<tensor::ExtractSliceOp>();
   if (!slice)
     return std::nullopt;
-  std::optional<int64_t> cut = getCutDimension(slice, index, count);
+  std::optional<Cut> cut = getCut(slice, index, count);
   if (!cut)
     return std::nullopt;
   if (!collapsed)
-    return RecognizedSlice{slice.getSource(), ValueSplit{*cut, 1}};
+    return RecognizedSlice{slice.getSource(), ValueSplit{cut->dim, 1},
+                           cut->ring};
   auto expand = slice.getSource().getDefiningOp<tensor::ExpandShapeOp>();
   if (!expand ||
       getExpandedDim(expand.getReassociationIndices(), 3) != collapsed ||
-      *cut != *collapsed + 1)
+      cut->dim != *collapsed + 1)
     return std::nullopt;
   int64_t outer = expand.getResultType().getDimSize(*collapsed);
-  return RecognizedSlice{expand.getSrc(), ValueSplit{*collapsed, outer}};
+  return RecognizedSlice{expand.getSrc(), ValueSplit{*collapsed, outer},
+                         cut->ring};
 }
 
 std::optional<RecognizedSlice>
 mlir::commsched::recognizeDestination(Value destination, int64_t index,
                                       int64_t count) {
   auto slice = destination.getDefiningOp<tensor::ExtractSliceOp>();
-  std::optional<int64_t> cut =
-      slice ? getCutDimension(slice, index, count) : std::nullopt;
+  std::optional<Cut> cut = slice ? getCut(slice, index, count) : std::nullopt;
   if (!cut)
     return std::nullopt;
   if (slice.getSourceType().getRank() == slice.getType().getRank())
-    return RecognizedSlice{slice.getSource(), ValueSplit{*cut, 1}};
+    return RecognizedSlice{slice.getSource(), ValueSplit{cut->dim, 1},
+                           cut->ring};
   auto expand = slice.getSource().getDefiningOp<tensor::ExpandShapeOp>();
-  if (!expand ||
-      getExpandedDim(expand.getReassociationIndices(), 3) != *cut - 1)
+  int64_t dim = cut->dim - 1;
+  if (!expand || getExpandedDim(expand.getReassociationIndices(), 3) != dim)
     return std::nullopt;
-  int64_t outer = expand.getResultType().getDimSize(*cut - 1);
-  return RecognizedSlice{expand.getSrc(), ValueSplit{*cut - 1, outer}};
+  int64_t outer = expand.getResultType().getDimSize(dim);
+  return RecognizedSlice{expand.getSrc(), ValueSplit{dim, outer}, cut->ring};
 }
 
 /// The value that `join` gives of `chunks`, if each is written into its part of
@@ -294,7 +364,7 @@ static std::optional<JoinedValue> recognizeJoin(ComputeOp join,
   if (join.getCallee() != joinCallee || join.getAlias() != 0 ||
       !llvm::equal(join.getInputs().drop_front(), chunks))
     return std::nullopt;
-  JoinedValue joined{join.getResult(0), std::nullopt, {join}};
+  JoinedValue joined{join.getResult(0), std::nullopt, {join}, {}};
   for (auto [index, chunk] : llvm::enumerate(chunks)) {
     Operation *writer = chunk.getDefiningOp();
     if (!writer || !writesDestination(writer))
@@ -303,9 +373,11 @@ static std::optional<JoinedValue> recognizeJoin(ComputeOp join,
         recognizeDestination(writer->getOperands().back(),
                              static_cast<int64_t>(index), chunks.size());
     if (!part || part->source != join.getInputs().front() ||
-        (joined.split && *joined.split != part->split))
+        (joined.split &&
+         (*joined.split != part->split || joined.ring != part->ring)))
       return std::nullopt;
     joined.split = part->split;
+    joined.ring = part->ring;
   }
   return joined;
 }
@@ -314,7 +386,7 @@ static std::optional<JoinedValue> recognizeJoin(ComputeOp join,
 /// are views of the chunks; none if it does anything else.
 static std::optional<JoinedValue> recognizeConcat(tensor::ConcatOp concat,
                                                   ValueRange chunks) {
-  JoinedValue joined{concat.getResult(), ValueSplit{}, {}};
+  JoinedValue joined{concat.getResult(), ValueSplit{}, {}, {}};
   auto dim = static_cast<int64_t>(concat.getDim());
   if (llvm::equal(concat.getInputs(), chunks)) {
     joined.split = ValueSplit{dim, 1};
@@ -338,6 +410,58 @@ static std::optional<JoinedValue> recognizeConcat(tensor::ConcatOp concat,
       return std::nullopt;
     joined.readers.push_back(expand);
   }
+  return joined;
+}
+
+/// What a sequence of insertions, the first of which is `first`, puts together
+/// of `chunks`; none if it does anything else.
+static std::optional<JoinedValue> recognizeInserts(tensor::InsertSliceOp first,
+                                                   ValueRange chunks) {
+  auto count = static_cast<int64_t>(chunks.size());
+  JoinedValue joined{first.getDest(), ValueSplit{}, {}, {}};
+  ArrayRef<int64_t> shape = first.getType().getShape();
+  int64_t cut = -1;
+  bool isPieces = false;
+  for (auto [index, chunk] : llvm::enumerate(chunks)) {
+    auto insert =
+        index == 0
+            ? first
+            : dyn_cast<tensor::InsertSliceOp>(*joined.value.getUsers().begin());
+    std::optional<Cut> part =
+        insert ? getCut(insert, shape, static_cast<int64_t>(index), count)
+               : std::nullopt;
+    bool isLast = static_cast<int64_t>(index) + 1 == count;
+    if (!part || insert.getDest() != joined.value ||
+        (!isLast && !insert->hasOneUse()) || !part->ring)
+      return std::nullopt;
+    auto expand = insert.getSource().getDefiningOp<tensor::ExpandShapeOp>();
+    bool isExpanded =
+        expand && expand.getSrc() == chunk && expand->hasOneUse() &&
+        getExpandedDim(expand.getReassociationIndices(), 3) == part->dim - 1;
+    if (!isExpanded && insert.getSource() != chunk)
+      return std::nullopt;
+    if (index != 0 && (part->dim != cut || part->ring != joined.ring ||
+                       isExpanded != isPieces))
+      return std::nullopt;
+    cut = part->dim;
+    isPieces = isExpanded;
+    joined.ring = part->ring;
+    joined.readers.push_back(isExpanded ? expand.getOperation()
+                                        : insert.getOperation());
+    joined.value = insert.getResult();
+  }
+  joined.split = ValueSplit{cut, 1};
+  if (!isPieces)
+    return joined;
+  auto collapse =
+      joined.value.hasOneUse()
+          ? dyn_cast<tensor::CollapseShapeOp>(*joined.value.getUsers().begin())
+          : tensor::CollapseShapeOp();
+  if (!collapse ||
+      getExpandedDim(collapse.getReassociationIndices(), 3) != cut - 1)
+    return std::nullopt;
+  joined.value = collapse.getResult();
+  joined.split = ValueSplit{cut - 1, shape[cut - 1]};
   return joined;
 }
 
@@ -372,7 +496,10 @@ SmallVector<JoinedValue> mlir::commsched::findJoined(ValueRange chunks) {
         found.push_back(*joined);
     } else if (auto generic = dyn_cast<linalg::GenericOp>(reader);
                generic && isSumOf(generic, chunks)) {
-      found.push_back({generic.getResult(0), std::nullopt, {generic}});
+      found.push_back({generic.getResult(0), std::nullopt, {generic}, {}});
+    } else if (auto insert = dyn_cast<tensor::InsertSliceOp>(reader)) {
+      if (std::optional<JoinedValue> joined = recognizeInserts(insert, chunks))
+        found.push_back(*joined);
     } else if (auto join = dyn_cast<ComputeOp>(reader)) {
       if (std::optional<JoinedValue> joined = recognizeJoin(join, chunks))
         found.push_back(*joined);

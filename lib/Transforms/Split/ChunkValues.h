@@ -16,6 +16,7 @@
 
 #include "CommSched/Interfaces/SplitRule.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
 
 namespace mlir::commsched {
 
@@ -25,20 +26,26 @@ struct CreatedValue {
   SmallVector<Operation *, 4> operations;
 };
 
-/// Creates chunk `index` of `count` of `value`: a view, or with `isCopied` a
-/// copy.
+/// Creates part number `place`, an index, of `count` of `value`: a view, or
+/// with `isCopied` a copy.
 CreatedValue createSlice(OpBuilder &builder, Location loc, Value value,
-                         ValueSplit split, int64_t index, int64_t count,
+                         ValueSplit split, OpFoldResult place, int64_t count,
                          bool isCopied);
 
-/// Creates the part of `whole` that is chunk `index` of `count`: a view, with
+/// Creates the part of `whole` with the number `place` of `count`: a view, with
 /// as many dimensions more as `split` has blocks.
 CreatedValue createDestination(OpBuilder &builder, Location loc, Value whole,
-                               ValueSplit split, int64_t index, int64_t count);
+                               ValueSplit split, OpFoldResult place,
+                               int64_t count);
 
 /// Creates the value of `type` of which `chunks` are all chunks.
 CreatedValue createConcat(OpBuilder &builder, Location loc, Type type,
                           ValueRange chunks, ValueSplit split);
+
+/// The same, where each chunk is the part with the number in `places`.
+CreatedValue createInserts(OpBuilder &builder, Location loc, Type type,
+                           ValueRange chunks, ValueSplit split,
+                           ArrayRef<OpFoldResult> places);
 
 /// Creates the value `storage` with all its parts, which are `chunks`.
 CreatedValue createJoin(OpBuilder &builder, Location loc, Value storage,
@@ -55,6 +62,9 @@ CreatedValue createSum(OpBuilder &builder, Location loc, ValueRange chunks);
 struct RecognizedSlice {
   Value source;
   ValueSplit split;
+  /// The group of the ring that the chunks are in the places of; otherwise
+  /// null.
+  FlatSymbolRefAttr ring;
 };
 std::optional<RecognizedSlice> recognizeSlice(Value chunk, int64_t index,
                                               int64_t count);
@@ -64,13 +74,16 @@ std::optional<RecognizedSlice> recognizeSlice(Value chunk, int64_t index,
 std::optional<RecognizedSlice>
 recognizeDestination(Value destination, int64_t index, int64_t count);
 
-/// A value that createConcat(), createJoin() or createSum() made of chunks.
+/// A value that createConcat(), createInserts(), createJoin() or createSum()
+/// made of chunks.
 struct JoinedValue {
   Value value;
   /// None: the sum.
   std::optional<ValueSplit> split;
   /// The operations that read the chunks.
   SmallVector<Operation *, 2> readers;
+  /// As in RecognizedSlice.
+  FlatSymbolRefAttr ring;
 };
 
 /// The values that `chunks`, in this order, are put together to.

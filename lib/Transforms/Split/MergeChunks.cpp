@@ -8,6 +8,7 @@
 
 #include "MergeChunks.h"
 
+#include "ChunkRings.h"
 #include "ChunkValues.h"
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Analysis/Split/EqualChunks.h"
@@ -15,6 +16,7 @@
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/Destinations.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/IntEqClasses.h"
 
@@ -29,6 +31,8 @@ struct MergedOperand {
   Value value;
   /// How `value` is cut; none if each chunk needs it whole.
   std::optional<ValueSplit> split;
+  /// The ring whose places the parts are in; null if they are in their order.
+  FlatSymbolRefAttr ring;
   /// The set whose chunks give it, and their result.
   int32_t set = -1;
   unsigned result = 0;
@@ -48,6 +52,14 @@ struct ChunkSet {
   /// to.
   SmallVector<Operation *, 1> views;
   Operation *merged = nullptr;
+  /// Of the wait for a gather that is a ring: the steps, of which the first
+  /// sends chunk 0, and the gather.
+  SmallVector<PermuteOp> steps;
+  Operation *mergedStart = nullptr;
+  /// The ring in whose places parts of values are, null for their order; none
+  /// if there are no parts.
+  std::optional<FlatSymbolRefAttr> places;
+  bool isRing() const { return info.part == ChunkPart::Ring; }
   /// Why the set is left alone; empty if it is not.
   std::string reason;
 };
@@ -62,6 +74,7 @@ private:
   void findSets();
   void findViews(ChunkSet &set);
   void check(ChunkSet &set);
+  std::string createGather(ChunkSet &set, Value shard);
   std::string findOperands(ChunkSet &set);
   std::string findWholes(ChunkSet &set);
   std::optional<MergedOperand> findOperand(const ChunkSet &set,
@@ -102,7 +115,10 @@ void ChunkMerger::findSets() {
     std::optional<ChunkInfo> info = getChunkInfo(&op);
     if (info && info->part == ChunkPart::Whole && isWholeView(&op))
       viewsOf[info->of].push_back(&op);
-    if (!info || info->part != ChunkPart::Chunk)
+    // The steps of a ring are found from the waits.
+    bool isRing = info && info->part == ChunkPart::Ring;
+    if (!info || (info->part != ChunkPart::Chunk && !isRing) ||
+        (isRing && !isa<tensor::ExtractSliceOp, WaitOp>(op)))
       continue;
     auto [it, isNew] =
         numbers.try_emplace(info->of, static_cast<int32_t>(sets.size()));
@@ -117,7 +133,7 @@ void ChunkMerger::findSets() {
     set.last = &op;
     auto index = static_cast<size_t>(*info->index);
     if (index >= set.chunks.size() || set.chunks[index] ||
-        info->count != set.info.count)
+        info->count != set.info.count || info->part != set.info.part)
       set.reason =
           "two operations say that they are chunk " + std::to_string(index);
     else
@@ -149,9 +165,19 @@ void ChunkMerger::check(ChunkSet &set) {
       set.reason = "chunk " + std::to_string(index) + " is missing";
       return;
     }
-    set.reason = compareChunks(set.chunks.front(), chunk);
+    if (!set.isRing())
+      set.reason = compareChunks(set.chunks.front(), chunk);
     if (!set.reason.empty())
       return;
+  }
+  if (set.isRing()) {
+    FailureOr<SmallVector<PermuteOp>> steps = findRingSteps(set.chunks);
+    if (failed(steps)) {
+      set.reason = "its chunks do not come from one rank after the other";
+      return;
+    }
+    set.steps = std::move(*steps);
+    set.places = set.steps.front().getGroupAttr();
   }
   auto types = set.info.original ? set.info.original.getAs<ArrayAttr>("types")
                                  : ArrayAttr();
@@ -164,6 +190,15 @@ void ChunkMerger::check(ChunkSet &set) {
 // Operands and results
 //===----------------------------------------------------------------------===//
 
+/// Notes that parts of values are in the places of `ring`, or in their order if
+/// that is null. Returns what contradicts it.
+static std::string notePlaces(ChunkSet &set, FlatSymbolRefAttr ring) {
+  if (set.places && *set.places != ring)
+    return "its chunks are in different places of several values";
+  set.places = ring;
+  return "";
+}
+
 std::optional<MergedOperand> ChunkMerger::findOperand(const ChunkSet &set,
                                                       unsigned operand) const {
   Value first = set.chunks.front()->getOperand(operand);
@@ -171,7 +206,7 @@ std::optional<MergedOperand> ChunkMerger::findOperand(const ChunkSet &set,
     return chunk->getOperand(operand) == first;
   };
   if (llvm::all_of(set.chunks, isSame))
-    return MergedOperand{first, std::nullopt};
+    return MergedOperand{first, std::nullopt, {}};
   std::optional<MergedOperand> merged;
   for (auto [index, chunk] : llvm::enumerate(set.chunks)) {
     Value value = chunk->getOperand(operand);
@@ -191,9 +226,11 @@ std::optional<MergedOperand> ChunkMerger::findOperand(const ChunkSet &set,
         return std::nullopt;
       own.value = slice->source;
       own.split = slice->split;
+      own.ring = slice->ring;
     }
     if (merged && (merged->value != own.value || merged->split != own.split ||
-                   merged->set != own.set || merged->result != own.result))
+                   merged->ring != own.ring || merged->set != own.set ||
+                   merged->result != own.result))
       return std::nullopt;
     merged = own;
   }
@@ -201,8 +238,12 @@ std::optional<MergedOperand> ChunkMerger::findOperand(const ChunkSet &set,
 }
 
 std::string ChunkMerger::findOperands(ChunkSet &set) {
-  // The destination goes with the chunks.
   Operation *first = set.chunks.front();
+  if (set.isRing()) {
+    set.operands.push_back({first->getOperand(0), std::nullopt, {}});
+    return "";
+  }
+  // The destination goes with the chunks.
   unsigned numRead = first->getNumOperands() - writesDestination(first);
   for (unsigned operand = 0; operand < numRead; ++operand) {
     std::optional<MergedOperand> merged = findOperand(set, operand);
@@ -210,6 +251,10 @@ std::string ChunkMerger::findOperands(ChunkSet &set) {
       return "operand " + std::to_string(operand) +
              " of its chunks is not in chunks of one value";
     set.operands.push_back(*merged);
+    if (!merged->split)
+      continue;
+    if (std::string reason = notePlaces(set, merged->ring); !reason.empty())
+      return reason;
   }
   return "";
 }
@@ -251,7 +296,12 @@ std::string ChunkMerger::findWholes(ChunkSet &set) {
     for (const JoinedValue &value : joined) {
       set.wholes[number].emplace_back(value.value, value.split);
       readers.insert(value.readers.begin(), value.readers.end());
+      if (!value.split)
+        continue;
+      if (std::string reason = notePlaces(set, value.ring); !reason.empty())
+        return reason;
     }
+    readers.insert(set.steps.begin(), set.steps.end());
     for (auto [index, part] : llvm::enumerate(parts))
       for (OpOperand &use : part.getUses())
         if (!readers.contains(use.getOwner()) &&
@@ -294,6 +344,8 @@ std::string ChunkMerger::create(ChunkSet &set) {
       value = now;
     operands.push_back(value);
   }
+  if (set.isRing())
+    return createGather(set, operands.front());
   SmallVector<Type> types;
   for (Attribute type : set.info.original.getAs<ArrayAttr>("types"))
     types.push_back(cast<TypeAttr>(type).getValue());
@@ -322,6 +374,22 @@ std::string ChunkMerger::create(ChunkSet &set) {
       failed(set.merged->setPropertiesFromAttribute(properties, nullptr)))
     return "its attribute does not say what it was";
   return verify(set);
+}
+
+/// Creates the gather of `shard` that was a ring, and its wait.
+std::string ChunkMerger::createGather(ChunkSet &set, Value shard) {
+  FailureOr<GatherOfRing> created =
+      createGatherOfRing(set.chunks, set.steps, set.last, shard);
+  if (failed(created))
+    return "its attribute does not say what it was";
+  set.mergedStart = created->start;
+  set.merged = created->wait;
+  Value whole = set.merged->getResult(0);
+  ValueSplit expected{static_cast<int64_t>(created->start.getDim()), 1};
+  for (auto [value, split] : set.wholes.front())
+    if (value.getType() != whole.getType() || split != expected)
+      return "its chunks are not those of the operation that it was";
+  return "";
 }
 
 /// Whether chunks of `value`, cut as `cut` says, are what `split` asks for.
@@ -389,16 +457,25 @@ void ChunkMerger::mergeRegion(ArrayRef<int32_t> region, MergedChunks &result) {
       reported = set.last;
     }
   };
-  for (int32_t number : region)
+  std::optional<FlatSymbolRefAttr> places;
+  for (int32_t number : region) {
     report(sets[number], sets[number].reason);
+    if (places && sets[number].places && *places != *sets[number].places)
+      report(sets[number],
+             "its chunks are in other places than those that they are read "
+             "with");
+    if (!places)
+      places = sets[number].places;
+  }
   // Operands first: the last chunks are in this order.
   for (int32_t number : region)
     if (!reported)
       report(sets[number], create(sets[number]));
   if (reported) {
     for (int32_t number : llvm::reverse(region))
-      if (Operation *merged = sets[number].merged)
-        merged->erase();
+      for (Operation *merged : {sets[number].merged, sets[number].mergedStart})
+        if (merged)
+          merged->erase();
     result.unmerged.push_back({reported, reason});
     return;
   }
@@ -417,6 +494,8 @@ void ChunkMerger::mergeRegion(ArrayRef<int32_t> region, MergedChunks &result) {
         view->replaceAllUsesWith(set.merged);
       }
     }
+    if (set.mergedStart)
+      result.merged.push_back(set.mergedStart);
     result.merged.push_back(set.merged);
   }
 }

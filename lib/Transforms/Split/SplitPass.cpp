@@ -70,6 +70,11 @@ public:
                SplitExtent extent, int64_t count)
       : function(function), regions(regions), extent(extent), count(count) {}
 
+  /// The number of chunks of a region.
+  int64_t getCount(const SplitRegion &region) const {
+    return region.ringSize ? region.ringSize : count;
+  }
+
   SmallVector<int32_t> choose();
 
 private:
@@ -89,9 +94,10 @@ private:
 
 std::optional<SplitObstacle>
 ForcedChoice::getObstacle(const SplitRegion &region) const {
-  if (const SplitMember *member = findUndivided(region, count))
+  int64_t chunks = getCount(region);
+  if (const SplitMember *member = findUndivided(region, chunks))
     return SplitObstacle{
-        std::to_string(count) + " chunks do not divide the " +
+        std::to_string(chunks) + " chunks do not divide the " +
             std::to_string(getSplitLength(member->axis, member->blocks)) +
             " elements along the axis of " + describe(member->op) + " (" +
             getLocationText(member->op->getLoc()) + ")",
@@ -167,7 +173,8 @@ struct Split : mlir::commsched::impl::SplitBase<Split> {
     pricing = std::move(*created);
     FailureOr<bool> changed =
         rewriteBlocks(getBlocksWithCollectives(function), [&](Block &block) {
-          return chunks == 0 ? splitByPrice(block) : splitAll(block);
+          bool isForced = chunks != 0 || mode == SplitMode::Ring;
+          return isForced ? splitAll(block) : splitByPrice(block);
         });
     if (failed(changed))
       signalPassFailure();
@@ -183,6 +190,11 @@ private:
       return makeOptionError(*this, chunks,
                              "must be 0 or from 2 to " + Twine(most) +
                                  ", but is " + Twine(chunks));
+    if (chunks != 0 && mode == SplitMode::Ring)
+      return makeOptionError(*this, chunks,
+                             "must be 0 with 'mode=ring', whose chunks are "
+                             "the ranks, but is " +
+                                 Twine(chunks));
     if (maxChunks < 2 || maxChunks > mostPriced)
       return makeOptionError(*this, maxChunks,
                              "must be from 2 to " + Twine(mostPriced) +
@@ -203,21 +215,24 @@ private:
   FailureOr<bool> splitAll(Block &block) {
     SplitRegionOptions options;
     options.allowSums = !bitwise;
+    options.rings = mode == SplitMode::Ring;
     SplitRegions regions(block, options);
     SplitExtent reach =
         scheduling.splitting.extent.value_or(SplitExtent::Nearest);
-    SmallVector<int32_t> chosen =
-        ForcedChoice(getOperation(), regions, reach, chunks).choose();
+    ForcedChoice choice(getOperation(), regions, reach, chunks);
+    SmallVector<int32_t> chosen = choice.choose();
     if (chosen.empty())
       return false;
     ChunkNames names(block);
     for (int32_t number : chosen) {
       const SplitRegion &region = regions.getRegions()[number];
-      remarkSplit(getOperation(), region, chunks,
+      remarkSplit(getOperation(), region, choice.getCount(region),
                   getSplitStops(region, options, 1));
     }
-    for (int32_t number : chosen)
-      split(regions.getRegions()[number], chunks, names);
+    for (int32_t number : chosen) {
+      const SplitRegion &region = regions.getRegions()[number];
+      split(region, choice.getCount(region), names);
+    }
     if (failed(orderChunks(block)))
       return failure();
     return true;

@@ -8,6 +8,7 @@
 
 #include "SplitRewrite.h"
 
+#include "ChunkRings.h"
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Dialect/ChunkAttribute.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
@@ -81,11 +82,16 @@ public:
 
 private:
   void createSlices(int32_t entry, const SplitMember &user);
+  void createPlaces();
+  void createRing(size_t number);
   void createChunks(size_t number);
   Operation *createChunk(const SplitMember &member, ValueRange operands);
   Value getOperand(size_t number, OpOperand &operand, int64_t chunk) const;
+  void nameAndPin(const SplitMember &member, Operation *chunk, int64_t index);
   void annotate(const SplitMember &member, Operation *chunk, int64_t index,
                 StringAttr of);
+  void annotateRing(const SplitMember &member, Operation *chunk, int64_t index,
+                    StringAttr of);
   void annotate(ArrayRef<Operation *> part, Operation *from, ChunkInfo info,
                 const Twine &name);
   Value createStorage(const SplitMember &member);
@@ -101,6 +107,8 @@ private:
   OpBuilder builder;
   SplitOperations created;
   DenseMap<Operation *, size_t> memberOf;
+  /// By chunk: which part of a value it is.
+  SmallVector<OpFoldResult, 8> places;
   /// The chunks of what members give.
   DenseMap<Value, SmallVector<Value, 2>> chunksOf;
   /// The exits by value, what is allocated for them, and their wholes.
@@ -130,20 +138,25 @@ static DictionaryAttr describeOriginal(Operation *op, Operation *chunk) {
   return entries.getDictionary(op->getContext());
 }
 
-void RegionRewriter::annotate(const SplitMember &member, Operation *chunk,
-                              int64_t index, StringAttr of) {
+void RegionRewriter::nameAndPin(const SplitMember &member, Operation *chunk,
+                                int64_t index) {
   Operation *op = member.op;
   StringRef name = commsched::getStableName(op);
   if (!name.empty())
     chunk->setAttr(nameAttrName,
                    builder.getStringAttr(name + ".chunk" + Twine(index)));
-  if (getPinnedRuntimeNs(op)) {
-    std::optional<int64_t> costNs = getCost(op, member.axis, count);
-    if (costNs)
-      chunk->setAttr(runtimeNsAttrName, builder.getI64IntegerAttr(*costNs));
-    else
-      chunk->removeAttr(runtimeNsAttrName);
-  }
+  if (!getPinnedRuntimeNs(op))
+    return;
+  std::optional<int64_t> costNs = getCost(op, member.axis, count);
+  if (costNs)
+    chunk->setAttr(runtimeNsAttrName, builder.getI64IntegerAttr(*costNs));
+  else
+    chunk->removeAttr(runtimeNsAttrName);
+}
+
+void RegionRewriter::annotate(const SplitMember &member, Operation *chunk,
+                              int64_t index, StringAttr of) {
+  nameAndPin(member, chunk, index);
   ChunkInfo info;
   info.of = of;
   info.count = count;
@@ -151,7 +164,24 @@ void RegionRewriter::annotate(const SplitMember &member, Operation *chunk,
   info.axis = member.axisIndex;
   info.blocks = member.blocks;
   if (index == 0)
-    info.original = describeOriginal(op, chunk);
+    info.original = describeOriginal(member.op, chunk);
+  setChunkInfo(chunk, info);
+}
+
+void RegionRewriter::annotateRing(const SplitMember &member, Operation *chunk,
+                                  int64_t index, StringAttr of) {
+  if (chunk->getName() != member.op->getName())
+    chunk->setDiscardableAttrs(
+        member.op->getDiscardableAttrDictionary().getValue());
+  nameAndPin(member, chunk, index);
+  ChunkInfo info;
+  info.of = of;
+  info.count = count;
+  info.part = ChunkPart::Ring;
+  info.index = index;
+  // The local shard is not sent.
+  if (index == (member.isStart() ? 1 : 0))
+    info.original = describeOriginal(member.op, chunk);
   setChunkInfo(chunk, info);
 }
 
@@ -178,8 +208,9 @@ void RegionRewriter::createSlices(int32_t entry, const SplitMember &user) {
   info.count = count;
   info.part = ChunkPart::Slice;
   for (int64_t index = 0; index < count; ++index) {
-    CreatedValue slice = createSlice(builder, user.op->getLoc(), value,
-                                     cut.split, index, count, cut.isCopied);
+    CreatedValue slice =
+        createSlice(builder, user.op->getLoc(), value, cut.split, places[index],
+                    count, cut.isCopied);
     info.index = index;
     annotate(slice.operations, user.op, info,
              getStableName(value) + ".slice" + Twine(index));
@@ -236,9 +267,9 @@ void RegionRewriter::createDestination(const SplitMember &member,
   const SplitExit &exit = region.exits[exitOf.lookup(result)];
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(chunk);
-  CreatedValue part = commsched::createDestination(builder, member.op->getLoc(),
-                                                   storageOf[result],
-                                                   *exit.split, index, count);
+  CreatedValue part = commsched::createDestination(
+      builder, member.op->getLoc(), storageOf[result], *exit.split,
+      places[index], count);
   ChunkInfo info;
   info.of = of;
   info.count = count;
@@ -248,9 +279,67 @@ void RegionRewriter::createDestination(const SplitMember &member,
   writeInto(cast<ComputeOp>(chunk), part.value);
 }
 
+/// Decides which part of a value each chunk is.
+void RegionRewriter::createPlaces() {
+  if (!region.ringSize) {
+    for (int64_t index = 0; index < count; ++index)
+      places.push_back(builder.getIndexAttr(index));
+    return;
+  }
+  Operation *gather = region.collectives.front();
+  builder.setInsertionPoint(gather);
+  RingPlaces ring =
+      createRingPlaces(builder, gather->getLoc(),
+                       cast<AllGatherOp>(gather).getGroupAttr(), count);
+  places = ring.places;
+  ChunkInfo info;
+  info.of = names.getName(gather->getOperand(0));
+  info.count = count;
+  info.part = ChunkPart::Slice;
+  info.index = 0;
+  annotate(ring.operations, gather, info, ".");
+}
+
+/// Creates the steps of a ring in the place of the gather `number`. Its first
+/// chunk is a view of what the rank has.
+void RegionRewriter::createRing(size_t number) {
+  const SplitMember &member = region.members[number];
+  auto gather = cast<AllGatherOp>(member.op);
+  Operation *wait =
+      cast<CollectiveOpInterface>(gather.getOperation()).getWait();
+  size_t waitNumber = memberOf.lookup(wait);
+  const SplitMember &delivered = region.members[waitNumber];
+  Location loc = gather.getLoc();
+  Value shard = gather.getInputs().front();
+  auto type = cast<RankedTensorType>(shard.getType());
+  StringAttr ofStart = names.getName(member.op), ofWait = names.getName(wait);
+  SmallVector<OpFoldResult> zeros(type.getRank(), builder.getIndexAttr(0));
+  SmallVector<OpFoldResult> ones(type.getRank(), builder.getIndexAttr(1));
+  Operation *chunk = tensor::ExtractSliceOp::create(
+      builder, loc, type, shard, zeros,
+      getAsIndexOpFoldResult(builder.getContext(), type.getShape()), ones);
+  created.members[number].push_back(nullptr);
+  for (int64_t index = 0;; ++index) {
+    annotateRing(delivered, chunk, index, ofWait);
+    created.members[waitNumber].push_back(chunk);
+    chunksOf[wait->getResult(0)].push_back(chunk->getResult(0));
+    if (index + 1 == count)
+      return;
+    PermuteOp step = createRingStep(builder, loc, chunk->getResult(0),
+                                    gather.getGroupAttr(), count);
+    annotateRing(member, step, index + 1, ofStart);
+    created.members[number].push_back(step);
+    chunk = createWithTypes(builder, wait, step.getFuture(), type);
+  }
+}
+
 void RegionRewriter::createChunks(size_t number) {
   const SplitMember &member = region.members[number];
   builder.setInsertionPoint(member.op);
+  if (region.ringSize && member.isStart())
+    return createRing(number);
+  if (region.ringSize && member.isWait())
+    return;
   for (auto [operand, entry] : entriesOf[number])
     if (slicesOf[entry].empty())
       createSlices(entry, member);
@@ -293,9 +382,12 @@ CreatedValue RegionRewriter::createWhole(const SplitExit &exit) {
   }
   if (exit.kind == SplitExitKind::Written)
     return createJoin(builder, loc, storageOf[exit.value], chunks);
-  return exit.split ? createConcat(builder, loc, exit.value.getType(), chunks,
-                                   *exit.split)
-                    : createSum(builder, loc, chunks);
+  if (!exit.split)
+    return createSum(builder, loc, chunks);
+  Type type = exit.value.getType();
+  return region.ringSize
+             ? createInserts(builder, loc, type, chunks, *exit.split, places)
+             : createConcat(builder, loc, type, chunks, *exit.split);
 }
 
 void RegionRewriter::createExit(size_t number) {
@@ -337,6 +429,7 @@ SplitOperations RegionRewriter::rewrite() {
                                          static_cast<int32_t>(number));
   for (auto [number, exit] : llvm::enumerate(region.exits))
     exitOf[exit.value] = number;
+  createPlaces();
   size_t nextExit = 0;
   for (size_t number = 0; number < region.members.size(); ++number) {
     createChunks(number);

@@ -41,7 +41,8 @@ private:
 
 /// What a region was replaced by.
 struct SplitOperations {
-  /// By member, in the order of SplitRegion::members, and chunk.
+  /// By member, in the order of SplitRegion::members, and chunk. Null for the
+  /// first chunk of the start of a ring, which sends nothing.
   std::vector<SmallVector<Operation *, 2>> members;
   /// By entry, in the order of SplitRegion::entries, and chunk: the operations
   /// that cut it, in their order.
@@ -60,7 +61,8 @@ using ChunkCostFunction = function_ref<std::optional<int64_t>(
     Operation *, const SplitAxis &, int64_t)>;
 
 /// Replaces the members of `region` by `count` chunks each, where the members
-/// were. findUndivided(region, count) is null. Regions of a block without
+/// were. findUndivided(region, count) is null, and of a ring, `count` is the
+/// number of its ranks. Regions of a block without
 /// common members may be split one after the other.
 ///
 /// Chunks have the name of the operation with `.chunk` and their number behind

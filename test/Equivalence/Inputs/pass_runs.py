@@ -178,7 +178,7 @@ RUNS = [
 
     *make_runs("commsched-split", "chunks=2 extent=nearest bitwise",
                "chunks=4 extent=widest bitwise=false",
-               "max-chunks=4 extent=auto", steps=()),
+               "max-chunks=4 extent=auto", "mode=ring", steps=()),
 
     *make_runs("commsched-merge-chunks", "", steps=()),
 

@@ -46,15 +46,27 @@ def make_runs(counts, forced="", decided="", **rest):
     ]
 
 
+def make_rings(divides=True):
+    """As rings, before a pipeline, and put together again."""
+    texts = [split(f"mode=ring extent={extent}")
+             for extent in ("nearest", "widest")]
+    return [
+        *(RegionRun(text, divides=divides) for text in texts),
+        RegionRun(f"{texts[1]},commsched-pipeline{{memory-budget=1GiB}}",
+                  divides=divides),
+        *(RegionRun(f"{text},{MERGE}", divides=False) for text in texts),
+    ]
+
+
 REGION_RUNS = {
-    "gather_products_scatter": make_runs((2, 3, 4)),
-    "scatter_norm_gather": make_runs((2, 3)),
+    "gather_products_scatter": make_runs((2, 3, 4)) + make_rings(),
+    "scatter_norm_gather": make_runs((2, 3)) + make_rings(),
     # Several experts of a rank are what is divided.
     "experts": may_divide(make_runs((2, 3, 4))),
     "batch_block": make_runs((2,)),
     "dual_batch": make_runs((2,)),
-    "outer_layout": make_runs((2, 3, 6)),
-    "columns": make_runs((2, 4)),
+    "outer_layout": make_runs((2, 3, 6)) + make_rings(),
+    "columns": make_runs((2, 4)) + make_rings(),
     "partial_sums": make_runs((2, 3), " bitwise=false", " split=sums",
                               rounds=True),
     "uneven_columns": make_runs((2, 3, 4)),

@@ -60,7 +60,8 @@ int64_t scalePinnedNs(int64_t wholeNs, int64_t chunkEstimateNs,
 
 /// The time in nanoseconds of one of `count` chunks of `whole` along `axis`, an
 /// axis of its rule whose size `count` divides: what OperationCosts estimates
-/// for the operation that a split creates. A collective takes its bytes, and a
+/// for the operation that a split creates. A collective takes its bytes; along
+/// an axis that is not in the operand it is a ring, whose chunks are sent. A
 /// chunk of a pinned operation is scalePinnedNs(). None if the time is not
 /// known, or `whole` has no rule.
 std::optional<int64_t> estimateChunkNs(OperationCosts &costs, Operation *whole,

@@ -132,6 +132,10 @@ struct SplitRegion {
   /// The values of the block, behind views, that operations write in place;
   /// all regions of a block share them.
   std::shared_ptr<const DenseSet<Value>> written;
+  /// The number of ranks of a ring: chunk c is what the rank that is c behind
+  /// this one gives the gather, so that the offsets of chunks in values depend
+  /// on the rank. 0: every rank has the same chunks.
+  int64_t ringSize = 0;
   /// Equal for regions of one block whose operations, types, groups, pinned
   /// times and structure are equal: SplitRegionOptions::firstSignature, and
   /// those that follow it, in the order of appearance.
@@ -139,11 +143,28 @@ struct SplitRegion {
 };
 
 struct SplitRegionOptions {
-  /// Whether axes that are sums are divided as well.
+  /// Whether axes that are sums are divided as well. Not in rings: each rank
+  /// would add in another order.
   bool allowSums = false;
   /// The first of the signatures.
   unsigned firstSignature = 0;
+  /// Whether the regions are those of rings: each has one gather, whose chunks
+  /// are the shards of the ranks, and no other collective.
+  bool rings = false;
 };
+
+/// The axis of the ranks in what the gather `op` delivers: it has a place in
+/// the result and none in the operand. None if `op` does not become a ring.
+std::optional<SplitAxis> getRingAxis(Operation *op);
+
+/// Whether `axis` is one that getRingAxis() returns.
+inline bool isRingAxis(Operation *op, const SplitAxis &axis) {
+  return isa<CollectiveOpInterface>(op) && axis.operands.empty();
+}
+
+/// Why the collective `op` does not become a ring, as the end of a sentence
+/// about it; none if it does.
+std::optional<std::string> getRingObstacle(Operation *op);
 
 /// The regions of a block. Linear in its operations and operands, but for
 /// sorting, with at most a fixed number of axes considered for each operation.

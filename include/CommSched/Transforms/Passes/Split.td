@@ -36,8 +36,16 @@ def Split : Pass<"commsched-split", "::mlir::func::FuncOp"> {
     the same, bit for bit, unless `bitwise=false` allows to divide an axis that
     is summed over, which gives partial sums.
 
+    With `mode=ring` only gathers are divided, into as many chunks as the group
+    has ranks, whatever they cost: chunk c is the shard of the rank that is c
+    behind, the local one first, and each `commsched.permute` sends on what the
+    one before it has delivered. Which part of other values a chunk has depends
+    on the rank. Nothing is divided that is summed over, as each rank would add
+    in another order, and no other collective.
+
     A collective is left as it is if splitting it does not make the step
-    shorter, if the number of chunks does not divide the region, if it is part of a region that was split, or if no product or
+    shorter, if the number of chunks does not divide the region, if it is part
+    of a region that was split, or if no product or
     attention divides along with it; a remark names the operation and the
     reason. Chunks are never divided again.
   }];
@@ -54,6 +62,10 @@ def Split : Pass<"commsched-split", "::mlir::func::FuncOp"> {
            "How far regions reach: nearest, widest, or auto, which is nearest "
            "for a given number of chunks, and else what makes the step shorter",
            "::mlir::commsched::getSplitReachValues()">,
+    Option<"mode", "mode", "::mlir::commsched::SplitMode",
+           /*default=*/"::mlir::commsched::SplitMode::Chunks",
+           "What the chunks of a gather are: chunks or ring",
+           "::mlir::commsched::getSplitModeValues()">,
     Option<"bitwise", "bitwise", "bool", /*default=*/"true",
            "Divide nothing that gives partial sums">,
   ];
