@@ -122,12 +122,7 @@ static std::string describeSplitting(const SplitRegions &regions,
                                      Operation *op) {
   if (op->hasAttr(chunkAttrName))
     return "it is a chunk already";
-  // In program order.
-  const auto *seed = llvm::partition_point(
-      regions.getSeeds(), [&](const SplitRegions::Seed &other) {
-        return other.start->isBeforeInBlock(op);
-      });
-  if (seed != regions.getSeeds().end() && seed->start == op) {
+  if (const SplitRegions::Seed *seed = regions.findSeed(op)) {
     if (!seed->nearest.empty() || !seed->widest.empty())
       return "splitting it, with the computation around it, may hide it "
              "(commsched-split)";

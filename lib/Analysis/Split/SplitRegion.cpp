@@ -315,7 +315,6 @@ SplitRegions::SplitRegions(Block &block, const SplitRegionOptions &options) {
   std::vector<int32_t> regionOfPiece(graph.getPieces().size(),
                                      RegionGraph::none);
   std::map<std::vector<int32_t>, int32_t> regionOfNodes;
-  llvm::DenseMap<Operation *, size_t> seedOf;
   for (size_t index = 0; index < graph.getNumOperations(); ++index) {
     Operation *op = graph.getOperation(index);
     auto collective = dyn_cast<CollectiveOpInterface>(op);

@@ -95,6 +95,8 @@ BlockScheduler::read(func::FuncOp function, Block &block,
   BlockScheduler scheduler(function, block, std::move(*problem), options,
                            std::move(pricing));
   scheduler.isSplit = original != nullptr;
+  scheduler.hasChunks = llvm::any_of(
+      block, [](Operation &op) { return op.hasAttr(chunkAttrName); });
   if (original)
     scheduler.contention = original->contention;
   else if (failed(scheduler.readContention()))
@@ -373,8 +375,7 @@ std::optional<std::string> BlockScheduler::getSplitObstacle() const {
   if (block->getParentOp() != function || !block->getParent()->hasOneBlock())
     return "it is not in the only block of a function";
   // What was split once keeps its chunks.
-  if (llvm::any_of(*block,
-                   [](Operation &op) { return op.hasAttr(chunkAttrName); }))
+  if (hasChunks)
     return "the program has chunks already";
   return std::nullopt;
 }

@@ -194,6 +194,8 @@ private:
   schedule::Contention contention;
   /// Whether this is the split block of another one.
   bool isSplit = false;
+  /// Whether the block had chunks when it was read.
+  bool hasChunks = false;
   BlockSchedule program;
   /// Once it was needed.
   std::unique_ptr<SplitChooser> chooser;

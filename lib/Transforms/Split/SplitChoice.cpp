@@ -220,12 +220,7 @@ SplitChooser::explain(const SplitRegions::Seed &seed) {
 
 /// What is known about `start`; with sums, its regions reach further.
 const SplitRegions::Seed *SplitChooser::findSeed(Operation *start) const {
-  ArrayRef<SplitRegions::Seed> seeds = getReachingRegions().getSeeds();
-  auto isStart = [&](const SplitRegions::Seed &seed) {
-    return seed.start == start;
-  };
-  auto it = llvm::find_if(seeds, isStart);
-  return it == seeds.end() ? nullptr : &*it;
+  return getReachingRegions().findSeed(start);
 }
 
 std::optional<SplitObstacle> SplitChooser::explain(Operation *start) {

@@ -27,6 +27,7 @@
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Interfaces/SplitRule.h"
 #include "mlir/IR/Block.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
 #include <memory>
@@ -189,10 +190,17 @@ public:
   };
   /// In program order: collectives with a future.
   ArrayRef<Seed> getSeeds() const { return seeds; }
+  /// That of the collective `start`; null if it has no future. In constant
+  /// time.
+  const Seed *findSeed(Operation *start) const {
+    auto it = seedOf.find(start);
+    return it == seedOf.end() ? nullptr : &seeds[it->second];
+  }
 
 private:
   std::vector<SplitRegion> regions;
   std::vector<Seed> seeds;
+  DenseMap<Operation *, size_t> seedOf;
 };
 
 /// Where `region` ends: the operations that read its exits or compute its
