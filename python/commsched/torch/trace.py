@@ -55,6 +55,41 @@ def _parser() -> argparse.ArgumentParser:
         "fake tensors and without a GPU, and write it as a commsched module.",
         (*models.CONFIGS, *models.EXPERTS_CONFIGS),
     )
+    _add_parallelism(parser)
+    tracing.add_size_arguments(
+        parser, StepOptions.sequence, StepOptions.batch, holder="rank"
+    )
+    add = parser.add_argument
+    add(
+        "--gpus-per-node",
+        type=positive,
+        default=8,
+        metavar="N",
+        help="consecutive ranks that share a node",
+    )
+    add(
+        "--joint",
+        action="store_true",
+        help="write forward and backward as one function, @joint",
+    )
+    add(
+        "--partitioner",
+        choices=PARTITIONERS,
+        default="min-cut",
+        help="how to split the joint graph: min-cut saves the fewest bytes "
+        "and repeats pointwise operations, default saves what eager "
+        "execution would",
+    )
+    add(
+        "--reshard-after-forward",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="gather parameters again in the backward rather than keep them",
+    )
+    return parser
+
+
+def _add_parallelism(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
         "--dp",
@@ -97,36 +132,6 @@ def _parser() -> argparse.ArgumentParser:
         "those of an average rank are; sizes that the router decides are "
         "expected ones",
     )
-    tracing.add_size_arguments(
-        parser, StepOptions.sequence, StepOptions.batch, holder="rank"
-    )
-    add(
-        "--gpus-per-node",
-        type=positive,
-        default=8,
-        metavar="N",
-        help="consecutive ranks that share a node",
-    )
-    add(
-        "--joint",
-        action="store_true",
-        help="write forward and backward as one function, @joint",
-    )
-    add(
-        "--partitioner",
-        choices=PARTITIONERS,
-        default="min-cut",
-        help="how to split the joint graph: min-cut saves the fewest bytes "
-        "and repeats pointwise operations, default saves what eager "
-        "execution would",
-    )
-    add(
-        "--reshard-after-forward",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="gather parameters again in the backward rather than keep them",
-    )
-    return parser
 
 
 def _trace(args: argparse.Namespace) -> ir.Module:
