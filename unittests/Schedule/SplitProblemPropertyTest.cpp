@@ -174,17 +174,17 @@ private:
 
 TEST(SplitProblem, EqualsTheProblemOfTheWrittenProgram) {
   SeenSplits seen;
-  for (uint64_t seed = 0; seed < 4000; ++seed) {
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     SplitCheck(seed, seen).run();
     if (::testing::Test::HasFatalFailure())
       return;
   }
-  EXPECT_GT(seen.regions, 2000);
-  EXPECT_GT(seen.wholes, 2000);
-  EXPECT_GT(seen.slices, 2000);
-  EXPECT_GT(seen.wholeMembers, 500);
-  EXPECT_GT(seen.buckets, 20);
+  EXPECT_GT(seen.regions, 1000);
+  EXPECT_GT(seen.wholes, 1000);
+  EXPECT_GT(seen.slices, 1000);
+  EXPECT_GT(seen.wholeMembers, 250);
+  EXPECT_GT(seen.buckets, 10);
 }
 
 } // namespace

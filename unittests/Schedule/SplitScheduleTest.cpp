@@ -141,7 +141,7 @@ Problem split(ValueProgram program, const Problem &original,
 
 TEST(SplitSchedule, TheBestWayIsNeverWorseThanTheProgram) {
   int64_t numShorter = 0, numSplit = 0;
-  for (uint64_t seed = 0; seed < 2000; ++seed) {
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     int32_t numBlocks = 1 + static_cast<int32_t>(random.below(2));
@@ -183,8 +183,8 @@ TEST(SplitSchedule, TheBestWayIsNeverWorseThanTheProgram) {
     ASSERT_LE(best.peakBytes, options.limitBytes);
     numShorter += best.stepNs < whole->stepNs;
   }
-  EXPECT_GT(numShorter, 1000);
-  EXPECT_GT(numSplit, 2000);
+  EXPECT_GT(numShorter, 500);
+  EXPECT_GT(numSplit, 1000);
 }
 
 TEST(SplitSchedule, TheBestWayIsCloseToTheOptimum) {

@@ -201,7 +201,7 @@ void expectVariety(const Seen &seen) {
 }
 
 TEST(StepScheduler, KeepsItsPromises) {
-  Seen seen = checkMany(/*firstSeed=*/0, /*numProblems=*/2000,
+  Seen seen = checkMany(/*firstSeed=*/0, /*numProblems=*/1200,
                         /*contended=*/false);
   expectVariety(seen);
   for (ScheduleOrigin origin :
