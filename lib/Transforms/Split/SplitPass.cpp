@@ -214,8 +214,8 @@ private:
   /// Splits all regions of the block.
   FailureOr<bool> splitAll(Block &block) {
     SplitRegionOptions options;
-    options.allowSums = !bitwise;
     options.rings = mode == SplitMode::Ring;
+    options.allowSums = !bitwise && !options.rings;
     SplitRegions regions(block, options);
     SplitExtent reach =
         scheduling.splitting.extent.value_or(SplitExtent::Nearest);
