@@ -30,12 +30,6 @@ Value getViewedValue(Value value);
 /// Calls `visit` with each operand that `op` writes in place.
 void forEachWritten(Operation *op, function_ref<void(Value)> visit);
 
-/// Why `op`, which reads (or gives) `value` in the chunks of `split`, is not
-/// divided with it.
-std::string explainStop(Operation *op, Value value, ValueSplit split,
-                        bool isRead, bool allowSums,
-                        const DenseSet<Value> &written);
-
 class RegionGraph {
 public:
   static constexpr int32_t none = -1;

@@ -309,7 +309,8 @@ static bool hasLarge(const RegionGraph &graph, ArrayRef<int32_t> nodes) {
   });
 }
 
-SplitRegions::SplitRegions(Block &block, const SplitRegionOptions &options) {
+SplitRegions::SplitRegions(Block &block, const SplitRegionOptions &options)
+    : options(options) {
   RegionGraph graph(block, options);
   RegionBuilder builder(graph);
   std::vector<int32_t> regionOfPiece(graph.getPieces().size(),
@@ -350,8 +351,16 @@ SplitRegions::SplitRegions(Block &block, const SplitRegionOptions &options) {
     }
     seed.widest.push_back(widest);
   }
-  for (SplitRegion &region : regions)
+  for (auto [number, region] : llvm::enumerate(regions)) {
     region.signature += options.firstSignature;
+    bool isNearest = region.extent == SplitExtent::Nearest;
+    for (const SplitMember &member : region.members) {
+      if (isNearest)
+        nearestOf.try_emplace(member.op, number);
+      if (!isNearest || region.isNearestAndWidest)
+        widestOf.try_emplace(member.op, number);
+    }
+  }
   for (Seed &seed : seeds) {
     auto hasMore = [&](int32_t a, int32_t b) {
       return regions[a].numLarge > regions[b].numLarge;
@@ -359,8 +368,7 @@ SplitRegions::SplitRegions(Block &block, const SplitRegionOptions &options) {
     llvm::stable_sort(seed.nearest, hasMore);
     llvm::stable_sort(seed.widest, hasMore);
     for (int32_t region : seed.nearest)
-      llvm::append_range(seed.stops, getSplitStops(regions[region], options,
-                                                   /*limit=*/1));
+      llvm::append_range(seed.stops, getStops(regions[region], /*limit=*/1));
     if (seed.nearest.empty() && seed.widest.empty())
       if (std::optional<std::string> reason =
               options.rings ? getRingObstacle(seed.start)

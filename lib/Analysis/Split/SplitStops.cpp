@@ -69,12 +69,14 @@ mlir::commsched::getUnsplittableReason(Operation *op) {
   return std::nullopt;
 }
 
-std::string mlir::commsched::explainStop(Operation *op, Value value,
-                                         ValueSplit split, bool isRead,
-                                         bool allowSums,
-                                         const DenseSet<Value> &written) {
+/// Why `op`, which reads (or gives) `value` in the chunks of `split`, cannot be
+/// divided with it; none if it could be.
+static std::optional<std::string> explainStop(Operation *op, Value value,
+                                              ValueSplit split, bool isRead,
+                                              bool allowSums,
+                                              const DenseSet<Value> &written) {
   if (std::optional<std::string> reason = getUnsplittableReason(op))
-    return *reason;
+    return reason;
   SplitRule rule = cast<SplitOpInterface>(op).getSplitRule();
   std::string dimension = "dimension " + std::to_string(split.dim);
   std::optional<AxisSplit> found;
@@ -95,7 +97,7 @@ std::string mlir::commsched::explainStop(Operation *op, Value value,
   if (found && llvm::any_of(op->getOperands(), isWritten))
     return "reads a value that is written in place";
   if (found)
-    return "gains nothing from it, or is divided in another way";
+    return std::nullopt;
   return "cannot be divided along " + dimension + " of its " +
          (isRead ? "operand" : "result");
 }
@@ -110,11 +112,13 @@ mlir::commsched::getSplitStops(const SplitRegion &region,
     known.insert(member.op);
   auto add = [&](Operation *op, Operation *member, Value value,
                  ValueSplit split, bool isRead) {
-    if (stops.size() < limit && !op->hasTrait<OpTrait::IsTerminator>() &&
-        known.insert(op).second)
-      stops.push_back({op, member,
-                       explainStop(op, value, split, isRead, options.allowSums,
-                                   *region.written)});
+    if (stops.size() >= limit || op->hasTrait<OpTrait::IsTerminator>() ||
+        !known.insert(op).second)
+      return;
+    std::optional<std::string> reason = explainStop(
+        op, value, split, isRead, options.allowSums, *region.written);
+    stops.push_back({op, member, reason.value_or("gains nothing from it"),
+                     /*isDivisible=*/!reason});
   };
   for (const SplitExit &exit : region.exits) {
     if (!exit.split)
@@ -128,5 +132,24 @@ mlir::commsched::getSplitStops(const SplitRegion &region,
     if (Operation *op = entry.value.getDefiningOp())
       add(op, region.members[entry.uses.front().member].op, entry.value,
           entry.split, false);
+  return stops;
+}
+
+std::vector<SplitStop> SplitRegions::getStops(const SplitRegion &region,
+                                              size_t limit) const {
+  std::vector<SplitStop> stops = getSplitStops(region, options, limit);
+  bool isNearest = region.extent == SplitExtent::Nearest;
+  const auto &numbers = isNearest ? nearestOf : widestOf;
+  for (SplitStop &stop : stops) {
+    if (!stop.isDivisible)
+      continue;
+    if (auto it = numbers.find(stop.op); it != numbers.end()) {
+      Operation *start = regions[it->second].collectives.front();
+      stop.reason = "divides with " + describe(start) + " (" +
+                    getLocationText(start->getLoc()) + ")";
+    } else if (isNearest && widestOf.contains(stop.op)) {
+      stop.reason = "is beyond the nearest large computation";
+    }
+  }
   return stops;
 }

@@ -218,20 +218,15 @@ SplitChooser::explain(const SplitRegions::Seed &seed) {
                        std::nullopt};
 }
 
-/// What is known about `start`; with sums, its regions reach further.
-const SplitRegions::Seed *SplitChooser::findSeed(Operation *start) const {
-  return getReachingRegions().findSeed(start);
-}
-
 std::optional<SplitObstacle> SplitChooser::explain(Operation *start) {
-  if (const SplitRegions::Seed *seed = findSeed(start))
+  if (const SplitRegions::Seed *seed = getReachingRegions().findSeed(start))
     return explain(*seed);
   return SplitObstacle{"it has no start and wait of its own", std::nullopt};
 }
 
 std::optional<SplitObstacle>
 SplitChooser::findShared(Operation *start, const SplitChoice &choice) {
-  const SplitRegions::Seed *seed = findSeed(start);
+  const SplitRegions::Seed *seed = getReachingRegions().findSeed(start);
   if (!seed)
     return std::nullopt;
   if (takenFor != &choice) {

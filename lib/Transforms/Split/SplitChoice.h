@@ -138,10 +138,10 @@ private:
   bool isConsidered(const SplitRegion &region) const;
   SplitVerdict makeVerdict(const SplitRegion &region);
   std::string explainLoss(const SplitRegion &region, int32_t chunks) const;
+  /// With sums, regions reach further.
   const SplitRegions &getReachingRegions() const {
     return summed ? *summed : plain;
   }
-  const SplitRegions::Seed *findSeed(Operation *start) const;
   std::optional<SplitObstacle> explain(const SplitRegions::Seed &seed);
   std::vector<Candidate> findCandidates(ArrayRef<int64_t> exposedNs,
                                         size_t numRegions);

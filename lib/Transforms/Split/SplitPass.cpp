@@ -227,7 +227,7 @@ private:
     for (int32_t number : chosen) {
       const SplitRegion &region = regions.getRegions()[number];
       remarkSplit(getOperation(), region, choice.getCount(region),
-                  getSplitStops(region, options, 1));
+                  regions.getStops(region, /*limit=*/1));
     }
     for (int32_t number : chosen) {
       const SplitRegion &region = regions.getRegions()[number];

@@ -27,6 +27,17 @@
 // WIDEST: 'gather': split into {{[0-9]}} chunks together with 3 operations
 // WIDEST: 'scatter': split into {{[0-9]}} chunks together with 3 operations
 
+// With a number of chunks, the first region counts, whatever the price. The
+// place at which it ends has a remark, too.
+// REDEFINE: %{options} = chunks=2
+// RUN: %{run} FORCED
+// FORCED: 'gather': split into 2 chunks {{.*}}; silu ([[PLACE:.*:[0-9]+:[0-9]+]]) is beyond the nearest large computation
+// FORCED: SplitEnd | {{.*}}splitting commsched.all_gather 'gather' ({{.*}}) ends here: silu ([[PLACE]]) is beyond the nearest
+// REDEFINE: %{file} = adjacent
+// RUN: %{run} ADJACENT
+// ADJACENT: 'gather': split into 2 chunks {{.*}}; mm 'down' ({{.*}}) divides with commsched.reduce_scatter 'scatter' ({{.*}}:7:
+// REDEFINE: %{file} = program
+
 // The baseline of budgets is the peak of the program as it was.
 // RUN: FileCheck %s --check-prefix=BASELINE --input-file=%t/split.mlir
 // BASELINE: func.func @step{{.*}}commsched.baseline_peak_bytes = 1308622848
@@ -54,6 +65,18 @@ func.func @step(%x: tensor<4096x8192xbf16>, %v: tensor<8192x7168xbf16>,
   %5 = commsched.reduce_scatter %4 on @tp reduction(sum) dim(0) {commsched.name = "scatter"} : tensor<32768x8192xbf16> -> !commsched.future<tensor<4096x8192xbf16>>
   %6 = commsched.wait %5 : !commsched.future<tensor<4096x8192xbf16>>
   return %6 : tensor<4096x8192xbf16>
+}
+
+//--- adjacent.mlir
+commsched.group @tp size(8) ranks_per_node(8)
+func.func @step(%x: tensor<4096x8192xbf16>, %v: tensor<8192x7168xbf16>, %w: tensor<7168x8192xbf16>) -> tensor<4096x8192xbf16> {
+  %0 = commsched.all_gather %x on @tp dim(0) {commsched.name = "gather"} : tensor<4096x8192xbf16> -> !commsched.future<tensor<32768x8192xbf16>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<32768x8192xbf16>>
+  %2 = commsched.compute "mm"(%1, %v) {commsched.name = "up", flops = 3.848e12, split = "m k, k n -> m n"} : (tensor<32768x8192xbf16>, tensor<8192x7168xbf16>) -> tensor<32768x7168xbf16>
+  %3 = commsched.compute "mm"(%2, %w) {commsched.name = "down", flops = 3.848e12, split = "m k, k n -> m n"} : (tensor<32768x7168xbf16>, tensor<7168x8192xbf16>) -> tensor<32768x8192xbf16>
+  %4 = commsched.reduce_scatter %3 on @tp reduction(sum) dim(0) {commsched.name = "scatter"} : tensor<32768x8192xbf16> -> !commsched.future<tensor<4096x8192xbf16>>
+  %5 = commsched.wait %4 : !commsched.future<tensor<4096x8192xbf16>>
+  return %5 : tensor<4096x8192xbf16>
 }
 
 //--- sum.mlir

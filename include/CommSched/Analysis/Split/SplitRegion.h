@@ -110,6 +110,8 @@ struct SplitStop {
   Operation *member;
   /// What is said about `op`, such as "has no rule for splitting".
   std::string reason;
+  /// Whether `op` could be divided in the same way, but is not in the region.
+  bool isDivisible = false;
 };
 
 struct SplitRegion {
@@ -197,7 +199,18 @@ public:
     return it == seedOf.end() ? nullptr : &seeds[it->second];
   }
 
+  /// getSplitStops() for one of the regions, with the options of the search.
+  /// The reason why an operation that could be divided is not in the region is
+  /// that it is in another one, that it is beyond the nearest large
+  /// computation, or that dividing it gains nothing.
+  std::vector<SplitStop> getStops(const SplitRegion &region,
+                                  size_t limit) const;
+
 private:
+  SplitRegionOptions options;
+  /// By operation: the first region of each extent that it is a member of.
+  DenseMap<Operation *, int32_t> nearestOf;
+  DenseMap<Operation *, int32_t> widestOf;
   std::vector<SplitRegion> regions;
   std::vector<Seed> seeds;
   DenseMap<Operation *, size_t> seedOf;
