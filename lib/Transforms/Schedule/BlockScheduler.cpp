@@ -95,8 +95,6 @@ BlockScheduler::read(func::FuncOp function, Block &block,
   BlockScheduler scheduler(function, block, std::move(*problem), options,
                            std::move(pricing));
   scheduler.isSplit = original != nullptr;
-  scheduler.hasChunks = llvm::any_of(
-      block, [](Operation &op) { return op.hasAttr(chunkAttrName); });
   if (original)
     scheduler.contention = original->contention;
   else if (failed(scheduler.readContention()))
@@ -368,21 +366,39 @@ FailureOr<BlockSchedule> BlockScheduler::scheduleWhole(int64_t limitBytes,
 // Splitting
 //===----------------------------------------------------------------------===//
 
-/// Why nothing in the block is split, whatever it gains; none if it may be.
-std::optional<std::string> BlockScheduler::getSplitObstacle() const {
+/// Why nothing in `block` is split, whatever it gains; empty if it may be.
+static std::string findSplitObstacle(Block &block) {
+  for (Operation &op : block) {
+    // What was split once keeps its chunks.
+    if (op.hasAttr(chunkAttrName))
+      return "the program has chunks already";
+    for (Operation *user : op.getUsers())
+      if (!block.findAncestorOpInBlock(*user))
+        return "the block computes " + describe(&op) +
+               ", which another block uses";
+    // Their blocks have schedules of their own, which a copy would not have.
+    bool holdsCollectives = false;
+    for (Region &region : op.getRegions())
+      region.walk([&](CollectiveOpInterface) { holdsCollectives = true; });
+    if (holdsCollectives)
+      return "the block has " + describe(&op) + ", which holds collectives";
+  }
+  return "";
+}
+
+/// Why nothing in the block is split; none if it may be. Looks at the block
+/// once, while it is as it was read.
+std::optional<std::string> BlockScheduler::getSplitObstacle() {
   if (options->splitting.split == ScheduleSplit::Off)
     return "the option 'split' is off";
-  if (block->getParentOp() != function || !block->getParent()->hasOneBlock())
-    return "it is not in the only block of a function";
-  // What was split once keeps its chunks.
-  if (hasChunks)
-    return "the program has chunks already";
-  return std::nullopt;
+  if (!splitObstacle)
+    splitObstacle = findSplitObstacle(*block);
+  return splitObstacle->empty() ? std::nullopt : splitObstacle;
 }
 
 /// Whether splitting could gain enough if it hid all communication. As for
 /// merging, twice the least gain has to be in reach.
-bool BlockScheduler::mayGainBySplitting(const BlockSchedule &schedule) const {
+bool BlockScheduler::mayGainBySplitting(const BlockSchedule &schedule) {
   return schedule.exposedNs > 2 * getLeastMergingGainNs(schedule.step.stepNs) &&
          !getSplitObstacle();
 }
@@ -435,6 +451,12 @@ BlockScheduler::scheduleSplit(SplitChoice choice, const BlockSchedule &whole) {
   return Outcome(std::move(*schedule));
 }
 
+/// What is kept of a split schedule that is not taken.
+static RejectedSplit reject(const BlockSchedule &schedule) {
+  return {schedule.split->program.getChoice().rule, schedule.step.stepNs,
+          schedule.step.peakBytes};
+}
+
 /// The best schedule of all ways to split that are worth it, if there is one.
 FailureOr<std::optional<BlockSchedule>>
 BlockScheduler::scheduleBestSplit(const BlockSchedule &whole) {
@@ -449,9 +471,17 @@ BlockScheduler::scheduleBestSplit(const BlockSchedule &whole) {
         scheduleSplit(std::move(choice), whole);
     if (failed(split))
       return failure();
-    if (*split &&
-        (!best || isBetter((*split)->step, best->step, whole.limitBytes)))
+    if (!*split)
+      continue;
+    if (!best) {
       best = std::move(*split);
+      continue;
+    }
+    if (!isBetter((*split)->step, best->step, whole.limitBytes))
+      continue;
+    RejectedSplit rejected = reject(*best);
+    best = std::move(*split);
+    best->rejectedSplit = rejected;
   }
   return best;
 }
@@ -467,8 +497,7 @@ FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
     return whole;
   if (isBetter((*split)->step, whole->step, limitBytes))
     return std::move(**split);
-  whole->rejectedSplit = {(*split)->split->program.getChoice().rule,
-                          (*split)->step.stepNs, (*split)->step.peakBytes};
+  whole->rejectedSplit = reject(**split);
   return whole;
 }
 
@@ -486,6 +515,10 @@ SplitObstacle BlockScheduler::explainNotSplit(Operation *start,
   SplitChooser &known = getOrMakeChooser();
   if (std::optional<SplitObstacle> obstacle = known.explain(start))
     return *obstacle;
+  if (schedule.split)
+    if (std::optional<SplitObstacle> shared =
+            known.findShared(start, schedule.split->program.getChoice()))
+      return *shared;
   if (schedule.rejectedSplit) {
     const RejectedSplit &rejected = *schedule.rejectedSplit;
     return {"splitting " + rejected.rule + " would make a step of " +
@@ -495,10 +528,6 @@ SplitObstacle BlockScheduler::explainNotSplit(Operation *start,
                 std::to_string(schedule.limitBytes),
             std::nullopt};
   }
-  if (schedule.split)
-    if (std::optional<SplitObstacle> shared =
-            known.findShared(start, schedule.split->program.getChoice()))
-      return *shared;
   return {"too little of the step is exposed", std::nullopt};
 }
 

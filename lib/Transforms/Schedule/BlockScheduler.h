@@ -77,7 +77,8 @@ struct BlockSchedule {
   /// The split block that all of this is about, or null: the block as it was
   /// read.
   SplitBlock *split = nullptr;
-  /// If nothing is split: the best way to split that was tried, if any was.
+  /// The best way to split that was tried and not taken, if any was; of a split
+  /// schedule, one that splits more.
   std::optional<RejectedSplit> rejectedSplit;
   /// The step without the time of computation.
   int64_t exposedNs = 0;
@@ -161,8 +162,8 @@ private:
   schedule::StepSchedulerOptions makeStepOptions(int64_t limitBytes) const;
   LogicalResult readContention();
   LogicalResult findChoices();
-  std::optional<std::string> getSplitObstacle() const;
-  bool mayGainBySplitting(const BlockSchedule &schedule) const;
+  std::optional<std::string> getSplitObstacle();
+  bool mayGainBySplitting(const BlockSchedule &schedule);
   FailureOr<BlockSchedule> scheduleWhole(int64_t limitBytes,
                                          bool mayMerge = true);
   FailureOr<std::optional<BlockSchedule>>
@@ -194,9 +195,9 @@ private:
   schedule::Contention contention;
   /// Whether this is the split block of another one.
   bool isSplit = false;
-  /// Whether the block had chunks when it was read.
-  bool hasChunks = false;
   BlockSchedule program;
+  /// Once it was needed; empty if there is none.
+  std::optional<std::string> splitObstacle;
   /// Once it was needed.
   std::unique_ptr<SplitChooser> chooser;
   /// For every choice that was tried.

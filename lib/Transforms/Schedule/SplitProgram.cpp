@@ -31,16 +31,33 @@ static void moveOperations(Block &from, Block &to) {
   to.getOperations().splice(to.end(), from.getOperations());
 }
 
-/// Lets the operations of `block` use its arguments in place of those of
-/// `other`.
-static void useArguments(Block &block, Block &other) {
-  for (Operation &op : block)
-    op.walk([&](Operation *user) {
-      for (OpOperand &operand : user->getOpOperands())
-        if (auto argument = dyn_cast<BlockArgument>(operand.get()))
-          if (argument.getOwner() == &other)
-            operand.set(block.getArgument(argument.getArgNumber()));
-    });
+/// Replaces the operands of the operations of `block`, and of those in them.
+static void replaceOperands(Block &block, const DenseMap<Value, Value> &by) {
+  block.walk([&](Operation *op) {
+    for (OpOperand &operand : op->getOpOperands())
+      if (Value other = by.lookup(operand.get()))
+        operand.set(other);
+  });
+}
+
+/// Adds a stand-in for each value that the block does not make itself.
+void SplitProgram::addStandIns() {
+  auto add = [&](Value value) {
+    auto [it, isNew] = standIns.try_emplace(value, Value());
+    if (!isNew)
+      return;
+    it->second = beside.addArgument(value.getType(), value.getLoc());
+    originals[it->second] = value;
+  };
+  for (BlockArgument argument : block.getArguments())
+    add(argument);
+  block.walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (!block.findAncestorOpInBlock(
+              *operand.getParentBlock()->getParentOp()) &&
+          operand.getParentBlock() != &block)
+        add(operand);
+  });
 }
 
 void SplitProgram::exchange() {
@@ -48,8 +65,8 @@ void SplitProgram::exchange() {
   moveOperations(block, between);
   moveOperations(beside, block);
   moveOperations(between, beside);
-  useArguments(block, beside);
-  useArguments(beside, block);
+  replaceOperands(block, originals);
+  replaceOperands(beside, standIns);
 }
 
 /// The region with the copies in place of the operations.
@@ -72,13 +89,12 @@ SplitProgram::SplitProgram(Block &block, const BlockProblem &problem,
                            OperationCosts &costs)
     : block(block), choice(std::move(choice)) {
   IRMapping copies;
+  addStandIns();
   moveOperations(block, beside);
   OpBuilder builder = OpBuilder::atBlockEnd(&block);
   for (Operation &op : beside)
     builder.clone(op, copies);
-  for (BlockArgument argument : block.getArguments())
-    beside.addArgument(argument.getType(), argument.getLoc());
-  useArguments(beside, block);
+  replaceOperands(beside, standIns);
   for (auto [original, copy] : copies.getOperationMap())
     copyOf[original] = copy;
   for (const SplitRegionChoice &chosen : this->choice.regions)

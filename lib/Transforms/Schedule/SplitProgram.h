@@ -21,8 +21,7 @@ namespace mlir::commsched {
 class SplitProgram {
 public:
   /// Splits a copy of the operations of `block`, in the order of `choice`, and
-  /// leaves the block as it is. The block uses no value from outside of it, and
-  /// none of it is used there.
+  /// leaves the block as it is. No value of the block is used outside of it.
   /// `chooser` made the choice for `problem`.
   SplitProgram(Block &block, const BlockProblem &problem,
                const SplitChooser &chooser, SplitChoice choice,
@@ -44,6 +43,7 @@ public:
   void exchange();
 
 private:
+  void addStandIns();
   void split(const BlockProblem &problem, const SplitChooser &chooser,
              const IRMapping &copies, OperationCosts &costs);
   void order(const BlockProblem &problem, const IRMapping &copies,
@@ -53,8 +53,11 @@ private:
   SplitChoice choice;
   DenseMap<Operation *, Operation *> copyOf;
   /// Holds the operations that are not in the block, with arguments that stand
-  /// for those of the block: nobody shall find them among their users.
+  /// for what the block uses from outside and its arguments: nobody shall find
+  /// them among their users.
   Block beside;
+  DenseMap<Value, Value> standIns;
+  DenseMap<Value, Value> originals;
 };
 
 } // namespace mlir::commsched
