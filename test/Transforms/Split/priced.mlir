@@ -27,6 +27,10 @@
 // WIDEST: 'gather': split into {{[0-9]}} chunks together with 3 operations
 // WIDEST: 'scatter': split into {{[0-9]}} chunks together with 3 operations
 
+// The baseline of budgets is the peak of the program as it was.
+// RUN: FileCheck %s --check-prefix=BASELINE --input-file=%t/split.mlir
+// BASELINE: func.func @step{{.*}}commsched.baseline_peak_bytes = 1308622848
+
 // With a number of chunks, the first region counts, whatever the price. The
 // place at which it ends has a remark, too.
 // REDEFINE: %{options} = chunks=2
@@ -37,10 +41,6 @@
 // RUN: %{run} ADJACENT
 // ADJACENT: 'gather': split into 2 chunks {{.*}}; mm 'down' ({{.*}}) divides with commsched.reduce_scatter 'scatter' ({{.*}}:7:
 // REDEFINE: %{file} = program
-
-// The baseline of budgets is the peak of the program as it was.
-// RUN: FileCheck %s --check-prefix=BASELINE --input-file=%t/split.mlir
-// BASELINE: func.func @step{{.*}}commsched.baseline_peak_bytes = 1308622848
 
 // Sums are divided only where they may differ in bits.
 // REDEFINE: %{options} =
