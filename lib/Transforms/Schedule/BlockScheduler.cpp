@@ -425,10 +425,27 @@ FailureOr<SplitBlock *> BlockScheduler::makeSplitBlock(SplitChoice choice) {
   return splits.back().get();
 }
 
-/// The best schedule of `choice`, if there is one. `whole` is the best one
-/// without splitting.
+/// Whether merging may pay in the program in chunks of `choice`. It costs
+/// several times what scheduling does. Where it was tried in vain without
+/// splitting, it is tried again only if collectives that stay in one piece are
+/// exposed for more than an eighth of the step, by `exposedNs` of the
+/// operations.
+static bool mayMergeSplit(const SplitChoice &choice, const BlockSchedule &whole,
+                          ArrayRef<int64_t> exposedNs) {
+  if (whole.buckets || !whole.rejected)
+    return true;
+  int64_t sumNs = 0;
+  for (auto [node, ns] : llvm::enumerate(exposedNs))
+    if (choice.program->specOf(static_cast<schedule::NodeId>(node)) < 0)
+      sumNs += ns;
+  return sumNs > whole.step.stepNs / 8;
+}
+
+/// The best schedule of `choice`, with buckets if it `mayMerge`, if there is
+/// one.
 FailureOr<std::optional<BlockSchedule>>
-BlockScheduler::scheduleSplit(SplitChoice choice, const BlockSchedule &whole) {
+BlockScheduler::scheduleSplit(SplitChoice choice, int64_t limitBytes,
+                              bool mayMerge) {
   using Outcome = std::optional<BlockSchedule>;
   std::string rule = choice.rule;
   FailureOr<SplitBlock *> split = makeSplitBlock(std::move(choice));
@@ -437,16 +454,12 @@ BlockScheduler::scheduleSplit(SplitChoice choice, const BlockSchedule &whole) {
   if (!*split)
     return Outcome();
   (*split)->program.exchange();
-  // Where merging was tried in vain, it is not tried again: it costs several
-  // times what scheduling does.
-  bool mayMerge = whole.buckets || !whole.rejected;
   FailureOr<BlockSchedule> schedule =
-      (*split)->scheduler->scheduleWhole(whole.limitBytes, mayMerge);
+      (*split)->scheduler->scheduleWhole(limitBytes, mayMerge);
   (*split)->program.exchange();
   if (failed(schedule))
     return failure();
-  traceSchedule("schedule of splitting", rule, schedule->step,
-                whole.limitBytes);
+  traceSchedule("schedule of splitting", rule, schedule->step, limitBytes);
   schedule->split = *split;
   return Outcome(std::move(*schedule));
 }
@@ -467,8 +480,9 @@ BlockScheduler::scheduleBestSplit(const BlockSchedule &whole) {
   std::optional<BlockSchedule> best;
   for (SplitChoice &choice : getOrMakeChooser().choose(
            timeline->exposedNs, makeStepOptions(whole.limitBytes))) {
+    bool mayMerge = mayMergeSplit(choice, whole, timeline->exposedNs);
     FailureOr<std::optional<BlockSchedule>> split =
-        scheduleSplit(std::move(choice), whole);
+        scheduleSplit(std::move(choice), whole.limitBytes, mayMerge);
     if (failed(split))
       return failure();
     if (!*split)

@@ -167,7 +167,7 @@ private:
   FailureOr<BlockSchedule> scheduleWhole(int64_t limitBytes,
                                          bool mayMerge = true);
   FailureOr<std::optional<BlockSchedule>>
-  scheduleSplit(SplitChoice choice, const BlockSchedule &whole);
+  scheduleSplit(SplitChoice choice, int64_t limitBytes, bool mayMerge);
   FailureOr<std::optional<BlockSchedule>>
   scheduleBestSplit(const BlockSchedule &whole);
   SplitChooser &getOrMakeChooser();

@@ -16,6 +16,7 @@
 #include "llvm/Support/Debug.h"
 
 #include <cmath>
+#include <set>
 
 #define DEBUG_TYPE "commsched-split"
 
@@ -399,7 +400,8 @@ SplitChooser::sketch(std::vector<SplitRegionChoice> chosen, StringRef rule,
   return choice;
 }
 
-/// The combinations of candidates whose regions gain most alone.
+/// The combinations of candidates whose regions gain most alone: the best of
+/// each family, then others.
 std::vector<SplitChooser::Combination>
 SplitChooser::findCombinations(ArrayRef<Candidate> candidates) {
   struct Rule {
@@ -422,6 +424,9 @@ SplitChooser::findCombinations(ArrayRef<Candidate> candidates) {
     Combination found =
         combine(candidates, rule.extent, rule.mostChunks, rule.leastChunks);
     found.rule = rule.text.str();
+    found.family = rule.extent == SplitExtent::Nearest ? Family::Nearest
+                   : rule.mostChunks == 2              ? Family::InTwoChunks
+                                                       : Family::Other;
     auto isSame = [&](const Combination &other) {
       return found.regions == other.regions;
     };
@@ -434,6 +439,14 @@ SplitChooser::findCombinations(ArrayRef<Candidate> candidates) {
                     [](const Combination &a, const Combination &b) {
                       return a.gainNs > b.gainNs;
                     });
+  // What regions gain alone, something else may hide anyway. Then those that
+  // cost least are better: the nearest ones, or those in few chunks. So the
+  // best of each family comes first.
+  std::set<Family> families;
+  for (Combination &found : combinations)
+    found.isFirst = families.insert(found.family).second;
+  std::stable_partition(combinations.begin(), combinations.end(),
+                        [](const Combination &found) { return found.isFirst; });
   if (combinations.size() > numSketches)
     combinations.resize(numSketches);
   return combinations;

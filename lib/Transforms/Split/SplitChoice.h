@@ -145,8 +145,12 @@ private:
   std::optional<SplitObstacle> explain(const SplitRegions::Seed &seed);
   std::vector<Candidate> findCandidates(ArrayRef<int64_t> exposedNs,
                                         size_t numRegions);
+  enum class Family : uint8_t { Nearest, InTwoChunks, Other };
   struct Combination {
     std::string rule;
+    Family family = Family::Other;
+    /// Whether none of its family gains more.
+    bool isFirst = false;
     std::vector<SplitRegionChoice> regions;
     /// What the regions gain alone, as far as they are exposed.
     int64_t gainNs = 0;
