@@ -224,22 +224,6 @@ void StepConstruction::measureAlapOrder() {
   alap = order.issued.takeOrder();
 }
 
-Order StepConstruction::settle(const Order &order) const {
-  AlapOrder settled(*structure, isNeeded, {}, /*slackPercent=*/0);
-  for (NodeId node : order) {
-    CollectiveId id = structure->collectiveOf(node);
-    bool hasPlace =
-        id == noCollective
-            ? structure->isInComputeOrder(node)
-            : structure->getProblem().kind(node) != NodeKind::Wait ||
-                  structure->collective(id).isReleasing;
-    if (hasPlace)
-      settled.issueWithPredecessors(node);
-  }
-  settled.issueRest();
-  return settled.issued.takeOrder();
-}
-
 std::vector<int64_t>
 StepConstruction::computeLatestStarts(const IssuedOrder &clocks) const {
   const Problem &problem = structure->getProblem();

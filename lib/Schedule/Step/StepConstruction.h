@@ -76,13 +76,6 @@ public:
   /// O((nodes + dependences + uses) log nodes).
   ConstructedOrder construct(const ConstructionOptions &options) const;
 
-  /// Returns a legal order of all operations in which computation, starts, and
-  /// the waits of collectives that release memory stand as they do in `order`,
-  /// a legal order with the compute order of this construction. All others are
-  /// issued when they are needed: preparation with its collective. O((nodes +
-  /// dependences + uses) log nodes).
-  Order settle(const Order &order) const;
-
 private:
   friend class StepConstructor;
 

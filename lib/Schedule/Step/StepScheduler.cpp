@@ -71,7 +71,7 @@ private:
   Plan construct(const StepStructure &structure, const Order &computeOrder,
                  int32_t slackPercent,
                  const std::vector<int64_t> &lookAheadsNs) const;
-  const Order &list(const StepStructure &structure, size_t index);
+  const Order &list(size_t index);
   void takeIfBetter(const Order &order, Plan &plan) const;
   Result<Plan> construct(const StepStructure &structure, int32_t slackPercent,
                          const std::vector<int64_t> &lookAheadsNs);
@@ -199,22 +199,18 @@ StepScheduler::construct(const StepStructure &structure,
 
 /// Returns an order of list scheduling within a window of the program. By their
 /// places, what is ready passes what waits; by their tails, what is critical
-/// passes the rest. Preparation stands with its collective, where copies of
-/// merged collectives have to be, unless the order is a percent longer by that.
-const Order &StepScheduler::list(const StepStructure &structure, size_t index) {
+/// passes the rest.
+const Order &StepScheduler::list(size_t index) {
   constexpr int32_t lengths[] = {64, 256, 1024};
   static_assert(numLists == 2 * std::size(lengths));
   Order &order = listed[index];
   if (!order.empty())
     return order;
-  RankedOrder ranked = scheduleByRank(
-      problem, index % 2 == 0 ? rankByProgram(problem) : rankByTail(problem),
-      {lengths[index / 2], {}});
-  order = StepConstruction(structure, getComputeOrder(structure, ranked.order))
-              .settle(ranked.order);
-  Result<Timeline> timeline = simulate(problem, order);
-  if (!timeline || timeline->stepNs - ranked.stepNs > ranked.stepNs / 100)
-    order = std::move(ranked.order);
+  order = scheduleByRank(problem,
+                         index % 2 == 0 ? rankByProgram(problem)
+                                        : rankByTail(problem),
+                         {lengths[index / 2], {}})
+              .order;
   return order;
 }
 
@@ -255,16 +251,13 @@ StepScheduler::construct(const StepStructure &structure, int32_t slackPercent,
     plan = std::move(other);
     return true;
   };
-  // The construction issues collectives with regard to memory, list scheduling
-  // with regard to their ends: both for the same compute orders.
-  Plan asListed;
-  asListed.slackPercent = slackPercent;
-  asListed.lookAheadNs = plan.lookAheadNs;
+  // A construction may start collectives that become ready together in another
+  // order, and wait for the wrong one first.
   for (size_t i = 0; i < numLists; ++i) {
     if (!isWorthwhile(plan.expectedNs - boundNs))
       return plan;
-    takeIfBetter(list(structure, i), asListed);
-    keepIfBetter(getComputeOrder(structure, list(structure, i)));
+    keepIfBetter(getComputeOrder(structure, list(i)));
+    takeIfBetter(list(i), plan);
   }
   // The overhang: nothing, or a part of what is left to gain.
   for (int64_t part : {0, 1, 2})
@@ -281,8 +274,6 @@ StepScheduler::construct(const StepStructure &structure, int32_t slackPercent,
             fillStalls(structure, plan.order, *timeline, options.maxDistance)))
       break;
   }
-  if (isWorthwhile(plan.expectedNs - asListed.expectedNs))
-    return asListed;
   return plan;
 }
 
