@@ -195,7 +195,7 @@ class Region:
     def narrow(self, value):
         """Small numbers, if what is computed has to be exact."""
         if self.is_exact and self.element == "f32":
-            return shrink(self.f, value)
+            return shrink(self.f, Exact(value.text, value.type))
         return value
 
     def project(self, value, columns):
