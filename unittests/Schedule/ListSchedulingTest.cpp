@@ -39,6 +39,23 @@ TEST(ListScheduling, ReadyComputationPassesWhatWaits) {
   EXPECT_EQ(found.stepNs, 23);
 }
 
+TEST(ListScheduling, FirstChunkIsIssuedBeforeTheSecondIsComputed) {
+  // Of two chunks, products and what prepares the exchange.
+  Problem problem;
+  NodeId product = addCompute(problem, 100);
+  NodeId prepare = addCompute(problem, 5, {product});
+  NodeId start = addStart(problem, 50, {prepare});
+  NodeId product2 = addCompute(problem, 100);
+  NodeId prepare2 = addCompute(problem, 5, {product2});
+  NodeId start2 = addStart(problem, 50, {prepare2});
+  NodeId wait = problem.addWait(start), wait2 = problem.addWait(start2);
+  problem.finalize();
+  RankedOrder found = scheduleByRank(problem, rankByTail(problem));
+  EXPECT_EQ(found.order, (Order{product, prepare, start, product2, wait,
+                                prepare2, start2, wait2}));
+  EXPECT_EQ(found.stepNs, 260);
+}
+
 TEST(ListScheduling, CollectivesAreIssuedWhenTheirStreamIsFree) {
   // The second collective is ready first, but ranks behind the third one, which
   // is ready when the stream is free.

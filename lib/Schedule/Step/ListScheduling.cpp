@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <queue>
+#include <utility>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
@@ -177,9 +178,53 @@ std::vector<int64_t> schedule::computeTails(const Problem &problem) {
   return tails;
 }
 
+/// By operation: the collective that the program issues on a stream before what
+/// the stream's next collective is computed from, or noNode. Of several streams
+/// the last collective counts.
+static std::vector<NodeId> findIssuedBefore(const Problem &problem) {
+  const Order &order = problem.topologicalOrder();
+  std::vector<int32_t> places(problem.numNodes());
+  for (size_t i = 0; i < order.size(); ++i)
+    places[order[i]] = static_cast<int32_t>(i);
+  std::vector<NodeId> issued(problem.numNodes(), noNode);
+  std::vector<NodeId> last(problem.numStreams(), noNode);
+  std::vector<NodeId> worklist;
+  for (NodeId start : order) {
+    if (problem.kind(start) != NodeKind::Start)
+      continue;
+    NodeId before = std::exchange(last[problem.stream(start)], start);
+    if (before == noNode)
+      continue;
+    worklist = {start};
+    while (!worklist.empty()) {
+      NodeId node = worklist.back();
+      worklist.pop_back();
+      for (DependenceEnd end : problem.predecessors(node)) {
+        NodeId known = issued[end.node];
+        if (places[end.node] < places[before] || known == before ||
+            (known != noNode && places[known] > places[before]))
+          continue;
+        issued[end.node] = before;
+        worklist.push_back(end.node);
+      }
+    }
+  }
+  return issued;
+}
+
 std::vector<int64_t> schedule::rankByTail(const Problem &problem) {
-  std::vector<int64_t> ranks = computeTails(problem);
-  for (NodeId node = 0; node < problem.numNodes(); ++node)
-    ranks[node] = -ranks[node] - problem.costNs(node);
+  std::vector<int64_t> ranks(problem.numNodes());
+  std::vector<NodeId> issued = findIssuedBefore(problem);
+  const Order &order = problem.topologicalOrder();
+  for (size_t i = order.size(); i-- > 0;) {
+    NodeId node = order[i];
+    for (DependenceEnd end : problem.successors(node))
+      if (problem.kind(node) != NodeKind::Start ||
+          problem.waitOf(node) == end.node)
+        ranks[node] = std::min(ranks[node], ranks[end.node]);
+    ranks[node] -= problem.costNs(node);
+    if (NodeId before = issued[node]; before != noNode && before != node)
+      ranks[before] = std::min(ranks[before], ranks[node]);
+  }
   return ranks;
 }

@@ -53,7 +53,10 @@ std::vector<int64_t> rankByProgram(const Problem &problem);
 std::vector<int64_t> computeTails(const Problem &problem);
 
 /// The tails with the costs of the operations themselves, negative, so that
-/// what has most behind it comes first. O(nodes + dependences).
+/// what has most behind it comes first. A collective is followed, too, by what
+/// comes behind it in the program and computes what the next one of its stream
+/// sends: a chunk is sent before the next is computed. O((nodes + dependences)
+/// * streams).
 std::vector<int64_t> rankByTail(const Problem &problem);
 
 } // namespace mlir::commsched::schedule
