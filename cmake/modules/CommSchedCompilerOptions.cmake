@@ -2,6 +2,10 @@
 # since objects cross that border.
 
 add_compile_options(-Wall -Wextra -Wno-unused-parameter)
+
+# Costs decide orders, and every rank must decide alike: no fused multiply-adds
+# on some machines only.
+add_compile_options(-ffp-contract=off)
 if(COMMSCHED_ENABLE_WERROR)
   add_compile_options(-Werror)
 endif()
