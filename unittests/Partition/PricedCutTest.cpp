@@ -1,0 +1,174 @@
+//===- PricedCutTest.cpp - Tests of saved values by price -----------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Partition/PricedCut.h"
+#include "RandomJointGraph.h"
+#include "ReferenceMinCut.h"
+#include "TestGraphs.h"
+
+#include <random>
+
+using namespace mlir::commsched;
+using namespace mlir::commsched::partition;
+using namespace mlir::commsched::partition::testing;
+
+/// Prices of so many nanoseconds a byte, and the costs of the graph.
+static TreatmentPrices makePrices(const JointGraph &graph, int64_t nsPerByte) {
+  TreatmentPrices prices;
+  for (NodeId node = 0; node < graph.size(); ++node) {
+    prices.saveNs.push_back(graph[node].bytes * nsPerByte);
+    prices.repeatNs.push_back(graph[node].cost);
+  }
+  return prices;
+}
+
+static std::vector<NodeId> solve(const JointGraph &graph, int64_t nsPerByte) {
+  Classification classes = expectNoConflict(classify(graph));
+  return expectNoConflict(
+      solvePricedCut(graph, classes, makePrices(graph, nsPerByte)));
+}
+
+TEST(PricedCut, ComputesAgainWhatIsCheaperThanItsBytes) {
+  GraphBuilder b;
+  NodeId x = b.input(1000), dy = b.tangent(1000);
+  NodeId y = b.pointwise(1000, {x});
+  NodeId dx = b.matmul(1000, {y, dy});
+  JointGraph graph = b.finish({y}, {dx});
+  graph[y].cost = 5000;
+  // The argument stays, so that saving it costs nothing.
+  EXPECT_EQ(solve(graph, 4), std::vector<NodeId>{y});
+  EXPECT_EQ(solve(graph, 6), std::vector<NodeId>{x});
+  // A tie: nothing is computed again.
+  EXPECT_EQ(solve(graph, 5), std::vector<NodeId>{y});
+}
+
+TEST(PricedCut, PaysForAnOperationOnce) {
+  GraphBuilder b;
+  NodeId x = b.input(1000), dy = b.tangent(1000);
+  NodeId y = b.matmul(10, {x});
+  NodeId left = b.pointwise(1000, {y});
+  NodeId right = b.pointwise(1000, {y});
+  NodeId dx = b.matmul(1000, {left, right, dy});
+  JointGraph graph = b.finish({left, right}, {dx});
+  graph[y].cost = 1'000'000;
+  graph[left].cost = 600;
+  graph[right].cost = 600;
+  EXPECT_EQ(solve(graph, 1), (std::vector<NodeId>{y}));
+  graph[left].cost = 2000;
+  EXPECT_EQ(solve(graph, 1), (std::vector<NodeId>{y, left}));
+}
+
+TEST(PricedCut, SavesWhatMayNotBeComputedAgain) {
+  GraphBuilder b;
+  NodeId x = b.input(8), dy = b.tangent(8);
+  NodeId mask = b.op(OperatorClass::Random, 1000, {x});
+  NodeId dx = b.matmul(8, {mask, dy});
+  JointGraph graph = b.finish({mask}, {dx});
+  EXPECT_EQ(solve(graph, 1'000'000), std::vector<NodeId>{mask});
+}
+
+/// What `saved` costs together with all that is then computed again; none if
+/// something can neither be saved nor computed again.
+static std::optional<int64_t> findPrice(const JointGraph &graph,
+                                        const Classification &classes,
+                                        const std::vector<BanReason> &bans,
+                                        const TreatmentPrices &prices,
+                                        const std::vector<NodeId> &saved) {
+  if (!reference::isCut(graph, classes, bans, saved))
+    return std::nullopt;
+  std::vector<char> isSaved(graph.size(), 0), needed(graph.size(), 0);
+  for (NodeId node : saved)
+    isSaved[node] = 1;
+  int64_t price = 0;
+  for (NodeId node = graph.size() - 1; node >= 0; --node) {
+    bool isBackward = classes.needsTangent[node];
+    bool mustRepeat = !isBackward && isToBeRecomputed(graph[node]);
+    if (isSaved[node])
+      price +=
+          graph[node].kind == JointNodeKind::Primal && !graph[node].isFreeable
+              ? 0
+              : prices.saveNs[node];
+    bool isComputed =
+        isBackward || mustRepeat ||
+        ((needed[node] || classes.requiredBackward[node]) && !isSaved[node]);
+    if (!isComputed)
+      continue;
+    if (!isBackward && !mustRepeat &&
+        graph[node].kind == JointNodeKind::Operation)
+      price += prices.repeatNs[node];
+    for (NodeId operand : graph.getOperands(node))
+      needed[operand] = 1;
+  }
+  return price;
+}
+
+TEST(PricedCut, IsTheCheapestOfAllChoices) {
+  RandomJointOptions options;
+  options.maxForwardOperations = 8;
+  options.maxBackwardOperations = 6;
+  options.policyPercent = 3;
+  int numCompared = 0, numSplit = 0;
+  for (uint32_t seed = 0; seed < 600; ++seed) {
+    JointGraph graph = makeRandomJointGraph(seed, options);
+    auto classified = classify(graph);
+    if (std::holds_alternative<PartitionConflict>(classified))
+      continue;
+    const Classification &classes = std::get<Classification>(classified);
+    std::mt19937 random(seed);
+    TreatmentPrices prices;
+    for (NodeId node = 0; node < graph.size(); ++node) {
+      prices.saveNs.push_back(random() % 50);
+      prices.repeatNs.push_back(random() % 100);
+    }
+    CutOptions hard;
+    hard.repeatGathers = true;
+    std::vector<BanReason> bans = findBans(graph, classes, hard);
+    for (BanReason &ban : bans)
+      ban = isHard(ban) ? ban : BanReason::None;
+    std::vector<NodeId> candidates =
+        reference::getCandidates(graph, classes, {});
+    // Views and constants are taken again whatever their policy is, if nothing
+    // keeps them in the forward.
+    auto isTakenAgain = [&](NodeId node) {
+      return bans[node] == BanReason::None && !graph.isArgument(node) &&
+             !graph[node].isPinned &&
+             graph[node].kind == JointNodeKind::Operation &&
+             (graph[node].operatorClass == OperatorClass::View ||
+              graph[node].operatorClass == OperatorClass::Constant);
+    };
+    candidates.erase(
+        std::remove_if(candidates.begin(), candidates.end(), isTakenAgain),
+        candidates.end());
+    if (candidates.size() > 12)
+      continue;
+    std::optional<int64_t> least;
+    for (uint32_t choice = 0; choice < 1u << candidates.size(); ++choice) {
+      std::vector<NodeId> saved;
+      for (size_t i = 0; i < candidates.size(); ++i)
+        if (choice >> i & 1)
+          saved.push_back(candidates[i]);
+      std::optional<int64_t> price =
+          findPrice(graph, classes, bans, prices, saved);
+      if (price && (!least || *price < *least))
+        least = price;
+    }
+    auto result = solvePricedCut(graph, classes, prices);
+    if (!least) {
+      EXPECT_TRUE(std::holds_alternative<PartitionConflict>(result)) << seed;
+      continue;
+    }
+    std::vector<NodeId> saved = expectNoConflict(std::move(result));
+    EXPECT_EQ(findPrice(graph, classes, bans, prices, saved), least) << seed;
+    ++numCompared;
+    for (NodeId node : saved)
+      numSplit += !graph.isArgument(node);
+  }
+  // The graphs are not trivial.
+  EXPECT_GT(numCompared, 200);
+  EXPECT_GT(numSplit, 200);
+}
