@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Step/RangeMaximum.h"
+#include "Model/RangeMaximum.h"
 
 #include "../Random.h"
 

@@ -8,10 +8,10 @@
 
 #include "StepConstruction.h"
 
+#include "../Model/RangeMaximum.h"
 #include "../Model/ReadyTracker.h"
 #include "CommSched/Support/Unlimited.h"
 #include "IssuedOrder.h"
-#include "RangeMaximum.h"
 
 #include <algorithm>
 #include <functional>

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_SCHEDULE_STEP_RANGEMAXIMUM_H
-#define COMMSCHED_LIB_SCHEDULE_STEP_RANGEMAXIMUM_H
+#ifndef COMMSCHED_LIB_SCHEDULE_MODEL_RANGEMAXIMUM_H
+#define COMMSCHED_LIB_SCHEDULE_MODEL_RANGEMAXIMUM_H
 
 #include <algorithm>
 #include <cstdint>
@@ -102,4 +102,4 @@ private:
 
 } // namespace mlir::commsched::schedule
 
-#endif // COMMSCHED_LIB_SCHEDULE_STEP_RANGEMAXIMUM_H
+#endif // COMMSCHED_LIB_SCHEDULE_MODEL_RANGEMAXIMUM_H
