@@ -8,7 +8,7 @@
 
 #include "CommSched/Schedule/Transfers/HiddenTransfers.h"
 
-#include "Model/RangeMaximum.h"
+#include "../Model/RangeMaximum.h"
 
 #include <algorithm>
 #include <functional>
