@@ -1,0 +1,166 @@
+//===- CachingAllocator.cpp - Model of PyTorch's allocator ----------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/Allocator/CachingAllocator.h"
+
+#include <algorithm>
+#include <cassert>
+#include <iterator>
+#include <limits>
+
+using namespace mlir::commsched::schedule;
+
+using Sizes = AllocatorSizes;
+
+static int64_t roundUp(int64_t bytes, int64_t multiple) {
+  return (bytes + multiple - 1) / multiple * multiple;
+}
+
+CachingAllocator::BlockId CachingAllocator::makeBlock(const Block &block) {
+  if (unused.empty()) {
+    blocks.push_back(block);
+    return static_cast<BlockId>(blocks.size()) - 1;
+  }
+  BlockId id = unused.back();
+  unused.pop_back();
+  blocks[id] = block;
+  return id;
+}
+
+/// Takes the free block that fits best out of its pool; `none` if none fits.
+CachingAllocator::BlockId CachingAllocator::findFree(bool isSmall,
+                                                     int64_t bytes) {
+  Pool &pool = poolOf(isSmall);
+  auto it =
+      pool.free.lower_bound({bytes, std::numeric_limits<int64_t>::min(), none});
+  if (it == pool.free.end())
+    return none;
+  // The last block of an expandable segment counts as one of all the memory
+  // that it can grow to, so another block that fits is preferred.
+  if (isExpandable() && it->block == pool.last &&
+      std::next(it) != pool.free.end())
+    ++it;
+  BlockId block = it->block;
+  pool.free.erase(it);
+  return block;
+}
+
+/// Makes the last block of an expandable segment, or a new one behind it, one
+/// of at least `bytes` that is not in the pool.
+CachingAllocator::BlockId CachingAllocator::growSegment(bool isSmall,
+                                                        int64_t bytes) {
+  Pool &pool = poolOf(isSmall);
+  int64_t page = isSmall ? Sizes::smallSegment : Sizes::largeSegment;
+  BlockId block = pool.last;
+  if (block != none && blocks[block].isFree) {
+    pool.free.erase(placeOf(block));
+  } else {
+    block = makeBlock(
+        {pool.nextAddress, 0, pool.last, none, isSmall, /*isFree=*/true});
+    if (pool.last != none)
+      blocks[pool.last].next = block;
+    pool.last = block;
+  }
+  int64_t grown = roundUp(bytes - blocks[block].bytes, page);
+  blocks[block].bytes += grown;
+  pool.nextAddress += grown;
+  reserved += grown;
+  return block;
+}
+
+/// Gets a block of at least `bytes` from the device, which is not in the pool.
+CachingAllocator::BlockId CachingAllocator::reserveBlock(bool isSmall,
+                                                         int64_t bytes) {
+  if (isExpandable())
+    return growSegment(isSmall, bytes);
+  int64_t segment = isSmall ? Sizes::smallSegment
+                    : bytes < Sizes::leastOwnSegment
+                        ? Sizes::largeSegment
+                        : roundUp(bytes, Sizes::segmentGranule);
+  Pool &pool = poolOf(isSmall);
+  BlockId block = makeBlock(
+      {pool.nextAddress, segment, none, none, isSmall, /*isFree=*/true});
+  pool.nextAddress += segment;
+  reserved += segment;
+  return block;
+}
+
+/// Whether what `block` has beyond `bytes` becomes a block of its own.
+bool CachingAllocator::leavesUsefulRest(BlockId block, int64_t bytes) const {
+  int64_t rest = blocks[block].bytes - bytes;
+  return blocks[block].isSmall || isExpandable() ? rest >= Sizes::granule
+                                                 : rest > Sizes::largestSmall;
+}
+
+/// Makes what `block` has beyond `bytes` a free block of its own.
+void CachingAllocator::split(BlockId block, int64_t bytes) {
+  Block left = blocks[block];
+  BlockId rest = makeBlock({left.address + bytes, left.bytes - bytes, block,
+                            left.next, left.isSmall, /*isFree=*/true});
+  if (left.next != none)
+    blocks[left.next].previous = rest;
+  blocks[block].next = rest;
+  blocks[block].bytes = bytes;
+  Pool &pool = poolOf(left.isSmall);
+  if (pool.last == block)
+    pool.last = rest;
+  pool.free.insert(placeOf(rest));
+}
+
+/// Makes `left` and the block behind it one. Neither is in the pool.
+void CachingAllocator::mergeWithNext(BlockId left) {
+  BlockId right = blocks[left].next;
+  Block &merged = blocks[left];
+  merged.bytes += blocks[right].bytes;
+  merged.next = blocks[right].next;
+  if (merged.next != none)
+    blocks[merged.next].previous = left;
+  Pool &pool = poolOf(merged.isSmall);
+  if (pool.last == right)
+    pool.last = left;
+  unused.push_back(right);
+}
+
+CachingAllocator::BlockId CachingAllocator::allocate(int64_t bytes,
+                                                     int64_t nowNs) {
+  assert(bytes > 0 && "PyTorch allocates nothing for empty tensors");
+  while (!inUse.empty() && inUse.begin()->first <= nowNs) {
+    BlockId block = inUse.begin()->second;
+    inUse.erase(inUse.begin());
+    release(block);
+  }
+  int64_t rounded = roundUp(bytes, Sizes::granule);
+  bool isSmall = rounded <= Sizes::largestSmall;
+  BlockId block = findFree(isSmall, rounded);
+  if (block == none)
+    block = reserveBlock(isSmall, rounded);
+  if (leavesUsefulRest(block, rounded))
+    split(block, rounded);
+  blocks[block].isFree = false;
+  active += blocks[block].bytes;
+  return block;
+}
+
+void CachingAllocator::release(BlockId block) {
+  assert(!blocks[block].isFree && "the block is free already");
+  active -= blocks[block].bytes;
+  blocks[block].isFree = true;
+  Pool &pool = poolOf(blocks[block].isSmall);
+  BlockId next = blocks[block].next;
+  if (next != none && blocks[next].isFree) {
+    pool.free.erase(placeOf(next));
+    mergeWithNext(block);
+  }
+  BlockId previous = blocks[block].previous;
+  if (previous != none && blocks[previous].isFree) {
+    pool.free.erase(placeOf(previous));
+    mergeWithNext(previous);
+    block = previous;
+  }
+  pool.free.insert(placeOf(block));
+}

@@ -1,0 +1,348 @@
+//===- CachingAllocatorTest.cpp - Tests of the allocator's model ----------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/Allocator/CachingAllocator.h"
+#include "CommSched/Schedule/Allocator/ReservedMemory.h"
+#include "RandomProblem.h"
+#include "ReferenceAllocator.h"
+
+#include "gtest/gtest.h"
+
+#include <chrono>
+#include <limits>
+#include <random>
+
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+using namespace mlir::commsched::schedule::testing;
+
+static constexpr int64_t kib = 1024, mib = 1024 * kib;
+
+//===----------------------------------------------------------------------===//
+// Segments that keep their size
+//===----------------------------------------------------------------------===//
+
+TEST(CachingAllocator, RoundsRequests) {
+  CachingAllocator allocator(SegmentKind::Fixed);
+  auto first = allocator.allocate(1, 0);
+  auto second = allocator.allocate(512, 0);
+  auto third = allocator.allocate(513, 0);
+  EXPECT_EQ(allocator.activeBytes(), 512 + 512 + 1024);
+  EXPECT_EQ(allocator.address(first), 0);
+  EXPECT_EQ(allocator.address(second), 512);
+  EXPECT_EQ(allocator.address(third), 1024);
+  EXPECT_EQ(allocator.reservedBytes(), 2 * mib);
+}
+
+TEST(CachingAllocator, SizesSegmentsByRequests) {
+  auto reserve = [](int64_t bytes) {
+    CachingAllocator allocator(SegmentKind::Fixed);
+    allocator.allocate(bytes, 0);
+    return allocator.reservedBytes();
+  };
+  EXPECT_EQ(reserve(mib), 2 * mib);
+  EXPECT_EQ(reserve(mib + 1), 20 * mib);
+  EXPECT_EQ(reserve(10 * mib - 512), 20 * mib);
+  EXPECT_EQ(reserve(10 * mib - 511), 10 * mib);
+  EXPECT_EQ(reserve(10 * mib + 1), 12 * mib);
+  EXPECT_EQ(reserve(1000 * mib), 1000 * mib);
+}
+
+TEST(CachingAllocator, KeepsPoolsApart) {
+  CachingAllocator allocator(SegmentKind::Fixed);
+  allocator.free(allocator.allocate(30 * mib, 0));
+  allocator.allocate(mib, 0);
+  EXPECT_EQ(allocator.reservedBytes(), 32 * mib);
+}
+
+TEST(CachingAllocator, TakesTheSmallestThatFitsAndThenTheFirst) {
+  CachingAllocator allocator(SegmentKind::Fixed);
+  auto wide = allocator.allocate(40 * mib, 0);
+  auto first = allocator.allocate(30 * mib, 0);
+  auto second = allocator.allocate(30 * mib, 0);
+  int64_t firstAddress = allocator.address(first);
+  allocator.free(wide);
+  allocator.free(second);
+  allocator.free(first);
+  EXPECT_EQ(allocator.address(allocator.allocate(29 * mib, 0)), firstAddress);
+  EXPECT_EQ(allocator.reservedBytes(), 100 * mib);
+}
+
+TEST(CachingAllocator, SplitsLargeBlocksOnlyForMoreThanOneMebibyte) {
+  CachingAllocator allocator(SegmentKind::Fixed);
+  // Exactly 1 MiB is left of 20 and stays in the block.
+  allocator.free(allocator.allocate(20 * mib, 0));
+  auto block = allocator.allocate(19 * mib, 0);
+  EXPECT_EQ(allocator.activeBytes(), 20 * mib);
+  allocator.free(block);
+  allocator.allocate(19 * mib - 512, 0);
+  EXPECT_EQ(allocator.activeBytes(), 19 * mib - 512);
+  // In the pool of small blocks 512 bytes are enough.
+  CachingAllocator small(SegmentKind::Fixed);
+  small.allocate(mib, 0);
+  small.allocate(mib - 512, 0);
+  EXPECT_EQ(small.activeBytes(), 2 * mib - 512);
+  small.allocate(512, 0);
+  EXPECT_EQ(small.reservedBytes(), 2 * mib);
+}
+
+TEST(CachingAllocator, MergesFreeNeighborsOfOneSegmentOnly) {
+  CachingAllocator allocator(SegmentKind::Fixed);
+  auto a = allocator.allocate(6 * mib, 0);
+  auto b = allocator.allocate(6 * mib, 0);
+  auto c = allocator.allocate(6 * mib, 0);
+  EXPECT_EQ(allocator.reservedBytes(), 20 * mib);
+  allocator.free(a);
+  allocator.free(c);
+  // 6 and 8 MiB are free, but not together.
+  allocator.allocate(9 * mib, 0);
+  EXPECT_EQ(allocator.reservedBytes(), 40 * mib);
+  allocator.free(b);
+  allocator.allocate(20 * mib, 0);
+  EXPECT_EQ(allocator.reservedBytes(), 40 * mib);
+  // Two whole segments of 12 MiB never become one of 24.
+  CachingAllocator segments(SegmentKind::Fixed);
+  auto left = segments.allocate(12 * mib, 0);
+  auto right = segments.allocate(12 * mib, 0);
+  segments.free(left);
+  segments.free(right);
+  segments.allocate(24 * mib, 0);
+  EXPECT_EQ(segments.reservedBytes(), 48 * mib);
+}
+
+TEST(CachingAllocator, WaitsForOtherStreams) {
+  CachingAllocator allocator(SegmentKind::Fixed);
+  auto block = allocator.allocate(30 * mib, 0);
+  allocator.freeAfter(block, /*usedUntilNs=*/100);
+  EXPECT_EQ(allocator.activeBytes(), 30 * mib);
+  auto other = allocator.allocate(30 * mib, 99);
+  EXPECT_NE(other, block);
+  EXPECT_EQ(allocator.reservedBytes(), 60 * mib);
+  allocator.allocate(30 * mib, 100);
+  EXPECT_EQ(allocator.reservedBytes(), 60 * mib);
+}
+
+//===----------------------------------------------------------------------===//
+// Expandable segments
+//===----------------------------------------------------------------------===//
+
+TEST(CachingAllocator, ExpandsByPages) {
+  CachingAllocator allocator(SegmentKind::Expandable);
+  allocator.allocate(1, 0);
+  EXPECT_EQ(allocator.reservedBytes(), 2 * mib);
+  auto block = allocator.allocate(30 * mib, 0);
+  EXPECT_EQ(allocator.reservedBytes(), 42 * mib);
+  // 10 MiB are free at the end, so that 15 take one more page.
+  allocator.allocate(15 * mib, 0);
+  EXPECT_EQ(allocator.reservedBytes(), 62 * mib);
+  // 30 MiB at the front do not reach; the 15 at the end and one more page do.
+  allocator.free(block);
+  allocator.allocate(31 * mib, 0);
+  EXPECT_EQ(allocator.reservedBytes(), 82 * mib);
+}
+
+TEST(CachingAllocator, PrefersBlocksThatCannotExpand) {
+  CachingAllocator allocator(SegmentKind::Expandable);
+  auto front = allocator.allocate(16 * mib, 0);
+  allocator.allocate(10 * mib, 0);
+  // 14 MiB are free at the end, which is the better fit, but could expand.
+  int64_t address = allocator.address(front);
+  allocator.free(front);
+  EXPECT_EQ(allocator.address(allocator.allocate(13 * mib, 0)), address);
+}
+
+TEST(CachingAllocator, ExpandableSegmentsHoldOtherSizesLater) {
+  auto reserve = [](SegmentKind kind) {
+    CachingAllocator allocator(kind);
+    auto left = allocator.allocate(40 * mib, 0);
+    auto right = allocator.allocate(40 * mib, 0);
+    allocator.free(left);
+    allocator.free(right);
+    allocator.allocate(80 * mib, 0);
+    return allocator.reservedBytes();
+  };
+  EXPECT_EQ(reserve(SegmentKind::Fixed), 160 * mib);
+  EXPECT_EQ(reserve(SegmentKind::Expandable), 80 * mib);
+}
+
+//===----------------------------------------------------------------------===//
+// Against the reference
+//===----------------------------------------------------------------------===//
+
+/// A size from the ranges that the rules tell apart, or one of a few that come
+/// again and again.
+static int64_t drawBytes(std::mt19937_64 &random) {
+  auto draw = [&](int64_t least, int64_t most) {
+    return least + static_cast<int64_t>(random() % (most - least + 1));
+  };
+  switch (random() % 6) {
+  case 0:
+    return draw(1, 4 * kib);
+  case 1:
+    return draw(mib - 2 * kib, mib + 2 * kib);
+  case 2:
+    return draw(1, 2 * mib);
+  case 3:
+    return draw(9, 11) * mib + draw(-1, 1);
+  case 4:
+    return draw(1, 40) * mib;
+  default:
+    return draw(mib, 60 * mib);
+  }
+}
+
+TEST(CachingAllocator, EqualsTheReference) {
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    std::mt19937_64 random(seed);
+    bool isExpandable = seed % 2 == 1;
+    CachingAllocator allocator(isExpandable ? SegmentKind::Expandable
+                                            : SegmentKind::Fixed);
+    ReferenceAllocator reference(isExpandable);
+    struct Used {
+      CachingAllocator::BlockId block;
+      int32_t tag;
+    };
+    std::vector<Used> used;
+    int64_t nowNs = 0;
+    int32_t length = 10 + static_cast<int32_t>(random() % 60);
+    for (int32_t step = 0; step < length; ++step) {
+      nowNs += static_cast<int64_t>(random() % 4);
+      if (used.empty() || random() % 9 < 5) {
+        int64_t bytes = drawBytes(random);
+        CachingAllocator::BlockId block = allocator.allocate(bytes, nowNs);
+        int64_t address = reference.allocate(step, bytes, nowNs);
+        ASSERT_EQ(allocator.address(block), address) << seed << ", " << step;
+        used.push_back({block, step});
+      } else {
+        std::swap(used[random() % used.size()], used.back());
+        int64_t untilNs =
+            random() % 3 == 0 ? nowNs + static_cast<int64_t>(random() % 9) : -1;
+        if (untilNs < 0)
+          allocator.free(used.back().block);
+        else
+          allocator.freeAfter(used.back().block, untilNs);
+        reference.free(used.back().tag, untilNs);
+        used.pop_back();
+      }
+      ASSERT_EQ(allocator.reservedBytes(), reference.reservedBytes()) << seed;
+      ASSERT_EQ(allocator.activeBytes(), reference.activeBytes()) << seed;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Replays of orders
+//===----------------------------------------------------------------------===//
+
+static Result<ReservedMemory> replay(const Problem &problem, const Order &order,
+                                     SegmentKind kind = SegmentKind::Fixed) {
+  return replayAllocations(problem, order, *simulate(problem, order), kind);
+}
+
+TEST(ReservedMemory, AllocatesWhatIsLiveFromTheStartFirst) {
+  Problem problem;
+  NodeId node = problem.addNode(NodeKind::Compute, 10);
+  problem.addBuffer(3 * mib, node, /*freed=*/true);
+  problem.addBuffer(12 * mib, noNode, /*freed=*/false);
+  problem.addBuffer(0, noNode, /*freed=*/false);
+  ASSERT_TRUE(problem.finalize());
+  Result<ReservedMemory> memory = replay(problem, {node});
+  ASSERT_TRUE(memory);
+  EXPECT_EQ(memory->reservedBytes, 32 * mib);
+  EXPECT_EQ(memory->fragmentationBytes, 17 * mib);
+}
+
+TEST(ReservedMemory, ReusesWhatIsFreed) {
+  // Four operations, each of which makes what the next one reads.
+  Problem problem;
+  NodeId last = noNode;
+  for (int i = 0; i < 4; ++i) {
+    NodeId node = problem.addNode(NodeKind::Compute, 10);
+    if (last != noNode) {
+      problem.addDependence(last, node, DependenceKind::Data);
+      problem.addUse(i - 1, node);
+    }
+    problem.addBuffer(16 * mib, node, /*freed=*/true);
+    last = node;
+  }
+  ASSERT_TRUE(problem.finalize());
+  Result<ReservedMemory> memory = replay(problem, problem.programOrder());
+  ASSERT_TRUE(memory);
+  EXPECT_EQ(memory->reservedBytes, 32 * mib);
+  EXPECT_EQ(memory->fragmentationBytes, 0);
+}
+
+TEST(ReservedMemory, KeepsWhatACollectiveInFlightUses) {
+  // The collective delivers to a buffer that nobody reads, so it is freed while
+  // the collective is in flight.
+  auto reserve = [](int64_t computeNs) {
+    Problem problem;
+    NodeId start = problem.addNode(NodeKind::Start, 100, 0);
+    problem.addBuffer(16 * mib, start, /*freed=*/true);
+    NodeId between = problem.addNode(NodeKind::Compute, computeNs);
+    NodeId node = problem.addNode(NodeKind::Compute, 10);
+    problem.addBuffer(16 * mib, node, /*freed=*/true);
+    problem.addDependence(between, node, DependenceKind::Data);
+    problem.addWait(start);
+    EXPECT_TRUE(problem.finalize());
+    return replay(problem, problem.programOrder())->reservedBytes;
+  };
+  EXPECT_EQ(reserve(99), 32 * mib);
+  EXPECT_EQ(reserve(100), 16 * mib);
+}
+
+TEST(ReservedMemory, IsNeverBelowTheLiveBytes) {
+  RandomProblemOptions options;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    Problem problem = makeRandomProblem(seed, options);
+    Order order = makeRandomOrder(seed, problem);
+    for (SegmentKind kind : {SegmentKind::Fixed, SegmentKind::Expandable}) {
+      Result<ReservedMemory> memory = replay(problem, order, kind);
+      ASSERT_TRUE(memory) << memory.error();
+      EXPECT_GE(memory->fragmentationBytes, 0) << seed;
+    }
+  }
+}
+
+TEST(ReservedMemory, RefusesSizesThatDoNotFit) {
+  Problem problem;
+  problem.addBuffer(std::numeric_limits<int64_t>::max() - mib, noNode, false);
+  ASSERT_TRUE(problem.finalize());
+  Result<ReservedMemory> memory = replay(problem, {});
+  ASSERT_FALSE(memory);
+  EXPECT_NE(memory.error().find("do not fit 64 bits"), std::string::npos);
+}
+
+TEST(ReservedMemory, RefusesWhatIsNoOrder) {
+  Problem problem;
+  problem.addNode(NodeKind::Compute, 1);
+  ASSERT_TRUE(problem.finalize());
+  Timeline timeline = *simulate(problem, {0});
+  EXPECT_FALSE(replayAllocations(problem, {}, timeline, SegmentKind::Fixed));
+}
+
+TEST(ReservedMemory, IsFastOnLargeOrders) {
+  // Every operation frees the buffer of one of the last thousand operations.
+  constexpr int32_t numNodes = 200000;
+  Problem problem;
+  std::mt19937_64 random(1);
+  for (int32_t i = 0; i < numNodes; ++i) {
+    NodeId node = problem.addNode(NodeKind::Compute, 10);
+    problem.addBuffer(drawBytes(random), node, /*freed=*/true);
+    BufferId read = std::max<int64_t>(0, i - 1 - random() % 1000);
+    if (i > 0)
+      problem.addUse(read, node);
+  }
+  ASSERT_TRUE(problem.finalize());
+  auto begin = std::chrono::steady_clock::now();
+  ASSERT_TRUE(replay(problem, problem.programOrder()));
+  std::chrono::duration<double> elapsed =
+      std::chrono::steady_clock::now() - begin;
+  // A search over all blocks takes minutes.
+  EXPECT_LT(elapsed.count(), 10);
+}
