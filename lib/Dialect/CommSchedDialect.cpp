@@ -18,6 +18,9 @@ using namespace mlir::commsched;
 
 #include "CommSched/Dialect/CommSchedDialect.cpp.inc"
 
+#define GET_ATTRDEF_CLASSES
+#include "CommSched/Dialect/CommSchedAttrs.cpp.inc"
+
 #define GET_TYPEDEF_CLASSES
 #include "CommSched/Dialect/CommSchedTypes.cpp.inc"
 
@@ -66,6 +69,10 @@ struct CommSchedInliner : DialectInlinerInterface {
 
 void CommSchedDialect::initialize() {
   addInterfaces<CommSchedInliner>();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "CommSched/Dialect/CommSchedAttrs.cpp.inc"
+      >();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "CommSched/Dialect/CommSchedTypes.cpp.inc"

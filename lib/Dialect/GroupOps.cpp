@@ -79,6 +79,13 @@ LogicalResult GroupOp::verify() {
 
 Value WaitOp::getAwaitedFuture() { return getFuture(); }
 
+LogicalResult WaitOp::verify() {
+  for (Value value : getValues())
+    if (failed(detail::verifyHostUses(value, "C4")))
+      return failure();
+  return success();
+}
+
 LogicalResult
 WaitOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                          ValueRange operands, DictionaryAttr attributes,
@@ -153,7 +160,7 @@ LogicalResult RankOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
 //===----------------------------------------------------------------------===//
 
 /// The start of `wait` if it is one of this dialect's that all ranks of the
-/// group take part in alike.
+/// group take part in alike, or that no other rank takes part in.
 static CollectiveOpInterface getFoldableStart(WaitOp wait) {
   auto start = dyn_cast_if_present<CollectiveOpInterface>(wait.getStart());
   if (!start || !isa<CommSchedDialect>(start->getDialect()))
@@ -201,7 +208,9 @@ struct FoldGroupOfOne : OpRewritePattern<WaitOp> {
     CollectiveOpInterface start = getFoldableStart(wait);
     if (!start || !start.getDestinations().empty())
       return failure();
-    if (!isGroupOfOne(start, cast<FlatSymbolRefAttr>(start.getGroupKey())))
+    // A transfer has a stream, which is no group.
+    auto group = dyn_cast<FlatSymbolRefAttr>(start.getGroupKey());
+    if (!group || !isGroupOfOne(start, group))
       return failure();
     // A permute without a pair delivers zeros.
     if (auto permute = dyn_cast<PermuteOp>(start.getOperation()))

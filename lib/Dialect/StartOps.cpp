@@ -20,6 +20,8 @@ mlir::commsched::detail::getGroupEffect(Attribute group) {
   MemoryEffects::Effect *write = MemoryEffects::Write::get();
   if (auto symbol = dyn_cast_if_present<SymbolRefAttr>(group))
     return {write, symbol, CommunicationResource::get()};
+  if (group)
+    return {write, group, CommunicationResource::get()};
   return {write, CommunicationResource::get()};
 }
 
@@ -120,22 +122,23 @@ FailureOr<ProcessGroup> mlir::commsched::detail::lookupProcessGroup(
 // Constraints
 //===----------------------------------------------------------------------===//
 
-/// At least one operand, and as many delivered types as operands (C2).
-static LogicalResult verifyArity(Operation *op, TypeRange inputs,
-                                 ArrayRef<Type> delivered) {
+LogicalResult mlir::commsched::detail::verifyArity(Operation *op,
+                                                   TypeRange inputs,
+                                                   ArrayRef<Type> delivered,
+                                                   StringRef constraint) {
   if (inputs.empty())
-    return op->emitOpError("needs at least one operand (C2)");
+    return op->emitOpError("needs at least one operand (") << constraint << ")";
   if (inputs.size() != delivered.size())
     return op->emitOpError("has ")
            << inputs.size() << " operand(s) but delivers " << delivered.size()
-           << " value(s) (C2)";
+           << " value(s) (" << constraint << ")";
   return success();
 }
 
 LogicalResult mlir::commsched::detail::verifySameElementTypeAndRank(
     Operation *op, TypeRange inputs, ArrayRef<Type> delivered,
     StringRef constraint) {
-  if (failed(verifyArity(op, inputs, delivered)))
+  if (failed(verifyArity(op, inputs, delivered, "C2")))
     return failure();
   for (auto [index, pair] : llvm::enumerate(llvm::zip(inputs, delivered))) {
     auto input = cast<RankedTensorType>(std::get<0>(pair));
@@ -157,7 +160,7 @@ LogicalResult mlir::commsched::detail::verifySameTypes(Operation *op,
                                                        TypeRange inputs,
                                                        ArrayRef<Type> delivered,
                                                        StringRef constraint) {
-  if (failed(verifyArity(op, inputs, delivered)))
+  if (failed(verifyArity(op, inputs, delivered, "C2")))
     return failure();
   for (auto [index, pair] : llvm::enumerate(llvm::zip(inputs, delivered)))
     if (std::get<0>(pair) != std::get<1>(pair))

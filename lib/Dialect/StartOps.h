@@ -24,8 +24,8 @@ namespace mlir::commsched::detail {
 void addStartEffects(CollectiveOpInterface start,
                      SmallVectorImpl<MemoryEffects::EffectInstance> &effects);
 
-/// A write to the communication resource of the group `group`, or of an
-/// unknown group if it is null.
+/// A write to the communication resource of `group`, the symbol of a group or
+/// a stream, or of an unknown group if it is null.
 MemoryEffects::EffectInstance getGroupEffect(Attribute group);
 
 /// Creates a start with the inherent attributes of `start`, a collective that
@@ -62,6 +62,10 @@ FailureOr<ProcessGroup> lookupProcessGroup(Operation *op,
                                            FlatSymbolRefAttr symbol,
                                            SymbolTableCollection &symbolTables);
 
+/// There is at least one operand and a delivered type for each.
+LogicalResult verifyArity(Operation *op, TypeRange inputs,
+                          ArrayRef<Type> delivered, StringRef constraint);
+
 /// There is at least one operand and a delivered type for each (C2), and the
 /// two of each pair have one element type and rank.
 LogicalResult verifySameElementTypeAndRank(Operation *op, TypeRange inputs,
@@ -80,6 +84,10 @@ LogicalResult verifyDimension(Operation *op, StringRef name, int64_t dim,
 /// The `into` buffers are absent, or have the delivered types.
 LogicalResult verifyInto(Operation *op, ValueRange into,
                          ArrayRef<Type> delivered, StringRef constraint);
+
+/// If `value` is in the memory of the host, only operations that may use such
+/// values do.
+LogicalResult verifyHostUses(Value value, StringRef constraint);
 
 /// The reduction is defined for every operand's element type.
 LogicalResult verifyReduction(Operation *op, ReductionKind reduction,

@@ -233,3 +233,35 @@ func.func @ranks() -> (index, index) {
   %2 = commsched.rank on @dp : index
   return %0, %1 : index, index
 }
+
+//===----------------------------------------------------------------------===//
+// Transfers have no group that could be of one rank.
+//===----------------------------------------------------------------------===//
+
+// CHECK-LABEL: func.func @keeps_transfers(
+// CHECK-NEXT: commsched.offload
+// CHECK-NEXT: %[[H:.+]] = commsched.wait
+// CHECK-NEXT: commsched.reload %[[H]]
+// CHECK-NEXT: %[[Y:.+]] = commsched.wait
+// CHECK-NEXT: return %[[Y]]
+func.func @keeps_transfers(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = commsched.offload %x
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32, #commsched.host>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<4xf32, #commsched.host>>
+  %2 = commsched.reload %1
+      : tensor<4xf32, #commsched.host> -> !commsched.future<tensor<4xf32>>
+  %3 = commsched.wait %2 : !commsched.future<tensor<4xf32>>
+  return %3 : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @unused_transfers(
+// CHECK-NEXT: return
+func.func @unused_transfers(%x: tensor<4xf32>) {
+  %0 = commsched.offload %x
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32, #commsched.host>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<4xf32, #commsched.host>>
+  %2 = commsched.reload %1
+      : tensor<4xf32, #commsched.host> -> !commsched.future<tensor<4xf32>>
+  %3 = commsched.wait %2 : !commsched.future<tensor<4xf32>>
+  return
+}

@@ -24,6 +24,21 @@ func.func @cse_keeps_collectives(%x: tensor<4xf32>)
   return %2, %3 : tensor<4xf32>, tensor<4xf32>
 }
 
+// Nor are two equal transfers one.
+// CHECK-LABEL: func.func @cse_keeps_transfers(
+// CHECK-COUNT-2: commsched.offload
+// CHECK-COUNT-2: commsched.wait
+func.func @cse_keeps_transfers(%x: tensor<4xf32>)
+    -> (tensor<4xf32, #commsched.host>, tensor<4xf32, #commsched.host>) {
+  %0 = commsched.offload %x
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32, #commsched.host>>
+  %1 = commsched.offload %x
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32, #commsched.host>>
+  %2 = commsched.wait %0 : !commsched.future<tensor<4xf32, #commsched.host>>
+  %3 = commsched.wait %1 : !commsched.future<tensor<4xf32, #commsched.host>>
+  return %2, %3 : tensor<4xf32, #commsched.host>, tensor<4xf32, #commsched.host>
+}
+
 // A loop that repeats a collective launches it each time.
 // CHECK-LABEL: func.func @licm_keeps_collectives(
 // CHECK: scf.for

@@ -175,6 +175,25 @@ func.func @point_to_point(%x: tensor<4xf32>, %y: tensor<i8>) {
   return
 }
 
+// CHECK-LABEL: func.func @transfers(
+// CHECK-SAME: %[[X:.+]]: tensor<4xf32>)
+// CHECK-SAME: attributes {d2h = #commsched.stream<"d2h">}
+func.func @transfers(%x: tensor<4xf32>)
+    attributes {d2h = #commsched.stream<"d2h">} {
+  // CHECK: %[[F:.+]] = commsched.offload %[[X]] {commsched.name = "o"} : tensor<4xf32> -> !commsched.future<tensor<4xf32, #commsched.host>>
+  // GENERIC: "commsched.offload"({{.*}}) {commsched.name = "o"} : (tensor<4xf32>) -> !commsched.future<tensor<4xf32, #commsched.host>>
+  %0 = commsched.offload %x {commsched.name = "o"}
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32, #commsched.host>>
+  // CHECK: %[[H:.+]] = commsched.wait %[[F]] : !commsched.future<tensor<4xf32, #commsched.host>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<4xf32, #commsched.host>>
+  // CHECK: commsched.reload %[[H]], %[[H]] : tensor<4xf32, #commsched.host>, tensor<4xf32, #commsched.host> -> !commsched.future<tensor<4xf32>, tensor<4xf32>>
+  %2 = commsched.reload %1, %1
+      : tensor<4xf32, #commsched.host>, tensor<4xf32, #commsched.host>
+        -> !commsched.future<tensor<4xf32>, tensor<4xf32>>
+  %3:2 = commsched.wait %2 : !commsched.future<tensor<4xf32>, tensor<4xf32>>
+  return
+}
+
 // CHECK-LABEL: func.func @compute(
 // CHECK-SAME: %[[X:.+]]: tensor<4xf32>, %[[S:.+]]: i64, %[[M:.+]]: memref<4xf32>)
 func.func @compute(%x: tensor<4xf32>, %s: i64, %m: memref<4xf32>) {

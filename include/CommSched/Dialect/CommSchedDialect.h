@@ -22,10 +22,25 @@
 
 #include "CommSched/Dialect/CommSchedDialect.h.inc"
 
+#define GET_ATTRDEF_CLASSES
+#include "CommSched/Dialect/CommSchedAttrs.h.inc"
+
 #define GET_TYPEDEF_CLASSES
 #include "CommSched/Dialect/CommSchedTypes.h.inc"
 
 #define GET_OP_CLASSES
 #include "CommSched/Dialect/CommSchedOps.h.inc"
+
+namespace mlir::commsched {
+
+/// Whether `type` is a tensor or memref in pinned memory of the host
+/// (`#commsched.host`).
+bool isHostType(Type type);
+
+/// `type` in the memory of the host, or of the device.
+RankedTensorType getHostType(RankedTensorType type);
+RankedTensorType getDeviceType(RankedTensorType type);
+
+} // namespace mlir::commsched
 
 #endif // COMMSCHED_DIALECT_COMMSCHEDDIALECT_H

@@ -26,7 +26,8 @@ def CommSched_Dialect : Dialect {
     Every start and wait has a write effect on the communication resource,
     tagged with the symbol of its group. The effect keeps generic passes from
     reordering them; passes that know the dialect see one in-order stream for
-    each group.
+    each group. Transfers between the device and its host have the same effect,
+    tagged with their stream instead of a group.
 
     The constraints that the verifiers enforce are numbered `C1`, `C2`, … for
     each operation; error messages end with the number, and the tests name it.
@@ -73,6 +74,7 @@ def CommSched_Dialect : Dialect {
   // Canonicalizations create constants.
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
@@ -90,6 +92,43 @@ def CommSched_Future : TypeDef<CommSched_Dialect, "Future"> {
   }];
   let parameters = (ins OptionalArrayRefParameter<"::mlir::Type">:$types);
   let assemblyFormat = "(`<` $types^ `>`)?";
+  let genVerifyDecl = 1;
+}
+
+class CommSched_Attr<string name, string attrMnemonic>
+    : AttrDef<CommSched_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def CommSched_Host : CommSched_Attr<"Host", "host"> {
+  let summary = "pinned memory of the host";
+  let description = [{
+    As the encoding of a tensor, and as the memory space of a memref: the values
+    are in pinned memory of the host, and take no memory of the device.
+
+    A host tensor is the result of waiting for `commsched.offload`, or an
+    argument. Only `commsched.reload`, calls and terminators use it.
+
+    Example:
+
+    ```mlir
+    tensor<4x8xbf16, #commsched.host>
+    ```
+  }];
+}
+
+def CommSched_Stream : CommSched_Attr<"Stream", "stream"> {
+  let summary = "a stream of copies between the device and its host";
+  let description = [{
+    Takes the place of a process group's symbol where a transfer to the host
+    (`"d2h"`) or from it (`"h2d"`) names its in-order stream. Each device has
+    one stream for each direction.
+
+    Constraints:
+    * (C1) the name is `"d2h"` or `"h2d"`.
+  }];
+  let parameters = (ins StringRefParameter<"the name of the stream">:$name);
+  let assemblyFormat = "`<` $name `>`";
   let genVerifyDecl = 1;
 }
 

@@ -70,6 +70,8 @@ def CommSched_WaitOp : CommSched_Op<"wait", [
     * (C2) a future is waited for exactly once.
     * (C3) a future is neither returned, nor stored, nor passed across a
       region or call boundary.
+    * (C4) only `commsched.reload`, calls and terminators use a delivered tensor
+      that is in the memory of the host.
 
     Example:
 
@@ -80,6 +82,7 @@ def CommSched_WaitOp : CommSched_Op<"wait", [
   let arguments = (ins CommSched_Future:$future);
   let results = (outs Variadic<AnyRankedTensor>:$values);
   let assemblyFormat = "$future attr-dict `:` qualified(type($future))";
+  let hasVerifier = 1;
   let hasCanonicalizer = 1;
 }
 

@@ -14,5 +14,6 @@ include "CommSched/Dialect/CommSchedComputeOps.td"
 include "CommSched/Dialect/CommSchedFsdpOps.td"
 include "CommSched/Dialect/CommSchedGroupOps.td"
 include "CommSched/Dialect/CommSchedPointToPointOps.td"
+include "CommSched/Dialect/CommSchedTransferOps.td"
 
 #endif // COMMSCHED_DIALECT_COMMSCHEDOPS_TD

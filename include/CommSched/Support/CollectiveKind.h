@@ -34,14 +34,21 @@ using llvm::FailureOr;
 namespace mlir::commsched {
 
 /// Every kind, in the order of the enumeration.
-inline constexpr std::array<CollectiveKind, 9> allCollectiveKinds = {
+inline constexpr std::array<CollectiveKind, 11> allCollectiveKinds = {
     CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
     CollectiveKind::AllReduce, CollectiveKind::AllToAll,
     CollectiveKind::Broadcast, CollectiveKind::Permute,
     CollectiveKind::Send,      CollectiveKind::Recv,
-    CollectiveKind::Barrier};
+    CollectiveKind::Barrier,   CollectiveKind::Offload,
+    CollectiveKind::Reload};
 static_assert(allCollectiveKinds.size() ==
               getMaxEnumValForCollectiveKind() + 1);
+
+/// Whether `kind` copies between the device and its host. Such a transfer has
+/// no process group: no other rank takes part.
+constexpr bool isHostTransfer(CollectiveKind kind) {
+  return kind == CollectiveKind::Offload || kind == CollectiveKind::Reload;
+}
 
 } // namespace mlir::commsched
 

@@ -24,6 +24,8 @@ def CommSched_CollectiveKind
         I32EnumCase<"Send", 6, "send">,
         I32EnumCase<"Recv", 7, "recv">,
         I32EnumCase<"Barrier", 8, "barrier">,
+        I32EnumCase<"Offload", 9, "offload">,
+        I32EnumCase<"Reload", 10, "reload">,
       ]> {
   let cppNamespace = "::mlir::commsched";
 }
