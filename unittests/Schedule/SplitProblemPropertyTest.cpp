@@ -35,10 +35,11 @@ using namespace mlir::commsched::schedule::testing;
 namespace {
 
 using Labels = std::vector<std::string>;
-using Edges = std::set<std::tuple<std::string, std::string, DependenceKind>>;
+using NamedEdges =
+    std::set<std::tuple<std::string, std::string, DependenceKind>>;
 
-Edges listEdges(const Problem &problem, const Labels &labels) {
-  Edges edges;
+NamedEdges listEdges(const Problem &problem, const Labels &labels) {
+  NamedEdges edges;
   for (NodeId node = 0; node < problem.numNodes(); ++node)
     for (DependenceEnd end : problem.successors(node))
       edges.insert({labels[node], labels[end.node], end.kind});
