@@ -192,11 +192,14 @@ class Model:
         return live
 
 
-def solve(problem, limit, hint=None, seconds=600, low=0):
+def solve(problem, limit, hint=None, seconds=600, low=0, high=None):
     """The optimum, or None if no order is within the limit. `hint`: an order to
-    begin with; `low`: a bound below the optimum. Raises NotProved."""
+    begin with; `low`: a bound below the optimum; `high`: the longest step that
+    is asked for. Raises NotProved."""
     model = Model(problem, limit)
     model.cp.add(model.step >= low)
+    if high is not None:
+        model.cp.add(model.step <= high)
     if hint:
         place = {node: position for position, node in enumerate(hint)}
         for (one, other), literal in model.before.items():

@@ -177,3 +177,47 @@ def test_split_steps_are_near_the_optimum(exact, tool, opt_program):
     assert sum(result.gain > 0.01 for result in results) >= 2
     assert all(0 <= result.get_gap("best") <= 0.005 for result in results)
     assert all(result.get_gap("chosen") <= 0.01 for result in results)
+
+
+@pytest.fixture
+def joint(exact, tool, opt_program):
+    """The comparison of joint functions, and its options."""
+    import joint
+
+    joint.options = SimpleNamespace(
+        opt=opt_program, parity=tool, budgets=3, seconds=60,
+        ways=["commsched-fit-memory"],
+    )
+    return joint
+
+
+def test_no_other_set_of_saved_values_is_shorter(joint, exact):
+    """Bounds leave out partitions, but not the best one."""
+    optima, options = joint.joint_optima, joint.options
+    limited = 0
+    for seed in (3, 13, 16, 28):
+        step = joint.JointStep(seed)
+        partitions = optima.Partitions(options.opt, options.parity, step)
+        solver = optima.Solver(partitions, seconds=60)
+        peaks = [partition.peak for partition in partitions.all]
+        found = []
+        for limit in (min(peaks), max(peaks)):
+            steps = []
+            for partition in partitions.all:
+                halves = [
+                    exact.solve(half.problem, limit - beside)
+                    for half, beside in (
+                        (partition.forward, 0),
+                        (partition.backward, partition.beside),
+                    )
+                ]
+                if all(halves):
+                    steps.append(sum(half.step_ns for half in halves))
+            best, _ = solver.solve(limit)
+            assert best == min(steps)
+            assert solver.solve(limit, best) == (best, None)
+            assert solver.solve(limit, best + 1)[0] == best
+            found.append(best)
+        assert solver.solve(min(peaks) // 2) is None
+        limited += found[0] > found[1]
+    assert limited >= 2

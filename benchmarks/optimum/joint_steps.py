@@ -1,0 +1,310 @@
+# Part of the CommSched project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Small random joint steps, a forward and its backward, as MLIR text, of at
+most 30 operations.
+
+Layers with parameters that are gathered and gradients that are scattered,
+layers with whole parameters, branches that meet again, experts between two
+exchanges, and tangles. Times and sizes are drawn, and every time is pinned:
+some values are large and cheap to compute again, some small and expensive. The
+only result of the forward is one that the backward does not use.
+"""
+
+import random
+from dataclasses import dataclass
+
+UNIT = 64  # In elements of f32; every size is a multiple of it.
+GROUP_SIZE = 4
+PROLOGUE = "".join(
+    f"commsched.group @{name} size({GROUP_SIZE}){stride}\n"
+    for name, stride in (("shard", ""), ("expert", f" stride({GROUP_SIZE})"))
+)
+MOST_OPERATIONS = 30
+
+
+@dataclass(frozen=True)
+class Value:
+    name: str
+    elements: int
+
+    @property
+    def type(self):
+        return f"tensor<{self.elements}xf32>"
+
+
+class JointStep:
+    """One function; the same for the same seed."""
+
+    def __init__(self, seed):
+        self.seed = seed
+        self.family = FAMILIES[seed % len(FAMILIES)]
+        # Most draws are small enough; the others are drawn again.
+        for attempt in range(100):
+            self.rng = random.Random(f"{seed}/{attempt}")
+            self.write()
+            if len(self.lines) <= MOST_OPERATIONS:
+                return
+        raise AssertionError(f"{self.name} never gets small")
+
+    def write(self):
+        rng = self.rng
+        self.arguments, self.lines, self.returned = [], [], []
+        self.entries = []  # What the backward does, in the forward's order.
+        self.gradients = {}
+        # Values of the forward that only it may compute.
+        self.kept_names = set()
+        self.activation = UNIT * rng.randint(4, 24)
+        self.weight = UNIT * GROUP_SIZE * rng.choice((1, 3, 6))
+        self.comm_share = rng.choice((0.2, 0.5, 0.8, 1.2))
+        self.uneven = rng.choice((0.1, 0.5, 0.9))
+        value = self.argument(self.activation, "input")
+        result = self.family(self, value)
+        self.num_forward_lines = len(self.lines) + 1
+        self.returned = [self.compute("aten.sum", [result], UNIT, self.vary(10))]
+        self.accumulate(result, self.argument(result.elements, "tangent"))
+        for run in reversed(self.entries):
+            run()
+        self.returned.append(self.gradients[value])
+
+    @property
+    def name(self):
+        return f"{self.family.__name__}_{self.seed}"
+
+    def text(self, name=None, saved=None):
+        """The function. `saved`: the names of the values that a partition is
+        to save, which otherwise is to be decided."""
+        arguments = ", ".join(
+            f'{v.name}: {v.type} {{commsched.name = "{v.name[1:]}", '
+            f'commsched.role = "{role}"}}' for v, role in self.arguments
+        )
+        names = ", ".join(v.name for v in self.returned)
+        types = ", ".join(v.type for v in self.returned)
+        attributes = "commsched.num_forward_outputs = 1 : i64"
+        if saved is not None:
+            listed = ", ".join(f'"{value}"' for value in saved)
+            attributes += f", commsched.saved_values = [{listed}]"
+        head = (
+            f"func.func @{name or self.name}({arguments}) -> ({types})\n"
+            f"    attributes {{{attributes}}} {{"
+        )
+        tail = f"return {names} : {types}"
+        return "\n  ".join([head, *self.lines, tail]) + "\n}\n"
+
+    # Operations.
+
+    def argument(self, elements, role):
+        value = Value(f"%a{len(self.arguments)}", elements)
+        self.arguments.append((value, role))
+        return value
+
+    def vary(self, middle):
+        """A number around `middle`."""
+        factor = self.rng.uniform(1 - self.uneven, 1 + self.uneven)
+        return max(1, round(middle * factor))
+
+    def compute(self, operator, inputs, elements, time, attributes=""):
+        result = Value(f"%v{len(self.lines)}", elements)
+        self.lines.append(
+            f'{result.name} = commsched.compute "{operator}"'
+            f"({', '.join(v.name for v in inputs)}) "
+            f'{{{attributes}commsched.name = "{result.name[1:]}", '
+            f"commsched.runtime_ns = {time} : i64}} : "
+            f"({', '.join(v.type for v in inputs)}) -> ({result.type})"
+        )
+        return result
+
+    def run(self, kind, operand, time, group="shard"):
+        """A collective and its wait."""
+        elements, clause = {
+            "all_gather": (operand.elements * GROUP_SIZE, "dim(0)"),
+            "reduce_scatter": (
+                operand.elements // GROUP_SIZE, "reduction(sum) dim(0)"
+            ),
+            "all_reduce": (operand.elements, "reduction(sum)"),
+            "all_to_all": (operand.elements, "split_dim(0) concat_dim(0)"),
+        }[kind]
+        number = len(self.lines)
+        result = Value(f"%v{number}", elements)
+        self.lines += [
+            f"%f{number} = commsched.{kind} {operand.name} on @{group} {clause} "
+            f'{{commsched.name = "f{number}", '
+            f"commsched.runtime_ns = {max(1, time)} : i64}} : "
+            f"{operand.type} -> !commsched.future<{result.type}>",
+            f"{result.name} = commsched.wait %f{number} "
+            f'{{commsched.name = "{result.name[1:]}"}} '
+            f": !commsched.future<{result.type}>",
+        ]
+        return result
+
+    # Operators with a backward. `pull` gets the gradient of the result, and
+    # returns those of the operands.
+
+    def record(self, result, operands, pull):
+        def run():
+            gradient = self.gradients.get(result)
+            if gradient is not None:
+                for value, part in zip(operands, pull(gradient), strict=True):
+                    self.accumulate(value, part)
+
+        self.entries.append(run)
+        return result
+
+    def accumulate(self, value, part):
+        known = self.gradients.get(value)
+        if known is not None:
+            part = self.compute(
+                "aten.add", [known, part], part.elements, self.vary(8)
+            )
+        self.gradients[value] = part
+
+    def product(self, value, is_sharded, elements=None):
+        """With a parameter: gathered, or whole."""
+        full = self.vary(self.weight) // (UNIT * GROUP_SIZE) + 1
+        full *= UNIT * GROUP_SIZE
+        shard = self.argument(full // GROUP_SIZE if is_sharded else full, "parameter")
+        time, comm = self.vary(100), round(self.vary(100) * self.comm_share)
+        weight = shard
+        if is_sharded:
+            weight = self.run("all_gather", shard, comm)
+        elements = elements or self.activation
+        result = self.compute("aten.mm", [value, weight], elements, time)
+
+        def pull(gradient):
+            own = self.compute("aten.mm", [gradient, value], full, time)
+            if is_sharded:
+                own = self.run("reduce_scatter", own, comm)
+            self.returned.append(own)
+            return [self.compute("aten.mm", [gradient, weight], value.elements, time)]
+
+        return self.record(result, [value], pull)
+
+    def point(self, value, operator="aten.gelu"):
+        """Cheap; its gradient asks for the operand."""
+        result = self.compute(operator, [value], value.elements, self.vary(12))
+        return self.record(
+            result, [value], lambda gradient: [
+                self.compute(
+                    f"{operator}_backward", [gradient, value], value.elements,
+                    self.vary(12),
+                )
+            ]
+        )
+
+    def attention(self, value):
+        """Expensive; its gradient asks for the operand and the result."""
+        time = self.vary(80)
+        result = self.compute("aten.attention", [value], value.elements, time)
+        return self.record(
+            result, [value], lambda gradient: [
+                self.compute(
+                    "aten.attention_backward", [gradient, value, result],
+                    value.elements, 2 * time,
+                )
+            ]
+        )
+
+    def dropout(self, value):
+        """Random: its mask is saved."""
+        elements = max(UNIT, value.elements // 4 // UNIT * UNIT)
+        mask = self.compute(
+            "aten.bernoulli", [value], elements, self.vary(5), "random, "
+        )
+        self.kept_names.add(mask.name[1:])
+        result = self.compute(
+            "aten.mul", [value, mask], value.elements, self.vary(8)
+        )
+        return self.record(
+            result, [value], lambda gradient: [
+                self.compute(
+                    "aten.mul", [gradient, mask], value.elements, self.vary(8)
+                )
+            ]
+        )
+
+    def multiply(self, one, other):
+        """The gradient of each asks for the other."""
+        result = self.compute("aten.mul", [one, other], one.elements, self.vary(8))
+
+        def pull(gradient):
+            return [
+                self.compute("aten.mul", [gradient, value], value.elements,
+                             self.vary(8))
+                for value in (other, one)
+            ]
+
+        return self.record(result, [one, other], pull)
+
+    def communicate(self, kind, value):
+        """With other ranks, in the backward as well."""
+        time = self.vary(60 * self.comm_share)
+        result = self.run(kind, value, time, "expert")
+        self.kept_names.add(result.name[1:])
+        return self.record(
+            result, [value],
+            lambda gradient: [self.run(kind, gradient, time, "expert")],
+        )
+
+
+def sharded(step, value):
+    """Parameters are gathered, and gradients scattered."""
+    for _ in range(step.rng.randint(2, 3)):
+        value = step.product(value, is_sharded=True)
+        if step.rng.random() < 0.7:
+            value = step.point(value)
+    return value
+
+
+def replicated(step, value):
+    """Whole parameters: what remains is what to compute again."""
+    for _ in range(step.rng.randint(2, 4)):
+        value = step.product(value, is_sharded=False)
+        value = step.point(value)
+        if step.rng.random() < 0.3:
+            value = step.point(value, "aten.silu")
+    return value
+
+
+def gated(step, value):
+    """Attention, and two branches that are multiplied."""
+    for _ in range(step.rng.randint(1, 2)):
+        value = step.attention(step.point(value, "aten.silu"))
+    wide = step.activation * step.rng.randint(1, 3)
+    left = step.product(value, step.rng.random() < 0.5, wide)
+    right = step.product(value, is_sharded=False, elements=wide)
+    value = step.multiply(step.point(left), right)
+    return step.dropout(value) if step.rng.random() < 0.5 else value
+
+
+def experts(step, value):
+    """Tokens travel to experts and back."""
+    value = step.point(value)
+    value = step.communicate("all_to_all", value)
+    value = step.product(value, step.rng.random() < 0.5)
+    value = step.point(value, "aten.silu")
+    if step.rng.random() < 0.5:
+        value = step.communicate("all_to_all", value)
+    return step.dropout(value) if step.rng.random() < 0.3 else value
+
+
+def tangled(step, value):
+    """Nothing in particular."""
+    values = [value]
+    for _ in range(step.rng.randint(4, 8)):
+        value = step.rng.choice(values[-3:])
+        operator = step.rng.choice((
+            step.point, step.attention, step.dropout,
+            lambda v: step.multiply(v, step.rng.choice(values[-4:])),
+            lambda v: step.product(v, is_sharded=True),
+            lambda v: step.communicate("all_reduce", v),
+        ))
+        values.append(operator(value))
+    return values[-1]
+
+
+FAMILIES = (sharded, replicated, gated, experts, tangled)
+
+
+def generate(seeds):
+    """A module with a function for each seed."""
+    return PROLOGUE + "".join(JointStep(seed).text() for seed in seeds)
