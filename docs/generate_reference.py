@@ -34,6 +34,7 @@ SECTIONS = {
     "Orders": "Reordering",
     "Fsdp": "Fully sharded data parallelism",
     "Joint": "Partitioning",
+    "Memory": "Memory",
     "Regions": "Regional compilation",
     "Costs": "Costs",
     "Passes": "Reports",

@@ -12,6 +12,7 @@
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "ReportParts.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MathExtras.h"
@@ -75,7 +76,7 @@ public:
   /// both do not fit.
   static FailureOr<std::optional<PairProblem>>
   create(FunctionPair pair, BlockProblem::CostFunction getCost,
-         std::string &reason);
+         std::string &reason, StreamOrder streamOrder = StreamOrder::Kept);
 
   /// The operations of the forward, one that takes no time and stands for all
   /// that comes between, and those of the backward. There are no dependences
@@ -321,7 +322,7 @@ PairProblemBuilder::build(std::string &reason) {
 /// several blocks or a size that is not known.
 static FailureOr<std::optional<BlockProblem>>
 createProblem(FunctionOpInterface function, BlockProblem::CostFunction getCost,
-              std::string &reason) {
+              StreamOrder streamOrder, std::string &reason) {
   using Outcome = std::optional<BlockProblem>;
   auto decline = [&](const Twine &text) {
     reason = ("@" + function.getName() + " is not simulated: " + text).str();
@@ -329,8 +330,8 @@ createProblem(FunctionOpInterface function, BlockProblem::CostFunction getCost,
   };
   if (!llvm::hasSingleElement(function.getFunctionBody()))
     return decline("its body is not one block");
-  FailureOr<BlockProblem> block =
-      BlockProblem::create(function.getFunctionBody().front(), getCost);
+  FailureOr<BlockProblem> block = BlockProblem::create(
+      function.getFunctionBody().front(), getCost, streamOrder);
   if (failed(block))
     return failure();
   if (std::optional<std::string> missing = getUnsizedReason(*block))
@@ -340,14 +341,14 @@ createProblem(FunctionOpInterface function, BlockProblem::CostFunction getCost,
 
 FailureOr<std::optional<PairProblem>>
 PairProblem::create(FunctionPair pair, BlockProblem::CostFunction getCost,
-                    std::string &reason) {
+                    std::string &reason, StreamOrder streamOrder) {
   std::optional<PairProblem> none;
   FailureOr<std::optional<BlockProblem>> forward =
-      createProblem(pair.forward, getCost, reason);
+      createProblem(pair.forward, getCost, streamOrder, reason);
   if (failed(forward) || !*forward)
     return failed(forward) ? FailureOr<std::optional<PairProblem>>() : none;
   FailureOr<std::optional<BlockProblem>> backward =
-      createProblem(pair.backward, getCost, reason);
+      createProblem(pair.backward, getCost, streamOrder, reason);
   if (failed(backward) || !*backward)
     return failed(backward) ? FailureOr<std::optional<PairProblem>>() : none;
   return PairProblemBuilder(pair, std::move(**forward), std::move(**backward))
@@ -375,6 +376,54 @@ mlir::commsched::computePairMemory(FunctionPair pair, std::string &reason) {
            << memory.error();
   return std::optional<PairMemory>(
       {memory->peakBytes, (*both)->getSavedBytes()});
+}
+
+/// The lower bound of the time of `half`. Emits an error if there is none.
+static FailureOr<int64_t> computeBoundNs(const BlockProblem &half,
+                                         OperationCosts &costs) {
+  if (Operation *op = half.getUnpriced())
+    return emitError(op->getLoc(), "cannot be scheduled without its time: ")
+           << *getUnpricedReason(half, costs);
+  Result<schedule::TightLowerBound> bound =
+      computeTightLowerBound(half.getProblem());
+  if (!bound)
+    return emitError(half.getOperation(0)->getLoc(), "cannot be scheduled: ")
+           << bound.error();
+  return bound->ns;
+}
+
+FailureOr<std::optional<PairCosts>>
+mlir::commsched::computePairCosts(FunctionPair pair, OperationCosts &costs,
+                                  std::string &reason) {
+  auto getCost = [&](Operation *op) { return costs.getRuntimeNs(op); };
+  FailureOr<std::optional<PairProblem>> both =
+      PairProblem::create(pair, getCost, reason, StreamOrder::Free);
+  if (failed(both))
+    return failure();
+  if (!*both)
+    return std::optional<PairCosts>();
+  FailureOr<int64_t> forwardNs = computeBoundNs((*both)->getForward(), costs);
+  FailureOr<int64_t> backwardNs = computeBoundNs((*both)->getBackward(), costs);
+  if (failed(forwardNs) || failed(backwardNs))
+    return failure();
+  const Problem &problem = (*both)->getProblem();
+  const Problem &backward = (*both)->getBackward().getProblem();
+  Result<MemoryTimeline> memory =
+      simulateMemory(problem, problem.programOrder());
+  Result<MemoryTimeline> alone =
+      simulateMemory(backward, backward.programOrder());
+  if (!memory || !alone)
+    return emitError(pair.backward.getLoc(), "cannot be simulated: ")
+           << (!memory ? memory.error() : alone.error());
+  PairCosts result;
+  result.memory = {memory->peakBytes, (*both)->getSavedBytes()};
+  result.boundNs = *forwardNs + *backwardNs;
+  for (NodeId node = 0; node < backward.numNodes(); ++node)
+    result.besideBackwardBytes =
+        std::max(result.besideBackwardBytes,
+                 memory->allocatedBytes[(*both)->getBetween() + 1 + node] -
+                     alone->allocatedBytes[node]);
+  return std::optional(result);
 }
 
 //===----------------------------------------------------------------------===//

@@ -114,8 +114,59 @@ void mlir::commsched::buildPipeline(OpPassManager &manager,
   functions->addPass(createSchedule(std::move(schedule)));
 }
 
+namespace {
+
+/// Emits an error: a pipeline cannot refuse its options when it is built.
+struct RefuseOptions : PassWrapper<RefuseOptions, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RefuseOptions)
+
+  explicit RefuseOptions(const Twine &problem) : problem(problem.str()) {}
+
+  void runOnOperation() override {
+    emitError(getOperation().getLoc(), problem);
+    signalPassFailure();
+  }
+
+  std::string problem;
+};
+
+} // namespace
+
+/// The option that contradicts `device-memory`, or none.
+static std::optional<StringRef>
+findOtherBudget(const TrainingPipelineOptions &options) {
+  const llvm::cl::Option *budgets[] = {
+      &options.activationMemoryBudget, &options.memoryBudget,
+      &options.scheduleMemoryBudget, &options.quantizeActivations};
+  for (const llvm::cl::Option *budget : budgets)
+    if (budget->getNumOccurrences() > 0)
+      return budget->ArgStr;
+  return std::nullopt;
+}
+
+static void buildFittingPipeline(OpPassManager &manager,
+                                 const TrainingPipelineOptions &options) {
+  if (std::optional<StringRef> other = findOtherBudget(options)) {
+    manager.addPass(std::make_unique<RefuseOptions>(
+        "option '" + *other +
+        "' of pipeline 'commsched-training-pipeline' cannot be given beside "
+        "'device-memory'"));
+    return;
+  }
+  FitMemoryOptions fit;
+  fit.deviceMemory = options.deviceMemory;
+  fit.reservedBytes = options.reservedBytes;
+  fit.collectives = options.collectives;
+  fit.strict = options.strict;
+  passOn(options, fit);
+  manager.addPass(createFitMemory(std::move(fit)));
+  manager.addPass(createVerifyPartition());
+}
+
 void mlir::commsched::buildTrainingPipeline(
     OpPassManager &manager, const TrainingPipelineOptions &options) {
+  if (!options.deviceMemory.empty())
+    return buildFittingPipeline(manager, options);
   PartitionJointOptions partition;
   partition.activationMemoryBudget = options.activationMemoryBudget;
   partition.memoryBudget = options.memoryBudget;

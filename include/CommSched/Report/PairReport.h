@@ -50,6 +50,24 @@ struct PairMemory {
 FailureOr<std::optional<PairMemory>> computePairMemory(FunctionPair pair,
                                                        std::string &reason);
 
+/// What a step that runs both halves takes, whatever the order of each half is
+/// for what is no peak.
+struct PairCosts {
+  PairMemory memory;
+  /// The most bytes that are live in the backward beside those that a report on
+  /// the backward alone counts: a limit for the step less this is one for the
+  /// backward.
+  int64_t besideBackwardBytes = 0;
+  /// No orders of the two halves take less, in nanoseconds; collectives of one
+  /// stream may change places.
+  int64_t boundNs = 0;
+};
+
+/// What `pair` takes by `costs`. None and errors as above; an operation whose
+/// time is not known is an error, too. O(n log² n) in both.
+FailureOr<std::optional<PairCosts>>
+computePairCosts(FunctionPair pair, OperationCosts &costs, std::string &reason);
+
 /// The report on the step that runs both halves one after the other, from the
 /// reports on each by `costs`: named as the function that was partitioned, with
 /// operations numbered and times counted through both. None and errors as

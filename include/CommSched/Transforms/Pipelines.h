@@ -174,6 +174,15 @@ struct TrainingPipelineOptions
       llvm::cl::desc("Memory budget of the partition: live bytes of the step, "
                      "forward and backward together, such as 64GiB"),
       llvm::cl::init("")};
+  Option<std::string> deviceMemory{
+      *this, "device-memory",
+      llvm::cl::desc("Memory of the device, such as 80GiB: partition and "
+                     "schedule are chosen together to fit it"),
+      llvm::cl::init("")};
+  Option<std::string> reservedBytes{
+      *this, "reserved-bytes",
+      llvm::cl::desc("What of 'device-memory' is not the program's"),
+      llvm::cl::init("0")};
   Option<partition::CollectivePolicy> collectives{
       *this, "collectives",
       llvm::cl::desc("What becomes of gathered parameters"),
@@ -199,7 +208,9 @@ struct TrainingPipelineOptions
 /// From a joint function to two halves that are ready to run: partitions it
 /// within the budget by what operations take on the target, quantizes large
 /// activations if the options ask for it, checks what the halves hand over, and
-/// schedules each as buildPipeline() does.
+/// schedules each as buildPipeline() does. With `device-memory`, one pass makes
+/// all of these decisions together, and options with budgets of their own are
+/// errors that the pass manager's run reports.
 void buildTrainingPipeline(OpPassManager &manager,
                            const TrainingPipelineOptions &options);
 

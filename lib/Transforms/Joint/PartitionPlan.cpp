@@ -15,7 +15,6 @@
 using namespace mlir;
 using namespace mlir::commsched;
 using partition::NodeId;
-using partition::PartitionConflict;
 using partition::PartitionResult;
 using partition::SavedValuesLadder;
 using partition::Split;
@@ -37,17 +36,6 @@ std::optional<std::string> mlir::commsched::parsePeakBudget(StringRef text,
             text + "'")
         .str();
   return parseByteCount(text, bytes);
-}
-
-/// Returns the value of `result`, or failure after an error.
-template <typename T>
-static FailureOr<T> unwrap(const JointFunction &joint,
-                           PartitionResult<T> result) {
-  if (auto *conflict = std::get_if<PartitionConflict>(&result)) {
-    emitConflict(joint, *conflict);
-    return failure();
-  }
-  return std::move(std::get<T>(result));
 }
 
 namespace {

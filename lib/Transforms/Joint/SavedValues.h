@@ -73,6 +73,17 @@ readSavedValues(const JointFunction &joint);
 InFlightDiagnostic emitConflict(const JointFunction &joint,
                                 const partition::PartitionConflict &conflict);
 
+/// Returns the value of `result`, or failure after emitConflict().
+template <typename T>
+FailureOr<T> unwrap(const JointFunction &joint,
+                    partition::PartitionResult<T> result) {
+  if (auto *conflict = std::get_if<partition::PartitionConflict>(&result)) {
+    emitConflict(joint, *conflict);
+    return failure();
+  }
+  return std::move(std::get<T>(result));
+}
+
 } // namespace mlir::commsched
 
 #endif // COMMSCHED_LIB_TRANSFORMS_JOINT_SAVEDVALUES_H

@@ -9,6 +9,7 @@
 #include "../Bucketing/BucketRemarks.h"
 #include "../PassSupport.h"
 #include "BlockScheduler.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Report/ExposureText.h"
 #include "SchedulingPass.h"
 #include "SplitRemarks.h"

@@ -24,12 +24,14 @@ namespace mlir::commsched {
 FailureOr<std::shared_ptr<CostAnalysis>>
 createPricing(func::FuncOp function, const SchedulingOptions &options);
 
-/// `Base` is what TableGen makes of a CommSched_SchedulingPass.
-template <typename Base> class SchedulingPass : public Base {
+/// `Base` is what TableGen makes of a CommSched_SchedulingPass, or of another
+/// pass with its options but the memory budget.
+template <typename Base, bool hasBudget = true>
+class SchedulingPass : public Base {
 public:
   using Base::Base;
 
-  LogicalResult initialize(MLIRContext *context) final {
+  LogicalResult initialize(MLIRContext *context) override {
     scheduling = {};
     scheduling.buckets = this->buckets;
     scheduling.merging.mode = this->mode;
@@ -59,9 +61,10 @@ private:
     auto explain = [&](const llvm::cl::Option &option, const Twine &what) {
       return makeOptionError(*this, option, what);
     };
-    if (std::optional<std::string> error =
-            parseMemoryBudget(this->memoryBudget, scheduling.budget))
-      return explain(this->memoryBudget, *error);
+    if constexpr (hasBudget)
+      if (std::optional<std::string> error =
+              parseMemoryBudget(this->memoryBudget, scheduling.budget))
+        return explain(this->memoryBudget, *error);
     if (this->bitwise && this->split == ScheduleSplit::Sums)
       return explain(this->split, "is 'sums', which adds in another order, but "
                                   "option 'bitwise' keeps every element");

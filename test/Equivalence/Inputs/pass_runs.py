@@ -57,7 +57,8 @@ class Run:
     def moves_sums(self):
         """Whether what is reduced may travel at other places of messages, for
         which a library may sum in another order."""
-        if "pipeline" in self.name or self.name == "commsched-schedule":
+        if "pipeline" in self.name or self.name in (
+                "commsched-schedule", "commsched-fit-memory"):
             return not {"bitwise", "buckets=off"} & set(
                 self.options.split()) and (
                 self.name != "commsched-inductor-pipeline"
@@ -83,6 +84,7 @@ MODULE_PASSES = {"commsched-pipeline", "commsched-inductor-pipeline",
                  "commsched-align-runtimes", "commsched-assume-fusion",
                  "commsched-compile-regions",
                  "commsched-dump-problem", "commsched-export-json",
+                 "commsched-fit-memory",
                  "commsched-frontier", "commsched-partition-joint",
                  "commsched-verify-partition", "commsched-sync-partition",
                  "commsched-quantize-activations"}
@@ -258,6 +260,15 @@ RUNS = [
         "buckets=off slack=5 exclusive-groups link-sharing "
         "compute-slowdown=0.19",
         "mode=copy schedule-memory-budget=1000000000 strict",
+        "device-memory=1GiB reserved-bytes=1KiB",
+        steps=("joint",)),
+    *make_runs(
+        "commsched-fit-memory", "device-memory=1GiB",
+        "device-memory=1GiB reserved-bytes=1KiB collectives=recompute "
+        "buckets=off split=off slack=5 exclusive-groups link-sharing "
+        "compute-slowdown=0.19",
+        f"device-memory=1GiB mode=copy bitwise max-chunks=4 strict target=b200 "
+        f"{TABLE}",
         steps=("joint",)),
 ]
 

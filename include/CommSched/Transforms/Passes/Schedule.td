@@ -13,11 +13,8 @@ include "mlir/Pass/PassBase.td"
 
 class CommSched_SchedulingPass<string flag, string operation>
     : Pass<flag, operation> {
-  list<Option> schedulingOptions = [
-    Option<"memoryBudget", "memory-budget", "std::string",
-           /*default=*/"\"0%\"",
-           "Live bytes such as 68719476736, 64GiB or 640MB, or a percentage "
-           "over the baseline such as 5%">,
+  /// The options but for the memory budget.
+  list<Option> stepOptions = [
     Option<"buckets", "buckets", "::mlir::commsched::ScheduleBuckets",
            /*default=*/"::mlir::commsched::ScheduleBuckets::Auto",
            "Which collectives to merge: auto, gathers-and-reductions or off",
@@ -58,6 +55,12 @@ class CommSched_SchedulingPass<string flag, string operation>
     Option<"profile", "profile", "std::string", /*default=*/"",
            "JSON file of measured collectives">,
   ];
+  list<Option> schedulingOptions = !listconcat([
+    Option<"memoryBudget", "memory-budget", "std::string",
+           /*default=*/"\"0%\"",
+           "Live bytes such as 68719476736, 64GiB or 640MB, or a percentage "
+           "over the baseline such as 5%">,
+  ], stepOptions);
 }
 
 def Schedule : CommSched_SchedulingPass<"commsched-schedule",

@@ -1,0 +1,70 @@
+//===- Memory.td - Passes that fit a step into memory ------*- tablegen -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_TRANSFORMS_PASSES_MEMORY_TD
+#define COMMSCHED_TRANSFORMS_PASSES_MEMORY_TD
+
+include "CommSched/Transforms/Passes/Schedule.td"
+
+def FitMemory : CommSched_SchedulingPass<"commsched-fit-memory",
+                                         "::mlir::ModuleOp"> {
+  let summary = "make the shortest step of a joint function that fits a device";
+  let description = [{
+    Splits every joint function into a forward and a backward, as
+    `commsched-partition-joint` does, and schedules both, as
+    `commsched-schedule` does, such that the step takes the least time of all
+    that is known to fit `device-memory`, a number of bytes such as
+    `85899345920` or `80GiB`, forward and backward together. `reserved-bytes`
+    of it are not the program's: optimizer states, the framework.
+
+    The partitions are a fixed list. With a price for memory, saving a value
+    costs time, as computing it or gathering it again does, and the minimum cut
+    gives the cheapest choice exactly; a gather that is repeated costs what the
+    backward cannot hide of it. The list has such a choice for prices from
+    nothing on, each higher by the square root of 2, and the rungs of the ladder
+    of `commsched-partition-joint`. Those around the memory that there is are
+    measured, peak and lower bound, and the most promising are scheduled within
+    it. Times are nanoseconds of the cost model.
+
+    Where nothing that is known fits, that which needs least is taken, and a
+    remark `MemoryExceeded` gives the largest values at its peak and what would
+    lower them; with `strict` that is an error. `commsched.saved_values` on a
+    function replaces the choice of a partition. The other options are those of
+    `commsched-schedule`.
+
+    A remark `MemoryFitted` for each function says where its partition comes
+    from, and gives time, peak, saved bytes and the number of partitions that
+    were tried.
+  }];
+  let options = !listconcat([
+    Option<"deviceMemory", "device-memory", "std::string", /*default=*/"",
+           "Memory of the device, such as 85899345920, 80GiB or 80GB">,
+    Option<"reservedBytes", "reserved-bytes", "std::string",
+           /*default=*/"\"0\"",
+           "What of it is not the program's, such as 12GiB">,
+    Option<"collectives", "collectives",
+           "::mlir::commsched::partition::CollectivePolicy",
+           /*default=*/"::mlir::commsched::partition::CollectivePolicy::Cost",
+           "What becomes of gathered parameters: save, recompute or cost",
+           [{::llvm::cl::values(
+               clEnumValN(::mlir::commsched::partition::CollectivePolicy::Save, "save",
+                          "keep them"),
+               clEnumValN(::mlir::commsched::partition::CollectivePolicy::Recompute, "recompute",
+                          "gather them again"),
+               clEnumValN(::mlir::commsched::partition::CollectivePolicy::Cost, "cost",
+                          "whichever is worth it"))}]>,
+  ], stepOptions, [
+    Option<"strict", "strict", "bool", /*default=*/"false",
+           "Fail where the step that needs least is over the memory">,
+  ]);
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::commsched::CommSchedDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+#endif // COMMSCHED_TRANSFORMS_PASSES_MEMORY_TD

@@ -1,0 +1,69 @@
+//===- ScheduledPair.h - Schedules of two halves ----------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Finds schedules of a forward and its backward for a limit on the live bytes
+// of the step that runs both.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_JOINT_SCHEDULEDPAIR_H
+#define COMMSCHED_LIB_TRANSFORMS_JOINT_SCHEDULEDPAIR_H
+
+#include "../Schedule/BlockScheduler.h"
+#include "CommSched/Report/PairReport.h"
+#include "SplitFunction.h"
+
+namespace mlir::commsched {
+
+/// What a step takes whose halves are scheduled.
+struct PairSchedule {
+  /// The limit that it was made for.
+  int64_t limitBytes = 0;
+  /// More than the limit if nothing that is known fits it.
+  int64_t peakBytes = 0;
+  int64_t stepNs = 0;
+  int64_t exposedNs = 0;
+  int64_t numCollectives = 0;
+
+  bool fits() const { return peakBytes <= limitBytes; }
+};
+
+/// The limit of the backward alone for a step within `limitBytes`; see
+/// PairCosts.
+inline int64_t getBackwardLimit(int64_t limitBytes,
+                                int64_t besideBackwardBytes) {
+  return std::max<int64_t>(limitBytes - besideBackwardBytes, 0);
+}
+
+/// What schedules two halves.
+class PairScheduler {
+public:
+  /// Reads both halves, which must outlive the result, as must `options`;
+  /// `besideBackwardBytes` as in PairCosts. Errors are those of BlockScheduler.
+  static FailureOr<PairScheduler> create(PartitionHalves halves,
+                                         int64_t besideBackwardBytes,
+                                         const SchedulingOptions &options);
+
+  /// Schedules both within `limitBytes`, at once; changes neither.
+  FailureOr<PairSchedule> schedule(int64_t limitBytes);
+
+private:
+  PairScheduler(PartitionHalves halves, int64_t besideBackwardBytes)
+      : halves(halves), besideBackwardBytes(besideBackwardBytes) {}
+
+  FailureOr<BlockSchedule> scheduleHalf(unsigned half, int64_t limitBytes);
+
+  PartitionHalves halves;
+  int64_t besideBackwardBytes;
+  /// Of the forward and of the backward.
+  std::vector<BlockScheduler> schedulers;
+};
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_JOINT_SCHEDULEDPAIR_H

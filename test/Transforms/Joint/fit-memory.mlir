@@ -1,0 +1,53 @@
+// One budget for both halves: what is saved and how both are scheduled are
+// chosen together.
+
+// DEFINE: %{memory} =
+// DEFINE: %{fit} = commsched-opt %s -o /dev/null \
+// DEFINE:   --commsched-fit-memory=%{memory} --commsched-verify-partition \
+// DEFINE:   --remarks-filter=commsched --commsched-report=format=json 2>&1
+
+// REDEFINE: %{memory} = device-memory=3KB
+// RUN: %{fit} | FileCheck %s --check-prefix=ALL
+// REDEFINE: %{memory} = device-memory=2130
+// RUN: %{fit} | FileCheck %s --check-prefix=ALL
+// REDEFINE: %{memory} = "device-memory=3KB reserved-bytes=871"
+// RUN: %{fit} | FileCheck %s --check-prefix=LESS
+// REDEFINE: %{memory} = device-memory=2129
+// RUN: %{fit} | FileCheck %s --check-prefix=LESS
+// REDEFINE: %{memory} = device-memory=1439
+// RUN: %{fit} | FileCheck %s --check-prefixes=OVER
+// REDEFINE: %{memory} = "device-memory=1439 strict"
+// RUN: not %{fit} | FileCheck %s --check-prefixes=STRICT
+
+// ALL: remark: [Passed] MemoryFitted
+// ALL-SAME: SavedBytes=1700
+// ALL-NOT: MemoryExceeded
+// ALL: "function":"step",{{.*}}"step_time_ns":70,{{.*}}"peak_memory_bytes":2130,{{.*}}"saved_bytes":1700}
+// LESS: remark: [Passed] MemoryFitted
+// LESS-NOT: MemoryExceeded
+// LESS: "function":"step",{{.*}}"step_time_ns":80,{{.*}}"peak_memory_bytes":1440,{{.*}}"saved_bytes":700}
+// OVER: remark: [Missed] MemoryExceeded
+// OVER-SAME: AllowedBytes=1439, LeastBytes=1440, Remark="the step that needs least takes 1440 bytes, 1 over the 1439 of the device that are left; the largest values at its peak are 'aten.mm' (1000 bytes,
+// OVER: "function":"step",{{.*}}"peak_memory_bytes":1440
+// STRICT: error: cannot be fitted: the step that needs least takes 1440 bytes
+func.func @step(
+    %x: tensor<10xi8> {commsched.role = "input"},
+    %dy: tensor<10xi8> {commsched.role = "tangent"})
+    -> (tensor<10xi8>, tensor<10xi8>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  %a = commsched.compute "aten.mm"(%x) {commsched.runtime_ns = 10 : i64}
+      : (tensor<10xi8>) -> tensor<1000xi8>
+  %b = commsched.compute "aten.mm"(%a) {commsched.runtime_ns = 10 : i64}
+      : (tensor<1000xi8>) -> tensor<400xi8>
+  %c = commsched.compute "aten.mm"(%b) {commsched.runtime_ns = 10 : i64}
+      : (tensor<400xi8>) -> tensor<300xi8>
+  %y = commsched.compute "y"(%c) {commsched.runtime_ns = 10 : i64}
+      : (tensor<300xi8>) -> tensor<10xi8>
+  %dc = commsched.compute "back"(%dy, %c) {commsched.runtime_ns = 10 : i64}
+      : (tensor<10xi8>, tensor<300xi8>) -> tensor<300xi8>
+  %db = commsched.compute "back"(%dc, %b) {commsched.runtime_ns = 10 : i64}
+      : (tensor<300xi8>, tensor<400xi8>) -> tensor<400xi8>
+  %da = commsched.compute "back"(%db, %a) {commsched.runtime_ns = 10 : i64}
+      : (tensor<400xi8>, tensor<1000xi8>) -> tensor<10xi8>
+  return %y, %da : tensor<10xi8>, tensor<10xi8>
+}
