@@ -31,7 +31,7 @@
 namespace commsched::runtime {
 
 /// The version of this interface: the core refuses backends of other versions.
-inline constexpr int32_t backendVersion = 3;
+inline constexpr int32_t backendVersion = 4;
 
 /// The outcome of an operation: success, or a message that describes the
 /// failure. True on success.
@@ -62,6 +62,12 @@ private:
 using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;
 
+/// Whether a site of the kind moves data between a rank and its host, without
+/// other ranks.
+inline bool isTransfer(commsched_kind kind) {
+  return kind == COMMSCHED_OFFLOAD || kind == COMMSCHED_RELOAD;
+}
+
 /// The type of one element; without a `type` it is only so many bytes.
 struct ElementType {
   std::optional<commsched_type> type;
@@ -71,7 +77,13 @@ struct ElementType {
 };
 
 /// A process group as this rank sees it. Groups live as long as the backend.
+/// The launches of transfers have a group, too, of this rank alone, which
+/// stands for their stream and which `createGroup` is not called for.
 struct Group {
+  /// Of the streams of transfers.
+  static constexpr int32_t d2hIndex = -2;
+  static constexpr int32_t h2dIndex = -1;
+
   /// Counts the groups of the backend. Programs that are loaded one after the
   /// other share groups with equal rows, so this need not be the index in a
   /// description.
@@ -95,12 +107,15 @@ struct Tensor {
   int64_t rowElements = 0;
 };
 
-/// A collective of the program.
+/// A collective or a transfer of the program.
 struct Site {
   int32_t index = 0;
+  /// Counts the collectives, and is the same on all ranks; -1 for a transfer.
+  int32_t collective = 0;
   std::string name;
   std::string location;
   commsched_kind kind = COMMSCHED_BARRIER;
+  /// -1 for a transfer.
   int32_t group = 0;
   std::optional<commsched_reduction> reduction;
   /// A rank of the group, or -1.
@@ -126,7 +141,7 @@ struct Launch {
   const Site *site = nullptr;
   const Group *group = nullptr;
   /// Counts the collectives of this rank on this group from 0, and by itself
-  /// its sends and receives.
+  /// its sends and receives; of transfers, those on the stream.
   int64_t sequence = 0;
   /// Its number in the flight record.
   int64_t record = 0;
@@ -220,7 +235,8 @@ public:
   /// all ranks, also where `group` has no members here.
   virtual Status createGroup(const Group &group, Deadline deadline) = 0;
 
-  /// Starts a collective; null and an error if it cannot.
+  /// Starts a collective, or a transfer, which does not wait for those of the
+  /// other direction; null and an error if it cannot.
   virtual std::unique_ptr<Request> start(Launch launch, Status &status) = 0;
   /// Whether `wait` would not wait.
   virtual bool test(Request &request, Status &status) = 0;
@@ -239,6 +255,11 @@ public:
   /// more. Null on an error.
   virtual void *allocate(int64_t bytes, int64_t alignment, Status &status) = 0;
   virtual void release(void *buffer) = 0;
+  /// The same for memory of the host, pinned where there is a device.
+  virtual void *allocateHost(int64_t bytes, int64_t alignment, Status &status) {
+    return allocate(bytes, alignment, status);
+  }
+  virtual void releaseHost(void *buffer) { release(buffer); }
   virtual Status upload(void *buffer, const void *host, int64_t bytes) = 0;
   virtual Status download(void *host, const void *buffer, int64_t bytes) = 0;
   /// As download, within a program: waits for the compute stream, but not for

@@ -70,7 +70,9 @@ typedef enum commsched_kind {
   COMMSCHED_PERMUTE = 5,
   COMMSCHED_SEND = 6,
   COMMSCHED_RECV = 7,
-  COMMSCHED_BARRIER = 8
+  COMMSCHED_BARRIER = 8,
+  COMMSCHED_OFFLOAD = 9,
+  COMMSCHED_RELOAD = 10
 } commsched_kind;
 
 typedef enum commsched_reduction {
@@ -195,6 +197,11 @@ COMMSCHED_RUNTIME_API const char *commsched_backend_name(void);
  * "bytes<T>": it can be sent, but not reduced. "host_code" is there when the
  * program itself reads or writes buffers on the processor.
  *
+ * Transfers between a rank and the memory of its host are sites of the kinds
+ * "offload" (to the host) and "reload" (from it). They have no "group" and as
+ * many "outputs" as "inputs". They are not communication: programs of ranks may
+ * differ in them.
+ *
  * A collective call: all ranks load, make the groups in the order given, and
  * fail when their programs differ (naming the first difference), when the
  * groups do not fit the number of ranks, or when the backend lacks a type or
@@ -283,6 +290,14 @@ COMMSCHED_RUNTIME_API void *commsched_allocate(int64_t bytes,
                                                int64_t alignment);
 COMMSCHED_RUNTIME_API void commsched_release(void *buffer);
 
+/** Memory of the host for the results of offloads and the operands of reloads,
+ *  pinned on backends with a GPU. Aligned and released like that of
+ *  commsched_allocate, but counted apart. Only transfers, commsched_copy
+ *  without a conversion, commsched_upload and commsched_download work on it.
+ *  Null on an error. */
+COMMSCHED_RUNTIME_API void *commsched_allocate_host(int64_t bytes,
+                                                    int64_t alignment);
+
 /** Copies between a buffer and host memory; waits for what is under way. */
 COMMSCHED_RUNTIME_API int32_t commsched_upload(void *buffer, const void *host,
                                                int64_t bytes);
@@ -294,6 +309,11 @@ COMMSCHED_RUNTIME_API int64_t commsched_allocated_bytes(void);
 COMMSCHED_RUNTIME_API int64_t commsched_peak_bytes(void);
 COMMSCHED_RUNTIME_API void commsched_reset_peak(void);
 
+/** The same for what commsched_allocate_host gives; reset by
+ *  commsched_reset_peak, too. */
+COMMSCHED_RUNTIME_API int64_t commsched_host_bytes(void);
+COMMSCHED_RUNTIME_API int64_t commsched_host_peak_bytes(void);
+
 /** Counts of what has been done since commsched_init: "copies" (calls of
  *  commsched_copy), "copied_bytes" (what they wrote), "staged_bytes" (what a
  *  backend copied for itself), "starts", "allocations". 0 for other names. */
@@ -303,7 +323,7 @@ COMMSCHED_RUNTIME_API int64_t commsched_counter(const char *name);
 
 /** What a record is about. */
 typedef enum commsched_record_kind {
-  COMMSCHED_RECORD_COLLECTIVE = 0, /**< from start to end, on its group */
+  COMMSCHED_RECORD_COLLECTIVE = 0, /**< from start to end, on its stream */
   COMMSCHED_RECORD_WAIT = 1,       /**< compute standing still in a wait */
   COMMSCHED_RECORD_COMPUTE = 2     /**< one commsched_compute */
 } commsched_record_kind;

@@ -27,6 +27,16 @@ int64_t Arena::roundUp(int64_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
+void *Arena::allocateBlock(Class sizeClass, Status &status) {
+  auto [bytes, alignment] = sizeClass;
+  return isHost ? backend.allocateHost(bytes, alignment, status)
+                : backend.allocate(bytes, alignment, status);
+}
+
+void Arena::releaseBlock(void *block) {
+  isHost ? backend.releaseHost(block) : backend.release(block);
+}
+
 void *Arena::allocate(int64_t bytes, int64_t alignment, Status &status) {
   if (bytes < 0 || bytes > mostBytes) {
     status = "cannot allocate " + std::to_string(bytes) + " bytes";
@@ -44,15 +54,16 @@ void *Arena::allocate(int64_t bytes, int64_t alignment, Status &status) {
     pointer = blocks.back();
     blocks.pop_back();
   } else {
-    pointer = backend.allocate(sizeClass.first, sizeClass.second, status);
+    pointer = allocateBlock(sizeClass, status);
     if (!pointer) {
       // Cached blocks of other sizes may make room.
       releaseCached();
       status = Status();
-      pointer = backend.allocate(sizeClass.first, sizeClass.second, status);
+      pointer = allocateBlock(sizeClass, status);
     }
     if (!pointer) {
-      status = "cannot allocate " + std::to_string(bytes) + " bytes with " +
+      status = "cannot allocate " + std::to_string(bytes) + " bytes" +
+               (isHost ? " of host memory" : "") + " with " +
                std::to_string(liveBytes) + " in use" +
                (status ? "" : ": " + status.getMessage());
       return nullptr;
@@ -77,7 +88,7 @@ Status Arena::release(void *block) {
 void Arena::releaseCached() {
   for (auto &[sizeClass, blocks] : cached) {
     for (void *block : blocks)
-      backend.release(block);
+      releaseBlock(block);
     blocks.clear();
   }
 }
@@ -85,7 +96,7 @@ void Arena::releaseCached() {
 void Arena::releaseAll() {
   releaseCached();
   for (const auto &[block, info] : live)
-    backend.release(block);
+    releaseBlock(block);
   live.clear();
   liveBytes = 0;
 }

@@ -24,7 +24,9 @@ namespace commsched::runtime {
 
 class Arena {
 public:
-  explicit Arena(Backend &backend) : backend(backend) {}
+  /// With `isHost`, of memory of the host.
+  explicit Arena(Backend &backend, bool isHost = false)
+      : backend(backend), isHost(isHost) {}
   Arena(const Arena &) = delete;
   Arena &operator=(const Arena &) = delete;
   ~Arena() { releaseAll(); }
@@ -35,6 +37,8 @@ public:
   void *allocate(int64_t bytes, int64_t alignment, Status &status);
   /// An error when the block is not one of this arena's live ones.
   Status release(void *block);
+  /// Whether the block is one of this arena's live ones.
+  bool owns(void *block) const { return live.count(block) != 0; }
 
   /// The bytes that callers requested.
   int64_t getLiveBytes() const { return liveBytes; }
@@ -55,9 +59,12 @@ private:
     int64_t bytes = 0;
   };
 
+  void *allocateBlock(Class sizeClass, Status &status);
+  void releaseBlock(void *block);
   void releaseCached();
 
   Backend &backend;
+  bool isHost;
   std::unordered_map<void *, Block> live;
   std::map<Class, std::vector<void *>> cached;
   int64_t liveBytes = 0;

@@ -289,9 +289,16 @@ static Site readSite(JsonReader &reader, const Program &program) {
   if (!parsedKind)
     reader.fail("unknown kind '" + kind + "'");
   site.kind = *parsedKind;
-  site.group = static_cast<int32_t>(reader.getInt(
-      "group", 0, static_cast<int64_t>(program.groups.size()) - 1));
-  int64_t size = program.groups[site.group].size;
+  int64_t size = 1;
+  if (!isTransfer(site.kind)) {
+    site.group = static_cast<int32_t>(reader.getInt(
+        "group", 0, static_cast<int64_t>(program.groups.size()) - 1));
+    size = program.groups[site.group].size;
+  } else {
+    site.group = -1;
+    if (reader.has("group"))
+      reader.fail(kind + " has no 'group'");
+  }
   if (reader.has("reduction")) {
     std::string reduction = reader.getString("reduction");
     site.reduction = parseReduction(reduction);
@@ -357,10 +364,11 @@ static Program readProgram(const JsonReader &reader) {
     for (JsonReader &group : reader.getArray("groups"))
       program.groups.push_back(readGroup(group, names));
   if (reader.has("sites")) {
-    for (JsonReader &site : reader.getArray("sites")) {
-      program.sites.push_back(readSite(site, program));
-      program.sites.back().index =
-          static_cast<int32_t>(program.sites.size() - 1);
+    int32_t numCollectives = 0;
+    for (JsonReader &reader : reader.getArray("sites")) {
+      Site &site = program.sites.emplace_back(readSite(reader, program));
+      site.index = static_cast<int32_t>(program.sites.size() - 1);
+      site.collective = isTransfer(site.kind) ? -1 : numCollectives++;
     }
   }
   if (reader.has("operators")) {

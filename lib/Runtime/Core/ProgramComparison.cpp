@@ -74,8 +74,9 @@ std::string commsched::runtime::describeProgram(const Program &program) {
   for (const GroupDescription &group : program.groups)
     text += describeGroup(group) + "\n";
   for (const Site &site : program.sites)
-    text += "site " + std::to_string(site.index) + ", " +
-            describeSiteLine(site, program) + "\n";
+    if (!isTransfer(site.kind))
+      text += "site " + std::to_string(site.collective) + ", " +
+              describeSiteLine(site, program) + "\n";
   return text;
 }
 

@@ -8,8 +8,9 @@
 //
 // Ranks with different collectives would wait for each other forever, so the
 // ranks compare their programs when they load them: first a digest of a text
-// that has one line for each group and each site, then the texts themselves if
-// the digests differ. Names count, locations and predicted times do not.
+// that has one line for each group and each collective, then the texts
+// themselves if the digests differ. Names count, locations, predicted times and
+// transfers to the host do not.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +23,9 @@
 
 namespace commsched::runtime {
 
-/// One line for each group, then one for each site. The splits of an uneven
-/// all_to_all may differ between ranks and are left out; see `describeSplits`.
+/// One line for each group, then one for each collective. The splits of an
+/// uneven all_to_all may differ between ranks and are left out; see
+/// `describeSplits`.
 std::string describeProgram(const Program &program);
 
 /// 16 hexadecimal digits.

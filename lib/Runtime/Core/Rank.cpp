@@ -100,6 +100,9 @@ Status Rank::join(const commsched_options &given) {
   if (!backend)
     return created;
   arena = std::make_unique<Arena>(*backend);
+  hostArena = std::make_unique<Arena>(*backend, /*isHost=*/true);
+  d2h.group = {Group::d2hIndex, "d2h", {backend->getRank()}, 0};
+  h2d.group = {Group::h2dIndex, "h2d", {backend->getRank()}, 0};
 
   std::vector<std::string> all;
   if (Status status =
@@ -127,6 +130,7 @@ void Rank::leave() {
     fail(status.getMessage());
   requests.clear();
   arena.reset();
+  hostArena.reset();
   backend.reset();
 }
 
@@ -261,11 +265,17 @@ Status Rank::findSite(int32_t index, const Site *&site) const {
   return Status();
 }
 
+Rank::MadeGroup &Rank::getGroup(const Site &site) {
+  if (site.kind == COMMSCHED_OFFLOAD)
+    return d2h;
+  return site.kind == COMMSCHED_RELOAD ? h2d : *groups[site.group];
+}
+
 Status Rank::makeLaunch(const Site &site, const void *const *inputs,
                         void *const *outputs,
                         std::shared_ptr<const std::vector<Tensor>> tensors,
                         Launch &launch) {
-  MadeGroup &made = *groups[site.group];
+  MadeGroup &made = getGroup(site);
   if (made.group.rank < 0)
     return describeSite(site) + ": rank " + std::to_string(backend->getRank()) +
            " is in no row of group '" + made.group.name + "'";

@@ -111,6 +111,7 @@ public:
   /// Null before `join`.
   Backend *getBackend() { return backend.get(); }
   Arena *getArena() { return arena.get(); }
+  Arena *getHostArena() { return hostArena.get(); }
   const std::string &getBackendName() const { return backendName; }
   const StepRecords &getRecords() const { return records; }
   int64_t getCounter(const std::string &name) const;
@@ -142,13 +143,15 @@ private:
                     void *const *outputs,
                     std::shared_ptr<const std::vector<Tensor>> tensors,
                     Launch &launch);
+  /// The group, or the stream of transfers, of the site's launches.
+  MadeGroup &getGroup(const Site &site);
   Status startLaunch(Launch launch, int64_t &request);
 
   /// The strings that `options` points to.
   std::string backendName, job, flightRecordPath;
   commsched_options options = {};
   std::unique_ptr<Backend> backend;
-  std::unique_ptr<Arena> arena;
+  std::unique_ptr<Arena> arena, hostArena;
   Status status;
 
   /// All that were loaded, since launches of the past refer to them; the last
@@ -157,6 +160,8 @@ private:
   std::deque<MadeGroup> madeGroups;
   /// Those of the program that runs.
   std::vector<MadeGroup *> groups;
+  /// The streams of transfers.
+  MadeGroup d2h, h2d;
 
   RequestTable requests;
   FlightRecord flightRecord;

@@ -73,7 +73,7 @@ const char *commsched_type_name(commsched_type type) {
 
 const char *commsched_kind_name(commsched_kind kind) {
   auto number = static_cast<int32_t>(kind);
-  bool isKind = number >= 0 && number <= COMMSCHED_BARRIER;
+  bool isKind = number >= 0 && number <= COMMSCHED_RELOAD;
   return isKind ? getName(kind) : nullptr;
 }
 
@@ -306,15 +306,16 @@ int32_t commsched_zero(void *target, int64_t bytes) {
 // Buffers
 //===----------------------------------------------------------------------===//
 
-void *commsched_allocate(int64_t bytes, int64_t alignment) {
-  // Behind an error, too: programs run to their end and write what they
-  // allocate.
+/// Behind an error, too: programs run to their end and write what they
+/// allocate.
+static void *allocate(const char *function, Arena *(Rank::*getArena)(),
+                      int64_t bytes, int64_t alignment) {
   void *buffer = nullptr;
   callRank(
-      "commsched_allocate",
+      function,
       [&](Rank &rank) {
         Status status;
-        if (Arena *arena = rank.getArena()) {
+        if (Arena *arena = (rank.*getArena)()) {
           buffer = arena->allocate(bytes, alignment, status);
           rank.count("allocations", 1);
         }
@@ -324,12 +325,24 @@ void *commsched_allocate(int64_t bytes, int64_t alignment) {
   return buffer;
 }
 
+void *commsched_allocate(int64_t bytes, int64_t alignment) {
+  return allocate("commsched_allocate", &Rank::getArena, bytes, alignment);
+}
+
+void *commsched_allocate_host(int64_t bytes, int64_t alignment) {
+  return allocate("commsched_allocate_host", &Rank::getHostArena, bytes,
+                  alignment);
+}
+
 void commsched_release(void *buffer) {
   if (!buffer)
     return;
   callRank(
       "commsched_release",
       [&](Rank &rank) {
+        Arena *host = rank.getHostArena();
+        if (host && host->owns(buffer))
+          return host->release(buffer);
         return rank.getArena() ? rank.getArena()->release(buffer) : Status();
       },
       /*evenIfFailed=*/true);
@@ -376,8 +389,22 @@ int64_t commsched_peak_bytes(void) {
 
 void commsched_reset_peak(void) {
   Rank *rank = getCurrentRank("commsched_reset_peak");
-  if (rank && rank->getArena())
-    rank->getArena()->resetPeak();
+  if (!rank || !rank->getArena())
+    return;
+  rank->getArena()->resetPeak();
+  rank->getHostArena()->resetPeak();
+}
+
+int64_t commsched_host_bytes(void) {
+  Rank *rank = getCurrentRank("commsched_host_bytes");
+  Arena *arena = rank ? rank->getHostArena() : nullptr;
+  return arena ? arena->getLiveBytes() : 0;
+}
+
+int64_t commsched_host_peak_bytes(void) {
+  Rank *rank = getCurrentRank("commsched_host_peak_bytes");
+  Arena *arena = rank ? rank->getHostArena() : nullptr;
+  return arena ? arena->getPeakBytes() : 0;
 }
 
 // MLIR's names for allocations of programs that are lowered with generic

@@ -31,14 +31,21 @@ std::string commsched::runtime::describeSite(const Site &site) {
   return text;
 }
 
+/// "on group 'dp'", or "on stream 'd2h'" of a transfer.
+static std::string describePlace(const Launch &launch) {
+  return std::string(isTransfer(launch.site->kind) ? "on stream '"
+                                                   : "on group '") +
+         launch.group->name + "'";
+}
+
 std::string commsched::runtime::describeLaunch(const Launch &launch) {
-  return describeSite(*launch.site) + " on group '" + launch.group->name +
-         "', launch " + std::to_string(launch.sequence);
+  return describeSite(*launch.site) + " " + describePlace(launch) +
+         ", launch " + std::to_string(launch.sequence);
 }
 
 std::string commsched::runtime::describeLast(const Launch &launch) {
-  return "launch " + std::to_string(launch.sequence) + " on group '" +
-         launch.group->name + "', " + quoteSite(*launch.site);
+  return "launch " + std::to_string(launch.sequence) + " " +
+         describePlace(launch) + ", " + quoteSite(*launch.site);
 }
 
 std::string commsched::runtime::describeTimeout(
@@ -123,6 +130,12 @@ static Status checkTensor(const Site &site, const Tensor &tensor,
   case COMMSCHED_RECV:
     if (inputs != 0)
       return "a recv has no 'inputs', but " + str(inputs);
+    return Status();
+  case COMMSCHED_OFFLOAD:
+  case COMMSCHED_RELOAD:
+    if (outputs != inputs)
+      return "'outputs' is " + str(outputs) + ", but " + getName(site.kind) +
+             " of 'inputs' = " + str(inputs) + " moves as many";
     return Status();
   case COMMSCHED_BARRIER:
     break;

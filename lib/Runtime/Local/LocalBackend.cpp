@@ -18,6 +18,7 @@
 #include "Core/EmulatedData.h"
 #include "Core/Launcher.h"
 #include "Local/LocalJob.h"
+#include "Local/LocalTransfers.h"
 #include "Numerics/ElementArithmetic.h"
 
 #include <algorithm>
@@ -129,12 +130,14 @@ public:
 
   Status beginStep() override {
     streams.clear();
+    transferEndNs = {};
     clock.begin();
     return Status();
   }
   Status endStep(int64_t &stepNs, Deadline deadline) override;
   Status synchronize(Deadline deadline) override;
   Status shutdown(bool, Deadline) override {
+    transferThreads.stop();
     job->leave(rank);
     return Status();
   }
@@ -144,6 +147,14 @@ private:
                                 Status &status);
   /// Waits until the meeting is complete and records it as `launch`.
   Status finish(LocalRequest &request, Deadline deadline);
+  std::unique_ptr<Request> startTransfer(Launch launch);
+  bool testTransfer(LocalTransfer &transfer);
+  Status waitForTransfer(LocalTransfer &transfer, Deadline deadline);
+  /// Waits until the data has been copied, and records it.
+  Status finishTransfer(LocalTransfer &transfer, Deadline deadline);
+  int64_t &getTransferEnd(const Launch &launch) {
+    return transferEndNs[launch.site->kind == COMMSCHED_RELOAD];
+  }
   Interval getInterval(const Meeting &meeting, Clock::time_point startedAt);
   /// Lets real time catch up with the modelled one.
   Status sleepUntilClock() {
@@ -161,6 +172,10 @@ private:
   /// With modelled times, the last meeting on the stream of each group.
   std::map<int32_t, std::shared_ptr<Meeting>> streams;
   std::vector<LocalRequest *> inFlight;
+  TransferThreads transferThreads;
+  /// With modelled times, when the last transfer in each direction ends.
+  std::array<int64_t, 2> transferEndNs = {};
+  std::vector<LocalTransfer *> transfersInFlight;
 };
 } // namespace
 
@@ -204,6 +219,8 @@ std::shared_ptr<Meeting> LocalBackend::post(const Launch &launch, Staged staged,
 }
 
 std::unique_ptr<Request> LocalBackend::start(Launch launch, Status &status) {
+  if (isTransfer(launch.site->kind))
+    return startTransfer(std::move(launch));
   auto request = std::make_unique<LocalRequest>();
   request->startedAt = Clock::now();
   Staged staged = stageInputs(launch);
@@ -219,6 +236,8 @@ std::unique_ptr<Request> LocalBackend::start(Launch launch, Status &status) {
 }
 
 bool LocalBackend::test(Request &base, Status &status) {
+  if (isTransfer(base.launch.site->kind))
+    return testTransfer(static_cast<LocalTransfer &>(base));
   auto &request = static_cast<LocalRequest &>(base);
   if (!job->isComplete(*request.meeting)) {
     status = job->getFailure();
@@ -254,6 +273,8 @@ Status LocalBackend::finish(LocalRequest &request, Deadline deadline) {
 }
 
 Status LocalBackend::wait(Request &base, Deadline deadline) {
+  if (isTransfer(base.launch.site->kind))
+    return waitForTransfer(static_cast<LocalTransfer &>(base), deadline);
   auto &request = static_cast<LocalRequest &>(base);
   const Launch &launch = request.launch;
   const Meeting &meeting = *request.meeting;
@@ -304,6 +325,71 @@ Status LocalBackend::barrier(const Launch &launch, Deadline deadline) {
   return Status();
 }
 
+//===----------------------------------------------------------------------===//
+// Transfers
+//===----------------------------------------------------------------------===//
+
+std::unique_ptr<Request> LocalBackend::startTransfer(Launch launch) {
+  std::unique_ptr<LocalTransfer> transfer =
+      makeLocalTransfer(std::move(launch), options.check_buffers != 0);
+  const Site &site = *transfer->launch.site;
+  recorder.addStagedBytes(countBytes(transfer->staged));
+  int64_t &endNs = getTransferEnd(transfer->launch);
+  transfer->modelled.beginNs = std::max(clock.now(), endNs);
+  endNs = transfer->modelled.beginNs + std::max<int64_t>(site.runtimeNs, 0);
+  transfer->modelled.endNs = endNs;
+  recorder.setStarted(transfer->launch);
+  transferThreads.get(site.kind).start(transfer->job);
+  transfersInFlight.push_back(transfer.get());
+  return transfer;
+}
+
+bool LocalBackend::testTransfer(LocalTransfer &transfer) {
+  if (!transferThreads.get(transfer.launch.site->kind).isDone(*transfer.job))
+    return false;
+  int64_t endNs = transfer.modelled.endNs;
+  return !clock.isModelled() || endNs <= clock.now() ||
+         clock.getRealTime(endNs) <= Clock::now();
+}
+
+Status LocalBackend::finishTransfer(LocalTransfer &transfer,
+                                    Deadline deadline) {
+  const Launch &launch = transfer.launch;
+  TransferThread &thread = transferThreads.get(launch.site->kind);
+  if (!thread.waitUntil(*transfer.job, deadline))
+    return describeTimeout(launch, options.deadline_ms, {});
+  if (transfer.isRecorded)
+    return Status();
+  transfer.isRecorded = true;
+  Interval measured{clock.getNs(transfer.job->begin),
+                    clock.getNs(transfer.job->end)};
+  recorder.record(COMMSCHED_RECORD_COLLECTIVE, launch.site->index,
+                  clock.isModelled() ? transfer.modelled : measured);
+  recorder.setCompleted(launch);
+  return Status();
+}
+
+Status LocalBackend::waitForTransfer(LocalTransfer &transfer,
+                                     Deadline deadline) {
+  int64_t beginNs = clock.now();
+  if (Status status = finishTransfer(transfer, deadline); !status)
+    return status;
+  transfersInFlight.erase(
+      std::find(transfersInFlight.begin(), transfersInFlight.end(), &transfer));
+  if (Status status = deliver(transfer); !status)
+    return status;
+  clock.advanceTo(transfer.modelled.endNs);
+  if (Status status = sleepUntilClock(); !status)
+    return status;
+  recorder.record(COMMSCHED_RECORD_WAIT, transfer.launch.site->index,
+                  {beginNs, clock.now()});
+  return Status();
+}
+
+//===----------------------------------------------------------------------===//
+// Compute and steps
+//===----------------------------------------------------------------------===//
+
 Status LocalBackend::compute(const Operator &op, int64_t ns,
                              const void *const *inputs, void *const *outputs) {
   int64_t beginNs = clock.now();
@@ -330,6 +416,11 @@ Status LocalBackend::synchronize(Deadline deadline) {
   for (LocalRequest *request : inFlight)
     if (Status status = finish(*request, deadline); !status)
       return status;
+  for (LocalTransfer *transfer : transfersInFlight)
+    if (Status status = finishTransfer(*transfer, deadline); !status)
+      return status;
+  for (int64_t endNs : transferEndNs)
+    clock.advanceTo(endNs);
   // The last on a stream ends after all others there.
   for (const auto &[group, meeting] : streams)
     if (job->isComplete(*meeting))

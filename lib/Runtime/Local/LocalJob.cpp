@@ -224,7 +224,7 @@ static std::shared_ptr<Meeting> makeMeeting(std::vector<int32_t> members,
   meeting->staged.resize(members.size());
   meeting->members = std::move(members);
   meeting->lengthNs = site.runtimeNs;
-  meeting->site = site.index;
+  meeting->site = site.collective;
   meeting->firstRank = rank;
   meeting->firstText = describeSite(site);
   return meeting;
@@ -243,7 +243,7 @@ std::shared_ptr<Meeting> LocalJob::findMeeting(const Arrival &arrival,
                          makeMeeting(group.members, arrival.rank, *launch.site))
                 .first;
   std::shared_ptr<Meeting> meeting = found->second;
-  if (meeting->site != launch.site->index) {
+  if (meeting->site != launch.site->collective) {
     status = "rank " + std::to_string(arrival.rank) + " starts " +
              describeLaunch(launch) + ", but rank " +
              std::to_string(meeting->firstRank) + " has started " +

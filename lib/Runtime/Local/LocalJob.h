@@ -43,7 +43,7 @@ struct Meeting {
   int32_t sender = -1;
   std::shared_ptr<Meeting> send;
   std::vector<int64_t> expectedBytes;
-  /// The site that the first member started: all must start the same one.
+  /// The collective that the first member started: all must start the same.
   int32_t site = -1;
   int32_t firstRank = -1;
   std::string firstText;

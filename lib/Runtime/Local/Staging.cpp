@@ -137,6 +137,8 @@ static void writeOutput(const Launch &launch, size_t index,
     break;
   }
   case COMMSCHED_RECV:
+  case COMMSCHED_OFFLOAD:
+  case COMMSCHED_RELOAD:
     copyBytes(target, get(0), bytes);
     break;
   case COMMSCHED_SEND:

@@ -108,7 +108,7 @@ inline bool isOnBoard(int32_t group) { return group < maxGroups; }
 static uint64_t getIdentity(const Launch &launch) {
   return static_cast<uint64_t>(static_cast<uint32_t>(launch.sequence + 1))
              << 32 |
-         static_cast<uint32_t>(launch.site->index);
+         static_cast<uint32_t>(launch.site->collective);
 }
 
 Status Board::open() {

@@ -124,6 +124,7 @@ Status MpiBackend::shutdown(bool failed, Deadline deadline) {
   if (!isOpen)
     return {};
   isOpen = false;
+  transferThreads.stop();
   prctl(PR_SET_TIMERSLACK, oldTimerSlack);
   Status status;
   if (!failed) {
@@ -262,6 +263,9 @@ Status MpiBackend::synchronize(Deadline deadline) {
   while (MpiRequest *first = pending.getFirst())
     if (Status status = await(*first, deadline); !status)
       return status;
+  for (MpiTransfer *transfer : transfersInFlight)
+    if (Status status = finishTransfer(*transfer, deadline); !status)
+      return status;
   return {};
 }
 
@@ -329,7 +333,45 @@ Status MpiBackend::startRequest(MpiRequest &request) {
   return {};
 }
 
+std::unique_ptr<Request> MpiBackend::startTransfer(Launch launch) {
+  auto transfer = std::make_unique<MpiTransfer>();
+  transfer->job = makeTransferJob(launch);
+  transfer->launch = std::move(launch);
+  recorder.setStarted(transfer->launch);
+  transferThreads.get(transfer->launch.site->kind).start(transfer->job);
+  transfersInFlight.push_back(transfer.get());
+  return transfer;
+}
+
+bool MpiBackend::isDone(const MpiTransfer &transfer) {
+  return transferThreads.get(transfer.launch.site->kind).isDone(*transfer.job);
+}
+
+Status MpiBackend::finishTransfer(MpiTransfer &transfer, Deadline deadline) {
+  const Launch &launch = transfer.launch;
+  Ranks failed;
+  bool isDue;
+  if (Status status = pollUntil([&] { return isDone(transfer); },
+                                /*launch=*/nullptr, deadline, failed, isDue);
+      !status)
+    return status;
+  if (isDue)
+    return failed.empty() ? describeTimeout(launch, deadlineMs, {})
+                          : "in the wait for " + describeLaunch(launch) + ": " +
+                                describeRanks(failed);
+  if (transfer.isRecorded)
+    return {};
+  transfer.isRecorded = true;
+  recorder.record(
+      COMMSCHED_RECORD_COLLECTIVE, launch.site->index,
+      {getStepNs(transfer.job->begin), getStepNs(transfer.job->end)});
+  recorder.setCompleted(launch);
+  return {};
+}
+
 std::unique_ptr<Request> MpiBackend::start(Launch launch, Status &status) {
+  if (isTransfer(launch.site->kind))
+    return startTransfer(std::move(launch));
   auto request = std::make_unique<MpiRequest>(pending);
   request->launch = std::move(launch);
   status = startRequest(*request);
@@ -340,17 +382,29 @@ std::unique_ptr<Request> MpiBackend::start(Launch launch, Status &status) {
 
 bool MpiBackend::test(Request &request, Status &status) {
   status = poll();
+  if (isTransfer(request.launch.site->kind))
+    return status && isDone(static_cast<MpiTransfer &>(request));
   return status && static_cast<MpiRequest &>(request).isDone;
 }
 
 Status MpiBackend::wait(Request &request, Deadline deadline) {
   Clock::time_point begin = Clock::now();
-  // A rank that waits anyway has no lost time to make up for.
-  if (!static_cast<MpiRequest &>(request).isDone)
-    overslept = {};
-  if (Status status = await(static_cast<MpiRequest &>(request), deadline);
-      !status)
-    return status;
+  if (isTransfer(request.launch.site->kind)) {
+    auto &transfer = static_cast<MpiTransfer &>(request);
+    if (!isDone(transfer))
+      overslept = {};
+    if (Status status = finishTransfer(transfer, deadline); !status)
+      return status;
+    transfersInFlight.erase(std::find(transfersInFlight.begin(),
+                                      transfersInFlight.end(), &transfer));
+  } else {
+    auto &collective = static_cast<MpiRequest &>(request);
+    // A rank that waits anyway has no lost time to make up for.
+    if (!collective.isDone)
+      overslept = {};
+    if (Status status = await(collective, deadline); !status)
+      return status;
+  }
   recorder.record(COMMSCHED_RECORD_WAIT, request.launch.site->index,
                   {getStepNs(begin), getStepNs(Clock::now())});
   return {};

@@ -14,6 +14,7 @@
 #ifndef COMMSCHED_RUNTIME_MPI_MPIBACKEND_H
 #define COMMSCHED_RUNTIME_MPI_MPIBACKEND_H
 
+#include "Core/TransferThreads.h"
 #include "Mpi/Board.h"
 #include "Mpi/MpiCollectives.h"
 
@@ -27,6 +28,12 @@ inline constexpr int64_t defaultMaxCount = int64_t(1) << 30;
 
 /// For 20 microseconds, as far as the system can.
 void sleepSlice();
+
+/// An offload or a reload.
+struct MpiTransfer final : Request {
+  TransferJobPtr job;
+  bool isRecorded = false;
+};
 
 class MpiBackend final : public Backend {
 public:
@@ -72,6 +79,10 @@ private:
   void complete(MpiRequest &request);
   Status progress();
   Status startRequest(MpiRequest &request);
+  std::unique_ptr<Request> startTransfer(Launch launch);
+  bool isDone(const MpiTransfer &transfer);
+  /// Waits until the data has been copied, and records it. Collectives go on.
+  Status finishTransfer(MpiTransfer &transfer, Deadline deadline);
 
   // Waiting.cpp
   /// Ranks that have ended, and those that will never come to `launch`.
@@ -104,6 +115,8 @@ private:
   PendingRequests pending;
   /// Kept between calls of `progress`.
   std::vector<MpiRequest *> ended;
+  TransferThreads transferThreads;
+  std::vector<MpiTransfer *> transfersInFlight;
 };
 
 } // namespace commsched::runtime::mpi

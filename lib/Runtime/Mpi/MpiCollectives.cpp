@@ -214,6 +214,8 @@ Status Starter::start(size_t index) {
   case COMMSCHED_RECV:
     return receive(out, outBytes, site.peer, firstUserTag + site.tag);
   case COMMSCHED_BARRIER:
+  case COMMSCHED_OFFLOAD:
+  case COMMSCHED_RELOAD:
     break;
   }
   return {};

@@ -54,18 +54,40 @@ Status commsched::runtime::nccl::getElapsed(const Event &from, const Event &to,
 }
 
 //===----------------------------------------------------------------------===//
-// Device memory
+// Memory
 //===----------------------------------------------------------------------===//
 
 static constexpr int64_t pageBytes = int64_t(2) << 20;
-/// The alignment of cudaMalloc.
+/// The alignment of cudaMalloc and cudaHostAlloc.
 static constexpr int64_t leastAlignment = 256;
 
+void *Memory::add(Block block, int64_t alignment, int64_t slack) {
+  auto address = reinterpret_cast<uintptr_t>(block.begin);
+  if (slack)
+    address = (address + alignment - 1) / alignment * alignment;
+  void *buffer = reinterpret_cast<void *>(address);
+  blocks[buffer] = block;
+  return buffer;
+}
+
+void *Memory::allocateHost(int64_t bytes, int64_t alignment, Status &status) {
+  Block block{nullptr, Allocator::CudaHost};
+  int64_t slack = alignment > leastAlignment ? alignment : 0;
+  status = checkCuda(
+      cudaHostAlloc(&block.begin, bytes + slack, cudaHostAllocDefault),
+      "cudaHostAlloc");
+  if (status)
+    return add(block, alignment, slack);
+  // The next call shall not see this error.
+  cudaGetLastError();
+  return nullptr;
+}
+
 void *Memory::allocate(int64_t bytes, int64_t alignment, Status &status) {
-  Block block{nullptr, false};
+  Block block{nullptr, Allocator::Cuda};
   if (triesNccl && bytes >= pageBytes && alignment <= pageBytes) {
     if (ncclMemAlloc(&block.begin, bytes) == ncclSuccess) {
-      block.isNccls = true;
+      block.allocator = Allocator::Nccl;
       blocks[block.begin] = block;
       return block.begin;
     }
@@ -79,12 +101,7 @@ void *Memory::allocate(int64_t bytes, int64_t alignment, Status &status) {
     cudaGetLastError();
     return nullptr;
   }
-  auto address = reinterpret_cast<uintptr_t>(block.begin);
-  if (slack)
-    address = (address + alignment - 1) / alignment * alignment;
-  void *buffer = reinterpret_cast<void *>(address);
-  blocks[buffer] = block;
-  return buffer;
+  return add(block, alignment, slack);
 }
 
 void Memory::release(void *buffer) {
@@ -93,8 +110,15 @@ void Memory::release(void *buffer) {
     return;
   Block block = found->second;
   blocks.erase(found);
-  if (block.isNccls)
+  switch (block.allocator) {
+  case Allocator::Nccl:
     ncclMemFree(block.begin);
-  else
+    break;
+  case Allocator::Cuda:
     cudaFree(block.begin);
+    break;
+  case Allocator::CudaHost:
+    cudaFreeHost(block.begin);
+    break;
+  }
 }

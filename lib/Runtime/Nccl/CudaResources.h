@@ -63,20 +63,26 @@ Status queryEvent(const Event &event, bool &passed);
 /// Nanoseconds from one event to another, both passed.
 Status getElapsed(const Event &from, const Event &to, int64_t &ns);
 
-/// Device memory. Large buffers come from NCCL's allocator, whose memory it can
-/// register; small ones from CUDA's, since NCCL allocates pages of 2 MiB.
+/// Device memory, and pinned memory of the host. Large buffers come from NCCL's
+/// allocator, whose memory it can register; small ones from CUDA's, since NCCL
+/// allocates pages of 2 MiB.
 class Memory {
 public:
   /// Aligned to 256 bytes or `alignment`. Null and an error if there is none.
   void *allocate(int64_t bytes, int64_t alignment, Status &status);
+  /// Pinned memory, aligned likewise.
+  void *allocateHost(int64_t bytes, int64_t alignment, Status &status);
   /// The GPU must not use the buffer any more.
   void release(void *buffer);
 
 private:
+  enum class Allocator { Cuda, CudaHost, Nccl };
   struct Block {
     void *begin;
-    bool isNccls;
+    Allocator allocator;
   };
+  /// Keeps what CUDA has allocated with `slack` bytes more than asked for.
+  void *add(Block block, int64_t alignment, int64_t slack);
   std::map<void *, Block> blocks;
   /// Not on all systems NCCL's allocator works.
   bool triesNccl = true;

@@ -165,9 +165,10 @@ Status NcclBackend::createGroup(const Group &group, Deadline deadline) {
   progress.setGroups(group.index + 1);
   if (Status status = settle(deadline); !status)
     return status;
-  if (channels.size() <= static_cast<size_t>(group.index))
-    channels.resize(group.index + 1);
-  Channel &channel = channels[group.index];
+  size_t place = group.index - Group::d2hIndex;
+  if (channels.size() <= place)
+    channels.resize(place + 1);
+  Channel &channel = getChannel(group);
   auto describe = [this, &group] {
     std::string text = "timed out after " + std::to_string(deadlineMs) +
                        " ms while NCCL connects its ranks";

@@ -6,13 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A rank is a process with a GPU. There is one stream for compute and one for
-// every group. A start makes the group's stream wait for the compute stream,
-// enqueues NCCL's calls and records an event; a wait makes the compute stream
-// wait for that event. The host waits only where the interface requires it, and
-// while NCCL connects ranks that have not communicated before. It then checks
-// the deadline, the communicators and the other ranks, and aborts everything on
-// an error.
+// A rank is a process with a GPU. There is one stream for compute, one for
+// every group, and one for transfers in each direction. A start makes the
+// group's stream wait for the compute stream, enqueues NCCL's calls and records
+// an event; a wait makes the compute stream wait for that event. The host waits
+// only where the interface requires it, and while NCCL connects ranks that have
+// not communicated before. It then checks the deadline, the communicators and
+// the other ranks, and aborts everything on an error.
 //
 // Sends and receives that are started one after the other run together, so that
 // two ranks may send to each other before they receive.
@@ -72,6 +72,8 @@ public:
   Status zero(void *target, int64_t bytes) override;
   void *allocate(int64_t bytes, int64_t alignment, Status &status) override;
   void release(void *buffer) override;
+  void *allocateHost(int64_t bytes, int64_t alignment, Status &status) override;
+  void releaseHost(void *buffer) override;
   Status upload(void *buffer, const void *host, int64_t bytes) override;
   Status download(void *host, const void *buffer, int64_t bytes) override;
   Status read(void *host, const void *buffer, int64_t bytes) override;
@@ -82,7 +84,8 @@ public:
   Status shutdown(bool failed, Deadline deadline) override;
 
 private:
-  /// A group's communicator and stream.
+  /// A group's communicator and stream, or the stream of transfers in one
+  /// direction, which has no communicator.
   struct Channel {
     ncclComm_t comm = nullptr;
     cudaStream_t stream = nullptr;
@@ -110,6 +113,13 @@ private:
   // Launches (Launches.cpp).
   LaunchStatePtr launch(const Launch &launch, Status &status);
   Status enqueue(Channel &channel, const std::vector<LaunchStatePtr> &states);
+  LaunchStatePtr launchTransfer(const Launch &launch, Status &status);
+  Status enqueueTransfer(Channel &channel, const LaunchStatePtr &state);
+  /// Makes the stream of the channel wait for compute, and records its `begin`.
+  Status beginOn(Channel &channel, Event &begin);
+  Channel &getChannel(const Group &group) {
+    return channels[group.index - Group::d2hIndex];
+  }
   Status awaitLaunch(const LaunchStatePtr &state, Deadline deadline);
   /// Enqueues sends and receives that have been put off.
   Status flush();
@@ -125,6 +135,8 @@ private:
   Status waitUntil(const std::function<Status(bool &)> &isDone,
                    Deadline deadline);
   Status isIdle(bool &idle) const;
+  /// Whether nothing on the GPU can use a buffer any more.
+  bool mayRelease();
   KeepWaiting watch(Deadline deadline, DescribeTimeout describe);
   std::string describeStuck();
   const Launch *findOldest();
@@ -155,8 +167,8 @@ private:
   cudaEvent_t ready = nullptr;
   void *scratch = nullptr;
 
-  /// By the index of the group.
-  std::deque<Channel> channels;
+  /// See getChannel: the streams of transfers come first.
+  std::deque<Channel> channels{2};
   /// Sends and receives of one group that are not yet enqueued.
   std::vector<LaunchStatePtr> putOff;
   /// The last launches given to NCCL, while it still prepares them.

@@ -265,6 +265,8 @@ void CallCollector::collectTensor(const Launch &launch, size_t index,
     return receive(output, launch.getTensors()[index].outputs, wire, site.peer);
   case COMMSCHED_PERMUTE:
   case COMMSCHED_BARRIER:
+  case COMMSCHED_OFFLOAD:
+  case COMMSCHED_RELOAD:
     return;
   }
 }

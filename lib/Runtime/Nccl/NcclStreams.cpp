@@ -41,6 +41,8 @@ std::unique_ptr<Request> NcclBackend::start(Launch given, Status &status) {
 }
 
 LaunchStatePtr NcclBackend::launch(const Launch &launch, Status &status) {
+  if (isTransfer(launch.site->kind))
+    return launchTransfer(launch, status);
   status = hasGivenUp ? Status("'nccl' has given up") : bootstrap->getFailure();
   // Launches that other ranks wait for go first. A launch that NCCL still
   // prepares must not be overtaken by one of another group.
@@ -54,7 +56,7 @@ LaunchStatePtr NcclBackend::launch(const Launch &launch, Status &status) {
   progress.setStarted(launch);
   auto state = std::make_shared<LaunchState>();
   state->launch = launch;
-  Channel &channel = channels[launch.group->index];
+  Channel &channel = getChannel(*launch.group);
   if (status && isPutOff)
     putOff.push_back(state);
   else if (status)
@@ -74,13 +76,62 @@ Status NcclBackend::flush() {
     return status;
   std::vector<LaunchStatePtr> states = std::move(putOff);
   putOff.clear();
-  return atStart(
-      states.front()->launch,
-      enqueue(channels[states.front()->launch.group->index], states));
+  return atStart(states.front()->launch,
+                 enqueue(getChannel(*states.front()->launch.group), states));
 }
 
-Status NcclBackend::enqueue(Channel &channel,
-                            const std::vector<LaunchStatePtr> &states) {
+/// Does not settle what NCCL prepares, nor ends a group of sends and receives:
+/// a transfer needs no other rank.
+LaunchStatePtr NcclBackend::launchTransfer(const Launch &launch,
+                                           Status &status) {
+  status = hasGivenUp ? Status("'nccl' has given up") : bootstrap->getFailure();
+  progress.setStarted(launch);
+  auto state = std::make_shared<LaunchState>();
+  state->launch = launch;
+  Channel &channel = getChannel(*launch.group);
+  if (status && !channel.stream)
+    status = checkCuda(
+        cudaStreamCreateWithFlags(&channel.stream, cudaStreamNonBlocking),
+        "cudaStreamCreateWithFlags");
+  if (status)
+    status = enqueueTransfer(channel, state);
+  if (status) {
+    reportProgress(channel);
+    return state;
+  }
+  status = atStart(launch, status);
+  return nullptr;
+}
+
+Status NcclBackend::enqueueTransfer(Channel &channel,
+                                    const LaunchStatePtr &state) {
+  const Launch &launch = state->launch;
+  bool isOffload = launch.site->kind == COMMSCHED_OFFLOAD;
+  if (Status status = beginOn(channel, state->begin); !status)
+    return status;
+  channel.states.push_back(state);
+  for (size_t i = 0; i < launch.getTensors().size(); ++i) {
+    const Tensor &tensor = launch.getTensors()[i];
+    int64_t bytes = tensor.inputs * tensor.element.bytes;
+    if (bytes == 0)
+      continue;
+    if (Status status = checkCuda(
+            cudaMemcpyAsync(launch.outputs[i], launch.inputs[i], bytes,
+                            isOffload ? cudaMemcpyDeviceToHost
+                                      : cudaMemcpyHostToDevice,
+                            channel.stream),
+            "cudaMemcpyAsync");
+        !status)
+      return status;
+  }
+  if (Status status = events.record(channel.stream, state->end); !status)
+    return status;
+  addInterval(COMMSCHED_RECORD_COLLECTIVE, launch.site->index, state->begin,
+              state->end);
+  return Status();
+}
+
+Status NcclBackend::beginOn(Channel &channel, Event &begin) {
   if (Status status =
           checkCuda(cudaEventRecord(ready, computeStream), "cudaEventRecord");
       !status)
@@ -89,8 +140,13 @@ Status NcclBackend::enqueue(Channel &channel,
                                 "cudaStreamWaitEvent");
       !status)
     return status;
+  return events.record(channel.stream, begin);
+}
+
+Status NcclBackend::enqueue(Channel &channel,
+                            const std::vector<LaunchStatePtr> &states) {
   Event begin;
-  if (Status status = events.record(channel.stream, begin); !status)
+  if (Status status = beginOn(channel, begin); !status)
     return status;
   std::vector<const Launch *> launches;
   for (const LaunchStatePtr &state : states) {
@@ -110,7 +166,7 @@ Status NcclBackend::trySettle(bool &settled) {
   settled = unsettled.empty();
   if (settled)
     return Status();
-  Channel &channel = channels[unsettled.front()->launch.group->index];
+  Channel &channel = getChannel(*unsettled.front()->launch.group);
   if (Status status = communicators.isSettled(channel.comm, settled); !status)
     return giveUp(status);
   return settled ? finishEnqueuing() : Status();
@@ -119,7 +175,7 @@ Status NcclBackend::trySettle(bool &settled) {
 Status NcclBackend::settle(Deadline deadline) {
   if (unsettled.empty())
     return Status();
-  Channel &channel = channels[unsettled.front()->launch.group->index];
+  Channel &channel = getChannel(*unsettled.front()->launch.group);
   if (Status status = communicators.settle(
           channel.comm, watch(deadline, [this] { return describeStuck(); }));
       !status)
@@ -130,7 +186,7 @@ Status NcclBackend::settle(Deadline deadline) {
 Status NcclBackend::finishEnqueuing() {
   std::vector<LaunchStatePtr> states = std::move(unsettled);
   unsettled.clear();
-  Channel &channel = channels[states.front()->launch.group->index];
+  Channel &channel = getChannel(*states.front()->launch.group);
   Event end;
   if (Status status = events.record(channel.stream, end); !status)
     return status;
@@ -288,7 +344,7 @@ static std::optional<FloatType> getFloatType(commsched_type type) {
   }
 }
 
-/// Copies rows of `width` bytes.
+/// Copies rows of `width` bytes, on the GPU or in pinned memory.
 static Status copyBytes(const StridedCopy &copy, int64_t width,
                         cudaStream_t stream) {
   // Of cudaMemcpy2DAsync.
@@ -298,7 +354,7 @@ static Status copyBytes(const StridedCopy &copy, int64_t width,
   auto move = [&](int64_t row, int64_t bytes) {
     return checkCuda(cudaMemcpyAsync(target + row * copy.targetStride,
                                      source + row * copy.sourceStride, bytes,
-                                     cudaMemcpyDeviceToDevice, stream),
+                                     cudaMemcpyDefault, stream),
                      "cudaMemcpyAsync");
   };
   if (copy.rows == 1)
@@ -309,7 +365,7 @@ static Status copyBytes(const StridedCopy &copy, int64_t width,
   if (least >= width && most <= mostPitch)
     return checkCuda(cudaMemcpy2DAsync(target, copy.targetStride, source,
                                        copy.sourceStride, width, copy.rows,
-                                       cudaMemcpyDeviceToDevice, stream),
+                                       cudaMemcpyDefault, stream),
                      "cudaMemcpy2DAsync");
   // Rows that overlap, go backwards or lie far apart.
   for (int64_t row = 0; row < copy.rows; ++row)
@@ -359,25 +415,38 @@ void *NcclBackend::allocate(int64_t bytes, int64_t alignment, Status &status) {
   return memory.allocate(bytes, alignment, status);
 }
 
+bool NcclBackend::mayRelease() {
+  bool idle = false;
+  return (!hasGivenUp && waitForIdle(getDeadline())) || (isIdle(idle) && idle);
+}
+
 void NcclBackend::release(void *buffer) {
   // Better lost than taken from work that cannot be stopped.
-  bool idle = false;
-  if (!hasGivenUp && waitForIdle(getDeadline()))
+  if (mayRelease())
     memory.release(buffer);
-  else if (isIdle(idle) && idle)
+}
+
+void *NcclBackend::allocateHost(int64_t bytes, int64_t alignment,
+                                Status &status) {
+  return memory.allocateHost(bytes, alignment, status);
+}
+
+void NcclBackend::releaseHost(void *buffer) {
+  if (mayRelease())
     memory.release(buffer);
 }
 
 Status NcclBackend::upload(void *buffer, const void *host, int64_t bytes) {
   if (Status status = waitForIdle(getDeadline()); !status)
     return status;
-  return checkCuda(cudaMemcpy(buffer, host, bytes, cudaMemcpyHostToDevice),
+  // The buffer may be pinned memory.
+  return checkCuda(cudaMemcpy(buffer, host, bytes, cudaMemcpyDefault),
                    "cudaMemcpy");
 }
 
 Status NcclBackend::download(void *host, const void *buffer, int64_t bytes) {
   if (Status status = waitForIdle(getDeadline()); !status)
     return status;
-  return checkCuda(cudaMemcpy(host, buffer, bytes, cudaMemcpyDeviceToHost),
+  return checkCuda(cudaMemcpy(host, buffer, bytes, cudaMemcpyDefault),
                    "cudaMemcpy");
 }

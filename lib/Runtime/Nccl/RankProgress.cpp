@@ -29,7 +29,7 @@ void RankProgress::setStarted(const Launch &launch) {
   last.site = launch.site;
   last.group = launch.group;
   last.sequence = launch.sequence;
-  if (isPointToPoint(launch.site->kind))
+  if (isPointToPoint(launch.site->kind) || isTransfer(launch.site->kind))
     return;
   size_t index = launch.group->index;
   if (groups.size() <= index)
@@ -101,6 +101,7 @@ struct OtherProgress {
 MissingRanks
 commsched::runtime::nccl::findMissing(const Launch &launch,
                                       const std::vector<Standing> &standings) {
+  // Transfers have no other member.
   const Group &group = *launch.group;
   bool toPeer = isPointToPoint(launch.site->kind);
   MissingRanks missing;

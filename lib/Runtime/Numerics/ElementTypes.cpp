@@ -30,15 +30,16 @@ static const TypeInfo typeInfos[] = {
 
 /// In the order of commsched_kind.
 static const char *const kindNames[] = {
-    "all_gather", "reduce_scatter", "all_reduce", "all_to_all", "broadcast",
-    "permute",    "send",           "recv",       "barrier"};
+    "all_gather", "reduce_scatter", "all_reduce", "all_to_all",
+    "broadcast",  "permute",        "send",       "recv",
+    "barrier",    "offload",        "reload"};
 
 /// In the order of commsched_reduction.
 static const char *const reductionNames[] = {"sum", "avg",  "prod", "min",
                                              "max", "band", "bor",  "bxor"};
 
 static_assert(std::size(typeInfos) == COMMSCHED_COMPLEX_F64 + 1 &&
-                  std::size(kindNames) == COMMSCHED_BARRIER + 1 &&
+                  std::size(kindNames) == COMMSCHED_RELOAD + 1 &&
                   std::size(reductionNames) == COMMSCHED_BXOR + 1,
               "a number without a name");
 

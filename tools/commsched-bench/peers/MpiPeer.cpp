@@ -204,6 +204,8 @@ std::string MpiPeer::start(const PeerCall &call, int32_t slot) {
     return describe(
         MPI_Irecv(output, count, type, call.peer, 0, communicator, &request));
   case COMMSCHED_BARRIER:
+  case COMMSCHED_OFFLOAD:
+  case COMMSCHED_RELOAD:
     break;
   }
   return "MPI called directly: no such call";

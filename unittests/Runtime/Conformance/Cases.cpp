@@ -73,9 +73,10 @@ TensorSizes commsched::conformance::getSizes(const Case &theCase,
 }
 
 const char *commsched::conformance::getName(commsched_kind kind) {
-  constexpr std::array<const char *, 9> names = {
-      "all_gather", "reduce_scatter", "all_reduce", "all_to_all", "broadcast",
-      "permute",    "send",           "recv",       "barrier"};
+  constexpr std::array<const char *, COMMSCHED_RELOAD + 1> names = {
+      "all_gather", "reduce_scatter", "all_reduce", "all_to_all",
+      "broadcast",  "permute",        "send",       "recv",
+      "barrier",    "offload",        "reload"};
   return names[kind];
 }
 

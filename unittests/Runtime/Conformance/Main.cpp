@@ -48,6 +48,8 @@ static int32_t runPlans(const RunOptions &options, Report &report) {
       runCases(plan, report);
       checkBarrier(plan, report);
     }
+  if (!joined && !*commsched_last_error())
+    checkTransfers(report);
   report.addUp();
   return commsched_finalize();
 }
@@ -56,6 +58,7 @@ int commsched::conformance::runRank(const RunOptions &options) {
   Report report;
   if (options.onlyRefusals) {
     checkRefusals(options, report);
+    checkTransferErrors(options, report);
   } else if (runPlans(options, report)) {
     std::printf("rank %d: error: %s\n", static_cast<int>(report.getRank()),
                 commsched_last_error());

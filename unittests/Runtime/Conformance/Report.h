@@ -48,7 +48,7 @@ public:
 private:
   void printDefect(const std::string &text);
 
-  static constexpr size_t refused = COMMSCHED_BARRIER + 1;
+  static constexpr size_t refused = COMMSCHED_RELOAD + 1;
   int32_t rank = -1;
   int32_t numRanks = 0;
   int64_t numPrinted = 0;

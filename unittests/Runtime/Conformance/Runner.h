@@ -46,6 +46,14 @@ void runCases(const Plan &plan, Report &report);
 /// Runs the barriers of `plan`, which is loaded, with one rank coming late.
 void checkBarrier(const Plan &plan, Report &report);
 
+/// Loads a program of transfers to the host and back, and runs it beside
+/// collectives.
+void checkTransfers(Report &report);
+
+/// Makes the errors that transfers and memory of the host can have, each in a
+/// job of its own.
+void checkTransferErrors(const RunOptions &options, Report &report);
+
 /// Loads a program for each combination that the backend must refuse, each in a
 /// job of its own.
 void checkRefusals(const RunOptions &options, Report &report);

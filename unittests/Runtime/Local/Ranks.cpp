@@ -55,7 +55,8 @@ commsched::runtime::testing::makeProgram(int32_t size, const std::string &sites,
       {"sites", json::parse("[" + sites + "]")},
       {"operators", json::parse("[" + operators + "]")}};
   for (json &site : program["sites"])
-    if (!site.contains("group"))
+    if (!site.contains("group") && site["kind"] != "offload" &&
+        site["kind"] != "reload")
       site["group"] = 0;
   return program.dump();
 }

@@ -35,7 +35,8 @@ struct Ranks {
 };
 
 /// A program with the groups "dp" of all `size` ranks and "solo" of one each,
-/// and these sites. Sites are written without "group" for "dp".
+/// and these sites. Sites are written without "group" for
+/// "dp"; transfers have none.
 std::string makeProgram(int32_t size, const std::string &sites,
                         const std::string &operators = "");
 

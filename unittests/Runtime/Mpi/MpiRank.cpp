@@ -109,6 +109,7 @@ Site &MpiRank::makeSite(commsched_kind kind, commsched_type type,
                         int64_t inputs, int64_t outputs) {
   Site &site = *sites.emplace_back(std::make_unique<Site>());
   site.index = static_cast<int32_t>(sites.size() - 1);
+  site.collective = site.index;
   site.name = "site" + std::to_string(site.index);
   site.kind = kind;
   Tensor tensor;

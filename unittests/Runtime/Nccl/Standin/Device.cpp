@@ -107,8 +107,23 @@ void standin::progress() {
   }
 }
 
-static bool isDevice(const void *address) {
+/// Whether CUDA has allocated the memory, be it pinned memory of the host.
+static bool isCudas(const void *address) {
   return nameAddress(address) != "host";
+}
+
+/// Memory that `free` releases, remembered under a new name of the kind.
+static void *allocate(size_t bytes, const char *kind, const char *prefix) {
+  // On pages, as large buffers of NCCL are; what is not written is no number.
+  size_t alignment = bytes >= (size_t(1) << 21) ? size_t(1) << 21 : 256;
+  size_t rounded = (bytes + alignment) / alignment * alignment;
+  void *pointer = std::aligned_alloc(alignment, rounded);
+  if (!pointer)
+    return nullptr;
+  std::memset(pointer, 0xa5, rounded);
+  device.allocations[static_cast<char *>(pointer)] = {
+      prefix + std::to_string(takeNumber(kind)), bytes};
+  return pointer;
 }
 
 extern "C" {
@@ -236,13 +251,21 @@ STANDIN_API cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from,
 
 STANDIN_API cudaError_t cudaMalloc(void **pointer, size_t bytes) {
   STANDIN_BEGIN(cudaMalloc, std::to_string(bytes))
-  // On pages, as large buffers of NCCL are; what is not written is no number.
-  size_t alignment = bytes >= (size_t(1) << 21) ? size_t(1) << 21 : 256;
-  size_t rounded = (bytes + alignment) / alignment * alignment;
-  *pointer = std::aligned_alloc(alignment, rounded);
-  std::memset(*pointer, 0xa5, rounded);
-  device.allocations[static_cast<char *>(*pointer)] = {
-      "m" + std::to_string(takeNumber("allocation")), bytes};
+  *pointer = allocate(bytes, "allocation", "m");
+  return *pointer ? cudaSuccess : lastError = cudaErrorMemoryAllocation;
+}
+
+STANDIN_API cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned) {
+  STANDIN_BEGIN(cudaHostAlloc, std::to_string(bytes))
+  *pointer = allocate(bytes, "pinned", "h");
+  return *pointer ? cudaSuccess : lastError = cudaErrorMemoryAllocation;
+}
+
+STANDIN_API cudaError_t cudaFreeHost(void *pointer) {
+  STANDIN_BEGIN(cudaFreeHost, nameAddress(pointer))
+  if (!device.allocations.erase(static_cast<char *>(pointer)))
+    return cudaErrorInvalidValue;
+  std::free(pointer);
   return cudaSuccess;
 }
 
@@ -279,8 +302,8 @@ STANDIN_API cudaError_t cudaMemcpy(void *target, const void *source,
                                    size_t bytes, cudaMemcpyKind kind) {
   STANDIN_BEGIN(cudaMemcpy, nameAddress(target) + ", " + nameAddress(source) +
                                 ", " + std::to_string(bytes))
-  const void *onDevice = kind == cudaMemcpyHostToDevice ? target : source;
-  if (bytes && !isDevice(onDevice))
+  if (bytes &&
+      (kind != cudaMemcpyDefault || isCudas(target) == isCudas(source)))
     return cudaErrorInvalidValue;
   if (bytes)
     std::memcpy(target, source, bytes);
