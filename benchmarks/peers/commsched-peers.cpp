@@ -16,6 +16,7 @@
 #include "Peers.h"
 #include "ProblemDump.h"
 #include "RingProducts.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -57,6 +58,11 @@ static llvm::cl::opt<std::string>
              llvm::cl::desc("Write the program to a JSON file, for a peer that "
                             "does not read MLIR, and do nothing else"),
              llvm::cl::value_desc("FILE"));
+static llvm::cl::opt<std::string>
+    outputPath("output",
+               llvm::cl::desc("Write the program as the only peer besides the "
+                              "input has left it, as bytecode"),
+               llvm::cl::value_desc("FILE"));
 
 namespace {
 
@@ -96,10 +102,10 @@ static void writeCosts(llvm::json::OStream &json, const PeerCosts &costs) {
                  static_cast<int64_t>(report.collectives.size()));
 }
 
-/// Prints what `peer` makes of a copy of `function`. A peer that fails is no
-/// reason to stop: that is what it makes of it.
-static void writePeer(StringRef path, LoneFunction &function,
-                      const Peer &peer) {
+/// Prints what `peer` makes of a copy of `function`, and returns the copy. A
+/// peer that fails is no reason to stop: that is what it makes of it.
+static LoneFunction writePeer(StringRef path, LoneFunction &function,
+                              const Peer &peer) {
   LoneFunction copy = function.clone();
   std::string error;
   ScopedDiagnosticHandler handler(
@@ -128,6 +134,18 @@ static void writePeer(StringRef path, LoneFunction &function,
   });
   llvm::outs() << "\n";
   llvm::outs().flush();
+  return copy;
+}
+
+static LogicalResult writeProgram(ModuleOp module) {
+  std::error_code error;
+  llvm::raw_fd_ostream os(outputPath, error);
+  if (error) {
+    llvm::errs() << "cannot write '" << outputPath << "': " << error.message()
+                 << "\n";
+    return failure();
+  }
+  return writeBytecodeToFile(module, os);
 }
 
 static LogicalResult dump(StringRef path, ModuleOp module) {
@@ -166,19 +184,25 @@ static LogicalResult run(StringRef path, ArrayRef<Peer> peers,
     return dump(path, *module);
   for (FunctionOpInterface function : getBenchmarkedFunctions(*module)) {
     LoneFunction alone(function);
-    for (const Peer &peer : peers)
-      writePeer(path, alone, peer);
+    for (const Peer &peer : peers) {
+      LoneFunction result = writePeer(path, alone, peer);
+      if (!outputPath.empty())
+        function.getFunctionBody().takeBody(
+            result.getFunction().getFunctionBody());
+    }
   }
-  return success();
+  return outputPath.empty() ? success() : writeProgram(*module);
 }
 
 int main(int argc, char **argv) {
   llvm::cl::ParseCommandLineOptions(
       argc, argv, "Compares schedulers on the same programs and costs\n");
-  if (!dumpPath.empty() && programPaths.size() > 1) {
-    llvm::errs() << "the option 'dump' takes one program\n";
-    return 1;
-  }
+  for (const llvm::cl::opt<std::string> *option : {&dumpPath, &outputPath})
+    if (!option->empty() && programPaths.size() > 1) {
+      llvm::errs() << "the option '" << option->ArgStr
+                   << "' takes one program\n";
+      return 1;
+    }
   std::vector<Peer> peers = {
       {"input", [](LoneFunction &) { return PeerRun(); }}};
   if (failed(addPeers(peers, pipelines, runPipeline)) ||
@@ -187,6 +211,10 @@ int main(int argc, char **argv) {
       failed(addPeers(peers, windows, windowEinsums)) ||
       failed(addPeers(peers, micropipelines, pipelineProducts)))
     return 1;
+  if (!outputPath.empty() && peers.size() != 2) {
+    llvm::errs() << "the option 'output' takes one peer\n";
+    return 1;
+  }
   DialectRegistry registry;
   registerAllDialects(registry);
   registerAllExtensions(registry);

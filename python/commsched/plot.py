@@ -3,7 +3,8 @@
 
 Run as ``python -m commsched.plot frontier.csv``, with the file that
 ``commsched-opt --commsched-frontier=file=frontier.csv`` wrote, or the same
-as JSON. Needs matplotlib: ``pip install -e './python[plot]'``.
+as JSON. Each file gets axes of its own, each of its functions a curve. Needs
+matplotlib: ``pip install -e './python[plot]'``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-COLUMNS = ("function", "peak_bytes", "step_time_ns", "lower_bound_ns")
+COLUMNS = ("function", "peak_bytes", "step_time_ns")
+BOUND = "lower_bound_ns"
 
 
 class FrontierError(ValueError):
@@ -29,7 +31,7 @@ class Point:
 
     peak_bytes: int
     step_time_ns: int
-    lower_bound_ns: int
+    lower_bound_ns: int | None = None
 
 
 def read_frontiers(path: str) -> dict[str, list[Point]]:
@@ -43,7 +45,10 @@ def read_frontiers(path: str) -> dict[str, list[Point]]:
         if missing:
             raise FrontierError(f"{where} has no '{missing[0]}'")
         points = frontiers.setdefault(str(row["function"]), [])
-        points.append(Point(*(_number(where, n, row[n]) for n in COLUMNS[1:])))
+        # Other schedulers than ours have no bound.
+        has_bound = row.get(BOUND) not in (None, "")
+        names = COLUMNS[1:] + (BOUND,) * has_bound
+        points.append(Point(*(_number(where, n, row[n]) for n in names)))
     if not frontiers:
         raise FrontierError(f"{path} has no points")
     return frontiers
@@ -84,11 +89,43 @@ def _unit(values: Iterable[int], units: Sequence[tuple[str, int]]):
     return fitting[-1] if fitting else units[0]
 
 
+def best_points(points: Iterable[Point]) -> list[Point]:
+    """Those that no other point beats in both, by peak."""
+    best: list[Point] = []
+    for point in sorted(points, key=lambda p: (p.peak_bytes, p.step_time_ns)):
+        if not best or point.step_time_ns < best[-1].step_time_ns:
+            best.append(point)
+    return best
+
+
 def draw(frontiers: Mapping[str, Sequence[Point]]):
     """A matplotlib figure: for each function the step time that a peak allows,
-    and, dashed, what no schedule can beat."""
+    and, dashed, what no schedule can beat. Points that another point beats in
+    both are marks beside the curve."""
+    return draw_all({"": frontiers})
+
+
+def draw_all(files: Mapping[str, Mapping[str, Sequence[Point]]]):
+    """The same for several files, side by side. A title is above each; a
+    function has one color in all of them."""
     from matplotlib.figure import Figure
 
+    columns = min(len(files), 3)
+    rows = -(-len(files) // columns)
+    size = (7, 4.5) if len(files) == 1 else (5 * columns, 4 * rows)
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False).flat
+    colors: dict[str, str] = {}
+    for axes, (title, frontiers) in zip(grid, files.items(), strict=False):
+        _draw_axes(axes, frontiers, colors)
+        if title:
+            axes.set_title(title)
+    for axes in list(grid)[len(files) :]:
+        axes.remove()
+    return figure
+
+
+def _draw_axes(axes, frontiers, colors: dict[str, str]):
     points = [point for each in frontiers.values() for point in each]
     memory, memory_size = _unit(
         (point.peak_bytes for point in points),
@@ -98,30 +135,49 @@ def draw(frontiers: Mapping[str, Sequence[Point]]):
         (point.step_time_ns for point in points),
         [("ns", 1), ("µs", 10**3), ("ms", 10**6)],
     )
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
-    axes = figure.subplots()
+
+    def draw_line(points, time_of, **style):
+        return axes.plot(
+            [point.peak_bytes / memory_size for point in points],
+            [time_of(point) / time_size for point in points],
+            **style,
+        )[0]
+
     for function, each in frontiers.items():
-        each = sorted(each, key=lambda point: point.peak_bytes)
-        peaks = [point.peak_bytes / memory_size for point in each]
-        steps = [point.step_time_ns / time_size for point in each]
-        bounds = [point.lower_bound_ns / time_size for point in each]
+        color = colors.setdefault(function, f"C{len(colors) % 10}")
+        best = best_points(each)
+        others = [point for point in each if point not in best]
         # Between two points the step is that of the one with less memory.
-        (line,) = axes.plot(
-            peaks, steps, marker="o", drawstyle="steps-post", label=function
+        draw_line(
+            best,
+            lambda point: point.step_time_ns,
+            color=color,
+            marker="o",
+            drawstyle="steps-post",
+            label=function,
         )
-        axes.plot(
-            peaks,
-            bounds,
-            color=line.get_color(),
-            linestyle="--",
-            marker="_",
-            label=f"{function}: lower bound",
-        )
+        if others:
+            draw_line(
+                others,
+                lambda point: point.step_time_ns,
+                color=color,
+                marker="x",
+                linestyle="",
+                alpha=0.4,
+            )
+        if all(point.lower_bound_ns is not None for point in each):
+            draw_line(
+                sorted(each, key=lambda point: point.peak_bytes),
+                lambda point: point.lower_bound_ns,
+                color=color,
+                linestyle="--",
+                marker="_",
+                label=f"{function}: lower bound",
+            )
     axes.set_xlabel(f"peak memory [{memory}]")
     axes.set_ylabel(f"step time [{time}]")
     axes.grid(alpha=0.3)
     axes.legend()
-    return figure
 
 
 def save(figure, path: str) -> None:
@@ -135,29 +191,42 @@ def save(figure, path: str) -> None:
         figure.savefig(path, dpi=150, metadata=metadata)
 
 
+def read_files(paths: Sequence[str]):
+    """The frontiers of each file, by its title: none if it is the only one."""
+    if len(paths) == 1:
+        return {"": read_frontiers(paths[0])}
+    stems = [os.path.splitext(os.path.basename(path))[0] for path in paths]
+    titles = stems if len({*stems}) == len(stems) else paths
+    return {
+        title: read_frontiers(path)
+        for title, path in zip(titles, paths, strict=True)
+    }
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m commsched.plot",
         description="Draw step time against peak memory.",
     )
     parser.add_argument(
-        "frontier",
+        "frontiers",
         metavar="FILE",
+        nargs="+",
         help="what commsched-frontier wrote, CSV or JSON",
     )
     parser.add_argument(
         "-o",
         "--output",
         metavar="FILE",
-        help="picture to write, such as .png or .svg (default: beside FILE, "
-        "as .png)",
+        help="picture to write, such as .png or .svg (default: beside the "
+        "first FILE, as .png)",
     )
     options = parser.parse_args(arguments)
     output = options.output
     if output is None:
-        output = os.path.splitext(options.frontier)[0] + ".png"
+        output = os.path.splitext(options.frontiers[0])[0] + ".png"
     try:
-        save(draw(read_frontiers(options.frontier)), output)
+        save(draw_all(read_files(options.frontiers)), output)
     except ModuleNotFoundError as error:
         if error.name != "matplotlib":
             raise

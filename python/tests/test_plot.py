@@ -64,6 +64,31 @@ def test_small_steps_have_small_units(write):
     assert data(axes.lines[0]) == [[1001.0], [450.0]]
 
 
+def test_other_schedulers_have_no_bound_and_points_beside_the_curve(write):
+    path = write(
+        "function,setting,peak_bytes,step_time_ns\n"
+        "a,1.0,4,10\na,0.5,3,20\na,0.2,5,15\nb,,2,30\n"
+    )
+    (axes,) = plot.draw(plot.read_frontiers(path)).axes
+    best, beaten, other = axes.lines
+    assert data(best) == [[3.0, 4.0], [20.0, 10.0]]
+    assert data(beaten) == [[5.0], [15.0]]
+    assert data(other) == [[2.0], [30.0]]
+
+
+def test_each_file_has_axes_and_each_function_a_color(write, tmp_path):
+    header = "function,peak_bytes,step_time_ns\n"
+    first = write(header + "ours,1,9\ntheirs,1,10\n", "first.csv")
+    second = write(header + "theirs,2,20\n", "second.csv")
+    figure = plot.draw_all(plot.read_files([first, second]))
+    left, right = figure.axes
+    assert [axes.get_title() for axes in (left, right)] == ["first", "second"]
+    assert right.lines[0].get_color() == left.lines[1].get_color()
+    output = tmp_path / "both.png"
+    assert plot.main([first, second, "-o", str(output)]) == 0
+    assert output.exists()
+
+
 def test_json_holds_the_same(write):
     names = HEADER.strip().split(",")
     rows = [

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# Part of the CommSched project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compare step time against peak memory on joint steps, with the same costs and
+simulator.
+
+Writes the points of every peer to DATA/STEP.csv, which `commsched.plot` draws,
+and prints tables. A peer that has points in the file is not run again, unless
+--again names it; --tables runs nothing.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "benchmarks" / "common"))
+
+import peers  # noqa: E402
+import tables  # noqa: E402
+from measured_steps import Failure, make_parser  # noqa: E402
+from steps import STEPS, Tools, trace  # noqa: E402
+
+FRACTIONS = ("1.0", "0.8", "0.6", "0.4", "0.2", "0.0")
+# What DeepCompile's passes start from: its own partition saves everything but
+# parameters; users recompute with checkpoints, here with fractions.
+PARTITIONS = {
+    "all saved": "strategy=default",
+    "1.0": "activation-memory-budget=1.0",
+    "0.5": "activation-memory-budget=0.5",
+    "0.2": "activation-memory-budget=0.2",
+}
+
+
+def list_peers(fractions: tuple) -> dict:
+    """Name -> the function that makes its points of a step."""
+    return {
+        "today": lambda step: peers.today(step, fractions),
+        "PyTorch, gathers repeated": lambda step: peers.pytorch(
+            step, fractions, "recompute"
+        ),
+        "PyTorch, gathers kept": lambda step: peers.pytorch(step, fractions, "save"),
+        "DeepCompile": lambda step: peers.deep_compile(step, PARTITIONS),
+    }
+
+
+def list_memories(curves: dict) -> list[int]:
+    """The peaks of all points of all peers, descending."""
+    peaks = {
+        point.peak_bytes
+        for name, points in curves.items()
+        if name != tables.OURS
+        for point in points
+    }
+    return sorted(peaks, reverse=True)
+
+
+def run_peer(name, make_points, step, data):
+    """Replaces the points of a peer in the file of the step."""
+    points = []
+    try:
+        for point in make_points(step):
+            points.append(point)
+            print(f"{data.stem}: {name}: {point}", file=sys.stderr, flush=True)
+    except (Failure, OSError) as error:
+        print(f"{data.stem}: {name}: {error}", file=sys.stderr, flush=True)
+    if points:
+        tables.write_points(data, {**tables.read_points(data), name: points})
+
+
+def list_steps(options) -> dict:
+    """Label -> the file of a step; None: it is to be traced."""
+    if options.programs:
+        return {path.stem: path for path in options.programs}
+    return {label: None for label in STEPS if re.search(options.steps, label)}
+
+
+def compare_step(label: str, program, options, tools: Tools):
+    data = options.data / f"{label}.csv"
+    known = tables.read_points(data)
+    makers = list_peers(tuple(options.fractions))
+    # Last, because its memories are those of the others.
+    makers[tables.OURS] = lambda step: peers.ours(
+        step, list_memories(tables.read_points(data))
+    )
+    missing = {
+        name: make
+        for name, make in makers.items()
+        if re.search(options.peers, name)
+        and (name not in known or re.search(options.again, name))
+    }
+    if not missing:
+        return
+    program = program or trace(label, options.traces, tools)
+    with tempfile.TemporaryDirectory() as folder:
+        step = peers.Step(program, pathlib.Path(folder), tools)
+        for name, make in missing.items():
+            run_peer(name, make, step, data)
+
+
+def draw(options):
+    files = [options.data / f"{label}.csv" for label in list_steps(options)]
+    files = [str(file) for file in files if file.exists()]
+    command = [options.python, "-m", "commsched.plot", *files, "-o", options.picture]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
+
+
+def main() -> int:
+    parser = make_parser(__doc__)
+    add = parser.add_argument
+    results = ROOT / "docs" / "results"
+    add("programs", nargs="*", type=pathlib.Path, help="instead of the known steps")
+    add("--peers", default=".", help="only the peers whose name this matches")
+    add("--again", default="$^", help="also those that have points and match this")
+    add("--data", type=pathlib.Path, default=results / "data" / "memory")
+    add("--traces", type=pathlib.Path, default=ROOT / "build", help="folder of steps")
+    add("--fractions", nargs="+", default=FRACTIONS)
+    add("--target", default="h100", help="preset that prices the operations")
+    add("--timeout", type=float, default=600.0, help="seconds of one tool")
+    add("--tables", action="store_true", help="only print what was measured")
+    add("--picture", type=pathlib.Path, help="file of the curves, such as .svg")
+    options = parser.parse_args()
+    tools = Tools(
+        options.opt, options.tool, options.python, options.target, options.timeout
+    )
+    try:
+        options.data.mkdir(parents=True, exist_ok=True)
+        for label, program in list_steps(options).items():
+            if not options.tables:
+                compare_step(label, program, options, tools)
+            curves = tables.read_points(options.data / f"{label}.csv")
+            if curves:
+                tables.print_step(label, curves)
+        if options.picture:
+            draw(options)
+    except (Failure, OSError, subprocess.CalledProcessError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+# Part of the CommSched project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The joint steps of the comparison, and the passes that all its peers share."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import sys
+from typing import NamedTuple
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "benchmarks" / "common"))
+
+from measured_steps import Failure, run  # noqa: E402
+
+EXAMPLE = ROOT / "examples" / "llama3-8b-joint-fsdp64.mlirbc"
+# Label -> the options of commsched.torch.trace.
+STEPS = {
+    "llama3-8b-dp64": None,
+    "llama3-8b-dp8": ["--model=llama3-8b", "--dp=8"],
+    "llama3-70b-dp64": ["--model=llama3-70b", "--dp=64"],
+    "llama3-70b-dp8": ["--model=llama3-70b", "--dp=8"],
+    "deepseek-16b-ep8": ["--model=deepseek-v3-16b", "--ep=8"],
+}
+
+
+class Point(NamedTuple):
+    """What one setting of a peer makes of a step."""
+
+    setting: str
+    peak_bytes: int
+    step_time_ns: int
+
+
+class Tools(NamedTuple):
+    """Programs and options that all peers share."""
+
+    opt: str
+    peers: str
+    python: str
+    target: str
+    timeout: float
+
+    @property
+    def estimate(self) -> str:
+        return f"func.func(commsched-estimate-runtime{{target={self.target}}})"
+
+    def run_passes(self, program, passes: list, *arguments) -> str:
+        pipeline = f"builtin.module({','.join([self.estimate, *passes])})"
+        command = [self.opt, program, "--mlir-print-op-on-diagnostic=false"]
+        command += [f"--pass-pipeline={pipeline}", *arguments]
+        return run(command, limit=self.timeout)
+
+    def transform(self, program, passes: list, output):
+        self.run_passes(program, passes, "--emit-bytecode", "-o", output)
+
+    def measure(self, program, setting: str) -> Point:
+        """The pair of functions that a peer has made."""
+        report = "commsched-report{format=json}"
+        text = self.run_passes(program, [report], "-o", os.devnull)
+        for line in map(json.loads, text.splitlines()):
+            if "saved_bytes" in line:
+                peak, time = line["peak_memory_bytes"], line["step_time_ns"]
+                return Point(setting, peak, time)
+        raise Failure(f"{program} has no forward with its backward")
+
+
+def trace(label: str, folder: pathlib.Path, tools: Tools) -> pathlib.Path:
+    """The file of a step, which is traced if it is not there."""
+    if STEPS[label] is None:
+        return EXAMPLE
+    path = folder / f"joint-{label}.mlirbc"
+    if not path.exists():
+        command = [tools.python, "-m", "commsched.torch.trace", "--joint"]
+        command += ["--no-reshard-after-forward", *STEPS[label], "-o", path]
+        python = os.pathsep.join(
+            filter(None, [str(ROOT / "python"), os.environ.get("PYTHONPATH")])
+        )
+        environment = {**os.environ, "PYTHONPATH": python}
+        run(command, env={**environment, "COMMSCHED_OPT": tools.opt})
+    return path
