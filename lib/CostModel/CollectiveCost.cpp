@@ -36,7 +36,8 @@ double CollectiveCost::curveNs(const MeasuredCurve &curve,
 std::optional<int64_t>
 CollectiveCost::singleTensorNs(const CollectiveQuery &query) const {
   bool barrier = query.kind == CollectiveKind::Barrier;
-  if (!table || query.ranks <= 1 || (query.bytes <= 0 && !barrier))
+  bool isAlone = query.ranks <= 1 && !isHostTransfer(query.kind);
+  if (!table || isAlone || (query.bytes <= 0 && !barrier))
     return std::nullopt;
   auto timeOn = [&](const MeasuredCurve &curve, CollectiveQuery group) {
     if (barrier)
@@ -97,7 +98,7 @@ int64_t CollectiveCost::timeNs(const CollectiveQuery &query) const {
 int64_t cost::getSaturationBytes(const CollectiveCost &cost,
                                  CollectiveKind kind, int32_t ranks,
                                  int32_t ranksPerNode, double fraction) {
-  if (ranks <= 1 || kind == CollectiveKind::Barrier)
+  if ((ranks <= 1 && !isHostTransfer(kind)) || kind == CollectiveKind::Barrier)
     return 0;
   constexpr int64_t limitBytes = int64_t(1) << 50;
   auto timeOf = [&](int64_t bytes) {

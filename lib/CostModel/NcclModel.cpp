@@ -71,7 +71,23 @@ std::optional<double> NcclModel::candidateUs(const CollectiveQuery &query,
   return group.time(algorithm, protocol, std::max<int64_t>(query.bytes, 0));
 }
 
+/// The time of a transfer between the device and its host, in which NCCL has no
+/// part.
+static int64_t getHostTransferNs(const Target &target,
+                                 const CollectiveQuery &query) {
+  if (query.bytes <= 0)
+    return 0;
+  // GB/s is bytes a nanosecond.
+  return roundToNs(1000 * target.hostLatencyUs * std::max(query.tensors, 1) +
+                   static_cast<double>(query.bytes) / target.hostGBs);
+}
+
 NcclEstimate NcclModel::estimate(const CollectiveQuery &query) const {
+  if (isHostTransfer(query.kind)) {
+    NcclEstimate estimate;
+    estimate.timeNs = getHostTransferNs(target, query);
+    return estimate;
+  }
   if (query.ranks <= 1)
     return {};
   CollectiveKind kind = query.kind;

@@ -67,6 +67,10 @@ static constexpr TargetField fieldTable[] = {
      "latency of a network hop beyond NCCL's constants, us"},
     {"net_efficiency", &Target::netEfficiency, 1e-3, 1, false,
      "fraction of nic_gb_s that collectives reach"},
+    {"host_gb_s", &Target::hostGBs, 1e-6, unbounded, false,
+     "bandwidth to the host per accelerator and direction, GB/s"},
+    {"host_latency_us", &Target::hostLatencyUs, 0, unbounded, false,
+     "time of a copied tensor beyond its bytes, us"},
     {"amd_cpu", &Target::amdCpu, 0, 1, true,
      "1: AMD host CPU, 0: Intel or another"},
     {"ll128", &Target::ll128, 0, 1, true,
@@ -181,6 +185,14 @@ double Target::peakFlops(ElementKind kind) const {
 // (A100), 400 Gb/s (Hopper, Blackwell) port for each GPU as NCCL counts it, and
 // the 200 Gb/s Slingshot port of an Alps node for GH200.
 //
+// host_gb_s is what copies to and from pinned memory reach over PCIe x16: 55 in
+// generation 5 (55.6 in "NVIDIA NVbandwidth" of NVIDIA's technical blog), half
+// of it in generation 4 (A100). For GH200 it is the rate of NVLink-C2C in
+// "NVIDIA Grace Hopper Superchip", 450 in each direction; measurements reach
+// 375 to the device and 297 from it ("Harnessing Integrated CPU-GPU System
+// Memory for HPC: a first look into Grace Hopper", arXiv 2407.07850).
+// host_latency_us is an assumption.
+//
 // collective_launch_us, nvls_efficiency, local_copy_gb_s, local_reduce_gb_s,
 // fill_bytes and net_fill_bytes, and GH200's net_latency_us and net_efficiency,
 // are fitted, once a machine, to the tables in data/cost-tables;
@@ -225,6 +237,7 @@ static Target makeA100() {
   t.intraChannelGBs = 20;
   t.nvlinkGBs = 240;
   t.nicGBs = 24;
+  t.hostGBs = 25;
   return t;
 }
 
@@ -244,6 +257,7 @@ static Target makeH100() {
   t.nvls = 1;
   t.nvlsEfficiency = 0.72;
   t.nicGBs = 48;
+  t.hostGBs = 55;
   return t;
 }
 
@@ -265,6 +279,7 @@ static Target makeGH200() {
   t.nvls = 0;
   t.ll128Network = 0;
   t.nicGBs = 25;
+  t.hostGBs = 450;
   t.netLatencyUs = 3;
   t.netEfficiency = 0.93;
   t.localCopyGBs = 0;
@@ -289,6 +304,7 @@ static Target makeB200() {
   t.nvls = 1;
   t.nvlsEfficiency = 0.54;
   t.nicGBs = 48;
+  t.hostGBs = 55;
   t.collectiveLaunchUs = 20;
   return t;
 }

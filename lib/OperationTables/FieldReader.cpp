@@ -100,11 +100,13 @@ bool FieldReader::readKind(const Value &value, CollectiveEntry &collective) {
   if (text == StringRef("body"))
     return true;
   collective.kind = symbolizeCollectiveKind(text.value_or(""));
-  if (collective.kind)
+  // A transfer has no group, which a table has to give.
+  if (collective.kind && !isHostTransfer(*collective.kind))
     return true;
   std::string known = "'body'";
   for (CollectiveKind kind : allCollectiveKinds)
-    known += (", '" + stringifyCollectiveKind(kind) + "'").str();
+    if (!isHostTransfer(kind))
+      known += (", '" + stringifyCollectiveKind(kind) + "'").str();
   return fail("expected one of " + known + ", not " + describe(value));
 }
 

@@ -105,9 +105,10 @@ void ChromeTrace::addCount(int64_t process, StringRef name, StringRef series,
   });
 }
 
-int64_t StreamThreads::add(StringRef group) {
+int64_t StreamThreads::add(StringRef group, bool isTransfer) {
   int64_t next = computeThread + 1 + static_cast<int64_t>(threads.size());
-  return threads.try_emplace(group.str(), next).first->second;
+  return threads.try_emplace(group.str(), Thread{next, isTransfer})
+      .first->second.index;
 }
 
 void StreamThreads::nameIn(ChromeTrace &trace, int64_t process,
@@ -115,5 +116,6 @@ void StreamThreads::nameIn(ChromeTrace &trace, int64_t process,
   trace.nameProcess(process, name);
   trace.nameThread(process, computeThread, "compute");
   for (const auto &[group, thread] : threads)
-    trace.nameThread(process, thread, "@" + group);
+    trace.nameThread(process, thread.index,
+                     thread.isTransfer ? group : "@" + group);
 }

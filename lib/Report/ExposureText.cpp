@@ -60,9 +60,11 @@ static std::string describeSpare(const ExposureReason &reason) {
          " ns of computation elsewhere could hide it";
 }
 
-ExposureText mlir::commsched::describeExposure(
-    const Problem &problem, const ExposureReason &reason,
-    function_ref<std::string(NodeId)> getName, StringRef splitting) {
+ExposureText
+mlir::commsched::describeExposure(const Problem &problem,
+                                  const ExposureReason &reason,
+                                  function_ref<std::string(NodeId)> getName,
+                                  StringRef splitting, bool isTransfer) {
   auto nameOf = [&](NodeId node) {
     if (node == noNode)
       return std::string("another operation");
@@ -94,8 +96,10 @@ ExposureText mlir::commsched::describeExposure(
   case ExposureCause::NothingLeft:
     return {"nothing left to hide it: all computation has to precede it, needs "
             "it, or runs beside it",
-            "nothing but less to communicate" +
-                (splitting.empty() ? "" : "; " + splitting.str())};
+            isTransfer ? "nothing but less to transfer, or to keep the value "
+                         "on the device"
+                       : "nothing but less to communicate" +
+                             (splitting.empty() ? "" : "; " + splitting.str())};
   case ExposureCause::Dependence:
     return {describeDependence(problem, reason, other),
             "an earlier " + other + "; " + describeSpare(reason)};

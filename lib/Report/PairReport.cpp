@@ -437,8 +437,8 @@ static void addHalf(StepReport &report, const StepReport &half,
   report.numOps += half.numOps;
   report.lowerBoundNs += half.lowerBoundNs;
   report.tightLowerBoundNs += half.tightLowerBoundNs;
-  if (llvm::AddOverflow(report.commBytes, half.commBytes, report.commBytes))
-    report.commBytes = std::numeric_limits<int64_t>::max();
+  addSaturating(report.commBytes, half.commBytes);
+  addSaturating(report.transferBytes, half.transferBytes);
   for (CollectiveReport collective : half.collectives) {
     collective.startNs += beginNs;
     collective.endNs += beginNs;
@@ -523,6 +523,12 @@ mlir::commsched::simulatePair(FunctionPair pair, const StepReport &forward,
     PairProblem::HalfBuffer buffer = (*both)->getHalfBuffer(id);
     const ReportNames &names = buffer.isBackward ? backwardNames : forwardNames;
     return names.getBufferName(buffer.buffer);
+  });
+  report.hostPeakBytes = computeHostPeak(problem, [&](BufferId id) {
+    PairProblem::HalfBuffer buffer = (*both)->getHalfBuffer(id);
+    const BlockProblem &half =
+        buffer.isBackward ? (*both)->getBackward() : (*both)->getForward();
+    return half.getHostBytes(buffer.buffer);
   });
   renumberPeak(report, (*both)->getBetween(), forwardNames, backwardNames);
   report.halves = {forward.function, backward.function,

@@ -58,13 +58,20 @@ static void printCollective(json::OStream &stream,
   });
 }
 
+/// Whether anything is copied to or from the host, or kept there.
+static bool hasTransfers(const StepReport &report) {
+  return report.hostPeakBytes > 0 || report.countTransfers() > 0;
+}
+
 void mlir::commsched::printJson(const StepReport &report, raw_ostream &os) {
   json::OStream stream(os);
   stream.object([&] {
     stream.attribute("function", report.function);
     stream.attribute("num_ops", report.numOps);
+    int64_t numTransfers = report.countTransfers();
     stream.attribute("num_collectives",
-                     static_cast<int64_t>(report.collectives.size()));
+                     static_cast<int64_t>(report.collectives.size()) -
+                         numTransfers);
     stream.attribute("comm_bytes", report.commBytes);
     stream.attribute("step_time_ns", report.stepTimeNs);
     stream.attribute("compute_time_ns", report.computeTimeNs);
@@ -94,6 +101,11 @@ void mlir::commsched::printJson(const StepReport &report, raw_ostream &os) {
       stream.attribute("backward", halves->backward);
       stream.attribute("saved_bytes", halves->savedBytes);
     }
+    if (!hasTransfers(report))
+      return;
+    stream.attribute("num_transfers", numTransfers);
+    stream.attribute("transfer_bytes", report.transferBytes);
+    stream.attribute("host_peak_bytes", report.hostPeakBytes);
   });
   os << "\n";
 }
@@ -183,10 +195,25 @@ void mlir::commsched::printTable(const StepReport &report, raw_ostream &os) {
     os << "function @" << report.function << "\n";
   }
   row("operations", std::to_string(report.numOps));
-  row("collectives", std::to_string(report.collectives.size()),
-      std::to_string(report.countHidden()) + " hidden");
+  auto count = [&](StringRef label, bool transfers) {
+    auto ofKind = llvm::make_filter_range(
+        report.collectives, [&](const CollectiveReport &collective) {
+          return collective.isTransfer == transfers;
+        });
+    auto isHidden = [](const CollectiveReport &collective) {
+      return collective.exposedNs == 0;
+    };
+    row(label, std::to_string(llvm::range_size(ofKind)),
+        std::to_string(llvm::count_if(ofKind, isHidden)) + " hidden");
+  };
+  count("collectives", /*transfers=*/false);
   row("bytes communicated", formatBytes(report.commBytes),
       explainExpectedBytes(report));
+  if (hasTransfers(report)) {
+    count("transfers", /*transfers=*/true);
+    row("bytes transferred", formatBytes(report.transferBytes),
+        "to and from the host");
+  }
   row("step time", formatTime(report.stepTimeNs));
   row("computation", formatTime(report.computeTimeNs),
       formatShare(report.computeTimeNs, report.stepTimeNs) + " of the step");
@@ -208,6 +235,8 @@ void mlir::commsched::printTable(const StepReport &report, raw_ostream &os) {
           ? ""
           : "at operation " + std::to_string(report.peakPosition) + ", " +
                 report.peakOperation);
+  if (hasTransfers(report))
+    row("peak host memory", formatBytes(report.hostPeakBytes));
   printPeakValues(report, os);
   printCollectives(report, os);
   printMostExposed(report, os);
@@ -222,7 +251,7 @@ void mlir::commsched::printTable(const StepReport &report, raw_ostream &os) {
 void mlir::commsched::addGroups(const StepReport &report,
                                 StreamThreads &threads) {
   for (const CollectiveReport &collective : report.collectives)
-    threads.add(collective.group);
+    threads.add(collective.group, collective.isTransfer);
 }
 
 void mlir::commsched::addStep(const StepReport &report,

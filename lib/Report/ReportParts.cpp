@@ -12,6 +12,8 @@
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MathExtras.h"
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -62,9 +64,16 @@ std::string mlir::commsched::getGroupName(Attribute key) {
     return makePrintable(symbol.getLeafReference());
   if (auto name = dyn_cast<StringAttr>(key))
     return makePrintable(name.getValue());
+  if (auto stream = dyn_cast<StreamAttr>(key))
+    return stream.getName().str();
   std::string text;
   llvm::raw_string_ostream(text) << key;
   return makePrintable(text);
+}
+
+void mlir::commsched::addSaturating(int64_t &sum, int64_t bytes) {
+  if (llvm::AddOverflow(sum, bytes, sum))
+    sum = std::numeric_limits<int64_t>::max();
 }
 
 /// The name of an operation that is no collective.
@@ -171,4 +180,30 @@ void mlir::commsched::addMemory(StepReport &report, const Problem &problem,
   addPeakValues(report, problem,
                 *findLive(problem, problem.programOrder(), memory.peakPosition),
                 getName);
+}
+
+int64_t
+mlir::commsched::computeHostPeak(const Problem &problem,
+                                 function_ref<int64_t(BufferId)> getHostBytes) {
+  // What is allocated and freed at each node, in program order.
+  std::vector<int64_t> allocated(problem.numNodes());
+  std::vector<int64_t> freed(problem.numNodes());
+  int64_t live = 0;
+  for (BufferId id = 0; id < problem.numBuffers(); ++id) {
+    int64_t bytes = getHostBytes(id);
+    const schedule::Buffer &buffer = problem.buffer(id);
+    (buffer.producer == noNode ? live : allocated[buffer.producer]) += bytes;
+    NodeId last = buffer.producer;
+    for (NodeId user : problem.users(id))
+      last = std::max(last, user);
+    if (buffer.freed && last != noNode)
+      freed[last] += bytes;
+  }
+  int64_t peak = live;
+  for (NodeId node = 0; node < problem.numNodes(); ++node) {
+    live += allocated[node];
+    peak = std::max(peak, live);
+    live -= freed[node];
+  }
+  return peak;
 }

@@ -24,6 +24,9 @@ namespace mlir::commsched {
 /// The group's symbol without `@`, or the group key as text.
 std::string getGroupName(Attribute key);
 
+/// Adds `bytes` to `sum`, up to the largest number.
+void addSaturating(int64_t &sum, int64_t bytes);
+
 /// The names in one block.
 class ReportNames {
 public:
@@ -53,6 +56,11 @@ void addMemory(StepReport &report, const schedule::Problem &problem,
                const schedule::Timeline &timeline,
                const schedule::MemoryTimeline &memory,
                function_ref<std::string(schedule::BufferId)> getName);
+
+/// The most bytes that are live in the host's memory at a time, in program
+/// order; `getHostBytes` gives those of a buffer. O(nodes + buffers + uses).
+int64_t computeHostPeak(const schedule::Problem &problem,
+                        function_ref<int64_t(schedule::BufferId)> getHostBytes);
 
 } // namespace mlir::commsched
 

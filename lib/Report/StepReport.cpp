@@ -17,8 +17,6 @@
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Model/ProblemTransforms.h"
 #include "ReportParts.h"
-#include "llvm/Support/MathExtras.h"
-#include <limits>
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -34,6 +32,12 @@ using schedule::Order;
 using schedule::Problem;
 using schedule::TightLowerBound;
 using schedule::Timeline;
+
+int64_t StepReport::countTransfers() const {
+  return llvm::count_if(collectives, [](const CollectiveReport &collective) {
+    return collective.isTransfer;
+  });
+}
 
 int64_t StepReport::countHidden() const {
   return llvm::count_if(collectives, [](const CollectiveReport &collective) {
@@ -78,6 +82,7 @@ static CollectiveReport reportCollective(const BlockProblem &block,
   report.name = names.getOperationName(node);
   report.kind = stringifyCollectiveKind(op.getCollectiveKind());
   report.group = getGroupName(op.getGroupKey());
+  report.isTransfer = isHostTransfer(op.getCollectiveKind());
   report.bytes = std::max(op.getOperandBytes().value_or(0),
                           op.getResultBytes().value_or(0));
   report.areBytesExpected =
@@ -105,9 +110,9 @@ static void addOperations(StepReport &report, const BlockProblem &block,
     if (problem.isCollective(node)) {
       report.collectives.push_back(
           reportCollective(block, names, node, timeline));
-      if (llvm::AddOverflow(report.commBytes, report.collectives.back().bytes,
-                            report.commBytes))
-        report.commBytes = std::numeric_limits<int64_t>::max();
+      const CollectiveReport &last = report.collectives.back();
+      addSaturating(last.isTransfer ? report.transferBytes : report.commBytes,
+                    last.bytes);
     } else if (problem.kind(node) == NodeKind::Compute &&
                timeline.endNs[node] > timeline.beginNs[node]) {
       report.computations.push_back({names.getOperationName(node),
@@ -155,7 +160,8 @@ static Status addLimits(StepReport &report, FunctionOpInterface function,
     if (collective.exposedNs == 0)
       continue;
     std::string splitting;
-    if (reason->cause == schedule::ExposureCause::NothingLeft) {
+    if (reason->cause == schedule::ExposureCause::NothingLeft &&
+        !collective.isTransfer) {
       if (!regions)
         regions.emplace(function.getFunctionBody().front());
       splitting =
@@ -163,7 +169,8 @@ static Status addLimits(StepReport &report, FunctionOpInterface function,
     }
     ExposureText text = describeExposure(
         problem, *reason++,
-        [&](NodeId node) { return names.getOperationName(node); }, splitting);
+        [&](NodeId node) { return names.getOperationName(node); }, splitting,
+        collective.isTransfer);
     collective.limitedBy = std::move(text.limit);
     collective.remedy = std::move(text.remedy);
   }
@@ -225,6 +232,8 @@ mlir::commsched::reportStep(FunctionOpInterface function,
            << status.error();
   addMemory(report, problem, *timeline, *memory,
             [&](BufferId buffer) { return names.getBufferName(buffer); });
+  report.hostPeakBytes = computeHostPeak(
+      problem, [&](BufferId buffer) { return block.getHostBytes(buffer); });
   if (report.peakPosition >= 0)
     report.peakOperation = names.getOperationName(report.peakPosition);
   return report;

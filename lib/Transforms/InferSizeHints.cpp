@@ -171,7 +171,7 @@ inferDelivered(Operation *op, ArrayRef<int64_t> shape, int64_t ranks) {
     divide(exchange.getSplitDim());
     multiply(exchange.getConcatDim());
   } else {
-    fits = isa<AllReduceOp, BroadcastOp, PermuteOp>(op);
+    fits = isa<AllReduceOp, BroadcastOp, PermuteOp, OffloadOp, ReloadOp>(op);
   }
   return fits ? delivered : SmallVector<int64_t>();
 }

@@ -45,7 +45,9 @@ struct OrderCollectives
   void runOnOperation() override {
     llvm::MapVector<Block *, SmallVector<CollectiveOpInterface>> blocks;
     getOperation().walk([&](CollectiveOpInterface collective) {
-      blocks[collective->getBlock()].push_back(collective);
+      // Ranks need not agree on the order of transfers to and from the host.
+      if (!isHostTransfer(collective.getCollectiveKind()))
+        blocks[collective->getBlock()].push_back(collective);
     });
     changed = false;
     for (auto &[block, collectives] : blocks)

@@ -136,7 +136,7 @@ func.func @copy_c3(%a: memref<4xf32>) {
 // -----
 
 func.func @start_unknown_kind(%x: tensor<4xf32>) {
-  // expected-error @below {{expected one of [all_gather, reduce_scatter, all_reduce, all_to_all, broadcast, permute, send, recv, barrier] for the kind of a collective, got: gather}}
+  // expected-error @below {{expected one of [all_gather, reduce_scatter, all_reduce, all_to_all, broadcast, permute, send, recv, barrier, offload, reload] for the kind of a collective, got: gather}}
   %r = commsched_rt.start "gather" "g" on @g {received = array<i64>, sent = array<i64>} : !commsched_rt.request
   commsched_rt.wait %r
   return

@@ -98,6 +98,19 @@ TEST(CollectiveCost, RowsMeasureSingleTensors) {
   EXPECT_EQ(cost.timeNs({reduce, 0, 8, 8, 60}), 0);
 }
 
+TEST(CollectiveCost, MeasuredTransfersHaveOneRank) {
+  CollectiveCost cost(
+      *getTargetPreset("h100"),
+      makeTable({{CollectiveKind::Offload, 1, 1, 1 << 20, 40000},
+                 {CollectiveKind::Offload, 1, 1, 1 << 22, 100000},
+                 {CollectiveKind::Reload, 1, 1, 1 << 20, 30000}}));
+  EXPECT_EQ(cost.timeNs({CollectiveKind::Offload, 1 << 20, 1, 1}), 40000);
+  EXPECT_EQ(cost.timeNs({CollectiveKind::Offload, 1 << 22, 1, 1}), 100000);
+  EXPECT_EQ(cost.timeNs({CollectiveKind::Reload, 1 << 20, 1, 1}), 30000);
+  // Beyond the end the model's shape.
+  EXPECT_GT(cost.timeNs({CollectiveKind::Reload, 1 << 24, 1, 1}), 300000);
+}
+
 TEST(CollectiveCost, BarrierIgnoresBytes) {
   CollectiveCost cost(h100(),
                       makeTable({{CollectiveKind::Barrier, 8, 1, 0, 12345}}));

@@ -314,12 +314,33 @@ TEST(NcclModel, NothingToDoCostsNothing) {
   for (llvm::StringRef name : targetPresetNames()) {
     NcclModel model(*getTargetPreset(name));
     for (CollectiveKind kind : allCollectiveKinds) {
-      EXPECT_EQ(model.estimate({kind, gigabyte, 1, 8}).timeNs, 0);
-      EXPECT_EQ(model.estimate({kind, gigabyte, 0, 8}).timeNs, 0);
+      bool isAlone = !isHostTransfer(kind);
+      EXPECT_EQ(model.estimate({kind, gigabyte, 1, 8}).timeNs == 0, isAlone);
+      EXPECT_EQ(model.estimate({kind, gigabyte, 0, 8}).timeNs == 0, isAlone);
       bool barrier = kind == CollectiveKind::Barrier;
       EXPECT_EQ(model.estimate({kind, 0, 8, 8}).timeNs != 0, barrier);
       EXPECT_EQ(model.estimate({kind, -4, 8, 8}).timeNs != 0, barrier);
     }
+  }
+}
+
+TEST(NcclModel, TransfersToTheHost) {
+  Target t = *getTargetPreset("h100");
+  EXPECT_EQ(t.hostGBs, 55);
+  EXPECT_EQ(getTargetPreset("gh200")->hostGBs, 450);
+  for (CollectiveKind kind :
+       {CollectiveKind::Offload, CollectiveKind::Reload}) {
+    auto time = [&](int64_t bytes, int32_t ranks, int32_t tensors) {
+      return NcclModel(t).estimate({kind, bytes, ranks, 8, tensors}).timeNs;
+    };
+    // 55 bytes a nanosecond behind 10 us for each tensor, on any group.
+    t.hostLatencyUs = 10;
+    EXPECT_EQ(time(55000000, 1, 1), 1010000);
+    EXPECT_EQ(time(55000000, 64, 3), 1030000);
+    EXPECT_EQ(time(0, 1, 1), 0);
+    EXPECT_EQ(time(std::numeric_limits<int64_t>::max(), 1, 1) > int64_t(1)
+                                                                    << 57,
+              true);
   }
 }
 

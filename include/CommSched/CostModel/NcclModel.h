@@ -55,7 +55,9 @@ public:
   /// The time of one launch and the algorithm and protocol that give it; ties
   /// go to the earlier enumerator. Never decreases when only `bytes` or only
   /// `tensors` grows. A group of one, and a collective of no bytes (but a
-  /// barrier), cost nothing. A result that does not fit saturates at INT64_MAX.
+  /// barrier), cost nothing. Transfers to and from the host cost the latency of
+  /// each tensor and their bytes over the host's bandwidth, whatever the group.
+  /// A result that does not fit saturates at INT64_MAX.
   NcclEstimate estimate(const CollectiveQuery &query) const;
 
   /// NCCL's own figure in microseconds for one algorithm and protocol: without

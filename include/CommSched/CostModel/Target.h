@@ -87,6 +87,13 @@ struct Target {
   /// 1: the network's switches reduce (SHARP): NVLS spans nodes.
   double collnet = 0;
 
+  // Transfers between the device and its host.
+  /// Bandwidth of one accelerator's link to its host in one direction. Both
+  /// directions reach it at the same time.
+  double hostGBs = 25;
+  /// Time that each copied tensor takes beyond its bytes.
+  double hostLatencyUs = 10;
+
   // Costs of collectives that NCCL's model does not include.
   /// Launch and the skew between ranks, added to every collective.
   double collectiveLaunchUs = 0;

@@ -62,16 +62,22 @@ class StreamThreads {
 public:
   static constexpr int64_t computeThread = 1;
 
-  /// The group's thread, new if it has none.
-  int64_t add(StringRef group);
-  int64_t lookup(StringRef group) const { return threads.lookup(group.str()); }
+  /// The group's thread, new if it has none. Of `isTransfer`, `group` is the
+  /// name of a stream of transfers to or from the host.
+  int64_t add(StringRef group, bool isTransfer = false);
+  int64_t lookup(StringRef group) const {
+    return threads.lookup(group.str()).index;
+  }
 
   /// Names `process` and its threads.
   void nameIn(ChromeTrace &trace, int64_t process, StringRef name) const;
 
 private:
-  llvm::MapVector<std::string, int64_t, std::map<std::string, unsigned>>
-      threads;
+  struct Thread {
+    int64_t index = 0;
+    bool isTransfer = false;
+  };
+  llvm::MapVector<std::string, Thread, std::map<std::string, unsigned>> threads;
 };
 
 } // namespace mlir::commsched

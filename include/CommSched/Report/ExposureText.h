@@ -32,10 +32,13 @@ struct ExposureText {
 
 /// Puts `reason` into words. `getName` names operations; for a wait it is asked
 /// about the start. `splitting` says what is known about splitting the
-/// collective, if anything, for one that nothing is left to hide.
-ExposureText describeExposure(
-    const schedule::Problem &problem, const schedule::ExposureReason &reason,
-    function_ref<std::string(schedule::NodeId)> getName, StringRef splitting);
+/// collective, if anything, for one that nothing is left to hide; nothing is
+/// said of that for `isTransfer`, one between the device and its host.
+ExposureText
+describeExposure(const schedule::Problem &problem,
+                 const schedule::ExposureReason &reason,
+                 function_ref<std::string(schedule::NodeId)> getName,
+                 StringRef splitting, bool isTransfer = false);
 
 } // namespace mlir::commsched
 

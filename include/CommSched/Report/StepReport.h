@@ -32,6 +32,8 @@ struct CollectiveReport {
   std::string group;
   /// The larger of what one rank sends and receives.
   int64_t bytes = 0;
+  /// Whether it copies between the device and its host.
+  bool isTransfer = false;
   /// Whether `bytes` follow from size hints: the real number is known only when
   /// the program runs.
   bool areBytesExpected = false;
@@ -104,6 +106,10 @@ struct StepReport {
   int64_t lowerBoundNs = 0;
   int64_t tightLowerBoundNs = 0;
   int64_t peakMemoryBytes = 0;
+  /// Of the transfers between the device and its host, which `commBytes` does
+  /// not count; and the most that is live in the host's memory at a time.
+  int64_t transferBytes = 0;
+  int64_t hostPeakBytes = 0;
   /// The index of the first operation that reaches the peak; -1 if there is no
   /// operation.
   int64_t peakPosition = -1;
@@ -113,7 +119,7 @@ struct StepReport {
   /// equal ones in the order in which the program makes them. Nothing in it is
   /// empty.
   SmallVector<LiveValue> peakValues;
-  /// In program order.
+  /// In program order, transfers between the device and its host included.
   std::vector<CollectiveReport> collectives;
   /// In program order.
   std::vector<ComputeReport> computations;
@@ -124,7 +130,10 @@ struct StepReport {
   /// See GroupContention.
   SmallVector<Attribute> unknownGroups;
 
-  /// How many collectives the compute stream never stands still for.
+  /// How many of the collectives copy between the device and its host.
+  int64_t countTransfers() const;
+  /// How many collectives, transfers included, the compute stream never stands
+  /// still for.
   int64_t countHidden() const;
   /// Those that it stands still for longest, at most `maxMostExposed`; longest
   /// first, equal ones in program order.

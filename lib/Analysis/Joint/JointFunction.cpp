@@ -89,9 +89,11 @@ static bool isSaveable(Value value) {
   return isa<ShapedType>(value.getType()) || isNumber(value.getType());
 }
 
-/// Bytes of `value`, those of a number included.
+/// Bytes of `value` in the device's memory, those of a number included.
 static std::optional<int64_t> getBytes(Value value) {
   Type type = getSizedType(value);
+  if (isHostType(type))
+    return 0;
   return getStaticBytes(isNumber(type) ? RankedTensorType::get({}, type)
                                        : type);
 }
@@ -134,8 +136,9 @@ struct PinnedOperations {
   ///  * writes memory or a hidden random state, or has unknown effects,
   ///  * reads what another operation writes,
   ///  * makes what is written later,
-  ///  * sends, receives, blocks, or communicates in a way that no interface
-  ///    describes. Other collectives are not pinned: all ranks repeat them.
+  ///  * sends, receives, blocks, copies to or from the host, or communicates in
+  ///    a way that no interface describes. Other collectives are not pinned:
+  ///    all ranks repeat them.
   std::vector<char> isPinned;
   /// Pairs that have to keep their order because of memory, each once, sorted.
   std::vector<std::pair<int32_t, int32_t>> memoryOrder;
@@ -143,15 +146,22 @@ struct PinnedOperations {
 
 } // namespace
 
+/// Whether the collective `start` may be neither repeated nor dropped. What was
+/// copied to or from the host was so for the sake of memory.
+static bool startsOnce(Operation *start) {
+  return isPointToPoint(start) ||
+         isHostTransfer(cast<CollectiveOpInterface>(start).getCollectiveKind());
+}
+
 static bool communicatesOnce(Operation *op) {
   switch (getCommunicationEffect(op)) {
   case CommunicationEffect::None:
     return false;
   case CommunicationEffect::Start:
-    return isPointToPoint(op);
+    return startsOnce(op);
   case CommunicationEffect::Wait: {
     Operation *start = cast<WaitOpInterface>(op).getStart();
-    return !start || isPointToPoint(start);
+    return !start || startsOnce(start);
   }
   case CommunicationEffect::Blocking:
   case CommunicationEffect::Unknown:

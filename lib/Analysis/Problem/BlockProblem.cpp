@@ -114,16 +114,20 @@ void BlockProblemBuilder::addDataDependences(Operation *op, NodeId node) {
 LogicalResult BlockProblemBuilder::addBuffers() {
   int64_t totalBytes = 0;
   result.bufferRoots.reserve(storages.getStorages().size());
+  result.hostBytes.reserve(storages.getStorages().size());
   for (const Storage &storage : storages.getStorages()) {
     if (!storage.bytes && !result.unsized)
       result.unsized = storage.root;
     int64_t bytes = storage.bytes.value_or(0);
-    if (llvm::AddOverflow(totalBytes, bytes, totalBytes))
+    // One of the two is 0.
+    int64_t anywhere = bytes + storage.hostBytes;
+    if (llvm::AddOverflow(totalBytes, anywhere, totalBytes))
       return emitError(storage.root.getLoc())
-             << "the " << bytes << " bytes of a " << storage.root.getType()
+             << "the " << anywhere << " bytes of a " << storage.root.getType()
              << " and those of the values before it do not fit 64 bits";
     result.problem.addBuffer(bytes, storage.producer, storage.freed);
     result.bufferRoots.push_back(storage.root);
+    result.hostBytes.push_back(storage.hostBytes);
   }
   for (NodeId node = 0, end = result.problem.numNodes(); node < end; ++node)
     for (int32_t storage : storages.getUses(node))

@@ -90,7 +90,10 @@ void CommunicationDependences::visitStream(Operation *op, NodeId node) {
   size_t stream = problem.stream(node);
   if (stream >= streams.size())
     streams.resize(stream + 1);
-  bool isFree = streamOrder == StreamOrder::Free && !isPointToPoint(op);
+  // No other rank takes part in a transfer to or from the host.
+  bool isFree =
+      (streamOrder == StreamOrder::Free && !isPointToPoint(op)) ||
+      isHostTransfer(cast<CollectiveOpInterface>(op).getCollectiveKind());
   advance(streams[stream], node, isFree, DependenceKind::Order);
 }
 

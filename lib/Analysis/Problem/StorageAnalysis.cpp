@@ -10,6 +10,7 @@
 #include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include <utility>
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -63,6 +64,9 @@ int32_t StorageAnalysis::allocate(Value root, int32_t producer, Type type) {
   auto index = static_cast<int32_t>(storages.size());
   storages.push_back({root, producer, getStaticBytes(type), true, index,
                       isa<BaseMemRefType>(type)});
+  Storage &storage = storages.back();
+  if (storage.bytes && isHostType(type))
+    storage.hostBytes = std::exchange(*storage.bytes, 0);
   return index;
 }
 

@@ -181,7 +181,7 @@ bool mlir::commsched::isBucket(CollectiveOpInterface collective) {
 
 static bool isBucketed(CollectiveKind kind) {
   return kind != CollectiveKind::Send && kind != CollectiveKind::Recv &&
-         kind != CollectiveKind::Barrier;
+         kind != CollectiveKind::Barrier && !isHostTransfer(kind);
 }
 
 /// The reasons that apply to both modes.

@@ -158,7 +158,8 @@ static std::string describeSplitting(Operation *op,
 }
 
 /// Emits a remark `CollectiveExposed` on each collective that computation does
-/// not hide in `order`, one of the block as `scheduler` has read it, and
+/// not hide in `order`, one of the block as `scheduler` has read it
+/// (`TransferExposed` on a transfer to or from the host), and
 /// `CollectiveNotSplit` if it is in one piece. Emits an error if that cannot be
 /// found out.
 static LogicalResult remarkExposure(func::FuncOp function,
@@ -173,6 +174,8 @@ static LogicalResult remarkExposure(func::FuncOp function,
     return failure();
   for (const ExposureReason &reason : *reasons) {
     Operation *op = problem.getOperation(reason.collective);
+    bool isTransfer =
+        isHostTransfer(cast<CollectiveOpInterface>(op).getCollectiveKind());
     auto whyWhole = notSplit.find(op);
     std::string splitting =
         scheduler.mayBeSplit()
@@ -184,9 +187,11 @@ static LogicalResult remarkExposure(func::FuncOp function,
     ExposureText text = describeExposure(
         problem.getProblem(), reason,
         [&](NodeId node) { return describe(problem.getOperation(node)); },
-        splitting);
+        splitting, isTransfer);
     auto remark = remark::missed(
-        op->getLoc(), makeRemark("CollectiveExposed", function.getSymName()));
+        op->getLoc(),
+        makeRemark(isTransfer ? "TransferExposed" : "CollectiveExposed",
+                   function.getSymName()));
     remark << describe(op) + " is exposed for " +
                   std::to_string(reason.exposedNs) + " ns: " + text.limit +
                   "; to change that: " + text.remedy
@@ -196,7 +201,7 @@ static LogicalResult remarkExposure(func::FuncOp function,
       remark << remark::metric("BytesShort", reason.bytesShort);
     if (reason.gainNs)
       remark << remark::metric("GainNs", *reason.gainNs);
-    if (whyWhole != notSplit.end() && scheduler.mayBeSplit())
+    if (whyWhole != notSplit.end() && scheduler.mayBeSplit() && !isTransfer)
       remarkNotSplit(function, op, whyWhole->second);
   }
   return success();

@@ -22,6 +22,7 @@
 namespace mlir::commsched {
 
 /// Whether the collectives of one stream keep the order of the program.
+/// Transfers to and from the host need not, as no other rank takes part.
 enum class StreamOrder {
   /// All of them do.
   Kept,
@@ -73,6 +74,12 @@ public:
     return bufferRoots[buffer];
   }
 
+  /// The bytes of a buffer in the memory of the host, which take none of the
+  /// device; 0 for all buffers that collectives and computation use.
+  int64_t getHostBytes(schedule::BufferId buffer) const {
+    return hostBytes[buffer];
+  }
+
   /// The group key of each stream, in the order of first appearance.
   ArrayRef<Attribute> getStreams() const { return streams; }
 
@@ -93,6 +100,8 @@ private:
   schedule::Problem problem;
   SmallVector<Operation *> operations;
   SmallVector<Value> bufferRoots;
+  /// By buffer.
+  std::vector<int64_t> hostBytes;
   SmallVector<Attribute> streams;
   Operation *unpriced = nullptr;
   Value unsized;

@@ -36,7 +36,7 @@ struct Storage {
   /// there when the block starts. What a collective delivers is allocated by
   /// its start.
   int32_t producer = -1;
-  /// Its size; none when a dimension is dynamic.
+  /// Its size in the memory of the device; none when a dimension is dynamic.
   std::optional<int64_t> bytes;
   /// Whether it is freed after its last use. Otherwise it stays to the end of
   /// the block: returned values, and arguments that are not freeable.
@@ -48,6 +48,8 @@ struct Storage {
   /// Whether a memref reaches the object, so that unknown code may write
   /// it.
   bool isMemory = false;
+  /// Its size in the memory of the host.
+  int64_t hostBytes = 0;
 };
 
 /// Whether the caller of the function lets `argument` be freed.

@@ -1,0 +1,44 @@
+// RUN: commsched-opt %s --commsched-partition-joint --commsched-verify-partition \
+// RUN:   --commsched-quantize-activations=size-in-mb=0 | FileCheck %s
+// RUN: commsched-opt %s --commsched-verify-partition \
+// RUN:   --commsched-partition-joint=activation-memory-budget=0 | FileCheck %s
+
+// What is copied to the host is copied once: it is saved there, however little
+// memory the device has for saved values, and never computed or copied again.
+// It is not quantized.
+
+// CHECK-LABEL: func.func @step_forward(
+// CHECK-SAME: -> (tensor<4xbf16>, tensor<100xbf16, #commsched.host> {commsched.name = "a.host"})
+// CHECK: compute "a"
+// CHECK: commsched.offload
+// CHECK: commsched.wait
+// CHECK: compute "y"
+// CHECK-LABEL: func.func @step_backward(
+// CHECK-SAME: %[[HOST:[^:]*]]: tensor<100xbf16, #commsched.host>
+// CHECK-NOT: compute "a"
+// CHECK: commsched.reload %[[HOST]]
+// CHECK: compute "dw"
+func.func @step(
+    %w: tensor<10xbf16> {commsched.role = "parameter"},
+    %dy: tensor<4xbf16> {commsched.role = "tangent"})
+    -> (tensor<4xbf16>, tensor<10xbf16>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  %a = commsched.compute "a"(%w) {commsched.name = "a"}
+      : (tensor<10xbf16>) -> tensor<100xbf16>
+  %f = commsched.offload %a {commsched.name = "a.offload"} : tensor<100xbf16>
+      -> !commsched.future<tensor<100xbf16, #commsched.host>>
+  %h = commsched.wait %f {commsched.name = "a.host"}
+      : !commsched.future<tensor<100xbf16, #commsched.host>>
+  %y = commsched.compute "y"(%a) {commsched.name = "y"}
+      : (tensor<100xbf16>) -> tensor<4xbf16>
+  %r = commsched.reload %h
+      {commsched.name = "a.reload", commsched.partition = "must_be_backward"}
+      : tensor<100xbf16, #commsched.host>
+        -> !commsched.future<tensor<100xbf16>>
+  %again = commsched.wait %r
+      {commsched.name = "a.again", commsched.partition = "must_be_backward"}
+      : !commsched.future<tensor<100xbf16>>
+  %dw = commsched.compute "dw"(%again, %dy) {commsched.name = "dw"}
+      : (tensor<100xbf16>, tensor<4xbf16>) -> tensor<10xbf16>
+  return %y, %dw : tensor<4xbf16>, tensor<10xbf16>
+}
