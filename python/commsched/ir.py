@@ -19,10 +19,17 @@ _BARE_SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*\Z")
 _VALUE_NAME = re.compile(r"(?:[A-Za-z_$.\-][A-Za-z0-9_$.\-]*|[0-9]+)\Z")
 
 
+#: The encoding of tensors in pinned memory of the host.
+HOST = "#commsched.host"
+
+
 @functools.lru_cache(maxsize=1 << 14)
-def _tensor_text(shape: tuple, element: str, dynamic: tuple) -> str:
+def _tensor_text(
+    shape: tuple, element: str, dynamic: tuple, encoding: str
+) -> str:
     dims = ("?" if i in dynamic else dim for i, dim in enumerate(shape))
-    return f"tensor<{''.join(f'{dim}x' for dim in dims)}{element}>"
+    text = f"{''.join(f'{dim}x' for dim in dims)}{element}"
+    return f"tensor<{text}, {encoding}>" if encoding else f"tensor<{text}>"
 
 
 @dataclass(frozen=True)
@@ -30,15 +37,19 @@ class TensorType:
     """A ranked tensor; `element` is MLIR text such as bf16.
 
     `dynamic` lists the dimensions whose sizes are not known before the program
-    runs: `shape` has what is expected of them, or None.
+    runs: `shape` has what is expected of them, or None. `encoding` is MLIR
+    text such as HOST.
     """
 
     shape: tuple
     element: str
     dynamic: tuple = ()
+    encoding: str = ""
 
     def __str__(self) -> str:
-        return _tensor_text(self.shape, self.element, self.dynamic)
+        return _tensor_text(
+            self.shape, self.element, self.dynamic, self.encoding
+        )
 
     @property
     def num_elements(self) -> Optional[int]:
@@ -249,7 +260,7 @@ class Function:
         self,
         kind: str,
         operands: Sequence[Value],
-        group: str,
+        group: Optional[str],
         types: Sequence[TensorType],
         *,
         hint: str,
@@ -259,15 +270,16 @@ class Function:
     ) -> Value:
         """Appends the start of a collective and returns its future.
 
-        `clauses` is what follows the group, such as ``dim(0)``; `into` are
+        Transfers from and to the host have no `group`. `clauses` is what follows the group, such as ``dim(0)``; `into` are
         the buffers that the collective writes in place.
         """
         future = FutureType(tuple(types))
         (result,), left = self._results(hint, [future])
-        text = f"{left}commsched.{kind} "
+        text = f"{left}commsched.{kind}"
         if operands:
-            text += f"{_join(operands)} "
-        text += f"on {symbol(group)}"
+            text += f" {_join(operands)}"
+        if group is not None:
+            text += f" on {symbol(group)}"
         if clauses:
             text += f" {clauses}"
         if into:

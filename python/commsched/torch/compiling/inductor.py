@@ -93,8 +93,9 @@ def _settings(options: Options, given: dict[str, Any]) -> dict[str, Any]:
             raise OptionsError(
                 "Inductor's option 'custom_partitioner_fn' is set, and so is "
                 "an option of CommSched's partitioner (partition, "
-                "activation_memory_budget, quantize_activations, collectives "
-                "or reshard_after_forward): leave out one of the two"
+                "activation_memory_budget, device_memory, "
+                "quantize_activations, collectives or "
+                "reshard_after_forward): leave out one of the two"
             )
         settings["custom_partitioner_fn"] = Partitioner(options)
     return settings

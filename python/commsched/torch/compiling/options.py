@@ -17,6 +17,7 @@ import torch
 import commsched
 from commsched import opt
 from commsched.options import OptionsError, ScheduleOptions, check_choice
+from commsched.torch.compiling.memory import check_memory, graph_memory
 
 #: Values of the options that are one of a few.
 CHOICES = {
@@ -38,6 +39,9 @@ _QUANTIZATION = {
 }
 
 _FLAGS = ("strict", "agree")
+
+# The default of `memory_budget`, which a device's memory takes the place of.
+_BY_PEAK = ScheduleOptions.memory_budget
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,6 +78,13 @@ class Options(ScheduleOptions):
     reshard_after_forward: True gathers parameters again in the backward,
                    whoever partitions; False keeps them; None lets the
                    partitioner decide.
+    device_memory: bytes of the device that a step may take ("80GiB"): decides
+                   what is saved, computed again, gathered again and sent to
+                   the host such that the step fits and is as short as
+                   possible, and limits the memory of its schedules.
+    host_memory:   pinned bytes of the host that saved activations may take.
+    reserved_bytes: of `device_memory`, what is not in the graphs, such as the
+                   optimizer's state and the framework.
     """
 
     inner: str = "inductor"
@@ -87,6 +98,9 @@ class Options(ScheduleOptions):
     quantize_activations: Any = None
     collectives: str = "auto"
     reshard_after_forward: Optional[bool] = None
+    device_memory: Union[None, int, str] = None
+    host_memory: Union[None, int, str] = None
+    reserved_bytes: Union[int, str] = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -101,6 +115,7 @@ class Options(ScheduleOptions):
                 (True, False, None),
             )
         _check_activation_budget(self.activation_memory_budget)
+        check_memory(self)
         object.__setattr__(
             self,
             "quantize_activations",
@@ -127,6 +142,9 @@ class Options(ScheduleOptions):
         settings = super().pipeline_settings()
         if self.buckets == "auto":
             settings["buckets"] = "gathers-and-reductions"
+        graphs = graph_memory(self)
+        if graphs is not None and self.memory_budget == _BY_PEAK:
+            settings["memory-budget"] = graphs
         return settings
 
     def pipeline_flags(self) -> tuple[str, ...]:
@@ -146,6 +164,7 @@ class Options(ScheduleOptions):
             or self.activation_memory_budget is not None
             or self.quantize_activations is not None
             or self.collectives != "auto"
+            or self.device_memory is not None
         )
 
     def node_size(self) -> int:

@@ -10,7 +10,7 @@ import torch
 from torch import fx
 
 from commsched.figures import size_text
-from commsched.torch.importer.targets import is_wait
+from commsched.torch.importer.targets import is_transfer_wait, is_wait
 from commsched.torch.private import storage_key
 from commsched.torch.rewriting.views import is_view
 
@@ -41,14 +41,20 @@ def partition_notes(
     )
     if narrow:
         notes.append(f"saves {narrow} tensors in 8 bits")
+    sent = [n for n in _saved(forward, num_fwd_outputs) if _is_on_host(n)]
+    if sent:
+        size = sum(size for node in sent for _, size in _storages(node))
+        notes.append(f"sends {len(sent)} tensors to the host, {size_text(size)}")
     return notes
 
 
 def saved_bytes(forward: fx.GraphModule, num_fwd_outputs: int) -> int:
-    """Returns the bytes of the storages that `forward` saves, inputs aside;
-    symbolic sizes count as their hints."""
+    """Returns the bytes of the storages that `forward` saves on the device,
+    inputs aside; symbolic sizes count as their hints."""
     held: dict[int, int] = {}
     for node in _saved(forward, num_fwd_outputs):
+        if _is_on_host(node):
+            continue
         held.update(_storages(node))
     for node in forward.graph.find_nodes(op="placeholder"):
         for key, _ in _storages(node):
@@ -72,6 +78,10 @@ def _hint(size: Any) -> Optional[int]:
     if isinstance(size, int):
         return size
     return int(size.node.hint) if size.node.has_hint() else None
+
+
+def _is_on_host(node: fx.Node) -> bool:
+    return is_transfer_wait(node.target)
 
 
 def _is_narrow(node: fx.Node) -> bool:

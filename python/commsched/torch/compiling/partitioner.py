@@ -4,7 +4,8 @@
 `commsched-partition-joint` decides what a forward saves for its backward and
 what the backward computes again, gathered parameters included
 (docs/guide/partitioning.md), and `commsched-quantize-activations` what is
-saved in 8 bits. AOT autograd calls a partitioner as `partition_fn`, Inductor
+saved in 8 bits. `commsched-fit-memory` decides all that within the memory of
+the device, and what is sent to the host. AOT autograd calls a partitioner as `partition_fn`, Inductor
 as its setting `custom_partitioner_fn`.
 """
 
@@ -18,6 +19,8 @@ from torch._inductor.custom_graph_pass import CustomPartitionerFn
 
 from commsched import opt
 from commsched.torch.compiling.launches import Launches
+from commsched.torch.compiling import records
+from commsched.torch.compiling.memory import excess, fit_settings
 from commsched.torch.compiling.options import Options
 from commsched.torch.compiling.partition_agreement import (
     agree_on_partition,
@@ -39,6 +42,7 @@ from commsched.torch.compiling.schedule import (
 )
 from commsched.torch.importer.graphs import GraphSpec, import_graphs
 from commsched.torch.private import partition as private_partition
+from commsched.torch.private import transfers
 from commsched.torch.rewriting.errors import PlanError
 from commsched.torch.rewriting.halves import (
     mark_new_sizes,
@@ -56,10 +60,10 @@ class Partitioner(CustomPartitionerFn):
     """Splits joint graphs as the options say.
 
     options:    `partition`, `activation_memory_budget`,
-                `quantize_activations`, `collectives` and
-                `reshard_after_forward` of :class:`Options`. With neither of
-                the first four, PyTorch's own partitioner decides what is
-                saved.
+                `quantize_activations`, `collectives`, `device_memory`,
+                `host_memory`, `reserved_bytes` and `reshard_after_forward` of
+                :class:`Options`. With neither of the first five, PyTorch's
+                own partitioner decides what is saved.
     parameters: the positions of parameters among the inputs of Dynamo's
                 graph; if None, those of all inputs that PyTorch takes for
                 parameters or buffers.
@@ -196,14 +200,28 @@ def decide(
     run = partition_text(
         str(module),
         options,
-        _partition_flags(options),
+        _partition_flags(options, transfers.has_transfers(gm.graph)),
         _quantize_flags(options),
     )
+    _warn_of_excess(run, options)
     return make_partition(gm.graph, primals, run.before, run.after, _FUNCTION)
 
 
-def _partition_flags(options: Options) -> tuple[str, ...]:
+def _warn_of_excess(run: opt.ProgramRun, options: Options) -> None:
+    reports = () if run.reports is None else run.reports.after.values()
+    text = excess(options, list(reports))
+    if text is not None:
+        records.warn_once(f"CommSched computes all again that it can, but {text}")
+
+
+def _partition_flags(options: Options, can_offload: bool) -> tuple[str, ...]:
     """Returns the passes that partition."""
+    if options.device_memory is not None:
+        fit = fit_settings(options, can_offload)
+        return (
+            opt.flag("commsched-fit-memory", fit),
+            "--commsched-verify-partition",
+        )
     settings: dict[str, object] = {
         "strategy": "default" if options.partition == "default" else "min-cut"
     }

@@ -46,9 +46,11 @@ def partition_text(
     following: tuple[str, ...] = (),
 ) -> opt.ProgramRun:
     """As `estimate_text`, for the passes that partition; returns the program
-    after them, before and after the `following` passes."""
+    after them, before and after the `following` passes, with reports if the
+    memory of the device is limited."""
     what = " ".join(("partition", *passes, "followed by", *following))
-    return _once(what, text, options, following, first=passes)
+    report = None if options.device_memory is None else options.costs()
+    return _once(what, text, options, following, report, first=passes)
 
 
 def reset() -> None:

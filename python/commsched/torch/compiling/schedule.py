@@ -28,6 +28,7 @@ from commsched.torch.importer.targets import (
     communicates,
     communication_inside,
     is_wait,
+    transfer_kind,
 )
 from commsched.torch.measuring.profile import (
     ProfileError,
@@ -121,10 +122,11 @@ def optimize_graph(
 
 
 def has_collectives(gm: torch.fx.GraphModule) -> bool:
-    """Returns whether `gm` calls a collective, itself or in a graph that it
-    calls."""
+    """Returns whether `gm` calls a collective or a transfer from or to the
+    host, itself or in a graph that it calls."""
     return any(
         (communicates(node.target) and not is_wait(node.target))
+        or transfer_kind(node.target) is not None
         or communication_inside(node) is not None
         for node in gm.graph.nodes
         if node.op == "call_function"

@@ -33,6 +33,7 @@ from commsched.torch.importer.targets import (
     overload_of,
     schema_of,
 )
+from commsched.torch.importer.transfers import check_on_device
 from commsched.torch.importer.types import (
     NOT_A_TENSOR,
     TensorFacts,
@@ -62,6 +63,7 @@ class ComputeEmitter:
         put off to their first use.
         """
         pairs = operands_of(node, self._converter.lookup)
+        check_on_device(node, [tensor.facts for _, tensor in pairs])
         structure = self._structure(node, bool(pairs))
         results = leaves(structure)
         if not results and pairs and node.users and _reads_number(node):

@@ -36,7 +36,9 @@ from commsched.torch.importer.targets import (
     communicates,
     is_wait,
     schema_name,
+    transfer_kind,
 )
+from commsched.torch.importer.transfers import host_facts, is_reloaded
 from commsched.torch.importer.types import NOT_A_TENSOR, Values, has_value
 from commsched.torch.importer.unsharded import storage_change
 
@@ -203,6 +205,8 @@ class Converter:
 
         def make(facts):
             attrs = {"commsched.role": role_of(node)}
+            if is_reloaded(node):
+                facts = host_facts(facts)
             if self._roles.is_stored(node):
                 return self.storages.argument(node, facts, attrs)
             value = self.function.argument(node.name, facts.type, attrs)
@@ -223,6 +227,8 @@ class Converter:
         if node.op == "call_function":
             if is_wait(target):
                 return self._launches.wait(node)
+            if transfer_kind(target) is not None:
+                return self._launches.transfer(node)
             if target is operator.getitem:
                 item = self._item(node)
                 if item is not None:

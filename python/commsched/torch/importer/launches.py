@@ -32,6 +32,7 @@ from commsched.torch.importer.environment import (
 )
 from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.targets import is_wait
+from commsched.torch.importer.transfers import check_on_device, read_transfer
 from commsched.torch.importer.types import (
     ELEMENT_TYPES,
     TensorFacts,
@@ -61,6 +62,21 @@ class LaunchEmitter:
             suffix = f".{index}" if many else ""
             pending.extend(self._launch(node, start, suffix, len(pending)))
         return pending if collective.is_list else pending[0]
+
+    def transfer(self, node: torch.fx.Node) -> Pending:
+        """Emits the start of a transfer from or to the host and returns what
+        `node` stands for."""
+        converter = self._converter
+        kind, operand, facts = read_transfer(node, converter)
+        future = converter.function.start(
+            kind,
+            [operand.value],
+            None,
+            [facts.type],
+            hint=node.name,
+            attrs=converter.timed_names(node),
+        )
+        return Pending(self._track(node, future), 0, facts)
 
     def wait(self, node: torch.fx.Node) -> Any:
         """Imports a `wait_tensor`, or the `wait_tensors` of a list; waiting
@@ -110,6 +126,7 @@ class LaunchEmitter:
             self._emit_splits(node, start, suffix)
         else:
             operands = self._after_numbers(node, operands)
+        check_on_device(node, [bound.facts for bound in (*operands, *into)])
         operands = [self._ranked(node, start, bound) for bound in operands]
         if start.kind == "recv":
             types = [bound.value.type for bound in into]
@@ -132,14 +149,18 @@ class LaunchEmitter:
             into=[bound.value for bound in into],
             attrs=converter.timed_names(node, suffix),
         )
-        launch = Launch(node, future, [])
-        self._name_wait(launch, first, len(results), suffix)
-        self._launches.append(launch)
+        launch = self._track(node, future, first, len(results), suffix)
         if start.kind == "send":
             return [Pending(launch, 0, operands[0].facts, operands[0])]
         pending = [Pending(launch, i, f) for i, f in enumerate(facts)]
         self._rebind(start.into, pending)
         return pending
+
+    def _track(self, node, future, first=0, count=1, suffix="") -> Launch:
+        launch = Launch(node, future, [])
+        self._name_wait(launch, first, count, suffix)
+        self._launches.append(launch)
+        return launch
 
     def _bound(self, argument: Any) -> list[Bound]:
         found: list[torch.fx.Node] = []

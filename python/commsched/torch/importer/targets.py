@@ -32,6 +32,10 @@ _LOCAL = frozenset(
 
 _WAITS = frozenset({"wait_tensor", "wait_tensors"})
 
+# Transfers between a device and its host, and their wait.
+_TRANSFERS = {"ao::offload": "offload", "ao::reload": "reload"}
+_TRANSFER_WAIT = "ao::wait_tensor"
+
 # Argument names that give a process group, whatever the operator's namespace.
 _GROUP_ARGUMENTS = frozenset({"group_name", "process_group", "pg_name"})
 
@@ -159,9 +163,24 @@ def communicates(target: Any) -> bool:
 @functools.lru_cache(maxsize=4096)
 def is_wait(target: Any) -> bool:
     """Returns whether `target` is a `wait_tensor`, or the `wait_tensors` of a
-    list, of any namespace."""
+    list, of any namespace; what they wait for is the first argument."""
     namespace, _, name = schema_name(target).partition("::")
-    return name in _WAITS and namespace in COMMUNICATION_NAMESPACES
+    if name in _WAITS and namespace in COMMUNICATION_NAMESPACES:
+        return True
+    return is_transfer_wait(target)
+
+
+def is_transfer_wait(target: Any) -> bool:
+    """Returns whether `target` waits for a transfer. The second argument is
+    what the transfer read: its memory is freed. The third is what has to
+    stay in memory until then."""
+    return schema_name(target) == _TRANSFER_WAIT
+
+
+def transfer_kind(target: Any) -> Optional[str]:
+    """Returns "offload" for the start of a transfer to the host, "reload" for
+    that of one back, and None for anything else."""
+    return _TRANSFERS.get(schema_name(target))
 
 
 def communication_inside(node: torch.fx.Node) -> Optional[str]:

@@ -16,7 +16,11 @@ import torch
 from torch import fx
 from torch.utils import _pytree as pytree
 
-from commsched.torch.importer.targets import communicates, is_wait
+from commsched.torch.importer.targets import (
+    communicates,
+    is_wait,
+    transfer_kind,
+)
 from commsched.torch.importer.types import raw_value
 from commsched.torch.measuring.profile import hint_of, signature
 
@@ -92,7 +96,9 @@ class _Timer(fx.Interpreter):
         if node.op == "placeholder":
             return self._make(node)
         if node.op == "call_function" and (
-            communicates(node.target) or is_wait(node.target)
+            communicates(node.target)
+            or is_wait(node.target)
+            or transfer_kind(node.target) is not None
         ):
             return self._make(node)
         text = self._signatures[node]

@@ -27,7 +27,11 @@ from typing import Any, Iterable, Mapping, Optional, Union
 import torch
 from torch import fx
 
-from commsched.torch.importer.targets import communicates, is_wait
+from commsched.torch.importer.targets import (
+    communicates,
+    is_wait,
+    transfer_kind,
+)
 from commsched.torch.importer.types import ELEMENT_TYPES, has_value, raw_value
 
 Path = Union[str, "os.PathLike[str]"]
@@ -149,6 +153,7 @@ def signature(node: fx.Node) -> Optional[str]:
         or not isinstance(target, torch._ops.OpOverload)
         or communicates(target)
         or is_wait(target)
+        or transfer_kind(target) is not None
     ):
         return None
     try:

@@ -26,9 +26,11 @@ from commsched.torch.importer.targets import (
     attribute_of,
     bind,
     communicates,
+    is_transfer_wait,
     is_wait,
     overload_of,
     schema_name,
+    transfer_kind,
 )
 
 # Higher-order operators that write every tensor they are given.
@@ -118,10 +120,11 @@ def read_by(node: fx.Node) -> Iterator[fx.Node]:
 
 
 def started_by(wait: fx.Node) -> Optional[fx.Node]:
-    """Returns the collective that a `wait_tensor` waits for, if it is one."""
+    """Returns the collective or transfer that a `wait_tensor` waits for, if it
+    is one."""
     source = next(iter((*wait.args, *wait.kwargs.values())), None)
     while isinstance(source, fx.Node) and source.op == "call_function":
-        if _starts(source.target):
+        if _starts(source.target) or transfer_kind(source.target) is not None:
             return source
         inputs = source.all_input_nodes
         if len(inputs) != 1:
@@ -134,6 +137,8 @@ def written_by(node: fx.Node) -> list[fx.Node]:
     """Returns the nodes whose memory `node` writes."""
     if WRITES not in kinds(node):
         return []
+    if is_transfer_wait(node.target):
+        return freed_by(node)
     overload = overload_of(node.target) if node.op == "call_function" else None
     if overload is not None:
         bound = bind(overload, node)
@@ -147,6 +152,13 @@ def written_by(node: fx.Node) -> list[fx.Node]:
     if writes_by_convention(node):
         return node.all_input_nodes[:1]
     return node.all_input_nodes
+
+
+def freed_by(wait: fx.Node) -> list[fx.Node]:
+    """Returns the node whose memory the wait of a transfer frees, if it is
+    given one."""
+    freed = bind(overload_of(wait.target), wait).get("keepalive")
+    return [freed] if isinstance(freed, fx.Node) else []
 
 
 class Storages:
@@ -185,11 +197,13 @@ class Storages:
         return tuple(dict.fromkeys(keys))
 
     def _passed_on(self, node: fx.Node) -> tuple:
+        sources = node.all_input_nodes
+        if is_transfer_wait(node.target):
+            # The others are only kept until then.
+            sources = sources[:1]
         return tuple(
             dict.fromkeys(
-                key
-                for source in node.all_input_nodes
-                for key in self._keys.get(source, ())
+                key for source in sources for key in self._keys.get(source, ())
             )
         )
 
@@ -249,6 +263,8 @@ def kinds(node: fx.Node) -> frozenset:
     """Returns which of WRITES and CHAINS `node` is."""
     target = node.target
     if node.op == "call_function" and isinstance(target, OpOverload):
+        if is_transfer_wait(target):
+            return frozenset({WRITES} if freed_by(node) else ())
         known = _known_kinds.get(target)
         if known is None:
             known = _known_kinds[target] = _kinds_of_overload(target)

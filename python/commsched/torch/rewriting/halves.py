@@ -14,8 +14,14 @@ from torch.utils.checkpoint import CheckpointPolicy
 from commsched.torch.private import partition as private
 from commsched.torch.importer.compute import is_random
 from commsched.torch.importer.roles import innermost
-from commsched.torch.importer.targets import communicates, schema_name
+from commsched.torch.importer.targets import (
+    communicates,
+    is_transfer_wait,
+    schema_name,
+    transfer_kind,
+)
 from commsched.torch.rewriting.errors import RewriteError
+from commsched.torch.rewriting.offload import offload_saved
 from commsched.torch.rewriting.partition import Partition
 from commsched.torch.rewriting.quantize import quantize_saved
 from commsched.torch.rewriting.verify_halves import (
@@ -66,6 +72,8 @@ def split_joint(
         quantize_saved(
             forward, backward, partition.quantized, num_fwd_outputs
         )
+    if partition.offloaded:
+        offload_saved(forward, backward, partition.offloaded, num_fwd_outputs)
     return forward, backward
 
 
@@ -190,4 +198,6 @@ def _is_repeatable(node: fx.Node) -> bool:
         return target.name() not in _WITH_EFFECTS
     if communicates(target):
         return schema_name(target) in _GATHERS
+    if transfer_kind(target) is not None or is_transfer_wait(target):
+        return False
     return not is_random(node)

@@ -23,7 +23,7 @@ from commsched.torch.rewriting.dependences import started_by
 from commsched.torch.rewriting.errors import PlanError
 from commsched.torch.rewriting.plan import read_versioned
 
-_VERSION = 1
+_VERSION = 2
 
 # What the state of a random operator is called, behind the operator's name.
 _STATE = ".rng_state"
@@ -57,10 +57,12 @@ class Partition:
     saved:     names of nodes of the joint graph, placeholders among them;
                numbers about shapes are not among them.
     quantized: those that are saved in 8 bits.
+    offloaded: those that are sent to the host.
     """
 
     saved: tuple[str, ...] = ()
     quantized: tuple[Quantized, ...] = ()
+    offloaded: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         """Returns the partition as text; equal ones give equal text."""
@@ -72,6 +74,7 @@ class Partition:
                     [each.name, each.element, each.scaled]
                     for each in self.quantized
                 ],
+                "offloaded": list(self.offloaded),
             },
             separators=(",", ":"),
         )
@@ -89,6 +92,7 @@ def _partition(data: Any) -> Partition:
             Quantized(str(name), str(element), bool(scaled))
             for name, element, scaled in data["quantized"]
         ),
+        tuple(str(name) for name in data["offloaded"]),
     )
 
 
@@ -107,7 +111,7 @@ def make_partition(
     program. Raises PlanError for a saved value that is no value of the graph.
     """
     forward = split.function(f"{function}_forward")
-    saved = _saved(joint, primals, forward)
+    saved, offloaded = _saved(joint, primals, forward)
     before = split.function(f"{function}_backward").arguments
     after = quantized.function(f"{function}_backward").arguments
     scales = {argument.name for argument in after[len(saved) :]}
@@ -124,14 +128,15 @@ def make_partition(
         scaled = f"{old.name}.scale" in scales
         converted.append(Quantized(name, element, scaled))
     names = tuple(name for name in dict.fromkeys(saved) if name)
-    return Partition(names, tuple(converted))
+    return Partition(names, tuple(converted), offloaded)
 
 
 def _saved(
     joint: fx.Graph, primals: Sequence[str], forward: Function
-) -> list[str]:
-    """Returns the node of each value that the forward saves; "" for the state
-    of a random operator that the backward runs again, which PyTorch adds."""
+) -> tuple[list[str], tuple[str, ...]]:
+    """Returns the node of each value that the forward saves, and of those that
+    it sends to the host; "" for the state of a random operator that the
+    backward runs again, which PyTorch adds."""
     count = int(forward.attributes["commsched.num_forward_outputs"])
     nodes = {node.name: node for node in joint.nodes}
     names = {
@@ -142,8 +147,13 @@ def _saved(
     for operation in forward.operations:
         for index, result in enumerate(operation.results):
             places[result.id] = (operation.name, index)
-    found = []
-    for value in forward.results[count:]:
+    sources = _offloaded(forward)
+    found: list[str] = []
+    offloaded = []
+    for result in forward.results[count:]:
+        value = sources.get(result, result)
+        if value != result:
+            offloaded.append(len(found))
         if value in names:
             found.append(names[value])
             continue
@@ -157,6 +167,21 @@ def _saved(
                 f"'{forward.name}' is no node of the graph"
             )
         found.append(_delivered(nodes[name], index).name)
+    return found, tuple(found[place] for place in offloaded if found[place])
+
+
+def _offloaded(forward: Function) -> dict[int, int]:
+    """Returns, by the values that waits of offloads deliver, what these sent
+    to the host."""
+    started: dict[int, tuple] = {}
+    found = {}
+    for operation in forward.operations:
+        if operation.op == "commsched.offload":
+            started[operation.results[0].id] = operation.operands
+        elif operation.op == "commsched.wait":
+            sent = started.get(operation.operands[0], ())
+            for result, value in zip(operation.results, sent):
+                found[result.id] = value
     return found
 
 

@@ -22,7 +22,12 @@ from torch import fx
 from commsched.torch.private import partition as private
 from commsched.torch.rewriting.errors import RewriteError
 from commsched.torch.rewriting.partition import QUANTIZED, Quantized
-from commsched.torch.rewriting.views import is_view
+from commsched.torch.rewriting.saved import (
+    Emitter,
+    first_of,
+    last_use,
+    place_of,
+)
 
 _aten = torch.ops.aten
 
@@ -52,7 +57,7 @@ def quantize_saved(
     numbers = sum(private.is_number(node) for node in outputs[at:])
     behind = inputs[numbers + at - num_fwd_outputs - 1]
     for each in quantized:
-        place = _place(outputs, num_fwd_outputs, each.name)
+        place = place_of(outputs, num_fwd_outputs, each.name)
         if place is None or each.name not in taken:
             continue
         outputs[place], scale = _convert(forward.graph, outputs[place], each)
@@ -70,13 +75,6 @@ def quantize_saved(
     for half in (forward, backward):
         half.graph.lint()
         half.recompile()
-
-
-def _place(outputs, num_fwd_outputs: int, name: str):
-    for place in range(num_fwd_outputs, len(outputs)):
-        if getattr(outputs[place], "name", None) == name:
-            return place
-    return None
 
 
 def _first_scale(outputs: list, num_fwd_outputs: int) -> int:
@@ -105,8 +103,8 @@ def _convert(
             f"converted to {how.element}"
         )
     dtype = QUANTIZED[how.element]
-    with graph.inserting_before(_last_use(value).next):
-        emit = _Emitter(graph, value)
+    with graph.inserting_before(last_use(value).next):
+        emit = Emitter(graph, value)
         if not how.scaled:
             numbers = emit.cast(value, dtype, f"{value.name}_f8")
             return numbers, None
@@ -130,24 +128,6 @@ def _convert(
         return numbers, scale
 
 
-def _last_use(value: fx.Node) -> fx.Node:
-    """Returns the last node but the output that uses `value` or a view."""
-    shown = {value}
-    last = value
-    graph = value.graph
-    for node in graph.nodes:
-        if node.op == "placeholder":
-            # Nothing comes between placeholders.
-            last = node if last.op == "placeholder" else last
-        elif node.op != "output" and any(
-            source in shown for source in node.all_input_nodes
-        ):
-            last = node
-            if is_view(node):
-                shown.add(node)
-    return last
-
-
 # -- the backward ------------------------------------------------------------
 
 
@@ -169,8 +149,8 @@ def _convert_back(
             scale_input = graph.placeholder(scale.name)
         scale_input.meta = dict(scale.meta)
     dtype = old.meta["val"].dtype
-    with graph.inserting_before(_first(graph, old.users)):
-        emit = _Emitter(graph, old)
+    with graph.inserting_before(first_of(graph, old.users)):
+        emit = Emitter(graph, old)
         emit.is_backward = True
         value = new
         if scale_input is not None:
@@ -182,45 +162,3 @@ def _convert_back(
     old.replace_all_uses_with(value)
     graph.erase_node(old)
     return new, scale_input
-
-
-def _first(graph: fx.Graph, users) -> fx.Node:
-    return next(node for node in graph.nodes if node in users)
-
-
-class _Emitter:
-    """Adds operators with fake values, at the graph's place for nodes, in the
-    name of `source`."""
-
-    def __init__(self, graph: fx.Graph, source: fx.Node):
-        self._graph = graph
-        self._mode = source.meta["val"].fake_mode
-        self._meta = {
-            key: source.meta[key]
-            for key in ("nn_module_stack", "stack_trace", "custom")
-            if key in source.meta
-        }
-        self.is_backward = False
-
-    def __call__(
-        self, target: Any, *args: Any, name: str | None = None, **kwargs: Any
-    ) -> fx.Node:
-        node = self._graph.create_node(
-            "call_function", target, args, kwargs, name=name
-        )
-        values = fx.node.map_arg((args, kwargs), lambda n: n.meta["val"])
-        node.meta = dict(self._meta)
-        if self.is_backward:
-            node.meta["autograd_backward"] = True
-        with self._mode:
-            node.meta["val"] = target(*values[0], **values[1])
-        return node
-
-    def cast(
-        self, value: fx.Node, dtype: torch.dtype, name: str | None = None
-    ) -> fx.Node:
-        """Adds a conversion of `value` to `dtype`, unless it has it."""
-        if value.meta["val"].dtype == dtype and name is None:
-            return value
-        target = torch.ops.prims.convert_element_type.default
-        return self(target, value, dtype, name=name)

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Saved values that are sent to the host, with stand-ins for the transfers."""
+
+import dataclasses
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch._functorch._activation_offloading.offload_ops")
+
+import host_kernels  # noqa: E402
+import partitioned  # noqa: E402
+from partitioned import Trained, are_equal  # noqa: E402
+from torch._functorch.partitioners import default_partition  # noqa: E402
+
+from commsched.torch.compiling.partition_facts import (  # noqa: E402
+    partition_notes,
+)
+from commsched.torch.compiling.options import Options  # noqa: E402
+from commsched.torch.compiling.partitioner import (  # noqa: E402
+    Partitioner,
+    decide,
+)
+from commsched.torch.private import transfers  # noqa: E402
+from commsched.torch.rewriting.halves import split_joint  # noqa: E402
+from commsched.torch.rewriting.partition import Partition  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("opt_program")
+
+ao = torch.ops.ao
+_MODELS = ("perceptron", "deep", "dynamic", "written")
+
+
+@pytest.fixture(autouse=True)
+def kernels():
+    with host_kernels.installed():
+        yield
+    torch._dynamo.reset()
+
+
+class Offloading:
+    """A partitioner that saves what eager execution saves, on the host."""
+
+    def __call__(self, joint, inputs, *, num_fwd_outputs, **settings):
+        options = Options(strict=True, partition="default")
+        Partitioner(options)._prepare(joint)
+        partition = decide(joint, (), num_fwd_outputs, options)
+        partition = dataclasses.replace(partition, offloaded=partition.saved)
+        return split_joint(joint, partition, num_fwd_outputs)
+
+
+def trained(name, partitioner):
+    model, inputs, dynamic = partitioned.case(name)
+    return Trained(model, inputs, partitioner, dynamic)
+
+
+def called(half, target):
+    return half.graph.find_nodes(op="call_function", target=target)
+
+
+@pytest.mark.parametrize("name", _MODELS)
+def test_steps_are_equal(name):
+    wanted = trained(name, default_partition)
+    assert not host_kernels.started
+    found = trained(name, Offloading())
+    assert are_equal(found.values, wanted.values)
+    sent = called(found.forward, ao.offload.default)
+    taken = called(found.backward, ao.reload.default)
+    assert len(sent) == len(taken) > 0
+    assert {"offload", "reload"} == set(host_kernels.started)
+
+
+def test_values_leave_the_device():
+    found = trained("deep", Offloading())
+    saved = [n.meta["val"] for n in found.saved if n.name.endswith("_host")]
+    assert len(saved) == 7
+    notes = partition_notes(found.forward, found.backward, found.outputs, 0)
+    size = sum(value.nbytes for value in saved) / 1024
+    assert f"sends {len(saved)} tensors to the host, {size:.3g} KiB" in notes
+    assert "saves 0 B of activations for the backward" in notes
+
+
+class Shown(torch.nn.Module):
+    """Saves what it returns, and what it does not."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(8, 8))
+
+    def forward(self, x):
+        y = (x @ self.weight).tanh()
+        return y.sin().exp().tanh(), y
+
+
+def test_what_lives_on_stays_on_the_device():
+    """Inputs and outputs are not sent."""
+    inputs = [torch.randn(4, 8)] * 2
+    torch.manual_seed(0)
+    found = Trained(Shown(), inputs, Offloading())
+    own = found.forward.graph.output_node().args[0][: found.outputs]
+    given = found.forward.graph.find_nodes(op="placeholder")
+    kept = {
+        node.meta["val"].untyped_storage()._cdata for node in (*own, *given)
+    }
+    sent = [n.args[0] for n in called(found.forward, ao.offload.default)]
+    assert {node.name for node in sent} == {"exp"}
+    assert not kept & {
+        node.meta["val"].untyped_storage()._cdata for node in sent
+    }
+    torch.manual_seed(0)
+    wanted = Trained(Shown(), inputs, default_partition)
+    assert are_equal(found.values, wanted.values)
+
+
+def test_a_second_backward_finds_what_the_first_did():
+    model, inputs, dynamic = partitioned.case("deep")
+    from torch._dynamo.backends.common import aot_autograd
+    from torch._functorch.aot_autograd import make_boxed_func
+
+    step = torch.compile(
+        model,
+        backend=aot_autograd(
+            fw_compiler=lambda gm, _: make_boxed_func(gm.forward),
+            partition_fn=Offloading(),
+        ),
+    )
+    loss = step(inputs[0]).sum()
+    loss.backward(retain_graph=True)
+    first = [p.grad.clone() for p in model.parameters()]
+    loss.backward()
+    for parameter, gradient in zip(model.parameters(), first):
+        assert torch.equal(parameter.grad, 2 * gradient)
+
+
+def test_transfers_are_where_they_hide():
+    found = trained("deep", Offloading())
+    order = {node: i for i, node in enumerate(found.forward.graph.nodes)}
+    for start in called(found.forward, ao.offload.default):
+        (value,) = start.args
+        (wait,) = [n for n in start.users if n.target is ao.wait_tensor.default]
+        others = [n for n in value.users if n not in (start, wait)]
+        assert all(order[user] < order[start] for user in others)
+        # It may run beside all that follows.
+        assert all(
+            node.target is ao.wait_tensor.default or node.op == "output"
+            for node, index in order.items()
+            if index > order[wait]
+        )
+
+
+def test_a_cpu_keeps_what_it_saves(monkeypatch):
+    monkeypatch.setattr(
+        transfers, "is_on_accelerator", host_kernels.is_on_accelerator
+    )
+    found = trained("deep", Offloading())
+    assert not called(found.forward, ao.offload.default)
+    assert not transfers.has_transfers(found.forward.graph)
+
+
+def test_a_partition_with_offloads_is_text():
+    partition = Partition(("a", "b"), offloaded=("b",))
+    assert Partition.from_json(partition.to_json()) == partition
