@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """``python -m commsched.torch.trace``: what it writes, and its errors."""
 
+import math
 import os
 import re
 import subprocess
@@ -64,6 +65,28 @@ def test_a_file_gets_what_standard_output_gets(tmp_path, capsys):
     # The loss; the gathers that the backward repeats are of one region.
     assert "attributes {commsched.num_forward_outputs = 1 : i64}" in text
     assert "commsched.recompute_region = 0 : i64" in text
+
+
+def test_large_activations_are_sent_to_the_host():
+    text = str(
+        trace.trace_module(
+            StepOptions("llama3-tiny", 4, sequence=8192, offload=1)
+        )
+    )
+    if opt.find() is not None:
+        opt.run(text)
+    forward, backward = functions(text).values()
+    host = r"tensor<\S+, #commsched\.host>"
+    sent = re.findall(r"%(\S+)_offload = commsched\.offload ", forward)
+    taken = re.findall(r"%(\S+)_reload = commsched\.reload ", backward)
+    assert len(sent) > 4
+    assert sorted(sent) == sorted(taken)
+    assert len(re.findall(rf"%\S+_host: {host}", backward)) == len(sent)
+    # A megabyte is 2 ** 20 bytes, and smaller ones stay.
+    for type_ in re.findall(rf"-> !commsched\.future<({host})>", forward):
+        *sizes, element = type_[len("tensor<") :].split(",")[0].split("x")
+        width = int(re.sub(r"\D", "", element)) // 8
+        assert math.prod(map(int, sizes)) * width >= 1 << 20
 
 
 def test_names_modules_roles_and_groups():

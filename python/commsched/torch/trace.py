@@ -86,6 +86,12 @@ def _parser() -> argparse.ArgumentParser:
         default=True,
         help="gather parameters again in the backward rather than keep them",
     )
+    add(
+        "--offload",
+        type=positive,
+        metavar="MIB",
+        help="send saved activations of at least this size to the host",
+    )
     return parser
 
 
@@ -148,6 +154,7 @@ def _trace(args: argparse.Namespace) -> ir.Module:
         joint=args.joint,
         partitioner=args.partitioner,
         reshard_after_forward=args.reshard_after_forward,
+        offload=args.offload,
     )
     return trace_module(options, args.gpus_per_node)
 

@@ -79,10 +79,12 @@ def graph_memory(options: Any) -> Optional[int]:
 def fit_settings(options: Any, can_offload: bool) -> dict[str, Any]:
     """Returns the options of `commsched-fit-memory`."""
     settings: dict[str, Any] = {
+        **options.pipeline_settings(),
         "device-memory": size_of("device_memory", options.device_memory),
         "offload": "auto" if can_offload else "off",
-        **options.costs(),
     }
+    # It is that of each half.
+    del settings["memory-budget"]
     if options.host_memory is not None:
         settings["host-memory"] = size_of("host_memory", options.host_memory)
     if size_of("reserved_bytes", options.reserved_bytes):

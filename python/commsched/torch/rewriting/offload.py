@@ -36,12 +36,15 @@ def offload_saved(
     backward: fx.GraphModule,
     names: Sequence[str],
     num_fwd_outputs: int,
+    *,
+    runs: bool = True,
 ) -> list[str]:
     """Sends the saved values `names` to the host, and returns those that were.
 
-    Left on the device are values that are not saved, that are no tensors on an
-    accelerator, whose elements do not fill their memory, and whose memory lives
-    on in any case: that of an input, of an output or of another saved value.
+    Left on the device are values that are not saved, whose elements do not
+    fill their memory, whose memory lives on in any case (that of an input, of
+    an output or of another saved value) and, if the graphs are to be run, that
+    are not on an accelerator.
     """
     outputs = list(forward.graph.output_node().args[0])
     taken = {n.name: n for n in backward.graph.find_nodes(op="placeholder")}
@@ -53,6 +56,8 @@ def offload_saved(
             continue
         value, old = outputs[place], taken[name]
         if not old.users or not _is_movable(value, held):
+            continue
+        if runs and not transfers.is_on_accelerator(value.meta["val"]):
             continue
         outputs[place] = _send(forward.graph, value)
         _bring_back(backward.graph, old, outputs[place])
@@ -84,7 +89,7 @@ def _storages(node: Any) -> Iterator[int]:
 
 def _is_movable(value: fx.Node, held: dict[int, int]) -> bool:
     tensor = value.meta.get("val")
-    if not transfers.is_on_accelerator(tensor) or value.op == "placeholder":
+    if not isinstance(tensor, torch.Tensor) or value.op == "placeholder":
         return False
     if any(held[key] > 1 for key in _storages(value)):
         return False

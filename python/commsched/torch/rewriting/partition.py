@@ -111,8 +111,9 @@ def make_partition(
     program. Raises PlanError for a saved value that is no value of the graph.
     """
     forward = split.function(f"{function}_forward")
-    saved, offloaded = _saved(joint, primals, forward)
     before = split.function(f"{function}_backward").arguments
+    taken = [argument.name for argument in before]
+    saved, offloaded = _saved(joint, primals, forward, taken)
     after = quantized.function(f"{function}_backward").arguments
     scales = {argument.name for argument in after[len(saved) :]}
     converted = []
@@ -132,11 +133,16 @@ def make_partition(
 
 
 def _saved(
-    joint: fx.Graph, primals: Sequence[str], forward: Function
+    joint: fx.Graph,
+    primals: Sequence[str],
+    forward: Function,
+    taken: Sequence[str],
 ) -> tuple[list[str], tuple[str, ...]]:
     """Returns the node of each value that the forward saves, and of those that
     it sends to the host; "" for the state of a random operator that the
-    backward runs again, which PyTorch adds."""
+    backward runs again, which PyTorch adds. `taken` are the names of the
+    backward's arguments: what a collective of several delivers is known by
+    them."""
     count = int(forward.attributes["commsched.num_forward_outputs"])
     nodes = {node.name: node for node in joint.nodes}
     names = {
@@ -150,7 +156,7 @@ def _saved(
     sources = _offloaded(forward)
     found: list[str] = []
     offloaded = []
-    for result in forward.results[count:]:
+    for result, argument in zip(forward.results[count:], taken):
         value = sources.get(result, result)
         if value != result:
             offloaded.append(len(found))
@@ -158,6 +164,9 @@ def _saved(
             found.append(names[value])
             continue
         name, index = places[value]
+        if name not in nodes and argument.split("#")[0] in nodes:
+            name, _, number = argument.partition("#")
+            index = int(number or 0)
         if name.endswith(_STATE) and name[: -len(_STATE)] in nodes:
             found.append("")
             continue

@@ -18,6 +18,7 @@ from torch._functorch.partitioners import (
     min_cut_rematerialization_partition,
 )
 
+from commsched.torch.rewriting.offload import offload_saved
 from commsched.torch.rewriting.views import is_view
 
 #: Partitioners of the joint graph, by the name of the tracer's option.
@@ -28,14 +29,17 @@ PARTITIONERS = {
 
 
 def partition(
-    joint: fx.GraphModule, partitioner: str = "min-cut"
+    joint: fx.GraphModule,
+    partitioner: str = "min-cut",
+    offload: int | None = None,
 ) -> tuple[fx.GraphModule, fx.GraphModule]:
     """Split a joint graph, which is consumed, into forward and backward.
 
     ``min-cut`` is what a compiler uses: it saves the fewest bytes and repeats
     pointwise operations; ``default`` saves what eager execution would. The
     forward returns the loss and then what is saved, which the backward takes
-    in the same order, and then the tangent.
+    in the same order, and then the tangent. What takes at least ``offload``
+    MiB is sent to the host.
     """
     descriptors = joint.graph.output_node().meta["desc"]
     num_outputs = sum(isinstance(d, PlainAOTOutput) for d in descriptors)
@@ -43,7 +47,20 @@ def partition(
         joint, (), num_fwd_outputs=num_outputs
     )
     _save_storages(forward, backward, num_outputs)
+    if offload is not None:
+        names = [
+            node.name
+            for node in forward.graph.output_node().args[0][num_outputs:]
+            if _size(node) >= offload << 20
+        ]
+        offload_saved(forward, backward, names, num_outputs, runs=False)
     return forward, backward
+
+
+def _size(node: fx.Node) -> int:
+    """Bytes of a tensor; 0 for one whose size only the device knows."""
+    size = getattr(node.meta["val"], "nbytes", 0)
+    return size if isinstance(size, int) else 0
 
 
 def _save_storages(

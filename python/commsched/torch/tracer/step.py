@@ -51,6 +51,8 @@ class StepOptions:
     partitioner: a name of ``PARTITIONERS``.
     reshard_after_forward: gather parameters again in the backward, rather
                  than keep them gathered.
+    offload:     MiB from which on a saved activation is sent to the host,
+                 unless forward and backward are one graph.
     """
 
     model: str
@@ -65,6 +67,7 @@ class StepOptions:
     joint: bool = False
     partitioner: str = "min-cut"
     reshard_after_forward: bool = True
+    offload: int | None = None
 
     def __post_init__(self) -> None:
         known = (*models.CONFIGS, *models.EXPERTS_CONFIGS)
@@ -76,6 +79,11 @@ class StepOptions:
             raise ValueError(
                 f"unknown partitioner '{self.partitioner}' (known: "
                 f"{', '.join(PARTITIONERS)})"
+            )
+        if self.joint and self.offload is not None:
+            raise ValueError(
+                "offload is given, but joint keeps forward and backward in "
+                "one graph, of which nothing is saved"
             )
         for name in _COUNTS:
             value = getattr(self, name)
@@ -122,6 +130,7 @@ _COUNTS = (
     "sequence",
     "batch",
     "layers",
+    "offload",
 )
 
 
@@ -174,7 +183,9 @@ def trace_step(options: StepOptions, rank: int = 0) -> TracedStep:
         reshard_after_forward(joint)
     if options.joint:
         return TracedStep({"joint": joint}, groups, hints)
-    forward, backward = partition(joint, options.partitioner)
+    forward, backward = partition(
+        joint, options.partitioner, options.offload
+    )
     graphs = {"forward": forward, "backward": backward}
     return TracedStep(graphs, groups, hints)
 

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What two ranks do with one limit for the memory of a step."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from typing import Optional
+
+import compiled_steps as steps
+import partitioned_ranks
+import torch
+
+from commsched.torch import CommSchedWarning
+from commsched.torch.compiling import records
+
+#: By name, the memory of the device. A step has a peak of 470 KiB if it saves
+#: all, and of 390 KiB at least.
+MEMORY = {"ample": "1GiB", "scarce": "400KiB"}
+
+
+@dataclasses.dataclass
+class Outcome:
+    """The first differences from eager and from PyTorch's partitioner, the
+    collectives of the backward, how the ranks came to them, and what was said
+    of the joint graph."""
+
+    from_eager: Optional[str]
+    from_default: Optional[str]
+    backward: list[str]
+    decided: str
+    notes: list[str]
+
+
+def train_all(rank: int) -> dict[str, Outcome]:
+    torch.set_num_threads(1)
+    warnings.simplefilter("error", category=CommSchedWarning)
+    default = train({"inner": "eager"})
+    return {
+        name: compare({"device_memory": memory}, default)
+        for name, memory in MEMORY.items()
+    }
+
+
+def compare(options: dict, default: list) -> Outcome:
+    case = steps.Case({}, compiled={"strict": True, **options})
+    compared = partitioned_ranks.compare(case)
+    (joint,) = (r for r in records.records() if r.kind == "joint")
+    found = train({"inner": "eager", **options})
+    return Outcome(
+        compared.difference,
+        steps.difference(default, found),
+        compared.backwards[0],
+        joint.decided,
+        joint.notes,
+    )
+
+
+def train(options: dict) -> list:
+    torch._dynamo.reset()
+    return steps.train(steps.Case({}), options)
+
+
+def train_unlike(rank: int) -> partitioned_ranks.Outcome:
+    """Ranks whose batches have different sizes."""
+    torch.set_num_threads(1)
+    warnings.simplefilter("error", category=CommSchedWarning)
+    rows = (4 + 60 * rank,) * steps.STEPS
+    options = {"device_memory": MEMORY["ample"]}
+    return partitioned_ranks.compare(
+        steps.Case({}, rows=rows, compiled=options)
+    )

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The memory of a device as one limit for a step: options, errors, notes."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from commsched.torch import Options, OptionsError  # noqa: E402
+from commsched.torch.compiling.memory import (  # noqa: E402
+    excess,
+    fit_settings,
+    size_of,
+)
+
+
+@pytest.mark.parametrize(
+    "given, size",
+    [
+        (7, 7),
+        ("7", 7),
+        ("80GiB", 80 << 30),
+        ("80GB", 80 * 10**9),
+        ("1TiB", 1 << 40),
+        ("3KiB", 3072),
+    ],
+)
+def test_sizes(given, size):
+    assert size_of("device_memory", given) == size
+
+
+@pytest.mark.parametrize(
+    "given", ["80 GiB", "80G", "-1", "1.5GiB", "5%", 0.5, True, [], ""]
+)
+@pytest.mark.parametrize(
+    "name", ["device_memory", "host_memory", "reserved_bytes"]
+)
+def test_what_is_no_size_is_an_error_that_names_the_option(name, given):
+    options = {"device_memory": "80GiB", name: given}
+    with pytest.raises(OptionsError, match=f"'{name}' is"):
+        Options(**options)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (
+            {"activation_memory_budget": 0.5},
+            "'device_memory' and 'activation_memory_budget' both limit",
+        ),
+        ({"partition": "default"}, "'partition' is 'default'"),
+        ({"reserved_bytes": "80GiB"}, "leaves nothing of 'device_memory'"),
+    ],
+)
+def test_contradictions(options, message):
+    with pytest.raises(OptionsError, match=message):
+        Options(device_memory="80GiB", **options)
+
+
+@pytest.mark.parametrize(
+    "options", [{"host_memory": "1GiB"}, {"reserved_bytes": 1}]
+)
+def test_what_belongs_to_a_device_memory(options):
+    (name,) = options
+    with pytest.raises(OptionsError, match=f"'{name}' is given, but"):
+        Options(**options)
+
+
+def test_graphs_may_take_what_is_not_reserved():
+    def budget(**options):
+        return Options(**options).pipeline_settings()["memory-budget"]
+
+    assert budget() == "5%"
+    given = {"device_memory": "80GiB", "reserved_bytes": "30GiB"}
+    assert budget(**given) == 50 << 30
+    assert budget(**given, memory_budget="7%") == "7%"
+
+
+def test_what_the_pass_is_told():
+    options = Options(
+        device_memory="80GiB",
+        host_memory="512GiB",
+        reserved_bytes="2GiB",
+        collectives="recompute",
+        strict=True,
+    )
+    assert options.partitions
+    assert fit_settings(options, True) == {
+        "device-memory": 80 << 30,
+        "host-memory": 512 << 30,
+        "reserved-bytes": 2 << 30,
+        "offload": "auto",
+        "collectives": "recompute",
+        "strict": True,
+        "target": "h100",
+        "profile": None,
+    }
+    assert fit_settings(Options(device_memory=1), False)["offload"] == "off"
+
+
+def test_what_does_not_fit_is_said():
+    options = Options(device_memory="10GiB", reserved_bytes="4GiB")
+    fits, not_fits = ({"peak_memory_bytes": n << 30} for n in (6, 7))
+    assert excess(options, [fits]) is None
+    assert excess(options, [fits, not_fits]) == (
+        "the step needs at least 7 GiB beside the 4 GiB of 'reserved_bytes' "
+        "as far as is known, but 'device_memory' is 10GiB"
+    )
+    assert excess(Options(), [not_fits]) is None
