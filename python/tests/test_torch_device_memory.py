@@ -84,15 +84,16 @@ def test_what_the_pass_is_told():
         strict=True,
     )
     assert options.partitions
+    schedule = options.pipeline_settings()
+    assert schedule.pop("memory-budget") == 78 << 30
     assert fit_settings(options, True) == {
+        **schedule,
         "device-memory": 80 << 30,
         "host-memory": 512 << 30,
         "reserved-bytes": 2 << 30,
         "offload": "auto",
         "collectives": "recompute",
         "strict": True,
-        "target": "h100",
-        "profile": None,
     }
     assert fit_settings(Options(device_memory=1), False)["offload"] == "off"
 
@@ -102,7 +103,7 @@ def test_what_does_not_fit_is_said():
     fits, not_fits = ({"peak_memory_bytes": n << 30} for n in (6, 7))
     assert excess(options, [fits]) is None
     assert excess(options, [fits, not_fits]) == (
-        "the step needs at least 7 GiB beside the 4 GiB of 'reserved_bytes' "
-        "as far as is known, but 'device_memory' is 10GiB"
+        "the least is 7 GiB beside the 4 GiB of 'reserved_bytes', but "
+        "'device_memory' is 10GiB"
     )
     assert excess(Options(), [not_fits]) is None

@@ -16,6 +16,7 @@ from torch._functorch.partitioners import default_partition  # noqa: E402
 from commsched.torch.compiling.partition_facts import (  # noqa: E402
     partition_notes,
 )
+from commsched.torch.compiling import records  # noqa: E402
 from commsched.torch.compiling.options import Options  # noqa: E402
 from commsched.torch.compiling.partitioner import (  # noqa: E402
     Partitioner,
@@ -160,3 +161,37 @@ def test_a_cpu_keeps_what_it_saves(monkeypatch):
 def test_a_partition_with_offloads_is_text():
     partition = Partition(("a", "b"), offloaded=("b",))
     assert Partition.from_json(partition.to_json()) == partition
+
+
+def offload_all(monkeypatch):
+    """Lets the partitioner send to the host all that it saves."""
+    from commsched.torch.compiling import partitioner
+
+    def deciding(*args):
+        partition = decide(*args)
+        return dataclasses.replace(partition, offloaded=partition.saved)
+
+    monkeypatch.setattr(partitioner, "decide", deciding)
+
+
+@pytest.mark.parametrize("name", ["deep", "perceptron"])
+def test_graphs_with_transfers_are_scheduled(name, monkeypatch):
+    """Graphs without collectives are, too."""
+    offload_all(monkeypatch)
+    records.reset()
+    model, inputs, dynamic = partitioned.case(name)
+    options = {"partition": "default", "inner": "eager", "strict": True}
+    step = torch.compile(model, backend="commsched", options=options)
+    values = partitioned.train(step, model, inputs)
+    found = records.records()
+    assert [(r.kind, r.status) for r in found] == [
+        ("joint", "scheduled"),
+        ("forward", "scheduled"),
+        ("backward", "scheduled"),
+    ]
+    for record in found[1:]:
+        before, after = record.before, record.after
+        assert after["num_transfers"] == before["num_transfers"] > 0
+        assert after["step_time_ns"] <= before["step_time_ns"]
+    assert {"offload", "reload"} == set(host_kernels.started)
+    assert are_equal(values, trained(name, default_partition).values)

@@ -107,11 +107,8 @@ def excess(options: Any, reports: Any) -> Optional[str]:
     least = max(report["peak_memory_bytes"] for report in reports)
     if least <= limit:
         return None
-    text = f"the step needs at least {size_text(least)}"
+    text = f"the least is {size_text(least)}"
     reserved = size_of("reserved_bytes", options.reserved_bytes)
     if reserved:
         text += f" beside the {size_text(reserved)} of 'reserved_bytes'"
-    return (
-        f"{text} as far as is known, but 'device_memory' is "
-        f"{options.device_memory}"
-    )
+    return f"{text}, but 'device_memory' is {options.device_memory}"

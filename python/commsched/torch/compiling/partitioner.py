@@ -211,7 +211,7 @@ def _warn_of_excess(run: opt.ProgramRun, options: Options) -> None:
     reports = () if run.reports is None else run.reports.after.values()
     text = excess(options, list(reports))
     if text is not None:
-        records.warn_once(f"CommSched computes all again that it can, but {text}")
+        records.warn_once(f"CommSched knows no step that fits: {text}")
 
 
 def _partition_flags(options: Options, can_offload: bool) -> tuple[str, ...]:
