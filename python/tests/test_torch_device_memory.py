@@ -91,11 +91,10 @@ def test_what_the_pass_is_told():
         "device-memory": 80 << 30,
         "host-memory": 512 << 30,
         "reserved-bytes": 2 << 30,
-        "offload": "auto",
         "collectives": "recompute",
         "strict": True,
     }
-    assert fit_settings(Options(device_memory=1), False)["offload"] == "off"
+    assert "host-memory" not in fit_settings(options, False)
 
 
 def test_what_does_not_fit_is_said():

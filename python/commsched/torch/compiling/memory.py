@@ -77,15 +77,15 @@ def graph_memory(options: Any) -> Optional[int]:
 
 
 def fit_settings(options: Any, can_offload: bool) -> dict[str, Any]:
-    """Returns the options of `commsched-fit-memory`."""
+    """Returns the options of `commsched-fit-memory`, which sends nothing to
+    the host unless it is given memory there."""
     settings: dict[str, Any] = {
         **options.pipeline_settings(),
         "device-memory": size_of("device_memory", options.device_memory),
-        "offload": "auto" if can_offload else "off",
     }
     # It is that of each half.
     del settings["memory-budget"]
-    if options.host_memory is not None:
+    if options.host_memory is not None and can_offload:
         settings["host-memory"] = size_of("host_memory", options.host_memory)
     if size_of("reserved_bytes", options.reserved_bytes):
         settings["reserved-bytes"] = size_of(

@@ -82,7 +82,8 @@ class Options(ScheduleOptions):
                    what is saved, computed again, gathered again and sent to
                    the host such that the step fits and is as short as
                    possible, and limits the memory of its schedules.
-    host_memory:   pinned bytes of the host that saved activations may take.
+    host_memory:   pinned bytes of the host that saved activations may take;
+                   none are sent there without it, nor from a CPU.
     reserved_bytes: of `device_memory`, what is not in the graphs, such as the
                    optimizer's state and the framework.
     """
