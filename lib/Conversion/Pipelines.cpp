@@ -48,6 +48,8 @@ void mlir::commsched::buildCommSchedToRuntimePipeline(
       bufferization::LayoutMapOption::IdentityLayoutMap;
   // Programs of other dialects are lowered here too: nothing may stay a tensor.
   bufferize.allowReturnAllocsFromLoops = true;
+  // `#commsched.host` is both.
+  bufferize.useEncodingForMemorySpace = true;
   manager.addPass(bufferization::createOneShotBufferizePass(bufferize));
   manager.addNestedPass<func::FuncOp>(createPackRequestBuffers());
   bufferization::buildBufferDeallocationPipeline(manager);

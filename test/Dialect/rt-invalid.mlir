@@ -185,6 +185,24 @@ func.func @start_c7(%x: tensor<4xf32>, %s: tensor<2xi64>, %n: index) {
 
 // -----
 
+func.func @start_c8_transfer(%x: tensor<4xf32>, %h: tensor<4xf32, #commsched.host>) {
+  // expected-error @below {{has group @g, but 'offload' has none (C8)}}
+  %r, %b = commsched_rt.start "offload" "s" on @g ins(%x : tensor<4xf32>) outs(%h : tensor<4xf32, #commsched.host>) {received = array<i64: 4>, sent = array<i64: 4>} : !commsched_rt.request, tensor<4xf32, #commsched.host>
+  %v = commsched_rt.wait %r ins(%x : tensor<4xf32>) outs(%b : tensor<4xf32, #commsched.host>) -> tensor<4xf32, #commsched.host>
+  return
+}
+
+// -----
+
+func.func @start_c8_group(%x: tensor<4xf32>) {
+  // expected-error @below {{has no group, but 'send' needs one (C8)}}
+  %r = commsched_rt.start "send" "s" ins(%x : tensor<4xf32>) {received = array<i64: 0>, sent = array<i64: 4>} : !commsched_rt.request
+  commsched_rt.wait %r ins(%x : tensor<4xf32>)
+  return
+}
+
+// -----
+
 func.func @read_splits_c1(%s: tensor<2xi64>) -> index {
   // expected-error @below {{needs one start in its block that uses its splits (C1)}}
   %splits, %rows = commsched_rt.read_splits ins(%s : tensor<2xi64>)

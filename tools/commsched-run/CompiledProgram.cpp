@@ -247,8 +247,9 @@ bool Invocation::allocate() {
   for (auto [index, argument] : llvm::enumerate(signature.arguments)) {
     if (argument.type.storage == run::Storage::Scalar)
       continue;
-    buffers[index] =
-        commsched_allocate(argument.type.getNumBytes(), /*alignment=*/0);
+    auto *allocate =
+        argument.type.isOnHost ? commsched_allocate_host : commsched_allocate;
+    buffers[index] = allocate(argument.type.getNumBytes(), /*alignment=*/0);
     if (!buffers[index])
       return false;
     descriptors[index] = makeDescriptor(argument.type, buffers[index]);

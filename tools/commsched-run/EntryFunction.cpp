@@ -134,11 +134,12 @@ llvm::Expected<ProgramSites> ProgramSites::parse(StringRef description) {
     program.groups.push_back(getText(group, "name"));
   });
   forEach(*object, "sites", [&](const json::Object &site) {
-    size_t group = static_cast<size_t>(site.getInteger("group").value_or(0));
+    size_t group = static_cast<size_t>(site.getInteger("group").value_or(-1));
+    std::string kind = getText(site, "kind");
+    std::string stream = kind == "offload" ? "d2h" : "h2d";
     program.sites.push_back(
-        {getText(site, "name"), getText(site, "location"),
-         getText(site, "kind"),
-         group < program.groups.size() ? program.groups[group] : ""});
+        {getText(site, "name"), getText(site, "location"), kind,
+         group < program.groups.size() ? program.groups[group] : stream});
   });
   forEach(*object, "operators", [&](const json::Object &op) {
     program.operators.push_back({getText(op, "name"), getText(op, "location")});

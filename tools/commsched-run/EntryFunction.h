@@ -48,11 +48,12 @@ llvm::Expected<func::FuncOp> findEntry(ModuleOp module, StringRef name);
 /// passed.
 llvm::Expected<Signature> getSignature(func::FuncOp function);
 
-/// A collective. Its index is what the runtime's records have.
+/// A collective or a transfer. Its index is what the runtime's records have.
 struct Site {
   std::string name;
   std::string location;
   std::string kind;
+  /// The group, or the stream of a transfer: "d2h" or "h2d".
   std::string group;
 };
 

@@ -233,8 +233,18 @@ static void addRank(const ProgramSites &program,
                     const StreamThreads &threads, int64_t process,
                     ChromeTrace &trace) {
   constexpr int64_t compute = StreamThreads::computeThread;
+  // In their order: records come in that of their beginnings. A wait may begin
+  // before what it waits for, which other transfers or collectives delay.
+  std::vector<std::vector<int64_t>> startsNs(program.sites.size());
+  for (const commsched_record &record : records)
+    if (record.kind == COMMSCHED_RECORD_COLLECTIVE)
+      startsNs[record.index].push_back(record.begin_ns);
   // The arrow to a wait begins at the last start of its site.
-  std::vector<int64_t> startNs(program.sites.size());
+  auto findStart = [&](const commsched_record &wait) {
+    const std::vector<int64_t> &starts = startsNs[wait.index];
+    auto after = llvm::upper_bound(starts, wait.end_ns);
+    return after == starts.begin() ? wait.begin_ns : *std::prev(after);
+  };
   for (auto [index, record] : llvm::enumerate(records)) {
     if (record.kind == COMMSCHED_RECORD_COMPUTE) {
       trace.addSlice(process, compute, program.operators[record.index].name,
@@ -244,7 +254,6 @@ static void addRank(const ProgramSites &program,
     const Site &site = program.sites[record.index];
     int64_t thread = threads.lookup(site.group);
     if (record.kind == COMMSCHED_RECORD_COLLECTIVE) {
-      startNs[record.index] = record.begin_ns;
       trace.addSlice(process, thread, site.name, site.kind, record.begin_ns,
                      record.end_ns);
       continue;
@@ -252,7 +261,7 @@ static void addRank(const ProgramSites &program,
     trace.addSlice(process, compute, "wait for " + site.name, "wait",
                    record.begin_ns, record.end_ns);
     trace.addWait(process << 32 | static_cast<int64_t>(index), process, thread,
-                  startNs[record.index], compute, record.end_ns);
+                  findStart(record), compute, record.end_ns);
   }
 }
 

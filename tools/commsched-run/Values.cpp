@@ -8,6 +8,7 @@
 
 #include "Values.h"
 
+#include "CommSched/Dialect/CommSchedDialect.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -82,6 +83,7 @@ llvm::Expected<ValueType> mlir::commsched::run::getValueType(Type type) {
       return fail("whose elements do not lie one after the other");
     value.storage = memref ? run::Storage::MemRef : run::Storage::Tensor;
     value.shape.assign(shaped.getShape().begin(), shaped.getShape().end());
+    value.isOnHost = isHostType(type);
     elementType = shaped.getElementType();
   }
   std::optional<ElementFormat> format = getFormat(elementType);

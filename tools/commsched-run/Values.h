@@ -40,6 +40,8 @@ enum class Storage { Scalar, Tensor, MemRef };
 
 struct ValueType {
   Storage storage = Storage::Scalar;
+  /// In the memory of the host, where offloads put it.
+  bool isOnHost = false;
   ElementFormat element;
   /// Empty for scalars.
   SmallVector<int64_t> shape;

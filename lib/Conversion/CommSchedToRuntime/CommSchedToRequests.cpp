@@ -130,7 +130,7 @@ Value Lowering::createEmpty(Location loc, RankedTensorType type, Value rows) {
   if (!type.hasStaticShape())
     return tensor::EmptyOp::create(rewriter, loc, type, rows);
   return tensor::EmptyOp::create(rewriter, loc, type.getShape(),
-                                 type.getElementType());
+                                 type.getElementType(), type.getEncoding());
 }
 
 Value Lowering::createEmpty(Location loc, int64_t elements, Type elementType) {

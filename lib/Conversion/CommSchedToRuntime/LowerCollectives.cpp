@@ -55,6 +55,10 @@ public:
         .Case<AllGatherOp, ReduceScatterOp, AllReduceOp, AllToAllOp,
               BroadcastOp, PermuteOp, SendOp, RecvOp>(
             [&](auto op) { return buildLaunch(op); })
+        .Case<OffloadOp, ReloadOp>([&](auto op) {
+          addWhole(op.getInputs(), op.getDestinations());
+          return success();
+        })
         .Case([](RaggedAllToAllOp op) {
           return op->emitError("cannot be lowered to the runtime: it writes "
                                "rows where other ranks say, and the runtime "
@@ -404,7 +408,7 @@ LogicalResult mlir::commsched::lowerCollective(Lowering &lowering,
   }
   auto wait = dyn_cast_if_present<WaitOp>(start.getWait());
   auto group = dyn_cast<FlatSymbolRefAttr>(start.getGroupKey());
-  if (!wait || !group)
+  if (!wait || (!group && !isHostTransfer(start.getCollectiveKind())))
     return start.emitError("has no lowering to the runtime");
   SmallVector<Type> delivered = start.getDeliveredTypes();
   auto exchange = dyn_cast<AllToAllOp>(start.getOperation());

@@ -165,6 +165,8 @@ private:
   void convertCompute(rt::ComputeOp op);
   void convertAccount(rt::AccountOp op);
   void convertCopy(Operation *op, Value source, Value target);
+  LogicalResult convertAlloc(memref::AllocOp op);
+  void dropMemorySpaces();
   void visitOther(Operation *op);
 
   ModuleOp module;
@@ -330,6 +332,35 @@ void Converter::convertCopy(Operation *op, Value source, Value target) {
   op->erase();
 }
 
+/// Memory of the host comes from the runtime, and goes back to it as all
+/// memory does.
+LogicalResult Converter::convertAlloc(memref::AllocOp op) {
+  MemRefType type = op.getType();
+  if (!isHostType(type))
+    return success();
+  if (!type.hasStaticShape() || !type.getLayout().isIdentity())
+    return op.emitError("cannot be lowered to the runtime: ")
+           << type << " in the memory of the host has no static shape";
+  op.replaceAllUsesWith(
+      calls.callAllocateHost(type, op.getAlignment().value_or(0)));
+  op.erase();
+  return success();
+}
+
+/// To the code behind the calls, all memory is the processor's.
+void Converter::dropMemorySpaces() {
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([](MemRefType memref) -> std::optional<Type> {
+    if (!isHostType(memref))
+      return std::nullopt;
+    return MemRefType::get(memref.getShape(), memref.getElementType(),
+                           memref.getLayout());
+  });
+  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true,
+                                        /*replaceLocs=*/false,
+                                        /*replaceTypes=*/true);
+}
+
 /// The other operations belong to the program and run on the processor.
 void Converter::visitOther(Operation *op) {
   if (!touchesBuffers(op))
@@ -354,6 +385,7 @@ LogicalResult Converter::convert(Operation *op) {
       .Case([&](rt::ZeroOp op) { return convertZero(op), success(); })
       .Case([&](rt::ComputeOp op) { return convertCompute(op), success(); })
       .Case([&](rt::AccountOp op) { return convertAccount(op), success(); })
+      .Case([&](memref::AllocOp op) { return convertAlloc(op); })
       .Case([&](memref::CopyOp op) {
         return convertCopy(op, op.getSource(), op.getTarget()), success();
       })
@@ -392,6 +424,7 @@ LogicalResult Converter::convert() {
   }
   for (Operation *op : llvm::reverse(converted))
     op->erase();
+  dropMemorySpaces();
   calls.defineString(programName, program.getText());
   for (auto group : llvm::make_early_inc_range(module.getOps<GroupOp>()))
     group.erase();

@@ -138,6 +138,37 @@ func::CallOp RuntimeCallBuilder::call(StringRef callee, TypeRange results,
   return func::CallOp::create(builder, loc, callee, results, operands);
 }
 
+Value RuntimeCallBuilder::callAllocateHost(MemRefType type, int64_t alignment) {
+  int64_t bytes =
+      type.getNumElements() * *getElementBytes(type.getElementType());
+  Value pointer = call("commsched_allocate_host", pointerType,
+                       {getI64(bytes), getI64(alignment)})
+                      .getResult(0);
+  // The descriptor of a memref.
+  auto sizesType = LLVM::LLVMArrayType::get(i64, type.getRank());
+  SmallVector<Type> members = {pointerType, pointerType, i64};
+  if (type.getRank() > 0)
+    members.append(2, sizesType);
+  auto structType =
+      LLVM::LLVMStructType::getLiteral(module.getContext(), members);
+  Value descriptor = LLVM::PoisonOp::create(builder, loc, structType);
+  auto insert = [&](Value value, ArrayRef<int64_t> position) {
+    descriptor =
+        LLVM::InsertValueOp::create(builder, loc, descriptor, value, position);
+  };
+  insert(pointer, {0});
+  insert(pointer, {1});
+  insert(getI64(0), {2});
+  int64_t stride = 1;
+  for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
+    insert(getI64(type.getDimSize(dim)), {3, dim});
+    insert(getI64(stride), {4, dim});
+    stride *= type.getDimSize(dim);
+  }
+  return UnrealizedConversionCastOp::create(builder, loc, type, descriptor)
+      .getResult(0);
+}
+
 Value RuntimeCallBuilder::callStart(int32_t site, Value inputs, Value outputs) {
   return call("commsched_start", i64, {getI32(site), inputs, outputs})
       .getResult(0);
@@ -406,22 +437,28 @@ FailureOr<int32_t> ProgramDescription::getGroup(Operation *op,
 //===----------------------------------------------------------------------===//
 
 json::Object ProgramDescription::getSite(StringRef name, Location loc,
-                                         CollectiveKind kind, int32_t group,
+                                         CollectiveKind kind,
+                                         std::optional<int32_t> group,
                                          IntegerAttr runtimeNs) {
   json::Object site{{"name", name},
                     {"location", getLocationText(loc)},
-                    {"kind", stringifyCollectiveKind(kind)},
-                    {"group", group}};
+                    {"kind", stringifyCollectiveKind(kind)}};
+  if (group)
+    site["group"] = *group;
   if (runtimeNs)
     site["runtime_ns"] = runtimeNs.getInt();
   return site;
 }
 
 FailureOr<int32_t> ProgramDescription::addSite(rt::StartOp op) {
-  FailureOr<int32_t> group = getGroup(op, op.getGroupAttr());
-  if (failed(group))
-    return failure();
-  json::Object site = getSite(op.getName(), op.getLoc(), op.getKind(), *group,
+  std::optional<int32_t> group;
+  if (op.getGroupAttr()) {
+    FailureOr<int32_t> found = getGroup(op, op.getGroupAttr());
+    if (failed(found))
+      return failure();
+    group = *found;
+  }
+  json::Object site = getSite(op.getName(), op.getLoc(), op.getKind(), group,
                               op.getRuntimeNsAttr());
   if (op.getReduction())
     site["reduction"] = stringifyReductionKind(*op.getReduction());

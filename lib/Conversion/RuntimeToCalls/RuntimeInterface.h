@@ -72,6 +72,8 @@ public:
   /// rows, of type index.
   Rows callReadSplits(int32_t site, bool isOutput, Value pointer,
                       int32_t numSplits);
+  /// Memory of the host for a memref of static shape and identity layout.
+  Value callAllocateHost(MemRefType type, int64_t alignment);
   /// An index as i64.
   Value getInteger(Value index);
   void callWait(Value request);
@@ -139,8 +141,10 @@ public:
 private:
   int32_t addOperator(StringRef name, Location loc, ValueRange inputs,
                       ValueRange outputs);
+  /// `group` is none for a transfer.
   llvm::json::Object getSite(StringRef name, Location loc, CollectiveKind kind,
-                             int32_t group, IntegerAttr runtimeNs);
+                             std::optional<int32_t> group,
+                             IntegerAttr runtimeNs);
 
   llvm::MapVector<StringAttr, int32_t> groupIndices;
   llvm::json::Array groups, sites, operators;

@@ -203,6 +203,12 @@ LogicalResult ReadSplitsOp::verify() {
 LogicalResult StartOp::verify() {
   if (getKind() == CollectiveKind::Barrier)
     return emitOpError("has no collective 'barrier' to start (C1)");
+  StringRef kind = stringifyCollectiveKind(getKind());
+  if (isHostTransfer(getKind()) && getGroupAttr())
+    return emitOpError("has group ")
+           << getGroupAttr() << ", but '" << kind << "' has none (C8)";
+  if (!isHostTransfer(getKind()) && !getGroupAttr())
+    return emitOpError("has no group, but '") << kind << "' needs one (C8)";
   size_t tensors = getSent().size();
   if (getReceived().size() != tensors)
     return emitOpError("sends ") << tensors << " tensors, but receives "

@@ -263,3 +263,23 @@ func.func @split_values_and_lists(%x: tensor<10x4xf32>, %y: tensor<10xi8>,
   %1 = commsched.wait %g : !commsched.future<tensor<6x4xf32>>
   return
 }
+
+// A transfer has no group; what it fills is a buffer in the other memory.
+// CHECK-LABEL: func.func @transfers
+// CHECK-SAME: %[[X:.*]]: tensor<2x6xf32>
+// CHECK: %[[E:.*]] = tensor.empty() : tensor<2x6xf32, #commsched.host>
+// CHECK: %[[R:.*]], %[[B:.*]] = commsched_rt.start "offload" "saved" ins(%[[X]] : tensor<2x6xf32>) outs(%[[E]] : tensor<2x6xf32, #commsched.host>)
+// CHECK-SAME: received = array<i64: 12>
+// CHECK-SAME: sent = array<i64: 12>
+// CHECK: %[[H:.*]] = commsched_rt.wait %[[R]] ins(%[[X]] : tensor<2x6xf32>) outs(%[[B]] : tensor<2x6xf32, #commsched.host>) -> tensor<2x6xf32, #commsched.host>
+// CHECK: %[[E2:.*]] = tensor.empty() : tensor<2x6xf32>
+// CHECK: commsched_rt.start "reload" "reload_1" ins(%[[H]] : tensor<2x6xf32, #commsched.host>) outs(%[[E2]] : tensor<2x6xf32>)
+func.func @transfers(%x: tensor<2x6xf32>) -> tensor<2x6xf32> {
+  %f = commsched.offload %x {commsched.name = "saved"}
+      : tensor<2x6xf32> -> !commsched.future<tensor<2x6xf32, #commsched.host>>
+  %h = commsched.wait %f : !commsched.future<tensor<2x6xf32, #commsched.host>>
+  %g = commsched.reload %h
+      : tensor<2x6xf32, #commsched.host> -> !commsched.future<tensor<2x6xf32>>
+  %r = commsched.wait %g : !commsched.future<tensor<2x6xf32>>
+  return %r : tensor<2x6xf32>
+}

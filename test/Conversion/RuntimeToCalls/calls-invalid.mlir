@@ -15,3 +15,11 @@ func.func @no_group() -> index {
   %r = commsched_rt.rank @g : index
   return %r : index
 }
+
+// -----
+
+func.func @dynamic_host_memory(%n: index) -> memref<?xf32, #commsched.host> {
+  // expected-error @below {{cannot be lowered to the runtime: 'memref<?xf32, #commsched.host>' in the memory of the host has no static shape}}
+  %h = memref.alloc(%n) : memref<?xf32, #commsched.host>
+  return %h : memref<?xf32, #commsched.host>
+}

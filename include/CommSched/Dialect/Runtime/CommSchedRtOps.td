@@ -84,6 +84,9 @@ def CommSchedRt_StartOp : CommSchedRt_Op<"start", [
     tensor; `sent`, or `received`, is 0, and there are no `input_splits`, or
     `output_splits`.
 
+    An `offload` and a `reload` have no group: they copy between a buffer of the
+    device and one in the memory space `#commsched.host`.
+
     On tensors, the results after the request are the buffers in flight, which
     are operands of the wait.
 
@@ -98,10 +101,11 @@ def CommSchedRt_StartOp : CommSchedRt_Op<"start", [
     * (C6) with values, the kind is `all_to_all`, `row` has one entry for each
       tensor, none negative, and a side with values has no list.
     * (C7) the values come from `read_splits` of the same group and side.
+    * (C8) there is a group, except for an `offload` or a `reload`.
   }];
   let arguments = (ins
     CommSchedRt_CollectiveKindAttr:$kind,
-    FlatSymbolRefAttr:$group,
+    OptionalAttr<FlatSymbolRefAttr>:$group,
     StrAttr:$name,
     DenseI64ArrayAttr:$sent,
     DenseI64ArrayAttr:$received,
@@ -124,7 +128,7 @@ def CommSchedRt_StartOp : CommSchedRt_Op<"start", [
   let results = (outs CommSchedRt_Request:$request,
                       Variadic<AnyRankedTensor>:$in_flight);
   let assemblyFormat = [{
-    custom<CollectiveKind>($kind) $name `on` $group (`ins` `(` $inputs^ `:` type($inputs) `)`)?
+    custom<CollectiveKind>($kind) $name (`on` $group^)? (`ins` `(` $inputs^ `:` type($inputs) `)`)?
     (`outs` `(` $outputs^ `:` type($outputs) `)`)?
     (`send_rows` `(` $input_values^ `,` $input_rows `)`)?
     (`receive_rows` `(` $output_values^ `,` $output_rows `)`)? attr-dict
