@@ -5,12 +5,25 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from commsched.torch import Options, OptionsError  # noqa: E402
+import partitioned  # noqa: E402
+from partitioned import Trained, are_equal  # noqa: E402
+from torch._functorch.partitioners import default_partition  # noqa: E402
+
+from commsched.torch import (  # noqa: E402
+    CommSchedWarning,
+    Options,
+    OptionsError,
+    Partitioner,
+    ScheduleError,
+)
+from commsched.torch.compiling import records  # noqa: E402
 from commsched.torch.compiling.memory import (  # noqa: E402
     excess,
     fit_settings,
     size_of,
 )
+
+_NONE_FITS = "knows no step that fits: the least is"
 
 
 @pytest.mark.parametrize(
@@ -106,3 +119,37 @@ def test_what_does_not_fit_is_said():
         "'device_memory' is 10GiB"
     )
     assert excess(Options(), [not_fits]) is None
+
+
+@pytest.fixture
+def train(opt_program):
+    """Returns a function that trains a model within the memory of a device,
+    or with PyTorch's partitioner."""
+
+    def train(**options):
+        model, inputs, dynamic = partitioned.case("deep")
+        partitioner = default_partition
+        if options:
+            partitioner = Partitioner(Options(**options))
+        return Trained(model, inputs, partitioner, dynamic)
+
+    records.reset()
+    yield train
+    records.reset()
+    torch._dynamo.reset()
+
+
+def test_less_memory_saves_less(train):
+    wanted = train()
+    ample = train(device_memory="1GiB", strict=True)
+    with pytest.warns(CommSchedWarning, match=_NONE_FITS):
+        least = train(device_memory="1KiB")
+    assert least.saved_bytes < ample.saved_bytes <= wanted.saved_bytes
+    assert are_equal(ample.values, wanted.values)
+    assert are_equal(least.values, wanted.values)
+
+
+def test_what_is_not_possible_is_an_error_if_strict(train):
+    with pytest.raises(Exception, match="cannot be fitted") as error:
+        train(device_memory="1KiB", strict=True)
+    assert ScheduleError.__name__ in repr(error.value)
