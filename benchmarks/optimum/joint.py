@@ -7,8 +7,7 @@
 The optimum is the shortest step over all sets of saved values and all orders of
 both halves, within the budget: CP-SAT of OR-tools proves it. The budgets of a
 step divide what lies between the least and the most memory that any partition
-takes in the order of the program, and a tenth below; budgets that no partition
-fits are left out.
+takes in the order of the program.
 """
 
 import argparse
@@ -62,10 +61,12 @@ def compare(options, seed):
     step = JointStep(seed)
     partitions = joint_optima.Partitions(options.opt, options.parity, step)
     peaks = [partition.peak for partition in partitions.all]
-    # Another order may take less.
-    least, most = min(peaks) * 9 // 10, max(peaks)
-    for number in range(options.budgets):
-        limit = least + (most - least) * number // options.budgets
+    least, most = min(peaks), max(peaks)
+    limits = [
+        least + (most - least) * number // options.budgets
+        for number in range(options.budgets)
+    ]
+    for limit in dict.fromkeys(limits):
         ours = {
             way: run_way(options.opt, step, way, limit) for way in options.ways
         }
@@ -76,10 +77,9 @@ def compare(options, seed):
         except exact.NotProved as error:
             print(f"{step.name} with {limit} bytes: {error}", file=sys.stderr)
             continue
-        if optimum:
-            result = Result(step, limit, optimum[0])
-            result.ours = ours
-            yield result
+        result = Result(step, limit, optimum[0])
+        result.ours = ours
+        yield result
 
 
 def print_table(results, way):

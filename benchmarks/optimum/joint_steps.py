@@ -54,8 +54,8 @@ class JointStep:
         self.gradients = {}
         # Values of the forward that only it may compute.
         self.kept_names = set()
-        self.activation = UNIT * rng.randint(4, 24)
-        self.weight = UNIT * GROUP_SIZE * rng.choice((1, 3, 6))
+        self.activation = UNIT * rng.randint(8, 32)
+        self.weight = UNIT * GROUP_SIZE * rng.choice((1, 2, 4))
         self.comm_share = rng.choice((0.2, 0.5, 0.8, 1.2))
         self.uneven = rng.choice((0.1, 0.5, 0.9))
         value = self.argument(self.activation, "input")

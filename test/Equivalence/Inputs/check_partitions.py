@@ -13,6 +13,9 @@ those of a module (`--module`), with several options:
   `--run` of the options;
 - a second run, without threads, makes the same text;
 - a smaller budget never saves more bytes, with either solver.
+
+With `--pass=commsched-fit-memory`, which schedules as well, only what holds for
+any pass: it is run on four ranks, and makes the same text twice.
 """
 
 import argparse
@@ -35,6 +38,10 @@ VARIANTS = [
     "mimic-autograd-order=false runtime-estimator=testing",
     "aggressive-recomputation recompute-views=false "
     "treat-parameters-as-free-to-save=false ban-recompute-reductions=false"]
+FIT_VARIANTS = ["device-memory=1KiB", "device-memory=1536",
+                "device-memory=2KiB", "device-memory=3KiB",
+                "device-memory=1MiB"]
+PARTITION, FIT = "commsched-partition-joint", "commsched-fit-memory"
 SOLVERS = ["dp", "greedy"]
 REMARK = re.compile(r"\[Passed\] Partitioned .*?Function=(\w+)"
                     r".*?SavedBytes=(\d+)")
@@ -51,7 +58,9 @@ class Checker:
         self.run_command = shlex.split(options.runner)
         self.folder = Path(options.folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.variants = options.variants or VARIANTS
+        self.pass_name = options.pass_name
+        self.variants = options.variants or (
+            VARIANTS if self.pass_name == PARTITION else FIT_VARIANTS)
 
     def call(self, *command):
         result = subprocess.run(command, text=True, capture_output=True,
@@ -63,7 +72,7 @@ class Checker:
 
     def partition(self, module, options, *more):
         return self.call(
-            *self.opt, str(module), f"--commsched-partition-joint={options}",
+            *self.opt, str(module), f"--{self.pass_name}={options}",
             "--commsched-verify-partition", *more)
 
     def check_values(self, path):
@@ -78,6 +87,8 @@ class Checker:
                                    "--mlir-disable-threading").stdout
             if text != again:
                 sys.exit(f"'{options}' makes two different texts of {path}")
+            if self.pass_name != PARTITION:
+                continue
             functions = read_functions(text)
             for name, joint in joints.items():
                 try:
@@ -167,6 +178,8 @@ def main():
     parser.add_argument("--folder", required=True)
     parser.add_argument("--module", type=Path)
     parser.add_argument("--random", type=parse_range, default=())
+    parser.add_argument("--pass", dest="pass_name", default=PARTITION,
+                        choices=(PARTITION, FIT))
     parser.add_argument("--variants", nargs="*",
                         help="options to partition with, instead of a list "
                         "of them")
@@ -181,7 +194,8 @@ def main():
             JointProgram(f"f{seed}", seed, options.run > 0).write()
             for seed in options.random))
     names = checker.check_values(path)
-    checker.check_budgets(path)
+    if checker.pass_name == PARTITION:
+        checker.check_budgets(path)
     count = checker.check_runs(path, names, options.run) if options.run else 0
     print(f"{len(names)} joint functions keep their meaning, {count} "
           "partitions of them when they are run")
