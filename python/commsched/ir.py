@@ -270,8 +270,9 @@ class Function:
     ) -> Value:
         """Appends the start of a collective and returns its future.
 
-        Transfers from and to the host have no `group`. `clauses` is what follows the group, such as ``dim(0)``; `into` are
-        the buffers that the collective writes in place.
+        Transfers from and to the host have no `group`. `clauses` is what
+        follows the group, such as ``dim(0)``; `into` are the buffers that the
+        collective writes in place.
         """
         future = FutureType(tuple(types))
         (result,), left = self._results(hint, [future])

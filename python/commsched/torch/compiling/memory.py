@@ -38,8 +38,11 @@ def check_memory(options: Any) -> None:
     contradict `device_memory` or need it."""
     reserved = size_of("reserved_bytes", options.reserved_bytes)
     if options.device_memory is None:
-        given = {"host_memory": options.host_memory, "reserved_bytes": reserved}
-        for name, value in given.items():
+        given = (
+            ("host_memory", options.host_memory),
+            ("reserved_bytes", reserved),
+        )
+        for name, value in given:
             if value:
                 raise OptionsError(
                     f"option '{name}' is given, but 'device_memory', which it "
@@ -56,8 +59,8 @@ def check_memory(options: Any) -> None:
         )
     if options.activation_memory_budget is not None:
         raise OptionsError(
-            "options 'device_memory' and 'activation_memory_budget' both limit "
-            "what is saved: leave out one of the two"
+            "options 'device_memory' and 'activation_memory_budget' both "
+            "limit what is saved: leave out one of the two"
         )
     if options.partition == "default":
         raise OptionsError(

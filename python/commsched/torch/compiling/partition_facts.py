@@ -44,7 +44,9 @@ def partition_notes(
     sent = [n for n in _saved(forward, num_fwd_outputs) if _is_on_host(n)]
     if sent:
         size = sum(size for node in sent for _, size in _storages(node))
-        notes.append(f"sends {len(sent)} tensors to the host, {size_text(size)}")
+        notes.append(
+            f"sends {len(sent)} tensors to the host, {size_text(size)}"
+        )
     return notes
 
 
