@@ -5,7 +5,7 @@
 # with a step whose tensors are shared by 8 ranks: its collectives are on the
 # critical path, where no order hides them, and are split in chunks. Runs a small
 # traced step on 4 ranks of this machine, before and after, and partitions the
-# joint graph of the first step within memory budgets.
+# joint graph of the first step for devices with less and less memory.
 #
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -29,5 +29,5 @@ python3 scripts/run_step.py --opt build/bin/commsched-opt \
   --runner build/bin/commsched-run --output-dir build/demo \
   examples/llama3-tiny-fsdp4.mlir
 echo
-exec python3 scripts/partition_step.py --opt build/bin/commsched-opt \
+exec "$venv/bin/python" scripts/partition_step.py --opt build/bin/commsched-opt \
   --output-dir build/demo examples/llama3-8b-joint-fsdp64.mlirbc

@@ -135,6 +135,14 @@ def deep_compile(step: Step, partitions: dict) -> Iterator[Point]:
 
 
 def ours(step: Step, memories: list[int]) -> Iterator[Point]:
-    """The training pipeline for a device with each of these memories."""
+    """The training pipeline for a device with each of these memories, ascending.
+    Where none is enough, it gives what needs least, which is the next to ask."""
+    least = 0
     for memory in memories:
-        yield step.pipeline(f"device-memory={memory}", f"{memory / 2**30:.1f} GiB")
+        if memory < least:
+            continue
+        setting = f"{memory / 2**30:.1f} GiB"
+        point = step.pipeline(f"device-memory={memory}", setting)
+        yield point
+        if point.peak_bytes > memory:
+            least = point.peak_bytes

@@ -26,6 +26,8 @@ import tables  # noqa: E402
 from measured_steps import Failure, make_parser  # noqa: E402
 from steps import STEPS, Tools, trace  # noqa: E402
 
+# Peaks that differ by less are one memory for ours, the smaller one.
+NEIGHBORS = 1.02
 FRACTIONS = ("1.0", "0.8", "0.6", "0.4", "0.2", "0.0")
 # What DeepCompile's passes start from: its own partition saves everything but
 # parameters; users recompute with checkpoints, here with fractions.
@@ -50,27 +52,32 @@ def list_peers(fractions: tuple) -> dict:
 
 
 def list_memories(curves: dict) -> list[int]:
-    """The peaks of all points of all peers, descending."""
+    """The peaks of the peers' points, ascending, without those that are hardly
+    above another: what fits into that one fits into them."""
     peaks = {
         point.peak_bytes
         for name, points in curves.items()
         if name != tables.OURS
         for point in points
     }
-    return sorted(peaks, reverse=True)
+    memories: list[int] = []
+    for peak in sorted(peaks):
+        if not memories or peak > memories[-1] * NEIGHBORS:
+            memories.append(peak)
+    return memories
 
 
 def run_peer(name, make_points, step, data):
-    """Replaces the points of a peer in the file of the step."""
+    """Replaces the points of a peer in the file of the step. Those that it has
+    before it fails are kept."""
     points = []
     try:
         for point in make_points(step):
             points.append(point)
             print(f"{data.stem}: {name}: {point}", file=sys.stderr, flush=True)
+            tables.write_points(data, {**tables.read_points(data), name: points})
     except (Failure, OSError) as error:
         print(f"{data.stem}: {name}: {error}", file=sys.stderr, flush=True)
-    if points:
-        tables.write_points(data, {**tables.read_points(data), name: points})
 
 
 def list_steps(options) -> dict:
