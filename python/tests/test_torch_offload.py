@@ -17,6 +17,7 @@ from commsched.torch.compiling.backend import commsched  # noqa: E402
 from commsched.torch.compiling.partition_facts import (  # noqa: E402
     partition_notes,
 )
+from commsched import opt  # noqa: E402
 from commsched.torch.compiling import records  # noqa: E402
 from commsched.torch.compiling.options import Options  # noqa: E402
 from commsched.torch.compiling.partitioner import (  # noqa: E402
@@ -25,7 +26,10 @@ from commsched.torch.compiling.partitioner import (  # noqa: E402
 )
 from commsched.torch.private import transfers  # noqa: E402
 from commsched.torch.rewriting.halves import split_joint  # noqa: E402
-from commsched.torch.rewriting.partition import Partition  # noqa: E402
+from commsched.torch.rewriting.partition import (  # noqa: E402
+    Partition,
+    make_partition,
+)
 
 pytestmark = pytest.mark.usefixtures("opt_program")
 
@@ -197,3 +201,45 @@ def test_graphs_with_transfers_are_scheduled(name, monkeypatch):
         assert after["step_time_ns"] <= before["step_time_ns"]
     assert {"offload", "reload"} == set(host_kernels.started)
     assert are_equal(values, trained(name, default_partition).values)
+
+
+_HALVES = """
+func.func @joint_forward(%a: tensor<4x8xf32>) -> (
+    tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32, #commsched.host>,
+    tensor<4x8xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  %x = commsched.compute "x"(%a) {commsched.name = "x"}
+      : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %y = commsched.compute "y"(%x) {commsched.name = "y"}
+      : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %z:2 = commsched.compute "merged"(%x) {commsched.name = "u+z"}
+      : (tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+  %sent = commsched.offload %y {commsched.name = "y.offload"}
+      : tensor<4x8xf32>
+      -> !commsched.future<tensor<4x8xf32, #commsched.host>>
+  %host = commsched.wait %sent {commsched.name = "y.host"}
+      : !commsched.future<tensor<4x8xf32, #commsched.host>>
+  return %x, %a, %host, %z#1
+      : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32, #commsched.host>,
+        tensor<4x8xf32>
+}
+func.func @joint_backward(
+    %a: tensor<4x8xf32> {commsched.name = "arg0"},
+    %y: tensor<4x8xf32, #commsched.host> {commsched.name = "y"},
+    %z: tensor<4x8xf32> {commsched.name = "z"}) {
+  return
+}
+"""
+
+
+def test_a_partition_is_read_from_the_halves():
+    """What was sent to the host, and what a pass has merged with others."""
+    graph = torch.fx.Graph()
+    value = graph.placeholder("primals_1")
+    for name in ("x", "y", "z"):
+        value = graph.create_node(
+            "call_function", torch.sin, (value,), {}, name
+        )
+    program = opt.run_programs(_HALVES).after
+    found = make_partition(graph, ["primals_1"], program, program, "joint")
+    assert found == Partition(("primals_1", "y", "z"), (), ("y",))
