@@ -487,7 +487,7 @@ FailureOr<std::optional<StepReport>>
 mlir::commsched::simulatePair(FunctionPair pair, const StepReport &forward,
                               const StepReport &backward, OperationCosts &costs,
                               std::string &reason,
-                              const ContentionOptions &contention) {
+                              const SimulationOptions &options) {
   auto getCost = [&](Operation *op) { return costs.getRuntimeNs(op); };
   FailureOr<std::optional<PairProblem>> both =
       PairProblem::create(pair, getCost, reason);
@@ -499,7 +499,7 @@ mlir::commsched::simulatePair(FunctionPair pair, const StepReport &forward,
   Order order = problem.programOrder();
   ScanningSymbolTables symbolTables;
   FailureOr<GroupContention> groups = computeContention(
-      (*both)->getStreamCollectives(), contention, symbolTables);
+      (*both)->getStreamCollectives(), options.contention, symbolTables);
   if (failed(groups))
     return failure();
   Result<Timeline> timeline = simulate(problem, order, groups->contention);
@@ -509,6 +509,11 @@ mlir::commsched::simulatePair(FunctionPair pair, const StepReport &forward,
            << (!timeline ? timeline.error() : memory.error());
 
   StepReport report;
+  if (Status status =
+          addReserved(report, problem, *timeline, options.allocator);
+      !status)
+    return emitError(pair.forward.getLoc(), "cannot be simulated: ")
+           << status.error();
   report.function = getJointName(pair);
   report.stepTimeNs = timeline->stepNs;
   report.computeTimeNs = timeline->computeNs;

@@ -101,6 +101,15 @@ void mlir::commsched::printJson(const StepReport &report, raw_ostream &os) {
       stream.attribute("backward", halves->backward);
       stream.attribute("saved_bytes", halves->savedBytes);
     }
+    if (report.reserved) {
+      stream.attribute("reserved_bytes", report.reserved->reservedBytes);
+      stream.attribute("fragmentation_bytes",
+                       report.reserved->fragmentationBytes);
+    }
+    if (report.otherBytes > 0) {
+      stream.attribute("other_bytes", report.otherBytes);
+      stream.attribute("total_bytes", report.getTotalBytes());
+    }
     if (!hasTransfers(report))
       return;
     stream.attribute("num_transfers", numTransfers);
@@ -237,6 +246,14 @@ void mlir::commsched::printTable(const StepReport &report, raw_ostream &os) {
                 report.peakOperation);
   if (hasTransfers(report))
     row("peak host memory", formatBytes(report.hostPeakBytes));
+  if (report.reserved)
+    row("reserved memory", formatBytes(report.reserved->reservedBytes),
+        formatBytes(report.reserved->fragmentationBytes) +
+            " of it not live at the peak");
+  if (report.otherBytes > 0) {
+    row("other memory", formatBytes(report.otherBytes));
+    row("total memory", formatBytes(report.getTotalBytes()));
+  }
   printPeakValues(report, os);
   printCollectives(report, os);
   printMostExposed(report, os);

@@ -207,3 +207,17 @@ mlir::commsched::computeHostPeak(const Problem &problem,
   }
   return peak;
 }
+
+Status
+mlir::commsched::addReserved(StepReport &report, const Problem &problem,
+                             const Timeline &timeline,
+                             std::optional<schedule::SegmentKind> allocator) {
+  if (!allocator)
+    return Status::success();
+  Result<schedule::ReservedMemory> reserved =
+      replayAllocations(problem, problem.programOrder(), timeline, *allocator);
+  if (!reserved)
+    return Error{reserved.error()};
+  report.reserved = *reserved;
+  return Status::success();
+}

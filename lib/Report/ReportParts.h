@@ -62,6 +62,13 @@ void addMemory(StepReport &report, const schedule::Problem &problem,
 int64_t computeHostPeak(const schedule::Problem &problem,
                         function_ref<int64_t(schedule::BufferId)> getHostBytes);
 
+/// Fills in what the allocator reserves for the program of `problem`, which is
+/// simulated to `timeline`; nothing without an allocator. Error: as
+/// replayAllocations().
+Status addReserved(StepReport &report, const schedule::Problem &problem,
+                   const schedule::Timeline &timeline,
+                   std::optional<schedule::SegmentKind> allocator);
+
 } // namespace mlir::commsched
 
 #endif // COMMSCHED_LIB_REPORT_REPORTPARTS_H

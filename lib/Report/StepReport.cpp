@@ -39,6 +39,14 @@ int64_t StepReport::countTransfers() const {
   });
 }
 
+int64_t StepReport::getTotalBytes() const {
+  int64_t total;
+  if (llvm::AddOverflow(reserved ? reserved->reservedBytes : peakMemoryBytes,
+                        otherBytes, total))
+    return std::numeric_limits<int64_t>::max();
+  return total;
+}
+
 int64_t StepReport::countHidden() const {
   return llvm::count_if(collectives, [](const CollectiveReport &collective) {
     return collective.exposedNs == 0;
@@ -197,12 +205,12 @@ static Status addBounds(StepReport &report, Problem problem) {
 FailureOr<StepReport>
 mlir::commsched::reportStep(FunctionOpInterface function,
                             const BlockProblem &block,
-                            const ContentionOptions &contention) {
+                            const SimulationOptions &options) {
   const Problem &problem = block.getProblem();
   Order order = problem.programOrder();
   ScanningSymbolTables symbolTables;
   FailureOr<GroupContention> groups =
-      computeContention(block, contention, symbolTables);
+      computeContention(block, options.contention, symbolTables);
   if (failed(groups))
     return failure();
   Result<Timeline> timeline = simulate(problem, order, groups->contention);
@@ -214,6 +222,11 @@ mlir::commsched::reportStep(FunctionOpInterface function,
            << (!timeline ? timeline.error()
                : !memory ? memory.error()
                          : bounds.error());
+  if (Status status =
+          addReserved(report, problem, *timeline, options.allocator);
+      !status)
+    return emitError(function.getLoc(), "cannot be simulated: ")
+           << status.error();
 
   report.function = makePrintable(function.getName());
   report.numOps = problem.numNodes();
@@ -242,7 +255,7 @@ mlir::commsched::reportStep(FunctionOpInterface function,
 FailureOr<std::optional<StepReport>>
 mlir::commsched::simulateFunction(FunctionOpInterface function,
                                   OperationCosts &costs, std::string &reason,
-                                  const ContentionOptions &contention) {
+                                  const SimulationOptions &options) {
   using Outcome = std::optional<StepReport>;
   auto decline = [&](std::string text) {
     reason = std::move(text);
@@ -260,7 +273,7 @@ mlir::commsched::simulateFunction(FunctionOpInterface function,
     return decline(std::move(*missing));
   if (std::optional<std::string> missing = getUnsizedReason(*block))
     return decline(std::move(*missing));
-  FailureOr<StepReport> report = reportStep(function, *block, contention);
+  FailureOr<StepReport> report = reportStep(function, *block, options);
   if (failed(report))
     return failure();
   return Outcome(std::move(*report));

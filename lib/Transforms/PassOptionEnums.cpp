@@ -18,6 +18,19 @@ StringRef mlir::commsched::getPresetName(TargetPreset preset) {
   return cost::targetPresetNames()[static_cast<size_t>(preset)];
 }
 
+std::optional<schedule::SegmentKind>
+mlir::commsched::getSegmentKind(AllocatorModel model) {
+  switch (model) {
+  case AllocatorModel::None:
+    return std::nullopt;
+  case AllocatorModel::PyTorch:
+    return schedule::SegmentKind::Fixed;
+  case AllocatorModel::PyTorchExpandable:
+    return schedule::SegmentKind::Expandable;
+  }
+  llvm_unreachable("unknown allocator");
+}
+
 ArrayRef<NamedValue<ActivationType>>
 mlir::commsched::detail::getNamedValues(ActivationType) {
   static constexpr NamedValue<ActivationType> values[] = {

@@ -110,6 +110,9 @@ void mlir::commsched::buildPipeline(OpPassManager &manager,
   schedule.target = options.target;
   schedule.profile = options.profile;
   schedule.strict = options.strict;
+  schedule.budgetOn = options.budgetOn;
+  schedule.allocator = options.allocator;
+  schedule.reservedBytes = options.reservedBytes;
   passOn(options, schedule);
   functions->addPass(createSchedule(std::move(schedule)));
 }

@@ -10,6 +10,7 @@
 #include "CommSched/Report/ReportFormats.h"
 #include "CommSched/Report/StepReport.h"
 #include "EstimatingPass.h"
+#include "MemoryBudget.h"
 #include "PassSupport.h"
 
 namespace mlir::commsched {
@@ -35,8 +36,9 @@ private:
   LogicalResult simulate(FunctionPair pair, OperationCosts &costs);
   LogicalResult print();
 
-  /// The contention options.
-  ContentionOptions contention;
+  SimulationOptions simulation;
+  /// The option `reserved-bytes`.
+  int64_t otherBytes = 0;
   std::vector<StepReport> reports;
   /// By function: which of the reports is its.
   DenseMap<Operation *, size_t> reportOf;
@@ -45,11 +47,16 @@ private:
 } // namespace
 
 LogicalResult Report::initialize(MLIRContext *context) {
-  contention = {exclusiveGroups, linkSharing, computeSlowdown};
+  simulation.contention = {exclusiveGroups, linkSharing, computeSlowdown};
+  simulation.allocator = getSegmentKind(allocator);
   if (failed(EstimatingPass::initialize(context)))
     return failure();
-  if (Status status = check(contention); !status && !optionError)
+  if (Status status = check(simulation.contention); !status && !optionError)
     optionError = makeOptionError(*this, computeSlowdown, status.error());
+  if (std::optional<std::string> error =
+          parseByteCount(reservedBytes, otherBytes);
+      error && !optionError)
+    optionError = makeOptionError(*this, reservedBytes, *error);
   return success();
 }
 
@@ -57,7 +64,7 @@ LogicalResult Report::simulate(FunctionOpInterface function,
                                OperationCosts &costs) {
   std::string reason;
   FailureOr<std::optional<StepReport>> report =
-      simulateFunction(function, costs, reason, contention);
+      simulateFunction(function, costs, reason, simulation);
   if (failed(report))
     return failure();
   if (*report) {
@@ -84,7 +91,7 @@ LogicalResult Report::simulate(FunctionPair pair, OperationCosts &costs) {
   std::string reason;
   FailureOr<std::optional<StepReport>> report =
       simulatePair(pair, reports[forward->second], reports[backward->second],
-                   costs, reason, contention);
+                   costs, reason, simulation);
   if (failed(report))
     return failure();
   if (*report)
@@ -118,6 +125,8 @@ LogicalResult Report::run(OperationCosts &costs) {
 }
 
 LogicalResult Report::print() {
+  for (StepReport &report : reports)
+    report.otherBytes = otherBytes;
   return writeOutputFile(
       getOperation().getLoc(), output, "the report", [&](raw_ostream &os) {
         if (format == ReportFormat::Trace)

@@ -75,7 +75,7 @@ computePairCosts(FunctionPair pair, OperationCosts &costs, std::string &reason);
 FailureOr<std::optional<StepReport>>
 simulatePair(FunctionPair pair, const StepReport &forward,
              const StepReport &backward, OperationCosts &costs,
-             std::string &reason, const ContentionOptions &contention = {});
+             std::string &reason, const SimulationOptions &options = {});
 
 } // namespace mlir::commsched
 

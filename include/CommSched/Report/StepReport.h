@@ -17,6 +17,7 @@
 #include "CommSched/Analysis/Costs/GroupContention.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Schedule/Allocator/ReservedMemory.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mlir::commsched {
@@ -119,6 +120,10 @@ struct StepReport {
   /// equal ones in the order in which the program makes them. Nothing in it is
   /// empty.
   SmallVector<LiveValue> peakValues;
+  /// What the allocator reserves, if one is modelled.
+  std::optional<schedule::ReservedMemory> reserved;
+  /// What the device holds beside the program.
+  int64_t otherBytes = 0;
   /// In program order, transfers between the device and its host included.
   std::vector<CollectiveReport> collectives;
   /// In program order.
@@ -130,6 +135,9 @@ struct StepReport {
   /// See GroupContention.
   SmallVector<Attribute> unknownGroups;
 
+  /// The memory that the device needs: `otherBytes`, and what the allocator
+  /// reserves or else the peak. The largest int64_t if that is more.
+  int64_t getTotalBytes() const;
   /// How many of the collectives copy between the device and its host.
   int64_t countTransfers() const;
   /// How many collectives, transfers included, the compute stream never stands
@@ -140,20 +148,33 @@ struct StepReport {
   std::vector<const CollectiveReport *> getMostExposed() const;
 };
 
+/// What a simulation for a report counts in.
+struct SimulationOptions {
+  SimulationOptions(
+      const ContentionOptions &contention = {},
+      std::optional<schedule::SegmentKind> allocator = std::nullopt)
+      : contention(contention), allocator(allocator) {}
+
+  /// Has passed check().
+  ContentionOptions contention;
+  /// The allocator that is modelled, if one is.
+  std::optional<schedule::SegmentKind> allocator;
+};
+
 /// Simulates the body of `function` in program order. `block` is the problem of
-/// its only block, with StreamOrder::Free and all costs and sizes known;
-/// `contention` has passed check(). Emits an error when the simulation finds
-/// the problem at fault, and when computeContention() does.
+/// its only block, with StreamOrder::Free and all costs and sizes known. Emits
+/// an error when the simulation finds the problem at fault, and when
+/// computeContention() does.
 FailureOr<StepReport> reportStep(FunctionOpInterface function,
                                  const BlockProblem &block,
-                                 const ContentionOptions &contention = {});
+                                 const SimulationOptions &options = {});
 
 /// Simulates the body of `function` as `costs` price it. None, with the
 /// `reason` in words, when it has several blocks or not all costs and sizes are
 /// known.
 FailureOr<std::optional<StepReport>>
 simulateFunction(FunctionOpInterface function, OperationCosts &costs,
-                 std::string &reason, const ContentionOptions &contention = {});
+                 std::string &reason, const SimulationOptions &options = {});
 
 } // namespace mlir::commsched
 

@@ -16,9 +16,11 @@
 
 #include "CommSched/Partition/RecomputePolicies.h"
 #include "CommSched/Partition/SavedValues.h"
+#include "CommSched/Schedule/Allocator/CachingAllocator.h"
 #include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Support/LLVM.h"
+#include <optional>
 
 namespace mlir::commsched {
 
@@ -70,6 +72,32 @@ inline llvm::cl::ValuesClass getScheduleSplitValues() {
       clEnumValN(ScheduleSplit::Sums, "sums",
                  "also computation whose chunks are partial sums"),
       clEnumValN(ScheduleSplit::Off, "off", "none"));
+}
+
+/// The allocator of device memory that is modelled.
+enum class AllocatorModel { None, PyTorch, PyTorchExpandable };
+
+/// Returns how that allocator gets memory; none if none is modelled.
+std::optional<schedule::SegmentKind> getSegmentKind(AllocatorModel model);
+
+/// The values of an option of that type.
+inline llvm::cl::ValuesClass getAllocatorModelValues() {
+  return llvm::cl::values(clEnumValN(AllocatorModel::None, "none", "none"),
+                          clEnumValN(AllocatorModel::PyTorch, "pytorch",
+                                     "PyTorch's caching allocator"),
+                          clEnumValN(AllocatorModel::PyTorchExpandable,
+                                     "pytorch-expandable",
+                                     "the same with expandable segments"));
+}
+
+/// The memory that a budget limits.
+enum class BudgetOn { Live, Reserved };
+
+/// The values of an option of that type.
+inline llvm::cl::ValuesClass getBudgetOnValues() {
+  return llvm::cl::values(clEnumValN(BudgetOn::Live, "live", "live bytes"),
+                          clEnumValN(BudgetOn::Reserved, "reserved",
+                                     "what the allocator reserves"));
 }
 
 /// How `commsched-split` divides gathers.

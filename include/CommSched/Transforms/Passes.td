@@ -37,6 +37,12 @@ def Report : Pass<"commsched-report", "::mlir::ModuleOp"> {
     `exclusive-groups`, `link-sharing` and `compute-slowdown` count in what they
     do. A group of which it is not known which ranks it has is taken to share
     devices with every other and to cross nodes, which a remark says.
+
+    With an `allocator`, the report also gives what that allocator reserves for
+    the step, and how much of it is not live at the peak. `reserved-bytes` is
+    what the device holds beside the program, such as the state of an optimizer;
+    it is added up with the memory of the step in keys of their own. See
+    docs/guide/allocator.md.
   }];
   let options = [
     Option<"format", "format", "::mlir::commsched::ReportFormat",
@@ -66,6 +72,14 @@ def Report : Pass<"commsched-report", "::mlir::ModuleOp"> {
            "::mlir::commsched::getTargetPresetValues()">,
     Option<"profile", "profile", "std::string", /*default=*/"",
            "JSON file of measured collectives">,
+    Option<"allocator", "allocator", "::mlir::commsched::AllocatorModel",
+           /*default=*/"::mlir::commsched::AllocatorModel::None",
+           "The allocator whose reserved memory is reported: none, pytorch or "
+           "pytorch-expandable",
+           "::mlir::commsched::getAllocatorModelValues()">,
+    Option<"reservedBytes", "reserved-bytes", "std::string",
+           /*default=*/"\"0\"",
+           "Memory that the device holds beside the program, such as 12GiB">,
   ];
 }
 

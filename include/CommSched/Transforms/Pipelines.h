@@ -143,6 +143,19 @@ struct PipelineOptions : public PassPipelineOptions<PipelineOptions>,
           "Memory budget of the step: live bytes such as 64GiB, or a "
           "percentage over the peak of the input"),
       llvm::cl::init("5%")};
+  Option<BudgetOn> budgetOn{
+      *this, "budget-on",
+      llvm::cl::desc("What a budget in bytes limits: live bytes, or what the "
+                     "allocator reserves"),
+      llvm::cl::init(BudgetOn::Live), getBudgetOnValues()};
+  Option<AllocatorModel> allocator{
+      *this, "allocator", llvm::cl::desc("The allocator of budget-on=reserved"),
+      llvm::cl::init(AllocatorModel::PyTorch), getAllocatorModelValues()};
+  Option<std::string> reservedBytes{
+      *this, "reserved-bytes",
+      llvm::cl::desc("The part of a budget in bytes that the device holds "
+                     "beside the program, such as 12GiB"),
+      llvm::cl::init("0")};
   Option<TargetPreset> target{
       *this, "target",
       llvm::cl::desc("Preset for modules that do not name one"),

@@ -21,6 +21,7 @@
 #include "../Split/SplitChoice.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Costs/GroupContention.h"
+#include "CommSched/Schedule/Allocator/CachingAllocator.h"
 #include "CommSched/Schedule/Exposure/ExposureReasons.h"
 #include "CommSched/Transforms/Passes.h"
 #include "SplitProgram.h"
@@ -30,6 +31,9 @@ namespace mlir::commsched {
 /// The options of a pass that schedules blocks, checked.
 struct SchedulingOptions {
   MemoryBudget budget;
+  /// The allocator whose reserved memory a budget in bytes limits; none if it
+  /// limits live bytes.
+  std::optional<schedule::SegmentKind> budgetAllocator;
   ScheduleBuckets buckets = ScheduleBuckets::Auto;
   MergingOptions merging;
   SplittingOptions splitting;
@@ -62,11 +66,20 @@ struct RejectedSplit {
   int64_t peakBytes;
 };
 
+/// What the allocator reserves for a schedule.
+struct ReservedBudget {
+  int64_t bytes;
+  int64_t limitBytes;
+};
+
 /// A schedule of a block for a limit of live bytes.
 struct BlockSchedule {
   /// Its order is one of the merged program, if there are buckets.
   schedule::StepSchedule step;
+  /// Of live bytes.
   int64_t limitBytes = 0;
+  /// If the budget limits reserved memory.
+  std::optional<ReservedBudget> reserved;
   /// The merged buckets, or null.
   const BucketChoice *buckets = nullptr;
   /// The order of the block directly before the members of buckets, which then
@@ -84,7 +97,14 @@ struct BlockSchedule {
   int64_t exposedNs = 0;
   int64_t numCollectives = 0;
 
-  bool fits() const { return step.fits(limitBytes); }
+  bool fits() const {
+    return reserved ? reserved->bytes <= reserved->limitBytes
+                    : step.fits(limitBytes);
+  }
+  /// What the budget allows, of what it limits.
+  int64_t getBudgetBytes() const {
+    return reserved ? reserved->limitBytes : limitBytes;
+  }
 };
 
 class BlockScheduler {
@@ -117,6 +137,12 @@ public:
 
   /// The best schedule within `limitBytes`, or the one that needs least memory.
   FailureOr<BlockSchedule> schedule(int64_t limitBytes);
+
+  /// The same within the budget of the options, which may limit what the
+  /// allocator reserves: the limit of live bytes is then lowered by what the
+  /// schedule reserves too much, a fixed number of times. If that does not
+  /// suffice, the schedule that reserves least.
+  FailureOr<BlockSchedule> scheduleWithinBudget();
 
   /// Returns a lower bound on the step time of all orders of the same
   /// collectives. Emits an error if there is no bound.
@@ -152,6 +178,8 @@ private:
         problem(std::make_unique<BlockProblem>(std::move(problem))),
         options(&options), pricing(std::move(pricing)) {}
 
+  FailureOr<BlockSchedule> scheduleReserved(int64_t limitBytes);
+  FailureOr<int64_t> computeReservedBytes(const BlockSchedule &schedule) const;
   /// The program with `buckets`, or as it stands.
   const schedule::Problem &getProblemOf(const BucketChoice *buckets) const;
   static FailureOr<std::optional<BlockScheduler>>

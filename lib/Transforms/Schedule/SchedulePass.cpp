@@ -51,35 +51,84 @@ static StringRef toString(ScheduleOrigin origin) {
   llvm_unreachable("unknown origin");
 }
 
+/// The budget, and what the allocator reserves of it.
+static std::string describeBudget(const BlockSchedule &schedule) {
+  std::string text =
+      "for a budget of " + std::to_string(schedule.getBudgetBytes());
+  if (schedule.reserved)
+    text += ", of which the allocator reserves " +
+            std::to_string(schedule.reserved->bytes);
+  return text;
+}
+
+/// Adds the metrics on the budget of `schedule`.
+template <typename Remark>
+static void addBudget(Remark &remark, const BlockSchedule &schedule) {
+  remark << remark::metric("BudgetBytes", schedule.getBudgetBytes());
+  if (schedule.reserved)
+    remark << remark::metric("ReservedBytes", schedule.reserved->bytes);
+}
+
 static void remarkKept(func::FuncOp function, Location location,
-                       const StepSchedule &program, int64_t limitBytes) {
-  remarkBlockKept(function, location,
-                  "no better schedule is known than the program's, which "
-                  "takes " +
-                      Twine(program.stepNs) + " ns and " +
-                      Twine(program.peakBytes) + " bytes, for a budget of " +
-                      Twine(limitBytes))
-      << remark::metric("StepNs", program.stepNs)
-      << remark::metric("PeakBytes", program.peakBytes)
-      << remark::metric("BudgetBytes", limitBytes);
+                       const StepSchedule &program,
+                       const BlockSchedule &schedule) {
+  auto remark = remarkBlockKept(
+      function, location,
+      "no better schedule is known than the program's, which "
+      "takes " +
+          Twine(program.stepNs) + " ns and " + Twine(program.peakBytes) +
+          " bytes, " + describeBudget(schedule));
+  remark << remark::metric("StepNs", program.stepNs)
+         << remark::metric("PeakBytes", program.peakBytes);
+  addBudget(remark, schedule);
 }
 
 static void remarkScheduled(func::FuncOp function, Location location,
                             const StepSchedule &before,
-                            const StepSchedule &after, int64_t limitBytes) {
+                            const BlockSchedule &schedule) {
+  const StepSchedule &after = schedule.step;
   StringRef origin = toString(after.origin);
-  remark::passed(location, makeRemark("BlockScheduled", function.getSymName()))
-      << ("the step takes " + Twine(after.stepNs) + " ns instead of " +
-          Twine(before.stepNs) + ", and " + Twine(after.peakBytes) +
-          " bytes instead of " + Twine(before.peakBytes) +
-          ", for a budget of " + Twine(limitBytes) + " (" + origin + ")")
-             .str()
-      << remark::metric("Origin", origin)
-      << remark::metric("StepNsBefore", before.stepNs)
-      << remark::metric("StepNsAfter", after.stepNs)
-      << remark::metric("PeakBytesBefore", before.peakBytes)
-      << remark::metric("PeakBytesAfter", after.peakBytes)
-      << remark::metric("BudgetBytes", limitBytes);
+  auto remark = remark::passed(
+      location, makeRemark("BlockScheduled", function.getSymName()));
+  remark << ("the step takes " + Twine(after.stepNs) + " ns instead of " +
+             Twine(before.stepNs) + ", and " + Twine(after.peakBytes) +
+             " bytes instead of " + Twine(before.peakBytes) + ", " +
+             describeBudget(schedule) + " (" + origin + ")")
+                .str()
+         << remark::metric("Origin", origin)
+         << remark::metric("StepNsBefore", before.stepNs)
+         << remark::metric("StepNsAfter", after.stepNs)
+         << remark::metric("PeakBytesBefore", before.peakBytes)
+         << remark::metric("PeakBytesAfter", after.peakBytes);
+  addBudget(remark, schedule);
+}
+
+/// That `schedule`, which needs least, is over its budget, and by how much.
+static std::string explainOverBudget(const Problem &problem,
+                                     const BlockSchedule &schedule) {
+  int64_t peakBytes = schedule.step.peakBytes;
+  if (!schedule.reserved)
+    return explainExcess(problem, peakBytes, schedule.limitBytes);
+  auto [bytes, limitBytes] = *schedule.reserved;
+  return ("the allocator reserves " + Twine(bytes) +
+          " bytes for the schedule that needs least, " +
+          Twine(bytes - limitBytes) + " over the budget of " +
+          Twine(limitBytes) + "; " + Twine(peakBytes) +
+          " of them are live at the peak")
+      .str();
+}
+
+/// Emits the remark `BudgetExceeded` on a block of `function`.
+static void remarkOverBudget(func::FuncOp function, const Problem &problem,
+                             const BlockSchedule &schedule) {
+  if (!schedule.reserved)
+    return remarkBudgetExceeded(function, problem, schedule.step.peakBytes,
+                                schedule.limitBytes);
+  auto remark = remark::missed(
+      function.getLoc(), makeRemark("BudgetExceeded", function.getSymName()));
+  remark << explainOverBudget(problem, schedule)
+         << remark::metric("PeakBytes", schedule.step.peakBytes);
+  addBudget(remark, schedule);
 }
 
 /// Emits the remarks on the `schedule` that a block of `function` gets:
@@ -88,17 +137,14 @@ static void remarkScheduled(func::FuncOp function, Location location,
 static void remarkSchedule(func::FuncOp function,
                            const BlockScheduler &scheduler,
                            const BlockSchedule &schedule) {
-  int64_t limitBytes = schedule.limitBytes;
-  const Problem &problem = scheduler.getProblem().getProblem();
   const StepSchedule &before = scheduler.getProgram().step;
-  const StepSchedule &after = schedule.step;
   Location location = scheduler.getBlock().getParentOp()->getLoc();
   if (!schedule.fits())
-    remarkBudgetExceeded(function, problem, after.peakBytes, limitBytes);
-  if (after.order == before.order)
-    remarkKept(function, location, before, limitBytes);
+    remarkOverBudget(function, scheduler.getProblem().getProblem(), schedule);
+  if (schedule.step.order == before.order)
+    remarkKept(function, location, before, schedule);
   else
-    remarkScheduled(function, location, before, after, limitBytes);
+    remarkScheduled(function, location, before, schedule);
 }
 
 /// The collectives that could be merged but for the option `bitwise`.
@@ -232,6 +278,9 @@ struct Schedule
 
   void runOnOperation() override;
 
+protected:
+  std::optional<std::string> readOwnOptions() override;
+
 private:
   /// Decides on every block, and changes none. Leaves out those of unknown
   /// sizes.
@@ -255,6 +304,37 @@ mlir::commsched::createPricing(func::FuncOp function,
   return pricing;
 }
 
+/// Reads what the budget limits, and takes off what is held beside the program.
+std::optional<std::string> Schedule::readOwnOptions() {
+  int64_t otherBytes = 0;
+  if (std::optional<std::string> error =
+          parseByteCount(reservedBytes, otherBytes))
+    return makeOptionError(*this, reservedBytes, *error);
+  std::optional<int64_t> &bytes = scheduling.budget.bytes;
+  std::string needsBytes = "needs a memory budget in bytes, but option "
+                           "'memory-budget' is '" +
+                           memoryBudget.getValue() + "'";
+  if (otherBytes > 0 && !bytes)
+    return makeOptionError(*this, reservedBytes, needsBytes);
+  if (bytes && otherBytes > *bytes)
+    return makeOptionError(*this, reservedBytes,
+                           "is " + Twine(otherBytes) +
+                               " bytes, more than the memory budget of " +
+                               Twine(*bytes));
+  if (bytes)
+    *bytes -= otherBytes;
+  if (budgetOn == BudgetOn::Live)
+    return std::nullopt;
+  if (!bytes)
+    return makeOptionError(*this, budgetOn,
+                           "is 'reserved', which " + needsBytes);
+  scheduling.budgetAllocator = getSegmentKind(allocator);
+  if (!scheduling.budgetAllocator)
+    return makeOptionError(*this, allocator,
+                           "is 'none', but option 'budget-on' is 'reserved'");
+  return std::nullopt;
+}
+
 FailureOr<std::vector<DecidedBlock>> Schedule::decide() {
   func::FuncOp function = getOperation();
   FailureOr<std::shared_ptr<CostAnalysis>> pricing =
@@ -272,14 +352,13 @@ FailureOr<std::vector<DecidedBlock>> Schedule::decide() {
       return failure();
     if (!*scheduler)
       continue;
-    FailureOr<BlockSchedule> schedule =
-        (*scheduler)->schedule((*scheduler)->getLimitBytes(scheduling.budget));
+    FailureOr<BlockSchedule> schedule = (*scheduler)->scheduleWithinBudget();
     if (failed(schedule))
       return failure();
     if (strict && !schedule->fits())
       return emitError(function.getLoc(), "cannot be scheduled: ")
-             << explainExcess((*scheduler)->getProblem().getProblem(),
-                              schedule->step.peakBytes, schedule->limitBytes);
+             << explainOverBudget((*scheduler)->getProblem().getProblem(),
+                                  *schedule);
     decided.push_back(
         {std::move(**scheduler), std::move(*schedule), NotSplitReasons()});
   }

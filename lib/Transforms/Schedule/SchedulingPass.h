@@ -47,10 +47,16 @@ public:
     scheduling.contention.computeSlowdown = this->computeSlowdown;
     scheduling.target = this->target;
     optionError = findBadOption();
+    if (!optionError)
+      optionError = readOwnOptions();
     return success();
   }
 
 protected:
+  /// Reads the options that only one of the passes has. Returns an error
+  /// message if one makes no sense.
+  virtual std::optional<std::string> readOwnOptions() { return std::nullopt; }
+
   SchedulingOptions scheduling;
   /// For emitOptionError().
   std::optional<std::string> optionError;

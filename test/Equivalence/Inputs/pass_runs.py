@@ -130,6 +130,7 @@ RUNS = [
     *make_runs("commsched-report", "format=json output=%folder/report",
                "output=%folder/report exclusive-groups link-sharing "
                "compute-slowdown=0.19", f"target=b200 {TABLE}",
+               "allocator=pytorch reserved-bytes=1GiB",
                steps=()),
     *make_runs("commsched-frontier",
                "file=%folder/frontier.json memory-budget=10% buckets=off "
@@ -226,6 +227,8 @@ RUNS = [
         "compute-slowdown=0.19", steps=SCHEDULED),
     *make_runs("commsched-schedule", "memory-budget=1000000000 strict "
                f"target=b200 {TABLE}",
+               "memory-budget=2000000000 reserved-bytes=1000000000 "
+               "budget-on=reserved allocator=pytorch-expandable",
                steps=("fsdp", "mixed", "hybrid", "accumulated", "experts")),
     *make_runs("commsched-schedule",
                "memory-budget=20% bitwise split=off max-chunks=2",
@@ -238,7 +241,8 @@ RUNS = [
                "frontier=%folder/frontier.csv",
                "buckets=off split=off slack=5 exclusive-groups link-sharing "
                "compute-slowdown=0.19",
-               "mode=coalesced memory-budget=1000000000 strict"),
+               "mode=coalesced memory-budget=2GiB strict budget-on=reserved "
+               "allocator=pytorch reserved-bytes=1GiB"),
     *make_runs(
         "commsched-inductor-pipeline", "",
         "bucket_all_gathers_fx=all bucket_reduce_scatters_fx=all "

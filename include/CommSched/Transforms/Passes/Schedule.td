@@ -84,6 +84,13 @@ def Schedule : CommSched_SchedulingPass<"commsched-schedule",
     order that is known fits, the one that needs least is taken, and a remark
     gives both figures; with `strict` that is an error.
 
+    With `budget-on=reserved`, a budget in bytes limits what the `allocator`
+    reserves for the schedule of a function. Where that is more, the limit of
+    live bytes is lowered by the excess and the block is scheduled again, four
+    times at most; then the schedule that reserves least is taken.
+    `reserved-bytes` of a budget in bytes are kept free for what is not part of
+    the program, such as the state of an optimizer. See docs/guide/allocator.md.
+
     An operation whose time is not known is an error: give it
     `commsched.runtime_ns`, or a static size and run
     `commsched-estimate-runtime`. A block with a value of unknown size stays as
@@ -120,6 +127,20 @@ def Schedule : CommSched_SchedulingPass<"commsched-schedule",
   let options = !listconcat(schedulingOptions, [
     Option<"strict", "strict", "bool", /*default=*/"false",
            "Fail where the schedule that needs least is over the budget">,
+    Option<"budgetOn", "budget-on", "::mlir::commsched::BudgetOn",
+           /*default=*/"::mlir::commsched::BudgetOn::Live",
+           "What a budget in bytes limits: live bytes (live), or what the "
+           "allocator reserves (reserved)",
+           "::mlir::commsched::getBudgetOnValues()">,
+    Option<"allocator", "allocator", "::mlir::commsched::AllocatorModel",
+           /*default=*/"::mlir::commsched::AllocatorModel::PyTorch",
+           "The allocator of budget-on=reserved: pytorch or "
+           "pytorch-expandable",
+           "::mlir::commsched::getAllocatorModelValues()">,
+    Option<"reservedBytes", "reserved-bytes", "std::string",
+           /*default=*/"\"0\"",
+           "The part of a budget in bytes that the device holds beside the "
+           "program, such as 12GiB">,
   ]);
 }
 
