@@ -221,3 +221,16 @@ def test_no_other_set_of_saved_values_is_shorter(joint, exact):
         assert solver.solve(min(peaks) // 2) is None
         limited += found[0] > found[1]
     assert limited >= 2
+
+
+def test_fitted_steps_are_near_the_optimum(joint):
+    way, *_ = joint.options.ways
+    results = [
+        result for seed in (1, 2, 3, 5, 8, 9)
+        for result in joint.compare(joint.options, seed)
+    ]
+    gaps = sorted(r.get_gap(way) for r in results if r.ours[way] is not None)
+    assert len(gaps) >= 6
+    assert gaps[0] >= 0, "shorter than the shortest: the solver or the model is wrong"
+    assert statistics.median(gaps) <= 0.01
+    assert gaps[-1] <= 0.05
