@@ -18,8 +18,7 @@ import sys
 import frontier
 from tools import Failure, memory, milliseconds, run_passes
 
-MEMORIES = ("80GiB", "64GiB", "48GiB", "40GiB", "32GiB", "28GiB", "24GiB",
-            "22GiB")
+MEMORIES = ("80GiB", "64GiB", "48GiB", "40GiB", "32GiB", "24GiB")
 
 
 def get_option(budget):
