@@ -40,7 +40,7 @@ int64_t StepReport::countTransfers() const {
 }
 
 int64_t StepReport::getTotalBytes() const {
-  int64_t total;
+  int64_t total = 0;
   if (llvm::AddOverflow(reserved ? reserved->reservedBytes : peakMemoryBytes,
                         otherBytes, total))
     return std::numeric_limits<int64_t>::max();
