@@ -279,8 +279,8 @@ FailureOr<PartitionHalves> FitMemory::fit(func::FuncOp joint,
   auto measureTrial = [&](const Split &split) {
     return measure(*working, split, costs);
   };
-  // What takes no time is tried completely, so that more memory never makes a
-  // step longer.
+  // Bisection takes peaks to fall along the list, which they need not do. So a
+  // list that takes no time is tried completely.
   constexpr int32_t mostNodes = 512;
   if (failed(trials) ||
       failed(working->getGraph().size() <= mostNodes
