@@ -65,7 +65,7 @@ TEST(OperationTest, HasTheNamesOfTheRuntime) {
   EXPECT_EQ(findElement("complex<f64>")->bytes, 16);
   EXPECT_EQ(commsched_type_name(static_cast<commsched_type>(17)), nullptr);
   EXPECT_EQ(commsched_type_bytes(static_cast<commsched_type>(-1)), 0);
-  EXPECT_EQ(commsched_kind_name(static_cast<commsched_kind>(9)), nullptr);
+  EXPECT_EQ(commsched_kind_name(static_cast<commsched_kind>(11)), nullptr);
   EXPECT_EQ(commsched_reduction_name(static_cast<commsched_reduction>(8)),
             nullptr);
 }
