@@ -159,6 +159,8 @@ static void buildFittingPipeline(OpPassManager &manager,
   FitMemoryOptions fit;
   fit.deviceMemory = options.deviceMemory;
   fit.reservedBytes = options.reservedBytes;
+  fit.hostMemory = options.hostMemory;
+  fit.frontier = options.frontier;
   fit.collectives = options.collectives;
   fit.strict = options.strict;
   passOn(options, fit);
@@ -170,6 +172,16 @@ void mlir::commsched::buildTrainingPipeline(
     OpPassManager &manager, const TrainingPipelineOptions &options) {
   if (!options.deviceMemory.empty())
     return buildFittingPipeline(manager, options);
+  const llvm::cl::Option *fitting[] = {&options.frontier, &options.hostMemory,
+                                       &options.reservedBytes};
+  for (const llvm::cl::Option *option : fitting)
+    if (option->getNumOccurrences() > 0) {
+      manager.addPass(std::make_unique<RefuseOptions>(
+          "option '" + option->ArgStr +
+          "' of pipeline 'commsched-training-pipeline' needs "
+          "'device-memory'"));
+      return;
+    }
   PartitionJointOptions partition;
   partition.activationMemoryBudget = options.activationMemoryBudget;
   partition.memoryBudget = options.memoryBudget;

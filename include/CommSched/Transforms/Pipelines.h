@@ -196,6 +196,16 @@ struct TrainingPipelineOptions
       *this, "reserved-bytes",
       llvm::cl::desc("What of 'device-memory' is not the program's"),
       llvm::cl::init("0")};
+  Option<std::string> hostMemory{
+      *this, "host-memory",
+      llvm::cl::desc("With 'device-memory': pinned memory of the host that "
+                     "saved values may take, such as 512GiB"),
+      llvm::cl::init("0")};
+  Option<std::string> frontier{
+      *this, "frontier",
+      llvm::cl::desc("With 'device-memory': file for step time against peak "
+                     "memory"),
+      llvm::cl::init("")};
   Option<partition::CollectivePolicy> collectives{
       *this, "collectives",
       llvm::cl::desc("What becomes of gathered parameters"),

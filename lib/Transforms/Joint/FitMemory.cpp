@@ -10,11 +10,9 @@
 #include "../Schedule/SchedulingPass.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Transforms/Passes.h"
-#include "MemoryPlan.h"
-#include "MimicAutogradOrder.h"
+#include "MemorySearch.h"
 #include "PartitionPlan.h"
 #include "SavedValues.h"
-#include "ScheduledPair.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -31,12 +29,6 @@ using partition::Split;
 
 namespace {
 
-/// A partition that was scheduled.
-struct FittedTrial {
-  const PartitionTrial *trial = nullptr;
-  PairSchedule schedule;
-};
-
 struct FitMemory
     : SchedulingPass<mlir::commsched::impl::FitMemoryBase<FitMemory>,
                      /*hasBudget=*/false> {
@@ -50,28 +42,24 @@ private:
   struct Replacement {
     func::FuncOp joint;
     PartitionHalves halves;
+    /// The limit of the schedule that was chosen.
+    int64_t limitBytes;
   };
 
   std::optional<std::string> findBadBytes();
-  FailureOr<PartitionHalves>
-  fit(func::FuncOp joint, const PartitionNames &names, OperationCosts &costs);
+  FailureOr<Replacement> fit(func::FuncOp joint, const PartitionNames &names,
+                             OperationCosts &costs);
   FailureOr<PartitionTrials> listTrials(const JointFunction &working) const;
-  FailureOr<TrialCosts> measure(const JointFunction &working,
-                                const Split &split, OperationCosts &costs);
-  FailureOr<FittedTrial> scheduleTrial(const JointFunction &working,
-                                       const PartitionTrial &trial,
-                                       int64_t limitBytes,
-                                       OperationCosts &costs);
-  FailureOr<FittedTrial> chooseTrial(const JointFunction &working,
-                                     ArrayRef<const PartitionTrial *> trials,
-                                     OperationCosts &costs);
-  LogicalResult scheduleHalves(PartitionHalves halves, StringRef name,
+  LogicalResult scheduleHalves(const Replacement &replacement, StringRef name,
                                OperationCosts &costs);
   LogicalResult checkPeak(FunctionPair pair, StringRef name,
                           OperationCosts &costs);
 
-  /// What the program may take.
+  /// What the program may take of the device, and its saved values of the host.
   int64_t limitBytes = 0;
+  int64_t hostBytes = 0;
+  /// Of the functions up to now.
+  std::vector<FunctionFrontier> frontiers;
 };
 
 } // namespace
@@ -104,122 +92,10 @@ std::optional<std::string> FitMemory::findBadBytes() {
                                "', more than option 'device-memory', '" +
                                Twine(deviceMemory) + "'");
   limitBytes = deviceBytes - bytes;
+  if (std::optional<std::string> problem =
+          parseByteCount(hostMemory, hostBytes))
+    return makeOptionError(*this, hostMemory, *problem);
   return std::nullopt;
-}
-
-//===----------------------------------------------------------------------===//
-// Trials
-//===----------------------------------------------------------------------===//
-
-/// Creates the halves of `split` as the pass leaves them, but for a trial.
-static FailureOr<PartitionHalves> createHalves(const JointFunction &working,
-                                               const Split &split,
-                                               const PartitionNames &names,
-                                               bool isTrial) {
-  PartitionHalves halves = splitFunction(working, split, names);
-  if (succeeded(applyAutogradOrder(halves.backward, /*emitRemarks=*/!isTrial)))
-    return halves;
-  halves.forward.erase();
-  halves.backward.erase();
-  return failure();
-}
-
-static FunctionPair getPair(PartitionHalves halves) {
-  return {halves.forward, halves.backward};
-}
-
-/// The costs of the halves. Emits an error if they are not known.
-static FailureOr<PairCosts> getPairCosts(PartitionHalves halves,
-                                         OperationCosts &costs) {
-  std::string reason;
-  FailureOr<std::optional<PairCosts>> pair =
-      computePairCosts(getPair(halves), costs, reason);
-  if (failed(pair))
-    return failure();
-  if (!*pair)
-    return emitError(halves.forward.getLoc(), "cannot be fitted: ") << reason;
-  return **pair;
-}
-
-/// Calls `use` with the halves of `split`, which live no longer.
-template <typename T>
-static FailureOr<T>
-withHalves(const JointFunction &working, const Split &split,
-           function_ref<FailureOr<T>(PartitionHalves)> use) {
-  FailureOr<PartitionHalves> halves =
-      createHalves(working, split, getPartitionNames(working.getFunction()),
-                   /*isTrial=*/true);
-  if (failed(halves))
-    return failure();
-  FailureOr<T> result = use(*halves);
-  halves->forward.erase();
-  halves->backward.erase();
-  return result;
-}
-
-FailureOr<TrialCosts> FitMemory::measure(const JointFunction &working,
-                                         const Split &split,
-                                         OperationCosts &costs) {
-  return withHalves<TrialCosts>(
-      working, split, [&](PartitionHalves halves) -> FailureOr<TrialCosts> {
-        FailureOr<PairCosts> pair = getPairCosts(halves, costs);
-        if (failed(pair))
-          return failure();
-        return TrialCosts{pair->memory.peakBytes, pair->boundNs};
-      });
-}
-
-FailureOr<FittedTrial> FitMemory::scheduleTrial(const JointFunction &working,
-                                                const PartitionTrial &trial,
-                                                int64_t limitBytes,
-                                                OperationCosts &costs) {
-  return withHalves<FittedTrial>(
-      working, trial.split,
-      [&](PartitionHalves halves) -> FailureOr<FittedTrial> {
-        FailureOr<PairCosts> pair = getPairCosts(halves, costs);
-        if (failed(pair))
-          return failure();
-        FailureOr<PairScheduler> scheduler = PairScheduler::create(
-            halves, pair->besideBackwardBytes, scheduling);
-        if (failed(scheduler))
-          return failure();
-        FailureOr<PairSchedule> schedule = scheduler->schedule(limitBytes);
-        if (failed(schedule))
-          return failure();
-        return FittedTrial{&trial, *schedule};
-      });
-}
-
-/// Returns the best of `trials`, the one with the shortest bound first.
-FailureOr<FittedTrial>
-FitMemory::chooseTrial(const JointFunction &working,
-                       ArrayRef<const PartitionTrial *> trials,
-                       OperationCosts &costs) {
-  constexpr int32_t mostSchedules = 3;
-  FittedTrial best;
-  int32_t numSchedules = 0;
-  for (const PartitionTrial *trial : trials) {
-    if (trial->costs.peakBytes > limitBytes)
-      continue;
-    if (numSchedules == mostSchedules ||
-        (best.trial && best.schedule.stepNs <= trial->costs.boundNs))
-      break;
-    FailureOr<FittedTrial> fitted =
-        scheduleTrial(working, *trial, limitBytes, costs);
-    if (failed(fitted))
-      return failure();
-    ++numSchedules;
-    if (!best.trial || fitted->schedule.stepNs < best.schedule.stepNs)
-      best = *fitted;
-  }
-  if (best.trial)
-    return best;
-  // The scheduler may need less than the order of the halves.
-  const PartitionTrial *least = *llvm::min_element(
-      trials, [](const PartitionTrial *a, const PartitionTrial *b) {
-        return a->costs.peakBytes < b->costs.peakBytes;
-      });
-  return scheduleTrial(working, *least, limitBytes, costs);
 }
 
 //===----------------------------------------------------------------------===//
@@ -229,38 +105,49 @@ FitMemory::chooseTrial(const JointFunction &working,
 FailureOr<PartitionTrials>
 FitMemory::listTrials(const JointFunction &working) const {
   if (!working.getFunction()->hasAttr(savedValuesAttrName))
-    return PartitionTrials::create(working, collectives);
+    return PartitionTrials::create(working, collectives, hostBytes > 0);
   FailureOr<std::vector<partition::NodeId>> saved = readSavedValues(working);
   if (failed(saved))
     return failure();
   FailureOr<Split> split = splitAt(working, *saved);
   if (failed(split))
     return failure();
-  return PartitionTrials::createFixed(working, std::move(*split));
+  return PartitionTrials::createFixed(working, std::move(*split),
+                                      hostBytes > 0);
+}
+
+/// A remark on each partition that was measured, the shortest bound first.
+static void remarkTrials(func::FuncOp joint,
+                         ArrayRef<const PartitionTrial *> trials) {
+  for (const PartitionTrial *trial : trials)
+    remark::analysis(joint.getLoc(),
+                     makeRemark("PartitionTried", joint.getName()))
+        << trial->origin << remark::metric("BoundNs", trial->costs.boundNs)
+        << remark::metric("PeakBytes", trial->costs.peakBytes);
 }
 
 static void remarkFitted(const JointFunction &working,
-                         const FittedTrial &fitted, size_t numTrials) {
+                         const FittedTrial &fitted, int64_t limitBytes,
+                         size_t numTrials) {
   func::FuncOp joint = working.getFunction();
   const PairSchedule &schedule = fitted.schedule;
   remark::passed(joint.getLoc(), makeRemark("MemoryFitted", joint.getName()))
       << ("the step takes " + Twine(schedule.stepNs) + " ns and " +
-          Twine(schedule.peakBytes) + " bytes of " +
-          Twine(schedule.limitBytes) + ": " + fitted.trial->origin + ", of " +
-          Twine(numTrials) + " partitions")
+          Twine(schedule.peakBytes) + " bytes of " + Twine(limitBytes) + ": " +
+          fitted.trial->origin + ", of " + Twine(numTrials) + " partitions")
              .str()
       << remark::metric("StepNs", schedule.stepNs)
       << remark::metric("PeakBytes", schedule.peakBytes)
-      << remark::metric("AllowedBytes", schedule.limitBytes)
+      << remark::metric("AllowedBytes", limitBytes)
       << remark::metric(
              "SavedBytes",
              computeSavedBytes(working.getGraph(), fitted.trial->split.saved))
       << remark::metric("Partitions", static_cast<int64_t>(numTrials));
 }
 
-FailureOr<PartitionHalves> FitMemory::fit(func::FuncOp joint,
-                                          const PartitionNames &names,
-                                          OperationCosts &costs) {
+FailureOr<FitMemory::Replacement> FitMemory::fit(func::FuncOp joint,
+                                                 const PartitionNames &names,
+                                                 OperationCosts &costs) {
   Operation *unpriced = nullptr;
   RandomStates states(joint);
   FailureOr<JointFunction> working =
@@ -276,24 +163,32 @@ FailureOr<PartitionHalves> FitMemory::fit(func::FuncOp joint,
     return unpriced->emitOpError("has no known cost: ")
            << explainUnknownCost(costs, unpriced);
   FailureOr<PartitionTrials> trials = listTrials(*working);
-  auto measureTrial = [&](const Split &split) {
-    return measure(*working, split, costs);
+  MemorySearch search(*working, scheduling, costs, hostBytes);
+  auto measureTrial = [&](const Split &split, bool offloads) {
+    return search.measure(split, offloads);
   };
-  // Bisection takes peaks to fall along the list, which they need not do. So a
-  // list that takes no time is tried completely.
-  constexpr int32_t mostNodes = 512;
+  // What takes no time is tried completely.
+  bool isSmall = PartitionTrials::isSmall(working->getGraph());
   if (failed(trials) ||
-      failed(working->getGraph().size() <= mostNodes
+      failed(isSmall || !frontier.empty()
                  ? trials->visitAll(measureTrial)
                  : trials->visitAround(limitBytes, measureTrial)))
     return failure();
   std::vector<const PartitionTrial *> visited = trials->getVisited();
-  FailureOr<FittedTrial> fitted = chooseTrial(*working, visited, costs);
+  FailureOr<FittedTrial> fitted =
+      search.choose(visited, limitBytes, isSmall, !frontier.empty());
   if (failed(fitted))
     return failure();
-  remarkFitted(*working, *fitted, visited.size());
-  return createHalves(*working, fitted->trial->split, names,
-                      /*isTrial=*/false);
+  remarkTrials(joint, visited);
+  remarkFitted(*working, *fitted, limitBytes, visited.size());
+  if (!frontier.empty())
+    frontiers.push_back(search.makeFrontier(joint.getName()));
+  FailureOr<PartitionHalves> halves = createHalves(
+      *working, fitted->trial->split, costs,
+      {names, /*isTrial=*/false, fitted->trial->offloads ? hostBytes : 0});
+  if (failed(halves))
+    return failure();
+  return Replacement{joint, *halves, fitted->schedule.limitBytes};
 }
 
 void FitMemory::runOnOperation() {
@@ -312,16 +207,17 @@ void FitMemory::runOnOperation() {
   SymbolTable &symbols = symbolTables.getSymbolTable(module);
   SymbolUserMap users(symbolTables, module);
   std::vector<Replacement> replacements;
+  frontiers.clear();
   bool failedAny = false;
   for (func::FuncOp joint : joints) {
     PartitionNames names = getPartitionNames(joint);
-    FailureOr<PartitionHalves> halves = failure();
+    FailureOr<Replacement> replacement = failure();
     if (succeeded(checkPartitionSymbols(joint, names, symbols, users)))
-      halves = fit(joint, names, *pricing.getCosts());
-    failedAny = failed(halves);
+      replacement = fit(joint, names, *pricing.getCosts());
+    failedAny = failed(replacement);
     if (failedAny)
       break;
-    replacements.push_back({joint, *halves});
+    replacements.push_back(*replacement);
   }
   // All joint functions are replaced, or none is.
   for (Replacement &replacement : replacements) {
@@ -332,16 +228,18 @@ void FitMemory::runOnOperation() {
     }
     std::string name = replacement.joint.getName().str();
     replacement.joint.erase();
-    failedAny =
-        failed(scheduleHalves(replacement.halves, name, *pricing.getCosts()));
+    failedAny = failed(scheduleHalves(replacement, name, *pricing.getCosts()));
   }
-  if (failedAny)
+  if (failedAny ||
+      (!frontier.empty() &&
+       failed(writeFrontiers(module.getLoc(), frontier, frontiers))))
     signalPassFailure();
 }
 
 /// Schedules both halves of the function of that name.
-LogicalResult FitMemory::scheduleHalves(PartitionHalves halves, StringRef name,
-                                        OperationCosts &costs) {
+LogicalResult FitMemory::scheduleHalves(const Replacement &replacement,
+                                        StringRef name, OperationCosts &costs) {
+  PartitionHalves halves = replacement.halves;
   func::FuncOp functions[] = {halves.forward, halves.backward};
   OpPassManager prepare(func::FuncOp::getOperationName());
   prepare.addPass(createInferSizeHints());
@@ -354,10 +252,10 @@ LogicalResult FitMemory::scheduleHalves(PartitionHalves halves, StringRef name,
   if (failed(pair))
     return failure();
   for (func::FuncOp half : functions) {
-    int64_t halfBytes =
-        half == halves.forward
-            ? limitBytes
-            : getBackwardLimit(limitBytes, pair->besideBackwardBytes);
+    int64_t halfBytes = half == halves.forward
+                            ? replacement.limitBytes
+                            : getBackwardLimit(replacement.limitBytes,
+                                               pair->besideBackwardBytes);
     ScheduleOptions options;
     options.memoryBudget = std::to_string(halfBytes);
     options.buckets = buckets;
@@ -376,7 +274,7 @@ LogicalResult FitMemory::scheduleHalves(PartitionHalves halves, StringRef name,
     if (failed(runPipeline(manager, half)))
       return failure();
   }
-  return checkPeak(getPair(halves), name, costs);
+  return checkPeak({halves.forward, halves.backward}, name, costs);
 }
 
 //===----------------------------------------------------------------------===//

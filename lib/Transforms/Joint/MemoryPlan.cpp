@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MemoryPlan.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "PartitionPlan.h"
 #include "SavedValues.h"
 #include "llvm/Support/MathExtras.h"
@@ -22,8 +23,12 @@ using partition::Split;
 //===----------------------------------------------------------------------===//
 
 /// The prices of memory: nothing, then 16 ns/MiB and so on by a factor of about
-/// the square root of 2, to where nanoseconds buy single bytes.
-static constexpr int32_t numPrices = 66;
+/// the square root of 2. Of large functions, up to 256 us/MiB, for which a link
+/// of 4 GB/s would move a value twice; of small ones to where nanoseconds buy
+/// single bytes.
+static int32_t getNumPrices(const JointGraph &graph) {
+  return PartitionTrials::isSmall(graph) ? 66 : 30;
+}
 
 static int64_t getPricePerMiB(int32_t index) {
   if (index == 0)
@@ -62,8 +67,9 @@ static int64_t getPrice(int64_t bytes, int64_t pricePerMiB, int64_t most) {
 
 FailureOr<PartitionTrials>
 PartitionTrials::create(const JointFunction &joint,
-                        partition::CollectivePolicy collectives) {
-  PartitionTrials trials(joint);
+                        partition::CollectivePolicy collectives,
+                        bool mayOffload) {
+  PartitionTrials trials(joint, mayOffload);
   trials.graph = std::make_unique<JointGraph>(joint.getGraph());
   JointGraph &graph = *trials.graph;
   FailureOr<partition::Classification> classes = unwrap(joint, classify(graph));
@@ -87,12 +93,9 @@ PartitionTrials::create(const JointFunction &joint,
 }
 
 PartitionTrials PartitionTrials::createFixed(const JointFunction &joint,
-                                             Split split) {
-  PartitionTrials trials(joint);
-  PartitionTrial trial;
-  trial.origin = "commsched.saved_values";
-  trial.split = std::move(split);
-  trials.trials[trial.split.saved] = std::move(trial);
+                                             Split split, bool mayOffload) {
+  PartitionTrials trials(joint, mayOffload);
+  trials.fixed = std::move(split);
   return trials;
 }
 
@@ -119,59 +122,60 @@ PartitionTrials::Solution PartitionTrials::solveRung(int32_t index) const {
   return unwrap(*joint, ladder->solve(getRung(index)));
 }
 
-FailureOr<TrialCosts> PartitionTrials::measureOnce(std::string origin,
-                                                   Split split,
-                                                   MeasureTrial measure) {
-  auto it = trials.find(split.saved);
-  if (it != trials.end())
-    return it->second.costs;
-  FailureOr<TrialCosts> costs = measure(split);
-  if (failed(costs))
-    return failure();
-  std::vector<NodeId> saved = split.saved;
-  trials[saved] = {std::move(origin), std::move(split), *costs};
-  return costs;
+FailureOr<int64_t> PartitionTrials::measureOnce(const std::string &origin,
+                                                const Split &split,
+                                                MeasureTrial measure) {
+  std::vector<PartitionTrial> &variants = trials[split.saved];
+  if (variants.empty())
+    for (bool offloads : {false, true}) {
+      if (offloads && !mayOffload)
+        break;
+      FailureOr<TrialCosts> costs = measure(split, offloads);
+      if (failed(costs))
+        return failure();
+      variants.push_back({offloads ? origin + ", with transfers" : origin,
+                          split, offloads, *costs});
+    }
+  int64_t leastBytes = variants.front().costs.peakBytes;
+  for (const PartitionTrial &variant : variants)
+    leastBytes = std::min(leastBytes, variant.costs.peakBytes);
+  return leastBytes;
 }
 
-FailureOr<TrialCosts> PartitionTrials::visitPrice(int32_t index,
-                                                  MeasureTrial measure) {
+FailureOr<int64_t> PartitionTrials::visitPrice(int32_t index,
+                                               MeasureTrial measure) {
   if (auto it = prices.find(index); it != prices.end())
     return it->second;
   Solution split = solvePrice(index);
   if (failed(split))
     return failure();
-  FailureOr<TrialCosts> costs = measureOnce(
-      "memory at " + std::to_string(getPricePerMiB(index)) + " ns/MiB",
-      std::move(*split), measure);
-  if (succeeded(costs))
-    prices[index] = *costs;
-  return costs;
+  FailureOr<int64_t> bytes = measureOnce(
+      "memory at " + std::to_string(getPricePerMiB(index)) + " ns/MiB", *split,
+      measure);
+  if (succeeded(bytes))
+    prices[index] = *bytes;
+  return bytes;
 }
 
-FailureOr<TrialCosts> PartitionTrials::visitRung(int32_t index,
-                                                 MeasureTrial measure) {
+FailureOr<int64_t> PartitionTrials::visitRung(int32_t index,
+                                              MeasureTrial measure) {
   if (auto it = rungs.find(index); it != rungs.end())
     return it->second;
   Solution split = solveRung(index);
   if (failed(split))
     return failure();
-  FailureOr<TrialCosts> costs =
+  FailureOr<int64_t> bytes =
       measureOnce("rung " + std::to_string(getRung(index)) + " of the ladder",
-                  std::move(*split), measure);
-  if (succeeded(costs))
-    rungs[index] = *costs;
-  return costs;
+                  *split, measure);
+  if (succeeded(bytes))
+    rungs[index] = *bytes;
+  return bytes;
 }
 
 LogicalResult PartitionTrials::visitAll(MeasureTrial measure) {
-  if (!graph) {
-    PartitionTrial &only = trials.begin()->second;
-    FailureOr<TrialCosts> costs = measure(only.split);
-    if (succeeded(costs))
-      only.costs = *costs;
-    return costs;
-  }
-  for (int32_t index = 0; index < numPrices; ++index)
+  if (fixed)
+    return measureOnce(savedValuesAttrName.str(), *fixed, measure);
+  for (int32_t index = 0; index < getNumPrices(*graph); ++index)
     if (failed(visitPrice(index, measure)))
       return failure();
   for (int32_t index = 0; index < numRungs; ++index)
@@ -181,16 +185,15 @@ LogicalResult PartitionTrials::visitAll(MeasureTrial measure) {
 }
 
 /// Calls `visit` for entries 0 to `count` - 1 of a list by bisection.
-static LogicalResult
-bisect(int32_t count, int64_t bytes,
-       function_ref<FailureOr<TrialCosts>(int32_t)> visit) {
+static LogicalResult bisect(int32_t count, int64_t bytes,
+                            function_ref<FailureOr<int64_t>(int32_t)> visit) {
   int32_t first = 0, end = count;
   while (first < end) {
     int32_t middle = first + (end - first) / 2;
-    FailureOr<TrialCosts> costs = visit(middle);
-    if (failed(costs))
+    FailureOr<int64_t> peakBytes = visit(middle);
+    if (failed(peakBytes))
       return failure();
-    if (costs->peakBytes <= bytes)
+    if (*peakBytes <= bytes)
       end = middle;
     else
       first = middle + 1;
@@ -200,19 +203,31 @@ bisect(int32_t count, int64_t bytes,
 
 LogicalResult PartitionTrials::visitAround(int64_t bytes,
                                            MeasureTrial measure) {
-  if (!graph)
+  if (fixed)
     return visitAll(measure);
-  if (failed(bisect(numPrices, bytes,
-                    [&](int32_t index) { return visitPrice(index, measure); })))
-    return failure();
+  // A price that is too high has so much computed again at once that the peak
+  // rises, so that bisection would go astray.
+  constexpr int32_t step = 4;
+  std::optional<int32_t> first;
+  for (int32_t index = 0; index < getNumPrices(*graph); index += step) {
+    FailureOr<int64_t> peakBytes = visitPrice(index, measure);
+    if (failed(peakBytes))
+      return failure();
+    if (!first && *peakBytes <= bytes)
+      first = index;
+  }
+  for (int32_t before = 1; first && before < std::min(step, *first); ++before)
+    if (failed(visitPrice(*first - before, measure)))
+      return failure();
   return bisect(numRungs, bytes,
                 [&](int32_t index) { return visitRung(index, measure); });
 }
 
 std::vector<const PartitionTrial *> PartitionTrials::getVisited() const {
   std::vector<const PartitionTrial *> visited;
-  for (const auto &[saved, trial] : trials)
-    visited.push_back(&trial);
+  for (const auto &[saved, variants] : trials)
+    for (const PartitionTrial &trial : variants)
+      visited.push_back(&trial);
   // The map is in the order of what is saved, which decides between equals.
   llvm::stable_sort(
       visited, [](const PartitionTrial *a, const PartitionTrial *b) {

@@ -32,15 +32,18 @@ struct TrialCosts {
   int64_t boundNs = 0;
 };
 
-/// Measures a partition; fails after an error.
-using MeasureTrial =
-    function_ref<FailureOr<TrialCosts>(const partition::Split &)>;
+/// Measures a partition, with saved values on the host if it `offloads` any;
+/// fails after an error.
+using MeasureTrial = function_ref<FailureOr<TrialCosts>(
+    const partition::Split &, bool offloads)>;
 
 /// A partition that was measured.
 struct PartitionTrial {
   /// Where it comes from, such as "memory at 64 ns/MiB".
   std::string origin;
   partition::Split split;
+  /// Whether saved values go to the host where computation hides that.
+  bool offloads = false;
   TrialCosts costs;
 };
 
@@ -49,20 +52,30 @@ struct PartitionTrial {
 /// price saves less.
 class PartitionTrials {
 public:
-  /// `joint`, whose costs are nanoseconds, must outlive the result. Emits an
-  /// error, at the operations at odds, if there is no partition.
+  /// `joint`, whose costs are nanoseconds, must outlive the result. With
+  /// `mayOffload`, each partition is on the list with and without saved values
+  /// on the host. Emits an error, at the operations at odds, if there is no
+  /// partition.
   static FailureOr<PartitionTrials>
-  create(const JointFunction &joint, partition::CollectivePolicy collectives);
+  create(const JointFunction &joint, partition::CollectivePolicy collectives,
+         bool mayOffload);
 
   /// The list with that partition alone.
   static PartitionTrials createFixed(const JointFunction &joint,
-                                     partition::Split split);
+                                     partition::Split split, bool mayOffload);
+
+  /// Whether a graph is so small that visiting the whole list takes no time.
+  static bool isSmall(const partition::JointGraph &graph) {
+    constexpr int32_t mostNodes = 256;
+    return graph.size() <= mostNodes;
+  }
 
   /// Visits the whole list.
   LogicalResult visitAll(MeasureTrial measure);
 
-  /// Visits by bisection, as if each entry of the list took less memory than
-  /// the one before it, those around the first that takes at most `bytes`.
+  /// Visits every fourth price, all those before the first of them that takes
+  /// at most `bytes`, and of the ladder, by bisection, what is around such a
+  /// rung.
   LogicalResult visitAround(int64_t bytes, MeasureTrial measure);
 
   /// What was visited, without repetitions: the shortest bound first, of equal
@@ -70,30 +83,35 @@ public:
   std::vector<const PartitionTrial *> getVisited() const;
 
 private:
-  PartitionTrials(const JointFunction &joint) : joint(&joint) {}
+  PartitionTrials(const JointFunction &joint, bool mayOffload)
+      : joint(&joint), mayOffload(mayOffload) {}
 
   using Solution = FailureOr<partition::Split>;
   Solution solvePrice(int32_t index) const;
   Solution solveRung(int32_t index) const;
-  /// The costs of an entry of one of the two lists, measured if they are not
+  /// The lowest peak of an entry of one of the two lists, measured if it is not
   /// known.
-  FailureOr<TrialCosts> visitPrice(int32_t index, MeasureTrial measure);
-  FailureOr<TrialCosts> visitRung(int32_t index, MeasureTrial measure);
-  FailureOr<TrialCosts> measureOnce(std::string origin, partition::Split split,
-                                    MeasureTrial measure);
+  FailureOr<int64_t> visitPrice(int32_t index, MeasureTrial measure);
+  FailureOr<int64_t> visitRung(int32_t index, MeasureTrial measure);
+  FailureOr<int64_t> measureOnce(const std::string &origin,
+                                 const partition::Split &split,
+                                 MeasureTrial measure);
 
   const JointFunction *joint;
+  bool mayOffload;
+  /// The only partition, if there is one; all that follows is empty then.
+  std::optional<partition::Split> fixed;
   /// Gathers at the price of doing them again; policies settled. At addresses
   /// that stay, for the ladder.
   std::unique_ptr<partition::JointGraph> graph;
   std::unique_ptr<partition::Classification> classes;
   std::optional<partition::SavedValuesLadder> ladder;
   bool keepsCollectives = false;
-  /// By index of each list: the costs.
-  std::map<int32_t, TrialCosts> prices;
-  std::map<int32_t, TrialCosts> rungs;
-  /// By what is saved.
-  std::map<std::vector<partition::NodeId>, PartitionTrial> trials;
+  /// By index of each list: the lowest peaks, in bytes.
+  std::map<int32_t, int64_t> prices;
+  std::map<int32_t, int64_t> rungs;
+  /// By what is saved: one of them without saved values on the host, first.
+  std::map<std::vector<partition::NodeId>, std::vector<PartitionTrial>> trials;
 };
 
 } // namespace mlir::commsched

@@ -14,6 +14,7 @@
 
 #include "../PassSupport.h"
 #include "CommSched/Support/Unlimited.h"
+#include "FrontierFile.h"
 #include "SchedulingPass.h"
 #include "mlir/IR/Threading.h"
 #include "llvm/Support/JSON.h"
@@ -28,24 +29,6 @@ using namespace mlir::commsched;
 namespace json = llvm::json;
 
 namespace {
-
-/// One schedule of a step.
-struct FrontierPoint {
-  /// The budget that it was made for; none if there was no limit.
-  std::optional<int64_t> budgetBytes;
-  /// More than the budget if nothing that is known fits it.
-  int64_t peakBytes = 0;
-  int64_t stepNs = 0;
-  int64_t lowerBoundNs = 0;
-  int64_t exposedNs = 0;
-  int64_t numCollectives = 0;
-};
-
-/// The points of one function, from the least memory to the most.
-struct FunctionFrontier {
-  std::string function;
-  std::vector<FrontierPoint> points;
-};
 
 struct Frontier
     : SchedulingPass<mlir::commsched::impl::FrontierBase<Frontier>> {
@@ -82,26 +65,6 @@ static FailureOr<FrontierPoint> makePoint(const BlockScheduler &scheduler,
   return point;
 }
 
-/// Leaves those points between which there is a choice: with every further one
-/// memory goes up and the step gets shorter. Of equal ones the one with the
-/// smallest budget stays. O(n log n).
-static void keepFrontier(std::vector<FrontierPoint> &points) {
-  auto getKey = [](const FrontierPoint &point) {
-    return std::make_tuple(point.peakBytes, point.stepNs,
-                           point.budgetBytes.value_or(unlimited));
-  };
-  llvm::sort(points, [&](const FrontierPoint &a, const FrontierPoint &b) {
-    return getKey(a) < getKey(b);
-  });
-  std::optional<int64_t> shortestNs;
-  llvm::erase_if(points, [&](const FrontierPoint &point) {
-    if (shortestNs && point.stepNs >= *shortestNs)
-      return true;
-    shortestNs = point.stepNs;
-    return false;
-  });
-}
-
 /// Schedules a block for `budget`, for percentages over its baseline, and
 /// without a limit.
 static FailureOr<std::vector<FrontierPoint>>
@@ -126,72 +89,6 @@ sweepBudgets(BlockScheduler &scheduler, const MemoryBudget &budget) {
   }
   keepFrontier(points);
   return points;
-}
-
-//===----------------------------------------------------------------------===//
-// Output
-//===----------------------------------------------------------------------===//
-
-/// Calls `print` with the name and the value of each number of `point`; null
-/// stands for none.
-static void
-forEachNumber(const FrontierPoint &point,
-              function_ref<void(StringRef, std::optional<int64_t>)> print) {
-  print("budget_bytes", point.budgetBytes);
-  print("peak_bytes", point.peakBytes);
-  print("step_time_ns", point.stepNs);
-  print("lower_bound_ns", point.lowerBoundNs);
-  print("exposed_comm_ns", point.exposedNs);
-  print("num_collectives", point.numCollectives);
-}
-
-/// Prints an array of JSON with one object for each point.
-static void printFrontiersAsJson(ArrayRef<FunctionFrontier> frontiers,
-                                 raw_ostream &os) {
-  json::OStream stream(os, /*IndentSize=*/1);
-  stream.array([&] {
-    for (const FunctionFrontier &frontier : frontiers)
-      for (const FrontierPoint &point : frontier.points)
-        stream.object([&] {
-          stream.attribute("function", frontier.function);
-          forEachNumber(point,
-                        [&](StringRef name, std::optional<int64_t> number) {
-                          stream.attribute(name, number);
-                        });
-        });
-  });
-  os << "\n";
-}
-
-/// A symbol may hold what separates fields.
-static void printCsvName(StringRef name, raw_ostream &os) {
-  if (name.find_first_of(",\"\r\n") == StringRef::npos) {
-    os << name;
-    return;
-  }
-  os << '"';
-  for (char character : name)
-    os << (character == '"' ? "\"\"" : StringRef(&character, 1));
-  os << '"';
-}
-
-/// Prints a line with the names of the columns, and one for each point.
-static void printFrontiersAsCsv(ArrayRef<FunctionFrontier> frontiers,
-                                raw_ostream &os) {
-  os << "function";
-  forEachNumber(
-      {}, [&](StringRef name, std::optional<int64_t>) { os << ',' << name; });
-  os << '\n';
-  for (const FunctionFrontier &frontier : frontiers)
-    for (const FrontierPoint &point : frontier.points) {
-      printCsvName(frontier.function, os);
-      forEachNumber(point, [&](StringRef, std::optional<int64_t> number) {
-        os << ',';
-        if (number)
-          os << *number;
-      });
-      os << '\n';
-    }
 }
 
 //===----------------------------------------------------------------------===//
@@ -247,12 +144,7 @@ void Frontier::runOnOperation() {
         return LogicalResult(frontier);
       });
   if (failed(result) ||
-      failed(writeOutputFile(module.getLoc(), file, "the frontier",
-                             [&](raw_ostream &os) {
-                               StringRef(file).ends_with(".json")
-                                   ? printFrontiersAsJson(frontiers, os)
-                                   : printFrontiersAsCsv(frontiers, os);
-                             })))
+      failed(writeFrontiers(module.getLoc(), file, frontiers)))
     return signalPassFailure();
   markAllAnalysesPreserved();
 }

@@ -31,13 +31,26 @@ def FitMemory : CommSched_SchedulingPass<"commsched-fit-memory",
     measured, peak and lower bound, and the most promising are scheduled within
     it. Times are nanoseconds of the cost model.
 
+    With `host-memory`, each partition is tried with and without saved values on
+    the host: `commsched.offload` sends those whose transfers computation hides
+    behind their last use in the forward, the host's tensor is what is saved, and
+    `commsched.reload` fetches it back. Values that nobody uses for the longest
+    time come first.
+
     Where nothing that is known fits, that which needs least is taken, and a
     remark `MemoryExceeded` gives the largest values at its peak and what would
     lower them; with `strict` that is an error. `commsched.saved_values` on a
     function replaces the choice of a partition. The other options are those of
     `commsched-schedule`.
 
-    A remark `MemoryFitted` for each function says where its partition comes
+    `frontier` writes the points between which there is a choice to a file, as
+    `commsched-frontier` does: step time and peak memory of schedules for limits
+    all over what the partitions of the whole list take, and for that of the
+    device. The answer is then the best of all of these.
+
+    A remark `PartitionTried` for each partition that was measured gives its
+    peak before it is scheduled and the lower bound of its time. A remark
+    `MemoryFitted` for each function says where its partition comes
     from, and gives time, peak, saved bytes and the number of partitions that
     were tried.
   }];
@@ -47,6 +60,9 @@ def FitMemory : CommSched_SchedulingPass<"commsched-fit-memory",
     Option<"reservedBytes", "reserved-bytes", "std::string",
            /*default=*/"\"0\"",
            "What of it is not the program's, such as 12GiB">,
+    Option<"hostMemory", "host-memory", "std::string", /*default=*/"\"0\"",
+           "Pinned memory of the host that saved values may take, such as "
+           "512GiB">,
     Option<"collectives", "collectives",
            "::mlir::commsched::partition::CollectivePolicy",
            /*default=*/"::mlir::commsched::partition::CollectivePolicy::Cost",
@@ -58,6 +74,9 @@ def FitMemory : CommSched_SchedulingPass<"commsched-fit-memory",
                           "gather them again"),
                clEnumValN(::mlir::commsched::partition::CollectivePolicy::Cost, "cost",
                           "whichever is worth it"))}]>,
+    Option<"frontier", "frontier", "std::string", /*default=*/"",
+           "File for step time against peak memory, as JSON if it ends in .json "
+           "and else as CSV; - is CSV on standard output">,
   ], stepOptions, [
     Option<"strict", "strict", "bool", /*default=*/"false",
            "Fail where the step that needs least is over the memory">,

@@ -1,0 +1,56 @@
+//===- FrontierFile.h - Step time against memory ----------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The points between which step time can be traded for memory, and the file
+// that they are written to: an array of JSON, or CSV.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_SCHEDULE_FRONTIERFILE_H
+#define COMMSCHED_LIB_TRANSFORMS_SCHEDULE_FRONTIERFILE_H
+
+#include "mlir/IR/Location.h"
+#include "mlir/Support/LLVM.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mlir::commsched {
+
+/// One schedule of a step.
+struct FrontierPoint {
+  /// The budget that it was made for; none if there was no limit.
+  std::optional<int64_t> budgetBytes;
+  /// More than the budget if nothing that is known fits it.
+  int64_t peakBytes = 0;
+  int64_t stepNs = 0;
+  int64_t lowerBoundNs = 0;
+  int64_t exposedNs = 0;
+  int64_t numCollectives = 0;
+};
+
+/// The points of one function, from the least memory to the most.
+struct FunctionFrontier {
+  std::string function;
+  std::vector<FrontierPoint> points;
+};
+
+/// Leaves those points between which there is a choice: with every further one
+/// memory goes up and the step gets shorter. Of equal ones the one with the
+/// smallest budget stays. O(n log n).
+void keepFrontier(std::vector<FrontierPoint> &points);
+
+/// Writes the points to the file of that path, as JSON if it ends in `.json`
+/// and else as CSV; `-` is standard output. Errors as writeOutputFile().
+LogicalResult writeFrontiers(Location loc, StringRef path,
+                             ArrayRef<FunctionFrontier> frontiers);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_SCHEDULE_FRONTIERFILE_H
