@@ -160,6 +160,7 @@ static void buildFittingPipeline(OpPassManager &manager,
   fit.deviceMemory = options.deviceMemory;
   fit.reservedBytes = options.reservedBytes;
   fit.hostMemory = options.hostMemory;
+  fit.quantize = options.quantize;
   fit.frontier = options.frontier;
   fit.collectives = options.collectives;
   fit.strict = options.strict;
@@ -173,6 +174,7 @@ void mlir::commsched::buildTrainingPipeline(
   if (!options.deviceMemory.empty())
     return buildFittingPipeline(manager, options);
   const llvm::cl::Option *fitting[] = {&options.frontier, &options.hostMemory,
+                                       &options.quantize,
                                        &options.reservedBytes};
   for (const llvm::cl::Option *option : fitting)
     if (option->getNumOccurrences() > 0) {

@@ -151,6 +151,17 @@ enum class ActivationType { BF16, F16, F32, F64 };
 /// The element types that it converts them to.
 enum class QuantType { F8E5M2, F8E4M3FN };
 
+/// Whether `commsched-fit-memory` may keep saved activations in 8 bits.
+enum class QuantizeChoice { Off, Auto };
+
+/// The values of an option of that type.
+inline llvm::cl::ValuesClass getQuantizeChoiceValues() {
+  return llvm::cl::values(
+      clEnumValN(QuantizeChoice::Off, "off", "never"),
+      clEnumValN(QuantizeChoice::Auto, "auto",
+                 "where that makes the step shorter than all else that fits"));
+}
+
 /// The passes that may stand in
 /// `torch._inductor.config.reorder_for_compute_comm_overlap_passes`, and
 /// simple_overlap, which has a switch of its own there.

@@ -201,6 +201,11 @@ struct TrainingPipelineOptions
       llvm::cl::desc("With 'device-memory': pinned memory of the host that "
                      "saved values may take, such as 512GiB"),
       llvm::cl::init("0")};
+  Option<QuantizeChoice> quantize{
+      *this, "quantize",
+      llvm::cl::desc("With 'device-memory': whether saved activations may be "
+                     "kept in 8 bits, which changes results"),
+      llvm::cl::init(QuantizeChoice::Off), getQuantizeChoiceValues()};
   Option<std::string> frontier{
       *this, "frontier",
       llvm::cl::desc("With 'device-memory': file for step time against peak "

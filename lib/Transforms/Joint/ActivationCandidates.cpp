@@ -331,6 +331,41 @@ static void remarkKept(func::FuncOp forward, unsigned index, Value value,
 // The plan
 //===----------------------------------------------------------------------===//
 
+static OperandRange getSaved(func::FuncOp forward) {
+  auto count = forward->getAttrOfType<IntegerAttr>(numForwardOutputsAttrName);
+  return forward.front().getTerminator()->getOperands().drop_front(
+      count.getInt());
+}
+
+QuantizationPlan
+mlir::commsched::planQuantization(func::FuncOp forward, func::FuncOp backward,
+                                  const QuantizationRules &rules,
+                                  bool emitRemarks) {
+  QuantizationPlan plan;
+  plan.forward = forward;
+  plan.backward = backward;
+  OperandRange saved = getSaved(forward);
+  plan.numForwardOutputs = static_cast<int64_t>(saved.getBeginOperandIndex());
+  CandidateFilter filter(forward, rules);
+  LastUses lastUses(forward.front());
+  for (auto [index, value] : llvm::enumerate(saved)) {
+    if (isa<ShapedType>(value.getType()))
+      plan.firstScale = static_cast<unsigned>(index + 1);
+    if (!isa<RankedTensorType>(value.getType()))
+      continue;
+    std::string reason = filter.explainKept(value);
+    if (!reason.empty()) {
+      if (emitRemarks)
+        remarkKept(forward, index, value, reason);
+      continue;
+    }
+    plan.activations.push_back(
+        {static_cast<unsigned>(index), value, lastUses.getNext(value),
+         findFirstUser(plan.backward.getArgument(index))});
+  }
+  return plan;
+}
+
 FailureOr<QuantizationPlan>
 mlir::commsched::planQuantization(func::FuncOp forward,
                                   const QuantizationRules &rules,
@@ -343,32 +378,7 @@ mlir::commsched::planQuantization(func::FuncOp forward,
   if (!count)
     return forward.emitOpError() << "has a backward, but no attribute '"
                                  << numForwardOutputsAttrName << "'";
-
-  QuantizationPlan plan;
-  plan.forward = forward;
-  plan.backward = *backward;
-  plan.numForwardOutputs = count.getInt();
-  OperandRange saved =
-      forward.front().getTerminator()->getOperands().drop_front(
-          plan.numForwardOutputs);
-  if (failed(checkSavedTypes(forward, *backward, saved.getTypes())))
+  if (failed(checkSavedTypes(forward, *backward, getSaved(forward).getTypes())))
     return failure();
-
-  CandidateFilter filter(forward, rules);
-  LastUses lastUses(forward.front());
-  for (auto [index, value] : llvm::enumerate(saved)) {
-    if (isa<ShapedType>(value.getType()))
-      plan.firstScale = static_cast<unsigned>(index + 1);
-    if (!isa<RankedTensorType>(value.getType()))
-      continue;
-    std::string reason = filter.explainKept(value);
-    if (!reason.empty()) {
-      remarkKept(forward, index, value, reason);
-      continue;
-    }
-    plan.activations.push_back(
-        {static_cast<unsigned>(index), value, lastUses.getNext(value),
-         findFirstUser(plan.backward.getArgument(index))});
-  }
-  return plan;
+  return planQuantization(forward, *backward, rules, /*emitRemarks=*/true);
 }

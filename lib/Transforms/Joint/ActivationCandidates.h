@@ -59,9 +59,16 @@ struct QuantizationPlan {
   SmallVector<QuantizedActivation> activations;
 };
 
-/// Decides for the half `forward`, which has `commsched.backward`, and the half
-/// that it names. Emits a remark with the reason for each tensor that is not
+/// Decides for the halves of a partition, of one block each, where the first
+/// returns, behind its results, what the other takes first. With
+/// `emitRemarks`, there is a remark with the reason for each tensor that is not
 /// quantized.
+QuantizationPlan planQuantization(func::FuncOp forward, func::FuncOp backward,
+                                  const QuantizationRules &rules,
+                                  bool emitRemarks);
+
+/// Decides for the half `forward`, which has `commsched.backward`, and the half
+/// that it names, with remarks.
 ///
 /// Emits an error when a half has several blocks or none, or does not return,
 /// there is no such backward, it does not name the forward in turn, or it does

@@ -15,6 +15,7 @@
 #include "SavedValues.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -104,16 +105,17 @@ std::optional<std::string> FitMemory::findBadBytes() {
 
 FailureOr<PartitionTrials>
 FitMemory::listTrials(const JointFunction &working) const {
+  Treatment allowed = {/*offloads=*/hostBytes > 0,
+                       /*quantizes=*/quantize == QuantizeChoice::Auto};
   if (!working.getFunction()->hasAttr(savedValuesAttrName))
-    return PartitionTrials::create(working, collectives, hostBytes > 0);
+    return PartitionTrials::create(working, collectives, allowed);
   FailureOr<std::vector<partition::NodeId>> saved = readSavedValues(working);
   if (failed(saved))
     return failure();
   FailureOr<Split> split = splitAt(working, *saved);
   if (failed(split))
     return failure();
-  return PartitionTrials::createFixed(working, std::move(*split),
-                                      hostBytes > 0);
+  return PartitionTrials::createFixed(working, std::move(*split), allowed);
 }
 
 /// A remark on each partition that was measured, the shortest bound first.
@@ -164,8 +166,8 @@ FailureOr<FitMemory::Replacement> FitMemory::fit(func::FuncOp joint,
            << explainUnknownCost(costs, unpriced);
   FailureOr<PartitionTrials> trials = listTrials(*working);
   MemorySearch search(*working, scheduling, costs, hostBytes);
-  auto measureTrial = [&](const Split &split, bool offloads) {
-    return search.measure(split, offloads);
+  auto measureTrial = [&](const Split &split, Treatment treatment) {
+    return search.measure(split, treatment);
   };
   // What takes no time is tried completely.
   bool isSmall = PartitionTrials::isSmall(working->getGraph());
@@ -185,7 +187,7 @@ FailureOr<FitMemory::Replacement> FitMemory::fit(func::FuncOp joint,
     frontiers.push_back(search.makeFrontier(joint.getName()));
   FailureOr<PartitionHalves> halves = createHalves(
       *working, fitted->trial->split, costs,
-      {names, /*isTrial=*/false, fitted->trial->offloads ? hostBytes : 0});
+      {names, /*isTrial=*/false, fitted->trial->treatment, hostBytes});
   if (failed(halves))
     return failure();
   return Replacement{joint, *halves, fitted->schedule.limitBytes};

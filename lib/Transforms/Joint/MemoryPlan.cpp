@@ -68,8 +68,8 @@ static int64_t getPrice(int64_t bytes, int64_t pricePerMiB, int64_t most) {
 FailureOr<PartitionTrials>
 PartitionTrials::create(const JointFunction &joint,
                         partition::CollectivePolicy collectives,
-                        bool mayOffload) {
-  PartitionTrials trials(joint, mayOffload);
+                        Treatment allowed) {
+  PartitionTrials trials(joint, allowed);
   trials.graph = std::make_unique<JointGraph>(joint.getGraph());
   JointGraph &graph = *trials.graph;
   FailureOr<partition::Classification> classes = unwrap(joint, classify(graph));
@@ -93,8 +93,8 @@ PartitionTrials::create(const JointFunction &joint,
 }
 
 PartitionTrials PartitionTrials::createFixed(const JointFunction &joint,
-                                             Split split, bool mayOffload) {
-  PartitionTrials trials(joint, mayOffload);
+                                             Split split, Treatment allowed) {
+  PartitionTrials trials(joint, allowed);
   trials.fixed = std::move(split);
   return trials;
 }
@@ -122,19 +122,32 @@ PartitionTrials::Solution PartitionTrials::solveRung(int32_t index) const {
   return unwrap(*joint, ladder->solve(getRung(index)));
 }
 
+/// All treatments of which nothing is done that is not `allowed`.
+static SmallVector<Treatment> listTreatments(Treatment allowed) {
+  SmallVector<Treatment> treatments;
+  for (bool quantizes : {false, true})
+    for (bool offloads : {false, true})
+      if (quantizes <= allowed.quantizes && offloads <= allowed.offloads)
+        treatments.push_back({offloads, quantizes});
+  return treatments;
+}
+
+static std::string describe(const std::string &origin, Treatment treatment) {
+  return origin + (treatment.quantizes ? ", in 8 bits" : "") +
+         (treatment.offloads ? ", with transfers" : "");
+}
+
 FailureOr<int64_t> PartitionTrials::measureOnce(const std::string &origin,
                                                 const Split &split,
                                                 MeasureTrial measure) {
   std::vector<PartitionTrial> &variants = trials[split.saved];
   if (variants.empty())
-    for (bool offloads : {false, true}) {
-      if (offloads && !mayOffload)
-        break;
-      FailureOr<TrialCosts> costs = measure(split, offloads);
+    for (Treatment treatment : listTreatments(allowed)) {
+      FailureOr<TrialCosts> costs = measure(split, treatment);
       if (failed(costs))
         return failure();
-      variants.push_back({offloads ? origin + ", with transfers" : origin,
-                          split, offloads, *costs});
+      variants.push_back(
+          {describe(origin, treatment), split, treatment, *costs});
     }
   int64_t leastBytes = variants.front().costs.peakBytes;
   for (const PartitionTrial &variant : variants)

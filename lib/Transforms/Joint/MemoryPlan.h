@@ -32,18 +32,25 @@ struct TrialCosts {
   int64_t boundNs = 0;
 };
 
-/// Measures a partition, with saved values on the host if it `offloads` any;
-/// fails after an error.
-using MeasureTrial = function_ref<FailureOr<TrialCosts>(
-    const partition::Split &, bool offloads)>;
+/// What becomes of saved values, or what may become of them.
+struct Treatment {
+  /// Whether they go to the host where computation hides that.
+  bool offloads = false;
+  /// Whether they are kept in 8 bits where that takes less memory.
+  bool quantizes = false;
+};
+
+/// Measures a partition with a treatment of its saved values; fails after an
+/// error.
+using MeasureTrial =
+    function_ref<FailureOr<TrialCosts>(const partition::Split &, Treatment)>;
 
 /// A partition that was measured.
 struct PartitionTrial {
   /// Where it comes from, such as "memory at 64 ns/MiB".
   std::string origin;
   partition::Split split;
-  /// Whether saved values go to the host where computation hides that.
-  bool offloads = false;
+  Treatment treatment;
   TrialCosts costs;
 };
 
@@ -52,17 +59,16 @@ struct PartitionTrial {
 /// price saves less.
 class PartitionTrials {
 public:
-  /// `joint`, whose costs are nanoseconds, must outlive the result. With
-  /// `mayOffload`, each partition is on the list with and without saved values
-  /// on the host. Emits an error, at the operations at odds, if there is no
-  /// partition.
+  /// `joint`, whose costs are nanoseconds, must outlive the result. Each
+  /// partition is on the list with and without each of what is `allowed`. Emits
+  /// an error, at the operations at odds, if there is no partition.
   static FailureOr<PartitionTrials>
   create(const JointFunction &joint, partition::CollectivePolicy collectives,
-         bool mayOffload);
+         Treatment allowed);
 
   /// The list with that partition alone.
   static PartitionTrials createFixed(const JointFunction &joint,
-                                     partition::Split split, bool mayOffload);
+                                     partition::Split split, Treatment allowed);
 
   /// Whether a graph is so small that visiting the whole list takes no time.
   static bool isSmall(const partition::JointGraph &graph) {
@@ -83,8 +89,8 @@ public:
   std::vector<const PartitionTrial *> getVisited() const;
 
 private:
-  PartitionTrials(const JointFunction &joint, bool mayOffload)
-      : joint(&joint), mayOffload(mayOffload) {}
+  PartitionTrials(const JointFunction &joint, Treatment allowed)
+      : joint(&joint), allowed(allowed) {}
 
   using Solution = FailureOr<partition::Split>;
   Solution solvePrice(int32_t index) const;
@@ -98,7 +104,7 @@ private:
                                  MeasureTrial measure);
 
   const JointFunction *joint;
-  bool mayOffload;
+  Treatment allowed;
   /// The only partition, if there is one; all that follows is empty then.
   std::optional<partition::Split> fixed;
   /// Gathers at the price of doing them again; policies settled. At addresses
@@ -110,7 +116,7 @@ private:
   /// By index of each list: the lowest peaks, in bytes.
   std::map<int32_t, int64_t> prices;
   std::map<int32_t, int64_t> rungs;
-  /// By what is saved: one of them without saved values on the host, first.
+  /// By what is saved: the one that keeps saved values as they are is first.
   std::map<std::vector<partition::NodeId>, std::vector<PartitionTrial>> trials;
 };
 

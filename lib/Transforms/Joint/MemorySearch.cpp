@@ -10,6 +10,7 @@
 #include "CommSched/Support/Unlimited.h"
 #include "MimicAutogradOrder.h"
 #include "OffloadActivations.h"
+#include "QuantizeActivations.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
@@ -23,7 +24,9 @@ mlir::commsched::createHalves(const JointFunction &working, const Split &split,
   PartitionHalves halves = splitFunction(working, split, options.names);
   if (succeeded(applyAutogradOrder(halves.backward,
                                    /*emitRemarks=*/!options.isTrial))) {
-    if (options.hostBytes > 0)
+    if (options.treatment.quantizes)
+      quantizeSavedValues(halves, /*emitRemarks=*/!options.isTrial);
+    if (options.treatment.offloads)
       offloadSavedValues(halves, costs, options.hostBytes);
     return halves;
   }
@@ -46,12 +49,12 @@ FailureOr<PairCosts> mlir::commsched::getPairCosts(PartitionHalves halves,
 
 /// Calls `use` with the halves of `split`, which live no longer.
 LogicalResult
-MemorySearch::withHalves(const Split &split, bool offloads,
+MemorySearch::withHalves(const Split &split, Treatment treatment,
                          function_ref<LogicalResult(PartitionHalves)> use) {
   FailureOr<PartitionHalves> halves =
       createHalves(working, split, costs,
                    {getPartitionNames(working.getFunction()), /*isTrial=*/true,
-                    offloads ? hostBytes : 0});
+                    treatment, hostBytes});
   if (failed(halves))
     return failure();
   LogicalResult result = use(*halves);
@@ -60,10 +63,11 @@ MemorySearch::withHalves(const Split &split, bool offloads,
   return result;
 }
 
-FailureOr<TrialCosts> MemorySearch::measure(const Split &split, bool offloads) {
+FailureOr<TrialCosts> MemorySearch::measure(const Split &split,
+                                            Treatment treatment) {
   TrialCosts result;
   if (failed(withHalves(
-          split, offloads, [&](PartitionHalves halves) -> LogicalResult {
+          split, treatment, [&](PartitionHalves halves) -> LogicalResult {
             FailureOr<PairCosts> pair = getPairCosts(halves, costs);
             if (succeeded(pair))
               result = {pair->memory.peakBytes, pair->boundNs};
@@ -79,7 +83,7 @@ LogicalResult MemorySearch::scheduleTrial(
     const PartitionTrial &trial,
     function_ref<std::optional<int64_t>(const PairSchedule *)> getNextLimit) {
   return withHalves(
-      trial.split, trial.offloads,
+      trial.split, trial.treatment,
       [&](PartitionHalves halves) -> LogicalResult {
         FailureOr<PairCosts> pair = getPairCosts(halves, costs);
         if (failed(pair))

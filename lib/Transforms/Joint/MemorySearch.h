@@ -25,11 +25,13 @@ struct HalvesOptions {
   PartitionNames names;
   /// Whether they are only measured: there are no remarks.
   bool isTrial = true;
-  /// What the host takes of saved values whose transfers computation hides.
+  Treatment treatment;
+  /// What the host takes at most of saved values.
   int64_t hostBytes = 0;
 };
 
 /// Creates the halves of `split` with recomputation in the order of autograd.
+/// What is saved in 8 bits may go to the host as well.
 FailureOr<PartitionHalves> createHalves(const JointFunction &working,
                                         const partition::Split &split,
                                         OperationCosts &costs,
@@ -54,9 +56,9 @@ public:
       : working(working), scheduling(scheduling), costs(costs),
         hostBytes(hostBytes) {}
 
-  /// Measures a partition as it is before it is scheduled, with saved values on
-  /// the host if it `offloads` any.
-  FailureOr<TrialCosts> measure(const partition::Split &split, bool offloads);
+  /// Measures a partition as it is before it is scheduled.
+  FailureOr<TrialCosts> measure(const partition::Split &split,
+                                Treatment treatment);
 
   /// Returns the shortest step within `limitBytes` of all that are found, or
   /// the one that needs least. `trials`, which must live on, are those to
@@ -72,7 +74,7 @@ public:
   FunctionFrontier makeFrontier(StringRef function) const;
 
 private:
-  LogicalResult withHalves(const partition::Split &split, bool offloads,
+  LogicalResult withHalves(const partition::Split &split, Treatment treatment,
                            function_ref<LogicalResult(PartitionHalves)> use);
   LogicalResult scheduleTrial(
       const PartitionTrial &trial,

@@ -123,8 +123,9 @@ void Offloader::addCandidate(unsigned result, unsigned argument) {
       there == StorageAnalysis::none)
     return;
   const Storage &storage = forward.storages.getStorages()[index];
-  if (storage.root != value || storage.producer < 0 || storage.isMemory ||
-      !storage.bytes || *storage.bytes == 0)
+  // All of the storage, or sending the value would not free it.
+  if (storage.producer < 0 || storage.isMemory || !storage.bytes ||
+      *storage.bytes == 0 || getStaticBytes(type) != storage.bytes)
     return;
   Candidate candidate = {result, argument, forward.lastUse[index],
                          backward.firstUse[there]};

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "QuantizeActivations.h"
 #include "../PassSupport.h"
 #include "ActivationCandidates.h"
 #include "CommSched/Analysis/OptionErrors.h"
@@ -215,6 +216,22 @@ static void remarkQuantized(const QuantizationPlan &plan,
         << remark::metric("BytesBefore", before)
         << remark::metric("BytesAfter", after);
   }
+}
+
+int64_t mlir::commsched::quantizeSavedValues(PartitionHalves halves,
+                                             bool emitRemarks) {
+  MLIRContext *context = halves.forward.getContext();
+  QuantizationRules rules;
+  rules.allowedTypes = {BFloat16Type::get(context)};
+  rules.quantType = Float8E5M2Type::get(context);
+  // Of smaller values the launches of the casts would count.
+  rules.smallestSizeMb = 1;
+  QuantizationPlan plan =
+      planQuantization(halves.forward, halves.backward, rules, emitRemarks);
+  if (emitRemarks)
+    remarkQuantized(plan, rules);
+  quantizeHalves(plan, rules);
+  return static_cast<int64_t>(plan.activations.size());
 }
 
 namespace {

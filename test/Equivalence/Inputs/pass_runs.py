@@ -265,11 +265,12 @@ RUNS = [
         "compute-slowdown=0.19",
         "mode=copy schedule-memory-budget=1000000000 strict",
         "device-memory=1GiB reserved-bytes=1KiB host-memory=1GiB "
-        "frontier=%folder/joint.csv",
+        "quantize=auto frontier=%folder/joint.csv",
         steps=("joint",)),
     *make_runs(
         "commsched-fit-memory",
-        "device-memory=1GiB host-memory=1GiB frontier=%folder/fitted.json",
+        "device-memory=1GiB host-memory=1GiB quantize=auto "
+        "frontier=%folder/fitted.json",
         "device-memory=1GiB reserved-bytes=1KiB collectives=recompute "
         "buckets=off split=off slack=5 exclusive-groups link-sharing "
         "compute-slowdown=0.19",

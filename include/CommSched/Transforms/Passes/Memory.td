@@ -37,6 +37,11 @@ def FitMemory : CommSched_SchedulingPass<"commsched-fit-memory",
     `commsched.reload` fetches it back. Values that nobody uses for the longest
     time come first.
 
+    With `quantize=auto`, each of these is also tried with its saved activations
+    in 8 bits: those of bf16 and of at least 1 MiB become f8E5M2 with a scale for
+    each row, as by `commsched-quantize-activations`, and the casts take their
+    time. This changes results, so it is off by default.
+
     Where nothing that is known fits, that which needs least is taken, and a
     remark `MemoryExceeded` gives the largest values at its peak and what would
     lower them; with `strict` that is an error. `commsched.saved_values` on a
@@ -63,6 +68,11 @@ def FitMemory : CommSched_SchedulingPass<"commsched-fit-memory",
     Option<"hostMemory", "host-memory", "std::string", /*default=*/"\"0\"",
            "Pinned memory of the host that saved values may take, such as "
            "512GiB">,
+    Option<"quantize", "quantize", "::mlir::commsched::QuantizeChoice",
+           /*default=*/"::mlir::commsched::QuantizeChoice::Off",
+           "Whether saved activations may be kept in 8 bits, which changes "
+           "results: off or auto",
+           "::mlir::commsched::getQuantizeChoiceValues()">,
     Option<"collectives", "collectives",
            "::mlir::commsched::partition::CollectivePolicy",
            /*default=*/"::mlir::commsched::partition::CollectivePolicy::Cost",
@@ -83,7 +93,8 @@ def FitMemory : CommSched_SchedulingPass<"commsched-fit-memory",
   ]);
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::commsched::CommSchedDialect",
-    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect"];
 }
 
 #endif // COMMSCHED_TRANSFORMS_PASSES_MEMORY_TD

@@ -1,0 +1,56 @@
+// Saved activations become 8-bit where the casts take less than everything else
+// that fits, and only if that is allowed: it changes results.
+
+// RUN: commsched-opt %s --commsched-fit-memory="device-memory=15MiB quantize=auto" \
+// RUN:   --commsched-verify-partition --remarks-filter=commsched.* 2>&1 \
+// RUN:   | FileCheck %s
+// RUN: commsched-opt %s --commsched-training-pipeline="device-memory=15MiB quantize=auto" \
+// RUN:   | FileCheck %s --check-prefix=EIGHT
+// RUN: commsched-opt %s --commsched-fit-memory="device-memory=15MiB" \
+// RUN:   | FileCheck %s --check-prefix=SAME
+// RUN: commsched-opt %s --commsched-fit-memory="device-memory=1GiB quantize=auto" \
+// RUN:   | FileCheck %s --check-prefix=SAME
+// SAME-NOT: f8E5M2
+
+// Where the host has no room for the value, it has for its 8 bits.
+// RUN: commsched-opt %s --commsched-fit-memory="device-memory=13MiB quantize=auto host-memory=6MiB" \
+// RUN:   --commsched-verify-partition | FileCheck %s --check-prefix=HOST
+// HOST-LABEL: func.func @step_forward(
+// HOST-SAME: tensor<1024x4096xf8E5M2, #commsched.host>
+
+// RUN: not commsched-opt %s --commsched-training-pipeline="quantize=auto" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=ALONE
+// ALONE: option 'quantize' of pipeline 'commsched-training-pipeline' needs 'device-memory'
+
+// CHECK-DAG: MemoryFitted{{.*}}in 8 bits
+// CHECK-DAG: ActivationQuantized{{.*}}saved value 0 becomes f8E5M2
+// CHECK: func.func @step_forward(
+// CHECK-SAME: tensor<1024x4096xf8E5M2> {commsched.name = "a"}, tensor<1024x1xf32>
+// CHECK: func.func @step_backward(
+// CHECK-SAME: tensor<1024x4096xf8E5M2> {commsched.name = "a"
+// CHECK-SAME: tensor<1024x1xf32> {commsched.name = "a.scale"
+// EIGHT: func.func @step_backward({{.*}}f8E5M2
+func.func @step(
+    %x: tensor<10xbf16> {commsched.role = "input"},
+    %dy: tensor<10xbf16> {commsched.role = "tangent"})
+    -> (tensor<10xbf16>, tensor<10xbf16>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  %a = commsched.compute "aten.mm"(%x)
+      {commsched.name = "a", commsched.runtime_ns = 900000 : i64}
+      : (tensor<10xbf16>) -> tensor<1024x4096xbf16>
+  %b = commsched.compute "aten.mm"(%a)
+      {commsched.name = "b", commsched.runtime_ns = 900000 : i64}
+      : (tensor<1024x4096xbf16>) -> tensor<10xbf16>
+  %c = commsched.compute "aten.mm"(%b) {commsched.runtime_ns = 900000 : i64}
+      : (tensor<10xbf16>) -> tensor<10xbf16>
+  %t = commsched.compute "aten.mm"(%c) {commsched.runtime_ns = 900000 : i64}
+      : (tensor<10xbf16>) -> tensor<2048x2560xbf16>
+  %y = commsched.compute "y"(%t) {commsched.runtime_ns = 900000 : i64}
+      : (tensor<2048x2560xbf16>) -> tensor<10xbf16>
+  %dt = commsched.compute "back"(%dy) {commsched.runtime_ns = 900000 : i64}
+      : (tensor<10xbf16>) -> tensor<10xbf16>
+  %da = commsched.compute "back"(%dt, %a)
+      {commsched.runtime_ns = 900000 : i64}
+      : (tensor<10xbf16>, tensor<1024x4096xbf16>) -> tensor<10xbf16>
+  return %y, %da : tensor<10xbf16>, tensor<10xbf16>
+}
