@@ -16,13 +16,27 @@
 // RUN:   | FileCheck %s --check-prefix=OPAQUE
 // OPAQUE: {{^}}equal: all 64 elements on 1 rank{{$}}
 //
+// Memory of the host is measured, too.
+// RUN: commsched-run offloaded.mlir --ranks=4 --modelled-times \
+// RUN:   | FileCheck %s --check-prefix=TABLE
+// TABLE: peak memory
+// TABLE-NEXT: peak host memory 1.25 KiB 1.25 KiB +0.0 %
+// TABLE: offload_0 offload d2h 2.001 us {{.*}} 2.000 ms {{.*}}
+// TABLE: reload_3 reload h2d
+// RUN: commsched-run offloaded.mlir --ranks=4 --format=json \
+// RUN:   | FileCheck %s --check-prefix=JSON
+// JSON: "host_peak_bytes":{"predicted":1280,"measured":1280}
+//
 // The streams of transfers are tracks of the timeline.
 // RUN: commsched-run offloaded.mlir --ranks=4 --modelled-times -o /dev/null \
 // RUN:   --timeline=trace.json
 // RUN: FileCheck %s --check-prefix=TRACE --input-file=trace.json
 // TRACE-DAG: "name":"rank 3 measured"
-// TRACE-DAG: "name":"{{@?}}d2h"
-// TRACE-DAG: "name":"{{@?}}h2d"
+// TRACE-DAG: "pid":1,"tid":2,"args":{"name":"d2h"}
+// TRACE-DAG: "pid":1,"tid":4,"args":{"name":"h2d"}
+// TRACE-DAG: "pid":5,"tid":2,"args":{"name":"d2h"}
+// TRACE-DAG: "pid":5,"tid":4,"args":{"name":"h2d"}
+// TRACE-NOT: "tid":5
 // TRACE-DAG: "cat":"offload"
 // TRACE-DAG: "cat":"reload"
 

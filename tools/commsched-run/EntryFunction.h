@@ -55,6 +55,8 @@ struct Site {
   std::string kind;
   /// The group, or the stream of a transfer: "d2h" or "h2d".
   std::string group;
+
+  bool isTransfer() const { return kind == "offload" || kind == "reload"; }
 };
 
 /// An emulated operator, likewise.

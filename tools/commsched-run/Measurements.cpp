@@ -20,11 +20,11 @@ using namespace mlir::commsched::run;
 //===----------------------------------------------------------------------===//
 
 /// How many numbers precede those of the sites.
-static constexpr size_t numStepNumbers = 3;
+static constexpr size_t numStepNumbers = 4;
 static constexpr size_t numSiteNumbers = 3;
 
 std::vector<int64_t> Summary::toNumbers() const {
-  std::vector<int64_t> numbers = {stepNs, exposedNs, peakBytes};
+  std::vector<int64_t> numbers = {stepNs, exposedNs, peakBytes, hostPeakBytes};
   for (const SiteTimes &site : sites)
     numbers.insert(numbers.end(),
                    {site.startNs, site.durationNs, site.exposedNs});
@@ -32,7 +32,7 @@ std::vector<int64_t> Summary::toNumbers() const {
 }
 
 Summary Summary::fromNumbers(ArrayRef<int64_t> numbers) {
-  Summary summary{numbers[0], numbers[1], numbers[2], {}};
+  Summary summary{numbers[0], numbers[1], numbers[2], numbers[3], {}};
   for (numbers = numbers.drop_front(numStepNumbers); !numbers.empty();
        numbers = numbers.drop_front(numSiteNumbers))
     summary.sites.push_back({numbers[0], numbers[1], numbers[2]});
@@ -50,6 +50,7 @@ static Summary getNumbers(const MeasuredRun &run, size_t numSites) {
   Summary summary;
   summary.stepNs = run.stepNs;
   summary.peakBytes = run.peakBytes;
+  summary.hostPeakBytes = run.hostPeakBytes;
   summary.sites.resize(numSites);
   auto add = [](int64_t &sum, int64_t time) {
     sum = std::max<int64_t>(sum, 0) + time;

@@ -32,6 +32,8 @@ namespace mlir::commsched::run {
 struct MeasuredRun {
   int64_t stepNs = 0;
   int64_t peakBytes = 0;
+  /// In the memory of the host.
+  int64_t hostPeakBytes = 0;
   std::vector<commsched_record> records;
 };
 
@@ -50,6 +52,7 @@ struct Summary {
   /// How long compute stood still for any collective.
   int64_t exposedNs = 0;
   int64_t peakBytes = 0;
+  int64_t hostPeakBytes = 0;
   /// By site.
   std::vector<SiteTimes> sites;
 

@@ -149,6 +149,7 @@ llvm::Error RankRunner::runOnce(const CompiledProgram &program,
   if (run.stepNs < 0)
     return getRuntimeError();
   run.peakBytes = commsched_peak_bytes();
+  run.hostPeakBytes = commsched_host_peak_bytes();
   const commsched_record *records = nullptr;
   int64_t numRecords = commsched_get_records(&records);
   run.records.assign(records, records + numRecords);

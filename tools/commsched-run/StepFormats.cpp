@@ -68,6 +68,13 @@ static std::string shorten(const std::string &name) {
   return name.substr(0, end) + "...";
 }
 
+/// Whether the program keeps anything in the memory of the host.
+static bool usesHostMemory(const MeasuredStep &step) {
+  const std::optional<StepReport> &report = step.program->getPrediction();
+  return step.summary.hostPeakBytes > 0 ||
+         (report && report->hostPeakBytes > 0);
+}
+
 static void printStep(const MeasuredStep &step, raw_ostream &os) {
   const std::optional<StepReport> &report = step.program->getPrediction();
   auto predicted = [&](int64_t StepReport::*member) {
@@ -81,10 +88,15 @@ static void printStep(const MeasuredStep &step, raw_ostream &os) {
   addTime("step time", predicted(&StepReport::stepTimeNs), step.summary.stepNs);
   addTime("exposed communication", predicted(&StepReport::exposedCommNs),
           step.summary.exposedNs);
-  Number peak = predicted(&StepReport::peakMemoryBytes);
-  table.add({"peak memory", peak ? formatBytes(*peak) : "-",
-             formatBytes(step.summary.peakBytes),
-             formatChange(peak, step.summary.peakBytes)});
+  auto addBytes = [&](const char *label, Number prediction, int64_t measured) {
+    table.add({label, prediction ? formatBytes(*prediction) : "-",
+               formatBytes(measured), formatChange(prediction, measured)});
+  };
+  addBytes("peak memory", predicted(&StepReport::peakMemoryBytes),
+           step.summary.peakBytes);
+  if (usesHostMemory(step))
+    addBytes("peak host memory", predicted(&StepReport::hostPeakBytes),
+             step.summary.hostPeakBytes);
   table.print(os);
 }
 
@@ -173,6 +185,9 @@ void mlir::commsched::run::printJson(const MeasuredStep &step,
               step.summary.exposedNs);
     printPair("peak_memory_bytes", &StepReport::peakMemoryBytes,
               step.summary.peakBytes);
+    if (usesHostMemory(step))
+      printPair("host_peak_bytes", &StepReport::hostPeakBytes,
+                step.summary.hostPeakBytes);
     std::vector<const CollectiveReport *> predictions = getPredictions(program);
     stream.attributeArray("collectives", [&] {
       for (auto [site, predicted, measured] : llvm::zip_equal(
@@ -274,7 +289,7 @@ void mlir::commsched::run::printTimeline(
   if (report)
     addGroups(*report, threads);
   for (const Site &site : sites.sites)
-    threads.add(site.group);
+    threads.add(site.group, site.isTransfer());
 
   ChromeTrace trace(os);
   int64_t process = 1;
