@@ -8,6 +8,7 @@ import warnings
 from typing import Optional
 
 import compiled_steps as steps
+import host_kernels
 import partitioned_ranks
 import torch
 
@@ -56,6 +57,53 @@ def compare(options: dict, default: list) -> Outcome:
         joint.notes,
         str(texts[0].message) if texts else "",
     )
+
+
+@dataclasses.dataclass
+class Sent:
+    """What became of saved values on the host.
+
+    difference: the first difference from eager.
+    notes:      what was said of the joint graph.
+    transfers:  of the forward and of the backward, those in the graph.
+    started:    the transfers that ran, in order.
+    """
+
+    difference: Optional[str]
+    notes: list[str]
+    transfers: dict[str, int]
+    started: list[str]
+
+
+#: Wide enough that computation hides transfers over a GH200's link, and less
+#: memory than any step takes that is known without them.
+WIDTH = ROWS = 512
+SENT = {
+    "device_memory": "19MiB",
+    "host_memory": "1GiB",
+    "target": "gh200",
+    "strict": True,
+}
+
+
+def train_sent(rank: int) -> Sent:
+    """A step that fits by sending saved values to the host."""
+    torch.set_num_threads(1)
+    warnings.simplefilter("error", category=CommSchedWarning)
+    steps.WIDTH = WIDTH
+    case = steps.Case({}, rows=(ROWS,) * 2, compiled=SENT)
+    with host_kernels.installed():
+        compared = partitioned_ranks.compare(case)
+        found = {record.kind: record for record in records.records()}
+        return Sent(
+            compared.difference,
+            found["joint"].notes,
+            {
+                kind: found[kind].after["num_transfers"]
+                for kind in ("forward", "backward")
+            },
+            list(host_kernels.started),
+        )
 
 
 def train(options: dict) -> list:

@@ -37,6 +37,24 @@ def test_results_are_those_of_eager_and_of_pytorch():
     )
 
 
+def test_saved_values_go_to_the_host_and_come_back():
+    """The pass sends them; results are the bits of eager."""
+    pytest.importorskip("torch._functorch._activation_offloading.offload_ops")
+    first, second = run_ranks(ranks.train_sent, 2, timeout=400)
+    for rank in (first, second):
+        assert rank.difference is None, rank.difference
+        count = rank.transfers["forward"]
+        assert rank.transfers == {"forward": count, "backward": count}
+        assert count > 0
+        one_step = ["offload"] * count + ["reload"] * count
+        assert rank.started == one_step * 2
+        assert any(
+            note.startswith(f"sends {count} tensors to the host, ")
+            for note in rank.notes
+        )
+    assert first.notes == second.notes
+
+
 def test_unlike_ranks_launch_alike():
     first, second = run_ranks(ranks.train_unlike, 2, timeout=400)
     assert first.difference is None and second.difference is None

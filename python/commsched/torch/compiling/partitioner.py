@@ -64,12 +64,15 @@ class Partitioner(CustomPartitionerFn):
                 `host_memory`, `reserved_bytes` and `reshard_after_forward` of
                 :class:`Options`. With neither of the first five, PyTorch's
                 own partitioner decides what is saved.
+                Sizes are bytes, as a number or with a unit ("80GiB", "80GB").
+                A step that does not fit `device_memory` gets the least that
+                is known, with one warning.
     parameters: the positions of parameters among the inputs of Dynamo's
                 graph; if None, those of all inputs that PyTorch takes for
                 parameters or buffers.
 
     A graph that cannot be partitioned goes to PyTorch's own partitioner, with
-    one warning; with `options.strict` it is a ScheduleError.
+    one warning. With `options.strict` either is a ScheduleError.
     """
 
     def __init__(
