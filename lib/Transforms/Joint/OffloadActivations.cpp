@@ -180,6 +180,8 @@ void Offloader::offload(ArrayRef<int32_t> chosen) {
     auto start = OffloadOp::create(builder, value.getLoc(),
                                    FutureType::get(builder.getContext(), host),
                                    ValueRange(value));
+    if (DenseI64ArrayAttr hints = getSizeHints(value))
+      start->setAttr(sizeHintsAttrName, hints);
     int32_t done =
         std::max(forward.findFirstFrom(freeNs), candidate.lastUse + 1);
     builder.setInsertionPoint(forward.operations[done]);
@@ -209,6 +211,8 @@ void Offloader::reload(ArrayRef<int32_t> chosen) {
     auto start = ReloadOp::create(builder, argument.getLoc(),
                                   FutureType::get(builder.getContext(), type),
                                   ValueRange(argument));
+    if (DenseI64ArrayAttr hints = getSizeHints(argument))
+      start->setAttr(sizeHintsAttrName, hints);
     builder.setInsertionPoint(backward.operations[candidate.firstUse]);
     auto wait = WaitOp::create(builder, argument.getLoc(), start.getFuture());
     argument.replaceAllUsesExcept(wait->getResult(0), start);

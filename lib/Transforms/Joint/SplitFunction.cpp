@@ -194,6 +194,19 @@ static func::FuncOp createHalf(OpBuilder &builder, const JointFunction &joint,
 // Both halves
 //===----------------------------------------------------------------------===//
 
+DenseI64ArrayAttr mlir::commsched::getSizeHints(Value value) {
+  auto type = dyn_cast<ShapedType>(value.getType());
+  auto sized = dyn_cast<ShapedType>(getSizedType(value));
+  if (!type || !type.hasRank() || type.hasStaticShape() || !sized ||
+      !sized.hasStaticShape())
+    return {};
+  SmallVector<int64_t> hints;
+  for (auto [size, hint] : llvm::zip_equal(type.getShape(), sized.getShape()))
+    if (ShapedType::isDynamic(size))
+      hints.push_back(hint);
+  return DenseI64ArrayAttr::get(value.getContext(), hints);
+}
+
 /// The attributes of the joint function that hold for each half: not the ones
 /// that say something of its results, its values or its memory.
 static NamedAttrList getHalfAttributes(const PartitionNames &names,
@@ -228,6 +241,9 @@ static DictionaryAttr getSavedArgumentAttrs(const JointFunction &joint,
         .getDictionary(context);
   NamedAttrList attrs = addName(joint, node, {});
   attrs.set(roleAttrName, StringAttr::get(context, savedActivationRole));
+  // In the backward there is no operation that has them.
+  if (DenseI64ArrayAttr hints = getSizeHints(joint.getValue(node)))
+    attrs.set(sizeHintsAttrName, hints);
   return attrs.getDictionary(context);
 }
 

@@ -62,6 +62,11 @@ PartitionHalves splitFunction(const JointFunction &joint,
                               const partition::Split &split,
                               const PartitionNames &names);
 
+/// The sizes that `value` is expected to have where its type has none, as
+/// `commsched.size_hints` holds them. Null if it has all, or if one of them is
+/// not known.
+DenseI64ArrayAttr getSizeHints(Value value);
+
 /// Threads states through a joint function as long as it lives.
 ///
 /// In front of every random compute whose policy is `must_recompute` it sets
