@@ -5,9 +5,14 @@
 
 from __future__ import annotations
 
+import csv
+import functools
 import json
+import os
 import pathlib
-from collections.abc import Iterator
+import resource
+import sys
+from collections.abc import Callable, Iterable, Iterator
 
 import deepcompile
 from steps import ROOT, Failure, Point, Tools, run
@@ -19,13 +24,37 @@ REFERENCE = "runtime-estimator=flops memory-budget-solver=dp"
 HEADROOM = (2, 5, 10, 20, 40)
 
 
+# What ours may use of the host.
+HOST_MEMORY = "512GiB"
+
+
+def count_seconds() -> float:
+    """The processor time of all programs that were run so far."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 class Step:
-    """A joint step, and a folder for what peers make of it."""
+    """A joint step, a folder for what peers make of it, and the points of a peer
+    that are known already, by their settings."""
 
     def __init__(self, program: pathlib.Path, folder: pathlib.Path, tools: Tools):
         self.program = program
         self.folder = folder
         self.tools = tools
+        self.known: dict[str, Point] = {}
+
+    def attempt(self, setting: str, make: Callable[[], Point]) -> Iterator[Point]:
+        """The point of a setting, if it is known or can be made."""
+        if setting in self.known:
+            yield self.known[setting]
+            return
+        try:
+            point = make()
+        except (Failure, OSError) as error:
+            print(f"{self.program}: {setting}: {error}", file=sys.stderr, flush=True)
+        else:
+            yield point
 
     def path(self, name: str) -> pathlib.Path:
         return self.folder / name
@@ -51,15 +80,35 @@ class Step:
         return self.tools.measure(output, setting)
 
     def pipeline(self, options: str, setting: str) -> Point:
-        output = self.path("scheduled.mlirbc")
-        passes = [f"commsched-training-pipeline{{{options}}}"]
-        self.tools.transform(self.program, passes, output)
-        return self.tools.measure(output, setting)
+        before = count_seconds()
+        passes = f"commsched-training-pipeline{{{options}}}"
+        point = self.tools.measure(self.program, setting, passes)
+        return point._replace(seconds=round(count_seconds() - before, 2))
+
+    def frontier(self, options: str) -> list[Point]:
+        """The curve that one call of the training pipeline writes."""
+        before = count_seconds()
+        path = self.path("frontier.csv")
+        passes = [f"commsched-training-pipeline{{{options} frontier={path}}}"]
+        self.tools.run_passes(self.program, passes, "-o", os.devnull)
+        seconds = round(count_seconds() - before, 2)
+        with open(path, encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        return [
+            Point(
+                f"frontier, {index}",
+                int(row["peak_bytes"]),
+                int(row["step_time_ns"]),
+                seconds,
+            )
+            for index, row in enumerate(rows)
+        ]
 
 
 def pytorch(step: Step, fractions, gathers: str) -> Iterator[Point]:
     """The minimum cut at fractions of the activations, then the FX scheduler."""
-    for fraction in fractions:
+
+    def make(fraction: str) -> Point:
         halves = step.partition(
             f"activation-memory-budget={fraction} collectives={gathers} {REFERENCE}"
         )
@@ -68,13 +117,19 @@ def pytorch(step: Step, fractions, gathers: str) -> Iterator[Point]:
         command = [step.tools.python, FX_OVERLAP, step.path("problem.json")]
         command += ["-o", answer, f"--timeout={step.tools.timeout}"]
         run(command, 4 * step.tools.timeout)
-        yield step.apply(halves, answer, f"{fraction}")
+        return step.apply(halves, answer, fraction)
+
+    for fraction in fractions:
+        yield from step.attempt(fraction, functools.partial(make, fraction))
 
 
 def today(step: Step, fractions) -> Iterator[Point]:
     """The training pipeline at fractions of the activations."""
     for fraction in fractions:
-        yield step.pipeline(f"activation-memory-budget={fraction}", f"{fraction}")
+        option = f"activation-memory-budget={fraction}"
+        yield from step.attempt(
+            fraction, functools.partial(step.pipeline, option, fraction)
+        )
 
 
 class DeepCompile:
@@ -83,9 +138,9 @@ class DeepCompile:
     def __init__(self, step: Step, partition: str):
         self.step = step
         self.options = f"{partition} {REFERENCE} collectives=recompute"
-        self.proposal = self._propose()
 
-    def _propose(self) -> dict:
+    @functools.cached_property
+    def proposal(self) -> dict:
         path = self.step.path("proposal.json")
         self.step.partition(f"{self.options} propose={path}")
         return json.loads(path.read_text(encoding="utf-8"))
@@ -127,22 +182,54 @@ def deep_compile(step: Step, partitions: dict) -> Iterator[Point]:
     """For each partition the memory that it needs without prefetch, and more."""
     for name, options in partitions.items():
         peer = DeepCompile(step, options)
-        least = peer.at(0, f"{name}, least")
-        yield least
-        for percent in HEADROOM:
-            limit = least.peak_bytes * (100 + percent) // 100
-            yield peer.at(limit, f"{name}, +{percent} %")
+
+        def attempt(setting: str, limit: int, peer=peer) -> Iterator[Point]:
+            return step.attempt(setting, functools.partial(peer.at, limit, setting))
+
+        for least in attempt(f"{name}, least", 0):
+            yield least
+            for percent in HEADROOM:
+                limit = least.peak_bytes * (100 + percent) // 100
+                yield from attempt(f"{name}, +{percent} %", limit)
 
 
-def ours(step: Step, memories: list[int]) -> Iterator[Point]:
+def ours(step: Step, memories: Iterable[int]) -> Iterator[Point]:
     """The training pipeline for a device with each of these memories, ascending.
-    Where none is enough, it gives what needs least, which is the next to ask."""
-    least = 0
+    Where none is enough, it gives what needs least, which is the next to ask.
+    Then, for the most memory, the frontier that one call gives."""
+    least = memory = 0
     for memory in memories:
         if memory < least:
             continue
-        setting = f"{memory / 2**30:.1f} GiB"
-        point = step.pipeline(f"device-memory={memory}", setting)
-        yield point
-        if point.peak_bytes > memory:
-            least = point.peak_bytes
+        option = f"device-memory={memory}"
+        for point in step.attempt(
+            f"{memory}", functools.partial(step.pipeline, option, f"{memory}")
+        ):
+            yield point
+            if point.peak_bytes > memory:
+                least = point.peak_bytes
+    if memory:
+        yield from all_at_once(step, f"device-memory={memory}")
+
+
+def with_host(step: Step, memories: list[int]) -> Iterator[Point]:
+    """The frontier if saved values may be on the host."""
+    if memories:
+        options = f"device-memory={memories[-1]} host-memory={HOST_MEMORY}"
+        yield from all_at_once(step, options)
+
+
+def all_at_once(step: Step, options: str) -> Iterator[Point]:
+    """The points of a frontier: all are known, or none."""
+    first = "frontier, 0"
+    if first in step.known:
+        yield from (p for s, p in step.known.items() if s.startswith("frontier"))
+        return
+    points: list[Point] = []
+
+    def make() -> Point:
+        points.extend(step.frontier(options))
+        return points[0]
+
+    yield from step.attempt(first, make)
+    yield from points[1:]

@@ -6,8 +6,8 @@
 simulator.
 
 Writes the points of every peer to DATA/STEP.csv, which `commsched.plot` draws,
-and prints tables. A peer that has points in the file is not run again, unless
---again names it; --tables runs nothing.
+and prints tables and what they say about the targets. Points that are in the
+file are not made again, unless --again names their peer; --tables runs nothing.
 """
 
 import argparse
@@ -53,31 +53,32 @@ def list_peers(fractions: tuple) -> dict:
 
 def list_memories(curves: dict) -> list[int]:
     """The peaks of the peers' points, ascending, without those that are hardly
-    above another: what fits into that one fits into them."""
-    peaks = {
-        point.peak_bytes
+    above another, unless ours is longer there than the peer."""
+    points = sorted(
+        (point.peak_bytes, point.step_time_ns)
         for name, points in curves.items()
-        if name != tables.OURS
+        if name not in tables.OURS
         for point in points
-    }
+    )
+    answers = tables.get_answers(curves)
     memories: list[int] = []
-    for peak in sorted(peaks):
-        if not memories or peak > memories[-1] * NEIGHBORS:
-            memories.append(peak)
+    for peak, step_time in points:
+        if memories and peak <= memories[-1] * NEIGHBORS:
+            best = tables.best_within(answers, peak)
+            if peak == memories[-1] or best is None or best <= step_time:
+                continue
+        memories.append(peak)
     return memories
 
 
 def run_peer(name, make_points, step, data):
-    """Replaces the points of a peer in the file of the step. Those that it has
-    before it fails are kept."""
-    points = []
-    try:
-        for point in make_points(step):
-            points.append(point)
+    """Adds the points of a peer to the file of the step, one after the other."""
+    for point in make_points(step):
+        if point.setting not in step.known:
             print(f"{data.stem}: {name}: {point}", file=sys.stderr, flush=True)
-            tables.write_points(data, {**tables.read_points(data), name: points})
-    except (Failure, OSError) as error:
-        print(f"{data.stem}: {name}: {error}", file=sys.stderr, flush=True)
+        step.known[point.setting] = point
+        points = list(step.known.values())
+        tables.write_points(data, {**tables.read_points(data), name: points})
 
 
 def list_steps(options) -> dict:
@@ -89,25 +90,28 @@ def list_steps(options) -> dict:
 
 def compare_step(label: str, program, options, tools: Tools):
     data = options.data / f"{label}.csv"
-    known = tables.read_points(data)
     makers = list_peers(tuple(options.fractions))
-    # Last, because its memories are those of the others.
-    makers[tables.OURS] = lambda step: peers.ours(
-        step, list_memories(tables.read_points(data))
-    )
-    missing = {
-        name: make
-        for name, make in makers.items()
-        if re.search(options.peers, name)
-        and (name not in known or re.search(options.again, name))
-    }
-    if not missing:
-        return
+
+    def read_memories():
+        return list_memories(tables.read_points(data))
+
+    # Last, because their memories are those of the others. The second time ours
+    # is asked for the memories of points at which it was longer.
+    mine, host = tables.OURS
+    rounds = [*makers.items(), (mine, lambda step: peers.ours(step, read_memories()))]
+    rounds += [rounds[-1], (host, lambda step: peers.with_host(step, read_memories()))]
+    known = tables.read_points(data)
+    for name in known:
+        if re.search(options.peers, name) and re.search(options.again, name):
+            known[name] = []
     program = program or trace(label, options.traces, tools)
     with tempfile.TemporaryDirectory() as folder:
         step = peers.Step(program, pathlib.Path(folder), tools)
-        for name, make in missing.items():
-            run_peer(name, make, step, data)
+        for name, make in rounds:
+            if re.search(options.peers, name):
+                step.known = {p.setting: p for p in known.get(name, [])}
+                run_peer(name, make, step, data)
+                known[name] = list(step.known.values())
 
 
 def draw(options):
@@ -124,7 +128,7 @@ def main() -> int:
     results = ROOT / "docs" / "results"
     add("programs", nargs="*", type=pathlib.Path, help="instead of the known steps")
     add("--peers", default=".", help="only the peers whose name this matches")
-    add("--again", default="$^", help="also those that have points and match this")
+    add("--again", default="$^", help="make points of these again")
     add("--data", type=pathlib.Path, default=results / "data" / "memory")
     add("--traces", type=pathlib.Path, default=ROOT / "build", help="folder of steps")
     add("--fractions", nargs="+", default=FRACTIONS)
@@ -138,12 +142,15 @@ def main() -> int:
     )
     try:
         options.data.mkdir(parents=True, exist_ok=True)
+        all_curves = {}
         for label, program in list_steps(options).items():
             if not options.tables:
                 compare_step(label, program, options, tools)
             curves = tables.read_points(options.data / f"{label}.csv")
             if curves:
                 tables.print_step(label, curves)
+                all_curves[label] = curves
+        tables.print_targets(all_curves)
         if options.picture:
             draw(options)
     except (Failure, OSError, subprocess.CalledProcessError) as error:

@@ -33,6 +33,8 @@ class Point(NamedTuple):
     setting: str
     peak_bytes: int
     step_time_ns: int
+    # Processor time of commsched-opt, where it makes all of the point.
+    seconds: float | None = None
 
 
 class Tools(NamedTuple):
@@ -57,10 +59,10 @@ class Tools(NamedTuple):
     def transform(self, program, passes: list, output):
         self.run_passes(program, passes, "--emit-bytecode", "-o", output)
 
-    def measure(self, program, setting: str) -> Point:
-        """The pair of functions that a peer has made."""
+    def measure(self, program, setting: str, *passes: str) -> Point:
+        """The pair of functions that a peer, or these passes, have made."""
         report = "commsched-report{format=json}"
-        text = self.run_passes(program, [report], "-o", os.devnull)
+        text = self.run_passes(program, [*passes, report], "-o", os.devnull)
         for line in map(json.loads, text.splitlines()):
             if "saved_bytes" in line:
                 peak, time = line["peak_memory_bytes"], line["step_time_ns"]

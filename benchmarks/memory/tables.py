@@ -10,8 +10,10 @@ import pathlib
 
 from steps import Point
 
-OURS = "ours"
-COLUMNS = ("function", "setting", "peak_bytes", "step_time_ns")
+OURS = ("ours", "ours with host memory")
+COLUMNS = ("function", "setting", "peak_bytes", "step_time_ns", "seconds")
+# By how many percent ours is to be shorter in the middle of PyTorch's curves.
+TARGET = 5
 HEADER = ("step", "peer", "setting", "peak, GiB", "peer, ms", "ours, ms", "ours / peer")
 
 
@@ -21,9 +23,9 @@ def read_points(path: pathlib.Path) -> dict[str, list[Point]]:
     if path.exists():
         with open(path, encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
-                point = Point(
-                    row["setting"], int(row["peak_bytes"]), int(row["step_time_ns"])
-                )
+                numbers = int(row["peak_bytes"]), int(row["step_time_ns"])
+                seconds = float(row["seconds"]) if row.get("seconds") else None
+                point = Point(row["setting"], *numbers, seconds)
                 curves.setdefault(row["function"], []).append(point)
     return curves
 
@@ -36,61 +38,196 @@ def write_points(path: pathlib.Path, curves: dict[str, list[Point]]):
             writer.writerows((name, *point) for point in curves[name])
 
 
-def best_within(points: list[Point], peak_bytes: int) -> int | None:
-    """The shortest step of those that need no more memory."""
-    times = [p.step_time_ns for p in points if p.peak_bytes <= peak_bytes]
+def get_answers(curves: dict[str, list[Point]]) -> list[Point]:
+    """Ours, one call for each memory, which is the setting."""
+    points = [p for p in curves.get(OURS[0], []) if p.setting.isdigit()]
+    return sorted(points, key=lambda point: int(point.setting))
+
+
+def best_within(answers: list[Point], peak_bytes: int) -> int | None:
+    """The shortest step of ours for no more memory, if it fits."""
+    times = [
+        point.step_time_ns
+        for point in answers
+        if max(int(point.setting), point.peak_bytes) <= peak_bytes
+    ]
     return min(times, default=None)
 
 
 def middle_of(points: list[Point]) -> Point:
-    """The point that is closest to the middle between the least and the most
-    memory of a curve."""
-    peaks = [point.peak_bytes for point in points]
-    middle = (min(peaks) + max(peaks)) / 2
-    return min(points, key=lambda point: abs(point.peak_bytes - middle))
+    """Of the points that no other point beats in both, the one that is closest to
+    the middle between their least and their most memory."""
+    curve: list[Point] = []
+    for point in sorted(points, key=lambda p: (p.peak_bytes, p.step_time_ns)):
+        if not curve or point.step_time_ns < curve[-1].step_time_ns:
+            curve.append(point)
+    middle = (curve[0].peak_bytes + curve[-1].peak_bytes) / 2
+    return min(curve, key=lambda point: abs(point.peak_bytes - middle))
+
+
+def list_peers_of(curves) -> list[str]:
+    return [name for name in curves if name not in OURS]
+
+
+def list_longer(curves) -> list[tuple[str, Point, int | None]]:
+    """The points of peers at whose memory ours is longer, or does not fit."""
+    answers = get_answers(curves)
+    found = []
+    for name in list_peers_of(curves):
+        for point in curves[name]:
+            best = best_within(answers, point.peak_bytes)
+            if best is None or best > point.step_time_ns:
+                found.append((name, point, best))
+    return found
+
+
+def find_gain(curves, name: str) -> tuple[Point, float] | None:
+    """The middle of a peer's curve, and by how many percent ours is shorter."""
+    if name not in curves:
+        return None
+    point = middle_of(curves[name])
+    best = best_within(get_answers(curves), point.peak_bytes)
+    return (point, 100 * (1 - best / point.step_time_ns)) if best else None
+
+
+def count_descents(answers: list[Point]) -> int:
+    """How often the next larger memory gives a longer step."""
+    fitting = [p for p in answers if p.peak_bytes <= int(p.setting)]
+    pairs = zip(fitting, fitting[1:], strict=False)
+    return sum(a.step_time_ns < b.step_time_ns for a, b in pairs)
+
+
+def _get_seconds(points: list[Point], is_frontier: bool) -> list[float]:
+    seconds = [
+        point.seconds
+        for point in points
+        if point.seconds is not None
+        and point.setting.startswith("frontier") == is_frontier
+    ]
+    return sorted(seconds[:1] if is_frontier else seconds)
 
 
 def _print_row(cells):
     print("| " + " | ".join(cells) + " |")
 
 
+def _print_header(names, texts: int):
+    _print_row(names)
+    _print_row(["---"] * texts + ["---:"] * (len(names) - texts))
+
+
+def _gib(size: int) -> str:
+    return f"{size / 2**30:.1f}"
+
+
+def _ms(time_ns: int | None) -> str:
+    return f"{time_ns / 1e6:,.1f}" if time_ns else "-"
+
+
 def print_step(label: str, curves: dict[str, list[Point]]):
     """A row for every point of every peer: what ours makes of its memory."""
-    mine = curves.get(OURS, [])
-    _print_row(HEADER)
-    _print_row(["---"] * 3 + ["---:"] * (len(HEADER) - 3))
-    longer = []
-    for name, points in curves.items():
-        if name == OURS:
-            continue
-        for point in sorted(points, key=lambda p: -p.peak_bytes):
-            best = best_within(mine, point.peak_bytes)
-            ratio = best / point.step_time_ns if best else None
-            if ratio is None or ratio > 1:
-                longer.append((name, point.setting))
+    answers = get_answers(curves)
+    _print_header(HEADER, 3)
+    for name in list_peers_of(curves):
+        for point in sorted(curves[name], key=lambda p: -p.peak_bytes):
+            best = best_within(answers, point.peak_bytes)
             _print_row(
-                [label, name, point.setting, f"{point.peak_bytes / 2**30:.1f}"]
-                + [f"{point.step_time_ns / 1e6:,.1f}"]
-                + [f"{best / 1e6:,.1f}" if best else "-"]
-                + [f"{ratio:.3f}" if ratio else "-"]
+                [label, name, point.setting, _gib(point.peak_bytes)]
+                + [_ms(point.step_time_ns), _ms(best)]
+                + [f"{best / point.step_time_ns:.3f}" if best else "-"]
             )
     print()
-    if mine:
-        _print_summary(label, curves, longer)
-
-
-def _print_summary(label, curves, longer):
-    print(f"- {label}: ours is longer, or needs more memory, at {len(longer)} points")
-    for name, setting in longer:
-        print(f"  - {name}, {setting}")
-    for name, points in curves.items():
-        if name.startswith("PyTorch"):
-            point = middle_of(points)
-            best = best_within(curves[OURS], point.peak_bytes)
-            if best:
-                gain = 100 * (1 - best / point.step_time_ns)
-                print(
-                    f"- {label}: in the middle of {name} "
-                    f"({point.peak_bytes / 2**30:.1f} GiB): {gain:.1f} % shorter"
-                )
+    _print_host(curves)
+    for name, point, best in list_longer(curves):
+        print(
+            f"- {label}: longer than {name}, {point.setting} "
+            f"({_gib(point.peak_bytes)} GiB): {_ms(best)} ms, not "
+            f"{_ms(point.step_time_ns)}"
+        )
     print()
+
+
+def _print_host(curves):
+    """What host memory buys: both frontiers."""
+    rows = sorted(
+        (point.peak_bytes, name, point)
+        for name in OURS
+        for point in curves.get(name, [])
+        if point.setting.startswith("frontier")
+    )
+    if not rows:
+        return
+    _print_header(("frontier of", "peak, GiB", "step, ms"), 1)
+    for _, name, point in rows:
+        _print_row([name, _gib(point.peak_bytes), _ms(point.step_time_ns)])
+    print()
+
+
+SUMMARY = (
+    "step",
+    "points of peers",
+    "ours longer",
+    "gathers kept, middle",
+    "gathers repeated, middle",
+    "more memory, longer step",
+    "s a memory, median",
+    "most",
+    "s a frontier",
+    "with host",
+)
+
+
+def _show_gain(curves, name: str) -> str:
+    found = find_gain(curves, name)
+    return f"{-found[1]:+.1f} % at {_gib(found[0].peak_bytes)} GiB" if found else "-"
+
+
+def _summarize(label: str, curves) -> list[str]:
+    mine, host = (curves.get(name, []) for name in OURS)
+    seconds = _get_seconds(mine, is_frontier=False)
+    number = sum(len(curves[name]) for name in list_peers_of(curves))
+    cells = [label, number, len(list_longer(curves))]
+    cells += [_show_gain(curves, f"PyTorch, gathers {w}") for w in ("kept", "repeated")]
+    cells.append(count_descents(get_answers(curves)))
+    times = [seconds[len(seconds) // 2 :][:1], seconds[-1:]]
+    times += [_get_seconds(points, is_frontier=True) for points in (mine, host)]
+    cells += [f"{time[0]:.1f}" if time else "-" for time in times]
+    return [str(cell) for cell in cells]
+
+
+def print_targets(all_curves: dict[str, dict[str, list[Point]]]):
+    """A row for every step, and whether the targets are met."""
+    compared = {
+        label: curves for label, curves in all_curves.items() if get_answers(curves)
+    }
+    if not compared:
+        return
+    _print_header(SUMMARY, 1)
+    for label, curves in compared.items():
+        _print_row(_summarize(label, curves))
+    longer = sum(len(list_longer(curves)) for curves in compared.values())
+    points = sum(
+        len(curves[name])
+        for curves in compared.values()
+        for name in list_peers_of(curves)
+    )
+    gains = [
+        found[1]
+        for curves in compared.values()
+        for name in list_peers_of(curves)
+        if name.startswith("PyTorch") and (found := find_gain(curves, name))
+    ]
+    print()
+    print(
+        f"- {_judge(not longer)}: at the memory of every point of every peer ours is "
+        f"never longer (longer at {longer} of {points})"
+    )
+    if gains:
+        print(
+            f"- {_judge(min(gains) >= TARGET)}: in the middle of PyTorch's curves ours "
+            f"is at least {TARGET} % shorter ({min(gains):.1f} to {max(gains):.1f} %)"
+        )
+
+
+def _judge(is_met: bool) -> str:
+    return "met" if is_met else "missed"

@@ -144,7 +144,7 @@ void FunctionDump::writeNode(NodeId node, const MergeableStart &mergeable) {
 }
 
 void FunctionDump::writeValue(Value value, NodeId producer, int32_t buffer) {
-  auto shaped = dyn_cast<ShapedType>(value.getType());
+  auto shaped = dyn_cast<ShapedType>(getSizedType(value));
   if (shaped && (!isa<TensorType, BaseMemRefType>(shaped) || !shaped.hasRank()))
     shaped = {};
   StringRef type = !shaped                   ? "other"

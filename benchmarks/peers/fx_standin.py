@@ -19,7 +19,8 @@ from the graph that Inductor would have traced:
   - Values are contiguous, but for views that are larger than their storage.
   - Only dependences that values carry are there: no others fit into FX.
   - A collective has the shapes of the dump, and gathers and scatters along the
-    first dimension. An all-to-all splits evenly.
+    first dimension. An all-to-all splits evenly, or by two tensors, each of
+    which stands in the graph for the numbers that it holds.
   - Arguments that stay are called primals_N: Inductor recognises them by this
     name.
 """
@@ -139,9 +140,9 @@ class StandIn:
         group = self.groups[node["stream"]]
         size = stream["size"]
         ops = torch.ops._c10d_functional
-        if len(inputs) != 1:
+        kind, tensor, sizes = node["collective"], inputs[0], inputs[1:]
+        if sizes and (kind != "all-to-all" or len(sizes) != 2):
             raise Unsupported(f"{node['op']} of {len(inputs)} operands")
-        kind, tensor = node["collective"], inputs[0]
         if kind == "all-gather":
             call = ops.all_gather_into_tensor.default, (tensor, size, group)
         elif kind == "reduce-scatter":
@@ -151,7 +152,8 @@ class StandIn:
             call = ops.all_reduce.default, (tensor, node["reduction"], group)
         elif kind == "all-to-all":
             rows = [(tensor.meta["val"].shape or [0])[0] // size] * size
-            call = ops.all_to_all_single.default, (tensor, rows, rows, group)
+            received, sent = ([value] for value in sizes) if sizes else (rows, rows)
+            call = ops.all_to_all_single.default, (tensor, received, sent, group)
         else:
             raise Unsupported(f"{node['op']} is none of Inductor's collectives")
         return self.graph.call_function(*call)

@@ -4,19 +4,44 @@
 // REQUIRES: benchmarks
 // RUN: rm -rf %t && %python %src/benchmarks/memory/run.py %s \
 // RUN:   --opt commsched-opt --tool commsched-peers --fractions 1.0 \
-// RUN:   --peers 'DeepCompile|today' --data %t | FileCheck %s
+// RUN:   --peers 'DeepCompile|today|ours' --data %t | FileCheck %s
 // RUN: FileCheck %s --check-prefix=POINTS < %t/memory.csv
 
 // A row for every point, first those with most memory.
 // CHECK:      | step | peer | setting |
 // CHECK:      | memory | DeepCompile | all saved,
-// CHECK:      | memory | today | 1.0 |
+// CHECK:      | memory | today | 1.0 | {{.*}} | 1.000 |
+
+// Then both frontiers, and whether the targets are met.
+// CHECK:      | frontier of |
+// CHECK:      | ours with host memory |
+// CHECK:      | points of peers | ours longer |
+// CHECK:      | memory | 25 | 0 |
+// CHECK:      - met: {{.*}} ours is never longer (longer at 0 of 25)
 
 // Without memory for prefetches all gathers but one are exposed. With 40 % more
 // memory one parameter stays gathered, and a gather of 60 ns is hidden.
 // POINTS:      function,setting,peak_bytes,step_time_ns
 // POINTS-NEXT: DeepCompile,"all saved, least",100,680
 // POINTS:      DeepCompile,"all saved, +40 %",140,540
+
+// Ours is asked for the memory of each of these, and for all at once.
+// POINTS:      ours,100,100,600,
+// POINTS-NEXT: ours,116,116,
+// POINTS-NEXT: ours,140,140,
+// POINTS-NEXT: ours,"frontier, 0",100,
+// POINTS:      ours with host memory,"frontier, 0",
+
+// What is in the file is not made again, but for what --again names.
+// RUN: sed -i 's/^today,1.0,100,600,/today,1.0,100,599,/' %t/memory.csv
+// RUN: %python %src/benchmarks/memory/run.py %s --opt commsched-opt \
+// RUN:   --tool commsched-peers --fractions 1.0 0.0 --data %t \
+// RUN:   --peers 'today|^ours$' --again '^ours$' 2>&1 | FileCheck %s --check-prefix=AGAIN
+// AGAIN-NOT:  Point(setting='1.0'
+// AGAIN:      today: Point(setting='0.0'
+// AGAIN:      ours: Point(setting='100'
+// AGAIN:      - memory: longer than today, 1.0 (0.0 GiB): 0.0 ms, not 0.0
+// AGAIN:      - missed: {{.*}} ours is never longer (longer at 1 of 26)
 
 // A program that is written has both halves as the peer has left them.
 // RUN: commsched-opt %s --commsched-partition-joint -o %t/halves.mlir
