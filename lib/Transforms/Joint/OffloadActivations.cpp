@@ -125,7 +125,8 @@ void Offloader::addCandidate(unsigned result, unsigned argument) {
   const Storage &storage = forward.storages.getStorages()[index];
   // All of the storage, or sending the value would not free it.
   if (storage.producer < 0 || storage.isMemory || !storage.bytes ||
-      *storage.bytes == 0 || getStaticBytes(type) != storage.bytes)
+      *storage.bytes == 0 ||
+      getStaticBytes(getSizedType(value)) != storage.bytes)
     return;
   Candidate candidate = {result, argument, forward.lastUse[index],
                          backward.firstUse[there]};
