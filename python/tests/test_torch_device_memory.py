@@ -78,6 +78,11 @@ def test_what_belongs_to_a_device_memory(options):
         Options(**options)
 
 
+def test_a_choice_of_8_bits_needs_a_limit():
+    with pytest.raises(OptionsError, match="a choice within 'device_memory'"):
+        Options(quantize_activations="auto")
+
+
 def test_graphs_may_take_what_is_not_reserved():
     def budget(**options):
         return Options(**options).pipeline_settings()["memory-budget"]
@@ -94,6 +99,7 @@ def test_what_the_pass_is_told():
         host_memory="512GiB",
         reserved_bytes="2GiB",
         collectives="recompute",
+        quantize_activations="auto",
         strict=True,
     )
     assert options.partitions
@@ -105,6 +111,7 @@ def test_what_the_pass_is_told():
         "host-memory": 512 << 30,
         "reserved-bytes": 2 << 30,
         "collectives": "recompute",
+        "quantize": "auto",
         "strict": True,
     }
     assert "host-memory" not in fit_settings(options, False)
@@ -147,6 +154,34 @@ def test_less_memory_saves_less(train):
     assert least.saved_bytes < ample.saved_bytes <= wanted.saved_bytes
     assert are_equal(ample.values, wanted.values)
     assert are_equal(least.values, wanted.values)
+
+
+def test_activations_are_in_8_bits_only_where_that_is_needed(train):
+    torch.manual_seed(0)
+    layers = (
+        (torch.nn.Linear(512, 512, bias=False), torch.nn.Tanh())
+        for _ in range(4)
+    )
+    model = torch.nn.Sequential(*(layer for pair in layers for layer in pair))
+    model, inputs = model.bfloat16(), [torch.randn(1024, 512).bfloat16()]
+
+    def trained(size):
+        limits = {"device_memory": size, "quantize_activations": "auto"}
+        return Trained(model, inputs, Partitioner(Options(**limits)), False)
+
+    wanted, found = trained("64MiB"), trained(10_600_000)
+
+    def narrow(steps):
+        types = [node.meta["val"].dtype for node in steps.saved]
+        return types.count(torch.float8_e5m2)
+
+    assert narrow(wanted) == 0 and narrow(found) > 0
+    assert found.saved_bytes < wanted.saved_bytes
+    (output, *gradients), (same, *others) = wanted.values[0], found.values[0]
+    assert torch.equal(output, same)
+    for exact, rounded in zip(gradients, others, strict=True):
+        error = (rounded - exact).float().norm() / exact.float().norm()
+        assert error < 0.05
 
 
 def test_what_is_not_possible_is_an_error_if_strict(train):

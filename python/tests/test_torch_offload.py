@@ -28,6 +28,7 @@ from commsched.torch.private import transfers  # noqa: E402
 from commsched.torch.rewriting.halves import split_joint  # noqa: E402
 from commsched.torch.rewriting.partition import (  # noqa: E402
     Partition,
+    Quantized,
     make_partition,
 )
 
@@ -45,13 +46,23 @@ def kernels():
 
 
 class Offloading:
-    """A partitioner that saves what eager execution saves, on the host."""
+    """A partitioner that saves what eager execution saves, on the host, some
+    of it in 8 bits."""
+
+    def __init__(self, narrow=()):
+        self._narrow = narrow
 
     def __call__(self, joint, inputs, *, num_fwd_outputs, **settings):
         options = Options(strict=True, partition="default")
         Partitioner(options)._prepare(joint)
         partition = decide(joint, (), num_fwd_outputs, options)
-        partition = dataclasses.replace(partition, offloaded=partition.saved)
+        partition = dataclasses.replace(
+            partition,
+            quantized=tuple(
+                Quantized(name, "f8E4M3FN", True) for name in self._narrow
+            ),
+            offloaded=partition.saved,
+        )
         return split_joint(joint, partition, num_fwd_outputs)
 
 
@@ -85,6 +96,20 @@ def test_values_leave_the_device():
     assert f"sends {len(saved)} tensors to the host, {size:.3g} KiB" in notes
     # The result, which the backward takes as well.
     assert "saves 8 KiB of activations for the backward" in notes
+
+
+def test_values_in_8_bits_go_to_the_host():
+    wanted = trained("deep", default_partition)
+    found = trained("deep", Offloading(["tanh", "tanh_1"]))
+    sent = called(found.forward, ao.offload.default)
+    types = {n.args[0].name: n.meta["val"].dtype for n in sent}
+    for name in ("tanh_f8", "tanh_1_f8"):
+        assert types[name] == torch.float8_e4m3fn
+    assert len(called(found.backward, ao.reload.default)) == len(sent)
+    for step, other in zip(found.values, wanted.values, strict=True):
+        assert torch.equal(step[0], other[0])
+        for value, exact in zip(step, other, strict=True):
+            assert (value - exact).norm() < 0.05 * exact.norm() + 1e-4
 
 
 class Shown(torch.nn.Module):
@@ -230,6 +255,43 @@ func.func @joint_backward(
   return
 }
 """
+
+
+_NARROW = """
+func.func @joint_forward(%a: tensor<4x8xf32>) -> (
+    tensor<4x8xf32>, tensor<4x8xf8E5M2, #commsched.host>, tensor<4x1xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  %x = commsched.compute "x"(%a) {commsched.name = "x"}
+      : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %s = commsched.compute "s"(%x) {commsched.name = "x.scale"}
+      : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %q = commsched.compute "q"(%x, %s) {commsched.name = "x.quantize"}
+      : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf8E5M2>
+  %sent = commsched.offload %q
+      : tensor<4x8xf8E5M2>
+      -> !commsched.future<tensor<4x8xf8E5M2, #commsched.host>>
+  %host = commsched.wait %sent
+      : !commsched.future<tensor<4x8xf8E5M2, #commsched.host>>
+  return %x, %host, %s
+      : tensor<4x8xf32>, tensor<4x8xf8E5M2, #commsched.host>, tensor<4x1xf32>
+}
+func.func @joint_backward(
+    %x: tensor<4x8xf8E5M2, #commsched.host> {commsched.name = "x"},
+    %s: tensor<4x1xf32> {commsched.name = "x.scale"}) {
+  return
+}
+"""
+
+
+def test_8_bits_on_the_host_are_read_from_the_halves():
+    graph = torch.fx.Graph()
+    value = graph.placeholder("primals_1")
+    node = graph.create_node("call_function", torch.sin, (value,), {}, "x")
+    node.meta["val"] = torch.empty(4, 8)
+    program = opt.run_programs(_NARROW).after
+    found = make_partition(graph, ["primals_1"], program, program, "joint")
+    quantized = (Quantized("x", "f8E5M2", True),)
+    assert found == Partition(("x",), quantized, ("x",))
 
 
 def test_a_partition_is_read_from_the_halves():

@@ -90,6 +90,7 @@ public:
 
 private:
   void findCandidates();
+  void dropSmallCandidates();
   void addCandidate(unsigned result, unsigned argument);
   void offload(ArrayRef<int32_t> chosen);
   void reload(ArrayRef<int32_t> chosen);
@@ -162,6 +163,24 @@ void Offloader::findCandidates() {
   }
 }
 
+/// Leaves what is small beside the largest candidate, such as the scales of
+/// 8-bit values: copies of it take the latency of the link for few bytes.
+void Offloader::dropSmallCandidates() {
+  constexpr int64_t smallestPart = 64;
+  int64_t largest = 0;
+  for (const schedule::TransferCandidate &transfer : transfers)
+    largest = std::max(largest, transfer.bytes);
+  size_t numKept = 0;
+  for (size_t i = 0; i < transfers.size(); ++i) {
+    if (transfers[i].bytes < largest / smallestPart)
+      continue;
+    candidates[numKept] = candidates[i];
+    transfers[numKept++] = transfers[i];
+  }
+  candidates.resize(numKept);
+  transfers.resize(numKept);
+}
+
 void Offloader::offload(ArrayRef<int32_t> chosen) {
   SmallVector<int32_t> order(chosen);
   llvm::stable_sort(order, [&](int32_t a, int32_t b) {
@@ -223,6 +242,7 @@ void Offloader::reload(ArrayRef<int32_t> chosen) {
 
 int64_t Offloader::run(int64_t hostBytes) {
   findCandidates();
+  dropSmallCandidates();
   std::vector<int32_t> chosen = schedule::chooseHiddenTransfers(
       transfers, {/*forwardNs=*/forward.endNs, hostBytes});
   if (chosen.empty())

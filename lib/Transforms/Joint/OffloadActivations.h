@@ -28,7 +28,8 @@ namespace mlir::commsched {
 /// transfer is done, and returns a host tensor; the backward starts to reload
 /// it as late as it can, and waits at its first use. Only tensors of static
 /// size are sent that the forward computes and nothing else that it returns
-/// shares memory with. Linear but for sorting.
+/// shares memory with, and none of less than a 64th of the largest. Linear but
+/// for sorting.
 int64_t offloadSavedValues(PartitionHalves halves, OperationCosts &costs,
                            int64_t hostBytes);
 

@@ -226,6 +226,8 @@ int64_t mlir::commsched::quantizeSavedValues(PartitionHalves halves,
   rules.quantType = Float8E5M2Type::get(context);
   // Of smaller values the launches of the casts would count.
   rules.smallestSizeMb = 1;
+  // Inputs take their memory in any case.
+  rules.excludePrimals = true;
   QuantizationPlan plan =
       planQuantization(halves.forward, halves.backward, rules, emitRemarks);
   if (emitRemarks)

@@ -38,9 +38,9 @@ def FitMemory : CommSched_SchedulingPass<"commsched-fit-memory",
     time come first.
 
     With `quantize=auto`, each of these is also tried with its saved activations
-    in 8 bits: those of bf16 and of at least 1 MiB become f8E5M2 with a scale for
-    each row, as by `commsched-quantize-activations`, and the casts take their
-    time. This changes results, so it is off by default.
+    in 8 bits: those of bf16 and of at least 1 MiB that are no inputs become
+    f8E5M2 with a scale for each row, as by `commsched-quantize-activations`, and
+    the casts take their time. This changes results, so it is off by default.
 
     Where nothing that is known fits, that which needs least is taken, and a
     remark `MemoryExceeded` gives the largest values at its peak and what would

@@ -42,6 +42,11 @@ def check_memory(options: Any) -> None:
             ("host_memory", options.host_memory),
             ("reserved_bytes", reserved),
         )
+        if options.quantize_activations == "auto":
+            raise OptionsError(
+                "option 'quantize_activations' is 'auto', which is a choice "
+                "within 'device_memory', but that is not given"
+            )
         for name, value in given:
             if value:
                 raise OptionsError(
@@ -90,6 +95,8 @@ def fit_settings(options: Any, can_offload: bool) -> dict[str, Any]:
     del settings["memory-budget"]
     if options.host_memory is not None and can_offload:
         settings["host-memory"] = size_of("host_memory", options.host_memory)
+    if options.quantize_activations == "auto":
+        settings["quantize"] = "auto"
     if size_of("reserved_bytes", options.reserved_bytes):
         settings["reserved-bytes"] = size_of(
             "reserved_bytes", options.reserved_bytes

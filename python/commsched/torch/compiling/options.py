@@ -72,7 +72,9 @@ class Options(ScheduleOptions):
     quantize_activations: save large activations in 8 bits. True, "f8E5M2",
                    "f8E4M3FN", or a dictionary with any of `quant_type`,
                    `size_in_mb` (smallest size), `allowed_dtypes` ("bf16,f32"),
-                   `use_scaling` and `exclude_primals`. This changes results.
+                   `use_scaling` and `exclude_primals`. With `device_memory`
+                   also "auto": where that makes the step shorter than all
+                   else that fits. This changes results.
     collectives:   "recompute" gathers all parameters again in the backward,
                    "save" keeps them, "cost" does what is worth it.
     reshard_after_forward: True gathers parameters again in the backward,
@@ -116,12 +118,12 @@ class Options(ScheduleOptions):
                 (True, False, None),
             )
         _check_activation_budget(self.activation_memory_budget)
-        check_memory(self)
         object.__setattr__(
             self,
             "quantize_activations",
             _quantization(self.quantize_activations),
         )
+        check_memory(self)
         if not _is_number(self.timeout) or self.timeout <= 0:
             raise OptionsError(
                 f"option 'timeout' is {self.timeout!r}; it takes a positive "
@@ -241,10 +243,13 @@ def _check_activation_budget(budget: Any) -> None:
         )
 
 
-def _quantization(given: Any) -> Optional[tuple]:
-    """Returns what is given for `quantize_activations` as sorted pairs."""
+def _quantization(given: Any) -> Union[None, str, tuple]:
+    """Returns what is given for `quantize_activations` as sorted pairs, or
+    "auto"."""
     if given is None or given is False:
         return None
+    if given == "auto":
+        return "auto"
     if given is True:
         return ()
     if isinstance(given, str):

@@ -249,7 +249,7 @@ def _partition_flags(options: Options, can_offload: bool) -> tuple[str, ...]:
 
 def _quantize_flags(options: Options) -> tuple[str, ...]:
     """Returns the passes that quantize what a partition saves."""
-    if options.quantize_activations is None:
+    if options.quantize_activations in (None, "auto"):
         return ()
     settings = {
         key.replace("_", "-"): value

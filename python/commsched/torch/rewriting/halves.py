@@ -68,12 +68,14 @@ def split_joint(
         raise RewriteError(f"cannot split the graph: {error}") from error
     verify_halves(joint, forward, backward, num_fwd_outputs)
     forward, backward = private.finish(joint, forward, backward, numbers)
+    names: dict[str, str] = {}
     if partition.quantized:
-        quantize_saved(
+        names = quantize_saved(
             forward, backward, partition.quantized, num_fwd_outputs
         )
     if partition.offloaded:
-        offload_saved(forward, backward, partition.offloaded, num_fwd_outputs)
+        sent = [names.get(name, name) for name in partition.offloaded]
+        offload_saved(forward, backward, sent, num_fwd_outputs)
     return forward, backward
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Optional
 
 import torch
 from torch import fx
@@ -25,8 +25,10 @@ from commsched.torch.rewriting.plan import read_versioned
 
 _VERSION = 2
 
-# What the state of a random operator is called, behind the operator's name.
+# What values are called that passes add, behind the name of the value that
+# they belong to: the state of a random operator, and the scales of 8 bits.
 _STATE = ".rng_state"
+_SCALE = ".scale"
 
 #: Element types that saved values are converted to.
 QUANTIZED = {
@@ -108,28 +110,41 @@ def make_partition(
     `primals` are the names of the nodes that the function's arguments came
     from, without tangents; `split` is the program after the partition, and
     `quantized` after `commsched-quantize-activations`, which may be the same
-    program. Raises PlanError for a saved value that is no value of the graph.
+    program: values may be in 8 bits in both. Raises PlanError for a saved
+    value that is no value of the graph.
     """
     forward = split.function(f"{function}_forward")
     before = split.function(f"{function}_backward").arguments
     taken = [argument.name for argument in before]
     saved, offloaded = _saved(joint, primals, forward, taken)
     after = quantized.function(f"{function}_backward").arguments
-    scales = {argument.name for argument in after[len(saved) :]}
+    scales = {argument.name for argument in after}
+    nodes = {node.name: node for node in joint.nodes}
     converted = []
     for name, old, new in zip(saved, before, after):
-        if old.value.type.element == new.value.type.element:
-            continue
         element = new.value.type.element
+        if old.value.type.element == element and not _is_converted(
+            nodes.get(name), element
+        ):
+            continue
         if element not in QUANTIZED or old.name != new.name:
             raise PlanError(
                 f"saved value '{name}' of type {old.value.type.element} "
                 f"became {element}, which has no counterpart in the graph"
             )
-        scaled = f"{old.name}.scale" in scales
+        scaled = f"{old.name}{_SCALE}" in scales
         converted.append(Quantized(name, element, scaled))
     names = tuple(name for name in dict.fromkeys(saved) if name)
     return Partition(names, tuple(converted), offloaded)
+
+
+def _is_converted(node: Optional[fx.Node], element: str) -> bool:
+    """Returns whether `element` is one of 8 bits that `node` does not have."""
+    return (
+        node is not None
+        and element in QUANTIZED
+        and node.meta["val"].dtype != QUANTIZED[element]
+    )
 
 
 def _saved(
@@ -139,10 +154,10 @@ def _saved(
     taken: Sequence[str],
 ) -> tuple[list[str], tuple[str, ...]]:
     """Returns the node of each value that the forward saves, and of those that
-    it sends to the host; "" for the state of a random operator that the
-    backward runs again, which PyTorch adds. `taken` are the names of the
-    backward's arguments: what a collective of several delivers is known by
-    them."""
+    it sends to the host; "" for the scales of values in 8 bits, and for the
+    state of a random operator that the backward runs again, which PyTorch
+    adds. `taken` are the names of the backward's arguments: what a collective
+    of several delivers, and what is in 8 bits, is known by them."""
     count = int(forward.attributes["commsched.num_forward_outputs"])
     nodes = {node.name: node for node in joint.nodes}
     names = {
@@ -163,6 +178,9 @@ def _saved(
         if value in names:
             found.append(names[value])
             continue
+        if _is_scale(argument, nodes):
+            found.append("")
+            continue
         name, index = places[value]
         if name not in nodes and argument.split("#")[0] in nodes:
             name, _, number = argument.partition("#")
@@ -177,6 +195,13 @@ def _saved(
             )
         found.append(_delivered(nodes[name], index).name)
     return found, tuple(found[place] for place in offloaded if found[place])
+
+
+def _is_scale(argument: str, nodes: Collection[str]) -> bool:
+    """Returns whether `argument` is called after a value of the graph. No
+    name of a node has a dot."""
+    stem = argument.removesuffix(_SCALE)
+    return stem != argument and stem.split("#")[0] in nodes
 
 
 def _offloaded(forward: Function) -> dict[int, int]:

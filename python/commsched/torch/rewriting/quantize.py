@@ -40,13 +40,14 @@ def quantize_saved(
     backward: fx.GraphModule,
     quantized: Sequence[Quantized],
     num_fwd_outputs: int,
-) -> None:
+) -> dict[str, str]:
     """Converts saved values behind their last use in the forward, and back
     before their first use in the backward.
 
     A converted value keeps its place among what is saved; scales come behind
-    all tensors. Names that are not saved are skipped. Raises RewriteError for
-    a value that is no floating-point tensor.
+    all tensors. Names that are not saved are skipped. Returns, by the names of
+    values, those of what is saved of them now. Raises RewriteError for a value
+    that is no floating-point tensor.
     """
     outputs = list(forward.graph.output_node().args[0])
     inputs = backward.graph.find_nodes(op="placeholder")
@@ -56,11 +57,13 @@ def quantize_saved(
     # first, which the forward has last.
     numbers = sum(private.is_number(node) for node in outputs[at:])
     behind = inputs[numbers + at - num_fwd_outputs - 1]
+    converted = {}
     for each in quantized:
         place = place_of(outputs, num_fwd_outputs, each.name)
         if place is None or each.name not in taken:
             continue
         outputs[place], scale = _convert(forward.graph, outputs[place], each)
+        converted[each.name] = outputs[place].name
         old = taken[each.name]
         new, scale_input = _convert_back(
             backward.graph, old, outputs[place], scale, behind
@@ -75,6 +78,7 @@ def quantize_saved(
     for half in (forward, backward):
         half.graph.lint()
         half.recompile()
+    return converted
 
 
 def _first_scale(outputs: list, num_fwd_outputs: int) -> int:
