@@ -19,10 +19,10 @@
 namespace mlir::commsched {
 
 /// Rewrites both halves of a partition, of one block each, such that saved
-/// tensors of bf16 and of at least 1 MiB, inputs aside, are saved as f8E5M2 with
-/// a scale for each row, as commsched-quantize-activations does. Returns how
-/// many there are. The dialects `arith`, `linalg`, `math` and `tensor` must be loaded.
-/// Linear.
+/// tensors of bf16 and of at least 1 MiB, inputs aside, are saved as f8E5M2
+/// with a scale for each row, as commsched-quantize-activations does. Returns
+/// how many there are. The dialects `arith`, `linalg`, `math` and `tensor` must
+/// be loaded. Linear.
 int64_t quantizeSavedValues(PartitionHalves halves, bool emitRemarks);
 
 } // namespace mlir::commsched
