@@ -28,6 +28,8 @@ from steps import STEPS, Tools, trace  # noqa: E402
 
 # Peaks that differ by less are one memory for ours, the smaller one.
 NEIGHBORS = 1.02
+# In the picture, of the shortest step.
+LONGEST = 1.3
 FRACTIONS = ("1.0", "0.8", "0.6", "0.4", "0.2", "0.0")
 # What DeepCompile's passes start from: its own partition saves everything but
 # parameters; users recompute with checkpoints, here with fractions.
@@ -117,7 +119,8 @@ def compare_step(label: str, program, options, tools: Tools):
 def draw(options):
     files = [options.data / f"{label}.csv" for label in list_steps(options)]
     files = [str(file) for file in files if file.exists()]
-    command = [options.python, "-m", "commsched.plot", *files, "-o", options.picture]
+    command = [options.python, "-m", "commsched.plot", *files]
+    command += ["-o", options.picture, f"--longest={LONGEST}"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
     subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
 

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 COLUMNS = ("function", "peak_bytes", "step_time_ns")
+TIMES = (("ns", 1), ("µs", 10**3), ("ms", 10**6))
 BOUND = "lower_bound_ns"
 
 
@@ -105,24 +106,50 @@ def draw(frontiers: Mapping[str, Sequence[Point]]):
     return draw_all({"": frontiers})
 
 
-def draw_all(files: Mapping[str, Mapping[str, Sequence[Point]]]):
+def draw_all(
+    files: Mapping[str, Mapping[str, Sequence[Point]]],
+    longest: float | None = None,
+):
     """The same for several files, side by side. A title is above each; a
-    function has one color in all of them."""
+    function has one color in all of them, and one entry in the legend. Steps
+    that take more than `longest` times the shortest one are not shown."""
     from matplotlib.figure import Figure
 
     columns = min(len(files), 3)
     rows = -(-len(files) // columns)
     size = (7, 4.5) if len(files) == 1 else (5 * columns, 4 * rows)
-    figure = Figure(figsize=size, layout="constrained")
-    grid = figure.subplots(rows, columns, squeeze=False).flat
+    # Not transparent: pages that show it may be dark.
+    figure = Figure(figsize=size, layout="constrained", facecolor="white")
+    grid = list(figure.subplots(rows, columns, squeeze=False).flat)
     colors: dict[str, str] = {}
+    labels: dict[str, object] = {}
     for axes, (title, frontiers) in zip(grid, files.items(), strict=False):
         _draw_axes(axes, frontiers, colors)
+        _limit_times(axes, frontiers, longest)
         if title:
             axes.set_title(title)
-    for axes in list(grid)[len(files) :]:
-        axes.remove()
+        for line, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            labels.setdefault(label, line)
+    rest = grid[len(files) :]
+    for axes in rest:
+        axes.axis("off")
+    # Beside the curves if there is room.
+    place = {"loc": "center"} if rest else {}
+    axes = rest[0] if rest else grid[0]
+    axes.legend(labels.values(), labels.keys(), **place)
     return figure
+
+
+def _limit_times(axes, frontiers, longest: float | None):
+    """Ends the time axis at `longest` times the shortest step."""
+    if longest is None:
+        return
+    times = [p.step_time_ns for each in frontiers.values() for p in each]
+    unit = _unit(times, TIMES)[1]
+    most = min(times) * longest / unit
+    if most < axes.get_ylim()[1]:
+        least = min(times) / unit
+        axes.set_ylim(least - (most - least) / 20, most)
 
 
 def _draw_axes(axes, frontiers, colors: dict[str, str]):
@@ -131,10 +158,7 @@ def _draw_axes(axes, frontiers, colors: dict[str, str]):
         (point.peak_bytes for point in points),
         [("bytes", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)],
     )
-    time, time_size = _unit(
-        (point.step_time_ns for point in points),
-        [("ns", 1), ("µs", 10**3), ("ms", 10**6)],
-    )
+    time, time_size = _unit((point.step_time_ns for point in points), TIMES)
 
     def draw_line(points, time_of, **style):
         return axes.plot(
@@ -177,7 +201,6 @@ def _draw_axes(axes, frontiers, colors: dict[str, str]):
     axes.set_xlabel(f"peak memory [{memory}]")
     axes.set_ylabel(f"step time [{time}]")
     axes.grid(alpha=0.3)
-    axes.legend()
 
 
 def save(figure, path: str) -> None:
@@ -187,7 +210,9 @@ def save(figure, path: str) -> None:
 
     form = os.path.splitext(path)[1].lower()
     metadata = {"Date": None} if form == ".svg" else None
-    with matplotlib.rc_context({"svg.hashsalt": "commsched"}):
+    # Text as text makes small files.
+    settings = {"svg.hashsalt": "commsched", "svg.fonttype": "none"}
+    with matplotlib.rc_context(settings):
         figure.savefig(path, dpi=150, metadata=metadata)
 
 
@@ -221,12 +246,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="picture to write, such as .png or .svg (default: beside the "
         "first FILE, as .png)",
     )
+    parser.add_argument(
+        "--longest",
+        type=float,
+        metavar="RATIO",
+        help="show no steps that take more than RATIO times the shortest one",
+    )
     options = parser.parse_args(arguments)
     output = options.output
     if output is None:
         output = os.path.splitext(options.frontiers[0])[0] + ".png"
     try:
-        save(draw_all(read_files(options.frontiers)), output)
+        files = read_files(options.frontiers)
+        save(draw_all(files, options.longest), output)
     except ModuleNotFoundError as error:
         if error.name != "matplotlib":
             raise

@@ -89,6 +89,37 @@ def test_each_file_has_axes_and_each_function_a_color(write, tmp_path):
     assert output.exists()
 
 
+def test_several_files_share_a_legend_and_long_steps_are_left_out(write):
+    header = "function,peak_bytes,step_time_ns\n"
+    files = plot.read_files(
+        [
+            write(header + "ours,1,100\nours,2,90\n", "a.csv"),
+            write(header + "theirs,1,100\ntheirs,2,10\n", "b.csv"),
+        ]
+    )
+    left, right = plot.draw_all(files, longest=1.5).axes
+    labels = [text.get_text() for text in left.get_legend().get_texts()]
+    assert labels == ["ours", "theirs"] and right.get_legend() is None
+    assert left.get_ylim()[1] < 101
+    low, high = right.get_ylim()
+    assert low < 10 and high == 15
+
+    # Five leave a sixth place for the legend, without axes.
+    five = {f"{number}": files["a"] for number in range(5)}
+    *drawn, last = plot.draw_all(five).axes
+    assert last.get_legend() is not None and not last.axison
+    assert all(axes.get_legend() is None for axes in drawn)
+
+
+def test_the_picture_can_be_read_on_dark_pages(write, tmp_path):
+    output = tmp_path / "out.svg"
+    assert plot.main([write(TWO), "--longest", "1.2", "-o", str(output)]) == 0
+    text = output.read_text(encoding="utf-8")
+    background = text[text.index('id="patch_1"') :]
+    assert "fill: #ffffff" in background[: background.index("</g>")]
+    assert ">peak memory [GiB]</text>" in text
+
+
 def test_json_holds_the_same(write):
     names = HEADER.strip().split(",")
     rows = [
