@@ -4,8 +4,8 @@
 # the step time within larger memory budgets, and draws it. Then does the same
 # with a step whose tensors are shared by 8 ranks: its collectives are on the
 # critical path, where no order hides them, and are split in chunks. Runs a small
-# traced step on 4 ranks of this machine, before and after, and partitions the
-# joint graph of the first step for devices with less and less memory.
+# traced step on 4 ranks of this machine, before and after, and draws the step
+# times between which the joint graph of the first step gives a choice of memory.
 #
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 

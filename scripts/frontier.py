@@ -69,6 +69,11 @@ def print_table(frontiers):
     rows = list(frontiers.items())
     if len(rows) > 1:
         rows.append(("whole step", add_up(frontiers.values())))
+    print_rows(rows)
+
+
+def print_rows(rows):
+    """Prints points by their names, a list of pairs."""
     width = max(len(name) for name, _ in rows)
     print(f"  {'':{width}}" + "".join(f"{heading:>14}" for heading, _ in COLUMNS))
     for name, points in rows:

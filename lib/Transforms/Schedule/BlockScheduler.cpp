@@ -147,6 +147,18 @@ const Problem &BlockScheduler::getProblemOf(const BucketChoice *buckets) const {
   return buckets ? buckets->merged->getProblem() : problem->getProblem();
 }
 
+/// The starts that send values to the host or back, which no bucket has.
+static int64_t countTransfers(const BlockProblem &block) {
+  const Problem &problem = block.getProblem();
+  int64_t count = 0;
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    if (problem.isCollective(node))
+      if (auto start = dyn_cast_if_present<CollectiveOpInterface>(
+              block.getOperation(node)))
+        count += isHostTransfer(start.getCollectiveKind());
+  return count;
+}
+
 FailureOr<BlockSchedule> BlockScheduler::measure(StepSchedule step,
                                                  const BucketChoice *buckets,
                                                  int64_t limitBytes) const {
@@ -172,6 +184,7 @@ FailureOr<BlockSchedule> BlockScheduler::measure(StepSchedule step,
   result.exposedNs = timeline->exposedCommNs;
   for (NodeId node = 0; node < known.numNodes(); ++node)
     result.numCollectives += known.isCollective(node);
+  result.numCollectives -= countTransfers(*problem);
   return result;
 }
 

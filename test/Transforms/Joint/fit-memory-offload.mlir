@@ -7,6 +7,12 @@
 // RUN:   --commsched-verify-partition | FileCheck %s --check-prefix=DEVICE
 // DEVICE-NOT: commsched.offload
 
+// Transfers are no collectives.
+// RUN: commsched-opt %s -o /dev/null --commsched-fit-memory="device-memory=7MiB \
+// RUN:   host-memory=1GiB frontier=-" | FileCheck %s --check-prefix=FRONTIER
+// FRONTIER: ,num_collectives
+// FRONTIER: step,{{[0-9]+}},6291476,6300000,6300000,0,0{{$}}
+
 // CHECK-LABEL: func.func @step_forward(
 // CHECK-SAME: -> (tensor<10xi8>, tensor<4194304xi8, #commsched.host>
 // CHECK: %[[A:.*]] = commsched.compute "aten.mm"
