@@ -331,10 +331,14 @@ static void remarkKept(func::FuncOp forward, unsigned index, Value value,
 // The plan
 //===----------------------------------------------------------------------===//
 
+static int64_t getNumForwardOutputs(func::FuncOp forward) {
+  return forward->getAttrOfType<IntegerAttr>(numForwardOutputsAttrName)
+      .getInt();
+}
+
 static OperandRange getSaved(func::FuncOp forward) {
-  auto count = forward->getAttrOfType<IntegerAttr>(numForwardOutputsAttrName);
   return forward.front().getTerminator()->getOperands().drop_front(
-      count.getInt());
+      getNumForwardOutputs(forward));
 }
 
 QuantizationPlan
@@ -344,11 +348,10 @@ mlir::commsched::planQuantization(func::FuncOp forward, func::FuncOp backward,
   QuantizationPlan plan;
   plan.forward = forward;
   plan.backward = backward;
-  OperandRange saved = getSaved(forward);
-  plan.numForwardOutputs = static_cast<int64_t>(saved.getBeginOperandIndex());
+  plan.numForwardOutputs = getNumForwardOutputs(forward);
   CandidateFilter filter(forward, rules);
   LastUses lastUses(forward.front());
-  for (auto [index, value] : llvm::enumerate(saved)) {
+  for (auto [index, value] : llvm::enumerate(getSaved(forward))) {
     if (isa<ShapedType>(value.getType()))
       plan.firstScale = static_cast<unsigned>(index + 1);
     if (!isa<RankedTensorType>(value.getType()))
