@@ -151,7 +151,9 @@ def option_table(rows):
         if values:
             kind = "list of" if kind.startswith("list of") else "one of"
             description = description.rstrip(".") + ". " + "; ".join(
-                f"`{text}`: {explanation}" for _, text, explanation in values)
+                f"`{text}`: {explanation}" if text
+                else f"no value: {explanation}"
+                for _, text, explanation in values)
         default = f"`{default}`" if default else ""
         lines.append(f"| `{name}` | {cell(kind)} | {cell(default)} | "
                      f"{cell(sentence(description))} |")

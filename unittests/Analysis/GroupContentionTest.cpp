@@ -197,7 +197,7 @@ TEST_F(GroupContentions, AgreesWithLookingAtAllPairsOfRanks) {
 
 TEST_F(GroupContentions, LinksInsideAndBetweenNodes) {
   ContentionOptions options;
-  options.linkSharing = true;
+  options.linkSharing = LinkSharing::Groups;
   options.computeSlowdown = 0.19;
   FailureOr<GroupContention> result =
       compute({"size(8)", "size(16) ranks_per_node(1) stride(8)",
@@ -209,6 +209,54 @@ TEST_F(GroupContentions, LinksInsideAndBetweenNodes) {
             (std::vector<int32_t>{0, 1, 0, 1, -1, 1}));
   EXPECT_EQ(result->contention.exclusive, none);
   EXPECT_EQ(result->contention.computeSlowdownPpm, 190'000);
+}
+
+TEST_F(GroupContentions, TransfersShareTheNetworkIfNamed) {
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(R"(
+    commsched.group @node size(8)
+    commsched.group @across size(16)
+    func.func @f(%x: tensor<8xf32>, %h: tensor<8xf32, #commsched.host>) {
+      commsched.barrier on @node
+      %out = commsched.offload %x : tensor<8xf32>
+          -> !commsched.future<tensor<8xf32, #commsched.host>>
+      commsched.barrier on @across
+      %in = commsched.reload %h : tensor<8xf32, #commsched.host>
+          -> !commsched.future<tensor<8xf32>>
+      %0 = commsched.wait %out
+          : !commsched.future<tensor<8xf32, #commsched.host>>
+      %1 = commsched.wait %in : !commsched.future<tensor<8xf32>>
+      return
+    })",
+                                                             &context);
+  ASSERT_TRUE(module);
+  SmallVector<CollectiveOpInterface> streams;
+  module->walk(
+      [&](CollectiveOpInterface collective) { streams.push_back(collective); });
+  ASSERT_EQ(streams.size(), 4u);
+  SymbolTableCollection symbolTables;
+  auto getLinks = [&](LinkSharing sharing) {
+    ContentionOptions options;
+    options.linkSharing = sharing;
+    FailureOr<GroupContention> result =
+        computeContention(streams, options, symbolTables);
+    EXPECT_TRUE(succeeded(result) && result->unknownGroups.empty());
+    return result->contention.links;
+  };
+  using Links = std::vector<int32_t>;
+  EXPECT_EQ(getLinks(LinkSharing::None), Links());
+  EXPECT_EQ(getLinks(LinkSharing::Groups), (Links{0, -1, 1, -1}));
+  EXPECT_EQ(getLinks(LinkSharing::GroupsAndToHost), (Links{0, 1, 1, -1}));
+  EXPECT_EQ(getLinks(LinkSharing::GroupsAndFromHost), (Links{0, -1, 1, 1}));
+  EXPECT_EQ(getLinks(LinkSharing::All), (Links{0, 1, 1, 1}));
+
+  // Copies take no multiprocessors.
+  ContentionOptions options;
+  options.computeSlowdown = 0.19;
+  FailureOr<GroupContention> result =
+      computeContention(streams, options, symbolTables);
+  ASSERT_TRUE(succeeded(result));
+  EXPECT_EQ(result->contention.onCopyEngine,
+            (std::vector<bool>{false, true, false, true}));
 }
 
 TEST_F(GroupContentions, NoneByDefault) {
@@ -224,7 +272,7 @@ TEST_F(GroupContentions, TooManyGroups) {
     return success();
   });
   ContentionOptions options;
-  options.linkSharing = true;
+  options.linkSharing = LinkSharing::Groups;
   SmallVector<std::string> declarations(maxExclusiveStreams + 1, "size(1)");
   EXPECT_TRUE(succeeded(compute(declarations, options)));
   options.exclusiveGroups = true;

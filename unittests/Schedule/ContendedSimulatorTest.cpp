@@ -247,6 +247,22 @@ TEST(ContendedSimulator, TwoCollectivesSlowDownNoMoreThanOne) {
   EXPECT_EQ(run(problem, slowingDown(1'000'000)).endNs[2], 20);
 }
 
+TEST(ContendedSimulator, CopyEnginesLeaveComputationAlone) {
+  // Half speed until 10, when the collective ends; the copy goes on until 30.
+  Problem problem;
+  addStarts(problem, {30, 10});
+  addCompute(problem, 40);
+  problem.addWait(0);
+  problem.addWait(1);
+  Contention contention = slowingDown(1'000'000);
+  contention.onCopyEngine = {true, false};
+  Timeline timeline = run(problem, contention);
+  EXPECT_EQ(timeline.endNs[2], 45);
+  EXPECT_EQ(timeline.slowdownNs, 5);
+  contention.onCopyEngine = {true, true};
+  EXPECT_EQ(run(problem, contention).slowdownNs, 0);
+}
+
 //===----------------------------------------------------------------------===//
 // Input
 //===----------------------------------------------------------------------===//
@@ -302,6 +318,11 @@ TEST(ContendedSimulator, ChecksTheContention) {
   EXPECT_EQ(errorOf(slowingDown(999'000'000)), "");
   EXPECT_EQ(errorOf(sharing({-1})), "");
 
+  contention = slowingDown(1);
+  contention.onCopyEngine = {false, true};
+  EXPECT_EQ(errorOf(contention),
+            "there are copy engines for 2 streams, but the problem has 1");
+
   // Errors of the plain simulation come first.
   EXPECT_EQ(
       simulate(example.problem, {3, 1, 2, 0, 4, 5, 6}, slowingDown(-1)).error(),
@@ -325,6 +346,9 @@ Contention makeRandomContention(std::mt19937_64 &random, StreamId numStreams) {
       contention.links.push_back(static_cast<int32_t>(random() % 3) - 1);
   constexpr int64_t slowdowns[] = {0, 190'000, 1, 1'500'000};
   contention.computeSlowdownPpm = slowdowns[random() % 4];
+  if (random() % 2 > 0)
+    for (StreamId stream = 0; stream < numStreams; ++stream)
+      contention.onCopyEngine.push_back(random() % 3 == 0);
   return contention;
 }
 

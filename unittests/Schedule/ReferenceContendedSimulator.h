@@ -76,6 +76,11 @@ private:
     return result;
   }
 
+  bool slowsComputation(NodeId collective) const {
+    return contention.onCopyEngine.empty() ||
+           !contention.onCopyEngine[problem.stream(collective)];
+  }
+
   void tick() {
     std::vector<NodeId> inFlight = allInFlight();
     for (NodeId node : inFlight) {
@@ -85,10 +90,12 @@ private:
                    (linkOf(node) >= 0 && linkOf(other) == linkOf(node));
       left[node] -= linkParts / sharers;
     }
+    bool isSlow = false;
+    for (NodeId node : inFlight)
+      isSlow |= slowsComputation(node);
     if (running != noNode && problem.kind(running) == NodeKind::Compute)
-      left[running] -= inFlight.empty()
-                           ? slowParts + contention.computeSlowdownPpm
-                           : slowParts;
+      left[running] -=
+          !isSlow ? slowParts + contention.computeSlowdownPpm : slowParts;
     ++now;
   }
 

@@ -14,6 +14,7 @@
 #ifndef COMMSCHED_TRANSFORMS_PASSOPTIONENUMS_H
 #define COMMSCHED_TRANSFORMS_PASSOPTIONENUMS_H
 
+#include "CommSched/Analysis/Costs/GroupContention.h"
 #include "CommSched/Partition/RecomputePolicies.h"
 #include "CommSched/Partition/SavedValues.h"
 #include "CommSched/Schedule/Allocator/CachingAllocator.h"
@@ -123,6 +124,19 @@ inline llvm::cl::ValuesClass getSplitReachValues() {
       clEnumValN(SplitReach::Nearest, "nearest",
                  "to the nearest large computations"),
       clEnumValN(SplitReach::Widest, "widest", "as far as the rules go"));
+}
+
+/// The values of an option of that type: switched on without a value.
+inline llvm::cl::ValuesClass getLinkSharingValues() {
+  return llvm::cl::values(
+      clEnumValN(LinkSharing::None, "false", "no link is shared"),
+      clEnumValN(LinkSharing::Groups, "true", "groups share links"),
+      clEnumValN(LinkSharing::Groups, "", "groups share links"),
+      clEnumValN(LinkSharing::GroupsAndToHost, "d2h",
+                 "so do offloads, with groups across nodes"),
+      clEnumValN(LinkSharing::GroupsAndFromHost, "h2d", "so do reloads"),
+      clEnumValN(LinkSharing::All, "d2h,h2d", "so do both"),
+      clEnumValN(LinkSharing::All, "h2d,d2h", "likewise"));
 }
 
 /// The machines of cost::targetPresetNames(), in their order.

@@ -119,10 +119,14 @@ struct SchedulingPipelineOptions : public virtual ::mlir::detail::PassOptions {
       llvm::cl::desc("Groups that share more than one device are never in "
                      "flight together"),
       llvm::cl::init(false)};
-  Option<bool> linkSharing{
-      *this, "link-sharing",
-      llvm::cl::desc("Groups on the same link share its bandwidth"),
-      llvm::cl::init(false)};
+  Option<LinkSharing> linkSharing{
+      *this,
+      "link-sharing",
+      llvm::cl::desc("Groups on the same link share its bandwidth; so do the "
+                     "transfers that are named: d2h, h2d or d2h,h2d"),
+      llvm::cl::init(LinkSharing::None),
+      llvm::cl::ValueOptional,
+      getLinkSharingValues()};
   Option<double> computeSlowdown{
       *this, "compute-slowdown",
       llvm::cl::desc("The fraction of its own time that computation takes "

@@ -153,6 +153,8 @@ namespace {
 
 /// The known facts about the group of one stream.
 struct StreamGroup {
+  /// Null for a process group, else the stream of transfers.
+  StreamAttr transfers;
   /// None if the ranks are not known.
   std::optional<GroupMembers> members;
   /// None if it is not known how they are placed.
@@ -167,6 +169,7 @@ struct StreamGroup {
 static StreamGroup getGroup(CollectiveOpInterface collective,
                             SymbolTableCollection &symbolTables) {
   StreamGroup group;
+  group.transfers = dyn_cast<StreamAttr>(collective.getGroupKey());
   if (FailureOr<ProcessGroup> placement =
           collective.getProcessGroup(symbolTables);
       succeeded(placement))
@@ -176,6 +179,14 @@ static StreamGroup getGroup(CollectiveOpInterface collective,
             symbolTables.lookupNearestSymbolFrom<GroupOp>(collective, symbol))
       group.members.emplace(op);
   return group;
+}
+
+/// Whether `sharing` includes this direction of transfers.
+static bool names(LinkSharing sharing, StreamAttr transfers) {
+  LinkSharing own = transfers.getName() == OffloadOp::getStreamName()
+                        ? LinkSharing::GroupsAndToHost
+                        : LinkSharing::GroupsAndFromHost;
+  return sharing == LinkSharing::All || sharing == own;
 }
 
 /// Finds the pairs of groups that share more than one device. Marks the groups
@@ -197,14 +208,17 @@ static void addExclusive(MutableArrayRef<StreamGroup> groups,
   }
 }
 
-/// Assigns each group to the link of its node or that of the network. Marks the
-/// groups whose placement is unknown.
-static void addLinks(ArrayRef<StreamGroup> groups, Contention &contention,
-                     std::vector<bool> &isUnknown) {
+/// Assigns each group to the link of its node or that of the network, and each
+/// direction of transfers that `sharing` names to the latter. Marks the groups
+/// whose placement is unknown.
+static void addLinks(ArrayRef<StreamGroup> groups, LinkSharing sharing,
+                     Contention &contention, std::vector<bool> &isUnknown) {
   constexpr int32_t ofItsOwn = -1, insideNode = 0, betweenNodes = 1;
   for (auto [stream, group] : llvm::enumerate(groups)) {
     int32_t link = betweenNodes;
-    if (!group.placement)
+    if (group.transfers)
+      link = names(sharing, group.transfers) ? betweenNodes : ofItsOwn;
+    else if (!group.placement)
       isUnknown[stream] = true;
     else if (group.isAlone())
       link = ofItsOwn;
@@ -228,7 +242,11 @@ mlir::commsched::computeContention(ArrayRef<CollectiveOpInterface> streams,
   GroupContention result;
   result.contention.computeSlowdownPpm =
       std::llround(options.computeSlowdown * millionths);
-  if (!options.exclusiveGroups && !options.linkSharing)
+  if (options.computeSlowdown > 0)
+    for (CollectiveOpInterface collective : streams)
+      result.contention.onCopyEngine.push_back(
+          isa<StreamAttr>(collective.getGroupKey()));
+  if (!options.exclusiveGroups && options.linkSharing == LinkSharing::None)
     return result;
   SmallVector<StreamGroup> groups;
   for (CollectiveOpInterface collective : streams)
@@ -236,8 +254,8 @@ mlir::commsched::computeContention(ArrayRef<CollectiveOpInterface> streams,
   std::vector<bool> isUnknown(streams.size());
   if (options.exclusiveGroups)
     addExclusive(groups, result.contention, isUnknown);
-  if (options.linkSharing)
-    addLinks(groups, result.contention, isUnknown);
+  if (options.linkSharing != LinkSharing::None)
+    addLinks(groups, options.linkSharing, result.contention, isUnknown);
   for (auto [stream, collective] : llvm::enumerate(streams))
     if (isUnknown[stream])
       result.unknownGroups.push_back(

@@ -119,7 +119,6 @@ public:
   /// Ends it: sets `nowNs` to nextEndNs(), which is not neverNs, and returns
   /// the collective. O(log events).
   NodeId end(int64_t &nowNs);
-  bool isIdle() const { return numInFlight == 0; }
 
 private:
   /// When a link was about to have its next end. Out of date if the link says
@@ -136,7 +135,6 @@ private:
   /// By stream: an index of `links`.
   std::vector<int32_t> linkIndices;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
-  int32_t numInFlight = 0;
 };
 
 } // namespace
@@ -194,7 +192,6 @@ void SharedLinks::begin(StreamId stream, NodeId collective, int64_t costNs,
   int32_t link = linkIndices[stream];
   links[link].begin(collective, costNs, nowNs);
   events.push({links[link].nextEndNs(), link});
-  ++numInFlight;
 }
 
 int64_t SharedLinks::nextEndNs() {
@@ -214,7 +211,6 @@ NodeId SharedLinks::end(int64_t &nowNs) {
   NodeId collective = links[link].end(nowNs);
   if (int64_t next = links[link].nextEndNs(); next != neverNs)
     events.push({next, link});
-  --numInFlight;
   return collective;
 }
 
@@ -260,6 +256,10 @@ private:
   void beginFirst(StreamId id);
   /// Goes on to when the next collective ends, and ends it.
   void passEnd();
+  /// Whether collectives of the stream slow computation down.
+  bool slowsComputation(StreamId id) const {
+    return onCopyEngine.empty() || !onCopyEngine[id];
+  }
   /// Goes on until `collective` has ended.
   void passEndOf(NodeId collective) {
     while (timeline.endNs[collective] == neverNs)
@@ -268,6 +268,7 @@ private:
 
   const Problem &problem;
   const int64_t slowdownPpm;
+  const std::vector<bool> &onCopyEngine;
   /// By stream: those that are exclusive with it.
   Csr<StreamId> exclusive;
   SharedLinks links;
@@ -279,6 +280,8 @@ private:
   std::vector<int32_t> issued;
   std::vector<NodeId> behind;
   int32_t numIssued = 0;
+  /// How many collectives are in flight that slow computation down.
+  int32_t numSlowing = 0;
 };
 
 } // namespace
@@ -286,6 +289,7 @@ private:
 ContendedSimulator::ContendedSimulator(const Problem &problem,
                                        const Contention &contention)
     : problem(problem), slowdownPpm(contention.computeSlowdownPpm),
+      onCopyEngine(contention.onCopyEngine),
       links(problem.numStreams(), contention.links),
       streams(problem.numStreams()), issued(problem.numNodes()),
       behind(problem.numNodes(), noNode) {
@@ -324,6 +328,7 @@ void ContendedSimulator::beginFirst(StreamId id) {
     }
   }
   timeline.beginNs[stream.first] = nowNs;
+  numSlowing += slowsComputation(id);
   links.begin(id, stream.first, problem.costNs(stream.first), nowNs);
 }
 
@@ -331,6 +336,7 @@ void ContendedSimulator::passEnd() {
   NodeId collective = links.end(nowNs);
   timeline.endNs[collective] = nowNs;
   StreamId id = problem.stream(collective);
+  numSlowing -= slowsComputation(id);
   Stream &stream = streams[id];
   stream.first = behind[collective];
   stream.numPassed = 0;
@@ -347,7 +353,7 @@ void ContendedSimulator::compute(NodeId node) {
   WideTime left = fullSpeed * static_cast<WideTime>(problem.costNs(node));
   const int64_t beginNs = nowNs;
   while (true) {
-    WideTime speed = links.isIdle() ? fullSpeed : WideTime(millionths);
+    WideTime speed = numSlowing == 0 ? fullSpeed : WideTime(millionths);
     int64_t endNs = nowNs + static_cast<int64_t>(divideUp(left, speed));
     int64_t nextNs = links.nextEndNs();
     if (endNs <= nextNs) {
@@ -419,6 +425,12 @@ Status schedule::check(const Contention &contention, const Problem &problem) {
     if (links[stream] < -1)
       return Error{"stream " + std::to_string(stream) + " is on link " +
                    std::to_string(links[stream])};
+  const std::vector<bool> &onCopyEngine = contention.onCopyEngine;
+  if (!onCopyEngine.empty() &&
+      onCopyEngine.size() != static_cast<size_t>(numStreams))
+    return Error{"there are copy engines for " +
+                 std::to_string(onCopyEngine.size()) +
+                 " streams, but the problem has " + std::to_string(numStreams)};
   int64_t ppm = contention.computeSlowdownPpm;
   if (ppm < 0 || ppm > Contention::maxComputeSlowdownPpm)
     return Error{"computation slows down by " + std::to_string(ppm) +

@@ -22,15 +22,29 @@
 
 namespace mlir::commsched {
 
+/// Which streams share the links of a rank.
+enum class LinkSharing {
+  None,
+  /// Groups share the link inside their node, or the link to the network.
+  Groups,
+  /// Groups, and transfers to the host with the groups that cross nodes.
+  GroupsAndToHost,
+  /// Groups, and transfers from the host with the groups that cross nodes.
+  GroupsAndFromHost,
+  /// Groups, and transfers in both directions.
+  All,
+};
+
 /// The contention that the time model includes. By default all streams run
 /// independently.
 struct ContentionOptions {
   /// Groups that share more than one device are never in flight together.
   bool exclusiveGroups = false;
-  /// Groups on the same link share its bandwidth.
-  bool linkSharing = false;
+  /// Which streams share the bandwidth of links.
+  LinkSharing linkSharing = LinkSharing::None;
   /// The slowdown of a computation beside a collective in flight, as a fraction
-  /// of its own time, such as 0.19; see check().
+  /// of its own time, such as 0.19; see check(). Copy engines carry out
+  /// transfers to and from the host, which slow nothing down.
   double computeSlowdown = 0;
 };
 
@@ -65,7 +79,9 @@ inline constexpr size_t maxExclusiveStreams = 4096;
 /// There are two links. The program is that of one rank, which is a member of
 /// each group that it uses. So all groups inside a node share the rank's link
 /// to the other ranks of its node, and all groups that cross nodes share its
-/// link to the network. A group of one rank shares nothing.
+/// link to the network. A group of one rank shares nothing. A transfer to or
+/// from the host is on the link to the network if the option names it, and else
+/// shares nothing.
 ///
 /// `options` have passed check(). Emits an error if groups are to be exclusive
 /// and there are more than maxExclusiveStreams.

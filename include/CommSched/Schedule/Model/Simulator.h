@@ -36,9 +36,12 @@ struct Contention {
   /// k-th of its speed. Empty: no link is shared.
   std::vector<int32_t> links;
   /// By how many millionths of its own time a computation takes longer while at
-  /// least one collective is in flight: with 190,000, computation that takes
-  /// 100 ns alone takes 119 ns beside communication.
+  /// least one collective is in flight that onCopyEngine leaves: with 190,000,
+  /// computation that takes 100 ns alone takes 119 ns beside communication.
   int64_t computeSlowdownPpm = 0;
+  /// By stream: whether copy engines carry out its collectives, beside which
+  /// computation keeps its speed. Empty: none does.
+  std::vector<bool> onCopyEngine;
 
   bool isNone() const {
     return exclusive.empty() && links.empty() && computeSlowdownPpm == 0;
@@ -47,7 +50,8 @@ struct Contention {
 
 /// Checks `contention` for a `problem` without error. Errors name the streams:
 /// an index out of range, a stream that is exclusive with itself, links for
-/// another number of streams, a slowdown out of range. O(pairs + streams).
+/// or copy engines for another number of streams, a slowdown out of range.
+/// O(pairs + streams).
 Status check(const Contention &contention, const Problem &problem);
 
 /// The times of all operations, in nanoseconds from the start of the step.
@@ -94,8 +98,9 @@ Result<Timeline> simulate(const Problem &problem, const Order &order);
 ///     such streams take turns in the order in which collectives are issued;
 ///   - of k collectives in flight over one link each progresses at a k-th of
 ///     its speed;
-///   - while a collective is in flight, computation progresses by one
-///     nanosecond of its cost in 1 + computeSlowdownPpm / 10^6 nanoseconds.
+///   - while a collective is in flight that is not on a copy engine,
+///     computation progresses by one nanosecond of its cost in
+///     1 + computeSlowdownPpm / 10^6 nanoseconds.
 /// An operation that ends between two nanoseconds ends at the later one, and
 /// the shares of a link change only then. So no operation takes less time than
 /// in the plain simulation, and all take the same time if no two run at once.

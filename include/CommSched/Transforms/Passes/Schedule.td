@@ -42,8 +42,12 @@ class CommSched_SchedulingPass<string flag, string operation>
     Option<"exclusiveGroups", "exclusive-groups", "bool", /*default=*/"false",
            "Groups that share more than one device are never in flight "
            "together">,
-    Option<"linkSharing", "link-sharing", "bool", /*default=*/"false",
-           "Groups on the same link share its bandwidth">,
+    Option<"linkSharing", "link-sharing", "::mlir::commsched::LinkSharing",
+           /*default=*/"::mlir::commsched::LinkSharing::None",
+           "Groups on the same link share its bandwidth; so do the transfers "
+           "that are named: d2h, h2d or d2h,h2d",
+           "::llvm::cl::ValueOptional, "
+           "::mlir::commsched::getLinkSharingValues()">,
     Option<"computeSlowdown", "compute-slowdown", "double", /*default=*/"0.0",
            "The fraction of its own time that computation takes longer beside "
            "a collective in flight, such as 0.19">,
