@@ -24,13 +24,13 @@ sys.path.append(str(ROOT / "benchmarks" / "common"))
 import peers  # noqa: E402
 import tables  # noqa: E402
 from measured_steps import Failure, make_parser  # noqa: E402
-from steps import STEPS, Tools, trace  # noqa: E402
+from steps import LARGE, STEPS, Tools, trace  # noqa: E402
 
 # Peaks that differ by less are one memory for ours, the smaller one.
 NEIGHBORS = 1.02
 # In the picture, of the shortest step.
 LONGEST = 1.3
-FRACTIONS = ("1.0", "0.8", "0.6", "0.4", "0.2", "0.0")
+FRACTIONS = tuple(f"{tenths / 10}" for tenths in range(10, -1, -1))
 # What DeepCompile's passes start from: its own partition saves everything but
 # parameters; users recompute with checkpoints, here with fractions.
 PARTITIONS = {
@@ -92,7 +92,8 @@ def list_steps(options) -> dict:
 
 def compare_step(label: str, program, options, tools: Tools):
     data = options.data / f"{label}.csv"
-    makers = list_peers(tuple(options.fractions))
+    fractions = options.fractions or FRACTIONS[:: 2 if label in LARGE else 1]
+    makers = list_peers(tuple(fractions))
 
     def read_memories():
         return list_memories(tables.read_points(data))
@@ -134,7 +135,7 @@ def main() -> int:
     add("--again", default="$^", help="make points of these again")
     add("--data", type=pathlib.Path, default=results / "data" / "memory")
     add("--traces", type=pathlib.Path, default=ROOT / "build", help="folder of steps")
-    add("--fractions", nargs="+", default=FRACTIONS)
+    add("--fractions", nargs="+", help="of the activations, instead of tenths")
     add("--target", default="h100", help="preset that prices the operations")
     add("--timeout", type=float, default=600.0, help="seconds of one tool")
     add("--tables", action="store_true", help="only print what was measured")

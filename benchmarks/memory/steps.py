@@ -25,6 +25,8 @@ STEPS = {
     "llama3-70b-dp8": ["--model=llama3-70b", "--dp=8"],
     "deepseek-16b-ep8": ["--model=deepseek-v3-16b", "--ep=8"],
 }
+# Those of which PyTorch's scheduler takes a minute or more for a point.
+LARGE = ("llama3-70b-dp64", "llama3-70b-dp8")
 
 
 class Point(NamedTuple):

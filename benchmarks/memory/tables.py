@@ -14,7 +14,7 @@ OURS = ("ours", "ours with host memory")
 COLUMNS = ("function", "setting", "peak_bytes", "step_time_ns", "seconds")
 # By how many percent ours is to be shorter in the middle of PyTorch's curves.
 TARGET = 5
-HEADER = ("step", "peer", "setting", "peak, GiB", "peer, ms", "ours, ms", "ours / peer")
+HEADER = ("peer", "setting", "peak, GiB", "peer, ms", "ours, ms", "ours / peer")
 
 
 def read_points(path: pathlib.Path) -> dict[str, list[Point]]:
@@ -125,26 +125,29 @@ def _ms(time_ns: int | None) -> str:
 
 
 def print_step(label: str, curves: dict[str, list[Point]]):
-    """A row for every point of every peer: what ours makes of its memory."""
+    """A row for every point of every peer: what ours makes of its memory. What
+    the host buys, and the points at which ours is longer."""
+    print(f"## {label}\n")
     answers = get_answers(curves)
-    _print_header(HEADER, 3)
+    _print_header(HEADER, 2)
     for name in list_peers_of(curves):
         for point in sorted(curves[name], key=lambda p: -p.peak_bytes):
             best = best_within(answers, point.peak_bytes)
             _print_row(
-                [label, name, point.setting, _gib(point.peak_bytes)]
+                [name, point.setting, _gib(point.peak_bytes)]
                 + [_ms(point.step_time_ns), _ms(best)]
                 + [f"{best / point.step_time_ns:.3f}" if best else "-"]
             )
     print()
     _print_host(curves)
-    for name, point, best in list_longer(curves):
+    longer = list_longer(curves) if answers else []
+    for name, point, best in longer:
         print(
-            f"- {label}: longer than {name}, {point.setting} "
+            f"- longer than {name}, {point.setting} "
             f"({_gib(point.peak_bytes)} GiB): {_ms(best)} ms, not "
             f"{_ms(point.step_time_ns)}"
         )
-    print()
+    print("\n" * bool(longer), end="")
 
 
 def _print_host(curves):
@@ -202,6 +205,7 @@ def print_targets(all_curves: dict[str, dict[str, list[Point]]]):
     }
     if not compared:
         return
+    print("## Targets\n")
     _print_header(SUMMARY, 1)
     for label, curves in compared.items():
         _print_row(_summarize(label, curves))

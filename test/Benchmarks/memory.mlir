@@ -8,13 +8,15 @@
 // RUN: FileCheck %s --check-prefix=POINTS < %t/memory.csv
 
 // A row for every point, first those with most memory.
-// CHECK:      | step | peer | setting |
-// CHECK:      | memory | DeepCompile | all saved,
-// CHECK:      | memory | today | 1.0 | {{.*}} | 1.000 |
+// CHECK:      ## memory
+// CHECK:      | peer | setting |
+// CHECK:      | DeepCompile | all saved,
+// CHECK:      | today | 1.0 | {{.*}} | 1.000 |
 
 // Then both frontiers, and whether the targets are met.
 // CHECK:      | frontier of |
 // CHECK:      | ours with host memory |
+// CHECK:      ## Targets
 // CHECK:      | points of peers | ours longer |
 // CHECK:      | memory | 25 | 0 |
 // CHECK:      - met: {{.*}} ours is never longer (longer at 0 of 25)
@@ -40,7 +42,7 @@
 // AGAIN-NOT:  Point(setting='1.0'
 // AGAIN:      today: Point(setting='0.0'
 // AGAIN:      ours: Point(setting='100'
-// AGAIN:      - memory: longer than today, 1.0 (0.0 GiB): 0.0 ms, not 0.0
+// AGAIN:      - longer than today, 1.0 (0.0 GiB): 0.0 ms, not 0.0
 // AGAIN:      - missed: {{.*}} ours is never longer (longer at 1 of 26)
 
 // A program that is written has both halves as the peer has left them.
