@@ -193,7 +193,13 @@ def deep_compile(step: Step, partitions: dict) -> Iterator[Point]:
                 yield from attempt(f"{name}, +{percent} %", limit)
 
 
-def ours(step: Step, memories: Iterable[int]) -> Iterator[Point]:
+def for_device(memory: int, reserved: int) -> str:
+    """The options of a device on which the step may take `memory` beside what
+    is reserved."""
+    return f"device-memory={memory + reserved} reserved-bytes={reserved}"
+
+
+def ours(step: Step, memories: Iterable[int], reserved: int) -> Iterator[Point]:
     """The training pipeline for a device with each of these memories, ascending.
     Where none is enough, it gives what needs least, which is the next to ask.
     Then, for the most memory, the frontier that one call gives."""
@@ -201,22 +207,20 @@ def ours(step: Step, memories: Iterable[int]) -> Iterator[Point]:
     for memory in memories:
         if memory < least:
             continue
-        option = f"device-memory={memory}"
-        for point in step.attempt(
-            f"{memory}", functools.partial(step.pipeline, option, f"{memory}")
-        ):
+        make = functools.partial(step.pipeline, for_device(memory, reserved))
+        for point in step.attempt(f"{memory}", functools.partial(make, f"{memory}")):
             yield point
             if point.peak_bytes > memory:
                 least = point.peak_bytes
     if memory:
-        yield from all_at_once(step, f"device-memory={memory}")
+        yield from all_at_once(step, for_device(memory, reserved))
 
 
-def with_host(step: Step, memories: list[int]) -> Iterator[Point]:
+def with_host(step: Step, memories: list[int], reserved: int) -> Iterator[Point]:
     """The frontier if saved values may be on the host."""
     if memories:
-        options = f"device-memory={memories[-1]} host-memory={HOST_MEMORY}"
-        yield from all_at_once(step, options)
+        options = for_device(memories[-1], reserved)
+        yield from all_at_once(step, f"{options} host-memory={HOST_MEMORY}")
 
 
 def all_at_once(step: Step, options: str) -> Iterator[Point]:

@@ -98,15 +98,25 @@ def compare_step(label: str, program, options, tools: Tools):
     def read_memories():
         return list_memories(tables.read_points(data))
 
+    reserved = options.reserved_bytes
+
+    def make_ours(step):
+        return peers.ours(step, read_memories(), reserved)
+
+    def make_with_host(step):
+        return peers.with_host(step, read_memories(), reserved)
+
+    mine, host = tables.OURS
     # Last, because their memories are those of the others. The second time ours
     # is asked for the memories of points at which it was longer.
-    mine, host = tables.OURS
-    rounds = [*makers.items(), (mine, lambda step: peers.ours(step, read_memories()))]
-    rounds += [rounds[-1], (host, lambda step: peers.with_host(step, read_memories()))]
-    known = tables.read_points(data)
-    for name in known:
-        if re.search(options.peers, name) and re.search(options.again, name):
-            known[name] = []
+    rounds = [*makers.items(), (mine, make_ours), (mine, make_ours)]
+    rounds.append((host, make_with_host))
+    known = {
+        name: points
+        for name, points in tables.read_points(data).items()
+        if not (re.search(options.peers, name) and re.search(options.again, name))
+    }
+    tables.write_points(data, known)
     program = program or trace(label, options.traces, tools)
     with tempfile.TemporaryDirectory() as folder:
         step = peers.Step(program, pathlib.Path(folder), tools)
@@ -136,6 +146,13 @@ def main() -> int:
     add("--data", type=pathlib.Path, default=results / "data" / "memory")
     add("--traces", type=pathlib.Path, default=ROOT / "build", help="folder of steps")
     add("--fractions", nargs="+", help="of the activations, instead of tenths")
+    add(
+        "--reserved-bytes",
+        type=int,
+        default=0,
+        help="of optimizer states and the framework, which devices have beside "
+        "the memory of a point: ours is the same step",
+    )
     add("--target", default="h100", help="preset that prices the operations")
     add("--timeout", type=float, default=600.0, help="seconds of one tool")
     add("--tables", action="store_true", help="only print what was measured")

@@ -34,14 +34,15 @@
 // POINTS-NEXT: ours,"frontier, 0",100,
 // POINTS:      ours with host memory,"frontier, 0",
 
-// What is in the file is not made again, but for what --again names.
+// What is in the file is not made again, but for what --again names. Reserved
+// bytes are on top of the memory.
 // RUN: sed -i 's/^today,1.0,100,600,/today,1.0,100,599,/' %t/memory.csv
 // RUN: %python %src/benchmarks/memory/run.py %s --opt commsched-opt \
 // RUN:   --tool commsched-peers --fractions 1.0 0.0 --data %t \
-// RUN:   --peers 'today|^ours$' --again '^ours$' 2>&1 | FileCheck %s --check-prefix=AGAIN
+// RUN:   --reserved-bytes 1000 --peers 'today|^ours$' --again '^ours$' 2>&1 | FileCheck %s --check-prefix=AGAIN
 // AGAIN-NOT:  Point(setting='1.0'
 // AGAIN:      today: Point(setting='0.0'
-// AGAIN:      ours: Point(setting='100'
+// AGAIN:      ours: Point(setting='100', peak_bytes=100, step_time_ns=600,
 // AGAIN:      - longer than today, 1.0 (0.0 GiB): 0.0 ms, not 0.0
 // AGAIN:      - missed: {{.*}} ours is never longer (longer at 1 of 26)
 
