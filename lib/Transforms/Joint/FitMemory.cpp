@@ -166,11 +166,12 @@ FailureOr<FitMemory::Replacement> FitMemory::fit(func::FuncOp joint,
            << explainUnknownCost(costs, unpriced);
   FailureOr<PartitionTrials> trials = listTrials(*working);
   MemorySearch search(*working, scheduling, costs, hostBytes);
-  auto measureTrial = [&](const Split &split, Treatment treatment) {
-    return search.measure(split, treatment);
-  };
-  // What takes no time is tried completely.
+  // What takes no time is tried completely, and the same for all memories.
   bool isSmall = PartitionTrials::isSmall(working->getGraph());
+  auto measureTrial = [&](const Split &split, Treatment &treatment) {
+    return isSmall ? search.measure(split, treatment)
+                   : search.measureWithin(split, treatment, limitBytes);
+  };
   if (failed(trials) ||
       failed(isSmall || !frontier.empty()
                  ? trials->visitAll(measureTrial)

@@ -133,8 +133,13 @@ static SmallVector<Treatment> listTreatments(Treatment allowed) {
 }
 
 static std::string describe(const std::string &origin, Treatment treatment) {
-  return origin + (treatment.quantizes ? ", in 8 bits" : "") +
-         (treatment.offloads ? ", with transfers" : "");
+  std::string text = origin;
+  if (treatment.quantizes)
+    text += treatment.quantizedEighths == 8
+                ? ", in 8 bits"
+                : ", " + std::to_string(treatment.quantizedEighths) +
+                      "/8 in 8 bits";
+  return text + (treatment.offloads ? ", with transfers" : "");
 }
 
 FailureOr<int64_t> PartitionTrials::measureOnce(const std::string &origin,

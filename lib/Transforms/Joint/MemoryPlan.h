@@ -38,12 +38,14 @@ struct Treatment {
   bool offloads = false;
   /// Whether they are kept in 8 bits where that takes less memory.
   bool quantizes = false;
+  /// How much of what could be in 8 bits is then, by its bytes.
+  int32_t quantizedEighths = 8;
 };
 
-/// Measures a partition with a treatment of its saved values; fails after an
-/// error.
+/// Measures a partition with a treatment of its saved values, of which it may
+/// change the number; fails after an error.
 using MeasureTrial =
-    function_ref<FailureOr<TrialCosts>(const partition::Split &, Treatment)>;
+    function_ref<FailureOr<TrialCosts>(const partition::Split &, Treatment &)>;
 
 /// A partition that was measured.
 struct PartitionTrial {

@@ -12,6 +12,7 @@
 #include "OffloadActivations.h"
 #include "QuantizeActivations.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -25,7 +26,8 @@ mlir::commsched::createHalves(const JointFunction &working, const Split &split,
   if (succeeded(applyAutogradOrder(halves.backward,
                                    /*emitRemarks=*/!options.isTrial))) {
     if (options.treatment.quantizes)
-      quantizeSavedValues(halves, /*emitRemarks=*/!options.isTrial);
+      quantizeSavedValues(halves, options.treatment.quantizedEighths,
+                          /*emitRemarks=*/!options.isTrial);
     if (options.treatment.offloads)
       offloadSavedValues(halves, costs, options.hostBytes);
     return halves;
@@ -75,6 +77,36 @@ FailureOr<TrialCosts> MemorySearch::measure(const Split &split,
           })))
     return failure();
   return result;
+}
+
+FailureOr<TrialCosts> MemorySearch::measureWithin(const Split &split,
+                                                  Treatment &treatment,
+                                                  int64_t limitBytes) {
+  FailureOr<TrialCosts> all = measure(split, treatment);
+  if (failed(all) || !treatment.quantizes || all->peakBytes > limitBytes)
+    return all;
+  Treatment none = treatment;
+  none.quantizes = false;
+  FailureOr<TrialCosts> wide = measure(split, none);
+  if (failed(wide))
+    return failure();
+  if (wide->peakBytes <= limitBytes)
+    return all;
+  // The peak falls about evenly with what is in 8 bits.
+  int64_t needed = wide->peakBytes - limitBytes;
+  auto eighths = static_cast<int32_t>(llvm::divideCeil(
+      needed, llvm::divideCeil(wide->peakBytes - all->peakBytes, 8)));
+  for (Treatment part = treatment; eighths < 8; ++eighths) {
+    part.quantizedEighths = eighths;
+    FailureOr<TrialCosts> costs = measure(split, part);
+    if (failed(costs))
+      return failure();
+    if (costs->peakBytes > limitBytes)
+      continue;
+    treatment = part;
+    return costs;
+  }
+  return all;
 }
 
 /// Schedules the halves of `trial` within what `getNextLimit` says: it is given

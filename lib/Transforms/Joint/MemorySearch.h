@@ -60,6 +60,11 @@ public:
   FailureOr<TrialCosts> measure(const partition::Split &split,
                                 Treatment treatment);
 
+  /// The same with as little in 8 bits as fits `limitBytes`, if that is less
+  /// than all: changes `treatment` such.
+  FailureOr<TrialCosts> measureWithin(const partition::Split &split,
+                                      Treatment &treatment, int64_t limitBytes);
+
   /// Returns the shortest step within `limitBytes` of all that are found, or
   /// the one that needs least. `trials`, which must live on, are those to
   /// choose from, the one with the shortest bound first. `isSmall`: schedules

@@ -20,10 +20,11 @@ namespace mlir::commsched {
 
 /// Rewrites both halves of a partition, of one block each, such that saved
 /// tensors of bf16 and of at least 1 MiB, inputs aside, are saved as f8E5M2
-/// with a scale for each row, as commsched-quantize-activations does. Returns
-/// how many there are. The dialects `arith`, `linalg`, `math` and `tensor` must
-/// be loaded. Linear.
-int64_t quantizeSavedValues(PartitionHalves halves, bool emitRemarks);
+/// with a scale for each row, as commsched-quantize-activations does: the first
+/// of them, up to `eighths` of their bytes. Returns how many there are. The
+/// dialects `arith`, `linalg`, `math` and `tensor` must be loaded. Linear.
+int64_t quantizeSavedValues(PartitionHalves halves, int32_t eighths,
+                            bool emitRemarks);
 
 } // namespace mlir::commsched
 

@@ -40,7 +40,9 @@ def FitMemory : CommSched_SchedulingPass<"commsched-fit-memory",
     With `quantize=auto`, each of these is also tried with its saved activations
     in 8 bits: those of bf16 and of at least 1 MiB that are no inputs become
     f8E5M2 with a scale for each row, as by `commsched-quantize-activations`, and
-    the casts take their time. This changes results, so it is off by default.
+    the casts take their time. Of large functions, only as many of them are in 8
+    bits as it takes to fit, from the first on, in eighths of their bytes. This
+    changes results, so it is off by default.
 
     Where nothing that is known fits, that which needs least is taken, and a
     remark `MemoryExceeded` gives the largest values at its peak and what would
