@@ -81,13 +81,29 @@ def list_longer(curves) -> list[tuple[str, Point, int | None]]:
     return found
 
 
+def get_gain(point: Point, best: int) -> float:
+    """By how many percent a step of ours is shorter."""
+    return 100 * (1 - best / point.step_time_ns)
+
+
 def find_gain(curves, name: str) -> tuple[Point, float] | None:
     """The middle of a peer's curve, and by how many percent ours is shorter."""
     if name not in curves:
         return None
     point = middle_of(curves[name])
     best = best_within(get_answers(curves), point.peak_bytes)
-    return (point, 100 * (1 - best / point.step_time_ns)) if best else None
+    return (point, get_gain(point, best)) if best else None
+
+
+def find_gain_with_host(curves, point: Point) -> float | None:
+    """By how many percent the best point of the frontier with the host is
+    shorter that needs no more memory of the device."""
+    times = [
+        other.step_time_ns
+        for other in curves.get(OURS[1], [])
+        if other.peak_bytes <= point.peak_bytes
+    ]
+    return get_gain(point, min(times)) if times else None
 
 
 def count_descents(answers: list[Point]) -> int:
@@ -182,7 +198,12 @@ SUMMARY = (
 
 def _show_gain(curves, name: str) -> str:
     found = find_gain(curves, name)
-    return f"{-found[1]:+.1f} % at {_gib(found[0].peak_bytes)} GiB" if found else "-"
+    if not found:
+        return "-"
+    point, gain = found
+    with_host = find_gain_with_host(curves, point)
+    host = f" ({-with_host:+.1f} % with host)" if with_host is not None else ""
+    return f"{-gain:+.1f} %{host} at {_gib(point.peak_bytes)} GiB"
 
 
 def _summarize(label: str, curves) -> list[str]:
@@ -198,6 +219,33 @@ def _summarize(label: str, curves) -> list[str]:
     return [str(cell) for cell in cells]
 
 
+def _print_fractions(compared):
+    """By how much ours is shorter at every fraction that PyTorch was given."""
+    names = [
+        (label, name)
+        for label, curves in compared.items()
+        for name in list_peers_of(curves)
+        if name.startswith("PyTorch")
+    ]
+    fractions = sorted(
+        {p.setting for label, name in names for p in compared[label][name]},
+        reverse=True,
+    )
+    if not names:
+        return
+    _print_header(("step", "peer", *fractions), 2)
+    for label, name in names:
+        points = {p.setting: p for p in compared[label][name]}
+        answers = get_answers(compared[label])
+        cells = [label, name]
+        for fraction in fractions:
+            point = points.get(fraction)
+            best = best_within(answers, point.peak_bytes) if point else None
+            cells.append(f"{-get_gain(point, best):+.1f} %" if best else "")
+        _print_row(cells)
+    print()
+
+
 def print_targets(all_curves: dict[str, dict[str, list[Point]]]):
     """A row for every step, and whether the targets are met."""
     compared = {
@@ -209,6 +257,8 @@ def print_targets(all_curves: dict[str, dict[str, list[Point]]]):
     _print_header(SUMMARY, 1)
     for label, curves in compared.items():
         _print_row(_summarize(label, curves))
+    print()
+    _print_fractions(compared)
     longer = sum(len(list_longer(curves)) for curves in compared.values())
     points = sum(
         len(curves[name])
@@ -221,7 +271,6 @@ def print_targets(all_curves: dict[str, dict[str, list[Point]]]):
         for name in list_peers_of(curves)
         if name.startswith("PyTorch") and (found := find_gain(curves, name))
     ]
-    print()
     print(
         f"- {_judge(not longer)}: at the memory of every point of every peer ours is "
         f"never longer (longer at {longer} of {points})"
