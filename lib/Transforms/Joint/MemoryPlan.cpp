@@ -247,10 +247,13 @@ std::vector<const PartitionTrial *> PartitionTrials::getVisited() const {
     for (const PartitionTrial &trial : variants)
       visited.push_back(&trial);
   // The map is in the order of what is saved, which decides between equals.
-  llvm::stable_sort(
-      visited, [](const PartitionTrial *a, const PartitionTrial *b) {
-        return std::make_pair(a->costs.boundNs, a->costs.peakBytes) <
-               std::make_pair(b->costs.boundNs, b->costs.peakBytes);
-      });
+  auto getKey = [](const PartitionTrial *trial) {
+    return std::make_tuple(trial->costs.boundNs, trial->treatment.quantizes,
+                           trial->treatment.offloads, trial->costs.peakBytes);
+  };
+  llvm::stable_sort(visited,
+                    [&](const PartitionTrial *a, const PartitionTrial *b) {
+                      return getKey(a) < getKey(b);
+                    });
   return visited;
 }

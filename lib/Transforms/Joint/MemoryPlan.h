@@ -87,7 +87,7 @@ public:
   LogicalResult visitAround(int64_t bytes, MeasureTrial measure);
 
   /// What was visited, without repetitions: the shortest bound first, of equal
-  /// ones the lower peak.
+  /// ones that which does nothing to its saved values, then the lower peak.
   std::vector<const PartitionTrial *> getVisited() const;
 
 private:

@@ -136,11 +136,14 @@ LogicalResult MemorySearch::scheduleTrial(
 }
 
 /// Returns the shortest of the points within `bytes`, or null. Of equal ones
-/// that with the lower peak, then the first.
+/// that which does nothing to its saved values, then that with the lower peak,
+/// then the first.
 const FittedTrial *MemorySearch::findBest(int64_t bytes) const {
   const FittedTrial *best = nullptr;
   auto getKey = [](const FittedTrial &point) {
-    return std::make_pair(point.schedule.stepNs, point.schedule.peakBytes);
+    const Treatment &treatment = point.trial->treatment;
+    return std::make_tuple(point.schedule.stepNs, treatment.quantizes,
+                           treatment.offloads, point.schedule.peakBytes);
   };
   for (const FittedTrial &point : points)
     if (point.schedule.peakBytes <= bytes &&

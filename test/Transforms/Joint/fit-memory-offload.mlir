@@ -5,6 +5,9 @@
 // RUN:   --commsched-verify-partition | FileCheck %s
 // RUN: commsched-opt %s --commsched-fit-memory="device-memory=7MiB" \
 // RUN:   --commsched-verify-partition | FileCheck %s --check-prefix=DEVICE
+// Nothing is sent that need not be.
+// RUN: commsched-opt %s --commsched-fit-memory="device-memory=1GiB host-memory=1GiB" \
+// RUN:   --commsched-verify-partition | FileCheck %s --check-prefix=DEVICE
 // DEVICE-NOT: commsched.offload
 
 // Transfers are no collectives.
