@@ -243,6 +243,8 @@ const char *Splitter::whyNotRepeated(NodeId operation) const {
   const JointNode &node = graph[operation];
   if (node.operatorClass == OperatorClass::Random)
     return "draws random numbers";
+  if (node.isPinned && node.operatorClass == OperatorClass::Collective)
+    return "must run exactly once";
   if (node.isPinned)
     return "touches memory that is written";
   if (node.tag == PartitionTag::MustBeForward)

@@ -367,6 +367,8 @@ TEST(SplitConflictTest, TheBackwardWouldRepeatWhatItCannot) {
   JointGraph graph = plain;
   graph[layer.h].isPinned = true;
   expectReason(graph, "touches memory that is written");
+  graph[layer.h].operatorClass = OperatorClass::Collective;
+  expectReason(graph, "must run exactly once");
   graph = plain;
   graph[layer.h].tag = PartitionTag::MustBeForward;
   expectReason(graph, "has to be in the forward");

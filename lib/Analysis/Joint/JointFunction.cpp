@@ -8,6 +8,7 @@
 
 #include "CommSched/Analysis/Joint/JointFunction.h"
 #include "../Problem/Dependences.h"
+#include "CommSched/Analysis/Joint/HostCopies.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Analysis/Problem/OperatorClasses.h"
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"
@@ -448,6 +449,9 @@ FailureOr<JointFunction> JointFunctionBuilder::build() {
   for (BlockArgument argument : block.getArguments())
     if (failed(addArgument(argument)))
       return failure();
+  if (failed(verifyOffloadedPolicies(block)) ||
+      failed(verifyOffloadedUnchanged(block, storages)))
+    return failure();
   PinnedOperations pinned = findPinnedOperations(block, storages);
   SmallVector<NodeId> nodes;
   for (auto [index, op] : llvm::enumerate(getScheduledOperations(block))) {

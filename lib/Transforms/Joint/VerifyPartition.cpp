@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommSched/Analysis/Joint/HostCopies.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Transforms/Passes.h"
@@ -140,9 +141,11 @@ public:
 
 private:
   LogicalResult verifyForwardArguments();
+  LogicalResult verifyOffloads();
   LogicalResult verifySaved(unsigned index);
   LogicalResult verifySavedName(unsigned index);
   LogicalResult verifySavedRole(unsigned index);
+  LogicalResult verifySavedOnHost(unsigned index);
   LogicalResult verifyTangent(unsigned index);
 
   /// The forward's result that is the argument `index` of the backward.
@@ -210,7 +213,24 @@ LogicalResult PairVerifier::verifySaved(unsigned index) {
                         << "but that is a collective in flight, " << saved);
   if (failed(verifySavedName(index)))
     return failure();
+  if (isHostType(saved) && failed(verifySavedOnHost(index)))
+    return failure();
   return verifySavedRole(index);
+}
+
+/// What was copied to the host comes back.
+LogicalResult PairVerifier::verifySavedOnHost(unsigned index) {
+  if (backward.isExternal() || !backward.getArgument(index).use_empty())
+    return success();
+  InFlightDiagnostic diag = emitSavedError(index)
+                            << "which is in the memory of the host, but '@"
+                            << backward.getName() << "' never reloads it";
+  Value returned = getReturned(getResult(index));
+  if (auto wait = returned ? returned.getDefiningOp<WaitOp>() : WaitOp())
+    if (Operation *start = cast<WaitOpInterface>(*wait).getStart())
+      diag.attachNote(start->getLoc())
+          << "this '" << start->getName() << "' copies it to the host";
+  return noteBackward(std::move(diag));
 }
 
 LogicalResult PairVerifier::verifySavedName(unsigned index) {
@@ -250,9 +270,27 @@ LogicalResult PairVerifier::verifySavedRole(unsigned index) {
   return noteBackward(std::move(diag));
 }
 
+/// Emits an error if `tangent`, an argument of a backward, is on the host,
+/// where only a forward could have copied it.
+static LogicalResult verifyOnDevice(FunctionOpInterface backward,
+                                    unsigned tangent) {
+  Type type = backward.getArgumentTypes()[tangent];
+  if (!isHostType(type))
+    return success();
+  InFlightDiagnostic diag =
+      backward.emitOpError()
+      << "has a tangent as argument #" << tangent << " that is a " << type
+      << " in the memory of the host, but no forward offloads it";
+  if (!backward.isExternal())
+    for (Operation *user : backward.getArgument(tangent).getUsers())
+      diag.attachNote(user->getLoc())
+          << "this '" << user->getName() << "' uses it";
+  return diag;
+}
+
 LogicalResult PairVerifier::verifyTangent(unsigned index) {
   if (isTangent(backward, index))
-    return success();
+    return verifyOnDevice(backward, index);
   InFlightDiagnostic diag =
       forward.emitOpError()
       << "saves " << forward.getNumResults() - numForwardOutputs
@@ -261,6 +299,14 @@ LogicalResult PairVerifier::verifyTangent(unsigned index) {
       << index << " has ";
   printRole(diag, getRole(backward, index));
   return noteBackward(std::move(diag));
+}
+
+/// Whether what the forward copies to the host keeps its value.
+LogicalResult PairVerifier::verifyOffloads() {
+  Region &body = forward.getFunctionBody();
+  if (!body.hasOneBlock() || body.front().getOps<OffloadOp>().empty())
+    return success();
+  return verifyOffloadedUnchanged(body.front(), StorageAnalysis(body.front()));
 }
 
 LogicalResult PairVerifier::verify() {
@@ -278,6 +324,8 @@ LogicalResult PairVerifier::verify() {
                         << backward.getName() << "', which takes "
                         << backward.getNumArguments() << " argument(s)");
   LogicalResult result = verifyForwardArguments();
+  if (failed(verifyOffloads()))
+    result = failure();
   for (unsigned index : llvm::seq(backward.getNumArguments()))
     if (failed(index < numSaved ? verifySaved(index) : verifyTangent(index)))
       result = failure();

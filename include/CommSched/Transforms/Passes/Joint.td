@@ -207,7 +207,10 @@ def VerifyPartition : Pass<"commsched-verify-partition", "::mlir::ModuleOp"> {
     - if a saved value has another role than the argument of the forward that it
       is, or, being computed, another one than `"saved_activation"`,
     - if another argument of the backward is no tangent, or if the forward has
-      one.
+      one,
+    - if the forward saves a value in the memory of the host that the backward
+      does not reload, or if a tangent is there, which no forward offloads,
+    - if the forward offloads a value whose storage is written later.
 
     Nothing is changed.
   }];

@@ -1,0 +1,102 @@
+// RUN: commsched-opt %s --split-input-file --verify-diagnostics \
+// RUN:   --commsched-verify-partition
+
+// What a forward saves on the host comes back, and is what it was.
+
+func.func @a(%x: tensor<4xf32> {commsched.role = "input"})
+    -> tensor<4xf32, #commsched.host>
+    attributes {commsched.joint = "f", commsched.backward = @b,
+                commsched.num_forward_outputs = 0 : i64} {
+  %y = commsched.compute "sin"(%x) {mutates = array<i64: 0>}
+      : (tensor<4xf32>) -> tensor<4xf32>
+  %f = commsched.offload %y
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32, #commsched.host>>
+  %z = commsched.compute "add_"(%x) {mutates = array<i64: 0>}
+      : (tensor<4xf32>) -> tensor<4xf32>
+  %h = commsched.wait %f : !commsched.future<tensor<4xf32, #commsched.host>>
+  return %h : tensor<4xf32, #commsched.host>
+}
+func.func @b(%h: tensor<4xf32, #commsched.host>
+                 {commsched.role = "saved_activation"}) -> tensor<4xf32>
+    attributes {commsched.joint = "f", commsched.forward = @a} {
+  %r = commsched.reload %h
+      : tensor<4xf32, #commsched.host> -> !commsched.future<tensor<4xf32>>
+  %y = commsched.wait %r : !commsched.future<tensor<4xf32>>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+// A parameter that lives on the host is the caller's.
+
+func.func @a(%w: tensor<4xf32, #commsched.host> {commsched.role = "parameter"})
+    -> tensor<4xf32, #commsched.host>
+    attributes {commsched.joint = "f", commsched.backward = @b,
+                commsched.num_forward_outputs = 0 : i64} {
+  return %w : tensor<4xf32, #commsched.host>
+}
+func.func private @b(
+    tensor<4xf32, #commsched.host> {commsched.role = "parameter"})
+    attributes {commsched.joint = "f", commsched.forward = @a}
+
+// -----
+
+// expected-error@+1 {{'func.func' op saves result #0 for argument #0 of '@b', which is in the memory of the host, but '@b' never reloads it}}
+func.func @a(%x: tensor<4xf32> {commsched.role = "input"})
+    -> tensor<4xf32, #commsched.host>
+    attributes {commsched.joint = "f", commsched.backward = @b,
+                commsched.num_forward_outputs = 0 : i64} {
+  // expected-note@+1 {{this 'commsched.offload' copies it to the host}}
+  %f = commsched.offload %x
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32, #commsched.host>>
+  %h = commsched.wait %f : !commsched.future<tensor<4xf32, #commsched.host>>
+  return %h : tensor<4xf32, #commsched.host>
+}
+// expected-note@+1 {{the backward is here}}
+func.func @b(%h: tensor<4xf32, #commsched.host>
+                 {commsched.role = "saved_activation"})
+    attributes {commsched.joint = "f", commsched.forward = @a} {
+  return
+}
+
+// -----
+
+func.func @a() attributes {commsched.joint = "f", commsched.backward = @b,
+                           commsched.num_forward_outputs = 0 : i64} {
+  return
+}
+// expected-error@+1 {{'func.func' op has a tangent as argument #0 that is a 'tensor<4xf32, #commsched.host>' in the memory of the host, but no forward offloads it}}
+func.func @b(%dy: tensor<4xf32, #commsched.host> {commsched.role = "tangent"})
+    -> tensor<4xf32>
+    attributes {commsched.joint = "f", commsched.forward = @a} {
+  // expected-note@+1 {{this 'commsched.reload' uses it}}
+  %r = commsched.reload %dy
+      : tensor<4xf32, #commsched.host> -> !commsched.future<tensor<4xf32>>
+  %y = commsched.wait %r : !commsched.future<tensor<4xf32>>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+// In flight.
+
+commsched.group @dp size(4)
+
+func.func @a(%x: tensor<4xf32> {commsched.role = "input"},
+             %y: tensor<4xf32> {commsched.role = "input"})
+    -> tensor<4xf32, #commsched.host>
+    attributes {commsched.joint = "f", commsched.backward = @b,
+                commsched.num_forward_outputs = 0 : i64} {
+  // expected-error@+1 {{'commsched.offload' op copies operand 0 to the host, but its storage is written later, so the copy differs from the value}}
+  %f = commsched.offload %x
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32, #commsched.host>>
+  // expected-note@+1 {{this 'commsched.all_reduce' writes it}}
+  %s = commsched.all_reduce %y on @dp reduction(sum) into %x
+      : tensor<4xf32> into tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %h = commsched.wait %f : !commsched.future<tensor<4xf32, #commsched.host>>
+  %z = commsched.wait %s : !commsched.future<tensor<4xf32>>
+  return %h : tensor<4xf32, #commsched.host>
+}
+func.func private @b(
+    tensor<4xf32, #commsched.host> {commsched.role = "saved_activation"})
+    attributes {commsched.joint = "f", commsched.forward = @a}
