@@ -22,7 +22,8 @@ bool partition::isFreeToRepeat(const JointNode &node) {
 namespace {
 
 /// Two vertices for each node: `in` is on the sink's side if the backward
-/// computes the node, `out` if the backward has it.
+/// computes the node, `out` if the backward has it. What needs a tangent is on
+/// the sink's side and has no edges: the sink stands for it.
 class CutNetwork {
 public:
   CutNetwork(const JointGraph &graph, const Classification &classes,
@@ -36,6 +37,11 @@ private:
   static VertexId getOut(NodeId node) { return 3 + 2 * node; }
   static NodeId getNode(VertexId vertex) { return (vertex - 2) / 2; }
 
+  /// Whether the backward reads `node` where it needs a tangent or returns it.
+  bool isRead(NodeId node) const {
+    return classes.requiredBackward[node] || findTangentUser(node) != noNode;
+  }
+  NodeId findTangentUser(NodeId node) const;
   void addNode(NodeId node);
   PartitionConflict
   explain(const std::vector<FlowNetwork::Edge> &unboundedPath) const;
@@ -49,12 +55,18 @@ private:
 
 } // namespace
 
+/// The first user of `node` that needs a tangent.
+NodeId CutNetwork::findTangentUser(NodeId node) const {
+  for (NodeId user : graph.getUsers(node))
+    if (classes.needsTangent[user])
+      return user;
+  return noNode;
+}
+
 void CutNetwork::addNode(NodeId node) {
-  if (classes.needsTangent[node]) {
-    network.addEdge(getIn(node), FlowNetwork::sink, FlowNetwork::unbounded);
+  if (classes.needsTangent[node])
     return;
-  }
-  if (classes.requiredBackward[node])
+  if (isRead(node))
     network.addEdge(getOut(node), FlowNetwork::sink, FlowNetwork::unbounded);
   if (isToBeRecomputed(graph[node])) {
     network.addEdge(getIn(node), FlowNetwork::sink, FlowNetwork::unbounded);
@@ -65,13 +77,14 @@ void CutNetwork::addNode(NodeId node) {
   network.addEdge(getIn(node), getOut(node), weights.save[node]);
   NodeId previous = noNode;
   for (NodeId user : graph.getUsers(node))
-    if (user != std::exchange(previous, user))
+    if (user != std::exchange(previous, user) && !classes.needsTangent[user])
       network.addEdge(getOut(node), getIn(user), FlowNetwork::unbounded);
 }
 
 PartitionConflict
 CutNetwork::explain(const std::vector<FlowNetwork::Edge> &unboundedPath) const {
-  // source -> in(node) [-> out(node) -> in(user) …] -> sink
+  // source -> in(node) [-> out(node) -> in(user) …] -> sink; into the sink from
+  // in(last) or out(last).
   NodeId node = getNode(unboundedPath.front().to);
   NodeId last = getNode(unboundedPath.back().from);
   PartitionConflict conflict;
@@ -81,12 +94,15 @@ CutNetwork::explain(const std::vector<FlowNetwork::Edge> &unboundedPath) const {
   if (!graph[node].isSaveable)
     conflict.reason += ", and is no value that can be saved";
   conflict.other = last;
-  if (isToBeRecomputed(graph[last]))
+  bool isComputed = unboundedPath.back().from == getIn(last);
+  if (isComputed) {
     conflict.otherReason = "has to be computed again";
-  else if (classes.needsTangent[last])
-    conflict.otherReason = "is computed in the backward";
-  else
+  } else if (classes.requiredBackward[last]) {
     conflict.otherReason = "is a result of the backward";
+  } else {
+    conflict.other = findTangentUser(last);
+    conflict.otherReason = "is computed in the backward";
+  }
   return conflict;
 }
 
@@ -105,7 +121,8 @@ PartitionResult<std::vector<NodeId>> CutNetwork::solve() {
     return explain(cut.unboundedPath);
   std::vector<NodeId> saved;
   for (NodeId node = 0; node < graph.size(); ++node)
-    if (!cut.onSinkSide[getIn(node)] && cut.onSinkSide[getOut(node)])
+    if (!classes.needsTangent[node] && !cut.onSinkSide[getIn(node)] &&
+        cut.onSinkSide[getOut(node)])
       saved.push_back(node);
   return saved;
 }

@@ -42,17 +42,14 @@ private:
   /// A joint function and the halves that are to replace it.
   struct Replacement {
     func::FuncOp joint;
-    PartitionHalves halves;
-    /// The limit of the schedule that was chosen.
-    int64_t limitBytes;
+    FittedHalves fitted;
   };
 
   std::optional<std::string> findBadBytes();
   FailureOr<Replacement> fit(func::FuncOp joint, const PartitionNames &names,
                              OperationCosts &costs);
-  FailureOr<PartitionTrials> listTrials(const JointFunction &working) const;
-  LogicalResult scheduleHalves(const Replacement &replacement, StringRef name,
-                               OperationCosts &costs);
+  FailureOr<PartitionList> listPartitions(const JointFunction &working) const;
+  LogicalResult prepare(PartitionHalves halves);
   LogicalResult checkPeak(FunctionPair pair, StringRef name,
                           OperationCosts &costs);
 
@@ -103,19 +100,17 @@ std::optional<std::string> FitMemory::findBadBytes() {
 // The pass
 //===----------------------------------------------------------------------===//
 
-FailureOr<PartitionTrials>
-FitMemory::listTrials(const JointFunction &working) const {
-  Treatment allowed = {/*offloads=*/hostBytes > 0,
-                       /*quantizes=*/quantize == QuantizeChoice::Auto};
+FailureOr<PartitionList>
+FitMemory::listPartitions(const JointFunction &working) const {
   if (!working.getFunction()->hasAttr(savedValuesAttrName))
-    return PartitionTrials::create(working, collectives, allowed);
+    return PartitionList::create(working, collectives);
   FailureOr<std::vector<partition::NodeId>> saved = readSavedValues(working);
   if (failed(saved))
     return failure();
   FailureOr<Split> split = splitAt(working, *saved);
   if (failed(split))
     return failure();
-  return PartitionTrials::createFixed(working, std::move(*split), allowed);
+  return PartitionList::createFixed(working, std::move(*split));
 }
 
 /// A remark on each partition that was measured, the shortest bound first.
@@ -124,7 +119,7 @@ static void remarkTrials(func::FuncOp joint,
   for (const PartitionTrial *trial : trials)
     remark::analysis(joint.getLoc(),
                      makeRemark("PartitionTried", joint.getName()))
-        << trial->origin << remark::metric("BoundNs", trial->costs.boundNs)
+        << trial->getOrigin() << remark::metric("BoundNs", trial->costs.boundNs)
         << remark::metric("PeakBytes", trial->costs.peakBytes);
 }
 
@@ -136,15 +131,31 @@ static void remarkFitted(const JointFunction &working,
   remark::passed(joint.getLoc(), makeRemark("MemoryFitted", joint.getName()))
       << ("the step takes " + Twine(schedule.stepNs) + " ns and " +
           Twine(schedule.peakBytes) + " bytes of " + Twine(limitBytes) + ": " +
-          fitted.trial->origin + ", of " + Twine(numTrials) + " partitions")
+          fitted.trial->getOrigin() + ", of " + Twine(numTrials) +
+          " partitions")
              .str()
       << remark::metric("StepNs", schedule.stepNs)
       << remark::metric("PeakBytes", schedule.peakBytes)
       << remark::metric("AllowedBytes", limitBytes)
-      << remark::metric(
-             "SavedBytes",
-             computeSavedBytes(working.getGraph(), fitted.trial->split.saved))
+      << remark::metric("SavedBytes",
+                        computeSavedBytes(working.getGraph(),
+                                          fitted.trial->partition->split.saved))
       << remark::metric("Partitions", static_cast<int64_t>(numTrials));
+}
+
+/// Emits the remarks on how the halves of a partition are made.
+static LogicalResult remarkHalves(const JointFunction &working,
+                                  const PartitionTrial &trial,
+                                  const PartitionNames &names,
+                                  int64_t hostBytes, OperationCosts &costs) {
+  FailureOr<PartitionHalves> halves =
+      createHalves(working, trial.partition->split, costs,
+                   {names, /*isTrial=*/false, trial.treatment, hostBytes});
+  if (failed(halves))
+    return failure();
+  halves->forward.erase();
+  halves->backward.erase();
+  return success();
 }
 
 FailureOr<FitMemory::Replacement> FitMemory::fit(func::FuncOp joint,
@@ -164,34 +175,30 @@ FailureOr<FitMemory::Replacement> FitMemory::fit(func::FuncOp joint,
   if (unpriced)
     return unpriced->emitOpError("has no known cost: ")
            << explainUnknownCost(costs, unpriced);
-  FailureOr<PartitionTrials> trials = listTrials(*working);
-  MemorySearch search(*working, scheduling, costs, hostBytes);
-  // What takes no time is tried completely, and the same for all memories.
-  bool isSmall = PartitionTrials::isSmall(working->getGraph());
-  auto measureTrial = [&](const Split &split, Treatment &treatment) {
-    return isSmall ? search.measure(split, treatment)
-                   : search.measureWithin(split, treatment, limitBytes);
-  };
-  if (failed(trials) ||
-      failed(isSmall || !frontier.empty()
-                 ? trials->visitAll(measureTrial)
-                 : trials->visitAround(limitBytes, measureTrial)))
+  FailureOr<PartitionList> list = listPartitions(*working);
+  if (failed(list))
     return failure();
-  std::vector<const PartitionTrial *> visited = trials->getVisited();
-  FailureOr<FittedTrial> fitted =
-      search.choose(visited, limitBytes, isSmall, !frontier.empty());
-  if (failed(fitted))
+  auto prepareHalves = [&](PartitionHalves halves) { return prepare(halves); };
+  MemorySearch::Options options;
+  options.limitBytes = limitBytes;
+  options.mayQuantize = quantize == QuantizeChoice::Auto;
+  options.hostBytes = hostBytes;
+  MemorySearch search(*working, *list, scheduling, costs, prepareHalves,
+                      options);
+  if ((!frontier.empty() && failed(search.findFrontier())) ||
+      failed(search.run()))
     return failure();
-  remarkTrials(joint, visited);
-  remarkFitted(*working, *fitted, limitBytes, visited.size());
+  const FittedHalves &best = search.getBest();
+  std::vector<const PartitionTrial *> measured = search.getMeasured();
+  remarkTrials(joint, measured);
+  remarkFitted(*working, best.point, limitBytes, measured.size());
   if (!frontier.empty())
     frontiers.push_back(search.makeFrontier(joint.getName()));
-  FailureOr<PartitionHalves> halves = createHalves(
-      *working, fitted->trial->split, costs,
-      {names, /*isTrial=*/false, fitted->trial->treatment, hostBytes});
-  if (failed(halves))
+  if (areRemarksEnabled(joint) &&
+      failed(
+          remarkHalves(*working, *best.point.trial, names, hostBytes, costs)))
     return failure();
-  return Replacement{joint, *halves, fitted->schedule.limitBytes};
+  return Replacement{joint, best};
 }
 
 void FitMemory::runOnOperation() {
@@ -222,16 +229,18 @@ void FitMemory::runOnOperation() {
       break;
     replacements.push_back(*replacement);
   }
-  // All joint functions are replaced, or none is.
+  // All joint functions are replaced, or none is: halves that are not released
+  // are erased.
   for (Replacement &replacement : replacements) {
-    if (failedAny) {
-      replacement.halves.forward.erase();
-      replacement.halves.backward.erase();
-      continue;
-    }
+    if (failedAny)
+      break;
     std::string name = replacement.joint.getName().str();
     replacement.joint.erase();
-    failedAny = failed(scheduleHalves(replacement, name, *pricing.getCosts()));
+    auto &[point, scheduler, decision] = replacement.fitted;
+    PartitionHalves halves = scheduler->release();
+    failedAny = failed(scheduler->apply(std::move(decision))) ||
+                failed(checkPeak({halves.forward, halves.backward}, name,
+                                 *pricing.getCosts()));
   }
   if (failedAny ||
       (!frontier.empty() &&
@@ -239,45 +248,18 @@ void FitMemory::runOnOperation() {
     signalPassFailure();
 }
 
-/// Schedules both halves of the function of that name.
-LogicalResult FitMemory::scheduleHalves(const Replacement &replacement,
-                                        StringRef name, OperationCosts &costs) {
-  PartitionHalves halves = replacement.halves;
-  func::FuncOp functions[] = {halves.forward, halves.backward};
-  OpPassManager prepare(func::FuncOp::getOperationName());
-  prepare.addPass(createInferSizeHints());
-  prepare.addPass(createRemoveUnshardedParamUsage());
-  prepare.addPass(createReinplaceAllGather());
-  for (func::FuncOp half : functions)
-    if (failed(runPipeline(prepare, half)))
-      return failure();
-  FailureOr<PairCosts> pair = getPairCosts(halves, costs);
-  if (failed(pair))
-    return failure();
-  for (func::FuncOp half : functions) {
-    int64_t halfBytes = half == halves.forward
-                            ? replacement.limitBytes
-                            : getBackwardLimit(replacement.limitBytes,
-                                               pair->besideBackwardBytes);
-    ScheduleOptions options;
-    options.memoryBudget = std::to_string(halfBytes);
-    options.buckets = buckets;
-    options.mode = mode;
-    options.bitwise = bitwise;
-    options.split = split;
-    options.maxChunks = maxChunks;
-    options.slack = slack;
-    options.exclusiveGroups = exclusiveGroups;
-    options.linkSharing = linkSharing;
-    options.computeSlowdown = computeSlowdown;
-    options.target = target;
-    options.profile = profile;
-    OpPassManager manager(func::FuncOp::getOperationName());
-    manager.addPass(createSchedule(std::move(options)));
-    if (failed(runPipeline(manager, half)))
-      return failure();
-  }
-  return checkPeak({halves.forward, halves.backward}, name, costs);
+LogicalResult FitMemory::prepare(PartitionHalves halves) {
+  OpPassManager passes(func::FuncOp::getOperationName());
+  passes.addPass(createInferSizeHints());
+  passes.addPass(createRemoveUnshardedParamUsage());
+  passes.addPass(createReinplaceAllGather());
+  LogicalResult result = success();
+  for (func::FuncOp half : {halves.forward, halves.backward})
+    if (succeeded(result))
+      result = runPipeline(passes, half);
+  // Of halves that are erased soon, and others may get their addresses.
+  getAnalysisManager().clear();
+  return result;
 }
 
 //===----------------------------------------------------------------------===//

@@ -8,27 +8,37 @@
 
 #include "MemoryPlan.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
-#include "PartitionPlan.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "CommSched/Partition/SavedValues.h"
+#include "CommSched/Partition/Segments.h"
 #include "SavedValues.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
+using partition::CollectivePolicy;
 using partition::JointGraph;
 using partition::NodeId;
 using partition::Split;
 
 //===----------------------------------------------------------------------===//
-// The list
+// Prices
 //===----------------------------------------------------------------------===//
+
+/// A price rises in steps: one share of the forward after the other.
+static constexpr int32_t numShares = 64;
+
+bool PartitionList::isSmall() const {
+  constexpr int32_t mostNodes = 256;
+  return joint->getGraph().size() <= mostNodes;
+}
 
 /// The prices of memory: nothing, then 16 ns/MiB and so on by a factor of about
 /// the square root of 2. Of large functions, up to 256 us/MiB, for which a link
 /// of 4 GB/s would move a value twice; of small ones to where nanoseconds buy
 /// single bytes.
-static int32_t getNumPrices(const JointGraph &graph) {
-  return PartitionTrials::isSmall(graph) ? 66 : 30;
-}
+int32_t PartitionList::getNumPrices() const { return isSmall() ? 66 : 30; }
 
 static int64_t getPricePerMiB(int32_t index) {
   if (index == 0)
@@ -39,20 +49,6 @@ static int64_t getPricePerMiB(int32_t index) {
   return step % 2 == 0 ? price : price / 16 * 181 / 8;
 }
 
-/// The rungs of the ladder: those without a knapsack, and every tenth fraction.
-static constexpr int32_t rungStep = partition::SavedValuesLadder::numSteps / 10;
-static constexpr int32_t numRungs =
-    partition::SavedValuesLadder::firstKnapsack +
-    (partition::SavedValuesLadder::numSteps + rungStep - 1) / rungStep;
-
-static int32_t getRung(int32_t index) {
-  constexpr int32_t first = partition::SavedValuesLadder::firstKnapsack;
-  if (index < first)
-    return index;
-  // The last rung of all is one of them.
-  return first + (index - first + 1) * rungStep - 1;
-}
-
 /// What `bytes` cost at that price, at most `most`.
 static int64_t getPrice(int64_t bytes, int64_t pricePerMiB, int64_t most) {
   int64_t ns = 0;
@@ -61,199 +57,303 @@ static int64_t getPrice(int64_t bytes, int64_t pricePerMiB, int64_t most) {
   return std::min(ns >> 20, most);
 }
 
+/// By node: the share of the bytes of the forward that come before it.
+static std::vector<int32_t>
+divideForward(const JointGraph &graph,
+              const partition::Classification &classes) {
+  auto getBytes = [&](NodeId node) {
+    return classes.requiredForward[node] && !graph.isArgument(node)
+               ? graph[node].bytes
+               : 0;
+  };
+  int64_t total = 1;
+  for (NodeId node = 0; node < graph.size(); ++node)
+    total += getBytes(node);
+  std::vector<int32_t> shares;
+  int64_t before = 0;
+  for (NodeId node = 0; node < graph.size(); ++node) {
+    // A sum of bytes fits, a multiple of it need not.
+    shares.push_back(static_cast<int32_t>(
+        static_cast<double>(before) / static_cast<double>(total) * numShares));
+    before += getBytes(node);
+  }
+  return shares;
+}
+
 //===----------------------------------------------------------------------===//
-// PartitionTrials
+// Families
 //===----------------------------------------------------------------------===//
 
-FailureOr<PartitionTrials>
-PartitionTrials::create(const JointFunction &joint,
-                        partition::CollectivePolicy collectives,
-                        Treatment allowed) {
-  PartitionTrials trials(joint, allowed);
-  trials.graph = std::make_unique<JointGraph>(joint.getGraph());
-  JointGraph &graph = *trials.graph;
+/// By node: the stream that a collective runs on, from 0, and -1 for what
+/// computes.
+static std::vector<int32_t> findStreams(const JointFunction &joint) {
+  llvm::MapVector<Attribute, int32_t> streams;
+  std::vector<int32_t> result;
+  for (NodeId node = 0; node < joint.getGraph().size(); ++node) {
+    auto start =
+        dyn_cast_or_null<CollectiveOpInterface>(joint.getOperation(node));
+    if (!start) {
+      result.push_back(-1);
+      continue;
+    }
+    auto next = static_cast<int32_t>(streams.size());
+    result.push_back(streams.insert({start.getGroupKey(), next}).first->second);
+  }
+  return result;
+}
+
+void PartitionList::addFamilies(CollectivePolicy policy) {
+  auto gathers = std::make_unique<Gathers>();
+  gathers->policy = policy;
+  gathers->graph = std::make_unique<JointGraph>(joint->getGraph());
+  JointGraph &graph = *gathers->graph;
+  if (policy == CollectivePolicy::Cost)
+    priceGathers(graph, *classes);
+  settlePolicies(graph, *classes, policy);
+  const char *name = policy == CollectivePolicy::Save   ? "gathers kept"
+                     : policy == CollectivePolicy::Cost ? "gathers by cost"
+                                                        : "gathers repeated";
+  auto size = static_cast<size_t>(graph.size());
+  families.push_back({gathers.get(), name, std::vector<char>(size, 0), {}});
+  int64_t bytes = computeForwardBytes(graph, *classes);
+  for (int32_t parts : {128, 64, 32, 16, 8, 4})
+    families.push_back({gathers.get(),
+                        (Twine(name) + ", segments of 1/" + Twine(parts)).str(),
+                        findSegmentInputs(graph, *classes, bytes / parts),
+                        {}});
+  treatments.push_back(std::move(gathers));
+}
+
+FailureOr<PartitionList> PartitionList::create(const JointFunction &joint,
+                                               CollectivePolicy collectives) {
+  PartitionList list(joint);
+  const JointGraph &graph = joint.getGraph();
   FailureOr<partition::Classification> classes = unwrap(joint, classify(graph));
   if (failed(classes))
     return failure();
-  trials.classes =
+  list.classes =
       std::make_unique<partition::Classification>(std::move(*classes));
-  if (collectives == partition::CollectivePolicy::Cost)
-    priceGathers(graph, *trials.classes);
-  settlePolicies(graph, *trials.classes, collectives);
-  trials.keepsCollectives = collectives == partition::CollectivePolicy::Save;
-  partition::SavedValuesOptions options;
-  options.cut.repeatGathers = collectives == partition::CollectivePolicy::Cost;
-  FailureOr<partition::SavedValuesLadder> ladder =
-      unwrap(joint, partition::SavedValuesLadder::create(graph, *trials.classes,
-                                                         options));
-  if (failed(ladder))
-    return failure();
-  trials.ladder = std::move(*ladder);
-  return trials;
+  list.estimator =
+      std::make_unique<partition::StepEstimator>(graph, findStreams(joint));
+  list.shares = divideForward(graph, *list.classes);
+  SmallVector<CollectivePolicy> policies = {collectives};
+  bool hasGathers = llvm::is_contained(list.classes->isGatheredParameter, 1);
+  if (collectives == CollectivePolicy::Cost && hasGathers)
+    policies = {CollectivePolicy::Save, CollectivePolicy::Cost,
+                CollectivePolicy::Recompute};
+  for (CollectivePolicy policy : policies)
+    list.addFamilies(policy);
+  return list;
 }
 
-PartitionTrials PartitionTrials::createFixed(const JointFunction &joint,
-                                             Split split, Treatment allowed) {
-  PartitionTrials trials(joint, allowed);
-  trials.fixed = std::move(split);
-  return trials;
+PartitionList PartitionList::createFixed(const JointFunction &joint,
+                                         Split split) {
+  PartitionList list(joint);
+  list.estimator = std::make_unique<partition::StepEstimator>(
+      joint.getGraph(), findStreams(joint));
+  list.fixed = list.add(savedValuesAttrName.str(), CollectivePolicy::Cost,
+                        std::move(split));
+  return list;
 }
 
-PartitionTrials::Solution PartitionTrials::solvePrice(int32_t index) const {
-  int64_t most = (int64_t(1) << 61) / std::max(graph->size(), 1);
-  int64_t pricePerMiB = getPricePerMiB(index);
+//===----------------------------------------------------------------------===//
+// The list
+//===----------------------------------------------------------------------===//
+
+partition::TreatmentPrices PartitionList::getPrices(const Family &family,
+                                                    int32_t level) const {
+  const JointGraph &graph = *family.gathers->graph;
+  int64_t most = (int64_t(1) << 61) / std::max(graph.size(), 1);
+  int64_t lowPrice = getPricePerMiB(level / numShares);
+  int64_t highPrice = getPricePerMiB(level / numShares + 1);
+  bool keepsCollectives = family.gathers->policy == CollectivePolicy::Save;
   partition::TreatmentPrices prices;
-  for (NodeId node = 0; node < graph->size(); ++node) {
-    prices.saveNs.push_back(getPrice((*graph)[node].bytes, pricePerMiB, most));
-    bool isKept = keepsCollectives &&
-                  (*graph)[node].operatorClass == OperatorClass::Collective;
-    prices.repeatNs.push_back(isKept ? most
-                                     : std::min((*graph)[node].cost, most));
+  for (NodeId node = 0; node < graph.size(); ++node) {
+    bool isRaised = shares[node] < level % numShares;
+    prices.saveNs.push_back(
+        getPrice(graph[node].bytes, isRaised ? highPrice : lowPrice, most));
+    bool isKept = (keepsCollectives &&
+                   graph[node].operatorClass == OperatorClass::Collective) ||
+                  family.isInput[node];
+    prices.repeatNs.push_back(isKept ? most : std::min(graph[node].cost, most));
   }
+  return prices;
+}
+
+const ListedPartition *
+PartitionList::add(std::string origin, CollectivePolicy gathers, Split split) {
+  auto [it, isNew] = partitions.try_emplace(split.saved);
+  if (isNew) {
+    partition::StepEstimate estimate = estimator->estimate(split);
+    it->second = {std::move(origin), gathers, std::move(split), estimate};
+  }
+  return &it->second;
+}
+
+FailureOr<const ListedPartition *> PartitionList::get(Family &family,
+                                                      int32_t level) {
+  if (auto it = family.byLevel.find(level); it != family.byLevel.end())
+    return it->second;
+  const JointGraph &graph = *family.gathers->graph;
   FailureOr<std::vector<NodeId>> saved =
-      unwrap(*joint, solvePricedCut(*graph, *classes, prices));
+      unwrap(*joint, solvePricedCut(graph, *classes, getPrices(family, level)));
   if (failed(saved))
     return failure();
-  return unwrap(*joint, splitAtStorages(*graph, *saved,
-                                        /*allowCollectives=*/true));
-}
-
-PartitionTrials::Solution PartitionTrials::solveRung(int32_t index) const {
-  return unwrap(*joint, ladder->solve(getRung(index)));
-}
-
-/// All treatments of which nothing is done that is not `allowed`.
-static SmallVector<Treatment> listTreatments(Treatment allowed) {
-  SmallVector<Treatment> treatments;
-  for (bool quantizes : {false, true})
-    for (bool offloads : {false, true})
-      if (quantizes <= allowed.quantizes && offloads <= allowed.offloads)
-        treatments.push_back({offloads, quantizes});
-  return treatments;
-}
-
-static std::string describe(const std::string &origin, Treatment treatment) {
-  std::string text = origin;
-  if (treatment.quantizes)
-    text += treatment.quantizedEighths == 8
-                ? ", in 8 bits"
-                : ", " + std::to_string(treatment.quantizedEighths) +
-                      "/8 in 8 bits";
-  return text + (treatment.offloads ? ", with transfers" : "");
-}
-
-FailureOr<int64_t> PartitionTrials::measureOnce(const std::string &origin,
-                                                const Split &split,
-                                                MeasureTrial measure) {
-  std::vector<PartitionTrial> &variants = trials[split.saved];
-  if (variants.empty())
-    for (Treatment treatment : listTreatments(allowed)) {
-      FailureOr<TrialCosts> costs = measure(split, treatment);
-      if (failed(costs))
-        return failure();
-      variants.push_back(
-          {describe(origin, treatment), split, treatment, *costs});
-    }
-  int64_t leastBytes = variants.front().costs.peakBytes;
-  for (const PartitionTrial &variant : variants)
-    leastBytes = std::min(leastBytes, variant.costs.peakBytes);
-  return leastBytes;
-}
-
-FailureOr<int64_t> PartitionTrials::visitPrice(int32_t index,
-                                               MeasureTrial measure) {
-  if (auto it = prices.find(index); it != prices.end())
-    return it->second;
-  Solution split = solvePrice(index);
+  FailureOr<Split> split =
+      unwrap(*joint, splitAtStorages(graph, *saved, /*allowCollectives=*/true));
   if (failed(split))
     return failure();
-  FailureOr<int64_t> bytes = measureOnce(
-      "memory at " + std::to_string(getPricePerMiB(index)) + " ns/MiB", *split,
-      measure);
-  if (succeeded(bytes))
-    prices[index] = *bytes;
-  return bytes;
+  std::string origin =
+      ("memory at " + Twine(getPricePerMiB(level / numShares)) + " ns/MiB" +
+       (level % numShares == 0 ? Twine("")
+                               : ", raised for " + Twine(level % numShares) +
+                                     " of " + Twine(numShares) + " shares") +
+       ", " + family.name)
+          .str();
+  const ListedPartition *result =
+      add(std::move(origin), family.gathers->policy, std::move(*split));
+  family.byLevel[level] = result;
+  return result;
 }
 
-FailureOr<int64_t> PartitionTrials::visitRung(int32_t index,
-                                              MeasureTrial measure) {
-  if (auto it = rungs.find(index); it != rungs.end())
-    return it->second;
-  Solution split = solveRung(index);
-  if (failed(split))
+/// Adds rungs of the ladder of commsched-partition-joint: those without a
+/// knapsack, and every tenth fraction.
+LogicalResult PartitionList::addLadder(const Gathers &gathers) {
+  using partition::SavedValuesLadder;
+  partition::SavedValuesOptions options;
+  options.cut.repeatGathers = gathers.policy == CollectivePolicy::Cost;
+  FailureOr<SavedValuesLadder> ladder = unwrap(
+      *joint, SavedValuesLadder::create(*gathers.graph, *classes, options));
+  if (failed(ladder))
     return failure();
-  FailureOr<int64_t> bytes =
-      measureOnce("rung " + std::to_string(getRung(index)) + " of the ladder",
-                  *split, measure);
-  if (succeeded(bytes))
-    rungs[index] = *bytes;
-  return bytes;
-}
-
-LogicalResult PartitionTrials::visitAll(MeasureTrial measure) {
-  if (fixed)
-    return measureOnce(savedValuesAttrName.str(), *fixed, measure);
-  for (int32_t index = 0; index < getNumPrices(*graph); ++index)
-    if (failed(visitPrice(index, measure)))
+  constexpr int32_t first = SavedValuesLadder::firstKnapsack;
+  constexpr int32_t stride = SavedValuesLadder::numSteps / 10;
+  for (int32_t rung = 0; rung < SavedValuesLadder::size();
+       rung += rung + 1 < first ? 1 : stride) {
+    FailureOr<Split> split = unwrap(*joint, ladder->solve(rung));
+    if (failed(split))
       return failure();
-  for (int32_t index = 0; index < numRungs; ++index)
-    if (failed(visitRung(index, measure)))
-      return failure();
+    add("rung " + std::to_string(rung) + " of the ladder", gathers.policy,
+        std::move(*split));
+  }
   return success();
 }
 
-/// Calls `visit` for entries 0 to `count` - 1 of a list by bisection.
-static LogicalResult bisect(int32_t count, int64_t bytes,
-                            function_ref<FailureOr<int64_t>(int32_t)> visit) {
-  int32_t first = 0, end = count;
-  while (first < end) {
-    int32_t middle = first + (end - first) / 2;
-    FailureOr<int64_t> peakBytes = visit(middle);
-    if (failed(peakBytes))
+FailureOr<std::vector<const ListedPartition *>> PartitionList::getAll() {
+  if (!fixed) {
+    for (const std::unique_ptr<Gathers> &gathers : treatments)
+      if (failed(addLadder(*gathers)))
+        return failure();
+    for (Family &family : families)
+      for (int32_t level = 0; level <= (getNumPrices() - 1) * numShares;
+           level += numShares / 4)
+        if (failed(get(family, level)))
+          return failure();
+  }
+  std::vector<const ListedPartition *> all;
+  for (const auto &[saved, listed] : partitions)
+    all.push_back(&listed);
+  return all;
+}
+
+/// Sets `index`, which is where the search begins, to the first price of which
+/// the estimate is within `bytes`, as if estimates fell with the price; to the
+/// number of prices if the last one is not. O(log d) for a price that is d
+/// away.
+LogicalResult PartitionList::findPrice(Family &family, int64_t bytes,
+                                       int32_t &index) {
+  // Up to `first` no price is within, from `end` on all are.
+  int32_t first = -1, end = getNumPrices();
+  int32_t stride = 1;
+  for (int32_t next = std::min(index, end - 1); first + 1 < end;) {
+    FailureOr<const ListedPartition *> listed = get(family, next * numShares);
+    if (failed(listed))
       return failure();
-    if (*peakBytes <= bytes)
+    bool isWithin = (*listed)->estimate.peakBytes <= bytes;
+    (isWithin ? end : first) = next;
+    bool isBracketed = first >= 0 && end < getNumPrices();
+    next = isBracketed ? first + (end - first) / 2
+           : isWithin  ? std::max(end - stride, 0)
+                       : std::min(first + stride, getNumPrices() - 1);
+    stride *= 2;
+  }
+  index = end;
+  return success();
+}
+
+/// Returns the first partition between the price in front of `index` and that
+/// one of which the estimate is within `bytes`.
+FailureOr<const ListedPartition *>
+PartitionList::findShare(Family &family, int32_t index, int64_t bytes) {
+  int32_t end = index * numShares;
+  for (int32_t first = std::max(end - numShares, 0); first < end;) {
+    int32_t middle = first + (end - first) / 2;
+    FailureOr<const ListedPartition *> listed = get(family, middle);
+    if (failed(listed))
+      return failure();
+    if ((*listed)->estimate.peakBytes <= bytes)
       end = middle;
     else
       first = middle + 1;
   }
-  return success();
+  return get(family, end);
 }
 
-LogicalResult PartitionTrials::visitAround(int64_t bytes,
-                                           MeasureTrial measure) {
+/// The time within `bytes` between two partitions, the first of which is not
+/// within, in nanoseconds.
+static double interpolate(const partition::StepEstimate &above,
+                          const partition::StepEstimate &within,
+                          int64_t bytes) {
+  auto range = static_cast<double>(above.peakBytes - within.peakBytes);
+  double share = static_cast<double>(bytes - within.peakBytes) / range;
+  return static_cast<double>(within.timeNs) +
+         share * static_cast<double>(above.timeNs - within.timeNs);
+}
+
+FailureOr<std::vector<const ListedPartition *>>
+PartitionList::getAround(int64_t bytes) {
   if (fixed)
-    return visitAll(measure);
-  // A price that is too high has so much computed again at once that the peak
-  // rises, so that bisection would go astray.
-  constexpr int32_t step = 4;
-  std::optional<int32_t> first;
-  for (int32_t index = 0; index < getNumPrices(*graph); index += step) {
-    FailureOr<int64_t> peakBytes = visitPrice(index, measure);
-    if (failed(peakBytes))
+    return std::vector<const ListedPartition *>{fixed};
+  // By time, which is compared as an integer: families with about the same are
+  // in their order.
+  std::vector<std::tuple<int64_t, size_t, int32_t>> promising;
+  const ListedPartition *least = nullptr;
+  int32_t index = getNumPrices() / 2;
+  for (size_t i = 0; i < families.size(); ++i) {
+    Family &family = families[i];
+    if (failed(findPrice(family, bytes, index)))
       return failure();
-    if (!first && *peakBytes <= bytes)
-      first = index;
+    int32_t last = std::min(index, getNumPrices() - 1);
+    const ListedPartition *within = *get(family, last * numShares);
+    if (!least || within->estimate.peakBytes < least->estimate.peakBytes)
+      least = within;
+    if (index == getNumPrices())
+      continue;
+    double timeNs = static_cast<double>(within->estimate.timeNs);
+    if (index > 0)
+      timeNs = interpolate((*get(family, (index - 1) * numShares))->estimate,
+                           within->estimate, bytes);
+    promising.push_back({std::llround(timeNs), i, index});
   }
-  for (int32_t before = 1; first && before < std::min(step, *first); ++before)
-    if (failed(visitPrice(*first - before, measure)))
+  if (promising.empty())
+    return std::vector<const ListedPartition *>{least};
+  constexpr size_t mostFamilies = 3;
+  llvm::sort(promising);
+  if (promising.size() > mostFamilies)
+    promising.resize(mostFamilies);
+  std::vector<const ListedPartition *> around;
+  for (auto [timeNs, i, price] : promising) {
+    FailureOr<const ListedPartition *> listed =
+        findShare(families[i], price, bytes);
+    if (failed(listed))
       return failure();
-  return bisect(numRungs, bytes,
-                [&](int32_t index) { return visitRung(index, measure); });
-}
-
-std::vector<const PartitionTrial *> PartitionTrials::getVisited() const {
-  std::vector<const PartitionTrial *> visited;
-  for (const auto &[saved, variants] : trials)
-    for (const PartitionTrial &trial : variants)
-      visited.push_back(&trial);
-  // The map is in the order of what is saved, which decides between equals.
-  auto getKey = [](const PartitionTrial *trial) {
-    return std::make_tuple(trial->costs.boundNs, trial->treatment.quantizes,
-                           trial->treatment.offloads, trial->costs.peakBytes);
-  };
-  llvm::stable_sort(visited,
-                    [&](const PartitionTrial *a, const PartitionTrial *b) {
-                      return getKey(a) < getKey(b);
-                    });
-  return visited;
+    if (!llvm::is_contained(around, *listed))
+      around.push_back(*listed);
+  }
+  llvm::stable_sort(
+      around, [](const ListedPartition *a, const ListedPartition *b) {
+        return std::make_pair(a->estimate.timeNs, a->estimate.peakBytes) <
+               std::make_pair(b->estimate.timeNs, b->estimate.peakBytes);
+      });
+  return around;
 }

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The partitions of a joint function that commsched-fit-memory chooses from: a
-// fixed list, whatever the memory is. Each is measured once it is visited.
+// fixed list, whatever the memory is, with estimates of what their steps take.
 // Rewrites nothing.
 //
 //===----------------------------------------------------------------------===//
@@ -18,108 +18,93 @@
 #include "CommSched/Analysis/Joint/JointFunction.h"
 #include "CommSched/Partition/PricedCut.h"
 #include "CommSched/Partition/RecomputePolicies.h"
-#include "CommSched/Partition/SavedValues.h"
+#include "CommSched/Partition/StepEstimate.h"
 
 #include <map>
 
 namespace mlir::commsched {
 
-/// What both halves of a partition take before they are scheduled.
-struct TrialCosts {
-  /// The live bytes at the peak of the step, in the order of the halves.
-  int64_t peakBytes = 0;
-  /// No schedule of the halves takes less, in nanoseconds.
-  int64_t boundNs = 0;
-};
-
-/// What becomes of saved values, or what may become of them.
-struct Treatment {
-  /// Whether they go to the host where computation hides that.
-  bool offloads = false;
-  /// Whether they are kept in 8 bits where that takes less memory.
-  bool quantizes = false;
-  /// How much of what could be in 8 bits is then, by its bytes.
-  int32_t quantizedEighths = 8;
-};
-
-/// Measures a partition with a treatment of its saved values, of which it may
-/// change the number; fails after an error.
-using MeasureTrial =
-    function_ref<FailureOr<TrialCosts>(const partition::Split &, Treatment &)>;
-
-/// A partition that was measured.
-struct PartitionTrial {
+/// A partition of the list.
+struct ListedPartition {
   /// Where it comes from, such as "memory at 64 ns/MiB".
   std::string origin;
+  /// What becomes of gathered parameters.
+  partition::CollectivePolicy gathers = partition::CollectivePolicy::Cost;
   partition::Split split;
-  Treatment treatment;
-  TrialCosts costs;
+  partition::StepEstimate estimate;
 };
 
-/// The list: the partitions that the minimum cut by price makes at rising
-/// prices of memory, from nothing on, and rungs of PyTorch's ladder. A higher
-/// price saves less.
-class PartitionTrials {
+/// The list: minimum cuts by price. There is a family for each way to treat
+/// gathered parameters (kept, gathered again where that is cheaper, always
+/// gathered again) and each division of the forward into segments, whose inputs
+/// have to be saved if the backward needs them; in a family the price of memory
+/// rises, for the early values of the forward first, which are saved longest.
+class PartitionList {
 public:
-  /// `joint`, whose costs are nanoseconds, must outlive the result. Each
-  /// partition is on the list with and without each of what is `allowed`. Emits
-  /// an error, at the operations at odds, if there is no partition.
-  static FailureOr<PartitionTrials>
-  create(const JointFunction &joint, partition::CollectivePolicy collectives,
-         Treatment allowed);
+  /// `joint`, whose costs are nanoseconds, must outlive the result. Emits an
+  /// error, at the operations at odds, if there is no partition.
+  static FailureOr<PartitionList>
+  create(const JointFunction &joint, partition::CollectivePolicy collectives);
 
   /// The list with that partition alone.
-  static PartitionTrials createFixed(const JointFunction &joint,
-                                     partition::Split split, Treatment allowed);
+  static PartitionList createFixed(const JointFunction &joint,
+                                   partition::Split split);
 
-  /// Whether a graph is so small that visiting the whole list takes no time.
-  static bool isSmall(const partition::JointGraph &graph) {
-    constexpr int32_t mostNodes = 256;
-    return graph.size() <= mostNodes;
-  }
+  /// Whether the graph is so small that looking at the whole list takes no
+  /// time.
+  bool isSmall() const;
 
-  /// Visits the whole list.
-  LogicalResult visitAll(MeasureTrial measure);
+  /// All of the list, without repetitions, and rungs of the ladder of
+  /// commsched-partition-joint: for small graphs.
+  FailureOr<std::vector<const ListedPartition *>> getAll();
 
-  /// Visits every fourth price, all those before the first of them that takes
-  /// at most `bytes`, and of the ladder, by bisection, what is around such a
-  /// rung.
-  LogicalResult visitAround(int64_t bytes, MeasureTrial measure);
-
-  /// What was visited, without repetitions: the shortest bound first, of equal
-  /// ones that which does nothing to its saved values, then the lower peak.
-  std::vector<const PartitionTrial *> getVisited() const;
+  /// Those with the shortest estimates within `bytes`: of a few families the
+  /// first that is within; the shortest first. If no family is known to have
+  /// one, the one with the least.
+  FailureOr<std::vector<const ListedPartition *>> getAround(int64_t bytes);
 
 private:
-  PartitionTrials(const JointFunction &joint, Treatment allowed)
-      : joint(&joint), allowed(allowed) {}
+  /// A way to treat gathered parameters.
+  struct Gathers {
+    partition::CollectivePolicy policy;
+    /// With the costs and policies of it.
+    std::unique_ptr<partition::JointGraph> graph;
+  };
+  /// Partitions by the level of the price.
+  struct Family {
+    const Gathers *gathers;
+    std::string name;
+    /// By node: whether it is an input of a segment; none if there is one.
+    std::vector<char> isInput;
+    std::map<int32_t, const ListedPartition *> byLevel;
+  };
 
-  using Solution = FailureOr<partition::Split>;
-  Solution solvePrice(int32_t index) const;
-  Solution solveRung(int32_t index) const;
-  /// The lowest peak of an entry of one of the two lists, measured if it is not
-  /// known.
-  FailureOr<int64_t> visitPrice(int32_t index, MeasureTrial measure);
-  FailureOr<int64_t> visitRung(int32_t index, MeasureTrial measure);
-  FailureOr<int64_t> measureOnce(const std::string &origin,
-                                 const partition::Split &split,
-                                 MeasureTrial measure);
+  explicit PartitionList(const JointFunction &joint) : joint(&joint) {}
+
+  void addFamilies(partition::CollectivePolicy policy);
+  LogicalResult addLadder(const Gathers &gathers);
+  int32_t getNumPrices() const;
+  LogicalResult findPrice(Family &family, int64_t bytes, int32_t &index);
+  FailureOr<const ListedPartition *> findShare(Family &family, int32_t index,
+                                               int64_t bytes);
+  partition::TreatmentPrices getPrices(const Family &family,
+                                       int32_t level) const;
+  FailureOr<const ListedPartition *> get(Family &family, int32_t level);
+  const ListedPartition *add(std::string origin,
+                             partition::CollectivePolicy gathers,
+                             partition::Split split);
 
   const JointFunction *joint;
-  Treatment allowed;
-  /// The only partition, if there is one; all that follows is empty then.
-  std::optional<partition::Split> fixed;
-  /// Gathers at the price of doing them again; policies settled. At addresses
-  /// that stay, for the ladder.
-  std::unique_ptr<partition::JointGraph> graph;
+  /// The only partition, if there is one; there are no families then.
+  const ListedPartition *fixed = nullptr;
   std::unique_ptr<partition::Classification> classes;
-  std::optional<partition::SavedValuesLadder> ladder;
-  bool keepsCollectives = false;
-  /// By index of each list: the lowest peaks, in bytes.
-  std::map<int32_t, int64_t> prices;
-  std::map<int32_t, int64_t> rungs;
-  /// By what is saved: the one that keeps saved values as they are is first.
-  std::map<std::vector<partition::NodeId>, std::vector<PartitionTrial>> trials;
+  std::unique_ptr<partition::StepEstimator> estimator;
+  std::vector<std::unique_ptr<Gathers>> treatments;
+  std::vector<Family> families;
+  /// By node, from 0: the share of the forward that it belongs to.
+  std::vector<int32_t> shares;
+  /// By what is saved.
+  std::map<std::vector<partition::NodeId>, ListedPartition> partitions;
 };
 
 } // namespace mlir::commsched

@@ -12,7 +12,6 @@
 #include "OffloadActivations.h"
 #include "QuantizeActivations.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -25,7 +24,7 @@ mlir::commsched::createHalves(const JointFunction &working, const Split &split,
   PartitionHalves halves = splitFunction(working, split, options.names);
   if (succeeded(applyAutogradOrder(halves.backward,
                                    /*emitRemarks=*/!options.isTrial))) {
-    if (options.treatment.quantizes)
+    if (options.treatment.quantizedEighths > 0)
       quantizeSavedValues(halves, options.treatment.quantizedEighths,
                           /*emitRemarks=*/!options.isTrial);
     if (options.treatment.offloads)
@@ -49,64 +48,145 @@ FailureOr<PairCosts> mlir::commsched::getPairCosts(PartitionHalves halves,
   return **pair;
 }
 
-/// Calls `use` with the halves of `split`, which live no longer.
-LogicalResult
-MemorySearch::withHalves(const Split &split, Treatment treatment,
-                         function_ref<LogicalResult(PartitionHalves)> use) {
+//===----------------------------------------------------------------------===//
+// Measuring
+//===----------------------------------------------------------------------===//
+
+std::string PartitionTrial::getOrigin() const {
+  std::string text = partition->origin;
+  if (treatment.quantizedEighths == 8)
+    text += ", in 8 bits";
+  else if (treatment.quantizedEighths > 0)
+    text += ", " + std::to_string(treatment.quantizedEighths) + "/8 in 8 bits";
+  return text + (treatment.offloads ? ", with transfers" : "");
+}
+
+/// The ways to save that are tried. Of small functions, a part of the values is
+/// not in 8 bits alone.
+SmallVector<Treatment> MemorySearch::listTreatments() const {
+  SmallVector<int32_t> eighths = {0};
+  if (options.mayQuantize && !list.isSmall())
+    eighths.append({2, 4, 6});
+  if (options.mayQuantize)
+    eighths.push_back(8);
+  SmallVector<Treatment> treatments;
+  for (int32_t quantizedEighths : eighths) {
+    treatments.push_back({/*offloads=*/false, quantizedEighths});
+    if (options.hostBytes > 0)
+      treatments.push_back({/*offloads=*/true, quantizedEighths});
+  }
+  return treatments;
+}
+
+/// The halves of a partition as they are scheduled.
+FailureOr<PartitionHalves>
+MemorySearch::makeHalves(const ListedPartition &partition,
+                         Treatment treatment) {
   FailureOr<PartitionHalves> halves =
-      createHalves(working, split, costs,
+      createHalves(working, partition.split, costs,
                    {getPartitionNames(working.getFunction()), /*isTrial=*/true,
-                    treatment, hostBytes});
-  if (failed(halves))
-    return failure();
-  LogicalResult result = use(*halves);
+                    treatment, options.hostBytes});
+  if (failed(halves) || succeeded(prepare(*halves)))
+    return halves;
   halves->forward.erase();
   halves->backward.erase();
-  return result;
+  return failure();
 }
 
-FailureOr<TrialCosts> MemorySearch::measure(const Split &split,
-                                            Treatment treatment) {
-  TrialCosts result;
-  if (failed(withHalves(
-          split, treatment, [&](PartitionHalves halves) -> LogicalResult {
-            FailureOr<PairCosts> pair = getPairCosts(halves, costs);
-            if (succeeded(pair))
-              result = {pair->memory.peakBytes, pair->boundNs};
-            return pair;
-          })))
+/// Measures a partition as it is before it is scheduled, unless that is done.
+FailureOr<const PartitionTrial *>
+MemorySearch::measure(const ListedPartition &partition, Treatment treatment) {
+  auto [it, isNew] = trials.try_emplace({partition.split.saved, treatment});
+  PartitionTrial &trial = it->second;
+  if (!isNew)
+    return &trial;
+  trial.partition = &partition;
+  trial.treatment = treatment;
+  FailureOr<PartitionHalves> halves = makeHalves(partition, treatment);
+  if (failed(halves))
     return failure();
-  return result;
+  FailureOr<PairCosts> pair = getPairCosts(*halves, costs);
+  halves->forward.erase();
+  halves->backward.erase();
+  if (failed(pair))
+    return failure();
+  trial.costs = {pair->memory.peakBytes, pair->boundNs};
+  return &trial;
 }
 
-FailureOr<TrialCosts> MemorySearch::measureWithin(const Split &split,
-                                                  Treatment &treatment,
-                                                  int64_t limitBytes) {
-  FailureOr<TrialCosts> all = measure(split, treatment);
-  if (failed(all) || !treatment.quantizes || all->peakBytes > limitBytes)
-    return all;
-  Treatment none = treatment;
-  none.quantizes = false;
-  FailureOr<TrialCosts> wide = measure(split, none);
-  if (failed(wide))
+LogicalResult MemorySearch::measureAll(Treatment treatment) {
+  FailureOr<std::vector<const ListedPartition *>> all = list.getAll();
+  if (failed(all))
     return failure();
-  if (wide->peakBytes <= limitBytes)
-    return all;
-  // The peak falls about evenly with what is in 8 bits.
-  int64_t needed = wide->peakBytes - limitBytes;
-  auto eighths = static_cast<int32_t>(llvm::divideCeil(
-      needed, llvm::divideCeil(wide->peakBytes - all->peakBytes, 8)));
-  for (Treatment part = treatment; eighths < 8; ++eighths) {
-    part.quantizedEighths = eighths;
-    FailureOr<TrialCosts> costs = measure(split, part);
-    if (failed(costs))
+  for (const ListedPartition *partition : *all)
+    if (failed(measure(*partition, treatment)))
       return failure();
-    if (costs->peakBytes > limitBytes)
-      continue;
-    treatment = part;
-    return costs;
+  return success();
+}
+
+/// Measures partitions that are estimated to take up to `bytes`. What the best
+/// of them takes differs from its estimate, and the next round looks that much
+/// further.
+LogicalResult MemorySearch::measureAround(int64_t bytes, Treatment treatment) {
+  constexpr int32_t mostRounds = 3;
+  int64_t target = bytes;
+  for (int32_t round = 0; round < mostRounds; ++round) {
+    FailureOr<std::vector<const ListedPartition *>> around =
+        list.getAround(target);
+    if (failed(around))
+      return failure();
+    std::optional<int64_t> missedBytes;
+    for (const ListedPartition *partition : *around) {
+      FailureOr<const PartitionTrial *> trial = measure(*partition, treatment);
+      if (failed(trial))
+        return failure();
+      if (!missedBytes)
+        missedBytes = (*trial)->costs.peakBytes - partition->estimate.peakBytes;
+    }
+    int64_t next = bytes - *missedBytes;
+    if (next == target)
+      break;
+    target = next;
   }
-  return all;
+  return success();
+}
+
+std::vector<const PartitionTrial *> MemorySearch::getMeasured() const {
+  std::vector<const PartitionTrial *> measured;
+  for (const auto &[key, trial] : trials)
+    measured.push_back(&trial);
+  // The map is in the order of what is saved, which decides between equals.
+  auto getKey = [](const PartitionTrial *trial) {
+    return std::make_tuple(trial->costs.boundNs,
+                           trial->treatment.quantizedEighths,
+                           trial->treatment.offloads, trial->costs.peakBytes);
+  };
+  llvm::stable_sort(measured,
+                    [&](const PartitionTrial *a, const PartitionTrial *b) {
+                      return getKey(a) < getKey(b);
+                    });
+  return measured;
+}
+
+//===----------------------------------------------------------------------===//
+// Scheduling
+//===----------------------------------------------------------------------===//
+
+/// What comes first is better: what fits, then what is short, then what does
+/// nothing to its saved values, then what takes little; of what does not fit,
+/// what takes less.
+static auto getRank(const FittedTrial &point, int64_t bytes) {
+  const auto &[trial, schedule] = point;
+  bool isOver = schedule.peakBytes > bytes;
+  Treatment treatment = isOver ? Treatment() : trial->treatment;
+  return std::make_tuple(isOver, isOver ? 0 : schedule.stepNs,
+                         treatment.quantizedEighths, treatment.offloads,
+                         schedule.peakBytes);
+}
+
+bool MemorySearch::isBetter(const FittedTrial &point) const {
+  return !best || getRank(point, options.limitBytes) <
+                      getRank(best->point, options.limitBytes);
 }
 
 /// Schedules the halves of `trial` within what `getNextLimit` says: it is given
@@ -114,54 +194,59 @@ FailureOr<TrialCosts> MemorySearch::measureWithin(const Split &split,
 LogicalResult MemorySearch::scheduleTrial(
     const PartitionTrial &trial,
     function_ref<std::optional<int64_t>(const PairSchedule *)> getNextLimit) {
-  return withHalves(
-      trial.split, trial.treatment,
-      [&](PartitionHalves halves) -> LogicalResult {
-        FailureOr<PairCosts> pair = getPairCosts(halves, costs);
-        if (failed(pair))
-          return failure();
-        FailureOr<PairScheduler> scheduler = PairScheduler::create(
-            halves, pair->besideBackwardBytes, scheduling);
-        if (failed(scheduler))
-          return failure();
-        for (std::optional<int64_t> limit = getNextLimit(nullptr); limit;) {
-          FailureOr<PairSchedule> schedule = scheduler->schedule(*limit);
-          if (failed(schedule))
-            return failure();
-          points.push_back({&trial, *schedule});
-          limit = getNextLimit(&*schedule);
-        }
-        return success();
-      });
+  FailureOr<PartitionHalves> halves =
+      makeHalves(*trial.partition, trial.treatment);
+  if (failed(halves))
+    return failure();
+  FailureOr<PairCosts> pair = getPairCosts(*halves, costs);
+  if (failed(pair)) {
+    halves->forward.erase();
+    halves->backward.erase();
+    return failure();
+  }
+  FailureOr<std::unique_ptr<PairScheduler>> created =
+      PairScheduler::create(*halves, pair->besideBackwardBytes, scheduling);
+  if (failed(created))
+    return failure();
+  std::shared_ptr<PairScheduler> scheduler = std::move(*created);
+  for (std::optional<int64_t> limit = getNextLimit(nullptr); limit;) {
+    FailureOr<PairDecision> decision = scheduler->schedule(*limit);
+    if (failed(decision))
+      return failure();
+    FittedTrial point = {&trial, decision->schedule};
+    points.push_back(point);
+    limit = getNextLimit(&point.schedule);
+    if (isBetter(point))
+      best = {point, scheduler, std::move(*decision)};
+  }
+  return success();
 }
 
-/// Returns the shortest of the points within `bytes`, or null. Of equal ones
-/// that which does nothing to its saved values, then that with the lower peak,
-/// then the first.
+/// Returns the best of the points within `bytes`, or null. Of equal ones the
+/// first.
 const FittedTrial *MemorySearch::findBest(int64_t bytes) const {
-  const FittedTrial *best = nullptr;
-  auto getKey = [](const FittedTrial &point) {
-    const Treatment &treatment = point.trial->treatment;
-    return std::make_tuple(point.schedule.stepNs, treatment.quantizes,
-                           treatment.offloads, point.schedule.peakBytes);
-  };
+  const FittedTrial *found = nullptr;
   for (const FittedTrial &point : points)
     if (point.schedule.peakBytes <= bytes &&
-        (!best || getKey(point) < getKey(*best)))
-      best = &point;
-  return best;
+        (!found || getRank(point, bytes) < getRank(*found, bytes)))
+      found = &point;
+  return found;
 }
 
-/// Schedules the most promising of `trials`, of which that with the shortest
-/// bound comes first, within `bytes`.
-LogicalResult
-MemorySearch::schedulePromising(ArrayRef<const PartitionTrial *> trials,
-                                int64_t bytes, int32_t count) {
-  for (const PartitionTrial *trial : trials) {
+/// Schedules the most promising of what was measured within `bytes`: that with
+/// the shortest bound, and the next ones as long as the best is far from its
+/// bound.
+LogicalResult MemorySearch::schedulePromising(int64_t bytes) {
+  constexpr int32_t mostSchedules = 3;
+  constexpr int64_t farShare = 50;
+  int32_t count = 0;
+  for (const PartitionTrial *trial : getMeasured()) {
     if (trial->costs.peakBytes > bytes)
       continue;
-    const FittedTrial *best = findBest(bytes);
-    if (count-- == 0 || (best && best->schedule.stepNs <= trial->costs.boundNs))
+    const FittedTrial *known = findBest(bytes);
+    if (count++ == mostSchedules ||
+        (known && known->schedule.stepNs - known->schedule.stepNs / farShare <=
+                      trial->costs.boundNs))
       break;
     if (failed(scheduleTrial(*trial, [&](const PairSchedule *last) {
           return last ? std::nullopt : std::optional<int64_t>(bytes);
@@ -171,17 +256,33 @@ MemorySearch::schedulePromising(ArrayRef<const PartitionTrial *> trials,
   return success();
 }
 
-/// Schedules `trials` without a limit, then for less than the last schedule
-/// took, and so on: points that are the same whatever the memory is, so that
-/// more memory never makes a step longer. Leaves out what is longer than a
-/// schedule within `bytes` in any case.
-LogicalResult
-MemorySearch::scheduleCompletely(ArrayRef<const PartitionTrial *> trials,
-                                 int64_t bytes) {
-  constexpr int32_t mostLimits = 16;
+/// Those of `trials`, which begin with the shortest bound, that no other one
+/// with the same treatment, gathers included, beats in both bound and peak.
+static std::vector<const PartitionTrial *>
+keepPromising(const std::vector<const PartitionTrial *> &trials) {
+  std::map<std::pair<Treatment, partition::CollectivePolicy>, int64_t> least;
+  std::vector<const PartitionTrial *> kept;
   for (const PartitionTrial *trial : trials) {
-    const FittedTrial *best = findBest(bytes);
-    if (best && best->schedule.stepNs <= trial->costs.boundNs)
+    int64_t bytes = trial->costs.peakBytes;
+    auto [it, isFirst] =
+        least.insert({{trial->treatment, trial->partition->gathers}, bytes});
+    if (!isFirst && it->second <= bytes)
+      continue;
+    it->second = bytes;
+    kept.push_back(trial);
+  }
+  return kept;
+}
+
+/// Schedules what is promising without a limit, then for less than the last
+/// schedule took, and so on: points that are the same whatever the memory is,
+/// so that more memory never makes a step longer. Leaves out what is longer
+/// than a schedule within `bytes` in any case.
+LogicalResult MemorySearch::scheduleCompletely(int64_t bytes) {
+  constexpr int32_t mostLimits = 8;
+  for (const PartitionTrial *trial : keepPromising(getMeasured())) {
+    const FittedTrial *known = findBest(bytes);
+    if (known && known->schedule.stepNs <= trial->costs.boundNs)
       break;
     int32_t numLimits = 0;
     auto getNextLimit =
@@ -199,10 +300,10 @@ MemorySearch::scheduleCompletely(ArrayRef<const PartitionTrial *> trials,
 }
 
 /// Schedules the trial with the lowest peak such that it takes least.
-LogicalResult
-MemorySearch::scheduleLeast(ArrayRef<const PartitionTrial *> trials) {
+LogicalResult MemorySearch::scheduleLeast() {
+  std::vector<const PartitionTrial *> measured = getMeasured();
   const PartitionTrial *least = *llvm::min_element(
-      trials, [](const PartitionTrial *a, const PartitionTrial *b) {
+      measured, [](const PartitionTrial *a, const PartitionTrial *b) {
         return a->costs.peakBytes < b->costs.peakBytes;
       });
   return scheduleTrial(*least, [&](const PairSchedule *last) {
@@ -210,42 +311,32 @@ MemorySearch::scheduleLeast(ArrayRef<const PartitionTrial *> trials) {
   });
 }
 
-/// The budgets of the frontier: evenly from the lowest peak of all trials to a
-/// tenth above that of the one with the shortest bound.
-static SmallVector<int64_t>
-getFrontierBudgets(ArrayRef<const PartitionTrial *> trials) {
-  constexpr int64_t numBudgets = 19;
-  int64_t least = unlimited;
-  for (const PartitionTrial *trial : trials)
-    least = std::min(least, trial->costs.peakBytes);
-  int64_t most = trials.front()->costs.peakBytes;
-  most += most / 10;
-  SmallVector<int64_t> budgets;
-  for (int64_t i = 0; i < numBudgets; ++i)
-    budgets.push_back(least + (most - least) / (numBudgets - 1) * i);
-  return budgets;
+LogicalResult MemorySearch::find(int64_t bytes) {
+  bool isSmall = list.isSmall();
+  for (Treatment treatment : listTreatments())
+    if (failed(isSmall ? measureAll(treatment)
+                       : measureAround(bytes, treatment)))
+      return failure();
+  if (failed(isSmall ? scheduleCompletely(bytes) : schedulePromising(bytes)))
+    return failure();
+  return findBest(bytes) ? success() : scheduleLeast();
 }
 
-/// Finds points, and returns the best for the memory that there is.
-FailureOr<FittedTrial>
-MemorySearch::choose(ArrayRef<const PartitionTrial *> trials,
-                     int64_t limitBytes, bool isSmall, bool wantsFrontier) {
-  constexpr int32_t mostSchedules = 3;
-  if (wantsFrontier)
-    for (int64_t bytes : getFrontierBudgets(trials))
-      if (failed(schedulePromising(trials, bytes, /*count=*/1)))
-        return failure();
-  if (failed(isSmall ? scheduleCompletely(trials, limitBytes)
-                     : schedulePromising(trials, limitBytes, mostSchedules)))
+/// Finds steps for limits evenly from the least to the most that those take
+/// that are known.
+LogicalResult MemorySearch::findFrontier() {
+  constexpr int64_t numBudgets = 19;
+  if (failed(find(0)) || failed(find(unlimited)))
     return failure();
-  if (!findBest(limitBytes) && failed(scheduleLeast(trials)))
-    return failure();
-  if (const FittedTrial *best = findBest(limitBytes))
-    return *best;
-  return *llvm::min_element(
-      points, [](const FittedTrial &a, const FittedTrial &b) {
-        return a.schedule.peakBytes < b.schedule.peakBytes;
-      });
+  int64_t least = unlimited, most = 0;
+  for (const FittedTrial &point : points) {
+    least = std::min(least, point.schedule.peakBytes);
+    most = std::max(most, point.schedule.peakBytes);
+  }
+  for (int64_t i = 1; i < numBudgets; ++i)
+    if (failed(find(least + (most - least) / numBudgets * i)))
+      return failure();
+  return success();
 }
 
 /// The points between which there is a choice.
@@ -254,7 +345,7 @@ FunctionFrontier MemorySearch::makeFrontier(StringRef function) const {
   for (const auto &[trial, schedule] : points) {
     FrontierPoint point;
     if (schedule.limitBytes != unlimited)
-      point.budgetBytes = schedule.limitBytes;
+      point.budgetBytes = std::max(schedule.limitBytes, schedule.peakBytes);
     point.peakBytes = schedule.peakBytes;
     point.stepNs = schedule.stepNs;
     point.lowerBoundNs = trial->costs.boundNs;

@@ -20,6 +20,19 @@
 
 namespace mlir::commsched {
 
+/// What becomes of saved values.
+struct Treatment {
+  /// Whether they go to the host where computation hides that.
+  bool offloads = false;
+  /// How much of what can be in 8 bits is, by its bytes.
+  int32_t quantizedEighths = 0;
+
+  bool operator<(Treatment other) const {
+    return std::tie(offloads, quantizedEighths) <
+           std::tie(other.offloads, other.quantizedEighths);
+  }
+};
+
 /// How halves are made of a partition.
 struct HalvesOptions {
   PartitionNames names;
@@ -41,62 +54,107 @@ FailureOr<PartitionHalves> createHalves(const JointFunction &working,
 FailureOr<PairCosts> getPairCosts(PartitionHalves halves,
                                   OperationCosts &costs);
 
+/// What both halves of a partition take before they are scheduled.
+struct TrialCosts {
+  /// The live bytes at the peak of the step, in the order of the halves.
+  int64_t peakBytes = 0;
+  /// No schedule of the halves takes less, in nanoseconds.
+  int64_t boundNs = 0;
+};
+
+/// A partition that was measured.
+struct PartitionTrial {
+  const ListedPartition *partition = nullptr;
+  Treatment treatment;
+  TrialCosts costs;
+
+  std::string getOrigin() const;
+};
+
 /// A partition that was scheduled.
 struct FittedTrial {
   const PartitionTrial *trial = nullptr;
   PairSchedule schedule;
 };
 
+/// The best of them, which can be applied.
+struct FittedHalves {
+  FittedTrial point;
+  /// What has the halves.
+  std::shared_ptr<PairScheduler> scheduler;
+  PairDecision decision;
+};
+
+/// Brings halves into the form in which they are scheduled.
+using PrepareHalves = function_ref<LogicalResult(PartitionHalves)>;
+
 class MemorySearch {
 public:
-  /// All of these must outlive the object.
-  MemorySearch(const JointFunction &working,
+  struct Options {
+    /// What the step may take.
+    int64_t limitBytes = 0;
+    /// Whether saved values may be in 8 bits.
+    bool mayQuantize = false;
+    /// What the host takes at most of saved values.
+    int64_t hostBytes = 0;
+  };
+
+  /// All of the references must outlive the object.
+  MemorySearch(const JointFunction &working, PartitionList &list,
                const SchedulingOptions &scheduling, OperationCosts &costs,
-               int64_t hostBytes)
-      : working(working), scheduling(scheduling), costs(costs),
-        hostBytes(hostBytes) {}
+               PrepareHalves prepare, const Options &options)
+      : working(working), list(list), scheduling(scheduling), costs(costs),
+        prepare(prepare), options(options) {}
 
-  /// Measures a partition as it is before it is scheduled.
-  FailureOr<TrialCosts> measure(const partition::Split &split,
-                                Treatment treatment);
+  /// Finds the shortest step within the limit of all that are known, or the one
+  /// that needs least. Of a small function, the choice is among points that are
+  /// the same for all limits, so that more memory never makes a step longer.
+  LogicalResult run() { return find(options.limitBytes); }
 
-  /// The same with as little in 8 bits as fits `limitBytes`, if that is less
-  /// than all: changes `treatment` such.
-  FailureOr<TrialCosts> measureWithin(const partition::Split &split,
-                                      Treatment &treatment, int64_t limitBytes);
+  /// Finds steps for limits all over what the partitions take.
+  LogicalResult findFrontier();
 
-  /// Returns the shortest step within `limitBytes` of all that are found, or
-  /// the one that needs least. `trials`, which must live on, are those to
-  /// choose from, the one with the shortest bound first. `isSmall`: schedules
-  /// as many as it takes for a choice among points that are the same for all
-  /// limits, so that more memory never makes a step longer. `wantsFrontier`:
-  /// also schedules for limits all over what the trials take.
-  FailureOr<FittedTrial> choose(ArrayRef<const PartitionTrial *> trials,
-                                int64_t limitBytes, bool isSmall,
-                                bool wantsFrontier);
+  /// The best for the limit, of all that was found.
+  const FittedHalves &getBest() const { return *best; }
 
   /// The points between which there is a choice, of all that were scheduled.
   FunctionFrontier makeFrontier(StringRef function) const;
 
+  /// All that was measured, the shortest bound first, of equal ones that which
+  /// does nothing to its saved values.
+  std::vector<const PartitionTrial *> getMeasured() const;
+
 private:
-  LogicalResult withHalves(const partition::Split &split, Treatment treatment,
-                           function_ref<LogicalResult(PartitionHalves)> use);
+  FailureOr<PartitionHalves> makeHalves(const ListedPartition &partition,
+                                        Treatment treatment);
+  FailureOr<const PartitionTrial *> measure(const ListedPartition &partition,
+                                            Treatment treatment);
+  LogicalResult measureAround(int64_t bytes, Treatment treatment);
+  LogicalResult measureAll(Treatment treatment);
+  SmallVector<Treatment> listTreatments() const;
+  LogicalResult find(int64_t bytes);
   LogicalResult scheduleTrial(
       const PartitionTrial &trial,
       function_ref<std::optional<int64_t>(const PairSchedule *)> getNextLimit);
-  LogicalResult schedulePromising(ArrayRef<const PartitionTrial *> trials,
-                                  int64_t bytes, int32_t count);
-  LogicalResult scheduleCompletely(ArrayRef<const PartitionTrial *> trials,
-                                   int64_t bytes);
-  LogicalResult scheduleLeast(ArrayRef<const PartitionTrial *> trials);
+  LogicalResult schedulePromising(int64_t bytes);
+  LogicalResult scheduleCompletely(int64_t bytes);
+  LogicalResult scheduleLeast();
   const FittedTrial *findBest(int64_t bytes) const;
+  /// Whether `point` is better for the limit than what is known.
+  bool isBetter(const FittedTrial &point) const;
 
   const JointFunction &working;
+  PartitionList &list;
   const SchedulingOptions &scheduling;
   OperationCosts &costs;
-  int64_t hostBytes;
+  PrepareHalves prepare;
+  Options options;
+  /// By what is saved, and how.
+  std::map<std::pair<std::vector<partition::NodeId>, Treatment>, PartitionTrial>
+      trials;
   /// All that was scheduled.
   std::vector<FittedTrial> points;
+  std::optional<FittedHalves> best;
 };
 
 } // namespace mlir::commsched

@@ -14,10 +14,11 @@
 using namespace mlir;
 using namespace mlir::commsched;
 
-FailureOr<PairScheduler>
+FailureOr<std::unique_ptr<PairScheduler>>
 PairScheduler::create(PartitionHalves halves, int64_t besideBackwardBytes,
                       const SchedulingOptions &options) {
-  PairScheduler result(halves, besideBackwardBytes);
+  std::unique_ptr<PairScheduler> result(
+      new PairScheduler(halves, besideBackwardBytes, options));
   for (func::FuncOp half : {halves.forward, halves.backward}) {
     FailureOr<std::shared_ptr<CostAnalysis>> pricing =
         createPricing(half, options);
@@ -31,22 +32,39 @@ PairScheduler::create(PartitionHalves halves, int64_t besideBackwardBytes,
       return failure();
     if (!*scheduler)
       return emitError(half.getLoc(), "cannot be scheduled: ") << reason;
-    result.schedulers.push_back(std::move(**scheduler));
+    result->schedulers.push_back(std::move(**scheduler));
   }
   return result;
 }
 
+PairScheduler::~PairScheduler() {
+  if (!ownsHalves)
+    return;
+  // They hold operations of the halves.
+  schedulers.clear();
+  halves.forward.erase();
+  halves.backward.erase();
+}
+
+PartitionHalves PairScheduler::release() {
+  ownsHalves = false;
+  return halves;
+}
+
+/// Whether the half is scheduled: a block without collectives keeps its order.
+static bool hasSchedule(func::FuncOp half) {
+  return llvm::is_contained(getBlocksWithCollectives(half),
+                            &half.getBody().front());
+}
+
 FailureOr<BlockSchedule> PairScheduler::scheduleHalf(unsigned half,
                                                      int64_t limitBytes) {
-  func::FuncOp function = half == 0 ? halves.forward : halves.backward;
-  // A block without collectives keeps its order.
-  if (!llvm::is_contained(getBlocksWithCollectives(function),
-                          &function.getBody().front()))
+  if (!hasSchedule(getHalf(half)))
     return schedulers[half].getProgram();
   return schedulers[half].schedule(limitBytes);
 }
 
-FailureOr<PairSchedule> PairScheduler::schedule(int64_t limitBytes) {
+FailureOr<PairDecision> PairScheduler::schedule(int64_t limitBytes) {
   int64_t limits[] = {limitBytes,
                       getBackwardLimit(limitBytes, besideBackwardBytes)};
   std::optional<BlockSchedule> schedules[2];
@@ -60,12 +78,27 @@ FailureOr<PairSchedule> PairScheduler::schedule(int64_t limitBytes) {
       })))
     return failure();
   const BlockSchedule &forward = *schedules[0], &backward = *schedules[1];
-  PairSchedule result;
-  result.limitBytes = limitBytes;
-  result.peakBytes = std::max(forward.step.peakBytes,
-                              backward.step.peakBytes + besideBackwardBytes);
-  result.stepNs = forward.step.stepNs + backward.step.stepNs;
-  result.exposedNs = forward.exposedNs + backward.exposedNs;
-  result.numCollectives = forward.numCollectives + backward.numCollectives;
+  PairDecision result;
+  PairSchedule &pair = result.schedule;
+  pair.limitBytes = limitBytes;
+  pair.peakBytes = std::max(forward.step.peakBytes,
+                            backward.step.peakBytes + besideBackwardBytes);
+  pair.stepNs = forward.step.stepNs + backward.step.stepNs;
+  pair.exposedNs = forward.exposedNs + backward.exposedNs;
+  pair.numCollectives = forward.numCollectives + backward.numCollectives;
+  for (std::optional<BlockSchedule> &schedule : schedules)
+    result.halves.push_back(std::move(*schedule));
   return result;
+}
+
+LogicalResult PairScheduler::apply(PairDecision decision) {
+  for (unsigned half : {0, 1}) {
+    if (!hasSchedule(getHalf(half)))
+      continue;
+    DecidedBlock block = {std::move(schedulers[half]),
+                          std::move(decision.halves[half]), NotSplitReasons()};
+    if (failed(applyDecisions(getHalf(half), block, options)))
+      return failure();
+  }
+  return success();
 }

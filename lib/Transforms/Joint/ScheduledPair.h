@@ -7,14 +7,14 @@
 //===----------------------------------------------------------------------===//
 //
 // Finds schedules of a forward and its backward for a limit on the live bytes
-// of the step that runs both.
+// of the step that runs both, and applies one of them.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_JOINT_SCHEDULEDPAIR_H
 #define COMMSCHED_LIB_TRANSFORMS_JOINT_SCHEDULEDPAIR_H
 
-#include "../Schedule/BlockScheduler.h"
+#include "../Schedule/DecidedBlock.h"
 #include "CommSched/Report/PairReport.h"
 #include "SplitFunction.h"
 
@@ -40,26 +40,51 @@ inline int64_t getBackwardLimit(int64_t limitBytes,
   return std::max<int64_t>(limitBytes - besideBackwardBytes, 0);
 }
 
-/// What schedules two halves.
+/// A schedule of both halves, which the scheduler can apply that found it.
+struct PairDecision {
+  PairSchedule schedule;
+  /// Of the forward and of the backward.
+  std::vector<BlockSchedule> halves;
+};
+
+/// What schedules two halves, which it owns until they are released.
 class PairScheduler {
 public:
-  /// Reads both halves, which must outlive the result, as must `options`;
-  /// `besideBackwardBytes` as in PairCosts. Errors are those of BlockScheduler.
-  static FailureOr<PairScheduler> create(PartitionHalves halves,
-                                         int64_t besideBackwardBytes,
-                                         const SchedulingOptions &options);
+  /// Reads both halves and erases them if that fails. `options` must outlive
+  /// the result; `besideBackwardBytes` as in PairCosts. Errors are those of
+  /// BlockScheduler.
+  static FailureOr<std::unique_ptr<PairScheduler>>
+  create(PartitionHalves halves, int64_t besideBackwardBytes,
+         const SchedulingOptions &options);
+
+  /// Erases the halves unless they were released.
+  ~PairScheduler();
 
   /// Schedules both within `limitBytes`, at once; changes neither.
-  FailureOr<PairSchedule> schedule(int64_t limitBytes);
+  FailureOr<PairDecision> schedule(int64_t limitBytes);
+
+  /// The halves are no longer erased.
+  PartitionHalves release();
+
+  /// Applies a schedule to the halves, and emits the remarks on it. Emits an
+  /// error if it cannot be found out what is exposed.
+  LogicalResult apply(PairDecision decision);
 
 private:
-  PairScheduler(PartitionHalves halves, int64_t besideBackwardBytes)
-      : halves(halves), besideBackwardBytes(besideBackwardBytes) {}
+  PairScheduler(PartitionHalves halves, int64_t besideBackwardBytes,
+                const SchedulingOptions &options)
+      : halves(halves), besideBackwardBytes(besideBackwardBytes),
+        options(options) {}
 
+  func::FuncOp getHalf(unsigned half) {
+    return half == 0 ? halves.forward : halves.backward;
+  }
   FailureOr<BlockSchedule> scheduleHalf(unsigned half, int64_t limitBytes);
 
   PartitionHalves halves;
   int64_t besideBackwardBytes;
+  const SchedulingOptions &options;
+  bool ownsHalves = true;
   /// Of the forward and of the backward.
   std::vector<BlockScheduler> schedulers;
 };

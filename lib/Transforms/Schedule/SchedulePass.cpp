@@ -6,13 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Bucketing/BucketRemarks.h"
 #include "../PassSupport.h"
-#include "BlockScheduler.h"
-#include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Report/ExposureText.h"
+#include "DecidedBlock.h"
 #include "SchedulingPass.h"
-#include "SplitRemarks.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -23,254 +19,15 @@ namespace mlir::commsched {
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::ExposureCause;
-using schedule::ExposureReason;
-using schedule::NodeId;
-using schedule::Problem;
-using schedule::ScheduleOrigin;
-using schedule::StepSchedule;
 
 static_assert(schedule::StepSchedulerOptions::defaultSlackPercent == 40,
               "Schedule.td repeats the default of the option `slack`");
-
-//===----------------------------------------------------------------------===//
-// Remarks
-//===----------------------------------------------------------------------===//
-
-static StringRef toString(ScheduleOrigin origin) {
-  switch (origin) {
-  case ScheduleOrigin::Program:
-    return "program";
-  case ScheduleOrigin::SimpleOverlap:
-    return "simple-overlap";
-  case ScheduleOrigin::Constructed:
-    return "constructed";
-  case ScheduleOrigin::LeastMemory:
-    return "least-memory";
-  }
-  llvm_unreachable("unknown origin");
-}
-
-/// The budget, and what the allocator reserves of it.
-static std::string describeBudget(const BlockSchedule &schedule) {
-  std::string text =
-      "for a budget of " + std::to_string(schedule.getBudgetBytes());
-  if (schedule.reserved)
-    text += ", of which the allocator reserves " +
-            std::to_string(schedule.reserved->bytes);
-  return text;
-}
-
-/// Adds the metrics on the budget of `schedule`.
-template <typename Remark>
-static void addBudget(Remark &remark, const BlockSchedule &schedule) {
-  remark << remark::metric("BudgetBytes", schedule.getBudgetBytes());
-  if (schedule.reserved)
-    remark << remark::metric("ReservedBytes", schedule.reserved->bytes);
-}
-
-static void remarkKept(func::FuncOp function, Location location,
-                       const StepSchedule &program,
-                       const BlockSchedule &schedule) {
-  auto remark = remarkBlockKept(
-      function, location,
-      "no better schedule is known than the program's, which "
-      "takes " +
-          Twine(program.stepNs) + " ns and " + Twine(program.peakBytes) +
-          " bytes, " + describeBudget(schedule));
-  remark << remark::metric("StepNs", program.stepNs)
-         << remark::metric("PeakBytes", program.peakBytes);
-  addBudget(remark, schedule);
-}
-
-static void remarkScheduled(func::FuncOp function, Location location,
-                            const StepSchedule &before,
-                            const BlockSchedule &schedule) {
-  const StepSchedule &after = schedule.step;
-  StringRef origin = toString(after.origin);
-  auto remark = remark::passed(
-      location, makeRemark("BlockScheduled", function.getSymName()));
-  remark << ("the step takes " + Twine(after.stepNs) + " ns instead of " +
-             Twine(before.stepNs) + ", and " + Twine(after.peakBytes) +
-             " bytes instead of " + Twine(before.peakBytes) + ", " +
-             describeBudget(schedule) + " (" + origin + ")")
-                .str()
-         << remark::metric("Origin", origin)
-         << remark::metric("StepNsBefore", before.stepNs)
-         << remark::metric("StepNsAfter", after.stepNs)
-         << remark::metric("PeakBytesBefore", before.peakBytes)
-         << remark::metric("PeakBytesAfter", after.peakBytes);
-  addBudget(remark, schedule);
-}
-
-/// That `schedule`, which needs least, is over its budget, and by how much.
-static std::string explainOverBudget(const Problem &problem,
-                                     const BlockSchedule &schedule) {
-  int64_t peakBytes = schedule.step.peakBytes;
-  if (!schedule.reserved)
-    return explainExcess(problem, peakBytes, schedule.limitBytes);
-  auto [bytes, limitBytes] = *schedule.reserved;
-  return ("the allocator reserves " + Twine(bytes) +
-          " bytes for the schedule that needs least, " +
-          Twine(bytes - limitBytes) + " over the budget of " +
-          Twine(limitBytes) + "; " + Twine(peakBytes) +
-          " of them are live at the peak")
-      .str();
-}
-
-/// Emits the remark `BudgetExceeded` on a block of `function`.
-static void remarkOverBudget(func::FuncOp function, const Problem &problem,
-                             const BlockSchedule &schedule) {
-  if (!schedule.reserved)
-    return remarkBudgetExceeded(function, problem, schedule.step.peakBytes,
-                                schedule.limitBytes);
-  auto remark = remark::missed(
-      function.getLoc(), makeRemark("BudgetExceeded", function.getSymName()));
-  remark << explainOverBudget(problem, schedule)
-         << remark::metric("PeakBytes", schedule.step.peakBytes);
-  addBudget(remark, schedule);
-}
-
-/// Emits the remarks on the `schedule` that a block of `function` gets:
-/// `BlockScheduled`, or `BlockKept` if its order stays, and `BudgetExceeded` if
-/// it takes more than its limit.
-static void remarkSchedule(func::FuncOp function,
-                           const BlockScheduler &scheduler,
-                           const BlockSchedule &schedule) {
-  const StepSchedule &before = scheduler.getProgram().step;
-  Location location = scheduler.getBlock().getParentOp()->getLoc();
-  if (!schedule.fits())
-    remarkOverBudget(function, scheduler.getProblem().getProblem(), schedule);
-  if (schedule.step.order == before.order)
-    remarkKept(function, location, before, schedule);
-  else
-    remarkScheduled(function, location, before, schedule);
-}
-
-/// The collectives that could be merged but for the option `bitwise`.
-static UnbucketedReasons getBitwiseReasons(const MergeableSet &mergeable) {
-  UnbucketedReasons reasons;
-  for (const MergeableKind &kind : mergeable.kinds)
-    for (const RefusedCollective &refused : kind.collectives.refused)
-      if (refused.isForBitwise)
-        reasons[refused.op] = refused.reason;
-  return reasons;
-}
-
-/// Emits a remark `CollectiveAlone` on each collective that is in none of the
-/// buckets of `schedule`. If there are none, that is on those that `bitwise`
-/// keeps alone, and if some were tried, one remark `CollectivesNotMerged` on
-/// the block. For before the schedule is applied.
-static void remarkMerging(func::FuncOp function,
-                          const BlockScheduler &scheduler,
-                          const BlockSchedule &schedule) {
-  Block &block = scheduler.getBlock();
-  if (schedule.buckets) {
-    remarkUnbucketed(function, block,
-                     explainUnbucketed(scheduler.getProblem(),
-                                       scheduler.getMergeable(),
-                                       *schedule.buckets));
-    return;
-  }
-  remarkUnbucketed(function, block,
-                   getBitwiseReasons(scheduler.getMergeable()));
-  if (!schedule.rejected)
-    return;
-  const RejectedBuckets &rejected = *schedule.rejected;
-  remark::missed(block.getParentOp()->getLoc(),
-                 makeRemark("CollectivesNotMerged", function.getSymName()))
-      << ("merging " + Twine(rejected.buckets->rule) +
-          " would make a step of " + Twine(rejected.stepNs) + " ns and " +
-          Twine(rejected.peakBytes) + " bytes, without merging it is " +
-          Twine(schedule.step.stepNs) + " ns and " +
-          Twine(schedule.step.peakBytes) + " bytes, for a budget of " +
-          Twine(schedule.limitBytes))
-             .str()
-      << remark::metric("StepNsMerged", rejected.stepNs)
-      << remark::metric("PeakBytesMerged", rejected.peakBytes)
-      << remark::metric("StepNs", schedule.step.stepNs)
-      << remark::metric("PeakBytes", schedule.step.peakBytes);
-}
-
-/// What splitting has to do with the exposed collective `op`; `reason` says why
-/// it was not split, if that is known.
-static std::string describeSplitting(Operation *op,
-                                     std::optional<std::string> reason) {
-  if (op->hasAttr(chunkAttrName))
-    return "it is a chunk already";
-  if (isBucket(cast<CollectiveOpInterface>(op)))
-    return "merged collectives are not split";
-  return reason ? "splitting it was tried: " + *reason : "";
-}
-
-/// Emits a remark `CollectiveExposed` on each collective that computation does
-/// not hide in `order`, one of the block as `scheduler` has read it
-/// (`TransferExposed` on a transfer to or from the host), and
-/// `CollectiveNotSplit` if it is in one piece. Emits an error if that cannot be
-/// found out.
-static LogicalResult remarkExposure(func::FuncOp function,
-                                    const BlockScheduler &scheduler,
-                                    const schedule::Order &order,
-                                    const NotSplitReasons &notSplit,
-                                    int64_t limitBytes) {
-  const BlockProblem &problem = scheduler.getProblem();
-  FailureOr<std::vector<ExposureReason>> reasons =
-      scheduler.explainExposure(order, limitBytes);
-  if (failed(reasons))
-    return failure();
-  for (const ExposureReason &reason : *reasons) {
-    Operation *op = problem.getOperation(reason.collective);
-    bool isTransfer =
-        isHostTransfer(cast<CollectiveOpInterface>(op).getCollectiveKind());
-    auto whyWhole = notSplit.find(op);
-    std::string splitting =
-        scheduler.mayBeSplit()
-            ? describeSplitting(
-                  op, whyWhole == notSplit.end()
-                          ? std::nullopt
-                          : std::optional<std::string>(whyWhole->second.text))
-            : "it may be split, but the option 'split' is off";
-    ExposureText text = describeExposure(
-        problem.getProblem(), reason,
-        [&](NodeId node) { return describe(problem.getOperation(node)); },
-        splitting, isTransfer);
-    auto remark = remark::missed(
-        op->getLoc(),
-        makeRemark(isTransfer ? "TransferExposed" : "CollectiveExposed",
-                   function.getSymName()));
-    remark << describe(op) + " is exposed for " +
-                  std::to_string(reason.exposedNs) + " ns: " + text.limit +
-                  "; to change that: " + text.remedy
-           << remark::metric("ExposedNs", reason.exposedNs)
-           << remark::metric("Reason", schedule::toString(reason.cause));
-    if (reason.cause == ExposureCause::Memory)
-      remark << remark::metric("BytesShort", reason.bytesShort);
-    if (reason.gainNs)
-      remark << remark::metric("GainNs", *reason.gainNs);
-    if (whyWhole != notSplit.end() && scheduler.mayBeSplit() && !isTransfer)
-      remarkNotSplit(function, op, whyWhole->second);
-  }
-  return success();
-}
 
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
 
 namespace {
-
-/// A block with the schedule that was decided for it.
-struct DecidedBlock {
-  BlockScheduler scheduler;
-  BlockSchedule schedule;
-  /// For remarks.
-  NotSplitReasons notSplit;
-
-  /// What has read the block that the schedule is about.
-  const BlockScheduler &getReader() const {
-    return schedule.split ? *schedule.split->scheduler : scheduler;
-  }
-};
 
 struct Schedule
     : SchedulingPass<mlir::commsched::impl::ScheduleBase<Schedule>> {
@@ -285,24 +42,9 @@ private:
   /// Decides on every block, and changes none. Leaves out those of unknown
   /// sizes.
   FailureOr<std::vector<DecidedBlock>> decide();
-  /// Emits the remarks on the decisions, before they are applied.
-  void remarkDecisions(MutableArrayRef<DecidedBlock> blocks);
-  /// Emits the remarks on the collectives that are exposed in the schedules,
-  /// after they were applied.
-  LogicalResult remarkExposed(ArrayRef<DecidedBlock> blocks);
 };
 
 } // namespace
-
-FailureOr<std::shared_ptr<CostAnalysis>>
-mlir::commsched::createPricing(func::FuncOp function,
-                               const SchedulingOptions &options) {
-  auto pricing = std::make_shared<CostAnalysis>(
-      function, options.merging.profile.get(), getPresetName(options.target));
-  if (!pricing->getCosts())
-    return failure();
-  return pricing;
-}
 
 /// Reads what the budget limits, and takes off what is held beside the program.
 std::optional<std::string> Schedule::readOwnOptions() {
@@ -365,65 +107,16 @@ FailureOr<std::vector<DecidedBlock>> Schedule::decide() {
   return decided;
 }
 
-void Schedule::remarkDecisions(MutableArrayRef<DecidedBlock> blocks) {
-  for (Block *block : getBlocksWithCollectives(getOperation()))
-    remarkBarriers(getOperation(), *block);
-  for (DecidedBlock &block : blocks) {
-    remarkSchedule(getOperation(), block.scheduler, block.schedule);
-    remarkSplitRegions(getOperation(), block.scheduler, block.schedule);
-    block.notSplit = explainNotSplit(block.scheduler, block.schedule);
-    SplitBlock *split = block.schedule.split;
-    if (split)
-      split->program.exchange();
-    remarkMerging(getOperation(), block.getReader(), block.schedule);
-    if (split)
-      split->program.exchange();
-  }
-}
-
-LogicalResult Schedule::remarkExposed(ArrayRef<DecidedBlock> blocks) {
-  func::FuncOp function = getOperation();
-  for (const DecidedBlock &block : blocks)
-    if (!block.schedule.buckets &&
-        failed(remarkExposure(function, block.getReader(),
-                              block.schedule.step.order, block.notSplit,
-                              block.schedule.limitBytes)))
-      return failure();
-  // Merged collectives are operations that the scheduler has not read.
-  for (const DecidedBlock &block : blocks) {
-    if (!block.schedule.buckets)
-      continue;
-    FailureOr<std::shared_ptr<CostAnalysis>> pricing =
-        createPricing(function, scheduling);
-    if (failed(pricing))
-      return failure();
-    FailureOr<std::optional<BlockScheduler>> merged =
-        BlockScheduler::create(function, block.scheduler.getBlock(), scheduling,
-                               *pricing, [](Location, StringRef) {});
-    if (failed(merged))
-      return failure();
-    if (*merged && failed(remarkExposure(
-                       function, **merged, (*merged)->getProgram().step.order,
-                       block.notSplit, block.schedule.limitBytes)))
-      return failure();
-  }
-  return success();
-}
-
 void Schedule::runOnOperation() {
   if (failed(emitOptionError(getOperation(), optionError)))
     return signalPassFailure();
   FailureOr<std::vector<DecidedBlock>> blocks = decide();
   if (failed(blocks))
     return signalPassFailure();
-  bool hasRemarks = areRemarksEnabled(getOperation());
-  if (hasRemarks)
-    remarkDecisions(*blocks);
-  bool isChanged = false;
-  for (const DecidedBlock &block : *blocks)
-    isChanged |= block.scheduler.apply(block.schedule);
-  if (hasRemarks && failed(remarkExposed(*blocks)))
+  FailureOr<bool> isChanged =
+      applyDecisions(getOperation(), *blocks, scheduling);
+  if (failed(isChanged))
     return signalPassFailure();
-  if (!isChanged)
+  if (!*isChanged)
     markAllAnalysesPreserved();
 }

@@ -19,11 +19,6 @@
 
 namespace mlir::commsched {
 
-/// Prices for the blocks of `function`. Emits an error if its target cannot be
-/// read.
-FailureOr<std::shared_ptr<CostAnalysis>>
-createPricing(func::FuncOp function, const SchedulingOptions &options);
-
 /// `Base` is what TableGen makes of a CommSched_SchedulingPass, or of another
 /// pass with its options but the memory budget.
 template <typename Base, bool hasBudget = true>

@@ -25,11 +25,14 @@ def FitMemory : CommSched_SchedulingPass<"commsched-fit-memory",
     The partitions are a fixed list. With a price for memory, saving a value
     costs time, as computing it or gathering it again does, and the minimum cut
     gives the cheapest choice exactly; a gather that is repeated costs what the
-    backward cannot hide of it. The list has such a choice for prices from
-    nothing on, each higher by the square root of 2, and the rungs of the ladder
-    of `commsched-partition-joint`. Those around the memory that there is are
-    measured, peak and lower bound, and the most promising are scheduled within
-    it. Times are nanoseconds of the cost model.
+    backward cannot hide of it. The list has such choices for prices that rise
+    with the share of the forward that they apply to; with gathers that are kept,
+    repeated by their price, or all repeated; and with the forward divided into
+    segments of several sizes, whose inputs are saved, so that the backward
+    computes one segment again at a time. Times and peaks of these are estimated;
+    what is best within the memory that there is is measured, peak and lower
+    bound, and the most promising is scheduled within it. Times are nanoseconds
+    of the cost model. docs/guide/partitioning.md describes the search.
 
     With `host-memory`, each partition is tried with and without saved values on
     the host: `commsched.offload` sends those whose transfers computation hides
@@ -41,7 +44,7 @@ def FitMemory : CommSched_SchedulingPass<"commsched-fit-memory",
     in 8 bits: those of bf16 and of at least 1 MiB that are no inputs become
     f8E5M2 with a scale for each row, as by `commsched-quantize-activations`, and
     the casts take their time. Of large functions, only as many of them are in 8
-    bits as it takes to fit, from the first on, in eighths of their bytes. This
+    bits as it takes to fit, from the first on, in quarters of their bytes. This
     changes results, so it is off by default.
 
     Where nothing that is known fits, that which needs least is taken, and a
@@ -52,7 +55,7 @@ def FitMemory : CommSched_SchedulingPass<"commsched-fit-memory",
 
     `frontier` writes the points between which there is a choice to a file, as
     `commsched-frontier` does: step time and peak memory of schedules for limits
-    all over what the partitions of the whole list take, and for that of the
+    from the least to the most memory that steps take, and for that of the
     device. The answer is then the best of all of these.
 
     A remark `PartitionTried` for each partition that was measured gives its
