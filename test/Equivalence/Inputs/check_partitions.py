@@ -15,7 +15,10 @@ those of a module (`--module`), with several options:
 - a smaller budget never saves more bytes, with either solver.
 
 With `--pass=commsched-fit-memory`, which schedules as well, only what holds for
-any pass: it is run on four ranks, and makes the same text twice.
+any pass: it is run on four ranks, and makes the same text twice. `--small` takes
+the functions of benchmarks/optimum/joint_steps.py, on a machine whose link to
+the host is fast; `--offloads` is how many of the partitions that are run have to
+send values to the host and get them back.
 """
 
 import argparse
@@ -25,6 +28,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parents[3]
+                    / "benchmarks/optimum"))
+
+import joint_steps  # noqa: E402
 from joint_halves import Program, parse_functions
 from random_joint import PROLOGUE, JointProgram
 from value_numbers import check_halves, read_functions
@@ -41,6 +48,15 @@ VARIANTS = [
 FIT_VARIANTS = ["device-memory=1KiB", "device-memory=1536",
                 "device-memory=2KiB", "device-memory=3KiB",
                 "device-memory=1MiB"]
+# Both groups are all four ranks.
+FAST_HOST = """module attributes {dlti.target_system_spec =
+    #dlti.target_system_spec<"GPU" = #dlti.target_device_spec<
+        "commsched.host_latency_us" = 0.0 : f64,
+        "commsched.host_gb_s" = 1000.0 : f64>>} {
+commsched.group @shard size(4)
+commsched.group @expert size(4)
+"""
+RUNNER = "commsched-run --ranks=4 --opt-level=0 -o /dev/null"
 PARTITION, FIT = "commsched-partition-joint", "commsched-fit-memory"
 SOLVERS = ["dp", "greedy"]
 REMARK = re.compile(r"\[Passed\] Partitioned .*?Function=(\w+)"
@@ -55,7 +71,8 @@ GENERIC = "--mlir-print-op-generic"
 class Checker:
     def __init__(self, options):
         self.opt = shlex.split(options.opt)
-        self.run_command = shlex.split(options.runner)
+        self.run_commands = list(map(shlex.split, options.runner or [RUNNER]))
+        self.least_offloads = options.offloads
         self.folder = Path(options.folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.pass_name = options.pass_name
@@ -120,13 +137,15 @@ class Checker:
 
     def compare(self, files, places):
         """Compares the results; `places` maps them to those of the original."""
-        result = subprocess.run(
-            [*self.run_command, files[1], f"--compare={files[0]}"], text=True,
-            capture_output=True, check=False)
-        if result.returncode:
-            output = (result.stdout + result.stderr)[:4000]
-            place = re.search(r"different: result (\d+)", output)
-            sys.exit(f"{places[int(place[1])]}: {output}" if place else output)
+        for command in self.run_commands:
+            result = subprocess.run(
+                [*command, files[1], f"--compare={files[0]}"], text=True,
+                capture_output=True, check=False)
+            if result.returncode:
+                output = (result.stdout + result.stderr)[:4000]
+                place = re.search(r"different: result (\d+)", output)
+                sys.exit(f"{places[int(place[1])]}: {output}" if place
+                         else output)
 
     def check_runs(self, path, names, count):
         """All functions in one program, and partitions of them in another.
@@ -136,7 +155,7 @@ class Checker:
         chosen = {name: {(index + i) % len(self.variants)
                          for i in range(count)}
                   for index, name in enumerate(names)}
-        before, after = Program(), Program()
+        before, after, num_offloads = Program(), Program(), 0
         for name in names:
             before.functions.append(joints[name].text)
             before.add_joint(joints[name], chosen[name])
@@ -145,9 +164,13 @@ class Checker:
                 self.partition(path, options, LOCAL).stdout)
             for name in names:
                 if number in chosen[name]:
-                    after.add_halves(number, joints[name], *(
-                        halves[f"{name}_{half}"]
-                        for half in ("forward", "backward")))
+                    forward, backward = (halves[f"{name}_{half}"]
+                                         for half in ("forward", "backward"))
+                    num_offloads += ("commsched.offload" in forward.text and
+                                     "commsched.reload" in backward.text)
+                    after.add_halves(number, joints[name], forward, backward)
+        if num_offloads < self.least_offloads:
+            sys.exit(f"only {num_offloads} partitions send values to the host")
         order = [(name, number) for name in names
                  for number in sorted(chosen[name])]
         head = HEAD.search(whole)[0] + "\n" + "\n".join(GROUP.findall(whole))
@@ -173,11 +196,15 @@ def main():
     parser.add_argument("--opt", default="commsched-opt")
     parser.add_argument(
         "--runner",
-        default="commsched-run --ranks=4 --opt-level=0 -o /dev/null",
-        help="the runner, with its options")
+        action="append",
+        help="the runner, with its options; may be given several times")
     parser.add_argument("--folder", required=True)
     parser.add_argument("--module", type=Path)
     parser.add_argument("--random", type=parse_range, default=())
+    parser.add_argument("--small", type=parse_range, default=())
+    parser.add_argument("--operations", type=int, default=14,
+                        help="leave larger ones out of the small functions")
+    parser.add_argument("--offloads", type=int, default=0)
     parser.add_argument("--pass", dest="pass_name", default=PARTITION,
                         choices=(PARTITION, FIT))
     parser.add_argument("--variants", nargs="*",
@@ -193,6 +220,12 @@ def main():
         path.write_text(PROLOGUE + "".join(
             JointProgram(f"f{seed}", seed, options.run > 0).write()
             for seed in options.random))
+    if options.small:
+        path = checker.folder / "small.mlir"
+        steps = map(joint_steps.JointStep, options.small)
+        path.write_text(FAST_HOST + "".join(
+            step.text() for step in steps
+            if len(step.lines) <= options.operations) + "}\n")
     names = checker.check_values(path)
     if checker.pass_name == PARTITION:
         checker.check_budgets(path)
