@@ -233,20 +233,26 @@ const FittedTrial *MemorySearch::findBest(int64_t bytes) const {
   return found;
 }
 
+/// Whether a schedule takes over a fiftieth longer than its bound.
+static bool isFarFromBound(const FittedTrial &point) {
+  constexpr int64_t farShare = 50;
+  int64_t stepNs = point.schedule.stepNs;
+  return stepNs - stepNs / farShare > point.trial->costs.boundNs;
+}
+
 /// Schedules the most promising of what was measured within `bytes`: that with
-/// the shortest bound, and the next ones as long as the best is far from its
+/// the shortest bound, and the next ones as long as the last is far from its
 /// bound.
 LogicalResult MemorySearch::schedulePromising(int64_t bytes) {
   constexpr int32_t mostSchedules = 3;
-  constexpr int64_t farShare = 50;
   int32_t count = 0;
   for (const PartitionTrial *trial : getMeasured()) {
     if (trial->costs.peakBytes > bytes)
       continue;
     const FittedTrial *known = findBest(bytes);
-    if (count++ == mostSchedules ||
-        (known && known->schedule.stepNs - known->schedule.stepNs / farShare <=
-                      trial->costs.boundNs))
+    if ((known && known->schedule.stepNs <= trial->costs.boundNs) ||
+        (count > 0 && !isFarFromBound(points.back())) ||
+        count++ == mostSchedules)
       break;
     if (failed(scheduleTrial(*trial, [&](const PairSchedule *last) {
           return last ? std::nullopt : std::optional<int64_t>(bytes);
@@ -322,18 +328,19 @@ LogicalResult MemorySearch::find(int64_t bytes) {
   return findBest(bytes) ? success() : scheduleLeast();
 }
 
-/// Finds steps for limits evenly from the least to the most that those take
-/// that are known.
+/// Finds steps for the least, for what the lowest peak of a partition takes
+/// before it is scheduled, for no limit, and for limits evenly between the
+/// latter two.
 LogicalResult MemorySearch::findFrontier() {
   constexpr int64_t numBudgets = 19;
   if (failed(find(0)) || failed(find(unlimited)))
     return failure();
   int64_t least = unlimited, most = 0;
-  for (const FittedTrial &point : points) {
-    least = std::min(least, point.schedule.peakBytes);
+  for (const auto &[key, trial] : trials)
+    least = std::min(least, trial.costs.peakBytes);
+  for (const FittedTrial &point : points)
     most = std::max(most, point.schedule.peakBytes);
-  }
-  for (int64_t i = 1; i < numBudgets; ++i)
+  for (int64_t i = 0; i < numBudgets; ++i)
     if (failed(find(least + (most - least) / numBudgets * i)))
       return failure();
   return success();
