@@ -112,11 +112,13 @@ def train(options: dict) -> list:
 
 
 def train_unlike(rank: int) -> partitioned_ranks.Outcome:
-    """Ranks whose batches have different sizes."""
+    """Ranks whose batches have different sizes: of the small one everything
+    fits, and the large one would gather parameters again."""
     torch.set_num_threads(1)
-    warnings.simplefilter("error", category=CommSchedWarning)
+    # The large one does not fit where it follows the other.
+    warnings.simplefilter("ignore", category=CommSchedWarning)
     rows = (4 + 60 * rank,) * steps.STEPS
-    options = {"device_memory": MEMORY["ample"]}
+    options = {"device_memory": "300KiB"}
     return partitioned_ranks.compare(
         steps.Case({}, rows=rows, compiled=options)
     )
