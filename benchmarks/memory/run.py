@@ -27,7 +27,7 @@ from measured_steps import Failure, make_parser  # noqa: E402
 from steps import LARGE, STEPS, Tools, trace  # noqa: E402
 
 # Peaks that differ by less are one memory for ours, the smaller one.
-NEIGHBORS = 1.02
+NEIGHBORS = 1.03
 # In the picture, of the shortest step.
 LONGEST = 1.3
 FRACTIONS = tuple(f"{tenths / 10}" for tenths in range(10, -1, -1))
