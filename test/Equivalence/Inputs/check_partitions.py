@@ -14,11 +14,11 @@ those of a module (`--module`), with several options:
 - a second run, without threads, makes the same text;
 - a smaller budget never saves more bytes, with either solver.
 
-With `--pass=commsched-fit-memory`, which schedules as well, only what holds for
-any pass: it is run on four ranks, and makes the same text twice. `--small` takes
-the functions of benchmarks/optimum/joint_steps.py, on a machine whose link to
-the host is fast; `--offloads` is how many of the partitions that are run have to
-send values to the host and get them back.
+With `--pass=commsched-fit-memory`, which schedules as well, only what holds
+for any pass: it is run on four ranks, and makes the same text twice. `--small`
+takes the functions of benchmarks/optimum/joint_steps.py, on a machine whose
+link to the host is fast; `--offloads` is how many of the partitions that are
+run have to send values to the host and get them back.
 """
 
 import argparse
