@@ -11,9 +11,12 @@
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Partition/SavedValues.h"
 #include "CommSched/Partition/Segments.h"
+#include "CommSched/Support/Unlimited.h"
 #include "SavedValues.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <set>
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -38,6 +41,11 @@ bool PartitionList::isSmall() const {
 /// the square root of 2. Of large functions, up to 256 us/MiB, for which a link
 /// of 4 GB/s would move a value twice; of small ones to where nanoseconds buy
 /// single bytes.
+bool PartitionList::isTiny() const {
+  constexpr int32_t mostNodes = 64;
+  return joint->getGraph().size() <= mostNodes;
+}
+
 int32_t PartitionList::getNumPrices() const { return isSmall() ? 66 : 30; }
 
 static int64_t getPricePerMiB(int32_t index) {
@@ -239,6 +247,75 @@ LogicalResult PartitionList::addLadder(const Gathers &gathers) {
   return success();
 }
 
+std::vector<const ListedPartition *> PartitionList::findBestEstimates() const {
+  std::vector<const ListedPartition *> best;
+  for (const auto &[saved, listed] : partitions)
+    best.push_back(&listed);
+  auto getKey = [](const ListedPartition *it) {
+    return std::make_pair(it->estimate.timeNs, it->estimate.peakBytes);
+  };
+  llvm::stable_sort(best,
+                    [&](const ListedPartition *a, const ListedPartition *b) {
+                      return getKey(a) < getKey(b);
+                    });
+  int64_t leastBytes = unlimited;
+  llvm::erase_if(best, [&](const ListedPartition *it) {
+    bool isBeaten = it->estimate.peakBytes >= leastBytes;
+    leastBytes = std::min(leastBytes, it->estimate.peakBytes);
+    return isBeaten;
+  });
+  return best;
+}
+
+/// Adds the partition that saves `node` as well, or not any more if `listed`
+/// does, unless there is none or its estimate is no better than that of one of
+/// `best`.
+void PartitionList::addNeighbor(const ListedPartition &listed, NodeId node,
+                                ArrayRef<const ListedPartition *> best) {
+  std::vector<NodeId> saved = listed.split.saved;
+  auto it = llvm::lower_bound(saved, node);
+  if (it != saved.end() && *it == node)
+    saved.erase(it);
+  else
+    saved.insert(it, node);
+  partition::PartitionResult<Split> result =
+      splitAtStorages(*treatments.front()->graph, saved,
+                      /*allowCollectives=*/true);
+  auto *split = std::get_if<Split>(&result);
+  if (!split || partitions.count(split->saved) != 0)
+    return;
+  partition::StepEstimate estimate = estimator->estimate(*split);
+  auto isAsGood = [&](const ListedPartition *other) {
+    return other->estimate.timeNs <= estimate.timeNs &&
+           other->estimate.peakBytes <= estimate.peakBytes;
+  };
+  if (llvm::none_of(best, isAsGood))
+    add(listed.origin + ", changed", listed.gathers, std::move(*split));
+}
+
+/// Improves the best estimates by changes of single values: cuts by price only
+/// find corners of the convex hull of time and memory.
+void PartitionList::addNeighbors() {
+  constexpr int32_t mostRounds = 8;
+  const JointGraph &graph = joint->getGraph();
+  std::set<const ListedPartition *> visited;
+  for (int32_t round = 0; round < mostRounds; ++round) {
+    std::vector<const ListedPartition *> best = findBestEstimates();
+    bool isNew = false;
+    for (const ListedPartition *listed : best) {
+      if (!visited.insert(listed).second)
+        continue;
+      isNew = true;
+      for (NodeId node = 0; node < graph.size(); ++node)
+        if (graph[node].isSaveable && !graph.isArgument(node) &&
+            !classes->needsTangent[node])
+          addNeighbor(*listed, node, best);
+    }
+    if (!isNew)
+      break;
+  }
+}
+
 FailureOr<std::vector<const ListedPartition *>> PartitionList::getAll() {
   if (!fixed) {
     for (const std::unique_ptr<Gathers> &gathers : treatments)
@@ -249,6 +326,8 @@ FailureOr<std::vector<const ListedPartition *>> PartitionList::getAll() {
            level += numShares / 4)
         if (failed(get(family, level)))
           return failure();
+    if (isTiny())
+      addNeighbors();
   }
   std::vector<const ListedPartition *> all;
   for (const auto &[saved, listed] : partitions)

@@ -53,9 +53,13 @@ public:
   /// Whether the graph is so small that looking at the whole list takes no
   /// time.
   bool isSmall() const;
+  /// Whether it is so small that looking at changes of single values takes no
+  /// time, and scheduling all of these.
+  bool isTiny() const;
 
   /// All of the list, without repetitions, and rungs of the ladder of
-  /// commsched-partition-joint: for small graphs.
+  /// commsched-partition-joint: for small graphs. Of tiny ones also changes of
+  /// single values that improve the estimate.
   FailureOr<std::vector<const ListedPartition *>> getAll();
 
   /// Those with the shortest estimates within `bytes`: of a few families the
@@ -83,6 +87,12 @@ private:
 
   void addFamilies(partition::CollectivePolicy policy);
   LogicalResult addLadder(const Gathers &gathers);
+  /// The partitions whose estimates no other one beats in time and memory, the
+  /// shortest first.
+  std::vector<const ListedPartition *> findBestEstimates() const;
+  void addNeighbor(const ListedPartition &listed, partition::NodeId node,
+                   ArrayRef<const ListedPartition *> best);
+  void addNeighbors();
   int32_t getNumPrices() const;
   LogicalResult findPrice(Family &family, int64_t bytes, int32_t &index);
   FailureOr<const ListedPartition *> findShare(Family &family, int32_t index,

@@ -283,10 +283,14 @@ keepPromising(const std::vector<const PartitionTrial *> &trials) {
 /// Schedules what is promising without a limit, then for less than the last
 /// schedule took, and so on: points that are the same whatever the memory is,
 /// so that more memory never makes a step longer. Leaves out what is longer
-/// than a schedule within `bytes` in any case.
+/// than a schedule within `bytes` in any case. Of tiny functions, everything is
+/// promising: bounds and peaks before scheduling are only a hint.
 LogicalResult MemorySearch::scheduleCompletely(int64_t bytes) {
   constexpr int32_t mostLimits = 8;
-  for (const PartitionTrial *trial : keepPromising(getMeasured())) {
+  std::vector<const PartitionTrial *> promising = getMeasured();
+  if (!list.isTiny())
+    promising = keepPromising(promising);
+  for (const PartitionTrial *trial : promising) {
     const FittedTrial *known = findBest(bytes);
     if (known && known->schedule.stepNs <= trial->costs.boundNs)
       break;
