@@ -53,8 +53,8 @@ public:
   /// Whether the graph is so small that looking at the whole list takes no
   /// time.
   bool isSmall() const;
-  /// Whether it is so small that looking at changes of single values takes no
-  /// time, and scheduling all of these.
+  /// Whether it is so small that there is time for changes of single values,
+  /// and for scheduling what others seem to beat.
   bool isTiny() const;
 
   /// All of the list, without repetitions, and rungs of the ladder of

@@ -262,19 +262,26 @@ LogicalResult MemorySearch::schedulePromising(int64_t bytes) {
   return success();
 }
 
-/// Those of `trials`, which begin with the shortest bound, that no other one
-/// with the same treatment, gathers included, beats in both bound and peak.
+/// Those of `trials`, which begin with the shortest bound, that fewer than
+/// `mostBeating` others with the same treatment, gathers included, beat in both
+/// bound and peak. Bounds and peaks before scheduling are only a hint, so that
+/// what is beaten may be the best in the end.
 static std::vector<const PartitionTrial *>
-keepPromising(const std::vector<const PartitionTrial *> &trials) {
-  std::map<std::pair<Treatment, partition::CollectivePolicy>, int64_t> least;
+keepPromising(const std::vector<const PartitionTrial *> &trials,
+              size_t mostBeating) {
+  using Key = std::pair<Treatment, partition::CollectivePolicy>;
+  // The lowest peaks up to now, ascending.
+  std::map<Key, SmallVector<int64_t>> lowest;
   std::vector<const PartitionTrial *> kept;
   for (const PartitionTrial *trial : trials) {
     int64_t bytes = trial->costs.peakBytes;
-    auto [it, isFirst] =
-        least.insert({{trial->treatment, trial->partition->gathers}, bytes});
-    if (!isFirst && it->second <= bytes)
+    SmallVector<int64_t> &peaks =
+        lowest[{trial->treatment, trial->partition->gathers}];
+    if (peaks.size() == mostBeating && peaks.back() <= bytes)
       continue;
-    it->second = bytes;
+    peaks.insert(llvm::upper_bound(peaks, bytes), bytes);
+    if (peaks.size() > mostBeating)
+      peaks.pop_back();
     kept.push_back(trial);
   }
   return kept;
@@ -283,14 +290,12 @@ keepPromising(const std::vector<const PartitionTrial *> &trials) {
 /// Schedules what is promising without a limit, then for less than the last
 /// schedule took, and so on: points that are the same whatever the memory is,
 /// so that more memory never makes a step longer. Leaves out what is longer
-/// than a schedule within `bytes` in any case. Of tiny functions, everything is
-/// promising: bounds and peaks before scheduling are only a hint.
+/// than a schedule within `bytes` in any case.
 LogicalResult MemorySearch::scheduleCompletely(int64_t bytes) {
   constexpr int32_t mostLimits = 8;
-  std::vector<const PartitionTrial *> promising = getMeasured();
-  if (!list.isTiny())
-    promising = keepPromising(promising);
-  for (const PartitionTrial *trial : promising) {
+  size_t mostBeating = list.isTiny() ? 3 : 1;
+  for (const PartitionTrial *trial :
+       keepPromising(getMeasured(), mostBeating)) {
     const FittedTrial *known = findBest(bytes);
     if (known && known->schedule.stepNs <= trial->costs.boundNs)
       break;
