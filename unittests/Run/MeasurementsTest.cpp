@@ -22,6 +22,7 @@ constexpr int32_t compute = COMMSCHED_RECORD_COMPUTE;
 MeasuredRun makeRun(int64_t stepNs, int64_t shift) {
   return {stepNs,
           1000 + shift,
+          50 + shift,
           {{collective, 0, 10 + shift, 30 + shift},
            {compute, 1, 15, 18 + shift},
            {wait, 0, 20, 25},
@@ -40,6 +41,7 @@ TEST(Measurements, AddsUpTheExecutionsOfASite) {
   Summary summary = summarize({makeRun(100, 0)}, /*numSites=*/2);
   EXPECT_EQ(summary.stepNs, 100);
   EXPECT_EQ(summary.peakBytes, 1000);
+  EXPECT_EQ(summary.hostPeakBytes, 50);
   EXPECT_EQ(summary.exposedNs, 7);
   ASSERT_EQ(summary.sites.size(), 2u);
   EXPECT_EQ(summary.sites[0].startNs, 10);
@@ -55,7 +57,7 @@ TEST(Measurements, WhatDidNotRunHasNoTimes) {
 }
 
 TEST(Measurements, WhatIsNotWaitedForIsHidden) {
-  Summary summary = summarize({{50, 0, {{collective, 0, 5, 20}}}}, 1);
+  Summary summary = summarize({{50, 0, 0, {{collective, 0, 5, 20}}}}, 1);
   EXPECT_EQ(summary.sites[0].exposedNs, 0);
   EXPECT_EQ(summary.exposedNs, 0);
 }
@@ -65,6 +67,7 @@ TEST(Measurements, TakesTheMedianOfEachNumber) {
       summarize({makeRun(300, 0), makeRun(100, 2), makeRun(200, 8)}, 2);
   EXPECT_EQ(summary.stepNs, 200);
   EXPECT_EQ(summary.peakBytes, 1002);
+  EXPECT_EQ(summary.hostPeakBytes, 52);
   EXPECT_EQ(summary.sites[0].startNs, 12);
   EXPECT_EQ(summary.sites[0].exposedNs, 9);
 }
