@@ -23,8 +23,10 @@ say "lit and unit tests"
   --xunit-xml-output "$results/lit.xml" build/test build/test/Unit || true
 
 say "Python tests"
+# On all processors, each file on one of them: its fixtures train models.
 COMMSCHED_OPT="$root/build/bin/commsched-opt" \
   COMMSCHED_WHEEL=$(echo "$root"/build/wheel/*.whl) \
-  "$venv/bin/python" -m pytest -q --junitxml "$results/pytest.xml" python/tests || true
+  "$venv/bin/python" -m pytest -q --numprocesses "$(nproc)" --dist loadfile \
+  --junitxml "$results/pytest.xml" python/tests || true
 
 exec "$venv/bin/python" scripts/count_tests.py "$results/lit.xml" "$results/pytest.xml"

@@ -1,10 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Shared by the importer's tests: fake process groups, tracing, and checking
-what was imported with commsched-opt where there is one."""
+"""Shared by the tests: what a process keeps between compilations, fake process
+groups, and checking what was imported with commsched-opt where there is one."""
+
+import sys
 
 import pytest
 
 from commsched import opt
+
+
+@pytest.fixture(autouse=True)
+def no_records_of_other_tests():
+    """Forgets what other tests compiled: graphs of equal classes are explained
+    together, and a cause is warned of once in a process."""
+    forget_records()
+    yield
+    forget_records()
+
+
+def forget_records():
+    records = sys.modules.get("commsched.torch.compiling.records")
+    if records is not None:
+        records.reset()
 
 
 @pytest.fixture

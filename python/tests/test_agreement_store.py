@@ -14,7 +14,7 @@ dist = pytest.importorskip("torch.distributed")
 from graphs import build  # noqa: E402
 
 from commsched.torch import CommSchedWarning, Options  # noqa: E402
-from commsched.torch.compiling import agreement, records  # noqa: E402
+from commsched.torch.compiling import agreement  # noqa: E402
 from commsched.torch.compiling import confirmation, store  # noqa: E402
 from commsched.torch.compiling.confirmation import Outdated  # noqa: E402
 from commsched.torch.compiling.confirmation import RanksDiffer  # noqa: E402
@@ -64,9 +64,7 @@ def ranks(monkeypatch):
     ranks = Ranks()
     monkeypatch.setattr(agreement, "current_job", ranks.job)
     monkeypatch.setattr(confirmation, "current_job", ranks.job)
-    records.reset()
-    yield ranks
-    records.reset()
+    return ranks
 
 
 def _graph(rows=8, group="g", padded=False, count=3):

@@ -16,7 +16,6 @@ from commsched.torch import (  # noqa: E402
     Partitioner,
     ScheduleError,
 )
-from commsched.torch.compiling import records  # noqa: E402
 from commsched.torch.compiling.memory import (  # noqa: E402
     excess,
     fit_settings,
@@ -140,9 +139,7 @@ def train(opt_program):
             partitioner = Partitioner(Options(**options))
         return Trained(model, inputs, partitioner, dynamic)
 
-    records.reset()
     yield train
-    records.reset()
     torch._dynamo.reset()
 
 

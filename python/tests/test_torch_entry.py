@@ -118,7 +118,6 @@ def test_a_backward_has_the_options_of_its_forward(fake_world, opt_program):
         merged[buckets] = len(backward.merged)
     assert merged == {"off": 0, "auto": 1}
     torch._dynamo.reset()
-    records.reset()
 
 
 def test_the_package_works_without_pytorch():

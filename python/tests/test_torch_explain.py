@@ -42,11 +42,9 @@ def inputs(world):
 def step(fake_world):
     """A compiled function with gathers that can be hidden."""
     torch._dynamo.reset()
-    records.reset()
     forward = gathering(8, fake_world(8))
     yield torch.compile(forward, backend=commsched, options={"inner": "eager"})
     torch._dynamo.reset()
-    records.reset()
 
 
 def test_explain_prints_what_it_returns(step, capsys):
@@ -95,7 +93,6 @@ def test_explain_of_a_module_has_the_graphs_of_its_blocks(fake_world):
             return x.sin()
 
     torch._dynamo.reset()
-    records.reset()
     model = torch.nn.Sequential(Block(), Block())
     for block in model:
         block.compile(backend=commsched, options={"inner": "eager"})
@@ -109,7 +106,6 @@ def test_explain_of_a_module_has_the_graphs_of_its_blocks(fake_world):
     whole(torch.randn(3))
     titles = [str(record) for record in cs.explain(whole).records]
     assert any("of forward (container.py:" in title for title in titles)
-    records.reset()
 
 
 def test_the_plan_of_another_rank_is_named(step):
