@@ -36,4 +36,11 @@ run $checks/check_buckets.py --count $((45 * count)) --functions 12 --seed "$see
 last=$((seed + 20 * count - 1))
 run $equivalence/check_equivalence.py --random="$seed-$last" --folder="$folder" --opt=commsched-opt
 run $equivalence/check_partitions.py --random="$seed-$last" --run=3 --folder="$folder" --opt=commsched-opt
+last=$((seed + 110 * count - 1))
+run $equivalence/check_partitions.py --pass=commsched-fit-memory --small="$seed-$last" \
+  --run=2 --offloads=$count --folder="$folder" --opt=commsched-opt \
+  --variants "device-memory=12288 host-memory=1GiB" "device-memory=20480 host-memory=8KiB"
+run $equivalence/check_budgets.py --small="$((14 * seed))-$((14 * seed + 2320 * count - 1))" \
+  --operations=14 --budgets 24576 36864 --no-comparison --twice=0 --folder="$folder" \
+  --opt=commsched-opt
 say "all checks passed"

@@ -164,6 +164,8 @@ static void buildFittingPipeline(OpPassManager &manager,
   fit.frontier = options.frontier;
   fit.collectives = options.collectives;
   fit.strict = options.strict;
+  fit.budgetOn = options.budgetOn;
+  fit.allocator = options.allocator;
   passOn(options, fit);
   manager.addPass(createFitMemory(std::move(fit)));
   manager.addPass(createVerifyPartition());
@@ -196,6 +198,8 @@ void mlir::commsched::buildTrainingPipeline(
   PipelineOptions schedule;
   schedule.memoryBudget = options.scheduleMemoryBudget;
   schedule.strict = options.strict;
+  schedule.budgetOn = options.budgetOn;
+  schedule.allocator = options.allocator;
   passOn(options, schedule);
   buildPipeline(manager, schedule);
 }

@@ -131,6 +131,7 @@ TEST(StepScheduler, TakesTheLeastMemoryIfNothingFits) {
 TEST(StepScheduler, TakesNoBadProblem) {
   Problem open;
   EXPECT_FALSE(scheduleStep(open, {}));
+  EXPECT_FALSE(scheduleStepOnce(open, {}));
   EXPECT_FALSE(sketchStep(open, {}));
   Problem backwards;
   NodeId first = addCompute(backwards, 1), second = addCompute(backwards, 1);
@@ -142,7 +143,10 @@ TEST(StepScheduler, TakesNoBadProblem) {
       << result.error();
 }
 
-TEST(StepScheduler, SketchesAreSchedulesThatMayBeWorse) {
+/// Compares schedules by `solver` of random steps with those of scheduleStep():
+/// how many are longer, and shorter than the program.
+std::pair<int, int> compareWithScheduleStep(Result<StepSchedule> (*solver)(
+    const Problem &, const StepSchedulerOptions &)) {
   int numWorse = 0, numBetterThanProgram = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -152,22 +156,36 @@ TEST(StepScheduler, SketchesAreSchedulesThatMayBeWorse) {
     options.slackPercent = 0;
     options.limitBytes =
         simulateMemory(problem, program)->peakBytes * (seed % 2 ? 1 : 2);
-    Result<StepSchedule> sketch = sketchStep(problem, options);
-    ASSERT_TRUE(sketch) << sketch.error();
-    ASSERT_TRUE(verify(problem, sketch->order));
-    EXPECT_EQ(sketch->stepNs, simulate(problem, sketch->order)->stepNs);
-    EXPECT_EQ(sketch->peakBytes,
-              simulateMemory(problem, sketch->order)->peakBytes);
-    EXPECT_TRUE(sketch->fits(options.limitBytes));
+    Result<StepSchedule> fast = solver(problem, options);
+    if (!fast) {
+      ADD_FAILURE() << fast.error();
+      continue;
+    }
+    EXPECT_TRUE(verify(problem, fast->order));
+    EXPECT_EQ(fast->stepNs, simulate(problem, fast->order)->stepNs);
+    EXPECT_EQ(fast->peakBytes, simulateMemory(problem, fast->order)->peakBytes);
+    EXPECT_TRUE(fast->fits(options.limitBytes));
     int64_t programNs = simulate(problem, program)->stepNs;
-    EXPECT_LE(sketch->stepNs, programNs);
-    numBetterThanProgram += sketch->stepNs < programNs;
+    EXPECT_LE(fast->stepNs, programNs);
+    numBetterThanProgram += fast->stepNs < programNs;
     StepSchedule best = *scheduleStep(problem, options);
-    EXPECT_GE(sketch->stepNs, best.stepNs - best.stepNs / 1000);
-    numWorse += sketch->stepNs > best.stepNs;
+    EXPECT_GE(fast->stepNs, best.stepNs - best.stepNs / 1000);
+    numWorse += fast->stepNs > best.stepNs;
   }
+  return {numWorse, numBetterThanProgram};
+}
+
+TEST(StepScheduler, SketchesAreSchedulesThatMayBeWorse) {
+  auto [numWorse, numBetterThanProgram] = compareWithScheduleStep(sketchStep);
   EXPECT_GT(numBetterThanProgram, 100);
   EXPECT_GT(numWorse, 10);
+}
+
+TEST(StepScheduler, OneRunMakesASchedule) {
+  auto [numWorse, numBetterThanProgram] =
+      compareWithScheduleStep(scheduleStepOnce);
+  EXPECT_GT(numBetterThanProgram, 100);
+  EXPECT_LT(numWorse, 50);
 }
 
 /// Whether the operations come in this order.

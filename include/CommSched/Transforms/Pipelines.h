@@ -132,6 +132,14 @@ struct SchedulingPipelineOptions : public virtual ::mlir::detail::PassOptions {
       llvm::cl::desc("The fraction of its own time that computation takes "
                      "longer beside a collective in flight, such as 0.19"),
       llvm::cl::init(0.0)};
+  Option<BudgetOn> budgetOn{
+      *this, "budget-on",
+      llvm::cl::desc("What a budget in bytes limits: live bytes, or what the "
+                     "allocator reserves"),
+      llvm::cl::init(BudgetOn::Live), getBudgetOnValues()};
+  Option<AllocatorModel> allocator{
+      *this, "allocator", llvm::cl::desc("The allocator of budget-on=reserved"),
+      llvm::cl::init(AllocatorModel::PyTorch), getAllocatorModelValues()};
   Option<bool> strict{
       *this, "strict",
       llvm::cl::desc("Fail where the schedule that needs least is over the "
@@ -147,14 +155,6 @@ struct PipelineOptions : public PassPipelineOptions<PipelineOptions>,
           "Memory budget of the step: live bytes such as 64GiB, or a "
           "percentage over the peak of the input"),
       llvm::cl::init("5%")};
-  Option<BudgetOn> budgetOn{
-      *this, "budget-on",
-      llvm::cl::desc("What a budget in bytes limits: live bytes, or what the "
-                     "allocator reserves"),
-      llvm::cl::init(BudgetOn::Live), getBudgetOnValues()};
-  Option<AllocatorModel> allocator{
-      *this, "allocator", llvm::cl::desc("The allocator of budget-on=reserved"),
-      llvm::cl::init(AllocatorModel::PyTorch), getAllocatorModelValues()};
   Option<std::string> reservedBytes{
       *this, "reserved-bytes",
       llvm::cl::desc("The part of a budget in bytes that the device holds "

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A sequence of numbers with two operations: the maximum of a range, and the
-// addition of a number to a range. It is a segment tree whose nodes store what
-// was added to all of their descendants.
+// A sequence of numbers with two operations: whether the maximum of a range
+// exceeds a bound, and the addition of a number to a range. It is a segment
+// tree whose nodes store what was added to all of their descendants.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,14 +18,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace mlir::commsched::schedule {
 
 class RangeMaximum {
 public:
-  static constexpr int64_t lowest = std::numeric_limits<int64_t>::min() / 4;
-
   /// O(n).
   explicit RangeMaximum(const std::vector<int64_t> &values) {
     while (width < static_cast<int32_t>(values.size()))
@@ -53,32 +52,11 @@ public:
     settle(lastLeaf);
   }
 
-  /// The largest of the values at [first, last); `lowest` if there are none.
-  /// O(log n).
-  int64_t maximum(int32_t first, int32_t last) const {
-    if (first >= last)
-      return lowest;
-    int32_t left = first + width, right = last + width - 1;
-    int64_t fromLeft = lowest, fromRight = lowest;
-    int32_t leftPath = left, rightPath = right;
-    // On the way up each side takes along what was added above what it has
-    // seen.
-    for (; left <= right; left /= 2, right /= 2) {
-      if (left % 2 == 1)
-        fromLeft = std::max(fromLeft, largest[left++]);
-      if (right % 2 == 0)
-        fromRight = std::max(fromRight, largest[right--]);
-      leftPath /= 2;
-      rightPath /= 2;
-      fromLeft += added[leftPath];
-      fromRight += added[rightPath];
-    }
-    for (leftPath /= 2, rightPath /= 2; leftPath > 0;
-         leftPath /= 2, rightPath /= 2) {
-      fromLeft += added[leftPath];
-      fromRight += added[rightPath];
-    }
-    return std::max(fromLeft, fromRight);
+  /// Whether one of the values at [first, last) is larger than `bound`.
+  /// O(log n); where all or none of many values are, mostly O(1).
+  bool exceeds(int32_t first, int32_t last, int64_t bound) const {
+    return first < last &&
+           exceedsBelow(/*node=*/1, /*begin=*/0, width, {first, last}, bound);
   }
 
 private:
@@ -87,12 +65,30 @@ private:
     added[node] += amount;
   }
 
+  /// exceeds() of the values that are in the range and below the node, which
+  /// are those at [begin, end). `bound` is less what was added above the node.
+  bool exceedsBelow(int32_t node, int32_t begin, int32_t end,
+                    std::pair<int32_t, int32_t> range, int64_t bound) const {
+    auto [first, last] = range;
+    if (last <= begin || end <= first || largest[node] <= bound)
+      return false;
+    if (first <= begin && end <= last)
+      return true;
+    bound -= added[node];
+    int32_t middle = begin + (end - begin) / 2;
+    return exceedsBelow(2 * node, begin, middle, range, bound) ||
+           exceedsBelow(2 * node + 1, middle, end, range, bound);
+  }
+
   /// Makes what is above the leaf right again.
   void settle(int32_t leaf) {
     for (int32_t node = leaf / 2; node > 0; node /= 2)
       largest[node] =
           std::max(largest[2 * node], largest[2 * node + 1]) + added[node];
   }
+
+  /// Of places behind the last value.
+  static constexpr int64_t lowest = std::numeric_limits<int64_t>::min() / 4;
 
   int32_t width = 1;
   /// Of all below the node, with what was added to it and below it.

@@ -400,7 +400,7 @@ bool StepConstructor::fitsInMemory(CollectiveId id) const {
   int64_t room = options.limitBytes - bytes;
   if (issued.liveBytes() >
           options.limitBytes - structure.collective(id).issuingBytes ||
-      futurePeaks.maximum(position, due) > room)
+      futurePeaks.exceeds(position, due, room))
     return false;
   // The bytes that releasing collectives hold until they have ended, and that
   // the next one takes to be issued.
@@ -416,7 +416,7 @@ bool StepConstructor::fitsInMemory(CollectiveId id) const {
                                   plan.computedNs.end(),
                                   plan.computedNs[position] + busyNs);
   int32_t end = static_cast<int32_t>(drained - plan.computedNs.begin());
-  return futurePeaks.maximum(position, std::min(due, end)) <= room - held;
+  return !futurePeaks.exceeds(position, std::min(due, end), room - held);
 }
 
 /// Issues the best collective for the stream. Returns whether there was one.

@@ -501,6 +501,14 @@ schedule::scheduleStep(const Problem &problem,
   });
 }
 
+Result<StepSchedule>
+schedule::scheduleStepOnce(const Problem &problem,
+                           const StepSchedulerOptions &options) {
+  return checkAndSearch(problem, [&](const Problem &ordered) {
+    return StepScheduler(ordered, options).run();
+  });
+}
+
 Result<StepSchedule> schedule::sketchStep(const Problem &problem,
                                           const StepSchedulerOptions &options) {
   return checkAndSearch(problem, [&](const Problem &ordered) {

@@ -63,7 +63,7 @@ Deadlines::Deadlines(const std::vector<int64_t> &deadlines)
 
 bool Deadlines::take(int32_t job, int64_t durationNs) {
   auto end = static_cast<int32_t>(places.size());
-  if (lateness.maximum(places[job], end) + durationNs > 0)
+  if (lateness.exceeds(places[job], end, -durationNs))
     return false;
   lateness.add(places[job], end, durationNs);
   return true;

@@ -71,6 +71,8 @@ LogicalResult FitMemory::initialize(MLIRContext *context) {
     return failure();
   if (!optionError)
     optionError = findBadBytes();
+  if (!optionError)
+    optionError = readAllocatorOptions();
   return success();
 }
 
@@ -128,19 +130,30 @@ static void remarkFitted(const JointFunction &working,
                          size_t numTrials) {
   func::FuncOp joint = working.getFunction();
   const PairSchedule &schedule = fitted.schedule;
-  remark::passed(joint.getLoc(), makeRemark("MemoryFitted", joint.getName()))
-      << ("the step takes " + Twine(schedule.stepNs) + " ns and " +
-          Twine(schedule.peakBytes) + " bytes of " + Twine(limitBytes) + ": " +
-          fitted.trial->getOrigin() + ", of " + Twine(numTrials) +
-          " partitions")
-             .str()
-      << remark::metric("StepNs", schedule.stepNs)
-      << remark::metric("PeakBytes", schedule.peakBytes)
-      << remark::metric("AllowedBytes", limitBytes)
-      << remark::metric("SavedBytes",
-                        computeSavedBytes(working.getGraph(),
-                                          fitted.trial->partition->split.saved))
-      << remark::metric("Partitions", static_cast<int64_t>(numTrials));
+  int64_t savedBytes = computeSavedBytes(working.getGraph(),
+                                         fitted.trial->partition->split.saved);
+  std::string reserved;
+  if (schedule.reservedBytes)
+    reserved = (", for which the allocator reserves " +
+                Twine(*schedule.reservedBytes) + " bytes")
+                   .str();
+  std::string text =
+      ("the step takes " + Twine(schedule.stepNs) + " ns and " +
+       Twine(schedule.peakBytes) + " bytes of " + Twine(limitBytes) + reserved +
+       ": " + fitted.trial->getOrigin() + ", of " + Twine(numTrials) +
+       " partitions")
+          .str();
+  remark::RemarkOpts options = makeRemark("MemoryFitted", joint.getName());
+  bool fits = schedule.reservedBytes.value_or(schedule.peakBytes) <= limitBytes;
+  auto remark = fits ? remark::passed(joint.getLoc(), options)
+                     : remark::analysis(joint.getLoc(), options);
+  remark << text << remark::metric("StepNs", schedule.stepNs)
+         << remark::metric("PeakBytes", schedule.peakBytes)
+         << remark::metric("AllowedBytes", limitBytes)
+         << remark::metric("SavedBytes", savedBytes)
+         << remark::metric("Partitions", static_cast<int64_t>(numTrials));
+  if (schedule.reservedBytes)
+    remark << remark::metric("ReservedBytes", *schedule.reservedBytes);
 }
 
 /// Emits the remarks on how the halves of a partition are made.
@@ -291,16 +304,23 @@ static std::string explainPeak(const StepReport &report) {
 LogicalResult FitMemory::checkPeak(FunctionPair pair, StringRef name,
                                    OperationCosts &costs) {
   std::string reason;
-  FailureOr<std::optional<StepReport>> report = simulatePair(
-      pair, StepReport(), StepReport(), costs, reason, scheduling.contention);
+  FailureOr<std::optional<StepReport>> report =
+      simulatePair(pair, StepReport(), StepReport(), costs, reason,
+                   {scheduling.contention, scheduling.budgetAllocator});
   if (failed(report))
     return failure();
-  if (!*report || (*report)->peakMemoryBytes <= limitBytes)
+  if (!*report)
     return success();
-  int64_t leastBytes = (*report)->peakMemoryBytes;
+  const std::optional<schedule::ReservedMemory> &reserved = (*report)->reserved;
+  int64_t leastBytes =
+      reserved ? reserved->reservedBytes : (*report)->peakMemoryBytes;
+  if (leastBytes <= limitBytes)
+    return success();
   std::string text =
-      ("the step that needs least takes " + Twine(leastBytes) + " bytes, " +
-       Twine(leastBytes - limitBytes) + " over the " + Twine(limitBytes) +
+      ((reserved ? "the allocator reserves at least "
+                 : "the step that needs least takes ") +
+       Twine(leastBytes) + " bytes, " + Twine(leastBytes - limitBytes) +
+       " over the " + Twine(limitBytes) +
        " of the device that are left; the largest values at its peak are " +
        explainPeak(**report))
           .str();

@@ -11,7 +11,7 @@
 #include "MimicAutogradOrder.h"
 #include "OffloadActivations.h"
 #include "QuantizeActivations.h"
-#include "llvm/Support/JSON.h"
+#include "mlir/IR/Threading.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -110,7 +110,8 @@ MemorySearch::measure(const ListedPartition &partition, Treatment treatment) {
   halves->backward.erase();
   if (failed(pair))
     return failure();
-  trial.costs = {pair->memory.peakBytes, pair->boundNs};
+  trial.costs = {pair->memory.peakBytes, pair->boundNs,
+                 pair->besideBackwardBytes};
   return &trial;
 }
 
@@ -128,7 +129,7 @@ LogicalResult MemorySearch::measureAll(Treatment treatment) {
 /// of them takes differs from its estimate, and the next round looks that much
 /// further.
 LogicalResult MemorySearch::measureAround(int64_t bytes, Treatment treatment) {
-  constexpr int32_t mostRounds = 3;
+  constexpr int32_t mostRounds = 8;
   int64_t target = bytes;
   for (int32_t round = 0; round < mostRounds; ++round) {
     FailureOr<std::vector<const ListedPartition *>> around =
@@ -189,35 +190,76 @@ bool MemorySearch::isBetter(const FittedTrial &point) const {
                       getRank(best->point, options.limitBytes);
 }
 
+/// What schedules the halves of `trial`.
+FailureOr<std::shared_ptr<PairScheduler>>
+MemorySearch::makeScheduler(const PartitionTrial &trial) {
+  FailureOr<PartitionHalves> halves =
+      makeHalves(*trial.partition, trial.treatment);
+  if (failed(halves))
+    return failure();
+  FailureOr<std::unique_ptr<PairScheduler>> created = PairScheduler::create(
+      *halves, trial.costs.besideBackwardBytes, scheduling);
+  if (failed(created))
+    return failure();
+  return std::shared_ptr<PairScheduler>(std::move(*created));
+}
+
+/// Keeps a schedule of `trial`. Returns what it takes.
+PairSchedule MemorySearch::keep(const PartitionTrial &trial,
+                                const std::shared_ptr<PairScheduler> &scheduler,
+                                PairDecision decision) {
+  FittedTrial point = {&trial, decision.schedule};
+  points.push_back(point);
+  if (isBetter(point))
+    best = {point, scheduler, std::move(decision)};
+  return point.schedule;
+}
+
 /// Schedules the halves of `trial` within what `getNextLimit` says: it is given
 /// the last schedule, null at first, and ends with none.
 LogicalResult MemorySearch::scheduleTrial(
     const PartitionTrial &trial,
     function_ref<std::optional<int64_t>(const PairSchedule *)> getNextLimit) {
-  FailureOr<PartitionHalves> halves =
-      makeHalves(*trial.partition, trial.treatment);
-  if (failed(halves))
+  FailureOr<std::shared_ptr<PairScheduler>> scheduler = makeScheduler(trial);
+  if (failed(scheduler))
     return failure();
-  FailureOr<PairCosts> pair = getPairCosts(*halves, costs);
-  if (failed(pair)) {
-    halves->forward.erase();
-    halves->backward.erase();
-    return failure();
-  }
-  FailureOr<std::unique_ptr<PairScheduler>> created =
-      PairScheduler::create(*halves, pair->besideBackwardBytes, scheduling);
-  if (failed(created))
-    return failure();
-  std::shared_ptr<PairScheduler> scheduler = std::move(*created);
   for (std::optional<int64_t> limit = getNextLimit(nullptr); limit;) {
-    FailureOr<PairDecision> decision = scheduler->schedule(*limit);
+    FailureOr<PairDecision> decision = (*scheduler)->schedule(*limit);
     if (failed(decision))
       return failure();
-    FittedTrial point = {&trial, decision->schedule};
-    points.push_back(point);
-    limit = getNextLimit(&point.schedule);
-    if (isBetter(point))
-      best = {point, scheduler, std::move(*decision)};
+    PairSchedule schedule = keep(trial, *scheduler, std::move(*decision));
+    limit = getNextLimit(&schedule);
+  }
+  return success();
+}
+
+/// Schedules trials within limits, a few at once.
+LogicalResult MemorySearch::scheduleAtOnce(ArrayRef<LimitedTrial> wanted) {
+  constexpr size_t numAtOnce = 4;
+  MLIRContext *context = working.getFunction().getContext();
+  for (; !wanted.empty();
+       wanted = wanted.drop_front(std::min(wanted.size(), numAtOnce))) {
+    ArrayRef<LimitedTrial> now = wanted.take_front(numAtOnce);
+    SmallVector<std::shared_ptr<PairScheduler>> schedulers;
+    for (auto [trial, bytes] : now) {
+      FailureOr<std::shared_ptr<PairScheduler>> scheduler =
+          makeScheduler(*trial);
+      if (failed(scheduler))
+        return failure();
+      schedulers.push_back(std::move(*scheduler));
+    }
+    SmallVector<std::optional<PairDecision>> decisions(now.size());
+    auto schedule = [&](size_t index) -> LogicalResult {
+      FailureOr<PairDecision> decision =
+          schedulers[index]->schedule(now[index].second);
+      if (succeeded(decision))
+        decisions[index] = std::move(*decision);
+      return decision;
+    };
+    if (failed(failableParallelForEachN(context, 0, now.size(), schedule)))
+      return failure();
+    for (auto [index, limited] : llvm::enumerate(now))
+      keep(*limited.first, schedulers[index], std::move(*decisions[index]));
   }
   return success();
 }
@@ -240,24 +282,44 @@ static bool isFarFromBound(const FittedTrial &point) {
   return stepNs - stepNs / farShare > point.trial->costs.boundNs;
 }
 
-/// Schedules the most promising of what was measured within `bytes`: that with
-/// the shortest bound, and the next ones as long as the last is far from its
-/// bound.
+/// Returns the point of `trial` for that limit, or null.
+const FittedTrial *MemorySearch::findPoint(const PartitionTrial &trial,
+                                           int64_t bytes) const {
+  auto it = llvm::find_if(points, [&](const FittedTrial &point) {
+    return point.trial == &trial && point.schedule.limitBytes == bytes;
+  });
+  return it == points.end() ? nullptr : &*it;
+}
+
+/// What was measured within `bytes`, the shortest bound first.
+std::vector<const PartitionTrial *>
+MemorySearch::getPromising(int64_t bytes) const {
+  std::vector<const PartitionTrial *> within = getMeasured();
+  llvm::erase_if(within, [&](const PartitionTrial *trial) {
+    return trial->costs.peakBytes > bytes;
+  });
+  return within;
+}
+
+/// Schedules the most promising of what was measured within `bytes`, with and
+/// without transfers, which bounds know less about: that with the shortest
+/// bound, and the next ones as long as the last is far from its bound.
 LogicalResult MemorySearch::schedulePromising(int64_t bytes) {
   constexpr int32_t mostSchedules = 3;
-  int32_t count = 0;
-  for (const PartitionTrial *trial : getMeasured()) {
-    if (trial->costs.peakBytes > bytes)
-      continue;
+  // Without and with transfers.
+  int32_t counts[2] = {0, 0};
+  bool areSettled[2] = {false, false};
+  for (const PartitionTrial *trial : getPromising(bytes)) {
     const FittedTrial *known = findBest(bytes);
-    if ((known && known->schedule.stepNs <= trial->costs.boundNs) ||
-        (count > 0 && !isFarFromBound(points.back())) ||
-        count++ == mostSchedules)
+    if (known && known->schedule.stepNs <= trial->costs.boundNs)
       break;
-    if (failed(scheduleTrial(*trial, [&](const PairSchedule *last) {
-          return last ? std::nullopt : std::optional<int64_t>(bytes);
-        })))
+    bool offloads = trial->treatment.offloads;
+    if (areSettled[offloads])
+      continue;
+    if (!findPoint(*trial, bytes) && failed(scheduleAtOnce({{trial, bytes}})))
       return failure();
+    areSettled[offloads] = !isFarFromBound(*findPoint(*trial, bytes)) ||
+                           ++counts[offloads] == mostSchedules;
   }
   return success();
 }
@@ -299,6 +361,11 @@ LogicalResult MemorySearch::scheduleCompletely(int64_t bytes) {
     const FittedTrial *known = findBest(bytes);
     if (known && known->schedule.stepNs <= trial->costs.boundNs)
       break;
+    auto isOfTrial = [&](const FittedTrial &point) {
+      return point.trial == trial;
+    };
+    if (llvm::any_of(points, isOfTrial))
+      continue;
     int32_t numLimits = 0;
     auto getNextLimit =
         [&](const PairSchedule *last) -> std::optional<int64_t> {
@@ -326,49 +393,37 @@ LogicalResult MemorySearch::scheduleLeast() {
   });
 }
 
-LogicalResult MemorySearch::find(int64_t bytes) {
-  bool isSmall = list.isSmall();
+/// Measures what may be the best within `bytes`.
+LogicalResult MemorySearch::measureFor(int64_t bytes) {
   for (Treatment treatment : listTreatments())
-    if (failed(isSmall ? measureAll(treatment)
-                       : measureAround(bytes, treatment)))
-      return failure();
-  if (failed(isSmall ? scheduleCompletely(bytes) : schedulePromising(bytes)))
-    return failure();
-  return findBest(bytes) ? success() : scheduleLeast();
-}
-
-/// Finds steps for the least, for what the lowest peak of a partition takes
-/// before it is scheduled, for no limit, and for limits evenly between the
-/// latter two.
-LogicalResult MemorySearch::findFrontier() {
-  constexpr int64_t numBudgets = 19;
-  if (failed(find(0)) || failed(find(unlimited)))
-    return failure();
-  int64_t least = unlimited, most = 0;
-  for (const auto &[key, trial] : trials)
-    least = std::min(least, trial.costs.peakBytes);
-  for (const FittedTrial &point : points)
-    most = std::max(most, point.schedule.peakBytes);
-  for (int64_t i = 0; i < numBudgets; ++i)
-    if (failed(find(least + (most - least) / numBudgets * i)))
+    if (failed(list.isSmall() ? measureAll(treatment)
+                              : measureAround(bytes, treatment)))
       return failure();
   return success();
 }
 
-/// The points between which there is a choice.
-FunctionFrontier MemorySearch::makeFrontier(StringRef function) const {
-  FunctionFrontier result{llvm::json::fixUTF8(function), {}};
-  for (const auto &[trial, schedule] : points) {
-    FrontierPoint point;
-    if (schedule.limitBytes != unlimited)
-      point.budgetBytes = std::max(schedule.limitBytes, schedule.peakBytes);
-    point.peakBytes = schedule.peakBytes;
-    point.stepNs = schedule.stepNs;
-    point.lowerBoundNs = trial->costs.boundNs;
-    point.exposedNs = schedule.exposedNs;
-    point.numCollectives = schedule.numCollectives;
-    result.points.push_back(point);
-  }
-  keepFrontier(result.points);
-  return result;
+LogicalResult MemorySearch::find(int64_t bytes) {
+  if (failed(measureFor(bytes)) ||
+      failed(list.isSmall() ? scheduleCompletely(bytes)
+                            : schedulePromising(bytes)))
+    return failure();
+  return findBest(bytes) ? success() : scheduleLeast();
+}
+
+/// find() for the limit, of which the best can be applied.
+LogicalResult MemorySearch::findWithinLimit() {
+  if (failed(find(options.limitBytes)))
+    return failure();
+  auto isWorse = [&](const FittedTrial &a, const FittedTrial &b) {
+    return getRank(b, options.limitBytes) < getRank(a, options.limitBytes);
+  };
+  const FittedTrial *known = &*llvm::max_element(points, isWorse);
+  // One of another limit has lost what scheduled it.
+  if (best && !isWorse(best->point, *known))
+    return success();
+  return scheduleAtOnce({{known->trial, known->schedule.limitBytes}});
+}
+
+LogicalResult MemorySearch::run() {
+  return scheduling.budgetAllocator ? findReserved() : findWithinLimit();
 }

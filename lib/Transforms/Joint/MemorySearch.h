@@ -60,6 +60,8 @@ struct TrialCosts {
   int64_t peakBytes = 0;
   /// No schedule of the halves takes less, in nanoseconds.
   int64_t boundNs = 0;
+  /// As in PairCosts.
+  int64_t besideBackwardBytes = 0;
 };
 
 /// A partition that was measured.
@@ -108,8 +110,10 @@ public:
 
   /// Finds the shortest step within the limit of all that are known, or the one
   /// that needs least. Of a small function, the choice is among points that are
-  /// the same for all limits, so that more memory never makes a step longer.
-  LogicalResult run() { return find(options.limitBytes); }
+  /// the same for all limits, so that more memory never makes a step longer. If
+  /// the budget limits what an allocator reserves, the limit of live bytes is
+  /// lowered until that fits.
+  LogicalResult run();
 
   /// Finds steps for limits all over what the partitions take.
   LogicalResult findFrontier();
@@ -132,7 +136,22 @@ private:
   LogicalResult measureAround(int64_t bytes, Treatment treatment);
   LogicalResult measureAll(Treatment treatment);
   SmallVector<Treatment> listTreatments() const;
+  /// A trial and a limit in bytes for its schedule.
+  using LimitedTrial = std::pair<const PartitionTrial *, int64_t>;
+
+  LogicalResult findWithinLimit();
+  FailureOr<int64_t> computeReservedBytes();
+  LogicalResult findReserved();
+  LogicalResult measureFor(int64_t bytes);
   LogicalResult find(int64_t bytes);
+  std::vector<int64_t> listLimits() const;
+  LogicalResult scheduleFirst(ArrayRef<int64_t> limits);
+  FailureOr<std::shared_ptr<PairScheduler>>
+  makeScheduler(const PartitionTrial &trial);
+  PairSchedule keep(const PartitionTrial &trial,
+                    const std::shared_ptr<PairScheduler> &scheduler,
+                    PairDecision decision);
+  LogicalResult scheduleAtOnce(ArrayRef<LimitedTrial> wanted);
   LogicalResult scheduleTrial(
       const PartitionTrial &trial,
       function_ref<std::optional<int64_t>(const PairSchedule *)> getNextLimit);
@@ -140,6 +159,9 @@ private:
   LogicalResult scheduleCompletely(int64_t bytes);
   LogicalResult scheduleLeast();
   const FittedTrial *findBest(int64_t bytes) const;
+  const FittedTrial *findPoint(const PartitionTrial &trial,
+                               int64_t bytes) const;
+  std::vector<const PartitionTrial *> getPromising(int64_t bytes) const;
   /// Whether `point` is better for the limit than what is known.
   bool isBetter(const FittedTrial &point) const;
 

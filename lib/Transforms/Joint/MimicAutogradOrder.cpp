@@ -111,6 +111,8 @@ FailureOr<bool> mlir::commsched::applyAutogradOrder(func::FuncOp function,
       BlockProblem::create(body, getCost, StreamOrder::Free);
   if (failed(block))
     return failure();
+  if (Operation *half = block->getHalfOfPair())
+    return keep(half->getLoc(), getObstacle(*block)->reason);
   NodeId numInFront = 0;
   std::vector<NodeId> keptInFront;
   for (; block->getOperation(numInFront) != firstBackward; ++numInFront)

@@ -9,6 +9,7 @@
 #include "ScheduledPair.h"
 #include "../PassSupport.h"
 #include "../Schedule/SchedulingPass.h"
+#include "CommSched/Report/PairReport.h"
 #include "mlir/IR/Threading.h"
 
 using namespace mlir;
@@ -101,4 +102,23 @@ LogicalResult PairScheduler::apply(PairDecision decision) {
       return failure();
   }
   return success();
+}
+
+FailureOr<int64_t>
+PairScheduler::applyAndMeasureReserved(const PairDecision &decision,
+                                       OperationCosts &costs) {
+  for (unsigned half : {0, 1})
+    if (hasSchedule(getHalf(half)))
+      schedulers[half].apply(decision.halves[half]);
+  SimulationOptions simulation = options.contention;
+  simulation.allocator = options.budgetAllocator;
+  std::string reason;
+  FailureOr<std::optional<StepReport>> report =
+      simulatePair({halves.forward, halves.backward}, StepReport(),
+                   StepReport(), costs, reason, simulation);
+  if (failed(report))
+    return failure();
+  if (!*report)
+    return emitError(halves.forward.getLoc(), "cannot be fitted: ") << reason;
+  return (*report)->reserved->reservedBytes;
 }

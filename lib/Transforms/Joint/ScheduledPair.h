@@ -26,6 +26,9 @@ struct PairSchedule {
   int64_t limitBytes = 0;
   /// More than the limit if nothing that is known fits it.
   int64_t peakBytes = 0;
+  /// What the allocator reserves, if the budget limits that and it was asked
+  /// for.
+  std::optional<int64_t> reservedBytes;
   int64_t stepNs = 0;
   int64_t exposedNs = 0;
   int64_t numCollectives = 0;
@@ -69,6 +72,12 @@ public:
   /// Applies a schedule to the halves, and emits the remarks on it. Emits an
   /// error if it cannot be found out what is exposed.
   LogicalResult apply(PairDecision decision);
+
+  /// Applies a schedule to the halves without remarks. Returns the bytes that
+  /// the allocator of the options, which must have one, reserves for them.
+  /// Errors are those of simulatePair().
+  FailureOr<int64_t> applyAndMeasureReserved(const PairDecision &decision,
+                                             OperationCosts &costs);
 
 private:
   PairScheduler(PartitionHalves halves, int64_t besideBackwardBytes,

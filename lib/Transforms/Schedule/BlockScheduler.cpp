@@ -16,6 +16,7 @@
 #include "CommSched/Schedule/Model/Simulator.h"
 #include "CommSched/Schedule/Model/Verify.h"
 #include "CommSched/Support/Unlimited.h"
+#include "mlir/IR/Threading.h"
 #include "llvm/Support/Debug.h"
 
 #define DEBUG_TYPE "commsched-schedule"
@@ -88,8 +89,8 @@ BlockScheduler::read(func::FuncOp function, Block &block,
            << *getUnpricedReason(*problem, *pricing->getCosts())
            << "; run commsched-estimate-runtime where sizes are static, or set "
               "commsched.runtime_ns on it";
-  if (std::optional<std::string> reason = getUnsizedReason(*problem)) {
-    decline(problem->getUnsized().getLoc(), *reason);
+  if (std::optional<BlockObstacle> obstacle = getObstacle(*problem)) {
+    decline(obstacle->location, obstacle->reason);
     return Outcome();
   }
   BlockScheduler scheduler(function, block, std::move(*problem), options,
@@ -222,13 +223,12 @@ static Order putCopiesBeside(const BucketedProblem &merged,
 }
 
 /// A schedule of the merged program of `choice` by `solver`, which is
-/// scheduleStep() or sketchStep() and begins with the order `start`, with
-/// copies directly beside their collectives. Verified and simulated.
+/// scheduleStep(), scheduleStepOnce() or sketchStep() and begins with the order
+/// `start`, with copies directly beside their collectives. Verified and
+/// simulated.
 static Result<StepSchedule>
 scheduleMerged(const BucketChoice &choice, const Order &start,
-               function_ref<Result<StepSchedule>(const Problem &,
-                                                 const StepSchedulerOptions &)>
-                   solver,
+               BlockScheduler::StepSolver solver,
                const StepSchedulerOptions &stepOptions) {
   const Problem &problem = choice.merged->getProblem();
   Result<StepSchedule> schedule = solver(renumber(problem, start), stepOptions);
@@ -285,6 +285,26 @@ static void traceSchedule([[maybe_unused]] StringRef what,
   });
 }
 
+/// scheduleMerged() for each of the choices, at once.
+FailureOr<SmallVector<StepSchedule>>
+BlockScheduler::scheduleAllMerged(ArrayRef<const BucketChoice *> tried,
+                                  StepSolver solver,
+                                  const StepSchedulerOptions &stepOptions) {
+  SmallVector<StepSchedule> steps(tried.size());
+  auto scheduleOne = [&](size_t index) -> LogicalResult {
+    Result<StepSchedule> step =
+        scheduleMerged(*tried[index], tried[index]->order, solver, stepOptions);
+    if (!step)
+      return reportNotScheduled(*block, step.error());
+    steps[index] = std::move(*step);
+    return success();
+  };
+  if (failed(failableParallelForEachN(block->getParentOp()->getContext(), 0,
+                                      tried.size(), scheduleOne)))
+    return failure();
+  return steps;
+}
+
 /// The ways of merging with the best sketches, at most `count`.
 FailureOr<SmallVector<const BucketChoice *>>
 BlockScheduler::findPromising(const StepSchedulerOptions &stepOptions,
@@ -295,15 +315,17 @@ BlockScheduler::findPromising(const StepSchedulerOptions &stepOptions,
     const BucketChoice *choice;
     StepSchedule step;
   };
+  FailureOr<SmallVector<StepSchedule>> steps = scheduleAllMerged(
+      llvm::map_to_vector(*choices,
+                          [](const BucketChoice &choice) { return &choice; }),
+      schedule::sketchStep, stepOptions);
+  if (failed(steps))
+    return failure();
   SmallVector<Sketch> sketches;
-  for (const BucketChoice &choice : *choices) {
-    Result<StepSchedule> step =
-        scheduleMerged(choice, choice.order, schedule::sketchStep, stepOptions);
-    if (!step)
-      return reportNotScheduled(*block, step.error());
-    traceSchedule("sketch of merging", choice.rule, *step,
+  for (auto [choice, step] : llvm::zip_equal(*choices, *steps)) {
+    traceSchedule("sketch of merging", choice.rule, step,
                   stepOptions.limitBytes);
-    sketches.push_back({&choice, std::move(*step)});
+    sketches.push_back({&choice, std::move(step)});
   }
   auto getKey = [&](const Sketch &sketch) {
     bool fits = sketch.step.fits(stepOptions.limitBytes);
@@ -346,19 +368,16 @@ FailureOr<BlockSchedule> BlockScheduler::scheduleWhole(int64_t limitBytes,
       findPromising(stepOptions, numPromising);
   if (failed(promising))
     return failure();
-  SmallVector<StepSchedule> merged;
-  for (const BucketChoice *choice : *promising) {
-    Result<StepSchedule> step = scheduleMerged(
-        *choice, choice->order, schedule::scheduleStep, stepOptions);
-    if (!step)
-      return reportNotScheduled(*block, step.error());
-    traceSchedule("schedule of merging", choice->rule, *step, limitBytes);
-    merged.push_back(std::move(*step));
-  }
-  if (std::optional<size_t> best = findBest(*unmerged, merged, limitBytes)) {
+  FailureOr<SmallVector<StepSchedule>> merged =
+      scheduleAllMerged(*promising, schedule::scheduleStepOnce, stepOptions);
+  if (failed(merged))
+    return failure();
+  for (auto [choice, step] : llvm::zip_equal(*promising, *merged))
+    traceSchedule("schedule of merging", choice->rule, step, limitBytes);
+  if (std::optional<size_t> best = findBest(*unmerged, *merged, limitBytes)) {
     const BucketChoice *choice = (*promising)[*best];
     Result<StepSchedule> step =
-        improveMerged(*choice, std::move(merged[*best]), stepOptions);
+        improveMerged(*choice, std::move((*merged)[*best]), stepOptions);
     if (!step)
       return reportNotScheduled(*block, step.error());
     traceSchedule("chosen: merging", choice->rule, *step, limitBytes);
@@ -368,194 +387,11 @@ FailureOr<BlockSchedule> BlockScheduler::scheduleWhole(int64_t limitBytes,
                 limitBytes);
   FailureOr<BlockSchedule> result =
       measure(std::move(*unmerged), /*buckets=*/nullptr, limitBytes);
-  if (succeeded(result) && !merged.empty())
+  if (succeeded(result) && !merged->empty())
     // The first has the best sketch.
-    result->rejected = {promising->front(), merged.front().stepNs,
-                        merged.front().peakBytes};
+    result->rejected = {promising->front(), merged->front().stepNs,
+                        merged->front().peakBytes};
   return result;
-}
-
-//===----------------------------------------------------------------------===//
-// Splitting
-//===----------------------------------------------------------------------===//
-
-/// Why nothing in `block` is split, whatever it gains; empty if it may be.
-static std::string findSplitObstacle(Block &block) {
-  for (Operation &op : block) {
-    // What was split once keeps its chunks.
-    if (op.hasAttr(chunkAttrName))
-      return "the program has chunks already";
-    for (Operation *user : op.getUsers())
-      if (!block.findAncestorOpInBlock(*user))
-        return "the block computes " + describe(&op) +
-               ", which another block uses";
-    // Their blocks have schedules of their own, which a copy would not have.
-    bool holdsCollectives = false;
-    for (Region &region : op.getRegions())
-      region.walk([&](CollectiveOpInterface) { holdsCollectives = true; });
-    if (holdsCollectives)
-      return "the block has " + describe(&op) + ", which holds collectives";
-  }
-  return "";
-}
-
-/// Why nothing in the block is split; none if it may be. Looks at the block
-/// once, while it is as it was read.
-std::optional<std::string> BlockScheduler::getSplitObstacle() {
-  if (options->splitting.split == ScheduleSplit::Off)
-    return "the option 'split' is off";
-  if (!splitObstacle)
-    splitObstacle = findSplitObstacle(*block);
-  return splitObstacle->empty() ? std::nullopt : splitObstacle;
-}
-
-/// Whether splitting could gain enough if it hid all communication. As for
-/// merging, twice the least gain has to be in reach.
-bool BlockScheduler::mayGainBySplitting(const BlockSchedule &schedule) {
-  return schedule.exposedNs > 2 * getLeastMergingGainNs(schedule.step.stepNs) &&
-         !getSplitObstacle();
-}
-
-FailureOr<SplitBlock *> BlockScheduler::makeSplitBlock(SplitChoice choice) {
-  auto isSame = [&](const std::unique_ptr<SplitBlock> &other) {
-    return other->program.getChoice().regions == choice.regions;
-  };
-  if (auto it = llvm::find_if(splits, isSame); it != splits.end())
-    return it->get();
-  std::unique_ptr<SplitBlock> split(new SplitBlock{
-      {*block, *problem, *chooser, std::move(choice), *pricing->getCosts()},
-      nullptr});
-  split->program.exchange();
-  FailureOr<std::optional<BlockScheduler>> scheduler = read(
-      function, *block, *options, pricing, [](Location, StringRef) {}, this);
-  split->program.exchange();
-  if (failed(scheduler))
-    return failure();
-  if (!*scheduler)
-    return nullptr;
-  split->scheduler = std::make_unique<BlockScheduler>(std::move(**scheduler));
-  splits.push_back(std::move(split));
-  return splits.back().get();
-}
-
-/// Whether merging may pay in the program in chunks of `choice`. It costs
-/// several times what scheduling does. Where it was tried in vain without
-/// splitting, it is tried again only if collectives that stay in one piece are
-/// exposed for more than an eighth of the step, by `exposedNs` of the
-/// operations.
-static bool mayMergeSplit(const SplitChoice &choice, const BlockSchedule &whole,
-                          ArrayRef<int64_t> exposedNs) {
-  if (whole.buckets || !whole.rejected)
-    return true;
-  int64_t sumNs = 0;
-  for (auto [node, ns] : llvm::enumerate(exposedNs))
-    if (choice.program->specOf(static_cast<schedule::NodeId>(node)) < 0)
-      sumNs += ns;
-  return sumNs > whole.step.stepNs / 8;
-}
-
-/// The best schedule of `choice`, with buckets if it `mayMerge`, if there is
-/// one.
-FailureOr<std::optional<BlockSchedule>>
-BlockScheduler::scheduleSplit(SplitChoice choice, int64_t limitBytes,
-                              bool mayMerge) {
-  using Outcome = std::optional<BlockSchedule>;
-  std::string rule = choice.rule;
-  FailureOr<SplitBlock *> split = makeSplitBlock(std::move(choice));
-  if (failed(split))
-    return failure();
-  if (!*split)
-    return Outcome();
-  (*split)->program.exchange();
-  FailureOr<BlockSchedule> schedule =
-      (*split)->scheduler->scheduleWhole(limitBytes, mayMerge);
-  (*split)->program.exchange();
-  if (failed(schedule))
-    return failure();
-  traceSchedule("schedule of splitting", rule, schedule->step, limitBytes);
-  schedule->split = *split;
-  return Outcome(std::move(*schedule));
-}
-
-/// What is kept of a split schedule that is not taken.
-static RejectedSplit reject(const BlockSchedule &schedule) {
-  return {schedule.split->program.getChoice().rule, schedule.step.stepNs,
-          schedule.step.peakBytes};
-}
-
-/// The best schedule of all ways to split that are worth it, if there is one.
-FailureOr<std::optional<BlockSchedule>>
-BlockScheduler::scheduleBestSplit(const BlockSchedule &whole) {
-  Result<Timeline> timeline =
-      simulate(problem->getProblem(), whole.blockOrder, contention);
-  if (!timeline)
-    return reportNotScheduled(*block, timeline.error());
-  std::optional<BlockSchedule> best;
-  for (SplitChoice &choice : getOrMakeChooser().choose(
-           timeline->exposedNs, makeStepOptions(whole.limitBytes))) {
-    bool mayMerge = mayMergeSplit(choice, whole, timeline->exposedNs);
-    FailureOr<std::optional<BlockSchedule>> split =
-        scheduleSplit(std::move(choice), whole.limitBytes, mayMerge);
-    if (failed(split))
-      return failure();
-    if (!*split)
-      continue;
-    if (!best) {
-      best = std::move(*split);
-      continue;
-    }
-    if (!isBetter((*split)->step, best->step, whole.limitBytes))
-      continue;
-    RejectedSplit rejected = reject(*best);
-    best = std::move(*split);
-    best->rejectedSplit = rejected;
-  }
-  return best;
-}
-
-FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
-  FailureOr<BlockSchedule> whole = scheduleWhole(limitBytes);
-  if (failed(whole) || !mayGainBySplitting(*whole))
-    return whole;
-  FailureOr<std::optional<BlockSchedule>> split = scheduleBestSplit(*whole);
-  if (failed(split))
-    return failure();
-  if (!*split)
-    return whole;
-  if (isBetter((*split)->step, whole->step, limitBytes))
-    return std::move(**split);
-  whole->rejectedSplit = reject(**split);
-  return whole;
-}
-
-SplitChooser &BlockScheduler::getOrMakeChooser() {
-  if (!chooser)
-    chooser = std::make_unique<SplitChooser>(
-        *block, *problem, *pricing->getCosts(), options->splitting);
-  return *chooser;
-}
-
-SplitObstacle BlockScheduler::explainNotSplit(Operation *start,
-                                              const BlockSchedule &schedule) {
-  if (std::optional<std::string> obstacle = getSplitObstacle())
-    return {*obstacle, std::nullopt};
-  SplitChooser &known = getOrMakeChooser();
-  if (std::optional<SplitObstacle> obstacle = known.explain(start))
-    return *obstacle;
-  if (schedule.split)
-    if (std::optional<SplitObstacle> shared =
-            known.findShared(start, schedule.split->program.getChoice()))
-      return *shared;
-  if (schedule.rejectedSplit) {
-    const RejectedSplit &rejected = *schedule.rejectedSplit;
-    return {"splitting " + rejected.rule + " would make a step of " +
-                std::to_string(rejected.stepNs) + " ns and " +
-                std::to_string(rejected.peakBytes) + " bytes, without it is " +
-                std::to_string(schedule.step.stepNs) + " ns, for a budget of " +
-                std::to_string(schedule.limitBytes),
-            std::nullopt};
-  }
-  return {"too little of the step is exposed", std::nullopt};
 }
 
 FailureOr<std::vector<ExposureReason>>

@@ -109,6 +109,10 @@ struct BlockSchedule {
 
 class BlockScheduler {
 public:
+  /// scheduleStep(), or one like it.
+  using StepSolver = function_ref<Result<schedule::StepSchedule>(
+      const schedule::Problem &, const schedule::StepSchedulerOptions &)>;
+
   /// Reads `block`. None if its sizes are not all known, after a call of
   /// `decline` with the reason. Emits a remark on each group of which it is not
   /// known what it contends for, and an error if a time is not known, or if
@@ -134,6 +138,9 @@ public:
 
   /// The live bytes that `budget` allows.
   int64_t getLimitBytes(const MemoryBudget &budget) const;
+
+  /// The options of the step scheduler for `limitBytes`.
+  schedule::StepSchedulerOptions makeStepOptions(int64_t limitBytes) const;
 
   /// The best schedule within `limitBytes`, or the one that needs least memory.
   FailureOr<BlockSchedule> schedule(int64_t limitBytes);
@@ -187,7 +194,6 @@ private:
        std::shared_ptr<CostAnalysis> pricing,
        function_ref<void(Location, StringRef)> decline,
        const BlockScheduler *original);
-  schedule::StepSchedulerOptions makeStepOptions(int64_t limitBytes) const;
   LogicalResult readContention();
   LogicalResult findChoices();
   std::optional<std::string> getSplitObstacle();
@@ -207,6 +213,9 @@ private:
   FailureOr<BlockSchedule> measure(schedule::StepSchedule step,
                                    const BucketChoice *buckets,
                                    int64_t limitBytes) const;
+  FailureOr<SmallVector<schedule::StepSchedule>>
+  scheduleAllMerged(ArrayRef<const BucketChoice *> tried, StepSolver solver,
+                    const schedule::StepSchedulerOptions &stepOptions);
   FailureOr<SmallVector<const BucketChoice *>>
   findPromising(const schedule::StepSchedulerOptions &stepOptions,
                 size_t count);

@@ -65,16 +65,10 @@ std::optional<std::string> Schedule::readOwnOptions() {
                                Twine(*bytes));
   if (bytes)
     *bytes -= otherBytes;
-  if (budgetOn == BudgetOn::Live)
-    return std::nullopt;
-  if (!bytes)
+  if (budgetOn == BudgetOn::Reserved && !bytes)
     return makeOptionError(*this, budgetOn,
                            "is 'reserved', which " + needsBytes);
-  scheduling.budgetAllocator = getSegmentKind(allocator);
-  if (!scheduling.budgetAllocator)
-    return makeOptionError(*this, allocator,
-                           "is 'none', but option 'budget-on' is 'reserved'");
-  return std::nullopt;
+  return readAllocatorOptions();
 }
 
 FailureOr<std::vector<DecidedBlock>> Schedule::decide() {

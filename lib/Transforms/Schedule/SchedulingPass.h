@@ -52,6 +52,18 @@ protected:
   /// message if one makes no sense.
   virtual std::optional<std::string> readOwnOptions() { return std::nullopt; }
 
+  /// Reads the options of passes with an allocator. Returns an error message if
+  /// they make no sense.
+  std::optional<std::string> readAllocatorOptions() {
+    if (this->budgetOn == BudgetOn::Live)
+      return std::nullopt;
+    scheduling.budgetAllocator = getSegmentKind(this->allocator);
+    if (scheduling.budgetAllocator)
+      return std::nullopt;
+    return makeOptionError(*this, this->allocator,
+                           "is 'none', but option 'budget-on' is 'reserved'");
+  }
+
   SchedulingOptions scheduling;
   /// For emitOptionError().
   std::optional<std::string> optionError;

@@ -82,6 +82,11 @@ struct StepSchedule {
 Result<StepSchedule> scheduleStep(const Problem &problem,
                                   const StepSchedulerOptions &options);
 
+/// Returns the schedule of the first run alone, for choosing among several
+/// programs: a second run may improve it. Error and time: as above.
+Result<StepSchedule> scheduleStepOnce(const Problem &problem,
+                                      const StepSchedulerOptions &options);
+
 /// Returns a schedule several times faster, for choosing among several
 /// programs: the better of the order of the program and the orders that are
 /// constructed for its compute order. It is mostly nearly as good as that of

@@ -53,8 +53,13 @@ def FitMemory : CommSched_SchedulingPass<"commsched-fit-memory",
     function replaces the choice of a partition. The other options are those of
     `commsched-schedule`.
 
+    With `budget-on=reserved`, `device-memory` limits what the `allocator`
+    reserves for the step. Up to four limits of live bytes are tried for that, each
+    as far from the last one as what is reserved is from the limit; where nothing
+    fits, the step that reserves least is taken. See docs/guide/allocator.md.
+
     `frontier` writes the points between which there is a choice to a file, as
-    `commsched-frontier` does: step time and peak memory of schedules for limits
+    `commsched-frontier` does: step time and peak of live bytes of schedules for limits
     from the least to the most memory that steps take, and for that of the
     device. The answer is then the best of all of these.
 
@@ -92,7 +97,7 @@ def FitMemory : CommSched_SchedulingPass<"commsched-fit-memory",
     Option<"frontier", "frontier", "std::string", /*default=*/"",
            "File for step time against peak memory, as JSON if it ends in .json "
            "and else as CSV; - is CSV on standard output">,
-  ], stepOptions, [
+  ], allocatorOptions, stepOptions, [
     Option<"strict", "strict", "bool", /*default=*/"false",
            "Fail where the step that needs least is over the memory">,
   ]);

@@ -59,6 +59,18 @@ class CommSched_SchedulingPass<string flag, string operation>
     Option<"profile", "profile", "std::string", /*default=*/"",
            "JSON file of measured collectives">,
   ];
+  list<Option> allocatorOptions = [
+    Option<"budgetOn", "budget-on", "::mlir::commsched::BudgetOn",
+           /*default=*/"::mlir::commsched::BudgetOn::Live",
+           "What a budget in bytes limits: live bytes (live), or what the "
+           "allocator reserves (reserved)",
+           "::mlir::commsched::getBudgetOnValues()">,
+    Option<"allocator", "allocator", "::mlir::commsched::AllocatorModel",
+           /*default=*/"::mlir::commsched::AllocatorModel::PyTorch",
+           "The allocator of budget-on=reserved: pytorch or "
+           "pytorch-expandable",
+           "::mlir::commsched::getAllocatorModelValues()">,
+  ];
   list<Option> schedulingOptions = !listconcat([
     Option<"memoryBudget", "memory-budget", "std::string",
            /*default=*/"\"0%\"",
@@ -128,19 +140,9 @@ def Schedule : CommSched_SchedulingPass<"commsched-schedule",
   let dependentDialects = [
     "::mlir::commsched::CommSchedDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::tensor::TensorDialect"];
-  let options = !listconcat(schedulingOptions, [
+  let options = !listconcat(schedulingOptions, allocatorOptions, [
     Option<"strict", "strict", "bool", /*default=*/"false",
            "Fail where the schedule that needs least is over the budget">,
-    Option<"budgetOn", "budget-on", "::mlir::commsched::BudgetOn",
-           /*default=*/"::mlir::commsched::BudgetOn::Live",
-           "What a budget in bytes limits: live bytes (live), or what the "
-           "allocator reserves (reserved)",
-           "::mlir::commsched::getBudgetOnValues()">,
-    Option<"allocator", "allocator", "::mlir::commsched::AllocatorModel",
-           /*default=*/"::mlir::commsched::AllocatorModel::PyTorch",
-           "The allocator of budget-on=reserved: pytorch or "
-           "pytorch-expandable",
-           "::mlir::commsched::getAllocatorModelValues()">,
     Option<"reservedBytes", "reserved-bytes", "std::string",
            /*default=*/"\"0\"",
            "The part of a budget in bytes that the device holds beside the "

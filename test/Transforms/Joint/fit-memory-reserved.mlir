@@ -1,0 +1,67 @@
+// A budget of what the allocator reserves for both halves. With everything
+// saved 136 MiB are live and 158 MiB are reserved; with %a computed again, 90
+// MiB and 118 MiB: blocks of the backward do not fit those of the forward.
+
+// DEFINE: %{memory} =
+// DEFINE: %{fit} = commsched-opt %s -o /dev/null \
+// DEFINE:   --commsched-training-pipeline=%{memory} \
+// DEFINE:   --remarks-filter=commsched \
+// DEFINE:   --commsched-report="format=json allocator=pytorch" 2>&1
+
+// REDEFINE: %{memory} = device-memory=140MiB
+// RUN: %{fit} | FileCheck %s --check-prefix=LIVE
+// LIVE: MemoryFitted
+// LIVE-NOT: ReservedBytes
+// LIVE: "function":"step",{{.*}}"step_time_ns":70,{{.*}}"peak_memory_bytes":142606366,{{.*}}"reserved_bytes":165675008,
+
+// REDEFINE: %{memory} = "device-memory=140MiB budget-on=reserved strict"
+// RUN: %{fit} | FileCheck %s --check-prefix=LESS
+// REDEFINE: %{memory} = "device-memory=126MiB reserved-bytes=8MiB budget-on=reserved strict"
+// RUN: %{fit} | FileCheck %s --check-prefix=LESS
+// LESS: MemoryFitted
+// LESS-SAME: Remark="the step takes 80 ns and 94371880 bytes of {{[0-9]+}}, for which the allocator reserves 123731968 bytes: {{.*}}ReservedBytes=123731968
+// LESS: "function":"step",{{.*}}"step_time_ns":80,{{.*}}"peak_memory_bytes":94371880,{{.*}}"reserved_bytes":123731968,
+
+// REDEFINE: %{memory} = "device-memory=158MiB budget-on=reserved strict"
+// RUN: %{fit} | FileCheck %s --check-prefix=ROOM
+// ROOM: "function":"step",{{.*}}"step_time_ns":70,{{.*}}"reserved_bytes":165675008,
+
+// Expandable segments grow by 20 MiB, to 122 MiB in all.
+// REDEFINE: %{memory} = "device-memory=158MiB budget-on=reserved allocator=pytorch-expandable strict"
+// RUN: %{fit} | FileCheck %s --check-prefix=EXPANDABLE
+// EXPANDABLE: for which the allocator reserves 127926272 bytes
+
+// What is over the budget.
+// REDEFINE: %{memory} = "device-memory=117MiB budget-on=reserved"
+// RUN: %{fit} | FileCheck %s --check-prefix=OVER
+// OVER: remark: [Analysis] MemoryFitted
+// OVER: remark: [Missed] MemoryExceeded
+// OVER-SAME: AllowedBytes=122683392, LeastBytes=123731968, Remark="the allocator reserves at least 123731968 bytes, 1048576 over the 122683392 of the device that are left; the largest values at its peak are 'aten.mm' (67108864 bytes,
+// REDEFINE: %{memory} = "device-memory=117MiB budget-on=reserved strict"
+// RUN: not %{fit} | FileCheck %s --check-prefix=STRICT
+// STRICT: error: cannot be fitted: the allocator reserves at least 123731968 bytes
+
+// REDEFINE: %{memory} = "device-memory=1GiB budget-on=reserved allocator=none"
+// RUN: not %{fit} | FileCheck %s --check-prefix=NONE
+// NONE: error: option 'allocator' of pass 'commsched-fit-memory' is 'none', but option 'budget-on' is 'reserved'
+func.func @step(
+    %x: tensor<10xi8> {commsched.role = "input"},
+    %dy: tensor<10xi8> {commsched.role = "tangent"})
+    -> (tensor<10xi8>, tensor<10xi8>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  %a = commsched.compute "aten.mm"(%x) {commsched.runtime_ns = 10 : i64}
+      : (tensor<10xi8>) -> tensor<67108864xi8>
+  %b = commsched.compute "aten.mm"(%a) {commsched.runtime_ns = 10 : i64}
+      : (tensor<67108864xi8>) -> tensor<27262976xi8>
+  %c = commsched.compute "aten.mm"(%b) {commsched.runtime_ns = 10 : i64}
+      : (tensor<27262976xi8>) -> tensor<20971520xi8>
+  %y = commsched.compute "y"(%c) {commsched.runtime_ns = 10 : i64}
+      : (tensor<20971520xi8>) -> tensor<10xi8>
+  %dc = commsched.compute "back"(%dy, %c) {commsched.runtime_ns = 10 : i64}
+      : (tensor<10xi8>, tensor<20971520xi8>) -> tensor<20971520xi8>
+  %db = commsched.compute "back"(%dc, %b) {commsched.runtime_ns = 10 : i64}
+      : (tensor<20971520xi8>, tensor<27262976xi8>) -> tensor<27262976xi8>
+  %da = commsched.compute "back"(%db, %a) {commsched.runtime_ns = 10 : i64}
+      : (tensor<27262976xi8>, tensor<67108864xi8>) -> tensor<10xi8>
+  return %y, %da : tensor<10xi8>, tensor<10xi8>
+}
