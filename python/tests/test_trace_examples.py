@@ -52,6 +52,19 @@ def test_8b_example_is_a_whole_step():
 
 
 @pytest.mark.skipif(opt.find() is None, reason="commsched-opt is not on PATH")
+def test_adamw_example_is_a_step_that_repeats():
+    data = (EXAMPLES / "llama3-8b-adamw-fsdp64.mlirbc").read_bytes()
+    assert len(data) < 600 << 10
+    text = opt.run_bytes(data).decode()
+    forward, backward, optimizer = re.split(r"func\.func @", text)[1:]
+    parameters = 3 + 9 * 32
+    assert forward.count("function = @optimizer, iterations = 1") == parameters
+    assert backward.count("function = @forward, result") > parameters
+    assert optimizer.count("function = @backward, result") == parameters
+    assert optimizer.count('"aten.addcdiv"') == parameters
+
+
+@pytest.mark.skipif(opt.find() is None, reason="commsched-opt is not on PATH")
 def test_tensor_parallel_example_is_a_whole_step():
     data = (EXAMPLES / "llama3-8b-tp8.mlirbc").read_bytes()
     assert len(data) < 500 << 10

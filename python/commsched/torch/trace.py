@@ -16,26 +16,19 @@ from commsched import ir, tracing
 from commsched.output import positive
 from commsched.torch import GraphSpec, ImportOptions, import_graphs
 from commsched.torch.tracer import models
+from commsched.torch.tracer.optimizer import GRADIENT, OPTIMIZERS
 from commsched.torch.tracer.partition import PARTITIONERS
-from commsched.torch.tracer.step import StepOptions, trace_step
+from commsched.torch.tracer.step import StepOptions, TracedStep, trace_step
 
 
 def trace_module(options: StepOptions, gpus_per_node: int = 8) -> ir.Module:
     """Trace a step and import it.
 
-    The module's functions are ``@forward`` and ``@backward``, or ``@joint``.
+    The module's functions are ``@forward`` and ``@backward``, or ``@joint``,
+    and ``@optimizer`` if it is asked for.
     """
     step = trace_step(options)
-    forward = step.graphs.get("forward")
-    specs = [
-        GraphSpec(
-            name,
-            graph,
-            kind=name,
-            forward=forward if name == "backward" else None,
-        )
-        for name, graph in step.graphs.items()
-    ]
+    specs = [_spec(step, name) for name in step.graphs]
     return import_graphs(
         specs,
         ImportOptions(
@@ -43,6 +36,27 @@ def trace_module(options: StepOptions, gpus_per_node: int = 8) -> ir.Module:
             ranks_per_node=gpus_per_node,
             hints=step.hints,
         ),
+    )
+
+
+def _spec(step: TracedStep, name: str) -> GraphSpec:
+    sources = step.sources.get(name, {})
+    if name != "optimizer":
+        forward = step.graphs.get("forward") if name == "backward" else None
+        return GraphSpec(
+            name, step.graphs[name], name, forward=forward, sources=sources
+        )
+    roles = {
+        node: None if node.endswith(f"_{GRADIENT}") else "parameter"
+        for node in sources
+    }
+    return GraphSpec(
+        name,
+        step.graphs[name],
+        roles=roles,
+        sources=sources,
+        # It is the last to use gradients, and replaces the others.
+        freeable=frozenset(sources),
     )
 
 
@@ -91,6 +105,19 @@ def _parser() -> argparse.ArgumentParser:
         type=positive,
         metavar="MIB",
         help="send saved activations of at least this size to the host",
+    )
+    add(
+        "--optimizer",
+        choices=OPTIMIZERS,
+        default=StepOptions.optimizer,
+        help="write the optimizer as a function, @optimizer, and what feeds "
+        "each function's arguments",
+    )
+    add(
+        "--clip-grad-norm",
+        type=float,
+        metavar="F",
+        help="scale gradients down to this norm over all parameters and ranks",
     )
     return parser
 
@@ -155,6 +182,8 @@ def _trace(args: argparse.Namespace) -> ir.Module:
         partitioner=args.partitioner,
         reshard_after_forward=args.reshard_after_forward,
         offload=args.offload,
+        optimizer=args.optimizer,
+        clip_grad_norm=args.clip_grad_norm,
     )
     return trace_module(options, args.gpus_per_node)
 

@@ -26,9 +26,9 @@ from commsched.torch.importer.fsdp import copy_kind
 from commsched.torch.importer.groups import Groups
 from commsched.torch.importer.joint import JointOutputs
 from commsched.torch.importer.launches import LaunchEmitter
+from commsched.torch.importer.links import ArgumentMarks
 from commsched.torch.importer.marks import marks_of, region_of
 from commsched.torch.importer.modules import ModulePaths
-from commsched.torch.importer.roles import Roles
 from commsched.torch.importer.split_rules import SplitRules
 from commsched.torch.importer.storages import StorageEmitter
 from commsched.torch.importer.targets import (
@@ -52,7 +52,7 @@ class Converter:
         function: ir.Function,
         groups: Groups,
         values: Values,
-        roles: Roles,
+        arguments: ArgumentMarks,
         paths: ModulePaths,
         joint: Optional[JointOutputs] = None,
         runtimes: Mapping[str, int] = MappingProxyType({}),
@@ -63,7 +63,7 @@ class Converter:
         self.groups = groups
         self.values = values
         self.rules = rules
-        self._roles = roles
+        self._arguments = arguments
         self._paths = paths
         self._joint = joint
         self._runtimes = runtimes
@@ -79,7 +79,7 @@ class Converter:
         """Imports every node, in order."""
         for node in self.graph.nodes:
             if node.op == "placeholder":
-                self.bind(node, self._argument(node, self._roles.of))
+                self.bind(node, self._argument(node, self._arguments.of))
             elif node.op == "get_attr":
                 self.bind(node, self._constant(node))
             elif node.op == "output":
@@ -199,15 +199,15 @@ class Converter:
 
     # -- nodes ---------------------------------------------------------------
 
-    def _argument(self, node: torch.fx.Node, role_of) -> Any:
+    def _argument(self, node: torch.fx.Node, marks_of) -> Any:
         if not has_value(node) and not node.users:
             return NOT_A_TENSOR
 
         def make(facts):
-            attrs = {"commsched.role": role_of(node)}
+            attrs = marks_of(node)
             if is_reloaded(node):
                 facts = host_facts(facts)
-            if self._roles.is_stored(node):
+            if self._arguments.is_stored(node):
                 return self.storages.argument(node, facts, attrs)
             value = self.function.argument(node.name, facts.type, attrs)
             return Bound(value, facts)
@@ -219,7 +219,9 @@ class Converter:
         there before the step and stays."""
         key = str(node.target)
         if key not in self._constants:
-            self._constants[key] = self._argument(node, lambda _: "parameter")
+            self._constants[key] = self._argument(
+                node, lambda _: {"commsched.role": "parameter"}
+            )
         return self._constants[key]
 
     def _call(self, node: torch.fx.Node) -> Any:

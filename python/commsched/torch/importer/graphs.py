@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Mapping, Optional, Sequence, Union
+from typing import Collection, Mapping, Optional, Sequence, Union
 
 import torch
 
@@ -14,6 +14,7 @@ from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.groups import Groups
 from commsched.torch.importer.inline import inlined
 from commsched.torch.importer.joint import JointOutputs
+from commsched.torch.importer.links import ArgumentMarks, Links, Source
 from commsched.torch.importer.modules import ModulePaths
 from commsched.torch.importer.ordering import used_too_early
 from commsched.torch.importer.roles import Roles
@@ -38,6 +39,9 @@ class GraphSpec:
              ones, are the forward's; if None, what AOT autograd's
              descriptions of the outputs say. Without either the function
              cannot be partitioned.
+    sources: of a graph of a step that repeats, what feeds its inputs, by
+             placeholder name.
+    freeable: placeholders whose storage may be freed after their last use.
     """
 
     name: str
@@ -46,6 +50,8 @@ class GraphSpec:
     roles: Mapping[str, Optional[str]] = field(default_factory=dict)
     forward: Optional[torch.fx.GraphModule] = None
     num_fwd_outputs: Optional[int] = None
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    freeable: Collection[str] = ()
 
 
 @dataclass
@@ -111,11 +117,14 @@ def import_graphs(
     groups = Groups(options.groups, options.ranks_per_node, names)
     values = Values(options.hints, options.default_size)
     rules = SplitRules(values) if options.split else None
+    links = Links({spec.name: spec.gm for spec in graphs}, values)
     for spec in graphs:
         function = module.add_function(spec.name)
         forward = None if spec.forward is None else spec.forward.graph
         try:
-            _convert(spec, function, forward, groups, values, options, rules)
+            _convert(
+                spec, function, forward, groups, values, options, rules, links
+            )
         except GraphImportError as error:
             error.function = spec.name
             raise
@@ -123,7 +132,9 @@ def import_graphs(
     return module
 
 
-def _convert(spec, function, forward, groups, values, options, rules) -> None:
+def _convert(
+    spec, function, forward, groups, values, options, rules, links
+) -> None:
     early = used_too_early(spec.gm.graph)
     if early is not None:
         raise GraphImportError(
@@ -136,12 +147,13 @@ def _convert(spec, function, forward, groups, values, options, rules) -> None:
         if known is not None:
             values.standins.learn(known)
     roles = Roles(graph, spec.kind, values, spec.roles, forward)
+    marks = ArgumentMarks(roles, spec.sources, spec.freeable, links)
     paths = ModulePaths(graph, forward)
     joint = None
     if spec.kind == "joint":
         joint = JointOutputs(graph, spec.num_fwd_outputs)
     Converter(
-        graph, function, groups, values, roles, paths, joint,
+        graph, function, groups, values, marks, paths, joint,
         options.runtimes, rules,
     ).run()
 

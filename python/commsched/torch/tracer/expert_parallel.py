@@ -20,18 +20,22 @@ from commsched.torch.tracer.models import Experts, ExpertsModel
 
 def spread_experts(
     model: ExpertsModel, mesh: DeviceMesh, everyone: DeviceMesh
-) -> None:
+) -> set[str]:
     """Spread the experts of ``model`` over the dimension ``ep`` of ``mesh``,
     if it has one, and shard every rank's experts over ``dp``; shard all else
-    over ``everyone``, a mesh of one dimension with all ranks."""
+    over ``everyone``, a mesh of one dimension with all ranks. Returns the
+    names of the experts' parameters."""
     model.ranks = mesh.size()
-    for module in list(model.modules()):
+    spread = set()
+    for path, module in list(model.named_modules()):
         over = everyone
         if isinstance(module, Experts) and "ep" in mesh.mesh_dim_names:
             module.spread(mesh.get_group("ep"))
             over = mesh["dp"]
+            spread.update(f"{path}.{name}" for name in module._parameters)
         if module._parameters:
             shard_parameters(module, over, reduction="sum")
+    return spread
 
 
 def expected_sizes(

@@ -41,8 +41,7 @@ def partition(
     in the same order, and then the tangent. What takes at least ``offload``
     MiB is sent to the host.
     """
-    descriptors = joint.graph.output_node().meta["desc"]
-    num_outputs = sum(isinstance(d, PlainAOTOutput) for d in descriptors)
+    num_outputs = num_model_outputs(joint)
     forward, backward = PARTITIONERS[partitioner](
         joint, (), num_fwd_outputs=num_outputs
     )
@@ -55,6 +54,12 @@ def partition(
         ]
         offload_saved(forward, backward, names, num_outputs, runs=False)
     return forward, backward
+
+
+def num_model_outputs(joint: fx.GraphModule) -> int:
+    """How many outputs of a joint graph, the first ones, are the model's."""
+    descriptors = joint.graph.output_node().meta["desc"]
+    return sum(isinstance(d, PlainAOTOutput) for d in descriptors)
 
 
 def _size(node: fx.Node) -> int:

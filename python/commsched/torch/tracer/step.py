@@ -8,6 +8,8 @@ graph, and no GPU is needed.
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Iterator
 
 import torch
 from torch import fx, nn
@@ -17,6 +19,7 @@ from torch.distributed.tensor.parallel import loss_parallel
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from commsched.torch.compiling.reshard import reshard_after_forward
+from commsched.torch.importer.links import Source
 from commsched.torch.sharding import shard_parameters
 from commsched.torch.tracer import models
 from commsched.torch.tracer.capture import capture_joint
@@ -24,8 +27,18 @@ from commsched.torch.tracer.expert_parallel import (
     expected_sizes,
     spread_experts,
 )
+from commsched.torch.tracer.links import link_step
 from commsched.torch.tracer.mesh import fake_mesh, mesh_of_all
-from commsched.torch.tracer.partition import PARTITIONERS, partition
+from commsched.torch.tracer.optimizer import (
+    OPTIMIZERS,
+    adamw_graph,
+    updated_parameters,
+)
+from commsched.torch.tracer.partition import (
+    PARTITIONERS,
+    num_model_outputs,
+    partition,
+)
 from commsched.torch.tracer.tensor_parallel import check_divides, parallelize
 
 
@@ -53,6 +66,9 @@ class StepOptions:
                  than keep them gathered.
     offload:     MiB from which on a saved activation is sent to the host,
                  unless forward and backward are one graph.
+    optimizer:   a name of ``OPTIMIZERS``.
+    clip_grad_norm: the greatest norm of all gradients that the optimizer
+                 applies as they are; it scales larger ones down to this norm.
     """
 
     model: str
@@ -68,6 +84,8 @@ class StepOptions:
     partitioner: str = "min-cut"
     reshard_after_forward: bool = True
     offload: int | None = None
+    optimizer: str = "none"
+    clip_grad_norm: float | None = None
 
     def __post_init__(self) -> None:
         known = (*models.CONFIGS, *models.EXPERTS_CONFIGS)
@@ -85,6 +103,7 @@ class StepOptions:
                 "offload is given, but joint keeps forward and backward in "
                 "one graph, of which nothing is saved"
             )
+        self._check_optimizer()
         for name in _COUNTS:
             value = getattr(self, name)
             if value is not None and value <= 0:
@@ -93,6 +112,21 @@ class StepOptions:
             self._check_experts(models.EXPERTS_CONFIGS[self.model])
         else:
             self._check_dense(models.CONFIGS[self.model])
+
+    def _check_optimizer(self) -> None:
+        if self.optimizer not in OPTIMIZERS:
+            raise ValueError(
+                f"unknown optimizer '{self.optimizer}' (known: "
+                f"{', '.join(OPTIMIZERS)})"
+            )
+        norm = self.clip_grad_norm
+        if norm is not None and not 0 < norm < math.inf:
+            raise ValueError(f"clip_grad_norm must be positive, got {norm}")
+        if norm is not None and self.optimizer == "none":
+            raise ValueError(
+                f"clip_grad_norm is {norm}, but the step has no optimizer, "
+                "which would apply the gradients"
+            )
 
     def _check_experts(self, config: models.ExpertsConfig) -> None:
         for name in ("tensor", "replicas"):
@@ -141,21 +175,25 @@ class TracedStep:
     ``groups`` holds, for each process group that the collectives name, its
     rows of ranks: every member of the partition of all ranks that it is of.
     ``hints`` holds what to expect of sizes that are read from the device, by
-    the names of their symbols.
+    the names of their symbols. ``sources`` holds, of a step with an optimizer,
+    what feeds each graph's inputs, by graph and placeholder.
     """
 
     graphs: dict[str, fx.GraphModule]
     groups: dict[str, list[list[int]]]
     hints: dict[str, int] = dataclasses.field(default_factory=dict)
+    sources: dict[str, dict[str, Source]] = dataclasses.field(
+        default_factory=dict
+    )
 
 
 def trace_step(options: StepOptions, rank: int = 0) -> TracedStep:
     """Trace the step that ``options`` describes, as ``rank`` runs it.
 
-    The graphs are ``forward`` and ``backward``, or ``joint``. Graphs of
-    several ranks differ in constants only, such as a rank's first word of the
-    vocabulary. Must not be called while a process group is initialized
-    (``RuntimeError``).
+    The graphs are ``forward`` and ``backward``, or ``joint``, and behind them
+    ``optimizer``, if it is asked for. Graphs of several ranks differ in
+    constants only, such as a rank's first word of the vocabulary. Must not be
+    called while a process group is initialized (``RuntimeError``).
     """
     sizes = (
         options.shards,
@@ -168,7 +206,7 @@ def trace_step(options: StepOptions, rank: int = 0) -> TracedStep:
         # The rows of an expert are known on the device alone.
         environment = ShapeEnv() if options.experts > 1 else None
         with FakeTensorMode(shape_env=environment):
-            model = _parallel_model(options, mesh, everyone)
+            model, own = _parallel_model(options, mesh, everyone)
             shape = (options.batch, options.sequence)
             tokens = torch.empty(shape, dtype=torch.int64)
             labels = torch.empty(shape, dtype=torch.int64)
@@ -179,35 +217,59 @@ def trace_step(options: StepOptions, rank: int = 0) -> TracedStep:
             **_name_groups(joint, everyone),
         }
     hints = expected_sizes(joint, options.imbalance)
+    parameters = updated_parameters(joint, dict(_sharding(model, own)))
+    num_outputs = num_model_outputs(joint)
     if options.reshard_after_forward:
         reshard_after_forward(joint)
-    if options.joint:
-        return TracedStep({"joint": joint}, groups, hints)
-    forward, backward = partition(
-        joint, options.partitioner, options.offload
-    )
-    graphs = {"forward": forward, "backward": backward}
-    return TracedStep(graphs, groups, hints)
+    graphs = {"joint": joint}
+    if not options.joint:
+        forward, backward = partition(
+            joint, options.partitioner, options.offload
+        )
+        graphs = {"forward": forward, "backward": backward}
+    if options.optimizer == "none":
+        return TracedStep(graphs, groups, hints)
+    graphs["optimizer"] = adamw_graph(parameters, options.clip_grad_norm)
+    sources = link_step(graphs, parameters, num_outputs)
+    return TracedStep(graphs, groups, hints, sources)
 
 
 def _parallel_model(
     options: StepOptions, mesh: DeviceMesh, everyone: DeviceMesh
-) -> nn.Module:
+) -> tuple[nn.Module, dict[str, str]]:
+    """The model, and the dimension of the mesh over which parameters are
+    spread besides being sharded, by their names."""
     if options.model in models.EXPERTS_CONFIGS:
         experts = models.EXPERTS_CONFIGS[options.model]
         model = models.ExpertsModel(
             experts.with_layers(options.layers), options.sequence
         )
-        spread_experts(model, mesh, everyone)
-        return model
+        spread = spread_experts(model, mesh, everyone)
+        return model, dict.fromkeys(spread, "ep")
     config = models.CONFIGS[options.model].with_layers(options.layers)
     if options.tensor == 1:
         model = models.build(config, options.sequence)
         shard_parameters(model, mesh)
-    else:
-        model = models.build(config, options.sequence, sequence_first=True)
-        parallelize(model, mesh)
-    return model
+        return model, {}
+    model = models.build(config, options.sequence, sequence_first=True)
+    return model, dict.fromkeys(parallelize(model, mesh), "tp")
+
+
+def _sharding(
+    model: nn.Module, own: dict[str, str]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each parameter's name, and the dimensions of the mesh whose ranks have
+    different parts of it, with several ranks each."""
+    for name, parameter in model.named_parameters():
+        mesh = parameter.device_mesh
+        groups = tuple(
+            dimension
+            for dimension, size, placement in zip(
+                mesh.mesh_dim_names, mesh.shape, parameter.placements
+            )
+            if size > 1 and placement.is_shard()
+        )
+        yield name, groups + ((own[name],) if name in own else ())
 
 
 def _name_groups(

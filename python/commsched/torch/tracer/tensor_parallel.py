@@ -50,12 +50,13 @@ def check_divides(config: LlamaConfig, sequence: int, ranks: int) -> None:
             )
 
 
-def parallelize(model: Llama, mesh: DeviceMesh) -> None:
+def parallelize(model: Llama, mesh: DeviceMesh) -> set[str]:
     """Split ``model`` over the dimension ``tp`` of ``mesh``, and every rank's
     part of each parameter over the other dimensions.
 
     ``model`` has the sequence first. It has to run with
-    ``torch.distributed.tensor.parallel.loss_parallel``.
+    ``torch.distributed.tensor.parallel.loss_parallel``. Returns the names of
+    the parameters that are split over ``tp``.
     """
     names = mesh.mesh_dim_names
     tensor = mesh["tp"]
@@ -69,6 +70,12 @@ def parallelize(model: Llama, mesh: DeviceMesh) -> None:
     for module, own in placements.items():
         if own:
             _split_on_read(module, own, tensor)
+    return {
+        f"{path}.{name}"
+        for path, module in model.named_modules()
+        for name, own in placements[module].items()
+        if any(placement.is_shard() for placement in own)
+    }
 
 
 def _plan(model: Llama) -> dict[str, ParallelStyle]:

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The optimizer of a traced step, and what links the step's functions."""
+
+import copy
+import re
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import lockstep  # noqa: E402
+
+from commsched import opt  # noqa: E402
+from commsched.torch import (  # noqa: E402
+    GraphImportError,
+    GraphSpec,
+    import_graphs,
+    trace,
+)
+from commsched.torch.importer.links import Source  # noqa: E402
+from commsched.torch.tracer import models  # noqa: E402
+from commsched.torch.tracer.optimizer import (  # noqa: E402
+    Parameter,
+    adamw_graph,
+)
+from commsched.torch.tracer.step import StepOptions, trace_step  # noqa: E402
+
+c10d = torch.ops._c10d_functional
+TINY = models.CONFIGS["llama3-tiny"]
+NUM_PARAMETERS = 3 + 9 * TINY.num_layers
+SEQUENCE = 16
+RANKS = 4
+needs_opt = pytest.mark.skipif(
+    opt.find() is None, reason="commsched-opt is not on PATH"
+)
+
+
+def options(**others):
+    others = {"sequence": SEQUENCE, "optimizer": "adamw", **others}
+    return StepOptions(
+        others.pop("model", "llama3-tiny"), others.pop("shards", 2), **others
+    )
+
+
+def shard(whole, rank, shards=RANKS):
+    return whole.chunk(shards)[rank % shards]
+
+
+@pytest.mark.parametrize("max_norm", [None, 0.5])
+def test_shards_are_updated_as_the_whole_parameters_are(max_norm):
+    torch.manual_seed(0)
+    whole = [torch.randn(8, 3), torch.randn(12), torch.randn(4, 2)]
+    shapes = [shard(w, 0).shape for w in whole]
+    with torch._subclasses.FakeTensorMode():
+        parameters = [
+            Parameter(f"p{i}", f"{i}.weight", torch.empty(shape), ("dp",))
+            for i, shape in enumerate(shapes)
+        ]
+    graph_module = adamw_graph(parameters, max_norm)
+    expected = [torch.nn.Parameter(w.clone()) for w in whole]
+    optimizer = torch.optim.AdamW(expected)
+    values = [
+        {"step": torch.tensor(0.0)}
+        | {p.name: shard(w, rank) for p, w in zip(parameters, whole)}
+        | {
+            p.state(kind): torch.zeros_like(shard(w, rank))
+            for p, w in zip(parameters, whole)
+            for kind in ("exp_avg", "exp_avg_sq")
+        }
+        for rank in range(RANKS)
+    ]
+    names = [
+        *(p.name for p in parameters),
+        *(p.state("exp_avg") for p in parameters),
+        *(p.state("exp_avg_sq") for p in parameters),
+        "step",
+    ]
+    for _ in range(3):
+        for parameter in expected:
+            parameter.grad = torch.randn_like(parameter)
+        for rank, own in enumerate(values):
+            for p, whole_one in zip(parameters, expected):
+                own[p.state("grad")] = shard(whole_one.grad, rank).clone()
+        if max_norm is not None:
+            torch.nn.utils.clip_grad_norm_(expected, max_norm)
+        optimizer.step()
+        results = lockstep.run(
+            graph_module, values, {"dp": [list(range(RANKS))]}
+        )
+        for own, result in zip(values, results):
+            own.update(zip(names, result, strict=True))
+    for p, want in zip(parameters, expected):
+        got = torch.cat([own[p.name] for own in values])
+        torch.testing.assert_close(got, want.detach(), rtol=1e-5, atol=1e-6)
+    assert values[0]["step"] == 3.0
+
+
+def run_linked(step, initial, batches):
+    """Runs repetitions of a step on ranks, each argument from its source;
+    returns every repetition's losses. `initial` gives a rank's value of an
+    argument that nothing has fed yet."""
+    ranks = range(len(batches[0]))
+    before, losses = {}, []
+    for batch in batches:
+        now = {}
+        for function, graph_module in step.graphs.items():
+            inputs = [{} for _ in ranks]
+            for node in graph_module.graph.find_nodes(op="placeholder"):
+                source = step.sources[function].get(node.name)
+                for rank in ranks:
+                    fed = None
+                    if source is not None:
+                        outputs = before if source.iterations else now
+                        fed = outputs.get(source.function)
+                    value = (
+                        initial(node, rank, batch[rank])
+                        if fed is None
+                        else fed[rank][source.output]
+                    )
+                    inputs[rank][node.target] = value
+            now[function] = lockstep.run(graph_module, inputs, step.groups)
+        before = now
+        first = next(iter(step.graphs))
+        losses.append([outputs[0] for outputs in now[first]])
+    return losses
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        {},
+        {"joint": True},
+        {"reshard_after_forward": False, "clip_grad_norm": 1.0},
+    ],
+    ids=["halves", "joint", "not-resharded-clipped"],
+)
+def test_repetitions_of_the_step_train_the_model(others):
+    """Losses of three repetitions are those of torch's own training loop."""
+    step = trace_step(options(**others))
+    torch.manual_seed(0)
+    model = models.build(TINY, SEQUENCE)
+    batches = [torch.randint(TINY.vocab_size, (2, 2, 1, SEQUENCE))] * 3
+
+    def initial(node, rank, batch):
+        if "desc" in node.meta:
+            values = lockstep.inputs_of_rank(
+                only(node), model, batch, lambda _, p: shard(p, rank, 2)
+            )
+            return values[node.target]
+        return torch.zeros(node.meta["val"].shape)
+
+    losses = run_linked(step, initial, batches)
+    trained = copy.deepcopy(model)
+    optimizer = torch.optim.AdamW(trained.parameters())
+    for own, batch in zip(losses, batches, strict=True):
+        low = copy.deepcopy(trained)
+        expected, gradients = lockstep.train_alone(low, list(batch))
+        torch.testing.assert_close(
+            torch.stack(own), torch.stack(expected).detach(), rtol=2e-3, atol=0
+        )
+        for name, parameter in trained.named_parameters():
+            parameter.grad = sum(gradients[name]) / 2
+        if "clip_grad_norm" in others:
+            torch.nn.utils.clip_grad_norm_(trained.parameters(), 1.0)
+        optimizer.step()
+    # Far more than the tolerance: all three steps are taken.
+    assert losses[0][0] - 0.1 > losses[1][0] > losses[2][0] + 0.1
+
+
+def only(node):
+    """A graph with one input, such as `node`."""
+    graph = torch.fx.Graph()
+    graph.placeholder(node.target).meta["desc"] = node.meta["desc"]
+    graph.output(())
+    return torch.fx.GraphModule(torch.nn.Module(), graph)
+
+
+def arguments(text, function):
+    """The attributes of a function's arguments, by name."""
+    head = re.search(rf"func\.func @{function}\((.*)", text)[1]
+    return dict(re.findall(r"%(\w+): tensor<[^>]*> (\{.*?\}+)[,)]", head))
+
+
+def source_of(attributes):
+    found = re.search(
+        r"source = \{function = @(\w+),(?: iterations = (\d) : i64,)? "
+        r"result = (\d+) : i64\}",
+        attributes,
+    )
+    return found and (found[1], int(found[3]), int(found[2] or 0))
+
+
+def test_every_argument_says_what_feeds_it(imported_step):
+    text = imported_step(options())
+    forward = arguments(text, "forward")
+    own = {name: source_of(attrs) for name, attrs in forward.items()}
+    fed = [source for source in own.values() if source]
+    assert fed == [("optimizer", i, 1) for i in range(NUM_PARAMETERS)]
+    assert sum(source is None for source in own.values()) == 4  # Rope, batch.
+    backward = arguments(text, "backward")
+    *saved, tangent = map(source_of, backward.values())
+    assert tangent is None
+    assert saved == [("forward", 1 + i, 0) for i in range(len(saved))]
+    optimizer = arguments(text, "optimizer")
+    assert len(optimizer) == 4 * NUM_PARAMETERS + 1
+    sources = list(map(source_of, optimizer.values()))
+    assert sources[0] == ("forward", 1, 0)
+    count = NUM_PARAMETERS
+    assert {f for f, _, _ in sources[:count]} == {"forward"}
+    assert sources[count : 2 * count] == [
+        ("backward", i, 0) for i in range(count)
+    ]
+    assert sources[2 * count :] == [
+        ("optimizer", count + i, 1) for i in range(2 * count + 1)
+    ]
+    for name, attributes in optimizer.items():
+        assert "commsched.freeable" in attributes
+        is_gradient = name.endswith("_grad")
+        assert ('role = "parameter"' in attributes) != is_gradient
+
+
+def test_a_joint_function_returns_the_parameters(imported_step):
+    text = imported_step(options(joint=True))
+    count = f"num_forward_outputs = {1 + NUM_PARAMETERS} : i64"
+    assert count in text
+    sources = list(map(source_of, arguments(text, "optimizer").values()))
+    assert sources[: 2 * NUM_PARAMETERS] == [
+        ("joint", 1 + i, 0) for i in range(2 * NUM_PARAMETERS)
+    ]
+
+
+@pytest.fixture
+def imported_step():
+    """Traces a step to text, which commsched-opt accepts if it is there."""
+
+    def run(options):
+        text = str(trace.trace_module(options))
+        if opt.find() is not None:
+            opt.run(text)
+        return text
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("others", "groups"),
+    [
+        ({"shards": 1, "layers": 1}, []),
+        ({"shards": 2, "replicas": 2, "layers": 1}, ["dp"]),
+        ({"shards": 2, "tensor": 2, "layers": 1}, ["tp", "dp"]),
+        (
+            {"model": "experts-tiny", "shards": 2, "experts": 2},
+            ["ep", "dp", "all"],
+        ),
+    ],
+    ids=["one-rank", "replicas", "tensor", "experts"],
+)
+def test_the_norm_is_reduced_once_over_each_group(others, groups):
+    step = trace_step(options(clip_grad_norm=1.0, **others))
+    graph = step.graphs["optimizer"].graph
+    reductions = graph.find_nodes(
+        op="call_function", target=c10d.all_reduce.default
+    )
+    assert [node.args[-1] for node in reductions] == groups
+    assert all(node.meta["val"].shape == () for node in reductions)
+    assert set(groups) <= set(step.groups)
+
+
+def test_steps_are_counted_once():
+    optimizer = trace_step(options(layers=1)).graphs["optimizer"]
+    scalars = [
+        node
+        for node in optimizer.graph.nodes
+        if node.op == "call_function" and node.meta["val"].dim() == 0
+    ]
+    assert len(scalars) < 16
+    names = [node.name for node in optimizer.graph.nodes]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("others", "message"),
+    [
+        ({"optimizer": "sgd"}, "unknown optimizer 'sgd' .known: none, adamw"),
+        ({"clip_grad_norm": 0.0}, "clip_grad_norm must be positive, got 0.0"),
+        (
+            {"clip_grad_norm": float("nan")},
+            "clip_grad_norm must be positive, got nan",
+        ),
+        (
+            {"optimizer": "none", "clip_grad_norm": 1.0},
+            "clip_grad_norm is 1.0, but the step has no optimizer",
+        ),
+    ],
+)
+def test_options_that_make_no_sense_are_errors(others, message):
+    with pytest.raises(ValueError, match=message):
+        options(**others)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (Source("step", 0), "fed by 'step', which is none of the graphs: f"),
+        (Source("f", 1, 1), "by output 1 of 'f', which has 1 outputs"),
+    ],
+)
+def test_sources_that_are_not_there_are_errors(source, message):
+    graph_module = torch.fx.symbolic_trace(torch.nn.Identity())
+    for node in graph_module.graph.nodes:
+        node.meta["val"] = torch.empty(2)
+    (name,) = (
+        node.name for node in graph_module.graph.find_nodes(op="placeholder")
+    )
+    with pytest.raises(GraphImportError, match=message):
+        import_graphs([GraphSpec("f", graph_module, sources={name: source})])
