@@ -1,0 +1,55 @@
+//===- CyclicScheduler.h - Scheduler of programs that repeat ----*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Finds an order of the period that is as short as possible and whose live
+// bytes never exceed a limit. It rotates the period: the operations before a
+// cut run in the period before, beside the rest of the repetition before them
+// (rotation scheduling: Chao, LaPaugh and Sha, "Rotation Scheduling: A Loop
+// Pipelining Algorithm", 1997). The step scheduler then orders the rotated
+// period like any other program.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_SCHEDULE_CYCLIC_CYCLICSCHEDULER_H
+#define COMMSCHED_SCHEDULE_CYCLIC_CYCLICSCHEDULER_H
+
+#include "CommSched/Schedule/Cyclic/Period.h"
+#include "CommSched/Schedule/Step/StepScheduler.h"
+
+namespace mlir::commsched::schedule {
+
+struct CyclicSchedulerOptions {
+  /// Options of each period; `limitBytes` holds for the whole run.
+  StepSchedulerOptions step;
+  /// How many repetitions may be in progress at once.
+  int32_t maxDepth = 4;
+};
+
+struct CyclicSchedule {
+  CyclicOrder order;
+  int64_t periodNs = 0;
+  /// Of the whole run (computeRunPeak()).
+  int64_t peakBytes = 0;
+};
+
+/// Returns the best schedule that rotations find, the order of the program
+/// included: of those within the limit the one with the shortest period, of
+/// several the one with the lowest peak, then the first. If none is within the
+/// limit, the one with the lowest peak.
+///
+/// The result is verified: it is legal, and its time and memory are those of
+/// simulatePeriod() and computeRunPeak().
+///
+/// Error: the one of `problem`; the program is not a legal order.
+/// O((nodes + dependences + uses) log nodes + effort), some dozens of times.
+Result<CyclicSchedule> scheduleCyclic(const CyclicProblem &problem,
+                                      const CyclicSchedulerOptions &options);
+
+} // namespace mlir::commsched::schedule
+
+#endif // COMMSCHED_SCHEDULE_CYCLIC_CYCLICSCHEDULER_H

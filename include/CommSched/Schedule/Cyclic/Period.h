@@ -1,0 +1,96 @@
+//===- Period.h - Time and memory of programs that repeat -------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a repetition costs once the program has repeated long enough: the time
+// of a period, by the rules of simulate(), and the peak of live bytes, by those
+// of simulateMemory(); and lower bounds of the period.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_SCHEDULE_CYCLIC_PERIOD_H
+#define COMMSCHED_SCHEDULE_CYCLIC_PERIOD_H
+
+#include "CommSched/Schedule/Cyclic/CyclicProblem.h"
+#include "CommSched/Schedule/Model/Simulator.h"
+
+namespace mlir::commsched::schedule {
+
+/// The times of one period, in nanoseconds.
+struct PeriodTimeline {
+  /// From one period to the next, rounded up to whole nanoseconds.
+  int64_t periodNs = 0;
+  /// The times of the operations in a period of the steady state, from its
+  /// beginning; `stepNs` is when its last collective ends, which may be in the
+  /// next period, and `exposedCommNs` is periodNs - computeNs.
+  Timeline steady;
+};
+
+/// Runs periods until two in a row leave all streams in the same state relative
+/// to each other. Where this takes more than 64 periods and 2^26 operations,
+/// the period is the mean of the second half of them: streams with nearly the
+/// same work take that long. `schedule` is legal (verify()). Error: the one of
+/// `problem` or `contention`. O(nodes * periods).
+Result<PeriodTimeline> simulatePeriod(const CyclicProblem &problem,
+                                      const CyclicOrder &schedule,
+                                      const Contention &contention = {});
+
+/// The time of `count` repetitions, from the first to the last, in nanoseconds.
+/// `schedule` is legal, `problem` has no error, and `count` is from 1 to
+/// CyclicProblem::maxRepetitions. O(nodes * (count + depth)).
+int64_t simulateRun(const CyclicProblem &problem, const CyclicOrder &schedule,
+                    int32_t count);
+
+/// By position, the live bytes of all repetitions that are in progress, after
+/// the operation there allocated and before it freed. `schedule` is legal.
+/// O(nodes + buffers + uses).
+std::vector<int64_t> simulatePeriodMemory(const CyclicProblem &problem,
+                                          const CyclicOrder &schedule);
+
+/// The peak of live bytes of a whole run, from the first repetition to the last
+/// of sufficiently many: the periods in which repetitions begin and end
+/// included. O(depth * (nodes + dependences + uses)).
+int64_t computeRunPeak(const CyclicProblem &problem,
+                       const CyclicOrder &schedule);
+
+/// Why a period cannot be shorter.
+enum class PeriodBoundKind : uint8_t {
+  /// The compute stream runs all computation of a repetition in a period.
+  Computation,
+  /// A communication stream runs all its collectives of a repetition.
+  Stream,
+  /// A circle of dependences: its time divided by the number of repetitions
+  /// that it spans.
+  Circle,
+};
+
+/// Lower bound of the period of every legal schedule, in nanoseconds.
+struct PeriodBound {
+  int64_t ns = 0;
+  /// Of several with that bound, the first.
+  PeriodBoundKind kind = PeriodBoundKind::Computation;
+  /// The communication stream, or noStream.
+  StreamId stream = noStream;
+  /// The operations of a circle that limits the period, in the order of the
+  /// dependences, from the smallest index; filled whenever there is a circle
+  /// that takes time, also if another bound is larger.
+  std::vector<NodeId> circle;
+  int64_t circleNs = 0;
+  int32_t circleDistance = 1;
+};
+
+/// Returns the largest of each stream's work and of the circles' time over
+/// their distance (the minimum initiation interval of modulo scheduling:
+/// ResMII and RecMII). The circle is found by Howard's algorithm (Boost Graph,
+/// howard_cycle_ratio.hpp; Dasdan, "Experimental Analysis of the Fastest
+/// Optimum Cycle Ratio and Mean Algorithms", 2004). Error: the one of
+/// `problem`.
+Result<PeriodBound> computePeriodBound(const CyclicProblem &problem);
+
+} // namespace mlir::commsched::schedule
+
+#endif // COMMSCHED_SCHEDULE_CYCLIC_PERIOD_H

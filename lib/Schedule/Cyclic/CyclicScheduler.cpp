@@ -1,0 +1,232 @@
+//===- CyclicScheduler.cpp - Scheduler of programs that repeat ------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/Cyclic/CyclicScheduler.h"
+
+#include "Rotation.h"
+
+#include <algorithm>
+
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+
+namespace {
+
+/// Makes candidates for the order of the period and keeps the best.
+class CyclicScheduler {
+public:
+  CyclicScheduler(const CyclicProblem &problem,
+                  const CyclicSchedulerOptions &options)
+      : problem(problem), options(options), rotation(problem) {}
+
+  Result<CyclicSchedule> run();
+
+private:
+  using StepSolver = Result<StepSchedule> (*)(const Problem &,
+                                              const StepSchedulerOptions &);
+
+  bool isWorthwhile(int64_t gainNs) const {
+    return gainNs > best.periodNs / 1024;
+  }
+  bool fits(const CyclicSchedule &schedule) const {
+    return schedule.peakBytes <= options.step.limitBytes;
+  }
+  bool isBetter(const CyclicSchedule &a, const CyclicSchedule &b) const;
+  Result<CyclicSchedule> measure(CyclicOrder order) const;
+  Result<CyclicSchedule> compact(const CyclicOrder &order,
+                                 StepSolver solve) const;
+  Status keep(Result<CyclicSchedule> candidate);
+  std::vector<size_t> listCuts(const CyclicOrder &order) const;
+  Status rotate();
+  Status sinkWaits();
+
+  const CyclicProblem &problem;
+  const CyclicSchedulerOptions &options;
+  Rotation rotation;
+  int64_t boundNs = 0;
+  CyclicSchedule best;
+};
+
+} // namespace
+
+bool CyclicScheduler::isBetter(const CyclicSchedule &a,
+                               const CyclicSchedule &b) const {
+  if (fits(a) != fits(b))
+    return fits(a);
+  if (fits(a) && a.periodNs != b.periodNs)
+    return a.periodNs < b.periodNs;
+  return a.peakBytes != b.peakBytes ? a.peakBytes < b.peakBytes
+                                    : a.periodNs < b.periodNs;
+}
+
+/// Computes the period and the peak. Error: the order is not legal.
+Result<CyclicSchedule> CyclicScheduler::measure(CyclicOrder order) const {
+  if (Status status = verify(problem, order); !status)
+    return status;
+  Result<PeriodTimeline> period =
+      simulatePeriod(problem, order, options.step.contention);
+  if (!period)
+    return Error{period.error()};
+  CyclicSchedule schedule;
+  schedule.periodNs = period->periodNs;
+  schedule.peakBytes = computeRunPeak(problem, order);
+  schedule.order = std::move(order);
+  return schedule;
+}
+
+Status CyclicScheduler::keep(Result<CyclicSchedule> candidate) {
+  if (!candidate)
+    return Error{candidate.error()};
+  if (isBetter(*candidate, best))
+    best = std::move(*candidate);
+  return Status::success();
+}
+
+/// Returns the program of the period with one more operation at its end, which
+/// stands for the next period: it needs what collectives deliver to that. They
+/// are thus due at the end of the period, as they would be due at the first
+/// operation that needs them, and are not started as soon as possible.
+static Problem addEndOfPeriod(Problem period) {
+  NodeId end = period.addNode(NodeKind::Compute, 0);
+  for (NodeId wait = 0; wait < end; ++wait) {
+    NodeId start = period.startOf(wait);
+    bool isNeeded = start != noNode && period.successors(wait).empty();
+    for (BufferId id : period.buffersMadeBy(start == noNode ? wait : start))
+      isNeeded &= !period.buffer(id).freed;
+    if (isNeeded)
+      period.addDependence(wait, end, DependenceKind::Data);
+  }
+  period.finalize();
+  return period;
+}
+
+/// Returns the schedule of a period whose operations keep their stages.
+Result<CyclicSchedule> CyclicScheduler::compact(const CyclicOrder &order,
+                                                StepSolver solve) const {
+  Result<Problem> period = makePeriodProblem(problem, order);
+  if (!period)
+    return Error{period.error()};
+  NodeId end = period->numNodes();
+  Result<StepSchedule> step =
+      solve(addEndOfPeriod(std::move(*period)), options.step);
+  if (!step)
+    return Error{step.error()};
+  CyclicOrder compacted;
+  compacted.stages = order.stages;
+  for (NodeId place : step->order)
+    if (place != end)
+      compacted.order.push_back(order.order[place]);
+  return measure(std::move(compacted));
+}
+
+/// Returns the positions at which the period may be cut: all of a short one, of
+/// a long one those after equal parts of the computation.
+std::vector<size_t> CyclicScheduler::listCuts(const CyclicOrder &order) const {
+  constexpr size_t maxCuts = 16;
+  const Problem &body = problem.body();
+  std::vector<size_t> cuts;
+  if (order.order.size() <= 2 * maxCuts) {
+    for (size_t cut = 1; cut < order.order.size(); ++cut)
+      cuts.push_back(cut);
+    return cuts;
+  }
+  int64_t computeNs = 0, passedNs = 0;
+  auto costNs = [&](NodeId node) {
+    // Without computation all operations count alike.
+    return body.kind(node) == NodeKind::Compute ? body.costNs(node) + 1 : 0;
+  };
+  for (NodeId node : order.order)
+    computeNs += costNs(node);
+  for (size_t i = 0; i < order.order.size(); ++i) {
+    if (i > 0 && passedNs >= computeNs / static_cast<int64_t>(maxCuts) *
+                                 static_cast<int64_t>(cuts.size() + 1))
+      cuts.push_back(i);
+    passedNs += costNs(order.order[i]);
+  }
+  return cuts;
+}
+
+/// Rotates the best period at several places, and schedules those rotations in
+/// full that are the best by a fast schedule.
+Status CyclicScheduler::rotate() {
+  constexpr size_t maxFull = 2;
+  std::vector<CyclicSchedule> sketches;
+  for (size_t cut : listCuts(best.order))
+    for (CutCollectives collectives :
+         {CutCollectives::ByMemory, CutCollectives::Before}) {
+      std::optional<CyclicOrder> rotated =
+          rotation.rotate(best.order, cut, collectives);
+      if (!rotated || rotated->depth() > options.maxDepth)
+        continue;
+      Result<CyclicSchedule> sketch = compact(*rotated, sketchStep);
+      if (!sketch)
+        return Error{sketch.error()};
+      sketches.push_back(std::move(*sketch));
+    }
+  std::stable_sort(sketches.begin(), sketches.end(),
+                   [&](const CyclicSchedule &a, const CyclicSchedule &b) {
+                     return isBetter(a, b);
+                   });
+  if (sketches.size() > maxFull)
+    sketches.resize(maxFull);
+  for (CyclicSchedule &sketch : sketches) {
+    if (Status status = keep(compact(sketch.order, scheduleStepOnce)); !status)
+      return status;
+    if (Status status = keep(std::move(sketch)); !status)
+      return status;
+  }
+  return Status::success();
+}
+
+/// Lets collectives be in flight over the boundary of the period.
+Status CyclicScheduler::sinkWaits() {
+  Result<PeriodTimeline> period =
+      simulatePeriod(problem, best.order, options.step.contention);
+  if (!period)
+    return Error{period.error()};
+  if (std::optional<CyclicOrder> sunk =
+          rotation.sinkWaits(best.order, period->steady))
+    if (sunk->depth() <= options.maxDepth)
+      return keep(measure(std::move(*sunk)));
+  return Status::success();
+}
+
+Result<CyclicSchedule> CyclicScheduler::run() {
+  Result<PeriodBound> bound = computePeriodBound(problem);
+  if (!bound)
+    return Error{bound.error()};
+  boundNs = bound->ns;
+  Result<CyclicSchedule> program = measure(programOrder(problem));
+  if (!program)
+    return Error{"the program is not a legal order: " + program.error()};
+  best = std::move(*program);
+  Status status = keep(compact(best.order, scheduleStep));
+  constexpr int32_t maxRounds = 6;
+  for (int32_t round = 0;
+       status && round < maxRounds && isWorthwhile(best.periodNs - boundNs);
+       ++round) {
+    int64_t beforeNs = best.periodNs;
+    bool didFit = fits(best);
+    status = rotate();
+    if (!isWorthwhile(beforeNs - best.periodNs) && fits(best) == didFit)
+      break;
+  }
+  if (status && isWorthwhile(best.periodNs - boundNs))
+    status = sinkWaits();
+  if (!status)
+    return Error{"scheduling made a bad order: " + status.error()};
+  return std::move(best);
+}
+
+Result<CyclicSchedule>
+schedule::scheduleCyclic(const CyclicProblem &problem,
+                         const CyclicSchedulerOptions &options) {
+  if (Status status = problem.check(); !status)
+    return status;
+  return CyclicScheduler(problem, options).run();
+}

@@ -1,0 +1,155 @@
+//===- Rotation.cpp - Rotation of periods ---------------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Rotation.h"
+
+#include "BufferUses.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+
+Rotation::Rotation(const CyclicProblem &problem)
+    : problem(problem), body(problem.body()) {
+  std::vector<CarriedDependence> edges = problem.carriedDependences();
+  for (NodeId node = 0; node < body.numNodes(); ++node)
+    for (DependenceEnd end : body.successors(node))
+      edges.push_back({node, end.node, end.kind, 0});
+  // What uses a buffer comes after what makes it.
+  BufferUses uses(problem);
+  for (BufferId id = 0; id < body.numBuffers(); ++id)
+    if (NodeId producer = body.buffer(id).producer; producer != noNode)
+      for (const BufferUse &use : uses[id])
+        if (use.node != producer)
+          edges.push_back(
+              {producer, use.node, DependenceKind::Memory, use.distance});
+  successors.build(
+      body.numNodes(), edges.size(), [&](size_t i) { return edges[i].from; },
+      [&](size_t i) { return End{edges[i].to, edges[i].distance}; });
+  predecessors.build(
+      body.numNodes(), edges.size(), [&](size_t i) { return edges[i].to; },
+      [&](size_t i) { return End{edges[i].from, -edges[i].distance}; });
+}
+
+/// Whether the collective makes more than it releases when it ends.
+bool Rotation::acquiresMemory(NodeId start) const {
+  int64_t bytes = 0;
+  for (BufferId id : body.buffersMadeBy(start))
+    bytes += body.buffer(id).bytes;
+  for (BufferId id : body.buffersUsedBy(start))
+    if (body.buffer(id).producer != noNode && body.buffer(id).producer != start)
+      bytes -= body.buffer(id).bytes;
+  return bytes > 0;
+}
+
+/// Whether `holds` is true for all neighbours of a node in its period.
+template <typename Fn>
+bool Rotation::allWithinPeriod(const Csr<End> &rows, NodeId node,
+                               const CyclicOrder &schedule, Fn holds) const {
+  for (const End &end : rows[node]) {
+    bool isSamePeriod =
+        schedule.stages[node] == end.distance + schedule.stages[end.node];
+    if (isSamePeriod && !holds(end.node))
+      return false;
+  }
+  return true;
+}
+
+std::optional<CyclicOrder> Rotation::rotate(const CyclicOrder &schedule,
+                                            size_t cut,
+                                            CutCollectives collectives) const {
+  std::vector<char> isBefore(body.numNodes());
+  for (size_t i = 0; i < cut; ++i)
+    isBefore[schedule.order[i]] = true;
+  auto moveBehind = [&](NodeId start) {
+    bool isFree =
+        allWithinPeriod(successors, start, schedule,
+                        [&](NodeId successor) { return !isBefore[successor]; });
+    if (isFree)
+      isBefore[start] = false;
+    return isFree;
+  };
+  // Latest first, so that none is held by a later one of its stream.
+  for (size_t i = cut; i-- > 0;) {
+    NodeId start = schedule.order[i];
+    NodeId wait = body.waitOf(start);
+    if (wait == noNode || isBefore[wait])
+      continue;
+    if (collectives == CutCollectives::ByMemory && !acquiresMemory(start) &&
+        moveBehind(start))
+      continue;
+    if (!allWithinPeriod(predecessors, wait, schedule, [&](NodeId predecessor) {
+          return bool(isBefore[predecessor]);
+        }))
+      return std::nullopt;
+    isBefore[wait] = true;
+  }
+  CyclicOrder rotated;
+  rotated.stages = schedule.stages;
+  for (NodeId node : schedule.order)
+    if (!isBefore[node]) {
+      rotated.order.push_back(node);
+      ++rotated.stages[node];
+    }
+  size_t numBehind = rotated.order.size();
+  for (NodeId node : schedule.order)
+    if (isBefore[node])
+      rotated.order.push_back(node);
+  if (numBehind == 0 || numBehind == rotated.order.size())
+    return std::nullopt;
+  int32_t first =
+      *std::min_element(rotated.stages.begin(), rotated.stages.end());
+  for (int32_t &stage : rotated.stages)
+    stage -= first;
+  return rotated;
+}
+
+std::optional<CyclicOrder> Rotation::sinkWaits(const CyclicOrder &schedule,
+                                               const Timeline &timeline) const {
+  std::vector<int32_t> positions(body.numNodes());
+  for (size_t i = 0; i < schedule.order.size(); ++i)
+    positions[schedule.order[i]] = static_cast<int32_t>(i);
+  CyclicOrder sunk;
+  sunk.stages = schedule.stages;
+  // By position: the waits that move to directly before it.
+  std::vector<std::vector<NodeId>> arrivals(body.numNodes());
+  std::vector<char> leaves(body.numNodes());
+  bool moved = false;
+  for (NodeId wait : schedule.order) {
+    NodeId start = body.startOf(wait);
+    if (start == noNode || timeline.exposedNs[wait] == 0 ||
+        schedule.stages[start] != schedule.stages[wait])
+      continue;
+    // The collective is waited for before it starts again.
+    int32_t place = positions[start];
+    bool isNeeded = false;
+    for (const End &end : successors[wait]) {
+      int32_t periods =
+          end.distance + schedule.stages[end.node] - schedule.stages[wait];
+      isNeeded |= periods == 0;
+      if (periods == 1)
+        place = std::min(place, positions[end.node]);
+    }
+    // What another wait needs has to stay behind it.
+    if (isNeeded || leaves[schedule.order[place]])
+      continue;
+    leaves[wait] = moved = true;
+    ++sunk.stages[wait];
+    arrivals[place].push_back(wait);
+  }
+  if (!moved)
+    return std::nullopt;
+  for (size_t i = 0; i < schedule.order.size(); ++i) {
+    sunk.order.insert(sunk.order.end(), arrivals[i].begin(), arrivals[i].end());
+    if (!leaves[schedule.order[i]])
+      sunk.order.push_back(schedule.order[i]);
+  }
+  return sunk;
+}

@@ -1,0 +1,73 @@
+//===- Rotation.h - Rotation of periods -------------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Moves operations from one period to the period before or after.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_SCHEDULE_CYCLIC_ROTATION_H
+#define COMMSCHED_LIB_SCHEDULE_CYCLIC_ROTATION_H
+
+#include "CommSched/Schedule/Cyclic/Period.h"
+
+#include <optional>
+
+namespace mlir::commsched::schedule {
+
+/// A collective that starts before a cut and is waited for behind it moves
+/// whole to one side.
+enum class CutCollectives : uint8_t {
+  /// Those that acquire memory before the cut, the others behind it.
+  ByMemory,
+  /// All of them before the cut.
+  Before,
+};
+
+/// Rotates periods of one problem.
+class Rotation {
+public:
+  /// `problem` has no error and has to live on. O(nodes + dependences).
+  explicit Rotation(const CyclicProblem &problem);
+
+  /// Returns the order in which the first `cut` operations of the period run at
+  /// the end of the period before. It is legal if `schedule` is, whose
+  /// collectives have the stage of their waits. None if the collectives cannot
+  /// be moved, or nothing is left on one side.
+  /// O(nodes + dependences).
+  std::optional<CyclicOrder> rotate(const CyclicOrder &schedule, size_t cut,
+                                    CutCollectives collectives) const;
+
+  /// Returns the order in which each wait that stalls in `timeline`, and of
+  /// which nothing in its period needs the result, is in the next period,
+  /// directly before the first operation that needs it. None if there is no
+  /// such wait. O(nodes + dependences).
+  std::optional<CyclicOrder> sinkWaits(const CyclicOrder &schedule,
+                                       const Timeline &timeline) const;
+
+private:
+  /// One end of a dependence: `node` of the repetition that is `distance`
+  /// later (or earlier).
+  struct End {
+    NodeId node;
+    int32_t distance;
+  };
+
+  bool acquiresMemory(NodeId start) const;
+  template <typename Fn>
+  bool allWithinPeriod(const Csr<End> &rows, NodeId node,
+                       const CyclicOrder &schedule, Fn holds) const;
+
+  const CyclicProblem &problem;
+  const Problem &body;
+  Csr<End> successors;
+  Csr<End> predecessors;
+};
+
+} // namespace mlir::commsched::schedule
+
+#endif // COMMSCHED_LIB_SCHEDULE_CYCLIC_ROTATION_H
