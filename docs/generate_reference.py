@@ -30,6 +30,8 @@ PIPELINES = [
 SECTIONS = {
     "Schedule": "Scheduling",
     "Split": "Splitting",
+    "SteadyState": "Programs that repeat",
+    "Steps": "Steps of several functions",
     "Buckets": "Bucketing",
     "Orders": "Reordering",
     "Fsdp": "Fully sharded data parallelism",

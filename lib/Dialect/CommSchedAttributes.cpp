@@ -9,6 +9,8 @@
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/ChunkAttribute.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Dialect/SteadyState.h"
+#include "CommSched/Dialect/StepAttributes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinDialect.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -409,7 +411,12 @@ LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
   if (name == jointAttrName)
     return success(succeeded(verifyOnFunction(op, attr)) &&
                    succeeded(verifyString(op, attr)));
-  if (name == roleAttrName || name == freeableAttrName)
+  if (name == steadyStateAttrName)
+    return verifySteadyState(op, attr.getValue());
+  if (name == pipelinedAttrName)
+    return verifyPipelined(op, attr.getValue());
+  if (name == roleAttrName || name == freeableAttrName ||
+      name == sourceAttrName)
     return op->emitOpError() << "attribute '" << attr.getName().getValue()
                              << "' belongs on an argument, not on an operation";
   return op->emitOpError() << "unknown attribute '" << attr.getName().getValue()
@@ -439,14 +446,21 @@ LogicalResult CommSchedDialect::verifyRegionArgAttribute(Operation *op,
       types = function.getArgumentTypes().slice(argument, 1);
     return verifySizeHints(op, attr, types, "argument " + Twine(argument));
   }
+  if (name == stepArgumentAttrName || name == repetitionAttrName)
+    return verifySteadyStateNumber(op, attr, "argument " + Twine(argument));
+  if (name == sourceAttrName)
+    return verifyStepSource(op, argument, attr.getValue());
   return op->emitOpError() << "unknown attribute '" << attr.getName().getValue()
                            << "' on argument " << argument;
 }
 
 LogicalResult CommSchedDialect::verifyRegionResultAttribute(
     Operation *op, unsigned region, unsigned result, NamedAttribute attr) {
-  if (attr.getName() == nameAttrName)
+  StringRef name = attr.getName().getValue();
+  if (name == nameAttrName)
     return verifyString(op, attr);
-  return op->emitOpError() << "unknown attribute '" << attr.getName().getValue()
-                           << "' on result " << result;
+  if (name == stepResultAttrName || name == repetitionAttrName)
+    return verifySteadyStateNumber(op, attr, "result " + Twine(result));
+  return op->emitOpError() << "unknown attribute '" << name << "' on result "
+                           << result;
 }

@@ -7,8 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Dialect/StepAttributes.h"
 #include "StartOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -69,6 +71,7 @@ struct CommSchedInliner : DialectInlinerInterface {
 
 void CommSchedDialect::initialize() {
   addInterfaces<CommSchedInliner>();
+  registerStepVerifier(*getContext());
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "CommSched/Dialect/CommSchedAttrs.cpp.inc"

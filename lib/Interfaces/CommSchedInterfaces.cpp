@@ -76,64 +76,6 @@ Operation *mlir::commsched::detail::getWait(Value future) {
   return nullptr;
 }
 
-/// Reports a use of `future` that is not the one wait of its start's block.
-static LogicalResult reportEscape(Operation *start, Operation *user) {
-  InFlightDiagnostic diag = user->emitOpError();
-  if (isa<WaitOpInterface>(user))
-    diag << "waits in another block for the future of '" << start->getName()
-         << "', which must be waited for in its own block (C3)";
-  else if (user->hasTrait<OpTrait::IsTerminator>())
-    diag << (user->hasTrait<OpTrait::ReturnLike>() ? "returns" : "passes on")
-         << " the future of '" << start->getName()
-         << "', which must be waited for in its own block (C3)";
-  else
-    diag << "uses the future of '" << start->getName()
-         << "', which only a wait may consume (C3)";
-  diag.attachNote(start->getLoc()) << "the collective starts here";
-  return diag;
-}
-
-LogicalResult mlir::commsched::detail::verifyCollective(Operation *op) {
-  auto collective = cast<CollectiveOpInterface>(op);
-  Value future = collective.getInFlightFuture();
-  if (!future)
-    return success();
-  SmallVector<Operation *, 1> waits;
-  for (Operation *user : future.getUsers()) {
-    if (!isa<WaitOpInterface>(user) || user->getBlock() != op->getBlock())
-      return reportEscape(op, user);
-    waits.push_back(user);
-  }
-  if (waits.empty())
-    return op->emitOpError("starts a collective that is never waited for (C2)");
-  if (waits.size() == 1)
-    return success();
-  llvm::sort(waits, [](Operation *lhs, Operation *rhs) {
-    return lhs->isBeforeInBlock(rhs);
-  });
-  InFlightDiagnostic diag =
-      waits[1]->emitOpError("waits a second time for the future of '")
-      << op->getName() << "' (C2)";
-  diag.attachNote(waits[0]->getLoc()) << "the first wait is here";
-  diag.attachNote(op->getLoc()) << "the collective starts here";
-  return diag;
-}
-
-LogicalResult mlir::commsched::detail::verifyWait(Operation *op) {
-  Value future = cast<WaitOpInterface>(op).getAwaitedFuture();
-  if (getStart(future))
-    return success();
-  InFlightDiagnostic diag =
-      op->emitOpError("waits for a value that no collective of its block "
-                      "started (C1)");
-  if (Operation *definition = future.getDefiningOp())
-    diag.attachNote(definition->getLoc()) << "the value is defined here";
-  else
-    diag.attachNote(future.getLoc())
-        << "a future cannot be passed into a region or function";
-  return diag;
-}
-
 //===----------------------------------------------------------------------===//
 // Sizes of values with static shapes
 //===----------------------------------------------------------------------===//

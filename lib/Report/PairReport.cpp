@@ -334,8 +334,8 @@ createProblem(FunctionOpInterface function, BlockProblem::CostFunction getCost,
       function.getFunctionBody().front(), getCost, streamOrder);
   if (failed(block))
     return failure();
-  if (std::optional<std::string> missing = getUnsizedReason(*block))
-    return decline(*missing);
+  if (std::optional<BlockObstacle> obstacle = getObstacle(*block))
+    return decline(obstacle->reason);
   return Outcome(std::move(*block));
 }
 

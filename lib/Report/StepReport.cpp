@@ -271,8 +271,8 @@ mlir::commsched::simulateFunction(FunctionOpInterface function,
     return failure();
   if (std::optional<std::string> missing = getUnpricedReason(*block, costs))
     return decline(std::move(*missing));
-  if (std::optional<std::string> missing = getUnsizedReason(*block))
-    return decline(std::move(*missing));
+  if (std::optional<BlockObstacle> obstacle = getObstacle(*block))
+    return decline(std::move(obstacle->reason));
   FailureOr<StepReport> report = reportStep(function, *block, options);
   if (failed(report))
     return failure();

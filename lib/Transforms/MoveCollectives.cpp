@@ -226,8 +226,8 @@ FailureOr<int64_t> CollectiveMover::getPeakBytes(const BlockProblem &problem) {
 
 /// Returns whether a fact that the pass needs is unknown, after a remark.
 bool CollectiveMover::declines(const BlockProblem &problem) {
-  if (std::optional<std::string> reason = getUnsizedReason(problem)) {
-    remarkBlockKept(function, problem.getUnsized().getLoc(), *reason);
+  if (std::optional<BlockObstacle> obstacle = getObstacle(problem)) {
+    remarkBlockKept(function, obstacle->location, obstacle->reason);
     return true;
   }
   if (!pass.options.useRuntimeEstimations && !pass.neverLonger)

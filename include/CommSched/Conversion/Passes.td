@@ -219,6 +219,12 @@ def ConvertCommSchedToRequests
     are `commsched.freeable`, because the caller keeps them.
     `commsched.resize_storage` is erased, because the caller owns the storage.
 
+    A future that crosses the boundary of a function of the steady state or of
+    a pipelined loop becomes a request that is held (`!commsched_rt.held`). The
+    wait at the other end becomes a `commsched_rt.resume`; the starts that it
+    may wait for must be in the module and leave their results in the same
+    layout.
+
     Example: in
 
     ```mlir
@@ -259,6 +265,11 @@ def PackRequestBuffers
     `commsched_rt` is a memref with gaps after bufferization, this pass replaces
     it by a packed copy: filled before the operation if it is read, copied back
     after it (after the wait, for a collective) if it is written.
+
+    The buffers of a request that is held outlive the function: they become
+    allocations that the runtime frees. What is sent is copied, unless it is an
+    allocation that nothing else uses after the start, or an argument that is
+    the same in all repetitions.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }

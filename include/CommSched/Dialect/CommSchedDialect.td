@@ -56,6 +56,8 @@ def CommSched_Dialect : Dialect {
     | `commsched.saved_values` | array of strings | on a joint function: the names of the values that its forward must save |
     | `commsched.backward`, `commsched.forward` | symbol | on the forward split from a joint function, its backward; on the backward, its forward |
     | `commsched.joint` | string | on both: the name of the joint function that they were split from |
+    | `commsched.steady_state` | dictionary of the symbol `step`, the string `role` (`"prologue"`, `"steady"`, `"epilogue"`) and the i64 `depth`, at least 2 | on a function: it is that part of the steady state of `step`, of which `depth` repetitions are in flight. Its leading arguments and results are the state, as many as the prologue has results |
+    | `commsched.pipelined` | unit | on a loop: its iterations overlap, so that it may carry futures |
 
     and on arguments:
 
@@ -64,6 +66,25 @@ def CommSched_Dialect : Dialect {
     | `commsched.role` | `"parameter"`, `"input"`, `"saved_activation"`, `"tangent"`, `"rng_state"`, `"unsharded_param"` | what the argument holds |
     | `commsched.freeable` | unit | the storage may be freed after the last use; implied by the role `"saved_activation"` |
     | `commsched.size_hints` | array of i64, none negative, one for each dynamic dimension | sizes to be used for costs and memory |
+    | `commsched.source` | dictionary of the symbol `function`, the i64 `result` and the i64 `iterations`, 0 (default) or 1 | the result of a function of the module that feeds the argument |
+    | `commsched.step_argument` | i64, not negative | behind the state of a function with `commsched.steady_state`: the argument of the step that it is |
+    | `commsched.repetition` | i64, not negative | of which repetition, counted from the first that the function takes; without it, the argument is the same in all |
+
+    and on results behind the state of a function with `commsched.steady_state`:
+
+    | attribute | type | meaning |
+    |---|---|---|
+    | `commsched.step_result` | i64, not negative | the result of the step that it is |
+    | `commsched.repetition` | i64, not negative | of which repetition, counted from the first that the function completes |
+
+    A training step is one function or several, in the order of the module. It
+    repeats, and `commsched.source` links its functions: with `iterations` 0 the
+    function stands before, and its result in the same repetition feeds the
+    argument; with 1 it is any function of the step, also the one that the
+    argument belongs to, and its result in the repetition before feeds the
+    argument. The first repetition takes what the caller passes. Both types are
+    equal. An argument without a source is the same in every repetition, unless
+    it has the role `"input"`: then every repetition has its own.
 
     A value of dynamic size without hints has no cost: passes that need one leave
     the block as it is, with a remark. A wait has the hints of its start unless
@@ -71,8 +92,9 @@ def CommSched_Dialect : Dialect {
     result. Hints do not change what a program means: nothing that depends on a
     shape, such as a packed buffer, is built from them.
   }];
-  // Canonicalizations create constants.
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  // Canonicalizations create constants. Functions verify the links of a step.
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect"];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;

@@ -69,9 +69,15 @@ def CommSched_WaitOp : CommSched_Op<"wait", [
     * (C1) the future comes from a collective of the same block.
     * (C2) a future is waited for exactly once.
     * (C3) a future is neither returned, nor stored, nor passed across a
-      region or call boundary.
+      region or call boundary, except as (C5) allows.
     * (C4) only `commsched.reload`, calls and terminators use a delivered tensor
       that is in the memory of the host.
+    * (C5) the constructs of the steady state hand futures over a boundary: a
+      function with `commsched.steady_state` takes and returns them as its
+      state, and a loop with `commsched.pipelined` carries them. A future that
+      is such an argument, or a result of such a loop, obeys (C2): it is waited
+      for once in its block, or handed over once, by the terminator of the
+      block or as an initial value of such a loop.
 
     Example:
 

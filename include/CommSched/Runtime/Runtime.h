@@ -246,6 +246,26 @@ COMMSCHED_RUNTIME_API int64_t commsched_read_splits(int32_t site,
  *  compute stream waits, not the host. A request of 0 is ignored. */
 COMMSCHED_RUNTIME_API int32_t commsched_wait(int64_t request);
 
+/** Keeps a request in flight beyond the end of the function that started it.
+ *  The runtime owns the buffers from here on; they come from commsched_allocate
+ *  or commsched_allocate_host. The buffers of `sent` are released when the
+ *  request ends; there may be fewer than the collective sends, if the caller
+ *  keeps the others. `received` are all that the request fills. Returns a
+ *  number for commsched_resume, also after an error. */
+COMMSCHED_RUNTIME_API int64_t commsched_hold(int64_t request, int32_t num_sent,
+                                             void *const *sent,
+                                             int32_t num_received,
+                                             void *const *received);
+
+/** Ends a request that was held, as commsched_wait does, and gives the caller
+ *  its `num_received` buffers of so many `bytes`. Each number can be resumed
+ *  once. On an error the buffers are new ones, for programs run to their
+ *  end. */
+COMMSCHED_RUNTIME_API int32_t commsched_resume(int64_t held,
+                                               int32_t num_received,
+                                               const int64_t *bytes,
+                                               void **received);
+
 /** 1 when a wait would not wait, 0 when it would, -1 on an error. */
 COMMSCHED_RUNTIME_API int32_t commsched_test(int64_t request);
 

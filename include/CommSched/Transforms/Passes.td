@@ -19,6 +19,8 @@ include "CommSched/Transforms/Passes/Memory.td"
 include "CommSched/Transforms/Passes/Regions.td"
 include "CommSched/Transforms/Passes/Schedule.td"
 include "CommSched/Transforms/Passes/Split.td"
+include "CommSched/Transforms/Passes/SteadyState.td"
+include "CommSched/Transforms/Passes/Steps.td"
 
 def Report : Pass<"commsched-report", "::mlir::ModuleOp"> {
   let summary = "simulate each function and print what its schedule costs";

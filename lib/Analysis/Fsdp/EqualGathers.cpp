@@ -8,6 +8,7 @@
 
 #include "CommSched/Analysis/Fsdp/EqualGathers.h"
 #include "../Problem/MemoryAccesses.h"
+#include "CommSched/Interfaces/Futures.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -160,7 +161,7 @@ Finder::Finder(Block &block, const FsdpAnalysis &fsdp) : block(block) {
   for (auto start : block.getOps<CollectiveOpInterface>())
     if (fsdp.getParameter(start) && start.getInFlightFuture() &&
         start.getSentValues().size() == 1 && start.getDestinations().empty() &&
-        start.getWait()->getNumResults() == 1)
+        !isHalfOfPair(start) && start.getWait()->getNumResults() == 1)
       starts.push_back(start);
   // One gather is equal to none.
   if (starts.size() < 2)

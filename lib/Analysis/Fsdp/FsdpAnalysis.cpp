@@ -64,10 +64,13 @@ private:
 } // namespace
 
 /// The values that a collective delivers: the results of its wait, or its own
-/// results if it is blocking.
+/// results if it is blocking; none if something else than a wait takes its
+/// future.
 static ResultRange getDeliveredValues(CollectiveOpInterface collective) {
+  if (!collective.getInFlightFuture())
+    return collective->getResults();
   Operation *wait = collective.getWait();
-  return wait ? wait->getResults() : collective->getResults();
+  return wait ? wait->getResults() : collective->getResults().take_front(0);
 }
 
 /// The value that the all-reduce that has this operand makes of it; null for

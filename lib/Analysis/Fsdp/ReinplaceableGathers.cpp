@@ -100,6 +100,10 @@ void BufferUses::check(SliceGather &gather) const {
   }
   // Buffers in flight are used until the wait, also those of this gather.
   Operation *wait = gather.gather.getWait();
+  if (!wait) {
+    gather.obstacle = GatherObstacle::LivesOn;
+    return;
+  }
   const int32_t *later =
       llvm::upper_bound(object.users, indexOf.at(gather.gather));
   for (; later != object.users.end(); ++later)

@@ -9,6 +9,7 @@
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "CommSched/Interfaces/Futures.h"
 #include "Dependences.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -141,6 +142,13 @@ FailureOr<BlockProblem> BlockProblemBuilder::build() {
   result.operations.reserve(numOps);
   for (Operation &op : getScheduledOperations(*result.block)) {
     CommunicationEffect effect = getCommunicationEffect(&op);
+    if ((effect == CommunicationEffect::Start ||
+         effect == CommunicationEffect::Wait) &&
+        isHalfOfPair(&op)) {
+      effect = CommunicationEffect::Unknown;
+      if (!result.halfOfPair)
+        result.halfOfPair = &op;
+    }
     NodeId node = addNode(&op, effect);
     if (overflow)
       return op.emitOpError("takes ")
@@ -183,11 +191,16 @@ bool BlockProblem::apply(const schedule::Order &order) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Unknown sizes
+// Obstacles
 //===----------------------------------------------------------------------===//
 
-std::optional<std::string>
-mlir::commsched::getUnsizedReason(const BlockProblem &block) {
+std::optional<BlockObstacle>
+mlir::commsched::getObstacle(const BlockProblem &block) {
+  if (Operation *op = block.getHalfOfPair())
+    return BlockObstacle{op->getLoc(),
+                         ("the collective of '" + op->getName().getStringRef() +
+                          "' is in flight across the boundary of the block")
+                             .str()};
   Value value = block.getUnsized();
   if (!value)
     return std::nullopt;
@@ -196,7 +209,7 @@ mlir::commsched::getUnsizedReason(const BlockProblem &block) {
   os << "the size of a " << value.getType() << " is not known";
   if (countDynamicDims(value.getType()) > 0)
     os << "; '" << sizeHintsAttrName << "' may give it";
-  return text;
+  return BlockObstacle{value.getLoc(), std::move(text)};
 }
 
 //===----------------------------------------------------------------------===//

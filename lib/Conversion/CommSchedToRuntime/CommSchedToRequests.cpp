@@ -261,6 +261,9 @@ void ConvertCommSchedToRequests::runOnOperation() {
   IRRewriter rewriter(&getContext());
   Lowering lowering{rewriter, *costs, symbolTables};
 
+  FailureOr<SmallVector<CarriedWait>> carriedWaits = findCarriedWaits(module);
+  if (failed(carriedWaits))
+    return signalPassFailure();
   llvm::DenseMap<Operation *, std::string> names = nameCollectives(module);
   for (auto function : module.getOps<func::FuncOp>())
     accountForOwnWork(lowering, function);
@@ -305,6 +308,10 @@ void ConvertCommSchedToRequests::runOnOperation() {
     failedAny |= failed(lower(op));
   if (failedAny)
     return signalPassFailure();
+  for (const CarriedWait &wait : *carriedWaits)
+    if (failed(lowerCarriedWait(lowering, wait)))
+      return signalPassFailure();
+  convertFutureTypes(module);
   for (auto function : module.getOps<func::FuncOp>())
     if (!function.isExternal())
       protectArguments(function);

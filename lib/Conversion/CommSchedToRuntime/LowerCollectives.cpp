@@ -8,6 +8,7 @@
 
 #include "Lowering.h"
 
+#include "CommSched/Interfaces/Futures.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -47,8 +48,9 @@ struct Launch {
 /// Fills in a Launch for each kind of start.
 class LaunchBuilder {
 public:
-  LaunchBuilder(Lowering &lowering, CollectiveOpInterface start, WaitOp wait)
-      : lowering(lowering), start(start), wait(wait), loc(start.getLoc()) {}
+  LaunchBuilder(Lowering &lowering, CollectiveOpInterface start)
+      : lowering(lowering), delivered(start.getDeliveredTypes()),
+        loc(start.getLoc()) {}
 
   LogicalResult build(Operation *op) {
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
@@ -83,7 +85,7 @@ private:
   LogicalResult buildLaunch(RecvOp op);
 
   RankedTensorType getResultType(unsigned index) {
-    return cast<RankedTensorType>(wait.getValues()[index].getType());
+    return cast<RankedTensorType>(delivered[index]);
   }
 
   /// `input` as it is sent: packed when its parts along `dim` are not
@@ -107,8 +109,7 @@ private:
   }
 
   Lowering &lowering;
-  CollectiveOpInterface start;
-  WaitOp wait;
+  SmallVector<Type> delivered;
   Location loc;
 };
 
@@ -358,7 +359,7 @@ LogicalResult LaunchBuilder::buildLaunch(SendOp op) {
 LogicalResult LaunchBuilder::buildLaunch(RecvOp op) {
   launch.peer = op.getFromAttr();
   launch.tag = op.getTagAttr();
-  for (unsigned index = 0; index < wait.getNumResults(); ++index) {
+  for (unsigned index = 0; index < delivered.size(); ++index) {
     RankedTensorType type = getResultType(index);
     launch.sent.push_back(0);
     launch.received.push_back(type.getNumElements());
@@ -395,6 +396,23 @@ static void lowerWait(Lowering &lowering, rt::StartOp start, WaitOp wait,
   rewriter.replaceOp(wait, values);
 }
 
+/// Holds the request where something else than a wait takes the future of
+/// `start`. Only there: what is sent must not be written in place before.
+static void holdRequest(Lowering &lowering, rt::StartOp request,
+                        CollectiveOpInterface start, const Launch &launch) {
+  IRRewriter &rewriter = lowering.rewriter;
+  Value future = start.getInFlightFuture();
+  rewriter.setInsertionPoint(*future.user_begin());
+  auto hold = rt::HoldOp::create(
+      rewriter, start.getLoc(), rt::HeldType::get(rewriter.getContext()),
+      request.getRequest(), request.getInputs(), request.getInFlight());
+  future.replaceAllUsesWith(hold.getHeld());
+  CarriedLaunch &carried = lowering.carried[start];
+  llvm::append_range(carried.received, request.getInFlight().getTypes());
+  for (const Launch::Unpacking &unpacking : launch.unpackings)
+    carried.unpackings.push_back(unpacking.copies);
+}
+
 LogicalResult mlir::commsched::lowerCollective(Lowering &lowering,
                                                CollectiveOpInterface start,
                                                StringRef name) {
@@ -407,12 +425,14 @@ LogicalResult mlir::commsched::lowerCollective(Lowering &lowering,
     return success();
   }
   auto wait = dyn_cast_if_present<WaitOp>(start.getWait());
+  bool isCarried = isHalfOfPair(start);
   auto group = dyn_cast<FlatSymbolRefAttr>(start.getGroupKey());
-  if (!wait || (!group && !isHostTransfer(start.getCollectiveKind())))
+  if ((!wait && !isCarried) ||
+      (!group && !isHostTransfer(start.getCollectiveKind())))
     return start.emitError("has no lowering to the runtime");
   SmallVector<Type> delivered = start.getDeliveredTypes();
   auto exchange = dyn_cast<AllToAllOp>(start.getOperation());
-  auto require = exchange && exchange.hasSplitValues()
+  auto require = exchange && exchange.hasSplitValues() && !isCarried
                      ? requireLowerableRows
                      : static_cast<LogicalResult (*)(Operation *, TypeRange)>(
                            requireLowerableTypes);
@@ -420,7 +440,7 @@ LogicalResult mlir::commsched::lowerCollective(Lowering &lowering,
       failed(require(start, delivered)))
     return failure();
 
-  LaunchBuilder builder(lowering, start, wait);
+  LaunchBuilder builder(lowering, start);
   if (failed(builder.build(start)))
     return failure();
   Launch &launch = builder.launch;
@@ -446,7 +466,10 @@ LogicalResult mlir::commsched::lowerCollective(Lowering &lowering,
       launch.outputRows,
       launch.row.empty() ? DenseI64ArrayAttr()
                          : rewriter.getDenseI64ArrayAttr(launch.row));
-  lowerWait(lowering, request, wait, launch);
+  if (isCarried)
+    holdRequest(lowering, request, start, launch);
+  else
+    lowerWait(lowering, request, wait, launch);
   rewriter.eraseOp(start);
   return success();
 }

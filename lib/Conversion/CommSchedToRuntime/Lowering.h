@@ -70,10 +70,21 @@ Value createCopies(OpBuilder &builder, Location loc, Value source, Value target,
                    ArrayRef<RowCopy> copies, bool overwrites,
                    Value offset = nullptr);
 
+/// What arrives in the buffers of a collective whose wait is in another
+/// function or iteration, and the copies that make of it what the wait delivers
+/// (none: it is that already).
+struct CarriedLaunch {
+  SmallVector<Type> received;
+  SmallVector<SmallVector<RowCopy>> unpackings;
+};
+
 struct Lowering {
   IRRewriter &rewriter;
   OperationCosts &costs;
   SymbolTableCollection &symbolTables;
+  /// Of the starts that have been lowered to a hold, by the erased operation.
+  llvm::DenseMap<Operation *, CarriedLaunch> carried =
+      llvm::DenseMap<Operation *, CarriedLaunch>();
 
   /// The predicted time of `op`, or null when it is not known.
   IntegerAttr getRuntimeNs(Operation *op);
@@ -100,6 +111,25 @@ LogicalResult requireLowerableRows(Operation *op, TypeRange types);
 /// Turns a start and its wait into a request. `name` is what reports call it.
 LogicalResult lowerCollective(Lowering &lowering, CollectiveOpInterface start,
                               StringRef name);
+
+/// A wait for a collective that was started in another function or iteration,
+/// and all starts that it may be.
+struct CarriedWait {
+  WaitOp wait;
+  SmallVector<Operation *> starts;
+};
+
+/// Finds such waits of `module` and their starts; an error at a wait for which
+/// there is none.
+FailureOr<SmallVector<CarriedWait>> findCarriedWaits(ModuleOp module);
+
+/// Lowers `wait` once its starts are lowered; an error if what they leave in
+/// their buffers is not the same.
+LogicalResult lowerCarriedWait(Lowering &lowering, const CarriedWait &wait);
+
+/// Turns the types of futures that cross boundaries into those of requests that
+/// are held.
+void convertFutureTypes(ModuleOp module);
 
 LogicalResult lowerCopyIn(Lowering &lowering, AllGatherCopyInOp op);
 LogicalResult lowerCopyOut(Lowering &lowering, SplitWithSizesCopyOp op);

@@ -14,6 +14,7 @@
 
 #include "CommSched/Conversion/Passes.h"
 #include "CommSched/Dialect/Runtime/CommSchedRtDialect.h"
+#include "CommSched/Interfaces/Futures.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/VersionTuple.h"
 
@@ -113,6 +114,9 @@ FailureOr<Program> ConvertCommSchedToStableHlo::collect(Groups &groups) {
       return WalkResult::advance();
     if (std::optional<std::string> reason = getUnsupportedReason(op))
       return op->emitOpError("has no form in StableHLO: ") << *reason;
+    if (isHalfOfPair(op))
+      return op->emitOpError("has no form in StableHLO: its collective is in "
+                             "flight across the boundary of the block");
     if (auto start = dyn_cast<CollectiveOpInterface>(op)) {
       groups.noteChannels(op);
       program.launches.push_back(

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../RuntimeTypes.h"
+#include "HeldBuffers.h"
 #include "RuntimeInterface.h"
 
 #include "CommSched/Conversion/Passes.h"
@@ -94,7 +95,10 @@ static Value pack(OpOperand &operand, Operation *first, Operation *last,
 
 /// The wait takes the buffers of its start.
 static void packStart(rt::StartOp start) {
-  auto wait = cast<rt::WaitOp>(*start.getRequest().user_begin());
+  Operation *last = *start.getRequest().user_begin();
+  if (auto hold = dyn_cast<rt::HoldOp>(last))
+    return holdBuffers(start, hold);
+  auto wait = cast<rt::WaitOp>(last);
   SmallVector<Value> inputs, outputs;
   for (OpOperand &operand : start.getInputsMutable())
     inputs.push_back(pack(operand, start, wait, /*isRead=*/true,
@@ -160,13 +164,16 @@ private:
   LogicalResult convertRank(rt::RankOp op);
   void convertReadSplits(rt::ReadSplitsOp op);
   void convertWait(rt::WaitOp op);
+  void convertHold(rt::HoldOp op);
+  LogicalResult convertResume(rt::ResumeOp op);
   void convertCopy(rt::CopyOp op);
   void convertZero(rt::ZeroOp op);
   void convertCompute(rt::ComputeOp op);
   void convertAccount(rt::AccountOp op);
   void convertCopy(Operation *op, Value source, Value target);
   LogicalResult convertAlloc(memref::AllocOp op);
-  void dropMemorySpaces();
+  LogicalResult convertAllocate(rt::AllocateOp op);
+  void convertTypes();
   void visitOther(Operation *op);
 
   ModuleOp module;
@@ -181,6 +188,11 @@ private:
 };
 
 } // namespace
+
+static bool isStaticIdentity(Type type) {
+  auto memref = dyn_cast<MemRefType>(type);
+  return memref && memref.hasStaticShape() && memref.getLayout().isIdentity();
+}
 
 /// True if `op` reads or writes a buffer.
 static bool touchesBuffers(Operation *op) {
@@ -257,6 +269,27 @@ void Converter::convertReadSplits(rt::ReadSplitsOp op) {
 void Converter::convertWait(rt::WaitOp op) {
   calls.callWait(handles.lookup(op.getRequest()));
   --inFlight;
+}
+
+void Converter::convertHold(rt::HoldOp op) {
+  auto getPointers = [&](OperandRange buffers) {
+    return llvm::map_to_vector(
+        buffers, [&](Value buffer) { return calls.getPointer(buffer); });
+  };
+  SmallVector<Value> sent = getPointers(op.getInputs());
+  SmallVector<Value> received = getPointers(op.getOutputs());
+  op.getHeld().replaceAllUsesWith(
+      calls.callHold(handles.lookup(op.getRequest()), sent, received));
+}
+
+LogicalResult Converter::convertResume(rt::ResumeOp op) {
+  for (Type type : op.getValues().getTypes())
+    if (!isStaticIdentity(type))
+      return op.emitError("cannot be lowered to the runtime: ")
+             << type << " has no static shape";
+  op.getValues().replaceAllUsesWith(
+      calls.callResume(op.getHeld(), op.getValues().getTypes()));
+  return success();
 }
 
 LogicalResult Converter::convertBarrier(rt::BarrierOp op) {
@@ -342,14 +375,28 @@ LogicalResult Converter::convertAlloc(memref::AllocOp op) {
     return op.emitError("cannot be lowered to the runtime: ")
            << type << " in the memory of the host has no static shape";
   op.replaceAllUsesWith(
-      calls.callAllocateHost(type, op.getAlignment().value_or(0)));
+      calls.callAllocate(type, op.getAlignment().value_or(0)));
   op.erase();
   return success();
 }
 
-/// To the code behind the calls, all memory is the processor's.
-void Converter::dropMemorySpaces() {
+LogicalResult Converter::convertAllocate(rt::AllocateOp op) {
+  Type type = op.getBuffer().getType();
+  if (!isStaticIdentity(type))
+    return op.emitError("cannot be lowered to the runtime: ")
+           << type << " has no static shape";
+  op.getBuffer().replaceAllUsesWith(
+      calls.callAllocate(cast<MemRefType>(type), /*alignment=*/0));
+  return success();
+}
+
+/// To the code behind the calls, all memory is the processor's, and a request
+/// that is held is a number.
+void Converter::convertTypes() {
   AttrTypeReplacer replacer;
+  replacer.addReplacement([](rt::HeldType type) -> std::optional<Type> {
+    return IntegerType::get(type.getContext(), 64);
+  });
   replacer.addReplacement([](MemRefType memref) -> std::optional<Type> {
     if (!isHostType(memref))
       return std::nullopt;
@@ -385,6 +432,9 @@ LogicalResult Converter::convert(Operation *op) {
       .Case([&](rt::ZeroOp op) { return convertZero(op), success(); })
       .Case([&](rt::ComputeOp op) { return convertCompute(op), success(); })
       .Case([&](rt::AccountOp op) { return convertAccount(op), success(); })
+      .Case([&](rt::HoldOp op) { return convertHold(op), success(); })
+      .Case([&](rt::ResumeOp op) { return convertResume(op); })
+      .Case([&](rt::AllocateOp op) { return convertAllocate(op); })
       .Case([&](memref::AllocOp op) { return convertAlloc(op); })
       .Case([&](memref::CopyOp op) {
         return convertCopy(op, op.getSource(), op.getTarget()), success();
@@ -424,7 +474,7 @@ LogicalResult Converter::convert() {
   }
   for (Operation *op : llvm::reverse(converted))
     op->erase();
-  dropMemorySpaces();
+  convertTypes();
   calls.defineString(programName, program.getText());
   for (auto group : llvm::make_early_inc_range(module.getOps<GroupOp>()))
     group.erase();

@@ -10,6 +10,7 @@
 #include "../RuntimeTypes.h"
 
 #include "CommSched/Analysis/OperationTexts.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -107,15 +108,19 @@ Value RuntimeCallBuilder::createArray(Type elementType, int64_t size) {
                                 getI64(1));
 }
 
+Value RuntimeCallBuilder::getSlot(Value array, Type elementType, size_t index) {
+  return LLVM::GEPOp::create(
+      builder, loc, pointerType, elementType, array,
+      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
+}
+
 Value RuntimeCallBuilder::getArray(ArrayRef<Value> pointers) {
   if (pointers.empty())
     return getNull();
   Value array = createArray(pointerType, pointers.size());
   for (auto [index, pointer] : llvm::enumerate(pointers)) {
-    Value slot = LLVM::GEPOp::create(
-        builder, loc, pointerType, pointerType, array,
-        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
-    LLVM::StoreOp::create(builder, loc, pointer, slot);
+    LLVM::StoreOp::create(builder, loc, pointer,
+                          getSlot(array, pointerType, index));
   }
   return array;
 }
@@ -138,13 +143,51 @@ func::CallOp RuntimeCallBuilder::call(StringRef callee, TypeRange results,
   return func::CallOp::create(builder, loc, callee, results, operands);
 }
 
-Value RuntimeCallBuilder::callAllocateHost(MemRefType type, int64_t alignment) {
-  int64_t bytes =
-      type.getNumElements() * *getElementBytes(type.getElementType());
-  Value pointer = call("commsched_allocate_host", pointerType,
-                       {getI64(bytes), getI64(alignment)})
-                      .getResult(0);
-  // The descriptor of a memref.
+static int64_t getBytes(MemRefType type) {
+  return type.getNumElements() * *getElementBytes(type.getElementType());
+}
+
+Value RuntimeCallBuilder::callAllocate(MemRefType type, int64_t alignment) {
+  StringRef callee =
+      isHostType(type) ? "commsched_allocate_host" : "commsched_allocate";
+  Value bytes = getI64(getBytes(type));
+  return createMemRef(
+      type, call(callee, pointerType, {bytes, getI64(alignment)}).getResult(0));
+}
+
+Value RuntimeCallBuilder::callHold(Value request, ArrayRef<Value> sent,
+                                   ArrayRef<Value> received) {
+  Value numSent = getI32(static_cast<int32_t>(sent.size()));
+  Value sentArray = getArray(sent);
+  Value numReceived = getI32(static_cast<int32_t>(received.size()));
+  Value receivedArray = getArray(received);
+  return call("commsched_hold", i64,
+              {request, numSent, sentArray, numReceived, receivedArray})
+      .getResult(0);
+}
+
+SmallVector<Value> RuntimeCallBuilder::callResume(Value held, TypeRange types) {
+  Value count = getI32(static_cast<int32_t>(types.size()));
+  Value bytes = getNull(), pointers = getNull();
+  if (!types.empty()) {
+    bytes = createArray(i64, types.size());
+    pointers = createArray(pointerType, types.size());
+  }
+  for (auto [index, type] : llvm::enumerate(types))
+    LLVM::StoreOp::create(builder, loc,
+                          getI64(getBytes(cast<MemRefType>(type))),
+                          getSlot(bytes, i64, index));
+  call("commsched_resume", i32, {held, count, bytes, pointers});
+  SmallVector<Value> buffers;
+  for (auto [index, type] : llvm::enumerate(types)) {
+    Value pointer = LLVM::LoadOp::create(builder, loc, pointerType,
+                                         getSlot(pointers, pointerType, index));
+    buffers.push_back(createMemRef(cast<MemRefType>(type), pointer));
+  }
+  return buffers;
+}
+
+Value RuntimeCallBuilder::createMemRef(MemRefType type, Value pointer) {
   auto sizesType = LLVM::LLVMArrayType::get(i64, type.getRank());
   SmallVector<Type> members = {pointerType, pointerType, i64};
   if (type.getRank() > 0)

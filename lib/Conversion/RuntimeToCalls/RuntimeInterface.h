@@ -72,8 +72,13 @@ public:
   /// rows, of type index.
   Rows callReadSplits(int32_t site, bool isOutput, Value pointer,
                       int32_t numSplits);
-  /// Memory of the host for a memref of static shape and identity layout.
-  Value callAllocateHost(MemRefType type, int64_t alignment);
+  /// Memory for a memref of static shape and identity layout, of the device or
+  /// of the host as its type says.
+  Value callAllocate(MemRefType type, int64_t alignment);
+  /// Returns the number of the request that is held.
+  Value callHold(Value request, ArrayRef<Value> sent, ArrayRef<Value> received);
+  /// Ends the request that is held, and returns its buffers.
+  SmallVector<Value> callResume(Value held, TypeRange types);
   /// An index as i64.
   Value getInteger(Value index);
   void callWait(Value request);
@@ -105,6 +110,10 @@ private:
   void callRowCopies(const Layout &target, const Layout &source, unsigned dim,
                      unsigned outer, Value rows, Value rowBytes);
 
+  /// A memref of static shape and identity layout at `pointer`.
+  Value createMemRef(MemRefType type, Value pointer);
+  /// The element `index` of an array.
+  Value getSlot(Value array, Type elementType, size_t index);
   /// An array of so many elements in the entry block, so that a loop does not
   /// take more stack every time.
   Value createArray(Type elementType, int64_t size);

@@ -156,6 +156,80 @@ LogicalResult WaitOp::bufferize(RewriterBase &rewriter,
 }
 
 //===----------------------------------------------------------------------===//
+// Collectives in flight between functions or iterations
+//===----------------------------------------------------------------------===//
+
+bool HoldOp::bufferizesToMemoryRead(OpOperand &, const AnalysisState &) {
+  return true;
+}
+
+bool HoldOp::bufferizesToMemoryWrite(OpOperand &, const AnalysisState &) {
+  return false;
+}
+
+bool HoldOp::mustBufferizeInPlace(OpOperand &operand, const AnalysisState &) {
+  return isOneOf(operand, getOutputs());
+}
+
+AliasingValueList HoldOp::getAliasingValues(OpOperand &,
+                                            const AnalysisState &) {
+  return {};
+}
+
+LogicalResult HoldOp::bufferize(RewriterBase &rewriter,
+                                const BufferizationOptions &,
+                                BufferizationState &) {
+  auto start = getRequest().getDefiningOp<StartOp>();
+  SmallVector<Value> inputs(start.getInputs()), outputs(start.getOutputs());
+  rewriter.replaceOpWithNewOp<HoldOp>(*this, getHeld().getType(), getRequest(),
+                                      inputs, outputs);
+  return success();
+}
+
+bool ResumeOp::bufferizesToAllocation(Value) { return true; }
+
+bool ResumeOp::bufferizesToMemoryRead(OpOperand &, const AnalysisState &) {
+  return false;
+}
+
+bool ResumeOp::bufferizesToMemoryWrite(OpOperand &, const AnalysisState &) {
+  return false;
+}
+
+AliasingValueList ResumeOp::getAliasingValues(OpOperand &,
+                                              const AnalysisState &) {
+  return {};
+}
+
+FailureOr<BufferLikeType>
+ResumeOp::getBufferType(Value value, const BufferizationOptions &options,
+                        const BufferizationState &, SmallVector<Value> &) {
+  auto type = cast<TensorType>(value.getType());
+  std::optional<Attribute> space = options.defaultMemorySpaceFn(type);
+  if (!space)
+    return emitOpError("has a value without a memory space");
+  return cast<BufferLikeType>(
+      getMemRefTypeWithStaticIdentityLayout(type, *space));
+}
+
+LogicalResult ResumeOp::bufferize(RewriterBase &rewriter,
+                                  const BufferizationOptions &options,
+                                  BufferizationState &state) {
+  SmallVector<Type> types;
+  for (Value value : getValues()) {
+    SmallVector<Value> stack;
+    FailureOr<BufferLikeType> type =
+        getBufferType(value, options, state, stack);
+    if (failed(type))
+      return failure();
+    types.push_back(cast<Type>(*type));
+  }
+  auto resume = ResumeOp::create(rewriter, getLoc(), types, getHeld());
+  replaceOpWithBufferizedValues(rewriter, *this, resume.getValues());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Operations with a destination
 //===----------------------------------------------------------------------===//
 

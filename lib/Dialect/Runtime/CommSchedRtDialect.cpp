@@ -96,6 +96,26 @@ void WaitOp::getEffects(EffectList &effects) {
   addCommunication(effects, start ? start.getGroupAttr() : nullptr);
 }
 
+void HoldOp::getEffects(EffectList &effects) {
+  addEffects(effects, getInputsMutable(), {MemoryEffects::Read::get()});
+  addEffects(effects, getOutputsMutable(),
+             {MemoryEffects::Read::get(), MemoryEffects::Write::get()});
+  addCommunication(effects, nullptr);
+}
+
+void ResumeOp::getEffects(EffectList &effects) {
+  for (OpResult value : getValues())
+    if (isa<BaseMemRefType>(value.getType()))
+      effects.emplace_back(MemoryEffects::Allocate::get(), value,
+                           SideEffects::DefaultResource::get());
+  addCommunication(effects, nullptr);
+}
+
+/// Not an allocation to MLIR's deallocation: another function frees it.
+void AllocateOp::getEffects(EffectList &effects) {
+  addCommunication(effects, nullptr);
+}
+
 /// The host waits: the operation keeps its place among collectives.
 void ReadSplitsOp::getEffects(EffectList &effects) {
   addEffects(effects, getInputMutable(), {MemoryEffects::Read::get()});
@@ -235,7 +255,7 @@ LogicalResult StartOp::verify() {
   if (failed(verifySplitValues(*this)))
     return failure();
   auto isWait = [&](Operation *user) {
-    return isa<WaitOp>(user) && user->getBlock() == (*this)->getBlock();
+    return isa<WaitOp, HoldOp>(user) && user->getBlock() == (*this)->getBlock();
   };
   if (getRequest().hasOneUse() && llvm::all_of(getRequest().getUsers(), isWait))
     return success();
@@ -264,6 +284,26 @@ LogicalResult WaitOp::verify() {
     return success();
   InFlightDiagnostic error =
       emitOpError("has other ins or outs than its start (C3)");
+  error.attachNote(start.getLoc()) << "started here";
+  return error;
+}
+
+LogicalResult HoldOp::verify() {
+  auto start = getRequest().getDefiningOp<StartOp>();
+  if (!start) {
+    InFlightDiagnostic error =
+        emitOpError("holds something that is not a start (C1)");
+    error.attachNote(getRequest().getLoc()) << "the request is defined here";
+    return error;
+  }
+  bool isOnTensors =
+      !start.getInFlight().empty() ||
+      llvm::any_of(getInputs().getTypes(), llvm::IsaPred<TensorType>);
+  if (!isOnTensors || (llvm::equal(getOutputs(), start.getInFlight()) &&
+                       llvm::equal(getInputs(), start.getInputs())))
+    return success();
+  InFlightDiagnostic error =
+      emitOpError("has other ins or outs than its start (C2)");
   error.attachNote(start.getLoc()) << "started here";
   return error;
 }

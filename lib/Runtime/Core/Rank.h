@@ -17,6 +17,7 @@
 
 #include "CommSched/Runtime/Backend.h"
 #include "Core/Arena.h"
+#include "Core/HeldRequests.h"
 #include "Core/Program.h"
 #include "Core/Records.h"
 #include "Core/Splits.h"
@@ -96,6 +97,8 @@ public:
                     int64_t *splits, int32_t numSplits, int64_t &rows);
   Status test(int64_t request, bool &done);
   Status wait(int64_t request);
+  /// The requests between two functions.
+  HeldRequests &getHeld() { return held; }
   Status barrier(int32_t site);
   Status account(int32_t index, int64_t ns);
   Status compute(int32_t index, int64_t ns, const void *const *inputs,
@@ -164,6 +167,7 @@ private:
   MadeGroup d2h, h2d;
 
   RequestTable requests;
+  HeldRequests held;
   FlightRecord flightRecord;
   StepRecords records;
   std::map<std::string, int64_t> counters;

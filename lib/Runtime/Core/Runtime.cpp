@@ -229,6 +229,49 @@ int32_t commsched_wait(int64_t request) {
   return ok ? 0 : 1;
 }
 
+int64_t commsched_hold(int64_t request, int32_t num_sent, void *const *sent,
+                       int32_t num_received, void *const *received) {
+  int64_t number = 0;
+  // Behind an error, too: programs run to their end and use the buffers.
+  callRank(
+      "commsched_hold",
+      [&](Rank &rank) {
+        number = rank.getHeld().add({request,
+                                     {sent, sent + num_sent},
+                                     {received, received + num_received}});
+        return Status();
+      },
+      /*evenIfFailed=*/true);
+  return number;
+}
+
+int32_t commsched_resume(int64_t number, int32_t num_received,
+                         const int64_t *bytes, void **received) {
+  HeldRequest held;
+  bool ok = callRank(
+      "commsched_resume",
+      [&](Rank &rank) -> Status {
+        if (!rank.getHeld().take(number, held))
+          return "no request is held as number " + std::to_string(number) +
+                 ", or it has been resumed before";
+        if (held.received.size() != static_cast<size_t>(num_received))
+          return "a request that fills " +
+                 std::to_string(held.received.size()) +
+                 " buffers is resumed for " + std::to_string(num_received);
+        return held.request == 0 || rank.hasFailed() ? Status()
+                                                     : rank.wait(held.request);
+      },
+      /*evenIfFailed=*/true);
+  for (void *buffer : held.sent)
+    commsched_release(buffer);
+  held.received.resize(num_received);
+  for (int32_t index = 0; index < num_received; ++index)
+    received[index] = held.received[index]
+                          ? held.received[index]
+                          : commsched_allocate(bytes[index], /*alignment=*/0);
+  return ok ? 0 : 1;
+}
+
 int32_t commsched_test(int64_t request) {
   bool done = true;
   bool ok = callRank("commsched_test", [&](Rank &rank) {

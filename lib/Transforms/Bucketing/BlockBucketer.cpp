@@ -207,6 +207,10 @@ FailureOr<bool> BlockBucketer::runRound() {
       StreamOrder::Free);
   if (failed(problem))
     return failure();
+  if (Operation *half = problem->getHalfOfPair()) {
+    remarkBlockKept(function, half->getLoc(), getObstacle(*problem)->reason);
+    return false;
+  }
   // Only overlap needs all costs.
   std::optional<std::string> reason = getUnpricedReason(*problem, costs);
   if (reason && options.preserveOverlap) {

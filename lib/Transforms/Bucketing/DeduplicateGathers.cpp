@@ -153,11 +153,11 @@ FailureOr<bool> mlir::commsched::deduplicateGathers(
       });
   if (failed(problem))
     return failure();
-  if (std::optional<std::string> reason = getUnsizedReason(*problem)) {
+  if (std::optional<BlockObstacle> obstacle = getObstacle(*problem)) {
     if (areRemarksEnabled(function))
       for (ArrayRef<Operation *> equal : gathers.getClasses())
         for (Operation *gather : equal.drop_front())
-          remarkKept(function, gather, equal.front(), *reason);
+          remarkKept(function, gather, equal.front(), obstacle->reason);
     return false;
   }
   return Deduplicator(function, gathers, *problem).run(limitBytes);

@@ -14,6 +14,7 @@
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "CommSched/Interfaces/Futures.h"
 #include "MergeKinds.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -190,6 +191,8 @@ getCommonReason(CollectiveOpInterface collective) {
   CollectiveKind kind = collective.getCollectiveKind();
   if (!collective.getInFlightFuture())
     return "it is blocking";
+  if (isHalfOfPair(collective))
+    return "it is in flight across the boundary of its block";
   if (!isBucketed(kind))
     return ("no " + stringifyCollectiveKind(kind) + " is ever merged").str();
   if (!collective.getBucketKey())

@@ -437,6 +437,10 @@ FailureOr<bool> EnforceFsdpOrder::enforce(Block &block) {
   FailureOr<BlockProblem> problem = BlockProblem::create(block, getCost);
   if (failed(problem))
     return failure();
+  if (Operation *half = problem->getHalfOfPair()) {
+    remarkBlockKept(function, half->getLoc(), getObstacle(*problem)->reason);
+    return false;
+  }
   FsdpConstraints constraints =
       makeConstraints(findFsdpGroups(block, problem->getProblem()));
   Result<GroupedOrder> result =

@@ -115,6 +115,11 @@ static FailureOr<bool> scheduleBlock(func::FuncOp function, Block &block,
       });
   if (failed(blockProblem))
     return failure();
+  if (Operation *half = blockProblem->getHalfOfPair()) {
+    remarkBlockKept(function, half->getLoc(),
+                    getObstacle(*blockProblem)->reason);
+    return false;
+  }
   if (Operation *unpriced = blockProblem->getUnpriced()) {
     remarkBlockKept(function, unpriced->getLoc(),
                     *getUnpricedReason(*blockProblem, *costs));

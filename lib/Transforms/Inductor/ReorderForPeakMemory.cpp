@@ -108,8 +108,8 @@ FailureOr<bool> ReorderForPeakMemory::reorder(Block &block) {
   FailureOr<BlockProblem> problem = BlockProblem::create(block, getCost);
   if (failed(problem))
     return failure();
-  if (std::optional<std::string> reason = getUnsizedReason(*problem)) {
-    remarkBlockKept(function, problem->getUnsized().getLoc(), *reason);
+  if (std::optional<BlockObstacle> obstacle = getObstacle(*problem)) {
+    remarkBlockKept(function, obstacle->location, obstacle->reason);
     return false;
   }
   Result<PeakMemoryChoice> choice =

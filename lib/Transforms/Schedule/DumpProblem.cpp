@@ -53,6 +53,9 @@ static FailureOr<NamedProblem> readProblem(func::FuncOp function) {
   if (Operation *op = problem->getUnpriced())
     return op->emitError("cannot be dumped without its time: ")
            << *getUnpricedReason(*problem, *costs);
+  if (Operation *half = problem->getHalfOfPair())
+    return half->emitError("cannot be dumped: ")
+           << getObstacle(*problem)->reason;
   if (Value value = problem->getUnsized())
     return emitError(value.getLoc(), "cannot be dumped without its size: ")
            << value.getType();

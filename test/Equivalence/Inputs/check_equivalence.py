@@ -25,7 +25,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from joint_halves import join_halves, parse_functions
+from joint_halves import join_halves, parse_functions, run_twice
 from pass_runs import RUNS, STEPS, find_forgotten
 from random_tensors import write_program
 from split_regions import write_region
@@ -38,7 +38,8 @@ MARKS = re.compile(
 EMPTY = re.compile(r" (?:attrs = |attributes )?\{\}")
 # What is of no use in a random sequence: they need the files of a run before, or
 # look at what no random program has.
-ALONE = {"commsched-align-runtimes", "commsched-report",
+ALONE = {"commsched-align-runtimes", "commsched-interleave",
+         "commsched-merge-step", "commsched-report",
          "commsched-dump-problem", "commsched-export-json",
          "commsched-frontier",
          "commsched-quantize-activations", "commsched-partition-joint",
@@ -137,12 +138,23 @@ class Checker:
             if program in known:
                 continue
             known.add(program)
+            if run.name == "commsched-interleave":
+                self.check_both(f"{name}.{index}", before, after)
+                continue
             after = self.join(before, after)
             if run.rounds or self.is_mpi and run.moves_sums:
                 self.compare(f"{name}.{index}", before, after,
                              "--tolerance=1e-4")
             else:
                 self.compare_again(f"{name}.{index}", before, after)
+
+    def check_both(self, name, before, after):
+        """Compares two runs of the step with its interleaving with itself."""
+        step = parse_functions(before)["step"]
+        self.compare(name, *(
+            self.call([*self.opt, "-", "--inline", "--symbol-dce"],
+                      run_twice(text, step, together=text is after))
+            for text in (before, after)))
 
     def check_region(self, kind, seed):
         """Every way to divide a region, and what undoes it; where messages

@@ -2,14 +2,14 @@
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Reads functions of a printed module, and writes one that runs both halves of
-a partition as the joint function would.
+a partition as the joint function would, or two interleaved functions.
 
 Modules are text as `--mlir-print-local-scope` prints it.
 """
 
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]
@@ -110,6 +110,35 @@ def join_halves(module, joint):
     for half in ("forward", "backward"):
         module = module.replace(f"func.func @{joint.name}_{half}(",
                                 f"func.func private @{joint.name}_{half}(")
+    end = module.rindex("}")
+    return module[:end] + text + module[end:]
+
+
+def run_twice(module, step, together):
+    """The module with a function in place of `step`, which runs it on two
+    batches with the same parameters: by @both, its interleaving with itself, or
+    by two calls."""
+    values = [[f"%{name}{i}" if role != "parameter" else f"%a{i}"
+               for i, role in enumerate(step.roles)] for name in "ab"]
+    own = [i for i, role in enumerate(step.roles) if role != "parameter"]
+    arguments = list(zip(values[0], step.arguments)) + [
+        (values[1][i], step.arguments[i]) for i in own]
+    roles = step.roles + [step.roles[i] for i in own]
+    lines = []
+    if together:
+        both = parse_functions(module)["both"]
+        is_shared = len(both.arguments) < 2 * len(step.arguments)
+        second = [values[1][i] for i in own] if is_shared else values[1]
+        results = call(lines, "both", both, values[0] + second)
+    else:
+        one = replace(step, name="one")
+        results = call(lines, "first", one, values[0]) + call(
+            lines, "second", one, values[1])
+    text = write_function(step.name, arguments, roles, lines, results,
+                          2 * step.results)
+    module = module.replace(f"func.func @{step.name}(",
+                            "func.func private @one(")
+    module = module.replace("func.func @both(", "func.func private @both(")
     end = module.rindex("}")
     return module[:end] + text + module[end:]
 

@@ -85,7 +85,8 @@ MODULE_PASSES = {"commsched-pipeline", "commsched-inductor-pipeline",
                  "commsched-compile-regions",
                  "commsched-dump-problem", "commsched-export-json",
                  "commsched-fit-memory",
-                 "commsched-frontier", "commsched-partition-joint",
+                 "commsched-frontier", "commsched-interleave",
+                 "commsched-merge-step", "commsched-partition-joint",
                  "commsched-verify-partition", "commsched-sync-partition",
                  "commsched-quantize-activations"}
 TABLE = "profile=%src/data/cost-tables/h100-8gpu-xla.json"
@@ -140,6 +141,9 @@ RUNS = [
     *make_runs("commsched-dump-problem", "file=%folder/problem.json",
                steps=()),
     *make_runs("commsched-export-json", "file=%folder/program.json",
+               steps=()),
+    *make_runs("commsched-pipeline-loops",
+               f"memory-budget=20% max-depth=4 slack=5 target=b200 {TABLE}",
                steps=()),
     *make_runs(
         "commsched-partition-joint", "strategy=default", "memory-budget=1GiB",
@@ -235,6 +239,16 @@ RUNS = [
                "memory-budget=100% buckets=gathers-and-reductions",
                "mode=coalesced", steps=("fsdp", "hybrid", "experts")),
 
+    *make_runs(
+        "commsched-interleave", "first=@step second=@step name=both",
+        "first=@step second=@step name=both share=none memory-budget=50% bitwise "
+        "split=off max-chunks=2 slack=5 exclusive-groups link-sharing "
+        f"compute-slowdown=0.19 target=b200 {TABLE} buckets=off",
+        "first=@step second=@step name=both memory-budget=20% mode=coalesced",
+        steps=("fsdp", "experts")),
+
+    # On linked functions, by test/Transforms/Step.
+    Run("commsched-merge-step", "name=whole", steps=()),
     *make_runs("commsched-pipeline", "",
                "memory-budget=20% bitwise max-chunks=4", steps=SCHEDULED),
     *make_runs("commsched-pipeline", f"target=b200 {TABLE} "
@@ -266,6 +280,7 @@ RUNS = [
         "mode=copy schedule-memory-budget=1000000000 strict",
         "device-memory=1GiB reserved-bytes=1KiB host-memory=1GiB "
         "quantize=auto frontier=%folder/joint.csv",
+        "device-memory=1GiB budget-on=reserved allocator=pytorch-expandable",
         steps=("joint",)),
     *make_runs(
         "commsched-fit-memory",
@@ -276,6 +291,7 @@ RUNS = [
         "compute-slowdown=0.19",
         f"device-memory=1GiB mode=copy bitwise max-chunks=4 strict target=b200 "
         f"{TABLE}",
+        "device-memory=1GiB budget-on=reserved allocator=pytorch",
         steps=("joint",)),
 ]
 

@@ -44,7 +44,8 @@ enum class StreamOrder {
 ///     StreamOrder), and `commsched.order` (order),
 ///   - operations with unknown communication, operations that hold collectives
 ///     in a region, and blocking collectives: no start, wait or other such
-///     operation crosses them (barrier).
+///     operation crosses them (barrier). The same holds for a start or a wait
+///     whose other half is not in the block.
 ///
 /// Buffers are the block's storages. The wait of a collective uses what the
 /// collective has in flight.
@@ -89,6 +90,11 @@ public:
   /// The first value whose storage has no static size, or null.
   Value getUnsized() const { return unsized; }
 
+  /// The first start or wait whose other half is not in the block, or null. Its
+  /// collective is in flight longer than the block says, so that neither times
+  /// nor memory are those of the program.
+  Operation *getHalfOfPair() const { return halfOfPair; }
+
   /// Puts the block's operations into `order`, which must be a legal order of
   /// the problem. Returns whether anything moved.
   bool apply(const schedule::Order &order) const;
@@ -105,11 +111,18 @@ private:
   SmallVector<Attribute> streams;
   Operation *unpriced = nullptr;
   Value unsized;
+  Operation *halfOfPair = nullptr;
 };
 
-/// Why the sizes of `block` are not all known: the type of the first value
-/// without one. None if all are known.
-std::optional<std::string> getUnsizedReason(const BlockProblem &block);
+/// A fact that keeps a block from being simulated.
+struct BlockObstacle {
+  Location location;
+  std::string reason;
+};
+
+/// Why `block` cannot be simulated: a collective that is in flight across its
+/// boundary, or the type of the first value whose size is not known.
+std::optional<BlockObstacle> getObstacle(const BlockProblem &block);
 
 /// Checks that of two collectives of one block, both with `commsched.order`,
 /// the one that starts `later` has the greater number; else emits an error at

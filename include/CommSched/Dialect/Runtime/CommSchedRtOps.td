@@ -50,6 +50,11 @@ def CommSchedRt_Request : TypeDef<CommSchedRt_Dialect, "Request"> {
   let summary = "a collective that has been started";
 }
 
+def CommSchedRt_Held : TypeDef<CommSchedRt_Dialect, "Held"> {
+  let mnemonic = "held";
+  let summary = "a collective in flight between functions or iterations";
+}
+
 def CommSchedRt_Splits : TypeDef<CommSchedRt_Dialect, "Splits"> {
   let mnemonic = "splits";
   let summary = "rows for each rank of a group, on the host";
@@ -97,7 +102,7 @@ def CommSchedRt_StartOp : CommSchedRt_Op<"start", [
       with `in_place` there are `outs` and no `ins`.
     * (C4) the buffers in flight have the types of the tensors among `outs`, and
       none of `outs` is a tensor while another is a memref.
-    * (C5) the request has one use, a wait in the same block.
+    * (C5) the request has one use, a wait or a hold in the same block.
     * (C6) with values, the kind is `all_to_all`, `row` has one entry for each
       tensor, none negative, and a side with values has no list.
     * (C7) the values come from `read_splits` of the same group and side.
@@ -170,6 +175,84 @@ def CommSchedRt_WaitOp : CommSchedRt_Op<"wait", [
     (`->` type($values)^)?
   }];
   let hasVerifier = 1;
+}
+
+def CommSchedRt_HoldOp : CommSchedRt_Op<"hold", [
+    AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<BufferizableOpInterface,
+        ["bufferizesToMemoryRead", "bufferizesToMemoryWrite",
+         "mustBufferizeInPlace", "getAliasingValues", "bufferize"]>]> {
+  let summary = "keeps a collective in flight beyond its block";
+  let description = [{
+    Stands for the wait in the block of a start whose wait is in another
+    function or iteration. On memrefs, the runtime owns the buffers from here
+    on: `outs` are those of the start, and `ins` the allocations that hold what
+    is sent, without those that live longer anyway. Both come from
+    `commsched_rt.allocate`, once `commsched-pack-request-buffers` has run.
+
+    Constraints:
+    * (C1) the request comes from a start of the same block.
+    * (C2) on tensors, `ins` are those of the start, and `outs` the buffers in
+      flight.
+
+    Example:
+
+    ```mlir
+    %held = commsched_rt.hold %request ins(%x : tensor<4xf32>)
+        outs(%in_flight : tensor<16xf32>)
+    ```
+  }];
+  let arguments = (ins
+    CommSchedRt_Request:$request,
+    Variadic<CommSchedRt_Buffer>:$inputs,
+    Variadic<CommSchedRt_Buffer>:$outputs
+  );
+  let results = (outs CommSchedRt_Held:$held);
+  let assemblyFormat = [{
+    $request (`ins` `(` $inputs^ `:` type($inputs) `)`)?
+    (`outs` `(` $outputs^ `:` type($outputs) `)`)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def CommSchedRt_ResumeOp : CommSchedRt_Op<"resume", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<BufferizableOpInterface,
+        ["bufferizesToAllocation", "bufferizesToMemoryRead",
+         "bufferizesToMemoryWrite", "getAliasingValues", "getBufferType",
+         "bufferize"]>]> {
+  let summary = "ends a collective that was held";
+  let description = [{
+    Waits for the collective, and gives the buffers that it has filled. They
+    are new allocations of this operation.
+
+    Example:
+
+    ```mlir
+    %gathered = commsched_rt.resume %held : tensor<16xf32>
+    ```
+  }];
+  let arguments = (ins CommSchedRt_Held:$held);
+  let results = (outs Variadic<CommSchedRt_Buffer>:$values);
+  let assemblyFormat = "$held attr-dict (`:` type($values)^)?";
+}
+
+def CommSchedRt_AllocateOp : CommSchedRt_Op<"allocate", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "allocates a buffer that a hold takes over";
+  let description = [{
+    Unlike `memref.alloc`, nothing in the function frees the buffer: it belongs
+    to the runtime from the `commsched_rt.hold` that has it as an operand.
+
+    Example:
+
+    ```mlir
+    %buffer = commsched_rt.allocate : memref<16xf32>
+    ```
+  }];
+  let results = (outs AnyMemRef:$buffer);
+  let assemblyFormat = "attr-dict `:` type($buffer)";
 }
 
 def CommSchedRt_ReadSplitsOp : CommSchedRt_Op<"read_splits", [

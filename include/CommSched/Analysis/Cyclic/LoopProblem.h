@@ -1,0 +1,68 @@
+//===- LoopProblem.h - Cyclic problem of a loop -----------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The bridge between loops and the scheduler of programs that repeat: turns the
+// body of a loop into a cyclic problem.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_ANALYSIS_CYCLIC_LOOPPROBLEM_H
+#define COMMSCHED_ANALYSIS_CYCLIC_LOOPPROBLEM_H
+
+#include "CommSched/Analysis/Costs/OperationCosts.h"
+#include "CommSched/Analysis/Problem/BlockProblem.h"
+#include "CommSched/Schedule/Cyclic/CyclicProblem.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::commsched {
+
+/// The operations of the body of a loop, without its terminator, as nodes 0, 1,
+/// ... in program order. The dependences and buffers within an iteration and
+/// from one iteration to the next are those that BlockProblem finds in two
+/// copies of the body, the second of which takes what the first yields.
+///
+/// A value that an iteration yields to the next is counted once for each
+/// iteration that makes one; so the initial value of the loop counts until the
+/// last operation that needs it. A value that is written in place by all
+/// iterations counts once. Values from outside of the loop are not counted.
+class LoopProblem {
+public:
+  /// Why a loop has no problem: the location and text for a remark.
+  using DeclineFunction = function_ref<void(Location, StringRef)>;
+
+  /// Builds and checks the problem. None, after a call of `decline`, if an
+  /// iteration takes a value from further back than the iteration before it, if
+  /// a size is not known, or if the body has collectives in flight over its
+  /// boundary. Emits an error as BlockProblem::create() does, and if a time is
+  /// not known. Inserts the copies behind the loop and erases them again.
+  /// Linear in the operations, operands and effects of the body.
+  static FailureOr<std::optional<LoopProblem>>
+  create(scf::ForOp loop, OperationCosts &costs, DeclineFunction decline);
+
+  const schedule::CyclicProblem &getProblem() const { return problem; }
+
+  /// The operation of a node.
+  Operation *getOperation(schedule::NodeId node) const {
+    return operations[node];
+  }
+
+  /// The group key of each stream, in the order of first appearance.
+  ArrayRef<Attribute> getStreams() const { return streams; }
+
+private:
+  explicit LoopProblem(schedule::CyclicProblem problem)
+      : problem(std::move(problem)) {}
+
+  schedule::CyclicProblem problem;
+  SmallVector<Operation *> operations;
+  SmallVector<Attribute> streams;
+};
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_ANALYSIS_CYCLIC_LOOPPROBLEM_H

@@ -1,0 +1,149 @@
+//===- HeldBuffers.cpp - Buffers of requests that are held ----------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The memory of a collective in flight must outlive the function or iteration
+// that starts it, and nothing may write what is sent in the meantime. Here MLIR
+// has not decided yet who frees what: an allocation that the runtime takes over
+// becomes a `commsched_rt.allocate`, which deallocation leaves alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "HeldBuffers.h"
+
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/SteadyState.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+/// The value whose memory `buffer` is a part of, as far as views show it.
+static Value getRoot(Value buffer) {
+  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
+    buffer = view.getViewSource();
+  return buffer;
+}
+
+/// Visits the operations that use `root` or what may be a part of it, until
+/// `visit` returns false. Returns whether it never did.
+static bool visitUsers(Value root, function_ref<bool(OpOperand &)> visit) {
+  SmallVector<Value> open = {root};
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    for (OpOperand &use : value.getUses()) {
+      if (!visit(use))
+        return false;
+      for (Value result : use.getOwner()->getResults())
+        if (isa<BaseMemRefType>(result.getType()))
+          open.push_back(result);
+    }
+  }
+  return true;
+}
+
+static MemRefType getPackedType(MemRefType type) {
+  return MemRefType::get(type.getShape(), type.getElementType(),
+                         MemRefLayoutAttrInterface(), type.getMemorySpace());
+}
+
+/// The allocation that `hold` can take over as the memory of `buffer`: it is
+/// made in the same block, so once for each request, and nothing uses it later.
+static memref::AllocOp findOwned(Value buffer, rt::HoldOp hold) {
+  auto alloc = getRoot(buffer).getDefiningOp<memref::AllocOp>();
+  Block *block = hold->getBlock();
+  if (!alloc || alloc->getBlock() != block ||
+      !alloc.getType().hasStaticShape() ||
+      !alloc.getType().getLayout().isIdentity())
+    return {};
+  auto isEarlier = [&](OpOperand &use) {
+    Operation *user = block->findAncestorOpInBlock(*use.getOwner());
+    return user == hold || user->isBeforeInBlock(hold);
+  };
+  return visitUsers(alloc, isEarlier) ? alloc : memref::AllocOp();
+}
+
+/// Replaces `alloc` by an allocation that the runtime frees.
+static Value takeOver(memref::AllocOp alloc) {
+  OpBuilder builder(alloc);
+  auto allocate =
+      rt::AllocateOp::create(builder, alloc.getLoc(), alloc.getType());
+  alloc.replaceAllUsesWith(allocate.getBuffer());
+  alloc.erase();
+  return allocate.getBuffer();
+}
+
+/// A new buffer before `start`, with the content of `buffer` if `isRead`.
+static Value createBuffer(rt::StartOp start, Value buffer, bool isRead) {
+  OpBuilder builder(start);
+  auto allocate =
+      rt::AllocateOp::create(builder, start.getLoc(),
+                             getPackedType(cast<MemRefType>(buffer.getType())));
+  if (isRead)
+    memref::CopyOp::create(builder, start.getLoc(), buffer,
+                           allocate.getBuffer());
+  return allocate.getBuffer();
+}
+
+/// Whether the caller keeps `root` as it is until the last repetition: it is an
+/// argument that is the same in all of them, and the function only reads it.
+static bool livesLonger(Value root) {
+  auto argument = dyn_cast<BlockArgument>(root);
+  auto function =
+      argument
+          ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
+          : FunctionOpInterface();
+  if (!function || !argument.getOwner()->isEntryBlock())
+    return false;
+  unsigned number = argument.getArgNumber();
+  if (function.getArgAttr(number, freeableAttrName) ||
+      getRole(argument) == savedActivationRole)
+    return false;
+  if (getSteadyState(function) && (!getStepArgument(function, number) ||
+                                   getArgumentRepetition(function, number)))
+    return false;
+  return visitUsers(root, [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (user->hasTrait<OpTrait::IsTerminator>() || isa<rt::HoldOp>(user))
+      return true;
+    auto effects = dyn_cast<MemoryEffectOpInterface>(user);
+    if (!effects)
+      return isa<ViewLikeOpInterface>(user);
+    return !effects.getEffectOnValue<MemoryEffects::Write>(use.get());
+  });
+}
+
+void mlir::commsched::holdBuffers(rt::StartOp start, rt::HoldOp hold) {
+  SmallVector<Value> received, owned;
+  for (OpOperand &operand : start.getOutputsMutable()) {
+    Value buffer = operand.get();
+    memref::AllocOp alloc = findOwned(buffer, hold);
+    // The runtime gives whoever waits the buffer itself, not a part of it.
+    bool isWhole = alloc && alloc.getResult() == buffer;
+    received.push_back(isWhole
+                           ? takeOver(alloc)
+                           : createBuffer(start, buffer, start.getInPlace()));
+    operand.set(received.back());
+  }
+  hold.getOutputsMutable().assign(received);
+  hold.getInputsMutable().clear();
+  for (OpOperand &operand : start.getInputsMutable()) {
+    Value buffer = operand.get();
+    bool isPacked = cast<MemRefType>(buffer.getType()).getLayout().isIdentity();
+    if (isPacked && livesLonger(getRoot(buffer)))
+      continue;
+    if (memref::AllocOp alloc =
+            isPacked ? findOwned(buffer, hold) : memref::AllocOp()) {
+      owned.push_back(takeOver(alloc));
+      continue;
+    }
+    operand.set(createBuffer(start, buffer, /*isRead=*/true));
+    owned.push_back(operand.get());
+  }
+  hold.getInputsMutable().assign(owned);
+}

@@ -1,0 +1,65 @@
+//===- CyclicPass.h - Base of passes on programs that repeat ----*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The options of passes that schedule programs that repeat.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_CYCLICPASS_H
+#define COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_CYCLICPASS_H
+
+#include "../MemoryBudget.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "CommSched/Analysis/OptionErrors.h"
+#include "CommSched/Transforms/Passes.h"
+#include "LoopScheduler.h"
+
+namespace mlir::commsched {
+
+/// `Base` is what TableGen makes of a CommSched_CyclicPass.
+template <typename Base> class CyclicPass : public Base {
+public:
+  using Base::Base;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    options = {};
+    options.maxDepth = this->maxDepth;
+    options.slackPercent = this->slack;
+    optionError = findBadOption();
+    return success();
+  }
+
+protected:
+  LoopSchedulingOptions options;
+  std::shared_ptr<const cost::MeasuredTable> measured;
+  /// For emitOptionError().
+  std::optional<std::string> optionError;
+
+private:
+  std::optional<std::string> findBadOption() {
+    if (std::optional<std::string> error =
+            parseMemoryBudget(this->memoryBudget, options.budget))
+      return makeOptionError(*this, this->memoryBudget, *error);
+    constexpr int32_t mostDepth = 8;
+    if (this->maxDepth < 1 || this->maxDepth > mostDepth)
+      return makeOptionError(*this, this->maxDepth,
+                             "must be from 1 to " + Twine(mostDepth) +
+                                 ", but is " + Twine(this->maxDepth));
+    constexpr int32_t mostSlack = 1000;
+    if (this->slack < 0 || this->slack > mostSlack)
+      return makeOptionError(*this, this->slack,
+                             "must be a percentage from 0 to " +
+                                 Twine(mostSlack) + ", but is " +
+                                 Twine(this->slack));
+    return readProfileOption(*this, this->profile, measured);
+  }
+};
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_CYCLICPASS_H

@@ -1,0 +1,59 @@
+//===- LoopScheduler.h - Schedules of loops ---------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Finds the schedule of the body of a loop as a program that repeats, and
+// applies it to the loop.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_LOOPSCHEDULER_H
+#define COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_LOOPSCHEDULER_H
+
+#include "../MemoryBudget.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "CommSched/Analysis/Cyclic/LoopProblem.h"
+#include "CommSched/Schedule/Cyclic/CyclicScheduler.h"
+
+namespace mlir::commsched {
+
+struct LoopSchedulingOptions {
+  /// Of the function: a fraction is one of what is live in the loop and around
+  /// it.
+  MemoryBudget budget;
+  int32_t maxDepth = 1;
+  int32_t slackPercent = 0;
+};
+
+/// A loop with its schedule.
+struct ScheduledLoop {
+  LoopProblem problem;
+  /// Without overlap between iterations.
+  schedule::CyclicSchedule program;
+  schedule::CyclicSchedule schedule;
+  schedule::PeriodBound bound;
+  int64_t limitBytes = 0;
+};
+
+/// Returns the best schedule of `loop`, around which `outerBytes` are live.
+/// None, after a call of `decline`, if LoopProblem has none. Emits an error if
+/// a time is not known.
+FailureOr<std::optional<ScheduledLoop>>
+scheduleLoop(scf::ForOp loop, int64_t outerBytes, OperationCosts &costs,
+             const LoopSchedulingOptions &options,
+             LoopProblem::DeclineFunction decline);
+
+/// Puts the loop into its schedule: peels what runs before its first period and
+/// after its last one. The names (`commsched.name`) of what is peeled end with
+/// the part and the iteration. Returns the loop of the periods. Fails if MLIR's
+/// pipeliner does not support the loop, which it has left as it was.
+FailureOr<scf::ForOp> applySchedule(scf::ForOp loop,
+                                    const ScheduledLoop &scheduled);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_LOOPSCHEDULER_H

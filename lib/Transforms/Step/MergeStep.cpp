@@ -1,0 +1,328 @@
+//===- MergeStep.cpp - Pass that merges the functions of a step -----------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../PassSupport.h"
+#include "CommSched/Analysis/OptionErrors.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/SteadyState.h"
+#include "CommSched/Dialect/StepAttributes.h"
+#include "CommSched/Transforms/Passes.h"
+#include "JoinedFunction.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_MERGESTEP
+#include "CommSched/Transforms/Passes.h.inc"
+} // namespace mlir::commsched
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+namespace {
+
+/// The functions that `commsched.source` joins, and what their function takes
+/// and returns.
+struct LinkedStep {
+  FunctionJoin join;
+  /// By argument of the joined function: the result of another repetition that
+  /// feeds it, if any does.
+  SmallVector<std::optional<JoinedPort>> fedBy;
+};
+
+struct MergeStep : mlir::commsched::impl::MergeStepBase<MergeStep> {
+  using MergeStepBase::MergeStepBase;
+
+  void runOnOperation() override;
+
+private:
+  bool findParts(SmallVectorImpl<func::FuncOp> &parts);
+  bool decline(Location location, const Twine &reason);
+  LogicalResult checkName(ArrayRef<func::FuncOp> parts, SymbolTable &symbols);
+  void replaceParts(const LinkedStep &step, func::FuncOp joined,
+                    SymbolTable &symbols);
+  void merge(ArrayRef<func::FuncOp> parts, SymbolTable &symbols);
+};
+
+} // namespace
+
+/// Emits the remark `StepNotMerged`. Returns false.
+bool MergeStep::decline(Location location, const Twine &reason) {
+  remark::missed(location, makeRemark("StepNotMerged", name))
+      << ("the functions of the module are not merged: " + reason).str();
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// The functions
+//===----------------------------------------------------------------------===//
+
+/// Why the function cannot be merged, or an empty text.
+static std::string findObstacle(func::FuncOp function) {
+  std::string symbol = ("'@" + function.getSymName() + "'").str();
+  if (!hasLoneBlock(function))
+    return "the body of " + symbol + " is not one block";
+  if (getSteadyState(function))
+    return symbol + " is a part of a steady state";
+  return "";
+}
+
+/// Finds the functions that links join, in the order of the module. Returns
+/// whether they can be merged; else a remark says why not.
+bool MergeStep::findParts(SmallVectorImpl<func::FuncOp> &parts) {
+  ModuleOp module = getOperation();
+  llvm::StringMap<func::FuncOp> functions;
+  for (auto function : module.getOps<func::FuncOp>())
+    functions[function.getSymName()] = function;
+  llvm::EquivalenceClasses<Operation *> joined;
+  for (auto function : module.getOps<func::FuncOp>())
+    for (unsigned index : llvm::seq(function.getNumArguments()))
+      if (std::optional<StepSource> source = getStepSource(function, index))
+        joined.unionSets(function, functions.lookup(source->function));
+  for (auto function : module.getOps<func::FuncOp>())
+    if (joined.contains(function))
+      parts.push_back(function);
+  if (parts.empty())
+    return decline(module.getLoc(),
+                   "none is linked to another one by '" + sourceAttrName + "'");
+  for (func::FuncOp function : parts) {
+    if (!joined.isEquivalent(function, parts.front()))
+      return decline(function.getLoc(),
+                     "'@" + function.getSymName() + "' and '@" +
+                         parts.front().getSymName() +
+                         "' are of different steps, which no link joins");
+    if (std::string obstacle = findObstacle(function); !obstacle.empty())
+      return decline(function.getLoc(), obstacle);
+  }
+  if (parts.size() == 1)
+    return decline(parts.front().getLoc(), "'@" + parts.front().getSymName() +
+                                               "' is the only one of its step");
+  return true;
+}
+
+/// Emits an error if the name of the step is that of something else.
+LogicalResult MergeStep::checkName(ArrayRef<func::FuncOp> parts,
+                                   SymbolTable &symbols) {
+  Operation *found = symbols.lookup(name);
+  if (!found || llvm::is_contained(parts, found))
+    return success();
+  InFlightDiagnostic diag = emitError(
+      getOperation().getLoc(),
+      makeOptionError(*this, name,
+                      "is '@" + name + "', but the module has that symbol"));
+  diag.attachNote(found->getLoc()) << "it is here";
+  return diag;
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments and results
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Decides what the arguments and results of the parts become.
+class StepLinker {
+public:
+  explicit StepLinker(ArrayRef<func::FuncOp> parts);
+
+  LinkedStep link();
+
+private:
+  using PortKey = std::pair<unsigned, unsigned>;
+
+  JoinedOperand linkArgument(unsigned part, unsigned index);
+  void keepResults();
+
+  LinkedStep step;
+  llvm::StringMap<unsigned> numbers;
+  /// By result of another repetition: the argument that it feeds.
+  llvm::DenseMap<PortKey, unsigned> carried;
+  /// The results that the same repetition takes.
+  llvm::DenseSet<PortKey> taken;
+};
+
+} // namespace
+
+StepLinker::StepLinker(ArrayRef<func::FuncOp> parts) {
+  step.join.parts.assign(parts.begin(), parts.end());
+  for (auto [index, part] : llvm::enumerate(parts)) {
+    StringRef name = func::FuncOp(part).getSymName();
+    numbers[name] = index;
+    step.join.prefixes.push_back(name.str());
+  }
+}
+
+/// Returns what an argument of a part becomes. The arguments that one result of
+/// the previous repetition feeds are one: they are the same storage.
+JoinedOperand StepLinker::linkArgument(unsigned part, unsigned index) {
+  func::FuncOp function = step.join.parts[part];
+  std::optional<StepSource> source = getStepSource(function, index);
+  JoinedOperand operand;
+  std::optional<JoinedPort> from;
+  if (source) {
+    from = JoinedPort{numbers.lookup(source->function), source->result};
+    if (source->iterations == 0) {
+      taken.insert({from->part, from->index});
+      operand.result = *from;
+      return operand;
+    }
+    auto found = carried.find({from->part, from->index});
+    if (found != carried.end()) {
+      operand.argument = found->second;
+      return operand;
+    }
+    carried[{from->part, from->index}] = step.join.arguments.size();
+  }
+  operand.argument = step.join.arguments.size();
+  step.join.arguments.push_back({part, index});
+  step.fedBy.push_back(from);
+  return operand;
+}
+
+/// Keeps the results that a later repetition takes, and those that nothing of
+/// the step takes.
+void StepLinker::keepResults() {
+  for (auto [part, function] : llvm::enumerate(step.join.parts))
+    for (unsigned index : llvm::seq(function.getNumResults())) {
+      PortKey key(part, index);
+      if (carried.contains(key) || !taken.contains(key))
+        step.join.results.push_back({static_cast<unsigned>(part), index});
+    }
+}
+
+LinkedStep StepLinker::link() {
+  for (unsigned part : llvm::seq(step.join.parts.size())) {
+    SmallVector<JoinedOperand> &operands = step.join.operands.emplace_back();
+    for (unsigned index : llvm::seq(step.join.parts[part].getNumArguments()))
+      operands.push_back(linkArgument(part, index));
+  }
+  keepResults();
+  return std::move(step);
+}
+
+/// The argument of the joined function that the operand is, perhaps because
+/// functions pass it through.
+static std::optional<unsigned> findArgument(const FunctionJoin &join,
+                                            JoinedOperand operand) {
+  // Every result is one of an earlier part.
+  while (!operand.argument) {
+    func::FuncOp part = join.parts[operand.result.part];
+    Operation *end = part.getBody().front().getTerminator();
+    auto passed =
+        dyn_cast<BlockArgument>(end->getOperand(operand.result.index));
+    if (!passed)
+      return std::nullopt;
+    operand = join.operands[operand.result.part][passed.getArgNumber()];
+  }
+  return operand.argument;
+}
+
+/// By argument of the joined function: whether its storage may be freed, which
+/// the last function says that takes it.
+static SmallVector<bool> findFreeable(const FunctionJoin &join) {
+  SmallVector<bool> isFreeable(join.arguments.size(), false);
+  SmallVector<size_t> lastPart(join.arguments.size(), 0);
+  for (auto [part, operands] : llvm::enumerate(join.operands))
+    for (auto [index, operand] : llvm::enumerate(operands)) {
+      std::optional<unsigned> argument = findArgument(join, operand);
+      if (!argument)
+        continue;
+      bool mayFree =
+          func::FuncOp(join.parts[part]).getArgAttr(index, freeableAttrName) !=
+          nullptr;
+      bool isAgain = lastPart[*argument] == part + 1;
+      isFreeable[*argument] = mayFree && (!isAgain || isFreeable[*argument]);
+      lastPart[*argument] = part + 1;
+    }
+  return isFreeable;
+}
+
+//===----------------------------------------------------------------------===//
+// The merge
+//===----------------------------------------------------------------------===//
+
+/// Removes what links `function` to others.
+static void unlink(func::FuncOp function) {
+  for (unsigned index : llvm::seq(function.getNumArguments()))
+    function.removeArgAttr(index, sourceAttrName);
+  for (StringRef attr : {backwardAttrName, forwardAttrName, jointAttrName,
+                         numForwardOutputsAttrName})
+    function->removeDiscardableAttr(attr);
+}
+
+/// Erases the parts, or makes those private that something refers to, and gives
+/// the joined function its name and its links.
+void MergeStep::replaceParts(const LinkedStep &step, func::FuncOp joined,
+                             SymbolTable &symbols) {
+  SmallVector<func::FuncOp> parts = step.join.parts;
+  for (func::FuncOp part : parts)
+    unlink(part);
+  SymbolTableCollection collection;
+  SymbolUserMap users(collection, getOperation());
+  for (func::FuncOp part : parts) {
+    if (users.useEmpty(part)) {
+      symbols.erase(part);
+      continue;
+    }
+    part.setPrivate();
+    if (part.getSymName() == name)
+      (void)symbols.renameToUnique(part, {});
+  }
+  if (joined.getSymName() != name)
+    (void)symbols.rename(joined, name);
+  StringAttr symbol = joined.getSymNameAttr();
+  llvm::DenseMap<std::pair<unsigned, unsigned>, unsigned> results;
+  for (auto [index, port] : llvm::enumerate(step.join.results))
+    results[{port.part, port.index}] = index;
+  for (auto [index, from] : llvm::enumerate(step.fedBy))
+    if (from)
+      setStepSource(joined, index,
+                    {symbol, results.lookup({from->part, from->index}),
+                     /*iterations=*/1});
+}
+
+void MergeStep::merge(ArrayRef<func::FuncOp> parts, SymbolTable &symbols) {
+  LinkedStep step = StepLinker(parts).link();
+  func::FuncOp joined = joinFunctions(step.join, name);
+  for (auto [index, isFreeable] : llvm::enumerate(findFreeable(step.join)))
+    if (isFreeable)
+      joined.setArgAttr(index, freeableAttrName,
+                        UnitAttr::get(joined.getContext()));
+    else
+      joined.removeArgAttr(index, freeableAttrName);
+  Operation *last = parts.back();
+  joined->remove();
+  symbols.insert(joined, std::next(Block::iterator(last)));
+  std::string names;
+  for (StringRef prefix : step.join.prefixes)
+    names += (names.empty() ? "'@" : ", '@") + prefix.str() + "'";
+  replaceParts(step, joined, symbols);
+  remark::passed(joined.getLoc(), makeRemark("StepMerged", name))
+      << (names + " are '@" + name + "' now, which takes " +
+          Twine(joined.getNumArguments()) + " values and returns " +
+          Twine(joined.getNumResults()))
+             .str()
+      << remark::metric("Arguments", joined.getNumArguments())
+      << remark::metric("Results", joined.getNumResults());
+}
+
+void MergeStep::runOnOperation() {
+  if (name.empty()) {
+    emitError(getOperation().getLoc(),
+              makeOptionError(*this, name, "must not be empty"));
+    return signalPassFailure();
+  }
+  SmallVector<func::FuncOp> parts;
+  if (!findParts(parts))
+    return markAllAnalysesPreserved();
+  SymbolTable symbols(getOperation());
+  if (failed(checkName(parts, symbols)))
+    return signalPassFailure();
+  merge(parts, symbols);
+}

@@ -1,0 +1,85 @@
+// RUN: commsched-opt %s --remark-policy=all --remark-format=emitRemark \
+// RUN:   --commsched-interleave="first=@forward second=@backward \
+// RUN:   name=both memory-budget=100%" \
+// RUN:   --remarks-filter=commsched 2> %t.remarks | FileCheck %s
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+// RUN: commsched-opt %s -o - --commsched-interleave="first=forward \
+// RUN:   second=backward name=both share=none" \
+// RUN:   | FileCheck %s --check-prefix=NONE
+// RUN: commsched-opt %s -o - --commsched-interleave="first=@forward \
+// RUN:   second=@backward name=both share=0:1" \
+// RUN:   | FileCheck %s --check-prefix=LIST
+// RUN: commsched-opt %s -o - --commsched-interleave="first=@forward \
+// RUN:   second=@forward name=both" | FileCheck %s --check-prefix=TWICE
+
+commsched.group @g size(2)
+commsched.group @h size(2)
+
+// Each function alone waits for 100 ns. Together, one computes meanwhile, but
+// for the reduction at the end. The parameter is shared by its name; the caller
+// of the forward may not free it. The later one of two operations of one name
+// gets another name.
+
+// CHECK: func.func @forward(
+// CHECK: func.func @backward(
+// CHECK-LABEL: func.func @both(
+// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<4xi8> {commsched.name = "w", commsched.role = "parameter"},
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi8> {commsched.role = "input"},
+// CHECK-SAME: %[[S:[a-z0-9]+]]: tensor<4xi8> {commsched.role = "saved_activation"})
+// CHECK-SAME: -> (tensor<4xi8> {commsched.name = "loss"}, tensor<4xi8>)
+// CHECK-SAME: attributes {commsched.baseline_peak_bytes = {{[0-9]+}} : i64}
+// CHECK: %[[F:.+]] = commsched.all_gather %[[W]] on @g
+// CHECK: %[[P:.+]] = commsched.compute "product_backward"(%[[S]], %[[W]])
+// CHECK-SAME: commsched.name = "backward.product"
+// CHECK: %[[G:.+]] = commsched.wait %[[F]]
+// CHECK: %[[R:.+]] = commsched.all_reduce %[[P]] on @h
+// CHECK: %[[L:.+]] = commsched.compute "product"(%[[X]], %[[G]])
+// CHECK-SAME: commsched.name = "product"
+// CHECK: %[[D:.+]] = commsched.wait %[[R]]
+// CHECK: return %[[L]], %[[D]]
+
+// REMARK: remark: [Passed] Interleaved | Category:commsched | Function=both
+// REMARK-SAME: ExposedNsAfter=0, ExposedNsBefore=200
+// REMARK-SAME: '@forward' and '@backward' take 200 ns, of which 0 are exposed, instead of 400 with 200 one after the other, each scheduled
+// REMARK-SAME: StepNsAfter=200, StepNsBefore=400
+
+// NONE-LABEL: func.func @both(
+// NONE-SAME: "w"{{.*}}"input"{{.*}}"saved_activation"}
+// NONE-SAME: {commsched.freeable, commsched.name = "w", commsched.role = "parameter"}) ->
+
+// LIST-LABEL: func.func @both(
+// LIST-SAME: "w"{{.*}}"input"}, %{{[^,]*}}"saved_activation"})
+
+// TWICE-LABEL: func.func @both(
+// TWICE-SAME: "w"
+// TWICE-SAME: "input"
+// TWICE-SAME: "input"})
+// TWICE-COUNT-1: commsched.name = "product"
+// TWICE: commsched.name = "forward.product"
+
+func.func @forward(
+    %w: tensor<4xi8> {commsched.name = "w", commsched.role = "parameter"},
+    %x: tensor<4xi8> {commsched.role = "input"})
+    -> (tensor<4xi8> {commsched.name = "loss"}) {
+  %f = commsched.all_gather %w on @g dim(0) {commsched.runtime_ns = 100 : i64}
+      : tensor<4xi8> -> !commsched.future<tensor<8xi8>>
+  %g = commsched.wait %f : !commsched.future<tensor<8xi8>>
+  %l = commsched.compute "product"(%x, %g)
+      {commsched.name = "product", commsched.runtime_ns = 100 : i64}
+      : (tensor<4xi8>, tensor<8xi8>) -> tensor<4xi8>
+  return %l : tensor<4xi8>
+}
+
+func.func @backward(
+    %s: tensor<4xi8> {commsched.role = "saved_activation"},
+    %w: tensor<4xi8> {commsched.freeable, commsched.name = "w",
+                      commsched.role = "parameter"}) -> tensor<4xi8> {
+  %p = commsched.compute "product_backward"(%s, %w)
+      {commsched.name = "product", commsched.runtime_ns = 100 : i64}
+      : (tensor<4xi8>, tensor<4xi8>) -> tensor<4xi8>
+  %f = commsched.all_reduce %p on @h reduction(sum)
+      {commsched.runtime_ns = 100 : i64}
+      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+  %d = commsched.wait %f : !commsched.future<tensor<4xi8>>
+  return %d : tensor<4xi8>
+}

@@ -1,0 +1,23 @@
+// RUN: commsched-opt %s --commsched-pipeline-loops --verify-diagnostics
+// RUN: not commsched-opt %s --commsched-pipeline-loops=max-depth=0 2>&1 | FileCheck %s --check-prefix=DEPTH
+// RUN: not commsched-opt %s --commsched-pipeline-loops=memory-budget=x 2>&1 | FileCheck %s --check-prefix=BUDGET
+
+// DEPTH: option 'max-depth' of pass 'commsched-pipeline-loops' must be from 1 to 8, but is 0
+// BUDGET: option 'memory-budget' of pass 'commsched-pipeline-loops'
+
+commsched.group @dp size(8)
+
+func.func @unpriced(%x: tensor<8xf32>, %stacked: tensor<4x8xf32>) -> tensor<8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %y = scf.for %i = %c0 to %c4 step %c1 iter_args(%a = %x) -> tensor<8xf32> {
+    %f = commsched.all_reduce %a on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+    %r = commsched.wait %f : !commsched.future<tensor<8xf32>>
+    // expected-error@+1 {{cannot be scheduled without its time: }}
+    %b = commsched.compute "f"(%r) : (tensor<8xf32>) -> tensor<?xf32>
+    %c = commsched.compute "g"(%b) {commsched.runtime_ns = 5 : i64} : (tensor<?xf32>) -> tensor<8xf32>
+    scf.yield %c : tensor<8xf32>
+  }
+  return %y : tensor<8xf32>
+}

@@ -1,0 +1,95 @@
+// RUN: commsched-opt %s --split-input-file --commsched-pipeline-loops=memory-budget=100%% -o %t.mlir \
+// RUN:   --remarks-filter=commsched 2>&1 | FileCheck %s
+// RUN: commsched-opt %s --split-input-file -o %t.before.mlir
+// RUN: diff %t.before.mlir %t.mlir
+
+// Loops that stay as they are, and the remarks that say why.
+
+commsched.group @dp size(8)
+
+// CHECK: remark: [Missed] LoopKept | {{.*}}Function=dynamic | {{.*}}: the number of iterations is not known"
+func.func @dynamic(%x: tensor<8xf32>, %n: index) -> tensor<8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> tensor<8xf32> {
+    %f = commsched.all_reduce %a on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+    %r = commsched.wait %f : !commsched.future<tensor<8xf32>>
+    %b = commsched.compute "f"(%r) {commsched.runtime_ns = 50 : i64} : (tensor<8xf32>) -> tensor<8xf32>
+    scf.yield %b : tensor<8xf32>
+  }
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+commsched.group @dp size(8)
+
+// CHECK: remark: [Missed] LoopKept | {{.*}}Function=chain | {{.*}}: its 4 iterations take 320 ns, and nothing that fits {{[0-9]+}} bytes is shorter"
+func.func @chain(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %y = scf.for %i = %c0 to %c4 step %c1 iter_args(%a = %x) -> tensor<8xf32> {
+    %f = commsched.all_reduce %a on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+    %r = commsched.wait %f : !commsched.future<tensor<8xf32>>
+    %b = commsched.compute "f"(%r) {commsched.runtime_ns = 50 : i64} : (tensor<8xf32>) -> tensor<8xf32>
+    scf.yield %b : tensor<8xf32>
+  }
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+commsched.group @dp size(8)
+
+// CHECK: remark: [Missed] LoopKept | {{.*}}Function=once | {{.*}}: it has 1 iterations, and 2 would be in progress at once"
+func.func @once(%x: tensor<8xf32>, %s: tensor<8xf32>) -> tensor<8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y = scf.for %i = %c0 to %c1 step %c1 iter_args(%a = %x) -> tensor<8xf32> {
+    %f = commsched.all_reduce %s on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+    %r = commsched.wait %f : !commsched.future<tensor<8xf32>>
+    %b = commsched.compute "f"(%a, %r) {commsched.runtime_ns = 50 : i64} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    scf.yield %b : tensor<8xf32>
+  }
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+commsched.group @dp size(8)
+
+// CHECK: remark: [Missed] LoopKept | {{.*}}Function=swapped | {{.*}}yields an argument of its body as another one, which is then two iterations old"
+func.func @swapped(%x: tensor<8xf32>, %s: tensor<8xf32>) -> tensor<8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %y:2 = scf.for %i = %c0 to %c4 step %c1 iter_args(%a = %x, %p = %s) -> (tensor<8xf32>, tensor<8xf32>) {
+    %f = commsched.all_reduce %p on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+    %r = commsched.wait %f : !commsched.future<tensor<8xf32>>
+    %b = commsched.compute "f"(%a, %r) {commsched.runtime_ns = 50 : i64} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    scf.yield %b, %a : tensor<8xf32>, tensor<8xf32>
+  }
+  return %y#0 : tensor<8xf32>
+}
+
+// -----
+
+commsched.group @dp size(8)
+
+// Nothing moves across what may communicate.
+// CHECK: remark: [Missed] LoopKept | {{.*}}Function=barrier | {{.*}}: its 4 iterations take
+func.func private @unknown(tensor<8xf32>) -> tensor<8xf32>
+func.func @barrier(%x: tensor<8xf32>, %s: tensor<8xf32>) -> tensor<8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %y = scf.for %i = %c0 to %c4 step %c1 iter_args(%a = %x) -> tensor<8xf32> {
+    %f = commsched.all_reduce %s on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+    %r = commsched.wait %f : !commsched.future<tensor<8xf32>>
+    %b = commsched.compute "f"(%a, %r) {commsched.runtime_ns = 50 : i64} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    %c = func.call @unknown(%b) {commsched.runtime_ns = 5 : i64} : (tensor<8xf32>) -> tensor<8xf32>
+    scf.yield %c : tensor<8xf32>
+  }
+  return %y : tensor<8xf32>
+}

@@ -1,0 +1,77 @@
+// RUN: commsched-opt %s --split-input-file --commsched-pipeline-loops=memory-budget=100%% \
+// RUN:   | FileCheck %s --enable-var-scope
+// RUN: commsched-opt %s --split-input-file -o /dev/null \
+// RUN:   --commsched-pipeline-loops=memory-budget=100%% --remarks-filter=commsched 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=REMARK
+
+// The gather of the next iteration hides under the computation of this one.
+
+commsched.group @dp size(8)
+
+// REMARK: LoopPipelined | {{.*}}Function=gather | BudgetBytes={{[0-9]+}}, Depth=2, PeakBytesAfter=786432, PeakBytesBefore=524288, PeriodBoundNs=50, PeriodNsAfter=50, PeriodNsBefore=80, Remark="an iteration takes 50 ns instead of 80, of at least 50, with 2 iterations in progress, and 786432 bytes instead of 524288, for a budget of {{[0-9]+}}"
+// CHECK-LABEL: func.func @gather(
+// CHECK-SAME:      %[[X:.+]]: tensor<128x256xf32>, %[[STACKED:.+]]: tensor<32x32x256xf32>)
+// CHECK:         %[[FIRST:.+]] = tensor.extract_slice %[[STACKED]][%{{.+}}, 0, 0]
+// CHECK:         %[[START:.+]] = commsched.all_gather %[[FIRST]] {{.*}}commsched.name = "gather.prologue.0"
+// CHECK:         %[[WEIGHT:.+]] = commsched.wait %[[START]]
+// CHECK:         %[[C31:.+]] = arith.constant 31 : index
+// CHECK:         %[[LOOP:.+]]:2 = scf.for %[[I:.+]] = %{{.+}} to %[[C31]] step %[[C1:[^ ]+]]
+// CHECK-SAME:        iter_args(%[[A:.+]] = %[[X]], %[[W:.+]] = %[[WEIGHT]])
+// CHECK:           %[[NEXT:.+]] = arith.addi %[[I]], %[[C1]]
+// CHECK:           %[[SHARD:.+]] = tensor.extract_slice %[[STACKED]][%[[NEXT]], 0, 0]
+// CHECK:           %[[FUTURE:.+]] = commsched.all_gather %[[SHARD]] {{.*}}commsched.name = "gather",
+// CHECK:           %[[B:.+]] = commsched.compute "mm"(%[[A]], %[[W]])
+// CHECK:           %[[GATHERED:.+]] = commsched.wait %[[FUTURE]]
+// CHECK:           scf.yield %[[B]], %[[GATHERED]]
+// CHECK:         %[[LAST:.+]] = commsched.compute "mm"(%[[LOOP]]#0, %[[LOOP]]#1)
+// CHECK:         return %[[LAST]]
+func.func @gather(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xf32>)
+    -> tensor<128x256xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %y = scf.for %i = %c0 to %c32 step %c1 iter_args(%a = %x) -> tensor<128x256xf32> {
+    %shard = tensor.extract_slice %stacked[%i, 0, 0] [1, 32, 256] [1, 1, 1] {commsched.runtime_ns = 0 : i64} : tensor<32x32x256xf32> to tensor<32x256xf32>
+    %f = commsched.all_gather %shard on @dp dim(0) {commsched.runtime_ns = 30 : i64, commsched.name = "gather"} : tensor<32x256xf32> -> !commsched.future<tensor<256x256xf32>>
+    %w = commsched.wait %f : !commsched.future<tensor<256x256xf32>>
+    %b = commsched.compute "mm"(%a, %w) {commsched.runtime_ns = 50 : i64} : (tensor<128x256xf32>, tensor<256x256xf32>) -> tensor<128x256xf32>
+    scf.yield %b : tensor<128x256xf32>
+  }
+  return %y : tensor<128x256xf32>
+}
+
+// -----
+
+// The scatter of an iteration hides under the computation of the next one,
+// which the gather is beside as well: three iterations are in progress.
+
+commsched.group @dp size(8)
+
+// REMARK: LoopPipelined | {{.*}}Function=scatter | {{.*}}Depth=3, {{.*}}PeriodBoundNs=100, PeriodNsAfter=100, PeriodNsBefore=190
+// CHECK-LABEL: func.func @scatter(
+// CHECK:         scf.for
+// CHECK-DAG:       commsched.all_gather
+// CHECK-DAG:       commsched.reduce_scatter
+// CHECK-DAG:       commsched.compute "mm"
+// CHECK-DAG:       tensor.insert_slice
+// CHECK:           scf.yield
+// CHECK-NOT:     commsched.all_gather
+// CHECK:         commsched.compute "mm"
+// CHECK:         return
+func.func @scatter(%x: tensor<256x256xf32>, %stacked: tensor<32x32x256xf32>)
+    -> (tensor<256x256xf32>, tensor<32x32x256xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %y:2 = scf.for %i = %c0 to %c32 step %c1 iter_args(%a = %x, %s = %stacked) -> (tensor<256x256xf32>, tensor<32x32x256xf32>) {
+    %shard = tensor.extract_slice %stacked[%i, 0, 0] [1, 32, 256] [1, 1, 1] {commsched.runtime_ns = 0 : i64} : tensor<32x32x256xf32> to tensor<32x256xf32>
+    %f = commsched.all_gather %shard on @dp dim(0) {commsched.runtime_ns = 40 : i64} : tensor<32x256xf32> -> !commsched.future<tensor<256x256xf32>>
+    %w = commsched.wait %f : !commsched.future<tensor<256x256xf32>>
+    %b = commsched.compute "mm"(%a, %w) {commsched.runtime_ns = 100 : i64} : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+    %g = commsched.reduce_scatter %b on @dp reduction(sum) dim(0) {commsched.runtime_ns = 50 : i64} : tensor<256x256xf32> -> !commsched.future<tensor<32x256xf32>>
+    %d = commsched.wait %g : !commsched.future<tensor<32x256xf32>>
+    %t = tensor.insert_slice %d into %s[%i, 0, 0] [1, 32, 256] [1, 1, 1] {commsched.runtime_ns = 0 : i64} : tensor<32x256xf32> into tensor<32x32x256xf32>
+    scf.yield %b, %t : tensor<256x256xf32>, tensor<32x32x256xf32>
+  }
+  return %y#0, %y#1 : tensor<256x256xf32>, tensor<32x32x256xf32>
+}

@@ -1,0 +1,252 @@
+//===- InterleavingTest.cpp - Tests of interleaved programs ---------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/Interleave/Interleaving.h"
+
+#include "../Random.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/ProblemTransforms.h"
+#include "CommSched/Schedule/Model/Verify.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+using mlir::commsched::testing::Random;
+
+namespace {
+
+constexpr int64_t noLimit = std::numeric_limits<int64_t>::max();
+
+/// Appends a chain: computation, and collectives that it waits for.
+class ChainWriter {
+public:
+  explicit ChainWriter(Problem &problem) : problem(problem) {
+    buffer = problem.addBuffer(10, noNode, /*freed=*/true);
+  }
+
+  NodeId compute(int64_t costNs, int64_t bytes) {
+    NodeId node = problem.addNode(NodeKind::Compute, costNs);
+    follow(node);
+    buffer = problem.addBuffer(bytes, node, /*freed=*/true);
+    return node;
+  }
+
+  /// Starts and waits.
+  NodeId communicate(int64_t costNs, int64_t bytes, StreamId stream) {
+    NodeId start = problem.addNode(NodeKind::Start, costNs, stream);
+    follow(start);
+    NodeId wait = problem.addWait(start);
+    problem.addUse(buffer, wait);
+    buffer = problem.addBuffer(bytes, start, /*freed=*/true);
+    problem.addUse(buffer, wait);
+    last = wait;
+    return start;
+  }
+
+  /// Computation beside the chain, that what comes next does not need.
+  void computeBeside(int64_t costNs, int64_t bytes) {
+    NodeId node = problem.addNode(NodeKind::Compute, costNs);
+    if (last != noNode)
+      problem.addDependence(last, node, DependenceKind::Data);
+    problem.addBuffer(bytes, node, /*freed=*/false);
+  }
+
+private:
+  void follow(NodeId node) {
+    if (last != noNode)
+      problem.addDependence(last, node, DependenceKind::Data);
+    problem.addUse(buffer, node);
+    last = node;
+  }
+
+  Problem &problem;
+  NodeId last = noNode;
+  BufferId buffer = -1;
+};
+
+/// Two programs of `problem`.
+struct TwoPrograms {
+  Problem problem;
+  NodeId numFirst = 0;
+};
+
+void writeRandom(Problem &problem, Random &random, int32_t length) {
+  ChainWriter chain(problem);
+  for (int32_t i = 0; i < length; ++i) {
+    if (random.percent(40))
+      chain.communicate(10 + random.below(90), 10 + random.below(50),
+                        static_cast<StreamId>(random.below(2)));
+    else if (random.percent(30))
+      chain.computeBeside(10 + random.below(60), 10);
+    else
+      chain.compute(10 + random.below(90), 10 + random.below(50));
+  }
+}
+
+TwoPrograms makeRandomPair(uint64_t seed) {
+  Random random(seed);
+  TwoPrograms pair;
+  writeRandom(pair.problem, random, 5);
+  pair.numFirst = pair.problem.numNodes();
+  writeRandom(pair.problem, random, 5);
+  pair.problem.finalize();
+  return pair;
+}
+
+/// The shortest step of all merges of two orders within the limit.
+class ExactMerge {
+public:
+  ExactMerge(const Problem &problem, std::array<Order, 2> orders,
+             int64_t limitBytes)
+      : problem(problem), orders(std::move(orders)), limitBytes(limitBytes) {}
+
+  int64_t find() {
+    extend(0, 0);
+    return best;
+  }
+
+private:
+  void extend(size_t first, size_t second) {
+    if (merged.size() == static_cast<size_t>(problem.numNodes())) {
+      if (simulateMemory(problem, merged)->peakBytes <= limitBytes)
+        best = std::min(best, simulate(problem, merged)->stepNs);
+      return;
+    }
+    if (first < orders[0].size()) {
+      merged.push_back(orders[0][first]);
+      extend(first + 1, second);
+      merged.pop_back();
+    }
+    if (second < orders[1].size()) {
+      merged.push_back(orders[1][second]);
+      extend(first, second + 1);
+      merged.pop_back();
+    }
+  }
+
+  const Problem &problem;
+  std::array<Order, 2> orders;
+  int64_t limitBytes;
+  Order merged;
+  int64_t best = noLimit;
+};
+
+std::array<Order, 2> split(const Order &order, NodeId numFirst) {
+  std::array<Order, 2> orders;
+  for (NodeId node : order)
+    orders[node >= numFirst].push_back(node);
+  return orders;
+}
+
+} // namespace
+
+TEST(Interleaving, ComputationOfOneHidesCommunicationOfTheOther) {
+  TwoPrograms pair;
+  ChainWriter first(pair.problem);
+  first.communicate(100, 10, 0);
+  first.compute(100, 10);
+  pair.numFirst = pair.problem.numNodes();
+  ChainWriter second(pair.problem);
+  second.compute(100, 10);
+  second.communicate(100, 10, 1);
+  pair.problem.finalize();
+  Result<ProgramSequence> sequence =
+      chooseSequence(pair.problem, pair.numFirst);
+  ASSERT_TRUE(sequence) << sequence.error();
+  Result<Interleaving> result =
+      interleave(pair.problem, pair.numFirst, *sequence, {});
+  ASSERT_TRUE(result) << result.error();
+  EXPECT_EQ(result->sequence.stepNs, 400);
+  EXPECT_EQ(result->merged.stepNs, 200);
+}
+
+TEST(Interleaving, TheProgramThatFreesComesFirst) {
+  TwoPrograms pair;
+  ChainWriter first(pair.problem);
+  BufferId kept =
+      pair.problem.addBuffer(500, first.compute(10, 10), /*freed=*/false);
+  (void)kept;
+  pair.numFirst = pair.problem.numNodes();
+  BufferId saved = pair.problem.addBuffer(500, noNode, /*freed=*/true);
+  ChainWriter second(pair.problem);
+  pair.problem.addUse(saved, second.compute(10, 10));
+  pair.problem.finalize();
+  Result<ProgramSequence> sequence =
+      chooseSequence(pair.problem, pair.numFirst);
+  ASSERT_TRUE(sequence) << sequence.error();
+  EXPECT_TRUE(sequence->isSecondFirst);
+  EXPECT_EQ(sequence->peakBytes, 530);
+}
+
+TEST(Interleaving, WhatDependsOnTheFirstStaysBehindIt) {
+  TwoPrograms pair = makeRandomPair(3);
+  NodeId last = pair.numFirst - 1;
+  pair.problem.addDependence(last, pair.numFirst, DependenceKind::Memory);
+  pair.problem.finalize();
+  Result<ProgramSequence> sequence =
+      chooseSequence(pair.problem, pair.numFirst);
+  ASSERT_TRUE(sequence) << sequence.error();
+  EXPECT_FALSE(sequence->isSecondFirst);
+  for (double weight : {0.0, 1.0}) {
+    Order merged = mergeOrders(
+        pair.problem, split(pair.problem.programOrder(), pair.numFirst),
+        noLimit, weight);
+    EXPECT_TRUE(verify(pair.problem, merged));
+  }
+}
+
+TEST(Interleaving, BadNumbersOfOperationsAreErrors) {
+  TwoPrograms pair = makeRandomPair(1);
+  Result<ProgramSequence> sequence = chooseSequence(pair.problem, 1000);
+  ASSERT_FALSE(sequence);
+  EXPECT_EQ(sequence.error(), "the first program has 1000 of " +
+                                  std::to_string(pair.problem.numNodes()) +
+                                  " operations");
+}
+
+TEST(Interleaving, RandomPairsAreNearlyAsShortAsTheShortestMerge) {
+  int64_t numBest = 0, numShorter = 0, total = 0, bestTotal = 0;
+  constexpr int64_t numPairs = 200;
+  for (uint64_t seed = 0; seed < numPairs; ++seed) {
+    TwoPrograms pair = makeRandomPair(seed);
+    Result<ProgramSequence> sequence =
+        chooseSequence(pair.problem, pair.numFirst);
+    ASSERT_TRUE(sequence) << seed << ": " << sequence.error();
+    StepSchedulerOptions options;
+    options.effort = 1 << 16;
+    options.limitBytes = sequence->peakBytes;
+    if (seed % 2 == 0)
+      options.limitBytes += 60;
+    Result<Interleaving> result =
+        interleave(pair.problem, pair.numFirst, *sequence, options);
+    ASSERT_TRUE(result) << seed << ": " << result.error();
+    const StepSchedule &merged = result->merged;
+    ASSERT_TRUE(verify(pair.problem, merged.order)) << seed;
+    ASSERT_EQ(simulate(pair.problem, merged.order)->stepNs, merged.stepNs);
+    ASSERT_LE(merged.peakBytes, options.limitBytes) << seed;
+    ASSERT_LE(merged.stepNs, result->sequence.stepNs) << seed;
+    numShorter += merged.stepNs < result->sequence.stepNs;
+    int64_t bestNs =
+        ExactMerge(pair.problem, split(result->sequence.order, pair.numFirst),
+                   options.limitBytes)
+            .find();
+    ASSERT_GE(merged.stepNs, bestNs) << seed;
+    total += merged.stepNs;
+    bestTotal += bestNs;
+    Result<StepSchedule> scheduled =
+        scheduleStep(renumber(pair.problem, merged.order), options);
+    ASSERT_TRUE(scheduled) << seed << ": " << scheduled.error();
+    numBest += scheduled->stepNs <= bestNs;
+  }
+  EXPECT_GE(numShorter, numPairs / 2);
+  EXPECT_LE(total * 100, bestTotal * 105);
+  EXPECT_GE(numBest, numPairs * 95 / 100);
+}
