@@ -8,11 +8,7 @@
 
 #include "LoopScheduler.h"
 
-#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Support/Unlimited.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/Transforms/Transforms.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -67,60 +63,27 @@ mlir::commsched::scheduleLoop(scf::ForOp loop, int64_t outerBytes,
   return Outcome(std::move(result));
 }
 
-/// Ends the name of a peeled operation with its part and its iteration, so that
-/// names remain unique.
-static void renamePeeled(Operation *op,
-                         scf::PipeliningOption::PipelinerPart part,
-                         unsigned iteration) {
-  using Part = scf::PipeliningOption::PipelinerPart;
-  auto name = op->getAttrOfType<StringAttr>(nameAttrName);
-  if (!name || part == Part::Kernel)
-    return;
-  StringRef text = part == Part::Prologue ? ".prologue." : ".epilogue.";
-  op->setAttr(nameAttrName,
-              StringAttr::get(op->getContext(),
-                              name.getValue() + text + Twine(iteration)));
+int64_t ScheduledLoop::computeRunNs(const CyclicSchedule &of,
+                                    int64_t count) const {
+  // Of more iterations only the number of periods differs.
+  int64_t simulated = std::min(count, maxSimulated);
+  return simulateRun(problem.getProblem(), of.order,
+                     static_cast<int32_t>(simulated)) +
+         of.periodNs * (count - simulated);
 }
 
-namespace {
-
-/// Collects the arithmetic on bounds and indices that the pipeliner inserts.
-struct ArithmeticListener : RewriterBase::Listener {
-  void notifyOperationInserted(Operation *op,
-                               OpBuilder::InsertPoint previous) override {
-    if (isa<arith::ArithDialect>(op->getDialect()))
-      inserted.push_back(op);
+std::optional<int64_t> ScheduledLoop::findLeastCount() const {
+  int64_t gainNs = program.periodNs - schedule.periodNs;
+  auto computeLossNs = [&](int64_t count) {
+    return computeRunNs(schedule, count) - computeRunNs(program, count);
+  };
+  if (int64_t lossNs = computeLossNs(maxSimulated); lossNs >= 0)
+    return gainNs > 0 ? std::optional(maxSimulated + lossNs / gainNs + 1)
+                      : std::nullopt;
+  int64_t tooFew = schedule.order.depth() - 1, enough = maxSimulated;
+  while (enough - tooFew > 1) {
+    int64_t middle = tooFew + (enough - tooFew) / 2;
+    (computeLossNs(middle) < 0 ? enough : tooFew) = middle;
   }
-  void notifyOperationErased(Operation *op) override {
-    llvm::erase(inserted, op);
-  }
-
-  SmallVector<Operation *> inserted;
-};
-
-} // namespace
-
-FailureOr<scf::ForOp>
-mlir::commsched::applySchedule(scf::ForOp loop,
-                               const ScheduledLoop &scheduled) {
-  const CyclicOrder &order = scheduled.schedule.order;
-  scf::PipeliningOption options;
-  options.annotateFn = renamePeeled;
-  options.getScheduleFn =
-      [&](scf::ForOp, std::vector<std::pair<Operation *, unsigned>> &schedule) {
-        for (NodeId node : order.order)
-          schedule.push_back(
-              {scheduled.problem.getOperation(node), order.stages[node]});
-      };
-  IRRewriter rewriter(loop->getContext());
-  ArithmeticListener listener;
-  rewriter.setListener(&listener);
-  rewriter.setInsertionPoint(loop);
-  FailureOr<scf::ForOp> kernel = scf::pipelineForLoop(rewriter, loop, options);
-  if (succeeded(kernel) && !listener.inserted.empty())
-    (void)applyOpPatternsGreedily(
-        listener.inserted, FrozenRewritePatternSet(),
-        GreedyRewriteConfig().setStrictness(
-            GreedyRewriteStrictness::ExistingAndNewOps));
-  return kernel;
+  return enough;
 }

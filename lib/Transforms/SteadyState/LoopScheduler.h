@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Finds the schedule of the body of a loop as a program that repeats, and
-// applies it to the loop.
+// Finds the schedule of the body of a loop as a program that repeats.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,6 +36,19 @@ struct ScheduledLoop {
   schedule::CyclicSchedule schedule;
   schedule::PeriodBound bound;
   int64_t limitBytes = 0;
+
+  /// The time of `count` iterations by `of`, one of the two schedules, in
+  /// nanoseconds.
+  int64_t computeRunNs(const schedule::CyclicSchedule &of, int64_t count) const;
+
+  /// The least number of iterations, at least the depth, of which the schedule
+  /// is shorter than without overlap; none if it never is. What is gained grows
+  /// with the number of iterations.
+  std::optional<int64_t> findLeastCount() const;
+
+private:
+  /// So many iterations are simulated.
+  static constexpr int64_t maxSimulated = 64;
 };
 
 /// Returns the best schedule of `loop`, around which `outerBytes` are live.
@@ -46,13 +58,6 @@ FailureOr<std::optional<ScheduledLoop>>
 scheduleLoop(scf::ForOp loop, int64_t outerBytes, OperationCosts &costs,
              const LoopSchedulingOptions &options,
              LoopProblem::DeclineFunction decline);
-
-/// Puts the loop into its schedule: peels what runs before its first period and
-/// after its last one. The names (`commsched.name`) of what is peeled end with
-/// the part and the iteration. Returns the loop of the periods. Fails if MLIR's
-/// pipeliner does not support the loop, which it has left as it was.
-FailureOr<scf::ForOp> applySchedule(scf::ForOp loop,
-                                    const ScheduledLoop &scheduled);
 
 } // namespace mlir::commsched
 

@@ -9,6 +9,7 @@
 #include "../PassSupport.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CyclicPass.h"
+#include "LoopRewrite.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace mlir::commsched {
@@ -31,10 +32,14 @@ struct PipelineLoops
 private:
   /// The bytes that are live around the loop while it runs.
   FailureOr<int64_t> computeOuterBytes(scf::ForOp loop);
+  /// Puts the loop into its schedule, if that pays.
+  LogicalResult apply(scf::ForOp loop, const ScheduledLoop &scheduled);
   /// Returns whether the loop was changed.
   FailureOr<bool> pipeline(scf::ForOp loop, OperationCosts &costs);
   void remarkKept(scf::ForOp loop, Location location, const Twine &reason);
-  void remarkPipelined(Location location, const ScheduledLoop &scheduled);
+  /// The loop is in its schedule: always, or from `leastCount` iterations on.
+  void remarkPipelined(Location location, const ScheduledLoop &scheduled,
+                       std::optional<int64_t> leastCount);
 };
 
 } // namespace
@@ -45,49 +50,33 @@ void PipelineLoops::remarkKept(scf::ForOp loop, Location location,
       << ("the loop keeps its iterations apart: " + reason).str();
 }
 
-/// The time of `count` iterations, in nanoseconds.
-static int64_t computeRunNs(const ScheduledLoop &scheduled,
-                            const CyclicSchedule &schedule, int64_t count) {
-  // Few iterations are simulated; of more, only the first ones differ.
-  constexpr int64_t maxSimulated = 64;
-  int64_t simulated = std::min(count, maxSimulated);
-  return simulateRun(scheduled.problem.getProblem(), schedule.order,
-                     static_cast<int32_t>(simulated)) +
-         schedule.periodNs * (count - simulated);
-}
-
-/// Whether a collective starts in one iteration and is waited for in the next.
-static bool hasFlightsOverBoundary(const ScheduledLoop &scheduled) {
-  const Problem &body = scheduled.problem.getProblem().body();
-  const std::vector<int32_t> &stages = scheduled.schedule.order.stages;
-  for (NodeId node = 0; node < body.numNodes(); ++node)
-    if (NodeId wait = body.waitOf(node);
-        wait != noNode && stages[wait] != stages[node])
-      return true;
-  return false;
-}
-
 void PipelineLoops::remarkPipelined(Location location,
-                                    const ScheduledLoop &scheduled) {
+                                    const ScheduledLoop &scheduled,
+                                    std::optional<int64_t> leastCount) {
   const CyclicSchedule &before = scheduled.program;
   const CyclicSchedule &after = scheduled.schedule;
   int64_t depth = after.order.depth();
-  remark::passed(location,
-                 makeRemark("LoopPipelined", getOperation().getSymName()))
-      << ("an iteration takes " + Twine(after.periodNs) + " ns instead of " +
-          Twine(before.periodNs) + ", of at least " +
-          Twine(scheduled.bound.ns) + ", with " + Twine(depth) +
-          " iterations in progress, and " + Twine(after.peakBytes) +
-          " bytes instead of " + Twine(before.peakBytes) +
-          ", for a budget of " + Twine(scheduled.limitBytes))
-             .str()
-      << remark::metric("PeriodNsBefore", before.periodNs)
-      << remark::metric("PeriodNsAfter", after.periodNs)
-      << remark::metric("PeriodBoundNs", scheduled.bound.ns)
-      << remark::metric("Depth", depth)
-      << remark::metric("PeakBytesBefore", before.peakBytes)
-      << remark::metric("PeakBytesAfter", after.peakBytes)
-      << remark::metric("BudgetBytes", scheduled.limitBytes);
+  auto record = remark::passed(
+      location, makeRemark("LoopPipelined", getOperation().getSymName()));
+  record << ("an iteration takes " + Twine(after.periodNs) + " ns instead of " +
+             Twine(before.periodNs) + ", of at least " +
+             Twine(scheduled.bound.ns) + ", with " + Twine(depth) +
+             " iterations in progress, and " + Twine(after.peakBytes) +
+             " bytes instead of " + Twine(before.peakBytes) +
+             ", for a budget of " + Twine(scheduled.limitBytes) +
+             (leastCount ? ", where it has " + Twine(*leastCount) +
+                               " iterations or more"
+                         : ""))
+                .str()
+         << remark::metric("PeriodNsBefore", before.periodNs)
+         << remark::metric("PeriodNsAfter", after.periodNs)
+         << remark::metric("PeriodBoundNs", scheduled.bound.ns)
+         << remark::metric("Depth", depth)
+         << remark::metric("PeakBytesBefore", before.peakBytes)
+         << remark::metric("PeakBytesAfter", after.peakBytes)
+         << remark::metric("BudgetBytes", scheduled.limitBytes);
+  if (leastCount)
+    record << remark::metric("LeastCount", *leastCount);
 }
 
 FailureOr<int64_t> PipelineLoops::computeOuterBytes(scf::ForOp loop) {
@@ -110,21 +99,29 @@ FailureOr<int64_t> PipelineLoops::computeOuterBytes(scf::ForOp loop) {
   return 0;
 }
 
-/// Why the schedule of a loop of so many iterations is not taken, or nothing.
+/// Why no schedule of the loop is taken, whatever its number of iterations, or
+/// nothing.
+static std::optional<std::string> findObstacle(const ScheduledLoop &scheduled) {
+  int64_t peakBytes = scheduled.schedule.peakBytes;
+  if (peakBytes <= scheduled.limitBytes)
+    return std::nullopt;
+  return ("no order fits: the one that needs least takes " + Twine(peakBytes) +
+          " bytes, of " + Twine(scheduled.limitBytes))
+      .str();
+}
+
+/// The same for a loop of so many iterations.
 static std::optional<std::string> findObstacle(const ScheduledLoop &scheduled,
                                                int64_t count) {
   const CyclicSchedule &after = scheduled.schedule;
-  int64_t beforeNs = computeRunNs(scheduled, scheduled.program, count);
-  if (after.peakBytes > scheduled.limitBytes)
-    return ("no order fits: the one that needs least takes " +
-            Twine(after.peakBytes) + " bytes, of " +
-            Twine(scheduled.limitBytes))
-        .str();
+  if (std::optional<std::string> obstacle = findObstacle(scheduled))
+    return obstacle;
   if (count < after.order.depth())
     return ("it has " + Twine(count) + " iterations, and " +
             Twine(after.order.depth()) + " would be in progress at once")
         .str();
-  if (computeRunNs(scheduled, after, count) < beforeNs)
+  int64_t beforeNs = scheduled.computeRunNs(scheduled.program, count);
+  if (scheduled.computeRunNs(after, count) < beforeNs)
     return std::nullopt;
   return ("its " + Twine(count) + " iterations take " + Twine(beforeNs) +
           " ns, and nothing that fits " + Twine(scheduled.limitBytes) +
@@ -132,12 +129,42 @@ static std::optional<std::string> findObstacle(const ScheduledLoop &scheduled,
       .str();
 }
 
+LogicalResult PipelineLoops::apply(scf::ForOp loop,
+                                   const ScheduledLoop &scheduled) {
+  Location location = loop.getLoc();
+  auto keep = [&](const Twine &reason) {
+    remarkKept(loop, location, reason);
+    return failure();
+  };
+  std::optional<int64_t> leastCount;
+  if (std::optional<APInt> count = loop.getStaticTripCount()) {
+    // Of more iterations only the number of periods differs.
+    constexpr uint64_t maxCount = 1 << 20;
+    if (auto obstacle = findObstacle(
+            scheduled, static_cast<int64_t>(count->getLimitedValue(maxCount))))
+      return keep(*obstacle);
+  } else {
+    if (std::optional<std::string> obstacle = findObstacle(scheduled))
+      return keep(*obstacle);
+    leastCount = scheduled.findLeastCount();
+    if (!leastCount)
+      return keep("an iteration takes " + Twine(scheduled.program.periodNs) +
+                  " ns, and nothing that fits " + Twine(scheduled.limitBytes) +
+                  " bytes is shorter");
+  }
+  LogicalResult applied =
+      leastCount ? applyGuardedSchedule(loop, scheduled, *leastCount)
+                 : applySchedule(loop, scheduled);
+  if (failed(applied))
+    return keep("its form is not supported by the pipeliner");
+  remarkPipelined(location, scheduled, leastCount);
+  return success();
+}
+
 FailureOr<bool> PipelineLoops::pipeline(scf::ForOp loop,
                                         OperationCosts &costs) {
-  Location location = loop.getLoc();
-  std::optional<APInt> count = loop.getStaticTripCount();
-  if (!count) {
-    remarkKept(loop, location, "the number of iterations is not known");
+  if (loop.getUnsignedCmp()) {
+    remarkKept(loop, loop.getLoc(), "its bounds are compared without sign");
     return false;
   }
   FailureOr<int64_t> outerBytes = computeOuterBytes(loop);
@@ -149,25 +176,7 @@ FailureOr<bool> PipelineLoops::pipeline(scf::ForOp loop,
       });
   if (failed(scheduled))
     return failure();
-  if (!*scheduled)
-    return false;
-  // Of more iterations only the number of periods differs.
-  constexpr uint64_t maxCount = 1 << 20;
-  if (std::optional<std::string> obstacle = findObstacle(
-          **scheduled,
-          static_cast<int64_t>(count->getLimitedValue(maxCount)))) {
-    remarkKept(loop, location, *obstacle);
-    return false;
-  }
-  FailureOr<scf::ForOp> kernel = applySchedule(loop, **scheduled);
-  if (failed(kernel)) {
-    remarkKept(loop, location, "its form is not supported by the pipeliner");
-    return false;
-  }
-  if (hasFlightsOverBoundary(**scheduled))
-    (*kernel)->setAttr("commsched.pipelined", UnitAttr::get(&getContext()));
-  remarkPipelined(location, **scheduled);
-  return true;
+  return *scheduled && succeeded(apply(loop, **scheduled));
 }
 
 void PipelineLoops::runOnOperation() {

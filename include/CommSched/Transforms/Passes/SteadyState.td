@@ -50,10 +50,14 @@ def PipelineLoops
 
     All ranks have to run the pass on the same program with the same costs.
 
-    A loop stays as it is, with a remark that says why, if its number of
-    iterations is not known or too small, if an iteration takes a value from
-    further back than the iteration before, if a size is not known, or if the
-    period gets no shorter. An operation whose time is not known is an error.
+    Where the number of iterations is not known, an `scf.if` takes the pipelined
+    loop from the least number of iterations that it pays for, and the loop as
+    it was for fewer. All ranks have the same number.
+
+    A loop stays as it is, with a remark that says why, if it has too few
+    iterations, if an iteration takes a value from further back than the
+    iteration before, if a size is not known, or if the period gets no shorter.
+    An operation whose time is not known is an error.
   }];
   let options = cyclicOptions;
   let dependentDialects = [

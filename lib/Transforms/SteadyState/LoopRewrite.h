@@ -1,0 +1,37 @@
+//===- LoopRewrite.h - Loops in their schedules -----------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Applies the schedule of a loop. What runs before its first period and after
+// its last one is peeled; the names (`commsched.name`) of what is peeled end
+// with the part and the iteration.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_LOOPREWRITE_H
+#define COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_LOOPREWRITE_H
+
+#include "LoopScheduler.h"
+
+namespace mlir::commsched {
+
+/// Puts a loop whose number of iterations is static, and at least the depth,
+/// into its schedule. Fails if MLIR's pipeliner does not support the loop,
+/// which it has left as it was.
+LogicalResult applySchedule(scf::ForOp loop, const ScheduledLoop &scheduled);
+
+/// The same for a loop whose number of iterations is known when it runs:
+/// inserts an `scf.if` with the loop in its schedule, for `leastCount`
+/// iterations and more, and the loop as it was, for fewer. The names in the
+/// latter end with `.few`. `leastCount` is at least the depth.
+LogicalResult applyGuardedSchedule(scf::ForOp loop,
+                                   const ScheduledLoop &scheduled,
+                                   int64_t leastCount);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_LOOPREWRITE_H
