@@ -64,19 +64,8 @@ bool CyclicScheduler::isBetter(const CyclicSchedule &a,
                                     : a.periodNs < b.periodNs;
 }
 
-/// Computes the period and the peak. Error: the order is not legal.
 Result<CyclicSchedule> CyclicScheduler::measure(CyclicOrder order) const {
-  if (Status status = verify(problem, order); !status)
-    return status;
-  Result<PeriodTimeline> period =
-      simulatePeriod(problem, order, options.step.contention);
-  if (!period)
-    return Error{period.error()};
-  CyclicSchedule schedule;
-  schedule.periodNs = period->periodNs;
-  schedule.peakBytes = computeRunPeak(problem, order);
-  schedule.order = std::move(order);
-  return schedule;
+  return measureCyclic(problem, std::move(order), options.step.contention);
 }
 
 Status CyclicScheduler::keep(Result<CyclicSchedule> candidate) {
@@ -221,6 +210,21 @@ Result<CyclicSchedule> CyclicScheduler::run() {
   if (!status)
     return Error{"scheduling made a bad order: " + status.error()};
   return std::move(best);
+}
+
+Result<CyclicSchedule> schedule::measureCyclic(const CyclicProblem &problem,
+                                               CyclicOrder order,
+                                               const Contention &contention) {
+  if (Status status = verify(problem, order); !status)
+    return status;
+  Result<PeriodTimeline> period = simulatePeriod(problem, order, contention);
+  if (!period)
+    return Error{period.error()};
+  CyclicSchedule schedule;
+  schedule.periodNs = period->periodNs;
+  schedule.peakBytes = computeRunPeak(problem, order);
+  schedule.order = std::move(order);
+  return schedule;
 }
 
 Result<CyclicSchedule>

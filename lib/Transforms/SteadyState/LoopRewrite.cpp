@@ -94,14 +94,15 @@ static FailureOr<scf::ForOp> pipeline(RewriterBase &rewriter, scf::ForOp loop,
   return kernel;
 }
 
-LogicalResult mlir::commsched::applySchedule(scf::ForOp loop,
-                                             const ScheduledLoop &scheduled) {
+FailureOr<scf::ForOp>
+mlir::commsched::applySchedule(scf::ForOp loop,
+                               const ScheduledLoop &scheduled) {
   ArithmeticListener listener;
   IRRewriter rewriter(loop->getContext(), &listener);
-  if (failed(pipeline(rewriter, loop, scheduled)))
-    return failure();
-  listener.simplify();
-  return success();
+  FailureOr<scf::ForOp> kernel = pipeline(rewriter, loop, scheduled);
+  if (succeeded(kernel))
+    listener.simplify();
+  return kernel;
 }
 
 /// Returns whether `loop` has at least `count` iterations, as a value; no

@@ -20,9 +20,10 @@
 namespace mlir::commsched {
 
 /// Puts a loop whose number of iterations is static, and at least the depth,
-/// into its schedule. Fails if MLIR's pipeliner does not support the loop,
-/// which it has left as it was.
-LogicalResult applySchedule(scf::ForOp loop, const ScheduledLoop &scheduled);
+/// into its schedule. Returns the loop of the periods. Fails if MLIR's pipeliner
+/// does not support the loop, which it has left as it was.
+FailureOr<scf::ForOp> applySchedule(scf::ForOp loop,
+                                    const ScheduledLoop &scheduled);
 
 /// The same for a loop whose number of iterations is known when it runs:
 /// inserts an `scf.if` with the loop in its schedule, for `leastCount`

@@ -8,7 +8,9 @@
 
 #include "LoopScheduler.h"
 
+#include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Support/Unlimited.h"
+#include "llvm/Support/ScopedPrinter.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -61,6 +63,32 @@ mlir::commsched::scheduleLoop(scf::ForOp loop, int64_t outerBytes,
            << "cannot be scheduled: " << schedule.error();
   result.schedule = std::move(*schedule);
   return Outcome(std::move(result));
+}
+
+std::string mlir::commsched::describeBound(const LoopProblem &problem,
+                                           const PeriodBound &bound) {
+  switch (bound.kind) {
+  case PeriodBoundKind::Computation:
+    return "the computation";
+  case PeriodBoundKind::Stream:
+    return "the collectives of " +
+           llvm::to_string(problem.getStreams()[bound.stream]);
+  case PeriodBoundKind::Circle:
+    break;
+  }
+  // A long circle is named by its beginning.
+  constexpr size_t maxNamed = 8;
+  std::string text = "the circle of ";
+  for (auto [place, node] : llvm::enumerate(bound.circle)) {
+    if (place == maxNamed) {
+      text += " and " + std::to_string(bound.circle.size() - place) + " more";
+      break;
+    }
+    text += (place ? ", " : "") + describe(problem.getOperation(node));
+  }
+  if (bound.circleDistance > 1)
+    text += " over " + std::to_string(bound.circleDistance) + " repetitions";
+  return text;
 }
 
 int64_t ScheduledLoop::computeRunNs(const CyclicSchedule &of,

@@ -154,7 +154,7 @@ LogicalResult PipelineLoops::apply(scf::ForOp loop,
   }
   LogicalResult applied =
       leastCount ? applyGuardedSchedule(loop, scheduled, *leastCount)
-                 : applySchedule(loop, scheduled);
+                 : LogicalResult(applySchedule(loop, scheduled));
   if (failed(applied))
     return keep("its form is not supported by the pipeliner");
   remarkPipelined(location, scheduled, leastCount);

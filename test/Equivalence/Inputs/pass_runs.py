@@ -88,7 +88,7 @@ MODULE_PASSES = {"commsched-pipeline", "commsched-inductor-pipeline",
                  "commsched-frontier", "commsched-interleave",
                  "commsched-merge-step", "commsched-partition-joint",
                  "commsched-verify-partition", "commsched-sync-partition",
-                 "commsched-quantize-activations"}
+                 "commsched-quantize-activations", "commsched-steady-state"}
 TABLE = "profile=%src/data/cost-tables/h100-8gpu-xla.json"
 UNITS = "plan=embedding;layers.0;layers.[1-9]*;output"
 
@@ -143,6 +143,9 @@ RUNS = [
     *make_runs("commsched-export-json", "file=%folder/program.json",
                steps=()),
     *make_runs("commsched-pipeline-loops",
+               f"memory-budget=20% max-depth=4 slack=5 target=b200 {TABLE}",
+               steps=()),
+    *make_runs("commsched-steady-state",
                f"memory-budget=20% max-depth=4 slack=5 target=b200 {TABLE}",
                steps=()),
     *make_runs(

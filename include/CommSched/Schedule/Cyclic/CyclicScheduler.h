@@ -37,6 +37,13 @@ struct CyclicSchedule {
   int64_t peakBytes = 0;
 };
 
+/// Returns `order` with its period (simulatePeriod()) and its peak
+/// (computeRunPeak()). Error: it is not legal, or the one of `problem` or
+/// `contention`. O((nodes + dependences + uses) * (depth + periods)).
+Result<CyclicSchedule> measureCyclic(const CyclicProblem &problem,
+                                     CyclicOrder order,
+                                     const Contention &contention = {});
+
 /// Returns the best schedule that rotations find, the order of the program
 /// included: of those within the limit the one with the shortest period, of
 /// several the one with the lowest peak, then the first. If none is within the

@@ -66,4 +66,48 @@ def PipelineLoops
   ];
 }
 
+def SteadyState
+    : CommSched_CyclicPass<"commsched-steady-state", "::mlir::ModuleOp"> {
+  let summary = "overlap communication with other repetitions of its step";
+  let description = [{
+    Schedules each step that repeats, a function with arguments that its own
+    results feed (`commsched.source` with `iterations = 1`), as one period, like
+    the body of a loop in `commsched-pipeline-loops`: the last reductions of a
+    repetition run beside the optimizer and the beginning of the next one, and
+    the first gathers of the next one beside the end of this one. A step of
+    several functions is made one by `commsched-merge-step` before.
+
+    Where repetitions overlap, three functions are added behind the step
+    (`commsched.steady_state`), which whoever runs the step calls instead of it:
+
+      - `@<step>_prologue` takes the arguments of the step, and the inputs of
+        all repetitions that are in progress but one. It returns the state.
+      - `@<step>_steady`, once for each further repetition, takes the state, the
+        inputs of one repetition and the arguments that are the same in all. It
+        returns the new state and the results of one repetition.
+      - `@<step>_epilogue` takes the state and returns the results of the last
+        repetitions.
+
+    The state is what one call hands to the next, futures of collectives in
+    flight included. With a depth of S repetitions in progress, K repetitions
+    are a call of the prologue, K - (S - 1) of the steady state, and one of the
+    epilogue. The step itself stays for fewer. Where the period gets shorter
+    without overlap, the operations of the step are only put into another order.
+
+    All ranks have to run the pass on the same program with the same costs.
+
+    A step stays as it is, with a remark that says why, if it is linked to other
+    functions, if two arguments have the same source, if its body is not one
+    block, if a size is not known, or if the period gets no shorter. An
+    operation whose time is not known is an error. See
+    docs/guide/steady-state.md.
+  }];
+  let options = cyclicOptions;
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect",
+    "::mlir::commsched::CommSchedDialect",
+    "::mlir::scf::SCFDialect",
+  ];
+}
+
 #endif // COMMSCHED_TRANSFORMS_PASSES_STEADYSTATE_TD

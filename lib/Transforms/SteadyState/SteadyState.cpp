@@ -1,0 +1,205 @@
+//===- SteadyState.cpp - Pass that overlaps steps that repeat -------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Dialect/SteadyState.h"
+#include "../PassSupport.h"
+#include "CyclicPass.h"
+#include "LoopRewrite.h"
+#include "SteadyFunctions.h"
+#include "StepLoop.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_STEADYSTATE
+#include "CommSched/Transforms/Passes.h.inc"
+} // namespace mlir::commsched
+
+using namespace mlir;
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+
+namespace {
+
+struct SteadyState
+    : CyclicPass<mlir::commsched::impl::SteadyStateBase<SteadyState>> {
+  using CyclicPass::CyclicPass;
+
+  void runOnOperation() override;
+
+private:
+  LogicalResult overlap(func::FuncOp step);
+  FailureOr<bool> overlapLoop(const StepLoop &steps, OperationCosts &costs,
+                              StepLoop::DeclineFunction decline);
+};
+
+} // namespace
+
+/// The bytes of the arguments of the step that are the same in all repetitions,
+/// and of what the step leaves behind as a view of them.
+static FailureOr<int64_t> computeConstantBytes(const StepLoop &steps) {
+  Block &body = steps.getStep().getBody().front();
+  FailureOr<BlockProblem> problem = BlockProblem::create(
+      body, [](Operation *) { return 0; }, StreamOrder::Free);
+  if (failed(problem))
+    return failure();
+  int64_t bytes = 0;
+  const Problem &known = problem->getProblem();
+  for (BufferId id = 0; id < known.numBuffers(); ++id)
+    if (auto argument = dyn_cast<BlockArgument>(problem->getBufferRoot(id));
+        argument && argument.getOwner() == &body &&
+        steps.getKind(argument.getArgNumber()) == StepArgument::Constant)
+      bytes += known.buffer(id).bytes;
+  return bytes;
+}
+
+/// Moves what a repetition is given to the beginning of the first stage and
+/// what it gives away to the end of the last one: a call of the steady state
+/// takes the inputs of one repetition and returns the results of one.
+static CyclicOrder movePorts(const LoopProblem &problem,
+                             const CyclicOrder &schedule) {
+  CyclicOrder moved;
+  moved.stages = schedule.stages;
+  Order inputs, others, outputs;
+  for (NodeId node : schedule.order) {
+    Operation *op = problem.getOperation(node);
+    if (!op->hasAttr(portAttrName)) {
+      others.push_back(node);
+      continue;
+    }
+    bool isInput = op->getNumOperands() == 0;
+    (isInput ? inputs : outputs).push_back(node);
+    moved.stages[node] = isInput ? 0 : schedule.depth() - 1;
+  }
+  for (const Order *order : {&inputs, &others, &outputs})
+    moved.order.insert(moved.order.end(), order->begin(), order->end());
+  return moved;
+}
+
+/// Puts the operations of the step into the order of the period.
+static void reorder(const StepLoop &steps, const ScheduledLoop &scheduled) {
+  Operation *terminator = steps.getStep().getBody().front().getTerminator();
+  for (NodeId node : scheduled.schedule.order.order)
+    if (Operation *op = steps.getOriginal(scheduled.problem.getOperation(node)))
+      op->moveBefore(terminator);
+}
+
+/// Emits the remark `StepRepeated` about the schedule that was taken.
+static void remarkRepeated(func::FuncOp step, const ScheduledLoop &scheduled) {
+  const CyclicSchedule &before = scheduled.program;
+  const CyclicSchedule &after = scheduled.schedule;
+  int64_t depth = after.order.depth();
+  remark::passed(step.getLoc(), makeRemark("StepRepeated", step.getSymName()))
+      << ("a repetition takes " + Twine(after.periodNs) + " ns instead of " +
+          Twine(before.periodNs) + ", of at least " +
+          Twine(scheduled.bound.ns) + " (" +
+          describeBound(scheduled.problem, scheduled.bound) + "), with " +
+          Twine(depth) + (depth == 1 ? " repetition" : " repetitions") +
+          " in progress, and " + Twine(after.peakBytes) + " bytes instead of " +
+          Twine(before.peakBytes) + ", for a budget of " +
+          Twine(scheduled.limitBytes))
+             .str()
+      << remark::metric("PeriodNsBefore", before.periodNs)
+      << remark::metric("PeriodNsAfter", after.periodNs)
+      << remark::metric("PeriodBoundNs", scheduled.bound.ns)
+      << remark::metric("Depth", depth)
+      << remark::metric("PeakBytesBefore", before.peakBytes)
+      << remark::metric("PeakBytesAfter", after.peakBytes)
+      << remark::metric("BudgetBytes", scheduled.limitBytes);
+}
+
+/// Why the schedule is not taken, or nothing.
+static std::optional<std::string>
+explainNoGain(const ScheduledLoop &scheduled) {
+  const CyclicSchedule &after = scheduled.schedule;
+  if (after.peakBytes > scheduled.limitBytes)
+    return ("no order fits: the one that needs least takes " +
+            Twine(after.peakBytes) + " bytes, of " +
+            Twine(scheduled.limitBytes))
+        .str();
+  if (after.periodNs < scheduled.program.periodNs)
+    return std::nullopt;
+  return ("a repetition takes " + Twine(scheduled.program.periodNs) +
+          " ns, of at least " + Twine(scheduled.bound.ns) + " (" +
+          describeBound(scheduled.problem, scheduled.bound) +
+          "), and nothing that fits " + Twine(scheduled.limitBytes) +
+          " bytes is shorter")
+      .str();
+}
+
+/// Schedules and pipelines the loop. Returns whether the module has changed.
+FailureOr<bool> SteadyState::overlapLoop(const StepLoop &steps,
+                                         OperationCosts &costs,
+                                         StepLoop::DeclineFunction decline) {
+  func::FuncOp step = steps.getStep();
+  FailureOr<int64_t> constantBytes = computeConstantBytes(steps);
+  if (failed(constantBytes))
+    return failure();
+  FailureOr<std::optional<ScheduledLoop>> found =
+      scheduleLoop(steps.getLoop(), *constantBytes, costs, options, decline);
+  if (failed(found))
+    return failure();
+  if (!*found)
+    return false;
+  ScheduledLoop &scheduled = **found;
+  const CyclicProblem &cyclic = scheduled.problem.getProblem();
+  Result<CyclicSchedule> moved = measureCyclic(
+      cyclic, movePorts(scheduled.problem, scheduled.schedule.order));
+  if (!moved)
+    return emitError(step.getLoc()) << "cannot be scheduled: " << moved.error();
+  scheduled.schedule = std::move(*moved);
+  if (std::optional<std::string> obstacle = explainNoGain(scheduled)) {
+    decline(step.getLoc(), *obstacle);
+    return false;
+  }
+  int32_t depth = scheduled.schedule.order.depth();
+  if (depth == 1) {
+    reorder(steps, scheduled);
+  } else {
+    FailureOr<scf::ForOp> kernel = applySchedule(steps.getLoop(), scheduled);
+    if (failed(kernel)) {
+      decline(step.getLoc(), "its form is not supported by the pipeliner");
+      return false;
+    }
+    createSteadyFunctions(steps, *kernel, depth);
+  }
+  remarkRepeated(step, scheduled);
+  return true;
+}
+
+LogicalResult SteadyState::overlap(func::FuncOp step) {
+  auto decline = [&](Location location, StringRef reason) {
+    remark::missed(location, makeRemark("StepKept", step.getSymName()))
+        << ("the step keeps its repetitions apart: " + reason).str();
+  };
+  auto symbol = FlatSymbolRefAttr::get(step.getSymNameAttr());
+  if (findSteadyStateFunction(step, symbol, SteadyStateRole::Prologue)) {
+    decline(step.getLoc(), "it has a steady state already");
+    return success();
+  }
+  CostAnalysis analysis(step, measured.get(), getPresetName(target));
+  OperationCosts *costs = analysis.getCosts();
+  if (!costs)
+    return failure();
+  std::unique_ptr<StepLoop> steps = StepLoop::create(step, decline);
+  return steps ? LogicalResult(overlapLoop(*steps, *costs, decline))
+               : success();
+}
+
+void SteadyState::runOnOperation() {
+  if (failed(emitOptionError(getOperation(), optionError)))
+    return signalPassFailure();
+  SmallVector<func::FuncOp> steps;
+  for (auto function : getOperation().getOps<func::FuncOp>())
+    if (!function.isExternal() && StepLoop::repeats(function))
+      steps.push_back(function);
+  if (steps.empty())
+    return markAllAnalysesPreserved();
+  for (func::FuncOp step : steps)
+    if (failed(overlap(step)))
+      return signalPassFailure();
+}

@@ -1,0 +1,165 @@
+//===- StepLoop.cpp - A step as the body of a loop ------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepLoop.h"
+
+#include "../Step/JoinedFunction.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Dialect/StepAttributes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+/// Whether `source` is a result of the previous repetition of `step`.
+static bool isOwnResult(func::FuncOp step, const StepSource &source) {
+  return source.function == step.getSymNameAttr() && source.iterations == 1;
+}
+
+bool StepLoop::repeats(func::FuncOp step) {
+  return llvm::any_of(llvm::seq(step.getNumArguments()), [&](unsigned index) {
+    std::optional<StepSource> source = getStepSource(step, index);
+    return source && isOwnResult(step, *source);
+  });
+}
+
+bool StepLoop::readArguments(DeclineFunction decline) {
+  DenseMap<unsigned, unsigned> fedBy;
+  for (unsigned index : llvm::seq(step.getNumArguments())) {
+    std::optional<StepSource> source = getStepSource(step, index);
+    if (!source) {
+      bool isInput = getRole(step.getArgument(index)) == "input";
+      kinds.push_back(isInput ? StepArgument::Input : StepArgument::Constant);
+      continue;
+    }
+    Location location = step.getArgument(index).getLoc();
+    if (!isOwnResult(step, *source)) {
+      decline(location, ("argument " + Twine(index) + " comes from '@" +
+                         source->function.getValue() +
+                         "', so that the step is several functions, which "
+                         "commsched-merge-step makes one")
+                            .str());
+      return false;
+    }
+    auto [other, isFirst] = fedBy.try_emplace(source->result, index);
+    if (!isFirst) {
+      decline(location,
+              ("arguments " + Twine(other->second) + " and " + Twine(index) +
+               " are both fed by result " + Twine(source->result))
+                  .str());
+      return false;
+    }
+    kinds.push_back(StepArgument::Carried);
+    carriedArguments.push_back(index);
+    carriedResults.push_back(source->result);
+  }
+  return true;
+}
+
+/// Creates a port: an operation that takes no time.
+static Operation *createPort(OpBuilder &builder, Location location,
+                             StringRef name, ValueRange inputs, Type type,
+                             int64_t number) {
+  auto port = ComputeOp::create(builder, location, type,
+                                builder.getStringAttr(name), inputs,
+                                /*flops=*/FloatAttr(), /*bytes=*/IntegerAttr(),
+                                /*alias=*/IntegerAttr(),
+                                /*mutates=*/DenseI64ArrayAttr(),
+                                /*random=*/UnitAttr(), /*split=*/StringAttr());
+  if (!inputs.empty())
+    port.setAlias(0);
+  port->setAttr(runtimeNsAttrName, builder.getI64IntegerAttr(0));
+  port->setAttr(portAttrName, builder.getI64IntegerAttr(number));
+  return port;
+}
+
+void StepLoop::build() {
+  Location location = step.getLoc();
+  OpBuilder builder(step->getContext());
+  builder.setInsertionPointAfter(step);
+  SmallVector<Type> returned =
+      llvm::map_to_vector(carriedResults, [&](unsigned result) {
+        return step.getResultTypes()[result];
+      });
+  repeated = func::FuncOp::create(
+      builder, location, (step.getSymName() + "_repeated").str(),
+      builder.getFunctionType(step.getArgumentTypes(), returned));
+  for (unsigned index : llvm::seq(step.getNumArguments()))
+    repeated.setArgAttrs(index, step.getArgAttrDict(index));
+  SymbolTable(step->getParentOp()).insert(repeated);
+  Block *entry = repeated.addEntryBlock();
+  builder.setInsertionPointToStart(entry);
+  auto createIndex = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, location, value);
+  };
+  Value lower = createIndex(0), upper = createIndex(numRepetitions),
+        stride = createIndex(1);
+  SmallVector<Value> initial =
+      llvm::map_to_vector(carriedArguments, [&](unsigned index) -> Value {
+        return entry->getArgument(index);
+      });
+  auto loop =
+      scf::ForOp::create(builder, location, lower, upper, stride, initial,
+                         [](OpBuilder &, Location, Value, ValueRange) {});
+  func::ReturnOp::create(builder, location, loop.getResults());
+  builder.setInsertionPointToStart(loop.getBody());
+  IRMapping mapping;
+  mapping.map(step.getArguments(), entry->getArguments());
+  for (auto [place, index] : llvm::enumerate(carriedArguments))
+    mapping.map(step.getArgument(index), loop.getRegionIterArg(place));
+  for (auto [index, kind] : llvm::enumerate(kinds))
+    if (kind == StepArgument::Input) {
+      Value argument = step.getArgument(index);
+      mapping.map(argument, createPort(builder, argument.getLoc(), "step.input",
+                                       {}, argument.getType(), index)
+                                ->getResult(0));
+    }
+  for (Operation &op : step.getBody().front().without_terminator()) {
+    Operation *copy = builder.clone(op, mapping);
+    if (op.hasTrait<OpTrait::ConstantLike>())
+      copy->moveBefore(loop);
+    else
+      originals[copy] = &op;
+  }
+  Operation *terminator = step.getBody().front().getTerminator();
+  for (OpOperand &operand : terminator->getOpOperands())
+    if (!llvm::is_contained(carriedResults, operand.getOperandNumber()))
+      createPort(builder, terminator->getLoc(), "step.output",
+                 mapping.lookup(operand.get()), operand.get().getType(),
+                 operand.getOperandNumber());
+  scf::YieldOp::create(
+      builder, location,
+      llvm::map_to_vector(carriedResults, [&](unsigned result) {
+        return mapping.lookup(terminator->getOperand(result));
+      }));
+}
+
+std::unique_ptr<StepLoop> StepLoop::create(func::FuncOp step,
+                                           DeclineFunction decline) {
+  std::unique_ptr<StepLoop> result(new StepLoop(step));
+  if (!hasLoneBlock(step)) {
+    decline(step.getLoc(), "its body is not one block");
+    return nullptr;
+  }
+  if (!result->readArguments(decline))
+    return nullptr;
+  result->build();
+  return result;
+}
+
+StepLoop::~StepLoop() {
+  if (repeated)
+    repeated.erase();
+}
+
+scf::ForOp StepLoop::getLoop() const {
+  return *func::FuncOp(repeated).getOps<scf::ForOp>().begin();
+}

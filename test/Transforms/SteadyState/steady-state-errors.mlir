@@ -1,0 +1,14 @@
+// RUN: commsched-opt %s --commsched-steady-state --verify-diagnostics
+// RUN: not commsched-opt %s --commsched-steady-state=max-depth=9 2>&1 | FileCheck %s --check-prefix=DEPTH
+// RUN: not commsched-opt %s --commsched-steady-state=slack=-1 2>&1 | FileCheck %s --check-prefix=SLACK
+
+// DEPTH: option 'max-depth' of pass 'commsched-steady-state' must be from 1 to 8, but is 9
+// SLACK: option 'slack' of pass 'commsched-steady-state' must be a percentage from 0 to 1000, but is -1
+
+func.func @unpriced(
+    %m: tensor<4xf32> {commsched.source = {function = @unpriced, result = 0 : i64, iterations = 1 : i64}}) -> tensor<4xf32> {
+  // expected-error@+1 {{cannot be scheduled without its time: }}
+  %b = commsched.compute "f"(%m) : (tensor<4xf32>) -> tensor<?xf32>
+  %c = commsched.compute "g"(%b) {commsched.runtime_ns = 5 : i64} : (tensor<?xf32>) -> tensor<4xf32>
+  return %c : tensor<4xf32>
+}
