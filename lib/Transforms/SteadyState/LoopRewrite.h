@@ -20,8 +20,8 @@
 namespace mlir::commsched {
 
 /// Puts a loop whose number of iterations is static, and at least the depth,
-/// into its schedule. Returns the loop of the periods. Fails if MLIR's pipeliner
-/// does not support the loop, which it has left as it was.
+/// into its schedule. Returns the loop of the periods. Fails if MLIR's
+/// pipeliner does not support the loop, which it has left as it was.
 FailureOr<scf::ForOp> applySchedule(scf::ForOp loop,
                                     const ScheduledLoop &scheduled);
 
