@@ -8,33 +8,12 @@
 
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Cyclic/Period.h"
-
-#include <boost/graph/compressed_sparse_row_graph.hpp>
-#include <boost/graph/howard_cycle_ratio.hpp>
-#include <boost/property_map/property_map.hpp>
+#include "CriticalCircle.h"
 
 #include <algorithm>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
-
-namespace {
-
-/// A dependence with what passes from the issue of `from` to that of `to`.
-struct TimedDependence {
-  NodeId from;
-  NodeId to;
-  int64_t ns;
-  int32_t distance;
-};
-
-struct Circle {
-  std::vector<NodeId> nodes;
-  int64_t ns = 0;
-  int32_t distance = 1;
-};
-
-} // namespace
 
 /// Returns all dependences. As on the critical path (LowerBounds.cpp), the time
 /// of a Start lies on the dependence of its wait alone.
@@ -56,97 +35,6 @@ listDependences(const CyclicProblem &problem) {
   return edges;
 }
 
-/// Removes the dependences of operations that no circle leads to, or that lead
-/// to no circle: every operation that is left has a predecessor and a
-/// successor, as Howard's algorithm requires.
-static void trimToCircles(std::vector<TimedDependence> &edges,
-                          NodeId numNodes) {
-  auto peel = [&](auto keyOf, auto otherOf) {
-    Csr<int32_t> rows;
-    rows.build(
-        numNodes, edges.size(), [&](size_t i) { return keyOf(edges[i]); },
-        [&](size_t i) { return static_cast<int32_t>(i); });
-    std::vector<int32_t> missing(numNodes);
-    for (const TimedDependence &edge : edges)
-      ++missing[otherOf(edge)];
-    std::vector<NodeId> ready;
-    std::vector<char> isPeeled(numNodes);
-    for (NodeId node = 0; node < numNodes; ++node)
-      if (missing[node] == 0)
-        ready.push_back(node);
-    while (!ready.empty()) {
-      NodeId node = ready.back();
-      ready.pop_back();
-      isPeeled[node] = true;
-      for (int32_t index : rows[node])
-        if (--missing[otherOf(edges[index])] == 0)
-          ready.push_back(otherOf(edges[index]));
-    }
-    edges.erase(std::remove_if(edges.begin(), edges.end(),
-                               [&](const TimedDependence &edge) {
-                                 return isPeeled[keyOf(edge)];
-                               }),
-                edges.end());
-  };
-  auto from = [](const TimedDependence &edge) { return edge.from; };
-  auto to = [](const TimedDependence &edge) { return edge.to; };
-  peel(from, to);
-  peel(to, from);
-}
-
-/// Returns a circle with the largest time over distance among `edges`, which
-/// all have a successor; an empty one if there are none.
-static Circle findCriticalCircle(const std::vector<TimedDependence> &edges,
-                                 NodeId numNodes) {
-  Circle circle;
-  if (edges.empty())
-    return circle;
-  using Graph =
-      boost::compressed_sparse_row_graph<boost::directedS, boost::no_property,
-                                         boost::no_property,
-                                         boost::no_property>;
-  using Edge = boost::graph_traits<Graph>::edge_descriptor;
-  // Only operations on circles are vertices.
-  std::vector<int32_t> vertexOf(numNodes, -1);
-  int32_t numVertices = 0;
-  for (const TimedDependence &edge : edges)
-    for (NodeId node : {edge.from, edge.to})
-      if (vertexOf[node] < 0)
-        vertexOf[node] = numVertices++;
-  std::vector<std::pair<size_t, size_t>> ends;
-  ends.reserve(edges.size());
-  for (const TimedDependence &edge : edges)
-    ends.push_back({vertexOf[edge.from], vertexOf[edge.to]});
-  // The graph numbers edges by their source, those of one in the given order.
-  std::vector<size_t> sorted(edges.size());
-  for (size_t i = 0; i < sorted.size(); ++i)
-    sorted[i] = i;
-  std::stable_sort(sorted.begin(), sorted.end(), [&](size_t a, size_t b) {
-    return ends[a].first < ends[b].first;
-  });
-  std::vector<double> times, distances;
-  for (size_t i : sorted) {
-    times.push_back(static_cast<double>(edges[i].ns));
-    distances.push_back(static_cast<double>(edges[i].distance));
-  }
-  Graph graph(boost::edges_are_unsorted_multi_pass, ends.begin(), ends.end(),
-              numVertices);
-  auto indexOf = boost::get(boost::edge_index, graph);
-  std::vector<Edge> critical;
-  boost::maximum_cycle_ratio(
-      graph, boost::get(boost::vertex_index, graph),
-      boost::make_iterator_property_map(times.begin(), indexOf),
-      boost::make_iterator_property_map(distances.begin(), indexOf), &critical);
-  circle.distance = 0;
-  for (const Edge &edge : critical) {
-    const TimedDependence &dependence = edges[sorted[edge.idx]];
-    circle.nodes.push_back(dependence.from);
-    circle.ns += dependence.ns;
-    circle.distance += dependence.distance;
-  }
-  return circle;
-}
-
 Result<PeriodBound> schedule::computePeriodBound(const CyclicProblem &problem) {
   if (Status status = problem.check(); !status)
     return status;
@@ -161,9 +49,7 @@ Result<PeriodBound> schedule::computePeriodBound(const CyclicProblem &problem) {
     bound.stream = work->busiestStream;
   }
   NodeId numNodes = problem.body().numNodes();
-  std::vector<TimedDependence> edges = listDependences(problem);
-  trimToCircles(edges, numNodes);
-  Circle circle = findCriticalCircle(edges, numNodes);
+  Circle circle = findCriticalCircle(listDependences(problem), numNodes);
   if (circle.ns == 0)
     return bound;
   std::rotate(circle.nodes.begin(),
@@ -172,7 +58,7 @@ Result<PeriodBound> schedule::computePeriodBound(const CyclicProblem &problem) {
   int64_t ns = circle.ns / circle.distance + (circle.ns % circle.distance > 0);
   bound.circle = std::move(circle.nodes);
   bound.circleNs = circle.ns;
-  bound.circleDistance = circle.distance;
+  bound.circleDistance = static_cast<int32_t>(circle.distance);
   if (ns > bound.ns) {
     bound.ns = ns;
     bound.kind = PeriodBoundKind::Circle;

@@ -85,10 +85,7 @@ struct PeriodBound {
 
 /// Returns the largest of each stream's work and of the circles' time over
 /// their distance (the minimum initiation interval of modulo scheduling:
-/// ResMII and RecMII). The circle is found by Howard's algorithm (Boost Graph,
-/// howard_cycle_ratio.hpp; Dasdan, "Experimental Analysis of the Fastest
-/// Optimum Cycle Ratio and Mean Algorithms", 2004). Error: the one of
-/// `problem`.
+/// ResMII and RecMII). Error: the one of `problem`.
 Result<PeriodBound> computePeriodBound(const CyclicProblem &problem);
 
 } // namespace mlir::commsched::schedule
